@@ -1,0 +1,14 @@
+//! Phasegate: a referee for AI coding agents' pull requests.
+//!
+//! Data walks one way: a webhook becomes a [`fact`], is kept in the [`inbox`], meets the law in the [`engine`]
+//! (which asks [`gate`] for verdicts and [`flow`] for what may happen next), is recorded by the [`ledger`], and is
+//! shown by the [`surface`] through [`github`].
+
+pub mod fact;
+pub mod github;
+pub mod ids;
+pub mod inbox;
+pub mod ledger;
+pub mod policy;
+pub mod repo;
+pub mod twin;

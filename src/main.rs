@@ -1,0 +1,3 @@
+//! The `phasegate` binary.
+
+fn main() {}
