@@ -5,6 +5,7 @@
 //! shown by the [`surface`] through [`github`].
 
 pub mod fact;
+pub mod flow;
 pub mod github;
 pub mod ids;
 pub mod inbox;

@@ -1,0 +1,152 @@
+//! A flow's table for other tools to read, printed from the table that the engine runs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::{FlowName, Stage, TRANSITIONS, merge};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Json,
+    Mermaid,
+    Dot,
+    Tla,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Exported {
+    pub schema: &'static str,
+    pub name: &'static str,
+    pub initial: &'static str,
+    pub states: Vec<&'static str>,
+    pub transitions: Vec<Edge>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Edge {
+    pub action: &'static str,
+    pub from: &'static str,
+    pub to: &'static str,
+}
+
+impl Exported {
+    pub fn of(flow: FlowName) -> Self {
+        let (initial, states, transitions) = match flow {
+            FlowName::Pipeline => (
+                Stage::Ideating.as_str(),
+                Stage::ALL.iter().map(|stage| stage.as_str()).collect(),
+                TRANSITIONS
+                    .iter()
+                    .map(|(action, from, to)| Edge { action: action.as_str(), from: from.as_str(), to: to.as_str() })
+                    .collect(),
+            ),
+            FlowName::Merge => (
+                merge::STATES[0],
+                merge::STATES.to_vec(),
+                merge::TRANSITIONS.iter().map(|&(action, from, to)| Edge { action, from, to }).collect(),
+            ),
+        };
+        Self { schema: "phasegate/flow@1", name: flow.as_str(), initial, states, transitions }
+    }
+
+    pub fn print(&self, format: Format) -> String {
+        match format {
+            Format::Json => {
+                let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+                text.push('\n');
+                text
+            }
+            Format::Mermaid => self.mermaid(),
+            Format::Dot => self.dot(),
+            Format::Tla => self.tla(),
+        }
+    }
+
+    fn mermaid(&self) -> String {
+        let mut out = format!("stateDiagram-v2\n    [*] --> {}\n", self.initial);
+        for Edge { action, from, to } in &self.transitions {
+            let _ = writeln!(out, "    {from} --> {to}: {action}");
+        }
+        out
+    }
+
+    fn dot(&self) -> String {
+        let mut out = format!("digraph {} {{\n    rankdir=LR;\n    node [shape=box, style=rounded];\n", self.name);
+        let _ = writeln!(out, "    \"{}\" [penwidth=2];", self.initial);
+        for Edge { action, from, to } in &self.transitions {
+            let _ = writeln!(out, "    \"{from}\" -> \"{to}\" [label=\"{action}\"];");
+        }
+        out.push_str("}\n");
+        out
+    }
+
+    /// A module with one variable, one definition an action. An action that is also the name of a state is fine in
+    /// TLA+, because states are strings there.
+    fn tla(&self) -> String {
+        let module = {
+            let mut name = self.name.to_owned();
+            name[..1].make_ascii_uppercase();
+            format!("Phasegate{name}")
+        };
+        let mut out = format!("---- MODULE {module} ----\n\nVARIABLE stage\n\nStages == {{\n");
+        let _ =
+            writeln!(out, "{}\n}}", self.states.iter().map(|s| format!("    \"{s}\"")).collect::<Vec<_>>().join(",\n"));
+        let _ = writeln!(out, "\nInit == stage = \"{}\"\n", self.initial);
+        let mut actions: Vec<&str> = Vec::new();
+        let mut by_action: BTreeMap<&str, Vec<&Edge>> = BTreeMap::new();
+        for edge in &self.transitions {
+            if !actions.contains(&edge.action) {
+                actions.push(edge.action);
+            }
+            by_action.entry(edge.action).or_default().push(edge);
+        }
+        for action in &actions {
+            let _ = writeln!(out, "{action} ==");
+            for edge in &by_action[action] {
+                let _ = writeln!(out, "    \\/ stage = \"{}\" /\\ stage' = \"{}\"", edge.from, edge.to);
+            }
+            out.push('\n');
+        }
+        out.push_str("Next ==\n");
+        for action in &actions {
+            let _ = writeln!(out, "    \\/ {action}");
+        }
+        out.push_str("\nSpec == Init /\\ [][Next]_stage\n\nTypeOK == stage \\in Stages\n\n====\n");
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_every_transition() {
+        for flow in FlowName::ALL {
+            let exported = Exported::of(flow);
+            for (format, per_edge) in [(Format::Mermaid, " --> "), (Format::Dot, " -> ")] {
+                let text = exported.print(format);
+                let start = usize::from(format == Format::Mermaid);
+                assert_eq!(text.matches(per_edge).count(), exported.transitions.len() + start, "{flow} {format:?}");
+            }
+            assert_eq!(exported.print(Format::Tla).matches("stage' = ").count(), exported.transitions.len());
+            let json: serde_json::Value = serde_json::from_str(&exported.print(Format::Json)).unwrap();
+            assert_eq!(json["transitions"].as_array().unwrap().len(), exported.transitions.len());
+            assert_eq!(json["schema"], "phasegate/flow@1");
+        }
+    }
+
+    #[test]
+    fn every_transition_joins_two_states_of_the_flow() {
+        for flow in FlowName::ALL {
+            let exported = Exported::of(flow);
+            assert!(exported.states.contains(&exported.initial));
+            for edge in &exported.transitions {
+                assert!(exported.states.contains(&edge.from), "{edge:?}");
+                assert!(exported.states.contains(&edge.to), "{edge:?}");
+            }
+        }
+    }
+}
