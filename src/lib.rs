@@ -6,6 +6,7 @@
 
 pub mod fact;
 pub mod flow;
+pub mod gate;
 pub mod github;
 pub mod ids;
 pub mod inbox;

@@ -1,1 +1,43 @@
-//! ledger
+//! The ledger: what was decided, written down so that it can't be unwritten without showing.
+//!
+//! - Records are canonical JSON (RFC 8785), one a file, signed with the App's key, each following the one before it
+//!   by digest. [`chain`] makes and proves them; an altered, dropped, reordered or cut-off record is located.
+//! - State is the fold of the records ([`state`]).
+//! - They live on a branch of their own behind a [`store::Store`]: on GitHub, or in a local repository. An append is
+//!   one commit with the branch's expected head, which is the compare-and-swap that makes replicas safe.
+//! - [`Ledger`] reads and appends for one repository, and puts what several changes append at once into one commit.
+
+pub mod chain;
+mod journal;
+pub mod local;
+pub mod record;
+pub mod state;
+pub mod store;
+
+pub use chain::{Anchor, Break, BreakKind, KeyRing, Signer};
+pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded};
+pub use record::{About, Body, By, Record};
+pub use state::State;
+
+use crate::ids::ChangeNumber;
+
+/// How many records a checkpoint of the fold stands for.
+pub const CHECKPOINT_EVERY: u64 = 100;
+
+/// A change's folder. Sharded by thousand, so that a commit never rewrites a directory of 100,000 entries.
+pub fn folder(change: ChangeNumber) -> String {
+    format!("changes/{}/{}", change.0 / 1000, change.0)
+}
+
+/// A record's file within its folder.
+pub fn file_name(seq: u64) -> String {
+    format!("{seq:04}.json")
+}
+
+/// Where it is written that an issue or pull request belongs to a change.
+pub fn alias_path(number: u64) -> String {
+    format!("aliases/{number}")
+}
+
+/// The newest checkpoint of a change.
+pub const CHECKPOINT_FILE: &str = "checkpoint.json";

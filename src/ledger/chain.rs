@@ -1,0 +1,290 @@
+//! Making and proving the chain.
+//!
+//! A file is the canonical JSON of `{"key", "record", "signature"}`. The signature is over the record's canonical
+//! form, and so is the digest that the next record names. Someone who can write the branch but has no key can
+//! therefore change nothing in the middle without breaking a signature, drop nothing without leaving a gap, swap
+//! nothing without two records standing in the wrong place, and move nothing to another change. What they can do is
+//! cut off the end: that shows by the [`Anchor`], which the bot keeps in the merge check's `external_id`, where only
+//! this App can write.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Deserialize, Serialize};
+
+use super::record::{Prev, Record};
+use super::state::{FoldError, State};
+use super::{CHECKPOINT_FILE, file_name};
+use crate::ids::{ChangeNumber, Digest, RepoId};
+
+/// Signs records. The App's key does.
+pub trait Signer: Send + Sync {
+    /// The digest of the public key.
+    fn key(&self) -> Digest;
+    fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// Knows public keys by their digest.
+pub trait KeyRing: Send + Sync {
+    /// `None`: the key is not known here.
+    fn verify(&self, key: &Digest, bytes: &[u8], signature: &[u8]) -> Option<bool>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Sealed<T> {
+    key: Digest,
+    record: T,
+    signature: String,
+}
+
+/// A checkpoint of the fold: the state after its `seq` records. Signed like a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Checkpoint {
+    schema: String,
+    repo: RepoId,
+    state: State,
+}
+
+const CHECKPOINT_SCHEMA: &str = "phasegate/checkpoint@1";
+
+/// The newest record's number and digest, kept where only the bot can write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anchor {
+    pub change: ChangeNumber,
+    pub seq: u64,
+    pub tip: Digest,
+}
+
+impl fmt::Display for Anchor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pg1:{}:{}:{}", self.change.0, self.seq, self.tip)
+    }
+}
+
+impl std::str::FromStr for Anchor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("an anchor looks like pg1:CHANGE:SEQ:DIGEST, not like {text:?}");
+        let mut parts = text.splitn(4, ':');
+        match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some("pg1"), Some(change), Some(seq), Some(tip)) => Ok(Self {
+                change: ChangeNumber(change.parse().map_err(|_| wrong())?),
+                seq: seq.parse().map_err(|_| wrong())?,
+                tip: Digest::new(tip).map_err(|_| wrong())?,
+            }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakKind {
+    /// Its text is not what was signed.
+    Altered,
+    /// It is missing between others.
+    Dropped,
+    /// It stands in another's place.
+    Reordered,
+    /// It and all after it are missing.
+    CutOff,
+    /// It was signed with a key that is not this App's.
+    UnknownKey,
+    /// It belongs to another change or repository.
+    Foreign,
+    /// It is signed and in its place, but the law does not allow it.
+    Unlawful,
+}
+
+/// Where the chain breaks, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("record {seq}: {says}")]
+pub struct Break {
+    pub seq: u64,
+    pub kind: BreakKind,
+    pub says: String,
+}
+
+impl Break {
+    fn new(seq: u64, kind: BreakKind, says: impl Into<String>) -> Self {
+        Self { seq, kind, says: says.into() }
+    }
+}
+
+/// The canonical form, or why the value has none that is the same everywhere.
+pub fn canonical<T: Serialize>(value: &T) -> Result<Vec<u8>, String> {
+    let value = serde_json::to_value(value).map_err(|e| e.to_string())?;
+    exact(&value)?;
+    serde_json_canonicalizer::to_vec(&value).map_err(|e| e.to_string())
+}
+
+/// RFC 8785 writes numbers as doubles: an integer above 2^53 would silently become another, and floats invite
+/// differences between implementations. Neither belongs in a record.
+fn exact(value: &serde_json::Value) -> Result<(), String> {
+    match value {
+        serde_json::Value::Number(n) => match (n.as_u64(), n.as_i64()) {
+            (Some(n), _) if n <= 1 << 53 => Ok(()),
+            (None, Some(n)) if n >= -(1 << 53) => Ok(()),
+            _ => Err(format!("{n} is not an integer within 2^53")),
+        },
+        serde_json::Value::Array(items) => items.iter().try_for_each(exact),
+        serde_json::Value::Object(fields) => fields.values().try_for_each(exact),
+        _ => Ok(()),
+    }
+}
+
+fn seal<T: Serialize>(value: &T, signer: &dyn Signer) -> Result<(Vec<u8>, Digest), String> {
+    let text = canonical(value)?;
+    let signature = BASE64.encode(signer.sign(&text)?);
+    let sealed = Sealed { key: signer.key(), record: value, signature };
+    Ok((canonical(&sealed)?, Digest::of(&text)))
+}
+
+/// A record's file, and the digest that the next one follows.
+pub fn seal_record(record: &Record, signer: &dyn Signer) -> Result<(Vec<u8>, Digest), String> {
+    seal(record, signer)
+}
+
+/// A checkpoint's file.
+pub fn seal_checkpoint(repo: RepoId, state: &State, signer: &dyn Signer) -> Result<Vec<u8>, String> {
+    let checkpoint = Checkpoint { schema: CHECKPOINT_SCHEMA.to_owned(), repo, state: state.clone() };
+    Ok(seal(&checkpoint, signer)?.0)
+}
+
+fn open<T: Serialize + for<'a> Deserialize<'a>>(
+    seq: u64,
+    text: &str,
+    keys: &dyn KeyRing,
+) -> Result<(T, Digest), Break> {
+    let altered = |says: &str| Break::new(seq, BreakKind::Altered, says);
+    let sealed: Sealed<T> = serde_json::from_str(text).map_err(|e| altered(&format!("it can't be read: {e}")))?;
+    let whole = canonical(&sealed).map_err(|e| altered(&e))?;
+    if whole != text.as_bytes() {
+        return Err(altered("its text is not in canonical form, so it is not the text that was written"));
+    }
+    let body = canonical(&sealed.record).map_err(|e| altered(&e))?;
+    let signature = BASE64.decode(&sealed.signature).map_err(|_| altered("its signature can't be read"))?;
+    match keys.verify(&sealed.key, &body, &signature) {
+        Some(true) => Ok((sealed.record, Digest::of(&body))),
+        Some(false) => Err(altered("its text is not what was signed")),
+        None => Err(Break::new(
+            seq,
+            BreakKind::UnknownKey,
+            format!("it is signed with the key {}, which is not known here", sealed.key.short()),
+        )),
+    }
+}
+
+/// What a proven chain says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proven {
+    pub state: Option<State>,
+    /// The records that were read: all of them, or those after the checkpoint.
+    pub records: Vec<Record>,
+}
+
+/// Where to start proving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// Every record, from the first.
+    Beginning,
+    /// The newest checkpoint, if there is one: a cold read stays short however old the change is.
+    Checkpoint,
+}
+
+/// Proves the files of a change's folder, and folds them.
+pub fn prove(
+    repo: RepoId,
+    change: ChangeNumber,
+    files: &BTreeMap<String, String>,
+    keys: &dyn KeyRing,
+    from: From,
+) -> Result<Proven, Break> {
+    let mut numbers: Vec<u64> = files
+        .keys()
+        .filter_map(|name| name.strip_suffix(".json"))
+        .filter(|stem| stem.len() >= 4)
+        .filter_map(|stem| stem.parse().ok())
+        .collect();
+    numbers.sort_unstable();
+
+    let mut state: Option<State> = None;
+    if let (From::Checkpoint, Some(text)) = (from, files.get(CHECKPOINT_FILE)) {
+        let (checkpoint, _) = open::<Checkpoint>(0, text, keys)
+            .map_err(|broken| Break { says: format!("the checkpoint is broken: {}", broken.says), ..broken })?;
+        if checkpoint.repo != repo || checkpoint.state.change != change {
+            return Err(Break::new(0, BreakKind::Foreign, "the checkpoint belongs to another change"));
+        }
+        state = Some(checkpoint.state);
+    }
+
+    let start = state.as_ref().map_or(0, |state| state.seq);
+    let mut records = Vec::new();
+    for (expected, number) in (start + 1..).zip(numbers.into_iter().filter(|number| *number > start)) {
+        if number != expected {
+            return Err(Break::new(
+                expected,
+                BreakKind::Dropped,
+                format!("it is missing; the next one there is {number}"),
+            ));
+        }
+        let (record, digest) = open::<Record>(number, &files[&file_name(number)], keys)?;
+        if record.repo != repo || record.change != change {
+            return Err(Break::new(
+                number,
+                BreakKind::Foreign,
+                format!("it belongs to change {} of repository {}", record.change, record.repo.0),
+            ));
+        }
+        if record.seq != number {
+            return Err(Break::new(number, BreakKind::Reordered, format!("record {} stands in its place", record.seq)));
+        }
+        let follows = match &state {
+            None => record.prev == Prev::Begins { repo, change },
+            Some(state) => record.prev == Prev::Follows(state.tip.clone()),
+        };
+        if !follows {
+            return Err(Break::new(
+                number,
+                BreakKind::Altered,
+                "it does not follow from the record before it, so one of the two was replaced",
+            ));
+        }
+        state = Some(State::fold(state, &record, digest).map_err(|error| unlawful(number, &error))?);
+        records.push(record);
+    }
+    Ok(Proven { state, records })
+}
+
+fn unlawful(seq: u64, error: &FoldError) -> Break {
+    Break::new(seq, BreakKind::Unlawful, error.to_string())
+}
+
+/// Holds a proven chain against the anchor that was kept elsewhere.
+pub fn hold_against(proven: &Proven, anchor: &Anchor) -> Result<(), Break> {
+    let state = proven.state.as_ref();
+    let newest = state.map_or(0, |state| state.seq);
+    if newest < anchor.seq {
+        return Err(Break::new(
+            newest + 1,
+            BreakKind::CutOff,
+            format!("it and all after it are missing; the merge check was made when there were {}", anchor.seq),
+        ));
+    }
+    if newest == anchor.seq && state.is_some_and(|state| state.tip != anchor.tip) {
+        return Err(rewritten(anchor.seq));
+    }
+    // An older anchor names a record in the middle: what follows it says what it was.
+    let after = proven.records.iter().find(|record| record.seq == anchor.seq + 1);
+    if after.is_some_and(|record| record.prev != Prev::Follows(anchor.tip.clone())) {
+        return Err(rewritten(anchor.seq));
+    }
+    Ok(())
+}
+
+fn rewritten(seq: u64) -> Break {
+    Break::new(seq, BreakKind::Altered, "it is not the record that the merge check was made on")
+}

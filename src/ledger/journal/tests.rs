@@ -1,0 +1,340 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tempfile::TempDir;
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::flow::pipeline::Beside;
+use crate::flow::{Action, Actor, FlowName, Mode, Stage};
+use crate::ids::{Digest, Person};
+use crate::ledger::chain::{BreakKind, From, hold_against, prove};
+use crate::ledger::local::LocalStore;
+use crate::ledger::store::Folder;
+
+/// A key that needs no key: enough to tell a signed text from another.
+struct TestKey(&'static str);
+
+impl Signer for TestKey {
+    fn key(&self) -> Digest {
+        Digest::of(self.0)
+    }
+
+    fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
+        Ok(Digest::of_parts([self.0.as_bytes(), bytes]).as_str().as_bytes().to_vec())
+    }
+}
+
+impl KeyRing for TestKey {
+    fn verify(&self, key: &Digest, bytes: &[u8], signature: &[u8]) -> Option<bool> {
+        (*key == self.key()).then(|| self.sign(bytes).is_ok_and(|made| made == signature))
+    }
+}
+
+const REPO: RepoId = RepoId(7);
+const AT: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;
+
+struct House {
+    dir: TempDir,
+    ledger: Arc<Ledger>,
+}
+
+impl House {
+    fn new() -> Self {
+        Self::with(|store| store)
+    }
+
+    fn with(wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        git2::Repository::init_bare(dir.path()).unwrap();
+        let store = wrap(Arc::new(LocalStore::new(dir.path(), "phasegate/ledger")));
+        let ledger = Arc::new(Ledger::new(REPO, store, Arc::new(TestKey("a")), Arc::new(TestKey("a"))));
+        Self { dir, ledger }
+    }
+
+    async fn files(&self, change: u64) -> BTreeMap<String, String> {
+        self.store().folder(&folder(ChangeNumber(change))).await.unwrap().files
+    }
+
+    fn store(&self) -> LocalStore {
+        LocalStore::new(self.dir.path(), "phasegate/ledger")
+    }
+
+    fn commits(&self) -> usize {
+        let repo = git2::Repository::open(self.dir.path()).unwrap();
+        let mut walk = repo.revwalk().unwrap();
+        walk.push_ref("refs/heads/phasegate/ledger").unwrap();
+        walk.count()
+    }
+
+    async fn begin(&self, change: u64) -> State {
+        let loaded = self.ledger.load(ChangeNumber(change)).await.unwrap();
+        self.ledger.append(loaded, AT, vec![opened()]).await.unwrap().state
+    }
+
+    /// A change with this many records.
+    async fn long(&self, change: u64, records: u64) -> State {
+        let mut state = self.begin(change).await;
+        let loaded = self.ledger.load(ChangeNumber(change)).await.unwrap();
+        let entries: Vec<Entry> = (1..records).map(|n| tampered(&format!("note {n}"))).collect();
+        if !entries.is_empty() {
+            state = self.ledger.append(loaded, AT, entries).await.unwrap().state;
+        }
+        state
+    }
+}
+
+fn entry(body: Body) -> Entry {
+    Entry { by: By::Bot, about: None, body }
+}
+
+fn opened() -> Entry {
+    let author = Person { id: 1, login: "ada".to_owned(), bot: false };
+    entry(Body::Opened { author, flow: FlowName::Pipeline, mode: Mode::Auto })
+}
+
+fn tampered(what: &str) -> Entry {
+    entry(Body::Tampered { what: what.to_owned() })
+}
+
+#[tokio::test]
+async fn what_is_appended_is_read_back_and_the_branch_begins_as_an_orphan() {
+    let house = House::new();
+    assert!(house.ledger.load(ChangeNumber(42)).await.unwrap().state.is_none());
+    let state = house.long(42, 3).await;
+    assert_eq!(state.seq, 3);
+    assert_eq!(house.ledger.load(ChangeNumber(42)).await.unwrap().state, Some(state));
+    let names: Vec<String> = house.files(42).await.into_keys().collect();
+    assert_eq!(names, ["0001.json", "0002.json", "0003.json"]);
+    assert_eq!(house.commits(), 2, "the records of one decision go into one commit");
+}
+
+#[tokio::test]
+async fn an_unlawful_decision_is_never_written() {
+    let house = House::new();
+    house.begin(1).await;
+    let loaded = house.ledger.load(ChangeNumber(1)).await.unwrap();
+    let step = entry(Body::Step { action: Action::PassDeployGate, actor: Actor::Bot });
+    let error = house.ledger.append(loaded, AT, vec![tampered("x"), step]).await.unwrap_err();
+    assert!(matches!(error, LedgerError::Unlawful(_)), "{error}");
+    assert_eq!(house.files(1).await.len(), 1, "nothing half written");
+}
+
+#[tokio::test]
+async fn a_tampered_chain_is_located() {
+    let house = House::new();
+    let state = house.long(5, 6).await;
+    house.long(6, 6).await;
+    let files = house.files(5).await;
+    let key = TestKey("a");
+    let check = |files: &BTreeMap<String, String>| prove(REPO, ChangeNumber(5), files, &key, From::Beginning);
+    let anchor = Anchor { change: ChangeNumber(5), seq: state.seq, tip: state.tip.clone() };
+    assert_eq!(hold_against(&check(&files).unwrap(), &anchor), Ok(()));
+
+    let mut altered = files.clone();
+    let text = altered["0003.json"].replace("note 2", "note 9");
+    altered.insert("0003.json".to_owned(), text);
+    let broken = check(&altered).unwrap_err();
+    assert_eq!((broken.seq, broken.kind), (3, BreakKind::Altered), "{broken}");
+
+    let mut spaced = files.clone();
+    spaced.insert("0003.json".to_owned(), files["0003.json"].replacen(':', ": ", 1));
+    assert_eq!(check(&spaced).unwrap_err().seq, 3, "the same meaning in another spelling is still another text");
+
+    let mut dropped = files.clone();
+    dropped.remove("0004.json");
+    let broken = check(&dropped).unwrap_err();
+    assert_eq!((broken.seq, broken.kind), (4, BreakKind::Dropped), "{broken}");
+
+    let mut closed_up = dropped.clone();
+    for n in 5..=6u64 {
+        let text = closed_up.remove(&file_name(n)).unwrap();
+        closed_up.insert(file_name(n - 1), text);
+    }
+    let broken = check(&closed_up).unwrap_err();
+    assert_eq!((broken.seq, broken.kind), (4, BreakKind::Reordered), "{broken}");
+
+    let mut swapped = files.clone();
+    swapped.insert("0002.json".to_owned(), files["0003.json"].clone());
+    swapped.insert("0003.json".to_owned(), files["0002.json"].clone());
+    let broken = check(&swapped).unwrap_err();
+    assert_eq!((broken.seq, broken.kind), (2, BreakKind::Reordered), "{broken}");
+
+    let mut foreign = files.clone();
+    foreign.insert("0002.json".to_owned(), house.files(6).await["0002.json"].clone());
+    let broken = check(&foreign).unwrap_err();
+    assert_eq!((broken.seq, broken.kind), (2, BreakKind::Foreign), "{broken}");
+
+    let mut cut = files.clone();
+    cut.remove("0006.json");
+    cut.remove("0005.json");
+    let proven = check(&cut).expect("a shorter chain is a chain");
+    let broken = hold_against(&proven, &anchor).unwrap_err();
+    assert_eq!((broken.seq, broken.kind), (5, BreakKind::CutOff), "{broken}");
+
+    let other = TestKey("another");
+    let broken = prove(REPO, ChangeNumber(5), &files, &other, From::Beginning).unwrap_err();
+    assert_eq!((broken.seq, broken.kind), (1, BreakKind::UnknownKey), "{broken}");
+}
+
+#[tokio::test]
+async fn a_chain_that_was_written_again_after_the_anchor_shows() {
+    let house = House::new();
+    let state = house.long(5, 3).await;
+    let anchor = Anchor { change: ChangeNumber(5), seq: state.seq, tip: state.tip };
+    let other = House::new();
+    other.begin(5).await;
+    for what in ["p", "q", "r"] {
+        let loaded = other.ledger.load(ChangeNumber(5)).await.unwrap();
+        other.ledger.append(loaded, AT, vec![tampered(what)]).await.unwrap();
+    }
+    let proven = prove(REPO, ChangeNumber(5), &other.files(5).await, &TestKey("a"), From::Beginning).unwrap();
+    let broken = hold_against(&proven, &anchor).unwrap_err();
+    assert_eq!((broken.seq, broken.kind), (3, BreakKind::Altered));
+}
+
+#[tokio::test]
+async fn a_checkpoint_shortens_the_read_and_changes_nothing() {
+    let house = House::new();
+    let state = house.long(1042, CHECKPOINT_EVERY + 20).await;
+    let files = house.store().folder("changes/1/1042").await.unwrap().files;
+    assert!(files.contains_key(CHECKPOINT_FILE));
+    let key = TestKey("a");
+    let short = prove(REPO, ChangeNumber(1042), &files, &key, From::Checkpoint).unwrap();
+    let whole = prove(REPO, ChangeNumber(1042), &files, &key, From::Beginning).unwrap();
+    assert_eq!(short.records.len(), 20);
+    assert_eq!(whole.records.len() as u64, CHECKPOINT_EVERY + 20);
+    assert_eq!(short.state, whole.state);
+    assert_eq!(short.state, Some(state));
+
+    let mut forged = files.clone();
+    let text = forged[CHECKPOINT_FILE].replace("\"ada\"", "\"eve\"");
+    assert_ne!(text, files[CHECKPOINT_FILE]);
+    forged.insert(CHECKPOINT_FILE.to_owned(), text);
+    assert!(prove(REPO, ChangeNumber(1042), &forged, &key, From::Checkpoint).is_err());
+}
+
+#[tokio::test]
+async fn many_changes_at_once_share_commits_and_lose_nothing() {
+    let house = House::new();
+    house.begin(1000).await;
+    let before = house.commits();
+    let mut tasks = tokio::task::JoinSet::new();
+    for change in 1..=24u64 {
+        let ledger = Arc::clone(&house.ledger);
+        tasks.spawn(async move {
+            let loaded = ledger.load(ChangeNumber(change)).await.unwrap();
+            let loaded = ledger.append(loaded, AT, vec![opened()]).await.unwrap().loaded();
+            ledger.append(loaded, AT, vec![tampered("again")]).await.unwrap();
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.unwrap();
+    }
+    for change in 1..=24u64 {
+        assert_eq!(house.ledger.load(ChangeNumber(change)).await.unwrap().state.unwrap().seq, 2);
+    }
+    let commits = house.commits() - before;
+    assert!(commits < 48, "48 appends took {commits} commits");
+}
+
+#[tokio::test]
+async fn of_two_decisions_on_one_state_one_is_told_to_decide_again() {
+    let house = House::new();
+    house.begin(3).await;
+    let seen = house.ledger.load(ChangeNumber(3)).await.unwrap();
+    // Two replicas, each with a ledger of its own.
+    let other = Ledger::new(REPO, Arc::new(house.store()), Arc::new(TestKey("a")), Arc::new(TestKey("a")));
+    house.ledger.append(seen.clone(), AT, vec![tampered("first")]).await.unwrap();
+    let error = other.append(seen, AT, vec![tampered("second")]).await.unwrap_err();
+    assert!(matches!(error, LedgerError::Moved), "{error}");
+    // On another change the branch's having moved is no obstacle.
+    let loaded = other.load(ChangeNumber(4)).await.unwrap();
+    other.append(loaded, AT, vec![opened()]).await.unwrap();
+    assert_eq!(house.ledger.load(ChangeNumber(3)).await.unwrap().state.unwrap().tampered, ["first"]);
+}
+
+/// Writes, and then says that it does not know whether it did; or does not write, and says the same.
+struct Unsure {
+    inner: Arc<dyn Store>,
+    calls: AtomicUsize,
+}
+
+#[async_trait::async_trait]
+impl Store for Unsure {
+    async fn head(&self) -> Result<Option<CommitId>, StoreError> {
+        self.inner.head().await
+    }
+
+    async fn folder(&self, path: &str) -> Result<Folder, StoreError> {
+        self.inner.folder(path).await
+    }
+
+    async fn file(&self, path: &str) -> Result<Option<String>, StoreError> {
+        self.inner.file(path).await
+    }
+
+    async fn commit(&self, at: Option<&CommitId>, text: &str, files: &[NewFile]) -> Result<CommitId, StoreError> {
+        match self.calls.fetch_add(1, Ordering::SeqCst) % 3 {
+            0 => Err(StoreError::Unclear("time-out before the write".to_owned())),
+            1 => {
+                self.inner.commit(at, text, files).await?;
+                Err(StoreError::Unclear("time-out after the write".to_owned()))
+            }
+            _ => self.inner.commit(at, text, files).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unclear_answer_is_looked_up_and_never_written_twice() {
+    let house = House::with(|inner| Arc::new(Unsure { inner, calls: AtomicUsize::new(0) }));
+    for n in 1..=9u64 {
+        let loaded = house.ledger.load(ChangeNumber(1)).await.unwrap();
+        let entry = if n == 1 { opened() } else { tampered("n") };
+        assert_eq!(house.ledger.append(loaded, AT, vec![entry]).await.unwrap().state.seq, n);
+    }
+    assert_eq!(house.files(1).await.len(), 9);
+    assert_eq!(house.commits(), 9);
+}
+
+#[tokio::test]
+async fn a_link_is_an_alias() {
+    let house = House::new();
+    house.begin(12).await;
+    let loaded = house.ledger.load(ChangeNumber(12)).await.unwrap();
+    house.ledger.append(loaded, AT, vec![entry(Body::Linked { number: 7 })]).await.unwrap();
+    assert_eq!(house.ledger.alias(7).await.unwrap(), Some(ChangeNumber(12)));
+    assert_eq!(house.ledger.alias(8).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn steps_and_facts_beside_the_table_fold_into_the_stage() {
+    let house = House::new();
+    house.begin(2).await;
+    let loaded = house.ledger.load(ChangeNumber(2)).await.unwrap();
+    let entries = vec![
+        entry(Body::Beside { fact: Beside::Enter { stage: Stage::PreferencesConfigured } }),
+        entry(Body::Step { action: Action::RequestBuild, actor: Actor::Human }),
+    ];
+    let state = house.ledger.append(loaded, AT, entries).await.unwrap().state;
+    assert_eq!(state.pipeline.unwrap().stage, Stage::Expanding);
+}
+
+#[test]
+fn a_number_that_canonical_json_can_not_keep_is_refused() {
+    assert!(chain::canonical(&serde_json::json!({ "id": (1u64 << 53) + 1 })).is_err());
+    assert!(chain::canonical(&serde_json::json!({ "id": 0.5 })).is_err());
+    assert_eq!(
+        chain::canonical(&serde_json::json!({ "b": 1, "a": [true, null] })).unwrap(),
+        br#"{"a":[true,null],"b":1}"#
+    );
+}
+
+#[test]
+fn an_anchor_reads_what_it_writes() {
+    let anchor = Anchor { change: ChangeNumber(9), seq: 12, tip: Digest::of("x") };
+    assert_eq!(anchor.to_string().parse::<Anchor>(), Ok(anchor));
+    assert!("pg1:9:12".parse::<Anchor>().is_err());
+    assert!("pg1:9:x:00".parse::<Anchor>().is_err());
+}

@@ -1,0 +1,207 @@
+//! What is written down: one record a fact, in a form that does not change.
+//!
+//! A record names the change it belongs to, follows the one before it by digest, says when, by whom and about which
+//! content, and carries one [`Body`]. Integers stay within 2^53 and there are no floats, so that canonical JSON is the
+//! same everywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::flow::pipeline::Beside;
+use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal};
+use crate::gate::{Finding, GateName, Verdict};
+use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub repo: RepoId,
+    pub change: ChangeNumber,
+    pub seq: u64,
+    pub prev: Prev,
+    /// UTC, to the millisecond.
+    pub at: jiff::Timestamp,
+    pub by: By,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
+    pub body: Body,
+}
+
+/// What a record follows. The first of a change follows nothing, and says which change it begins, so that a chain
+/// can't be passed off as another change's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prev {
+    Begins { repo: RepoId, change: ChangeNumber },
+    Follows(Digest),
+}
+
+/// Who a record is due to. The bot writes every record; this says whose act it records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    Bot,
+    /// With the permission they had at that moment.
+    Person {
+        person: Person,
+        role: String,
+    },
+}
+
+/// The content that a record is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct About {
+    /// The branch that the change is to be merged into.
+    pub base_ref: String,
+    /// Where head and base part.
+    pub base: CommitId,
+    pub head: CommitId,
+    pub content: Digest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    Opened,
+    Pushed,
+    Retargeted,
+    /// The base branch or the policy moved under it.
+    BaseMoved,
+}
+
+/// How a gate run was claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    Command,
+    Trailer,
+    ReadyForReview,
+    /// A preview that passed, in auto mode.
+    Preview,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Done,
+    /// Answered, nothing moved.
+    Answered,
+    Refused(Refusal),
+}
+
+/// Something that was run or read, by whom, on which content. What does not count is kept too, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "evidence", rename_all = "snake_case")]
+pub enum Evidence {
+    Check {
+        name: String,
+        app: u64,
+        run: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workflow_run: Option<u64>,
+        conclusion: String,
+        head: CommitId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        discounted: Option<String>,
+    },
+    Review {
+        by: Person,
+        role: String,
+        review: u64,
+        commit: CommitId,
+        state: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        self_approved: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        discounted: Option<String>,
+    },
+    Deployment {
+        environment: String,
+        state: String,
+        commit: CommitId,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Body {
+    /// The change begins.
+    Opened {
+        author: Person,
+        flow: FlowName,
+        mode: Mode,
+    },
+    /// There is new content (in `about`), and what each gate would be bound to in it.
+    Subject {
+        why: Why,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pushed_by: Option<Person>,
+        present: BTreeMap<Phase, Digest>,
+    },
+    /// Who pushed, learned apart from the content.
+    Operator {
+        person: Person,
+    },
+    Closed {},
+    Reopened {},
+    /// Merged, as this commit; with the rules that were red when it was (a bypass), if any.
+    Merged {
+        commit: CommitId,
+        bypassed: BTreeSet<String>,
+    },
+    /// A step of the flow's table.
+    Step {
+        action: Action,
+        actor: Actor,
+    },
+    /// A fact beside the table.
+    Beside {
+        fact: Beside,
+    },
+    /// Someone claims that a phase is done on this head.
+    Claimed {
+        phase: Phase,
+        how: Claim,
+    },
+    /// A gate was judged. `claimed` is absent for a preview: it counts for nothing but the tally of previews.
+    Judged {
+        gate: GateName,
+        verdict: Verdict,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        claimed: Option<Claim>,
+        findings: Vec<Finding>,
+        evidence: Vec<Evidence>,
+    },
+    /// A comment that was a command, and what came of it.
+    Command {
+        comment: u64,
+        /// Which of the comment's commands.
+        index: u32,
+        /// The digest of the comment's text as it was acted on.
+        text: Digest,
+        name: String,
+        args: String,
+        outcome: Outcome,
+    },
+    /// Somebody called a stop (the merge flow has no stages to hold it).
+    Stopped {
+        reason: String,
+    },
+    /// A person lets it go on.
+    Resumed {
+        reason: String,
+    },
+    /// A person accepts these changed files as what gives a run its meaning.
+    Refrozen {
+        paths: BTreeMap<String, Option<BlobId>>,
+        reason: String,
+    },
+    /// Something that only the bot may write was changed by somebody else, and put right.
+    Tampered {
+        what: String,
+    },
+    /// This issue or pull request belongs to the change.
+    Linked {
+        number: u64,
+    },
+}

@@ -1,0 +1,233 @@
+//! What the records add up to. State is the fold of the records and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{About, Body, By, Claim, Evidence, Outcome, Record, Why};
+use crate::flow::pipeline::{self, Beside, Step};
+use crate::flow::{FlowName, Mode, Phase, Refusal};
+use crate::gate::{Finding, GateName, Verdict};
+use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
+
+/// A record that does not follow from the ones before it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FoldError {
+    #[error("record {seq} comes before the change has begun")]
+    NotBegun { seq: u64 },
+    #[error("record {seq} begins a change that has begun")]
+    BegunTwice { seq: u64 },
+    #[error("record {seq} takes a step that the law refuses: {refusal}")]
+    Unlawful { seq: u64, refusal: Refusal },
+    #[error("record {seq} says nothing of the content it is about")]
+    NoSubject { seq: u64 },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    pub change: ChangeNumber,
+    /// How many records there are, and the digest of the newest.
+    pub seq: u64,
+    pub tip: Digest,
+    pub author: Person,
+    pub flow: FlowName,
+    pub mode: Mode,
+    pub open: bool,
+    pub merged: Option<Merged>,
+    pub subject: Option<About>,
+    /// Every head this change has had, with its content.
+    pub heads: BTreeMap<CommitId, Digest>,
+    /// The author, and whoever pushed. None of them is an independent human.
+    pub operators: BTreeSet<Person>,
+    pub pipeline: Option<pipeline::State>,
+    /// A gate run that was claimed on the present head and is not judged yet.
+    pub claim: Option<(Phase, Claim)>,
+    /// The last verdict of each gate.
+    pub gates: BTreeMap<GateName, Judged>,
+    /// Red previews of each gate since its last counted PASS.
+    pub previews: BTreeMap<Phase, u32>,
+    /// Commands that have been worked off: comment id and place in it.
+    pub commands: BTreeSet<(u64, u32)>,
+    pub stopped: Option<Stop>,
+    /// Changed files that a person has accepted, each with the content they saw (none: that it is gone).
+    pub accepted: BTreeMap<String, BTreeSet<Option<BlobId>>>,
+    pub linked: BTreeSet<u64>,
+    /// The latest things that were tampered with and put right, newest last.
+    pub tampered: Vec<String>,
+    /// The last command, for people to see what came of it.
+    pub last_command: Option<LastCommand>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merged {
+    pub commit: CommitId,
+    pub bypassed: BTreeSet<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    pub reason: String,
+    pub by: By,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judged {
+    pub verdict: Verdict,
+    pub claimed: Option<Claim>,
+    pub about: About,
+    pub findings: Vec<Finding>,
+    pub evidence: Vec<Evidence>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastCommand {
+    pub name: String,
+    pub by: By,
+    pub outcome: Outcome,
+}
+
+/// How many tampering notes are kept in the state. The records keep all of them.
+const TAMPER_NOTES: usize = 5;
+
+impl State {
+    /// The state after a change's first record.
+    fn begin(record: &Record, tip: Digest) -> Result<Self, FoldError> {
+        let Body::Opened { author, flow, mode } = &record.body else {
+            return Err(FoldError::NotBegun { seq: record.seq });
+        };
+        Ok(Self {
+            change: record.change,
+            seq: record.seq,
+            tip,
+            author: author.clone(),
+            flow: *flow,
+            mode: *mode,
+            open: true,
+            merged: None,
+            subject: None,
+            heads: BTreeMap::new(),
+            operators: BTreeSet::from([author.clone()]),
+            pipeline: (*flow == FlowName::Pipeline)
+                .then(|| pipeline::State { mode: *mode, ..pipeline::State::default() }),
+            claim: None,
+            gates: BTreeMap::new(),
+            previews: BTreeMap::new(),
+            commands: BTreeSet::new(),
+            stopped: None,
+            accepted: BTreeMap::new(),
+            linked: BTreeSet::new(),
+            tampered: Vec::new(),
+            last_command: None,
+        })
+    }
+
+    /// One record further.
+    pub fn fold(state: Option<State>, record: &Record, tip: Digest) -> Result<State, FoldError> {
+        let Some(mut state) = state else { return Self::begin(record, tip) };
+        state.apply(record)?;
+        state.seq = record.seq;
+        state.tip = tip;
+        Ok(state)
+    }
+
+    fn apply(&mut self, record: &Record) -> Result<(), FoldError> {
+        let seq = record.seq;
+        match &record.body {
+            Body::Opened { .. } => return Err(FoldError::BegunTwice { seq }),
+            Body::Subject { why, pushed_by, present } => {
+                let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
+                self.heads.insert(about.head.clone(), about.content.clone());
+                self.operators.extend(pushed_by.clone());
+                if self.subject.as_ref().is_none_or(|old| old.head != about.head) {
+                    self.claim = None;
+                }
+                if *why == Why::Retargeted {
+                    self.beside(&Beside::Retargeted);
+                    self.gates.clear();
+                }
+                self.beside(&Beside::Content { present: present.clone() });
+                self.subject = Some(about);
+            }
+            Body::Operator { person } => {
+                self.operators.insert(person.clone());
+            }
+            Body::Closed {} => self.open = false,
+            Body::Reopened {} => {
+                self.open = true;
+                self.beside(&Beside::Reopened);
+            }
+            Body::Merged { commit, bypassed } => {
+                self.open = false;
+                self.merged = Some(Merged { commit: commit.clone(), bypassed: bypassed.clone() });
+            }
+            Body::Step { action, actor } => {
+                if let Some(old) = &self.pipeline {
+                    let step = Step { action: *action, actor: *actor };
+                    let new = pipeline::apply(old, &step).map_err(|refusal| FoldError::Unlawful { seq, refusal })?;
+                    if pipeline::phase_of(new.stage) != pipeline::phase_of(old.stage) {
+                        self.claim = None;
+                    }
+                    self.pipeline = Some(new);
+                }
+            }
+            Body::Beside { fact } => {
+                if let Beside::Mode { mode } = fact {
+                    self.mode = *mode;
+                }
+                self.beside(fact);
+            }
+            Body::Claimed { phase, how } => self.claim = Some((*phase, *how)),
+            Body::Judged { gate, verdict, claimed, findings, evidence } => {
+                let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
+                if let GateName::Phase(phase) = gate {
+                    match (claimed, verdict) {
+                        (None, Verdict::Fail) => *self.previews.entry(*phase).or_insert(0) += 1,
+                        (Some(_), Verdict::Pass) => drop(self.previews.remove(phase)),
+                        _ => {}
+                    }
+                    if claimed.is_some() {
+                        self.claim = None;
+                    }
+                }
+                let judged = Judged {
+                    verdict: *verdict,
+                    claimed: *claimed,
+                    about,
+                    findings: findings.clone(),
+                    evidence: evidence.clone(),
+                };
+                self.gates.insert(*gate, judged);
+            }
+            Body::Command { comment, index, name, outcome, .. } => {
+                self.commands.insert((*comment, *index));
+                self.last_command =
+                    Some(LastCommand { name: name.clone(), by: record.by.clone(), outcome: outcome.clone() });
+            }
+            Body::Stopped { reason } => {
+                self.stopped = Some(Stop { reason: reason.clone(), by: record.by.clone() });
+            }
+            Body::Resumed { .. } => self.stopped = None,
+            Body::Refrozen { paths, .. } => {
+                for (path, blob) in paths {
+                    self.accepted.entry(path.clone()).or_default().insert(blob.clone());
+                }
+            }
+            Body::Tampered { what } => {
+                self.tampered.push(what.clone());
+                if self.tampered.len() > TAMPER_NOTES {
+                    self.tampered.remove(0);
+                }
+            }
+            Body::Linked { number } => {
+                self.linked.insert(*number);
+            }
+        }
+        Ok(())
+    }
+
+    fn beside(&mut self, fact: &Beside) {
+        if let Some(old) = &self.pipeline {
+            self.pipeline = Some(pipeline::beside(old, fact));
+        }
+    }
+}
