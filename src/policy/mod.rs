@@ -1,1 +1,63 @@
-//! policy
+//! The policy: what a repository asks for, in `.github/phasegate.yml` at the tip of its default branch.
+//!
+//! This room turns the bytes of that file into a [`Policy`], or into every mistake in it at once, each with its line
+//! and what to do. It promises:
+//!
+//! - nothing is silently accepted: an unknown key, a word of a later version or a doubled key is a [`Problem`];
+//! - the file is hostile input: size, depth and elements are bounded, and invisible characters are refused;
+//! - a rule by branch or label can only tighten (see [`Policy::effective`]);
+//! - two files that say the same have the same [`Policy::digest`].
+//!
+//! It reads no repository: which commit's file is the law is decided by whoever calls [`parse`].
+
+mod decode;
+mod law;
+mod problem;
+mod read;
+mod render;
+#[cfg(test)]
+mod tests;
+mod types;
+mod yaml;
+
+pub use law::{Effective, glob, globs};
+pub use problem::{Finding, Problem, Report};
+pub use render::render_problems;
+pub use types::{
+    Approver, Autonomy, Base, Check, Commands, Deploy, Enforce, Flow, Freeze, Gates, Labels, Ledger, Limits, MadeBy,
+    MatchRule, Merge, Mode, People, Policy, Require, Risk, Source, Tier, TighterMode, Verify, Who,
+};
+
+/// Where the policy stands in a repository.
+pub const PATH: &str = ".github/phasegate.yml";
+
+/// Reads a policy file. An empty file means all defaults, and is judged like one that spells them out.
+pub fn parse(bytes: &[u8]) -> Result<Policy, Vec<Problem>> {
+    let mut d = decode::Decoder::default();
+    let policy = match yaml::text(bytes).and_then(|text| yaml::tree(text, &mut d.problems)) {
+        Ok(tree) => {
+            let empty = yaml::Node { at: yaml::At::START, kind: yaml::Kind::Map(Vec::new()) };
+            let root = tree.filter(|node| !node.is_nothing()).unwrap_or(empty);
+            let spot = decode::Spot { node: &root, path: String::new(), key: root.at };
+            Some(read::policy(&mut d, &spot))
+        }
+        Err(problem) => {
+            d.problems.push(problem);
+            None
+        }
+    };
+    let mut problems = d.problems;
+    match policy {
+        Some(policy) if problems.is_empty() => Ok(policy),
+        _ => {
+            problems.sort_by_key(|p| (p.line, p.column));
+            problems.truncate(problem::MAX_PROBLEMS);
+            Err(problems)
+        }
+    }
+}
+
+/// The findings about a policy file, for `config check`.
+pub fn check(bytes: &[u8]) -> Report {
+    Report::new(&parse(bytes).err().unwrap_or_default())
+}

@@ -1,0 +1,384 @@
+//! From the tree to a [`Policy`]: every key, and what must hold between them.
+
+use super::decode::{Decoder, Fields, Spot};
+use super::law;
+use super::problem::excerpt;
+use super::types::*;
+use super::yaml::{At, Kind};
+
+/// GitHub Actions' own App. Anyone who can push a workflow can post under it, so its id proves nothing.
+const GITHUB_ACTIONS_APP: u64 = 15368;
+/// The largest whole number that every JSON reader keeps.
+const MAX_ID: u64 = (1 << 53) - 1;
+const MAX_GLOB: usize = 512;
+const MAX_LIST: usize = 200;
+
+const KEYS: &[&str] = &[
+    "version", "flow", "enforce", "mode", "autonomy", "tier", "branches", "match", "people", "risk", "merge", "gates",
+    "freeze", "limits", "ledger", "deploy", "base", "labels", "commands",
+];
+
+/// Sets a field from a key, when the key is there and its value can be read.
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
+    let mut p = Policy::default();
+    let Some(f) = d.map(root, KEYS, &["agents", "budget", "escalation"]) else { return p };
+    if let Some(spot) = f.get("version") {
+        version(d, spot);
+    }
+    set(&mut p.flow, f.get("flow").and_then(|s| d.word(s)));
+    set(&mut p.enforce, f.get("enforce").and_then(|s| d.word(s)));
+    set(&mut p.mode, f.get("mode").and_then(|s| d.word(s)));
+    set(&mut p.autonomy, f.get("autonomy").and_then(|s| d.word(s)));
+    set(&mut p.tier, f.get("tier").and_then(|s| d.word(s)));
+    set(&mut p.branches, f.get("branches").and_then(|s| globs(d, s, "branch globs")));
+    set(&mut p.deploy, f.get("deploy").and_then(|s| d.word(s)));
+    set(&mut p.base, f.get("base").and_then(|s| d.word(s)));
+    if let Some(f) = f.get("people").and_then(|s| d.map(s, &["approve", "solo"], &["escalate"])) {
+        set(&mut p.people.approve, f.get("approve").and_then(|s| approvers(d, s)));
+        set(&mut p.people.solo, f.get("solo").and_then(|s| d.boolean(s)));
+    }
+    if let Some(f) = f.get("risk").and_then(|s| d.map(s, &["high"], &[])) {
+        set(&mut p.risk.high, f.get("high").and_then(|s| globs(d, s, "path globs")));
+    }
+    if let Some(f) = f.get("merge").and_then(|s| d.map(s, &["require", "approvals"], &["queue"])) {
+        set(&mut p.merge.require, f.get("require").and_then(|s| d.words(s, "`verify` and `review`")));
+        set(&mut p.merge.approvals, f.get("approvals").and_then(|s| small(d, s, 0, 10)));
+    }
+    if let Some(f) = f.get("freeze").and_then(|s| d.map(s, &["meaning"], &["tests"])) {
+        set(&mut p.freeze.meaning, f.get("meaning").and_then(|s| globs(d, s, "path globs")));
+    }
+    let later = &["file_lines", "files_over_design", "criteria"];
+    if let Some(f) = f.get("limits").and_then(|s| d.map(s, &["previews"], later)) {
+        set(&mut p.limits.previews, f.get("previews").and_then(|s| small(d, s, 1, 1000)));
+    }
+    if let Some(f) = f.get("ledger").and_then(|s| d.map(s, &["branch"], &["snapshots", "repository"])) {
+        set(&mut p.ledger.branch, f.get("branch").and_then(|s| ledger_branch(d, s)));
+    }
+    if let Some(f) = f.get("labels").and_then(|s| d.map(s, &["prefix"], &[])) {
+        set(&mut p.labels.prefix, f.get("prefix").and_then(|s| label_prefix(d, s)));
+    }
+    if let Some(f) = f.get("commands").and_then(|s| d.map(s, &["prefix"], &[])) {
+        set(&mut p.commands.prefix, f.get("prefix").and_then(|s| command_prefix(d, s)));
+    }
+    p.rules = f.get("match").and_then(|s| rules(d, s, &p)).unwrap_or_default();
+    gates(d, &f, &mut p);
+    p
+}
+
+fn small(d: &mut Decoder, spot: &Spot<'_>, min: u64, max: u64) -> Option<u32> {
+    d.number(spot, min..=max).and_then(|n| u32::try_from(n).ok())
+}
+
+fn version(d: &mut Decoder, spot: &Spot<'_>) {
+    if !matches!(&spot.node.kind, Kind::Scalar { text, plain: true } if text == "1") {
+        let says = match &spot.node.kind {
+            Kind::Scalar { text, .. } if !spot.node.is_nothing() => {
+                format!("this version of Phasegate reads policies of version 1, not `{}`", excerpt(text))
+            }
+            _ => "this version of Phasegate reads policies of version 1".to_owned(),
+        };
+        d.problem(spot.at(), &spot.path, says, "Write `version: 1`");
+    }
+}
+
+fn globs(d: &mut Decoder, spot: &Spot<'_>, of: &str) -> Option<Vec<String>> {
+    let mut list = Vec::new();
+    for item in d.items(spot, of, MAX_LIST)? {
+        list.extend(glob(d, &item));
+    }
+    Some(list)
+}
+
+fn glob(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
+    let text = d.text(spot)?;
+    let shown = excerpt(text);
+    let (says, next) = if text.is_empty() {
+        ("an empty glob matches nothing".to_owned(), "Write a glob such as `src/**`, or remove it".to_owned())
+    } else if text.len() > MAX_GLOB {
+        (format!("a glob may have at most {MAX_GLOB} bytes"), "Shorten it".to_owned())
+    } else if text != text.trim() {
+        ("the glob has blanks around it".to_owned(), "Remove the blanks".to_owned())
+    } else if let Some(rest) = text.strip_prefix('!') {
+        let next = format!("Remove the `!`, or list what should match instead of `{}`", excerpt(rest));
+        (format!("`{shown}`: globs can't be negated"), next)
+    } else if text.starts_with('/') || text.starts_with("./") {
+        let rest = excerpt(text.trim_start_matches(['.', '/']));
+        (format!("`{shown}` matches nothing: names start at the root, without `/`"), format!("Write `{rest}`"))
+    } else if text.split('/').any(|part| part == "..") {
+        (format!("`{shown}` leaves the repository"), "Remove `..`".to_owned())
+    } else if text.ends_with('/') {
+        (format!("`{shown}` matches nothing: it names a directory"), format!("Write `{shown}**`"))
+    } else {
+        match law::glob(text) {
+            Ok(_) => return Some(text.to_owned()),
+            Err(e) => (format!("`{shown}` is not a glob: {}", e.kind()), "Correct the glob".to_owned()),
+        }
+    };
+    d.problem(spot.at(), &spot.path, says, next);
+    None
+}
+
+fn approvers(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Approver>> {
+    let mut list = Vec::new();
+    for item in d.items(spot, "people and teams", MAX_LIST)? {
+        let Some(text) = d.text(&item) else { continue };
+        match Approver::new(text) {
+            Some(approver) => list.push(approver),
+            None if text.ends_with("[bot]") => {
+                let says = format!("`{}` is a bot, and bots never approve", excerpt(text));
+                d.problem(item.at(), &item.path, says, "Name a person or a team");
+            }
+            None => {
+                let says = format!("`{}` is neither a person nor a team", excerpt(text));
+                d.problem(item.at(), &item.path, says, "Write `\"@login\"` or `\"@organisation/team\"`");
+            }
+        }
+    }
+    Some(list)
+}
+
+fn rules(d: &mut Decoder, spot: &Spot<'_>, p: &Policy) -> Option<Vec<MatchRule>> {
+    let mut list = Vec::new();
+    for item in d.items(spot, "rules", MAX_LIST)? {
+        let Some(f) = d.map(&item, &["branch", "label", "autonomy", "mode", "flow"], &[]) else { continue };
+        let before = d.problems.len();
+        let rule = MatchRule {
+            branch: f.get("branch").and_then(|s| glob(d, s)),
+            label: f.get("label").and_then(|s| label(d, s)),
+            autonomy: f.get("autonomy").and_then(|s| d.word(s)),
+            mode: f.get("mode").and_then(|s| stepped(d, s)),
+            flow: f.get("flow").and_then(|s| d.word(s)),
+        };
+        if let (Some(own), Some(s)) = (rule.autonomy, f.get("autonomy"))
+            && own > p.autonomy
+        {
+            loosens(d, s, &format!("`autonomy: {own}` is looser than the policy's `{}`", p.autonomy));
+        }
+        if let (Some(own), Some(s)) = (rule.flow, f.get("flow"))
+            && own < p.flow
+        {
+            loosens(d, s, &format!("`flow: {own}` is looser than the policy's `{}`", p.flow));
+        }
+        if f.get("branch").is_none() && f.get("label").is_none() {
+            let next = "Add `branch:` or `label:`; to tighten every change, set it at the top of the file";
+            d.problem(item.at(), &item.path, "the rule does not say which changes it is for", next);
+        }
+        if f.get("autonomy").is_none() && f.get("mode").is_none() && f.get("flow").is_none() {
+            let next = "Add `autonomy:`, `mode: stepped` or `flow:`, or remove the rule";
+            d.problem(item.at(), &item.path, "the rule does not say what it tightens", next);
+        }
+        if d.problems.len() == before {
+            list.push(rule);
+        }
+    }
+    Some(list)
+}
+
+fn loosens(d: &mut Decoder, spot: &Spot<'_>, what: &str) {
+    d.problem(
+        spot.at(),
+        &spot.path,
+        format!("{what}; a match rule may only tighten"),
+        "Remove it, or loosen the policy itself at the top of the file",
+    );
+}
+
+fn stepped(d: &mut Decoder, spot: &Spot<'_>) -> Option<TighterMode> {
+    if matches!(&spot.node.kind, Kind::Scalar { text, .. } if text == "auto") {
+        d.problem(spot.at(), &spot.path, "a match rule may only tighten: `mode` can only be `stepped`", "Remove it");
+        return None;
+    }
+    d.word(spot)
+}
+
+fn label(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
+    let text = d.text(spot)?;
+    if text.trim().is_empty() || text.chars().count() > 100 {
+        d.problem(spot.at(), &spot.path, "a label has 1 to 100 characters", "Write the label's name");
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn ledger_branch(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
+    let text = d.text(spot)?;
+    let shown = excerpt(text);
+    let full = format!("refs/heads/{text}");
+    if text.starts_with("refs/") {
+        d.problem(
+            spot.at(),
+            &spot.path,
+            format!("`{shown}` is the name of a ref, not of a branch"),
+            "Write the branch without `refs/heads/`",
+        );
+    } else if text.len() > 200 || text.starts_with('-') || text == "HEAD" || !git2::Reference::is_valid_name(&full) {
+        d.problem(
+            spot.at(),
+            &spot.path,
+            format!("`{shown}` is not a valid branch name"),
+            "Write a branch name such as `phasegate/ledger`",
+        );
+    } else {
+        return Some(text.to_owned());
+    }
+    None
+}
+
+fn label_prefix(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
+    let text = d.text(spot)?;
+    let fine = (1..=20).contains(&text.chars().count())
+        && !text.contains(',')
+        && !text.starts_with(char::is_whitespace)
+        && !text.contains(['\n', '\r', '\t']);
+    if fine {
+        return Some(text.to_owned());
+    }
+    let says = format!("`{}` can't start a label: it takes 1 to 20 characters, without a comma", excerpt(text));
+    d.problem(spot.at(), &spot.path, says, "Write a prefix such as `\"phase:\"`");
+    None
+}
+
+fn command_prefix(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
+    let text = d.text(spot)?;
+    let own = text.strip_suffix(' ').unwrap_or(text);
+    let fine = match own.strip_prefix('/') {
+        Some("") => text == "/",
+        Some(word) => {
+            word.len() <= 20
+                && !word.starts_with('-')
+                && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        }
+        None => false,
+    };
+    if fine {
+        return Some(own.to_owned());
+    }
+    let says = format!("`{}` can't start a command: it takes `/`, or `/` and one short lower-case word", excerpt(text));
+    d.problem(spot.at(), &spot.path, says, "Write `\"/\"` for `/expand`, or `\"/pg\"` for `/pg expand`");
+    None
+}
+
+const GATE_LATER: &[&str] = &["run", "reports", "timeout", "network"];
+
+fn gates(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
+    let gates = top.get("gates");
+    let f = gates.and_then(|s| d.map(s, &["verify"], &["build"]));
+    let verify = f.as_ref().and_then(|f| f.get("verify"));
+    let f = verify.and_then(|s| d.map(s, &["from", "checks"], GATE_LATER));
+    let mut listed = None;
+    if let Some(f) = &f {
+        if let Some(spot) = f.get("from") {
+            let before = d.problems.len();
+            let from = d.words(spot, "`checks`");
+            if from.as_ref().is_some_and(Vec::is_empty) && d.problems.len() == before {
+                d.problem(spot.at(), &spot.path, "the list is empty: no evidence could ever come", "Write `[checks]`");
+            }
+            set(&mut p.gates.verify.from, from.filter(|list| !list.is_empty()));
+        }
+        listed = f.get("checks");
+        set(&mut p.gates.verify.checks, listed.and_then(|s| checks(d, s)));
+    }
+    // Said only when nothing was named at all: a check that is named wrongly has its own problem.
+    let none = match listed {
+        None => true,
+        Some(spot) => matches!(&spot.node.kind, Kind::List(items) if items.is_empty()),
+    };
+    if none && p.merge.require.contains(&Require::Verify) {
+        let at = listed.or(verify).or(gates).or(top.get("merge")).map_or(At::START, |s| s.key);
+        d.problem(
+            at,
+            "gates.verify.checks",
+            "the merge gate requires `verify`, but no check is named, so it could never turn green",
+            "Name a check: `gates: { verify: { checks: [{ name: \"test\", workflow: .github/workflows/ci.yml }] } }`; \
+             or ask for less with `merge: { require: [review] }`",
+        );
+    }
+}
+
+fn checks(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Check>> {
+    let mut list: Vec<Check> = Vec::new();
+    for item in d.items(spot, "checks", 100)? {
+        let Some(f) = d.map(&item, &["name", "workflow", "app"], &[]) else { continue };
+        let name = match f.get("name") {
+            Some(s) => check_name(d, s, &list),
+            None => {
+                d.problem(item.at(), &item.path, "the check has no name", "Add `name:`, as the pull request shows it");
+                None
+            }
+        };
+        let (workflow, app) = match (f.get("workflow"), f.get("app")) {
+            (Some(_), Some(s)) => {
+                let says = "the check has both `workflow` and `app`; who makes it must be one of them";
+                d.problem(s.key, &item.path, says, "Keep `workflow` for GitHub Actions, `app` for any other CI");
+                continue;
+            }
+            (None, None) => {
+                let says = "the check does not say who makes it, so anyone who can post a check could";
+                let next = "Add `workflow: .github/workflows/….yml` for GitHub Actions, or `app: <id>` for another CI";
+                d.problem(item.at(), &item.path, says, next);
+                continue;
+            }
+            (Some(s), None) => (workflow(d, s), None),
+            (None, Some(s)) => (None, app(d, s)),
+        };
+        if let Some(name) = name
+            && (workflow.is_some() || app.is_some())
+        {
+            list.push(Check { name, workflow, app });
+        }
+    }
+    Some(list)
+}
+
+fn check_name(d: &mut Decoder, spot: &Spot<'_>, others: &[Check]) -> Option<String> {
+    let text = d.text(spot)?;
+    let shown = excerpt(text);
+    let (says, next) = if text.trim().is_empty() || text.chars().count() > 200 {
+        ("a check's name has 1 to 200 characters".to_owned(), "Write the name as the pull request shows it")
+    } else if text.starts_with("phasegate/") {
+        (format!("`{shown}` is Phasegate's own check; a gate can't wait for itself"), "Name a check of your CI")
+    } else if others.iter().any(|c| c.name == text) {
+        (format!("the check `{shown}` is named twice"), "Remove one, or give the jobs different names")
+    } else {
+        return Some(text.to_owned());
+    };
+    d.problem(spot.at(), &spot.path, says, next);
+    None
+}
+
+fn workflow(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
+    let text = d.text(spot)?;
+    let file = text.strip_prefix(".github/workflows/").unwrap_or_default();
+    let stem = file.strip_suffix(".yml").or_else(|| file.strip_suffix(".yaml")).unwrap_or_default();
+    if stem.is_empty() || file.contains(['/', '\\', '\n', '\r']) {
+        let says = format!("`{}` is not a workflow file", excerpt(text));
+        d.problem(
+            spot.at(),
+            &spot.path,
+            says,
+            "Write the path of a file in `.github/workflows/`, ending in .yml or .yaml",
+        );
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn app(d: &mut Decoder, spot: &Spot<'_>) -> Option<u64> {
+    let id = d.number(spot, 1..=MAX_ID)?;
+    if id == GITHUB_ACTIONS_APP {
+        d.problem(
+            spot.at(),
+            &spot.path,
+            "15368 is GitHub Actions: anyone who can push a workflow can make a check under it",
+            "Use `workflow: .github/workflows/….yml` instead, which pins the workflow file",
+        );
+        return None;
+    }
+    Some(id)
+}

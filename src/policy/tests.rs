@@ -1,0 +1,492 @@
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A valid end for a file that is about something else.
+const CHECK: &str = "gates: { verify: { checks: [{ name: test, workflow: .github/workflows/ci.yml }] } }\n";
+
+fn good(text: &str) -> Policy {
+    parse(format!("{text}\n{CHECK}").as_bytes()).unwrap_or_else(|p| panic!("{text}\n{p:#?}"))
+}
+
+fn bad(text: &str) -> Vec<Problem> {
+    parse(text.as_bytes()).expect_err(text)
+}
+
+/// `line:column path: says -> next` of each problem.
+fn said(text: &str) -> Vec<String> {
+    bad(text).into_iter().map(|p| format!("{}:{} {}: {} -> {}", p.line, p.column, p.path, p.says, p.next)).collect()
+}
+
+/// The only problem of a file that otherwise names a check.
+fn only(text: &str) -> String {
+    let text = format!("{text}\n{CHECK}");
+    let mut said = said(&text);
+    assert_eq!(said.len(), 1, "{text}\n{said:#?}");
+    said.remove(0)
+}
+
+#[test]
+fn the_defaults_are_those_that_are_written_down() {
+    let p = good("");
+    assert_eq!((p.version, p.flow, p.enforce, p.mode), (1, Flow::Merge, Enforce::Enforce, Mode::Auto));
+    assert_eq!((p.autonomy, p.tier, p.deploy, p.base), (Autonomy::Auto, Tier::House, Deploy::AfterMerge, Base::Touch));
+    assert_eq!(p.merge, Merge { require: vec![Require::Verify, Require::Review], approvals: 1 });
+    assert_eq!((p.limits.previews, p.ledger.branch.as_str()), (20, "phasegate/ledger"));
+    assert_eq!((p.labels.prefix.as_str(), p.commands.prefix.as_str()), ("phase:", "/"));
+    assert_eq!(parse(b"merge: { require: [review] }").unwrap().merge.require, [Require::Review]);
+}
+
+#[test]
+fn an_empty_file_means_the_defaults_and_is_told_how_to_name_a_check() {
+    for text in ["", "\n", "# nothing\n", "---\n", "{}", "null", "\u{feff}", "version: 1"] {
+        let problems = bad(text);
+        assert_eq!(problems.len(), 1, "{text:?} {problems:#?}");
+        assert_eq!((problems[0].line, problems[0].path.as_str()), (1, "gates.verify.checks"));
+        assert!(problems[0].next.contains("workflow: .github/workflows/ci.yml"));
+    }
+    assert_eq!(
+        said("version: 1\ngates:\n  verify:\n    checks: []\n")[0].split(": ").next(),
+        Some("4:5 gates.verify.checks")
+    );
+}
+
+#[test]
+fn the_documented_example_is_valid_and_is_accepted_by_the_schema() {
+    let doc = include_str!("../../docs/policy.md");
+    let yaml = doc.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a yaml block");
+    let p =
+        parse(yaml.as_bytes()).unwrap_or_else(|p| panic!("{}", render_problems("docs/policy.md", yaml.as_bytes(), &p)));
+    assert_eq!(p.flow, Flow::Pipeline);
+    assert_eq!(p.gates.verify.checks[0].made_by(), Some(MadeBy::Workflow(".github/workflows/ci.yml")));
+    assert_eq!(p.gates.verify.checks[1].made_by(), Some(MadeBy::App(57789)));
+
+    let schema = jsonschema::validator_for(&Policy::schema()).unwrap();
+    let json: serde_json::Value = serde_yaml::from_str(yaml).unwrap();
+    assert!(schema.is_valid(&json), "{:?}", schema.iter_errors(&json).map(|e| e.to_string()).collect::<Vec<_>>());
+    assert!(schema.is_valid(&serde_json::to_value(&p).unwrap()), "what we write ourselves is in the schema too");
+    assert_eq!(serde_json::from_value::<Policy>(serde_json::to_value(&p).unwrap()).unwrap(), p);
+    for (pointer, key) in [("", "agents"), ("/merge", "queue"), ("/gates/verify/checks/0", "id"), ("/match/0", "tier")]
+    {
+        let mut wrong = json.clone();
+        wrong.pointer_mut(pointer).unwrap()[key] = true.into();
+        assert!(!schema.is_valid(&wrong), "{pointer}/{key}");
+    }
+    for key in keys_of(&Policy::schema()) {
+        assert!(doc.contains(&format!("`{key}`")), "{key} is not in the table of docs/policy.md");
+    }
+}
+
+/// Every key of the schema, as the documentation's table writes it.
+fn keys_of(schema: &serde_json::Value) -> Vec<String> {
+    fn walk(root: &serde_json::Value, schema: &serde_json::Value, path: &str, out: &mut Vec<String>) {
+        let schema = match schema["$ref"].as_str() {
+            Some(target) => root.pointer(target.trim_start_matches('#')).unwrap(),
+            None => schema,
+        };
+        assert!(!schema["description"].is_null() || path.is_empty() || schema["type"] != "object", "{path}: described");
+        if schema["type"] == "object" {
+            assert_eq!(schema["additionalProperties"], false, "{path}");
+        }
+        for (key, value) in schema["properties"].as_object().into_iter().flatten() {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            assert!(!value["description"].is_null(), "{path} has no description");
+            let before = out.len();
+            walk(root, value, &path, out);
+            if !value["items"]["$ref"].is_null() {
+                walk(root, &value["items"], &format!("{path}[]"), out);
+            }
+            if out.len() == before {
+                out.push(path);
+            }
+        }
+    }
+    let mut out = Vec::new();
+    walk(schema, schema, "", &mut out);
+    assert!(out.len() > 25, "{out:?}");
+    out
+}
+
+#[test]
+fn mistakes_are_found_all_at_once_each_on_its_line() {
+    let text = "version: 2\nflwo: merge\nautonomy: full\nmerge:\n  approvals: eleven\n  require: [verify, verfy]\npeople: { solo: yes }\n";
+    assert_eq!(
+        said(&format!("{text}{CHECK}")),
+        [
+            "1:10 version: this version of Phasegate reads policies of version 1, not `2` -> Write `version: 1`",
+            "2:1 flwo: unknown key `flwo`; did you mean `flow`? -> Write `flow`",
+            "3:11 autonomy: unknown value `full` -> Use `manual`, `conservative` or `auto`",
+            "5:14 merge.approvals: expected a whole number from 0 to 10, found the text `eleven` -> Write a whole number from 0 to 10, in plain digits",
+            "6:21 merge.require[1]: unknown value `verfy`; did you mean `verify`? -> Write `verify`",
+            "7:17 people.solo: expected true or false, found the text `yes` -> Write `true` or `false`, without quotes",
+        ]
+    );
+}
+
+#[test]
+fn each_mistake_is_named() {
+    let cases = [
+        (
+            "branches: main",
+            "1:11 branches: expected a list of branch globs, found the text `main` -> Write it as a list: `[main]`",
+        ),
+        (
+            "branches:",
+            "1:1 branches: expected a list of branch globs, found nothing -> Write it as a list: `[…]`, or leave the key out",
+        ),
+        ("branches: [1.0]", "1:12 branches[0]: expected text, found the number `1.0` -> Put it in quotes: \"1.0\""),
+        (
+            "branches: [\"!main\"]",
+            "1:12 branches[0]: `!main`: globs can't be negated -> Remove the `!`, or list what should match instead of `main`",
+        ),
+        (
+            "risk: { high: [/src/**] }",
+            "1:16 risk.high[0]: `/src/**` matches nothing: names start at the root, without `/` -> Write `src/**`",
+        ),
+        ("risk: { high: [src/] }", "1:16 risk.high[0]: `src/` matches nothing: it names a directory -> Write `src/**`"),
+        ("risk: { high: [\"a/../b\"] }", "1:16 risk.high[0]: `a/../b` leaves the repository -> Remove `..`"),
+        (
+            "risk: { high: [\"[a\"] }",
+            "1:16 risk.high[0]: `[a` is not a glob: unclosed character class; missing ']' -> Correct the glob",
+        ),
+        (
+            "people: [\"@a\"]",
+            "1:9 people: expected a mapping, found a list -> Write it as `key: value`, with the keys `approve`, `solo`",
+        ),
+        (
+            "people: { approve: [alice] }",
+            "1:21 people.approve[0]: `alice` is neither a person nor a team -> Write `\"@login\"` or `\"@organisation/team\"`",
+        ),
+        (
+            "people: { approve: [\"@dependabot[bot]\"] }",
+            "1:21 people.approve[0]: `@dependabot[bot]` is a bot, and bots never approve -> Name a person or a team",
+        ),
+        (
+            "people: { solo: \"true\" }",
+            "1:17 people.solo: expected true or false, found the text `true` -> Write `true` or `false`, without quotes",
+        ),
+        (
+            "limits: { previews: 0 }",
+            "1:21 limits.previews: expected a whole number from 1 to 1000, found the number `0` -> Write a whole number from 1 to 1000, in plain digits",
+        ),
+        (
+            "limits: { previews: 012 }",
+            "1:21 limits.previews: expected a whole number from 1 to 1000, found the number `012` -> Write a whole number from 1 to 1000, in plain digits",
+        ),
+        ("mode: [auto]", "1:7 mode: expected `auto` or `stepped`, found a list -> Write `auto` or `stepped`"),
+        (
+            "merge: { require: [review, review, verify] }",
+            "1:28 merge.require[1]: this stands in the list twice -> Remove one of the two",
+        ),
+        (
+            "flow: merge\nflow: pipeline",
+            "2:1 flow: the key `flow` stands twice; it was first given on line 1 -> Keep one of the two",
+        ),
+        (
+            "merge: { approvals: 1, approvals: 0 }",
+            "1:24 merge.approvals: the key `approvals` stands twice; it was first given on line 1 -> Keep one of the two",
+        ),
+        (
+            "labels: { prefix: \"a,b\" }",
+            "1:19 labels.prefix: `a,b` can't start a label: it takes 1 to 20 characters, without a comma -> Write a prefix such as `\"phase:\"`",
+        ),
+        (
+            "commands: { prefix: pg }",
+            "1:21 commands.prefix: `pg` can't start a command: it takes `/`, or `/` and one short lower-case word -> Write `\"/\"` for `/expand`, or `\"/pg\"` for `/pg expand`",
+        ),
+        (
+            "ledger: { branch: \"a..b\" }",
+            "1:19 ledger.branch: `a..b` is not a valid branch name -> Write a branch name such as `phasegate/ledger`",
+        ),
+        (
+            "ledger: { branch: refs/heads/x }",
+            "1:19 ledger.branch: `refs/heads/x` is the name of a ref, not of a branch -> Write the branch without `refs/heads/`",
+        ),
+        (
+            "agents: {}",
+            "1:1 agents: `agents` is not available in this version of Phasegate; remove it -> Remove `agents`",
+        ),
+        (
+            "merge: { queue: carry }",
+            "1:10 merge.queue: `merge.queue` is not available in this version of Phasegate; remove it -> Remove `merge.queue`",
+        ),
+        (
+            "flow: task",
+            "1:7 flow: `flow: task` is not available in this version of Phasegate; remove it -> Use `merge` or `pipeline`, or remove it",
+        ),
+        (
+            "tier: !!str house",
+            "1:13 tier: YAML tags (`!…`) have no meaning in a policy -> Remove the tag; quote the value if it is text",
+        ),
+        ("? [a, b]\n: c", "1:3 : a key must be a single word -> Write `key: value`"),
+        (
+            "<<: { flow: merge }",
+            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `limits`, `ledger`, `deploy`, `base`, `labels` or `commands`",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(only(text), expected);
+    }
+}
+
+#[test]
+fn a_check_must_say_who_makes_it() {
+    let check = |inner: &str| {
+        let mut said = said(&format!("gates:\n  verify:\n    checks:\n      - {{ {inner} }}\n"));
+        assert_eq!(said.len(), 1, "{inner} {said:#?}");
+        said.remove(0)
+    };
+    let cases = [
+        ("name: t", "4:9 gates.verify.checks[0]: the check does not say who makes it"),
+        ("app: 5", "4:9 gates.verify.checks[0]: the check has no name"),
+        ("name: t, app: 5, workflow: .github/workflows/a.yml", "4:20 gates.verify.checks[0]: the check has both"),
+        ("name: t, app: 15368", "4:25 gates.verify.checks[0].app: 15368 is GitHub Actions"),
+        ("name: t, app: \"5\"", "4:25 gates.verify.checks[0].app: expected a whole number"),
+        ("name: t, app: 9007199254740992", "4:25 gates.verify.checks[0].app: expected a whole number"),
+        ("name: t, workflow: ci.yml", "4:30 gates.verify.checks[0].workflow: `ci.yml` is not a workflow file"),
+        ("name: t, workflow: .github/workflows/../x.yml", "4:30 gates.verify.checks[0].workflow: "),
+        ("name: t, workflow: .github/workflows/.yml", "4:30 gates.verify.checks[0].workflow: "),
+        ("name: phasegate/merge, app: 5", "4:17 gates.verify.checks[0].name: `phasegate/merge` is Phasegate's own"),
+        ("name: t, worklow: .github/workflows/ci.yml, app: 5", "4:20 gates.verify.checks[0].worklow: unknown key"),
+    ];
+    for (inner, expected) in cases {
+        assert!(check(inner).starts_with(expected), "{inner}: {}", check(inner));
+    }
+    let twice = "gates: { verify: { checks: [{ name: t, app: 5 }, { name: t, app: 6 }] } }";
+    assert_eq!(
+        said(twice),
+        [
+            "1:58 gates.verify.checks[1].name: the check `t` is named twice -> Remove one, or give the jobs different names"
+        ]
+    );
+    let from = "gates: { verify: { from: [], checks: [{ name: t, app: 5 }] } }";
+    assert!(said(from)[0].starts_with("1:26 gates.verify.from: the list is empty"));
+}
+
+#[test]
+fn what_a_later_version_will_know_is_refused_by_name() {
+    let text = include_str!("../../tests/fixtures/policy/later.yml");
+    let expected = [
+        (3, "flow: factory"),
+        (5, "people.escalate"),
+        (7, "merge.queue"),
+        (9, "gates.build"),
+        (12, "gates.verify.from[0]: actions"),
+        (12, "gates.verify.from[2]: runner"),
+        (12, "gates.verify.from[3]: people"),
+        (14, "gates.verify.run"),
+        (15, "gates.verify.reports"),
+        (16, "gates.verify.timeout"),
+        (17, "gates.verify.network"),
+        (19, "freeze.tests"),
+        (20, "limits.file_lines"),
+        (20, "limits.files_over_design"),
+        (20, "limits.criteria"),
+        (21, "agents"),
+        (23, "budget"),
+        (24, "escalation"),
+        (25, "ledger.snapshots"),
+        (25, "ledger.repository"),
+    ];
+    let found: Vec<(u32, String)> = bad(text).into_iter().map(|p| (p.line, p.says)).collect();
+    let expected: Vec<(u32, String)> = expected
+        .into_iter()
+        .map(|(line, what)| (line, format!("`{what}` is not available in this version of Phasegate; remove it")))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn match_rules_may_only_tighten() {
+    let cases = [
+        (
+            "autonomy: conservative\nmatch: [{ label: x, autonomy: auto }]",
+            "2:31 match[0].autonomy: `autonomy: auto` is looser than the policy's `conservative`; a match rule may only tighten",
+        ),
+        (
+            "flow: pipeline\nmatch: [{ label: x, flow: merge }]",
+            "2:27 match[0].flow: `flow: merge` is looser than the policy's `pipeline`; a match rule may only tighten",
+        ),
+        (
+            "mode: stepped\nmatch: [{ label: x, mode: auto }]",
+            "2:27 match[0].mode: a match rule may only tighten: `mode` can only be `stepped`",
+        ),
+        ("match: [{ autonomy: manual }]", "1:9 match[0]: the rule does not say which changes it is for"),
+        ("match: [{ branch: \"x/**\" }]", "1:9 match[0]: the rule does not say what it tightens"),
+        ("match: [{ branch: \"x/**\", tier: shed, mode: stepped }]", "1:27 match[0].tier: unknown key `tier`"),
+    ];
+    for (text, expected) in cases {
+        let said = said(&format!("{text}\n{CHECK}"));
+        assert!(said[0].starts_with(expected), "{text}: {said:#?}");
+    }
+    let p = good(
+        "match:\n  - { branch: \"copilot/**\", autonomy: conservative }\n  - { label: needs-care, autonomy: manual, mode: stepped }\n  - { branch: \"big/*\", label: full, flow: pipeline }",
+    );
+    let law = |branch: &str, labels: &[&str]| {
+        let labels: Vec<String> = labels.iter().map(|l| (*l).to_owned()).collect();
+        let law = p.effective(branch, &labels);
+        (law.flow, law.mode, law.autonomy)
+    };
+    assert_eq!(law("main", &[]), (Flow::Merge, Mode::Auto, Autonomy::Auto));
+    assert_eq!(law("copilot/a/b", &[]), (Flow::Merge, Mode::Auto, Autonomy::Conservative));
+    assert_eq!(law("copilot/a", &["Needs-Care"]), (Flow::Merge, Mode::Stepped, Autonomy::Manual));
+    assert_eq!(law("big/x", &[]), (Flow::Merge, Mode::Auto, Autonomy::Auto), "branch and label must both match");
+    assert_eq!(law("big/x/y", &["full"]).0, Flow::Merge, "* stays within a part of the name");
+    assert_eq!(law("big/x", &["full"]).0, Flow::Pipeline);
+    let mut loose = p.clone();
+    loose.autonomy = Autonomy::Manual;
+    assert_eq!(loose.effective("copilot/a", &[]).autonomy, Autonomy::Manual, "even a loose rule does not loosen");
+}
+
+#[test]
+fn the_default_branch_may_always_get_a_green_gate_and_others_when_named() {
+    let p = good("branches: [\"release/*\"]");
+    assert!(p.may_merge_into("trunk", "trunk") && p.may_merge_into("release/1", "trunk"));
+    assert!(!p.may_merge_into("release/1/x", "trunk") && !p.may_merge_into("agent/soft", "trunk"));
+    assert!(!good("").may_merge_into("develop", "main"));
+}
+
+#[test]
+fn the_digest_is_of_what_is_said_not_of_how() {
+    let a = good("# a comment\nbranches: [a, b]\nflow: pipeline\nrisk: { high: [x, y] }").digest();
+    let b = good("risk:\n  high:\n    - 'y'\n    - \"x\"\nflow: 'pipeline'\nbranches: [b, a, b]\nmode: auto").digest();
+    assert_eq!(a, b);
+    assert_ne!(a, good("branches: [a, b]\nflow: pipeline\nrisk: { high: [x] }").digest());
+    assert_eq!(good("commands: { prefix: \"/pg \" }").digest(), good("commands: { prefix: /pg }").digest());
+}
+
+#[test]
+fn commands_are_written_with_the_prefix() {
+    let slash = good("").commands;
+    assert_eq!((slash.written("expand").as_str(), slash.strip("/expand now")), ("/expand", Some("expand now")));
+    let pg = good("commands: { prefix: \"/pg \" }").commands;
+    assert_eq!((pg.written("expand").as_str(), pg.strip("/pg expand")), ("/pg expand", Some("expand")));
+    assert_eq!((pg.strip("/expand"), pg.strip("/pgexpand")), (None, None));
+}
+
+#[test]
+fn approvers_are_people_or_teams() {
+    let p = good("people: { approve: [\"@Alice\", \"@octo-org/core.team\", \"@dev_corp\"] }");
+    assert!(p.people.approve[0].is_person("alice") && !p.people.approve[1].is_person("octo-org"));
+    assert_eq!(p.people.approve[1].who(), Who::Team { organisation: "octo-org", team: "core.team" });
+}
+
+#[test]
+fn hostile_files_are_refused_in_bounded_time() {
+    let bomb = {
+        let mut text = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
+        for (this, last) in ('b'..='i').zip('a'..='h') {
+            text += &format!("{this}: &{this} [{}]\n", vec![format!("*{last}"); 9].join(","));
+        }
+        text
+    };
+    let cases: Vec<(String, &str)> = vec![
+        (bomb, "anchors (`&name`) and aliases (`*name`) are not allowed"),
+        ("a: *nobody".into(), "anchors (`&name`) and aliases"),
+        ("flow: &x merge".into(), "anchors (`&name`) and aliases"),
+        ("[".repeat(100_000), "nested deeper than 24 levels"),
+        ("- ".repeat(100_000), "nested deeper than 24 levels"),
+        ("{a: ".repeat(50_000), "nested deeper than 24 levels"),
+        ((0..300).map(|i| format!("{}k:\n", " ".repeat(i))).collect(), "nested deeper than 24 levels"),
+        ((0..20_000).map(|i| format!("k{i}: 1\n")).collect(), "a mapping with more than 200 keys"),
+        (format!("branches: [{}]", "a,".repeat(60_000)), "more than 50000 YAML elements"),
+        (format!("branches: [{}]", "a,".repeat(300)), "the list has 300 items; at most 200 are allowed"),
+        ("x".repeat(256 * 1024 + 1), "the file has 262145 bytes"),
+        (format!("x: {}", "y".repeat(200 * 1024)), "unknown key `x`"),
+        (format!("{}: 1", "y".repeat(900)), "unknown key `yyyy"),
+        ("flow: merge\n---\nflow: pipeline\n".into(), "a second YAML document starts here"),
+        ("%YAML 1.1\n---\nflow: merge".into(), "not valid YAML"),
+        ("flow: mer\0ge".into(), "U+0000"),
+        ("flow: \"mer\\0ge\"".into(), "U+0000"),
+        ("# \u{202e}egrem :wolf\n".into(), "U+202E"),
+        ("ledger: { branch: \"a\\u2066b\" }".into(), "U+2066"),
+        ("flow: merge\u{feff}".into(), "U+FEFF"),
+        ("mode:\nflow: [merge".into(), "not valid YAML"),
+        ("flow: merge\n bad: indent".into(), "not valid YAML"),
+        ("flow: @merge".into(), "not valid YAML"),
+        ("just words".into(), "expected a mapping, found the text `just words`"),
+        ("[]".into(), "expected a mapping, found a list"),
+        (format!("risk: {{ high: [\"{}\"] }}", "{a,".repeat(170)), "is not a glob"),
+        ("match: [*a]".into(), "anchors"),
+    ];
+    for (text, expected) in cases {
+        let start = Instant::now();
+        let problems = bad(&text);
+        let shown: String = text.chars().take(60).collect();
+        assert!(start.elapsed() < Duration::from_secs(5), "{shown} took {:?}", start.elapsed());
+        assert!(problems.iter().any(|p| p.says.contains(expected)), "{shown}: {problems:#?}");
+        assert!(problems.len() <= 100 && problems.iter().all(|p| p.says.len() < 600), "{shown}");
+        render_problems("x.yml", text.as_bytes(), &problems);
+    }
+    let problems = parse(b"flow: merge\nmode: a\xff").unwrap_err();
+    assert_eq!((problems[0].line, problems[0].column), (2, 8));
+    assert_eq!(problems[0].says, "the file is not UTF-8 text from here on");
+}
+
+#[test]
+fn a_terminal_sees_the_line_and_a_caret() {
+    let text = format!("version: 1\nflwo: merge\n{CHECK}");
+    let shown = render_problems(PATH, text.as_bytes(), &bad(&text));
+    let plain = anstream::adapter::strip_str(&shown).to_string();
+    insta::assert_snapshot!(plain.trim_end(), @r"
+    error[MRG-07]: flwo: unknown key `flwo`; did you mean `flow`?
+     --> .github/phasegate.yml:2:1
+      |
+    2 | flwo: merge
+      | ^^^^
+      |
+      = help: Write `flow`
+    ");
+}
+
+#[test]
+fn the_report_has_its_shape() {
+    let json = serde_json::to_value(check(format!("flwo: merge\n{CHECK}").as_bytes())).unwrap();
+    assert_eq!(
+        json,
+        serde_json::json!({
+            "schema": "phasegate/config-check@1",
+            "verdict": "FAIL",
+            "findings": [{
+                "rule": "MRG-07", "severity": "error", "path": "flwo", "line": 1, "column": 1,
+                "says": "unknown key `flwo`; did you mean `flow`?", "next": "Write `flow`",
+            }],
+        })
+    );
+    assert_eq!(
+        check(CHECK.as_bytes()),
+        Report { schema: "phasegate/config-check@1", verdict: "PASS", findings: vec![] }
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        if let Err(problems) = parse(&bytes) {
+            render_problems("x", &bytes, &problems);
+        }
+    }
+
+    #[test]
+    fn arbitrary_policies_never_panic_and_point_into_the_file(
+        text in "((version|flow|match|gates|merge|checks|branches|people|- |name|  |\\{|\\}|\\[|\\]|: |, |\n|\"|'|\\||>|#|&a|\\*a|!|1|true|é|🦀|[a-z]){1,3}){0,40}"
+    ) {
+        let lines = text.split('\n').count() as u32;
+        match parse(text.as_bytes()) {
+            Ok(policy) => {
+                policy.digest();
+            }
+            Err(problems) => {
+                prop_assert!(!problems.is_empty());
+                render_problems("x", text.as_bytes(), &problems);
+                for p in problems {
+                    prop_assert!(p.line >= 1 && p.line <= lines + 1 && p.column >= 1, "{p:?} in {lines} lines");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! The words of a policy. Every key may be absent; the doc comments here are the descriptions in the JSON Schema.
+//!
+//! `Deserialize` is for values that this program wrote itself. A file goes through [`super::parse`], which checks
+//! what types alone can't.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A word of a policy: an enumeration with its spelling.
+pub(super) trait Word: Sized + Copy + 'static {
+    const ALL: &'static [(&'static str, Self)];
+    /// Words of the vocabulary that this version does not act on.
+    const LATER: &'static [&'static str] = &[];
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? } $(later [$($later:literal),*])?) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum $name {
+            $($(#[$vdoc])* #[serde(rename = $word)] $variant),+
+        }
+        impl Word for $name {
+            const ALL: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+            $(const LATER: &'static [&'static str] = &[$($later),*];)?
+        }
+        impl $name {
+            /// As it is written in the file.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+words! {
+    /// What a change has to go through. Ordered: a later one asks for more.
+    Flow {
+        /// No phases: the merge gate on evidence.
+        Merge = "merge",
+        /// All phases from scope to deploy.
+        Pipeline = "pipeline",
+    } later ["task", "factory"]
+}
+words! {
+    /// Whether the gate blocks, or only shows what it would do.
+    Enforce { Enforce = "enforce", Observe = "observe" }
+}
+words! {
+    /// Whether a change goes on by itself after a gate, or waits for `/continue`. Ordered: stepped is the tighter one.
+    Mode { Auto = "auto", Stepped = "stepped" }
+}
+words! {
+    /// The only mode that a match rule may ask for.
+    TighterMode { Stepped = "stepped" }
+}
+words! {
+    /// How much may pass without a person. Ordered: `manual < conservative < auto`.
+    Autonomy { Manual = "manual", Conservative = "conservative", Auto = "auto" }
+}
+words! {
+    /// How much quality is asked for when the change itself does not say.
+    Tier { Shed = "shed", House = "house", Skyscraper = "skyscraper" }
+}
+words! {
+    /// A kind of evidence that the merge gate can require.
+    Require { Verify = "verify", Review = "review" }
+}
+words! {
+    /// Where the evidence of a gate comes from.
+    Source {
+        /// Check runs that are named below.
+        Checks = "checks",
+    } later ["actions", "runner", "people"]
+}
+words! {
+    /// Whether the deployment is judged on the merge commit or before the merge.
+    Deploy { AfterMerge = "after_merge", BeforeMerge = "before_merge" }
+}
+words! {
+    /// When a moved base makes evidence stale: where it touches the change, or always.
+    Base { Touch = "touch", Strict = "strict" }
+}
+
+/// The policy of a repository: `.github/phasegate.yml` at the tip of the default branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(title = "Phasegate policy")]
+pub struct Policy {
+    /// The version of this file's format.
+    #[schemars(extend("const" = 1))]
+    pub version: u32,
+    /// What a change has to go through.
+    pub flow: Flow,
+    /// `observe` shows what would happen and blocks nothing.
+    pub enforce: Enforce,
+    /// `stepped` waits for `/continue` after each gate.
+    pub mode: Mode,
+    /// How much may pass without a person.
+    pub autonomy: Autonomy,
+    /// The quality tier when the change itself does not say.
+    pub tier: Tier,
+    /// Globs of base branches that may get a green gate. The default branch always may. Each must be protected.
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    pub branches: Vec<String>,
+    /// Rules by head branch or label. They may only tighten what the policy says.
+    #[serde(rename = "match")]
+    #[schemars(length(max = 200))]
+    pub rules: Vec<MatchRule>,
+    /// Who decides.
+    pub people: People,
+    /// What is dangerous.
+    pub risk: Risk,
+    /// What a merge needs.
+    pub merge: Merge,
+    /// Where evidence comes from.
+    pub gates: Gates,
+    /// What may not change once a change is being built.
+    pub freeze: Freeze,
+    /// Numbers.
+    pub limits: Limits,
+    /// Where the record is kept.
+    pub ledger: Ledger,
+    /// Whether the deployment is judged after or before the merge.
+    pub deploy: Deploy,
+    /// When a moved base makes evidence stale.
+    pub base: Base,
+    /// The labels that the bot sets.
+    pub labels: Labels,
+    /// The commands that people write.
+    pub commands: Commands,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            version: 1,
+            flow: Flow::Merge,
+            enforce: Enforce::Enforce,
+            mode: Mode::Auto,
+            autonomy: Autonomy::Auto,
+            tier: Tier::House,
+            branches: Vec::new(),
+            rules: Vec::new(),
+            people: People::default(),
+            risk: Risk::default(),
+            merge: Merge::default(),
+            gates: Gates::default(),
+            freeze: Freeze::default(),
+            limits: Limits::default(),
+            ledger: Ledger::default(),
+            deploy: Deploy::AfterMerge,
+            base: Base::Touch,
+            labels: Labels::default(),
+            commands: Commands::default(),
+        }
+    }
+}
+
+/// Tightens the policy for some changes: those whose head branch and label both match, where both are given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{ "required": ["branch"] }, { "required": ["label"] }]))]
+pub struct MatchRule {
+    /// A glob of head branches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    pub branch: Option<String>,
+    /// A label, in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 100))]
+    pub label: Option<String>,
+    /// Not above the policy's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autonomy: Option<Autonomy>,
+    /// Only `stepped`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<TighterMode>,
+    /// Not below the policy's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Flow>,
+}
+
+/// Who decides.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct People {
+    /// Who may approve, unblock, resolve and refreeze, beside those with the `maintain` or `admin` role.
+    #[schemars(length(max = 200))]
+    pub approve: Vec<Approver>,
+    /// The only maintainer may approve their own change; the record says *self-approved*.
+    pub solo: bool,
+}
+
+/// `@login` or `@organisation/team`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(extend("pattern" = "^@[A-Za-z0-9][A-Za-z0-9_-]{0,99}(/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?$"))]
+pub struct Approver(String);
+
+/// Whom an [`Approver`] names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who<'a> {
+    Person { login: &'a str },
+    Team { organisation: &'a str, team: &'a str },
+}
+
+impl Approver {
+    /// `None` when the text is neither form. Bots (`name[bot]`) are not: they never approve.
+    pub fn new(text: &str) -> Option<Self> {
+        let name = text.strip_prefix('@')?;
+        let (owner, team) = match name.split_once('/') {
+            Some((owner, team)) => (owner, Some(team)),
+            None => (name, None),
+        };
+        let fine = |part: &str, more: &[u8]| {
+            part.len() <= 100
+                && part.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || more.contains(&b))
+        };
+        (fine(owner, b"-_") && team.is_none_or(|t| fine(t, b"-_."))).then(|| Self(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn who(&self) -> Who<'_> {
+        let name = self.0.trim_start_matches('@');
+        match name.split_once('/') {
+            Some((organisation, team)) => Who::Team { organisation, team },
+            None => Who::Person { login: name },
+        }
+    }
+
+    /// GitHub's logins are the same in any case.
+    pub fn is_person(&self, login: &str) -> bool {
+        matches!(self.who(), Who::Person { login: own } if own.eq_ignore_ascii_case(login))
+    }
+}
+
+impl TryFrom<String> for Approver {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::new(&text).ok_or_else(|| format!("{text:?} is neither @login nor @organisation/team"))
+    }
+}
+
+impl From<Approver> for String {
+    fn from(approver: Approver) -> String {
+        approver.0
+    }
+}
+
+/// What is dangerous.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Risk {
+    /// Globs of paths; a change that touches one is of high risk.
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    pub high: Vec<String>,
+}
+
+/// What a merge needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Merge {
+    /// The kinds of evidence that must be there for the content of the change.
+    #[schemars(extend("uniqueItems" = true))]
+    pub require: Vec<Require>,
+    /// How many people other than the author must approve.
+    #[schemars(range(max = 10))]
+    pub approvals: u32,
+}
+
+impl Default for Merge {
+    fn default() -> Self {
+        Self { require: vec![Require::Verify, Require::Review], approvals: 1 }
+    }
+}
+
+/// Where evidence comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gates {
+    /// The proof that the change works.
+    pub verify: Verify,
+}
+
+/// The proof that the change works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Verify {
+    /// Where its evidence comes from.
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub from: Vec<Source>,
+    /// The check runs that must be green, all of them.
+    #[schemars(length(max = 100))]
+    pub checks: Vec<Check>,
+}
+
+impl Default for Verify {
+    fn default() -> Self {
+        Self { from: vec![Source::Checks], checks: Vec::new() }
+    }
+}
+
+/// A check run, and who may make it. Exactly one of `workflow` and `app` is given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{ "required": ["workflow"] }, { "required": ["app"] }]))]
+pub struct Check {
+    /// The check run's name. For a job of GitHub Actions, the name as the pull request page shows it.
+    #[schemars(length(min = 1, max = 200))]
+    pub name: String,
+    /// The workflow file whose job it is. It counts only where the file is the default branch's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("pattern" = "^\\.github/workflows/[^/]+\\.ya?ml$"))]
+    pub workflow: Option<String>,
+    /// The numeric id of the GitHub App that makes it, for CI other than GitHub Actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 9_007_199_254_740_991_u64), extend("not" = { "const": 15368 }))]
+    pub app: Option<u64>,
+}
+
+/// Who makes a [`Check`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MadeBy<'a> {
+    /// A job of the GitHub Actions workflow at this path.
+    Workflow(&'a str),
+    /// Another App, by its id.
+    App(u64),
+}
+
+impl Check {
+    /// `None` only for a value that no policy file can have.
+    pub fn made_by(&self) -> Option<MadeBy<'_>> {
+        match (&self.workflow, self.app) {
+            (Some(path), None) => Some(MadeBy::Workflow(path)),
+            (None, Some(id)) => Some(MadeBy::App(id)),
+            _ => None,
+        }
+    }
+}
+
+/// What may not change once a change is being built.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Freeze {
+    /// Globs of files that decide what a test run means, added to the built-in set.
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    pub meaning: Vec<String>,
+}
+
+/// Numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Red previews of a gate before an audit is due.
+    #[schemars(range(min = 1, max = 1000))]
+    pub previews: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { previews: 20 }
+    }
+}
+
+/// Where the record is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ledger {
+    /// The branch of the ledger.
+    #[schemars(length(min = 1, max = 200))]
+    pub branch: String,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { branch: "phasegate/ledger".to_owned() }
+    }
+}
+
+/// The labels that the bot sets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Labels {
+    /// What each of them starts with.
+    #[schemars(length(min = 1, max = 20), extend("pattern" = "^[^,]+$"))]
+    pub prefix: String,
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        Self { prefix: "phase:".to_owned() }
+    }
+}
+
+/// The commands that people write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Commands {
+    /// `/` for `/expand`; `/pg` for `/pg expand`.
+    #[schemars(extend("pattern" = "^/([a-z0-9][a-z0-9-]{0,19} ?)?$"))]
+    pub prefix: String,
+}
+
+impl Default for Commands {
+    fn default() -> Self {
+        Self { prefix: "/".to_owned() }
+    }
+}
+
+impl Commands {
+    /// How a command is written: `/expand`, or `/pg expand`.
+    pub fn written(&self, command: &str) -> String {
+        if self.prefix == "/" { format!("/{command}") } else { format!("{} {command}", self.prefix) }
+    }
+
+    /// What follows the prefix, when the line starts with it: `expand now` of `/pg expand now`.
+    pub fn strip<'l>(&self, line: &'l str) -> Option<&'l str> {
+        let rest = line.strip_prefix(self.prefix.as_str())?;
+        if self.prefix == "/" {
+            return Some(rest);
+        }
+        rest.starts_with(char::is_whitespace).then(|| rest.trim_start())
+    }
+}
