@@ -66,8 +66,6 @@ pub enum Beside {
     Stopped { structural: bool },
     /// A person or policy changed the mode.
     Mode { mode: Mode },
-    /// The change starts here, because the stages before it are already true of this repository.
-    Enter { stage: Stage },
 }
 
 impl Default for State {
@@ -532,7 +530,6 @@ pub fn beside(state: &State, fact: &Beside) -> State {
             }
         }
         Beside::Mode { mode } => next.mode = *mode,
-        Beside::Enter { stage } => next.stage = *stage,
     }
     next
 }

@@ -3,6 +3,10 @@
 //!
 //! Nothing here writes anything or talks to anyone: a gate is a function of what it is given.
 
+pub mod evidence;
+pub mod merge;
+pub mod phase;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

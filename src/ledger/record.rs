@@ -12,6 +12,7 @@ use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId};
+use crate::policy::Autonomy;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -107,7 +108,9 @@ pub enum Evidence {
     Review {
         by: Person,
         role: String,
-        review: u64,
+        /// The review's id; absent for an approval by a comment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        review: Option<u64>,
         commit: CommitId,
         state: String,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -128,8 +131,14 @@ pub enum Body {
     /// The change begins.
     Opened {
         author: Person,
+    },
+    /// The law that holds for it from now on. Labels and branch names may only tighten it; what they tightened stays
+    /// until the policy itself is another.
+    Law {
+        policy: Digest,
         flow: FlowName,
         mode: Mode,
+        autonomy: Autonomy,
     },
     /// There is new content (in `about`), and what each gate would be bound to in it.
     Subject {
@@ -174,6 +183,8 @@ pub enum Body {
     },
     /// A comment that was a command, and what came of it.
     Command {
+        /// The issue or pull request that it was written on.
+        on: u64,
         comment: u64,
         /// Which of the comment's commands.
         index: u32,
@@ -182,6 +193,12 @@ pub enum Body {
         name: String,
         args: String,
         outcome: Outcome,
+    },
+    /// An entitled person approves this content, by a comment.
+    Approved {
+        comment: u64,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        self_approved: bool,
     },
     /// Somebody called a stop (the merge flow has no stages to hold it).
     Stopped {

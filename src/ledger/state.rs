@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{About, Body, By, Claim, Evidence, Outcome, Record, Why};
 use crate::flow::pipeline::{self, Beside, Step};
-use crate::flow::{FlowName, Mode, Phase, Refusal};
+use crate::flow::{FlowName, Mode, Phase, Refusal, Stage};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
+use crate::policy::Autonomy;
 
 /// A record that does not follow from the ones before it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,8 +31,11 @@ pub struct State {
     pub seq: u64,
     pub tip: Digest,
     pub author: Person,
+    /// The digest of the policy that the following three come from.
+    pub policy: Option<Digest>,
     pub flow: FlowName,
     pub mode: Mode,
+    pub autonomy: Autonomy,
     pub open: bool,
     pub merged: Option<Merged>,
     pub subject: Option<About>,
@@ -54,8 +58,11 @@ pub struct State {
     pub linked: BTreeSet<u64>,
     /// The latest things that were tampered with and put right, newest last.
     pub tampered: Vec<String>,
-    /// The last command, for people to see what came of it.
-    pub last_command: Option<LastCommand>,
+    /// Approvals by a comment, each for the content it was given for.
+    pub approvals: Vec<Approval>,
+    /// The latest commands and what came of them, newest last: they are answered from here, so that a crash between
+    /// the record and the answer loses no answer.
+    pub recent: Vec<Answered>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,19 +87,35 @@ pub struct Judged {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastCommand {
-    pub name: String,
+pub struct Approval {
     pub by: By,
+    pub comment: u64,
+    pub head: CommitId,
+    pub content: Digest,
+    pub self_approved: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    pub on: u64,
+    pub comment: u64,
+    pub index: u32,
+    pub name: String,
+    pub args: String,
+    pub by: By,
+    pub at: jiff::Timestamp,
     pub outcome: Outcome,
 }
 
+/// How many of the latest commands are kept in the state. The records keep all of them.
+const RECENT: usize = 40;
 /// How many tampering notes are kept in the state. The records keep all of them.
 const TAMPER_NOTES: usize = 5;
 
 impl State {
     /// The state after a change's first record.
     fn begin(record: &Record, tip: Digest) -> Result<Self, FoldError> {
-        let Body::Opened { author, flow, mode } = &record.body else {
+        let Body::Opened { author } = &record.body else {
             return Err(FoldError::NotBegun { seq: record.seq });
         };
         Ok(Self {
@@ -100,15 +123,16 @@ impl State {
             seq: record.seq,
             tip,
             author: author.clone(),
-            flow: *flow,
-            mode: *mode,
+            policy: None,
+            flow: FlowName::Merge,
+            mode: Mode::Auto,
+            autonomy: Autonomy::Auto,
             open: true,
             merged: None,
             subject: None,
             heads: BTreeMap::new(),
             operators: BTreeSet::from([author.clone()]),
-            pipeline: (*flow == FlowName::Pipeline)
-                .then(|| pipeline::State { mode: *mode, ..pipeline::State::default() }),
+            pipeline: None,
             claim: None,
             gates: BTreeMap::new(),
             previews: BTreeMap::new(),
@@ -117,7 +141,8 @@ impl State {
             accepted: BTreeMap::new(),
             linked: BTreeSet::new(),
             tampered: Vec::new(),
-            last_command: None,
+            approvals: Vec::new(),
+            recent: Vec::new(),
         })
     }
 
@@ -134,6 +159,19 @@ impl State {
         let seq = record.seq;
         match &record.body {
             Body::Opened { .. } => return Err(FoldError::BegunTwice { seq }),
+            Body::Law { policy, flow, mode, autonomy } => {
+                self.policy = Some(policy.clone());
+                (self.flow, self.mode, self.autonomy) = (*flow, *mode, *autonomy);
+                match (flow, &self.pipeline) {
+                    // A repository with a valid policy has its preferences configured.
+                    (FlowName::Pipeline, None) => {
+                        let stage = Stage::PreferencesConfigured;
+                        self.pipeline = Some(pipeline::State { stage, mode: *mode, ..pipeline::State::default() });
+                    }
+                    (FlowName::Pipeline, Some(_)) => self.beside(&Beside::Mode { mode: *mode }),
+                    (FlowName::Merge, _) => self.pipeline = None,
+                }
+            }
             Body::Subject { why, pushed_by, present } => {
                 let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
                 self.heads.insert(about.head.clone(), about.content.clone());
@@ -171,9 +209,6 @@ impl State {
                 }
             }
             Body::Beside { fact } => {
-                if let Beside::Mode { mode } = fact {
-                    self.mode = *mode;
-                }
                 self.beside(fact);
             }
             Body::Claimed { phase, how } => self.claim = Some((*phase, *how)),
@@ -198,15 +233,39 @@ impl State {
                 };
                 self.gates.insert(*gate, judged);
             }
-            Body::Command { comment, index, name, outcome, .. } => {
+            Body::Command { on, comment, index, name, args, outcome, .. } => {
                 self.commands.insert((*comment, *index));
-                self.last_command =
-                    Some(LastCommand { name: name.clone(), by: record.by.clone(), outcome: outcome.clone() });
+                self.recent.push(Answered {
+                    on: *on,
+                    comment: *comment,
+                    index: *index,
+                    name: name.clone(),
+                    args: args.clone(),
+                    by: record.by.clone(),
+                    at: record.at,
+                    outcome: outcome.clone(),
+                });
+                if self.recent.len() > RECENT {
+                    self.recent.remove(0);
+                }
+            }
+            Body::Approved { comment, self_approved } => {
+                let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.approvals.push(Approval {
+                    by: record.by.clone(),
+                    comment: *comment,
+                    head: about.head.clone(),
+                    content: about.content.clone(),
+                    self_approved: *self_approved,
+                });
             }
             Body::Stopped { reason } => {
                 self.stopped = Some(Stop { reason: reason.clone(), by: record.by.clone() });
             }
-            Body::Resumed { .. } => self.stopped = None,
+            Body::Resumed { .. } => {
+                self.stopped = None;
+                self.previews.clear();
+            }
             Body::Refrozen { paths, .. } => {
                 for (path, blob) in paths {
                     self.accepted.entry(path.clone()).or_default().insert(blob.clone());

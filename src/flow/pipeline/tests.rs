@@ -22,8 +22,7 @@ struct Walk(State);
 
 impl Walk {
     fn configured(mode: Mode) -> Self {
-        let mut walk = Walk(State { mode, ..State::default() });
-        walk.beside(&Beside::Enter { stage: Stage::PreferencesConfigured });
+        let mut walk = Walk(State { mode, stage: Stage::PreferencesConfigured, ..State::default() });
         walk.beside(&content("one"));
         walk
     }

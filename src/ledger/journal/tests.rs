@@ -5,12 +5,12 @@ use tempfile::TempDir;
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Mode, Stage};
 use crate::ids::{Digest, Person};
 use crate::ledger::chain::{BreakKind, From, hold_against, prove};
 use crate::ledger::local::LocalStore;
 use crate::ledger::store::Folder;
+use crate::policy::Autonomy;
 
 /// A key that needs no key: enough to tell a signed text from another.
 struct TestKey(&'static str);
@@ -90,7 +90,7 @@ fn entry(body: Body) -> Entry {
 
 fn opened() -> Entry {
     let author = Person { id: 1, login: "ada".to_owned(), bot: false };
-    entry(Body::Opened { author, flow: FlowName::Pipeline, mode: Mode::Auto })
+    entry(Body::Opened { author })
 }
 
 fn tampered(what: &str) -> Entry {
@@ -314,7 +314,12 @@ async fn steps_and_facts_beside_the_table_fold_into_the_stage() {
     house.begin(2).await;
     let loaded = house.ledger.load(ChangeNumber(2)).await.unwrap();
     let entries = vec![
-        entry(Body::Beside { fact: Beside::Enter { stage: Stage::PreferencesConfigured } }),
+        entry(Body::Law {
+            policy: Digest::of("policy"),
+            flow: FlowName::Pipeline,
+            mode: Mode::Auto,
+            autonomy: Autonomy::Auto,
+        }),
         entry(Body::Step { action: Action::RequestBuild, actor: Actor::Human }),
     ];
     let state = house.ledger.append(loaded, AT, entries).await.unwrap().state;

@@ -1,0 +1,348 @@
+//! Commands: what people write, one a line, in a comment.
+//!
+//! A command stands at the beginning of a line of ordinary text. In a quote, a list, a code block, a code span or an
+//! HTML comment it is talk about a command, not one. The table below is the only list: parsing, rights and `/help`
+//! all come from it.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::people::May;
+use crate::flow::{FlowName, Phase};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    Help,
+    Status,
+    Explain,
+    Approve,
+    Reject,
+    Stop,
+    Unblock,
+    Refreeze,
+    Link,
+    Claim(Phase),
+    Continue,
+    Drop,
+    Recover,
+    BrakeResolved,
+    Distill,
+    AuditStack,
+    Iterate,
+    Pmf,
+}
+
+/// What a command takes after its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Args {
+    None,
+    /// Free text that may be left out.
+    Optional(&'static str),
+    /// Free text that must be there.
+    Required(&'static str),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// `#12`
+    Number,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Spec {
+    pub name: &'static str,
+    pub verb: Verb,
+    pub args: Args,
+    pub may: May,
+    /// Whether it is about the content its author saw. Such a command counts only for that head.
+    pub binds: bool,
+    /// An operator of the change may not give it (unless policy says `solo`).
+    pub independent: bool,
+    /// The flow that knows it; `None`: every flow.
+    pub flow: Option<FlowName>,
+    pub about: &'static str,
+}
+
+const fn spec(name: &'static str, verb: Verb, may: May, about: &'static str) -> Spec {
+    Spec { name, verb, args: Args::None, may, binds: true, independent: false, flow: None, about }
+}
+
+const fn asks(name: &'static str, verb: Verb, about: &'static str) -> Spec {
+    Spec { binds: false, ..spec(name, verb, May::Ask, about) }
+}
+
+const fn moves(name: &'static str, verb: Verb, about: &'static str) -> Spec {
+    Spec { flow: Some(FlowName::Pipeline), ..spec(name, verb, May::Move, about) }
+}
+
+const fn decides(name: &'static str, verb: Verb, args: Args, about: &'static str) -> Spec {
+    Spec { args, independent: true, ..spec(name, verb, May::Approve, about) }
+}
+
+/// Every command, in the order that `/help` shows them.
+pub const COMMANDS: &[Spec] = &[
+    asks("help", Verb::Help, "Lists the commands."),
+    asks("status", Verb::Status, "Says where this change stands."),
+    asks("explain", Verb::Explain, "Says what is missing before it can merge, rule by rule."),
+    Spec {
+        args: Args::Optional("what to build"),
+        ..moves("expand", Verb::Claim(Phase::Expand), "Starts the change, or claims that its scope is done.")
+    },
+    moves("design", Verb::Claim(Phase::Design), "Claims that the design is done."),
+    moves("analyze", Verb::Claim(Phase::Analyze), "Claims that the readiness is done."),
+    moves("build", Verb::Claim(Phase::Build), "Claims that the build is done."),
+    moves("review", Verb::Claim(Phase::Review), "Asks for the review gate to be judged."),
+    moves(
+        "reconcile",
+        Verb::Claim(Phase::Reconcile),
+        "Runs reconcile now and comes back, or resolves a reconcile that stopped.",
+    ),
+    moves("verify", Verb::Claim(Phase::Verify), "Claims that the change is verified."),
+    moves("deploy", Verb::Claim(Phase::Deploy), "Claims that the change is deployed."),
+    moves("continue", Verb::Continue, "Goes on after a pause (stepped mode)."),
+    moves("drop", Verb::Drop, "Says that the agent is gone. What was reached is kept."),
+    moves("recover", Verb::Recover, "Takes a dropped change up again."),
+    moves("distill", Verb::Distill, "Begins or ends the structuring of input documents."),
+    moves("audit-stack", Verb::AuditStack, "Begins or ends an audit of the stack."),
+    Spec {
+        args: Args::Optional("design"),
+        ..moves("iterate", Verb::Iterate, "Goes one step on in a new iteration after delivery.")
+    },
+    Spec {
+        args: Args::OneOf(&["start", "validated", "iterate"]),
+        ..moves("pmf", Verb::Pmf, "Begins or ends the validation with real users.")
+    },
+    Spec {
+        args: Args::Required("reason"),
+        ..spec("stop", Verb::Stop, May::Move, "Stops the change for a person to look at.")
+    },
+    Spec {
+        args: Args::Number,
+        binds: false,
+        ..spec("link", Verb::Link, May::Move, "Says that an issue belongs to this change.")
+    },
+    decides("approve", Verb::Approve, Args::Optional("remark"), "Approves the content that is shown."),
+    decides("reject", Verb::Reject, Args::Required("reason"), "Sends the content back, with the reason."),
+    decides("unblock", Verb::Unblock, Args::Required("reason"), "Lets a blocked or stopped change go on."),
+    Spec {
+        flow: Some(FlowName::Pipeline),
+        ..decides("brake-resolved", Verb::BrakeResolved, Args::Required("reason"), "Releases the complexity brake.")
+    },
+    decides(
+        "refreeze",
+        Verb::Refreeze,
+        Args::Required("reason"),
+        "Accepts the changed workflow files that are shown, for this change.",
+    ),
+];
+
+impl Spec {
+    /// How it is written, with its arguments.
+    pub fn usage(&self, written: &str) -> String {
+        match self.args {
+            Args::None => written.to_owned(),
+            Args::Optional(what) => format!("{written} [{what}]"),
+            Args::Required(what) => format!("{written} {}", what.to_uppercase()),
+            Args::OneOf(words) => format!("{written} {}", words.join("|")),
+            Args::Number => format!("{written} #NUMBER"),
+        }
+    }
+}
+
+/// One line of a comment that was meant for the bot.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// Its place among the comment's commands, from 0.
+    pub index: u32,
+    pub name: String,
+    pub args: String,
+    /// The head that the author named, in hexadecimal.
+    pub head: Option<String>,
+    pub spec: Option<&'static Spec>,
+    /// The command that an unknown name is within two letters of.
+    pub close_to: Option<&'static str>,
+}
+
+/// The longest argument that is kept.
+const LONGEST_ARGS: usize = 1000;
+/// More commands than this in one comment are not read.
+const MOST_COMMANDS: usize = 20;
+
+/// The commands of a comment, in order. `strip` takes the policy's prefix off a line.
+pub fn parse(body: &str, strip: impl for<'a> Fn(&'a str) -> Option<&'a str>) -> Vec<Given> {
+    let mut found = Vec::new();
+    for line in plain_lines(body) {
+        let Some(rest) = strip(line) else { continue };
+        let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let wellformed = !name.is_empty()
+            && name.len() <= 32
+            && name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+        if !wellformed {
+            continue;
+        }
+        let spec = COMMANDS.iter().find(|spec| spec.name == name);
+        let close_to = if spec.is_none() { did_you_mean(name) } else { None };
+        if spec.is_none() && close_to.is_none() {
+            continue;
+        }
+        let (args, head) = split_head(args.trim());
+        found.push(Given {
+            index: u32::try_from(found.len()).unwrap_or(u32::MAX),
+            name: name.to_owned(),
+            args: args.chars().filter(|c| !c.is_control()).take(LONGEST_ARGS).collect(),
+            head,
+            spec,
+            close_to,
+        });
+        if found.len() == MOST_COMMANDS {
+            break;
+        }
+    }
+    found
+}
+
+/// A trailing word of 12 to 64 hexadecimal digits is the head the command is for.
+fn split_head(args: &str) -> (&str, Option<String>) {
+    let (front, last) = args.rsplit_once(char::is_whitespace).unwrap_or(("", args));
+    let is_head = (12..=64).contains(&last.len()) && last.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_head { (front.trim_end(), Some(last.to_ascii_lowercase())) } else { (args, None) }
+}
+
+/// Within two letters, and the shorter the name the closer: `/fix` is not `/pmf`.
+fn did_you_mean(name: &str) -> Option<&'static str> {
+    COMMANDS
+        .iter()
+        .map(|spec| (strsim::damerau_levenshtein(spec.name, name), spec.name))
+        .filter(|(distance, known)| *distance <= 2 && *distance * 3 <= known.len().max(3))
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// The lines of ordinary paragraphs at the top level of the document.
+fn plain_lines(body: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut depth = 0usize;
+    let mut paragraph: Option<(std::ops::Range<usize>, Vec<std::ops::Range<usize>>)> = None;
+    for (event, range) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
+        match event {
+            Event::Start(Tag::Paragraph) if depth == 0 => paragraph = Some((range, Vec::new())),
+            Event::End(TagEnd::Paragraph) if depth == 0 => {
+                if let Some((range, holes)) = paragraph.take() {
+                    lines.extend(lines_outside(body, range, &holes));
+                }
+            }
+            // Inside a paragraph only: emphasis and links nest too, but do not hide a line's beginning.
+            Event::Start(_) if paragraph.is_none() => depth += 1,
+            Event::End(_) if paragraph.is_none() => depth = depth.saturating_sub(1),
+            Event::Code(_) | Event::InlineHtml(_) | Event::Html(_) => {
+                if let Some((_, holes)) = &mut paragraph {
+                    holes.push(range);
+                }
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// The lines of this range whose first letter is not inside a code span or a piece of HTML.
+fn lines_outside<'a>(
+    body: &'a str,
+    range: std::ops::Range<usize>,
+    holes: &[std::ops::Range<usize>],
+) -> impl Iterator<Item = &'a str> {
+    let mut at = range.start;
+    let holes = holes.to_vec();
+    body[range].split('\n').filter_map(move |line| {
+        let start = at + (line.len() - line.trim_start().len());
+        at += line.len() + 1;
+        let hidden = holes.iter().any(|hole| hole.contains(&start));
+        (!hidden).then(|| line.trim())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn slash(line: &str) -> Option<&str> {
+        line.strip_prefix('/')
+    }
+
+    fn names(body: &str) -> Vec<String> {
+        parse(body, slash).into_iter().map(|given| given.name).collect()
+    }
+
+    #[test]
+    fn several_commands_come_in_order_among_other_text() {
+        let given = parse("Looks fine.\n/verify\r\n  /approve looks good to me\n\nthanks\n\n/status", slash);
+        let seen: Vec<_> = given.iter().map(|g| (g.index, g.name.as_str(), g.args.as_str())).collect();
+        assert_eq!(seen, [(0, "verify", ""), (1, "approve", "looks good to me"), (2, "status", "")]);
+    }
+
+    #[test]
+    fn talk_about_a_command_is_not_one() {
+        for talk in [
+            "> /approve",
+            ">/approve\nlazy continuation",
+            "    /approve",
+            "```\n/approve\n```",
+            "~~~\n/approve",
+            "<!-- /approve -->",
+            "<!--\n/approve\n-->",
+            "text <!--\n/approve\n--> more",
+            "`a\n/approve\nb`",
+            "- /approve",
+            "1. /approve",
+            "# /approve",
+            "<details>\n/approve\n</details>",
+            "please /approve this",
+            "/approve/all",
+            "/usr/bin",
+            "/Approve",
+            "//approve",
+            "/ approve",
+            "| a | b |\n|---|---|\n| /approve | x |",
+        ] {
+            assert_eq!(names(talk), Vec::<String>::new(), "{talk:?}");
+        }
+    }
+
+    #[test]
+    fn other_bots_commands_are_not_ours() {
+        for other in ["/lgtm", "/hold", "/cc @ada", "/fix", "/test all", "/retest", "/merge", "/rebase"] {
+            assert_eq!(names(other), Vec::<String>::new(), "{other:?}");
+        }
+        assert_eq!(parse("/aprove", slash)[0].close_to, Some("approve"));
+        assert_eq!(parse("/verfiy", slash)[0].close_to, Some("verify"));
+    }
+
+    #[test]
+    fn a_head_is_twelve_digits_or_more() {
+        let given = &parse("/approve fine a1b2c3d4e5f6", slash)[0];
+        assert_eq!((given.args.as_str(), given.head.as_deref()), ("fine", Some("a1b2c3d4e5f6")));
+        let given = &parse("/approve a1b2c3d", slash)[0];
+        assert_eq!((given.args.as_str(), given.head.as_deref()), ("a1b2c3d", None));
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = COMMANDS.iter().map(|spec| spec.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), COMMANDS.len());
+    }
+
+    proptest! {
+        #[test]
+        fn no_comment_breaks_the_parser(body in "(?s).{0,400}") {
+            let _ = parse(&body, slash);
+        }
+
+        #[test]
+        fn a_quoted_comment_has_no_commands(body in "[a-z/ \n]{0,200}") {
+            let quoted: String = body.lines().map(|line| format!("> {line}\n")).collect();
+            prop_assert!(parse(&quoted, slash).is_empty());
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! The decision: from what is recorded and what the world looks like to what is to be recorded now.
+//!
+//! The order matters, and each step is there for a reason:
+//! 1. *the change begins*, the law that holds for it is noted;
+//! 2. *what is there now*: new content, a new base, closed, reopened, merged. First, so that a command is judged
+//!    against the content that is there, not against what was there when the delivery was sent;
+//! 3. *commands*, in the order they were given. Each leaves a record, whatever came of it, so it is never run twice;
+//! 4. *gates*: the current phase's gate is judged, and the next, for as long as one passes;
+//! 5. *the merge gate*, when its verdict or findings changed.
+
+use super::command::Given;
+use super::people::Standing;
+use super::verbs;
+use super::world::World;
+use crate::fact::Comment;
+use crate::flow::pipeline::{self, Beside, Step};
+use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
+use crate::gate::phase::Outcome as GateOutcome;
+use crate::gate::{Finding, GateName, Verdict, merge, phase};
+use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
+use crate::ledger::record::{Claim, Outcome, Prev, Why};
+use crate::ledger::{Body, By, Entry, Record, State};
+use crate::policy::Deploy;
+
+/// Something that happened and can't be read from the world afterwards.
+#[derive(Debug, Clone)]
+pub enum Happened {
+    /// This person pushed to the change.
+    Pushed(Person),
+    /// The pull request was marked ready for review, which claims the current phase.
+    Ready,
+    /// A command was given.
+    Command(Box<Order>),
+    /// One of ours was changed by somebody else.
+    Tampered(String),
+}
+
+/// A command with everything that its judgement needs.
+#[derive(Debug, Clone)]
+pub struct Order {
+    pub comment: Comment,
+    pub given: Given,
+    pub standing: Standing,
+}
+
+/// The head that the bot's comment shows, and since when (on GitHub's clock).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    pub head: CommitId,
+    pub since: jiff::Timestamp,
+}
+
+/// What is to be recorded. What people see follows from the state after it.
+#[derive(Debug, Clone, Default)]
+pub struct Decision {
+    pub entries: Vec<Entry>,
+}
+
+/// The state as it becomes while the decision is made.
+pub(super) struct Draft<'w> {
+    change: ChangeNumber,
+    pub(super) state: State,
+    entries: Vec<Entry>,
+    pub(super) world: &'w World,
+}
+
+impl Draft<'_> {
+    pub(super) fn by(&mut self, by: By, body: Body) -> Result<(), Refusal> {
+        let about = self.state.subject.clone();
+        self.about(by, about, body)
+    }
+
+    pub(super) fn bot(&mut self, body: Body) -> Result<(), Refusal> {
+        self.by(By::Bot, body)
+    }
+
+    fn about(&mut self, by: By, about: Option<crate::ledger::About>, body: Body) -> Result<(), Refusal> {
+        let entry = Entry { by, about, body };
+        self.state = scratch(Some(self.state.clone()), self.change, &entry)?;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    pub(super) fn step(&mut self, action: Action, actor: Actor, by: By) -> Result<(), Refusal> {
+        self.by(by, Body::Step { action, actor })
+    }
+
+    /// What follows by itself from where the pipeline stands.
+    pub(super) fn settle(&mut self) -> Result<(), Refusal> {
+        let Some(pipeline) = &self.state.pipeline else { return Ok(()) };
+        let before_merge = self.world.policy().is_some_and(|policy| policy.deploy == Deploy::BeforeMerge);
+        for Step { action, actor } in pipeline::settle(pipeline, before_merge || self.state.merged.is_some()) {
+            self.step(action, actor, By::Bot)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn stage(&self) -> Option<Stage> {
+        self.state.pipeline.as_ref().map(|pipeline| pipeline.stage)
+    }
+}
+
+/// One entry further, without a ledger: for thinking ahead.
+fn scratch(state: Option<State>, change: ChangeNumber, entry: &Entry) -> Result<State, Refusal> {
+    let record = Record {
+        repo: RepoId(0),
+        change,
+        seq: state.as_ref().map_or(1, |state| state.seq + 1),
+        prev: Prev::Begins { repo: RepoId(0), change },
+        at: jiff::Timestamp::UNIX_EPOCH,
+        by: entry.by.clone(),
+        about: entry.about.clone(),
+        body: entry.body.clone(),
+    };
+    State::fold(state, &record, Digest::of("not written yet")).map_err(|error| match error {
+        crate::ledger::state::FoldError::Unlawful { refusal, .. } => refusal,
+        other => Refusal::new("CMD-03", other.to_string(), "Report this: it is a bug."),
+    })
+}
+
+/// Decides. An `Err` is a bug in here, never something that a user did: theirs become records.
+pub fn decide(
+    change: ChangeNumber,
+    state: Option<&State>,
+    world: &World,
+    happened: &[Happened],
+    shown: Option<&Shown>,
+) -> Result<Decision, Refusal> {
+    let mut entries = Vec::new();
+    let state = match state {
+        Some(state) => state.clone(),
+        None => {
+            let entry = Entry { by: By::Bot, about: None, body: Body::Opened { author: world.pull.author.clone() } };
+            let state = scratch(None, change, &entry)?;
+            entries.push(entry);
+            state
+        }
+    };
+    let mut draft = Draft { change, state, entries, world };
+    let before = draft.state.clone();
+    law(&mut draft)?;
+    for one in happened {
+        if let Happened::Tampered(what) = one {
+            draft.bot(Body::Tampered { what: what.clone() })?;
+        }
+    }
+    content(&mut draft, happened)?;
+    lifecycle(&mut draft)?;
+    claims(&mut draft, &before, happened)?;
+    for one in happened {
+        if let Happened::Command(order) = one {
+            command(&mut draft, order, shown)?;
+        }
+    }
+    gates(&mut draft)?;
+    if draft.state.open {
+        let judged = merge::judge(&draft.state, world);
+        record_judgement(&mut draft, GateName::Merge, judged.verdict, None, judged.findings, judged.evidence)?;
+    }
+    Ok(Decision { entries: draft.entries })
+}
+
+/// Notes the law. From the same policy, it may only get tighter: a label that is taken off again loosens nothing.
+fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some(policy) = draft.world.policy() else { return Ok(()) };
+    let digest = policy.digest();
+    let wanted = draft.world.effective;
+    let flow = match wanted.flow {
+        crate::policy::Flow::Merge => FlowName::Merge,
+        crate::policy::Flow::Pipeline => FlowName::Pipeline,
+    };
+    let mode = match wanted.mode {
+        crate::policy::Mode::Auto => Mode::Auto,
+        crate::policy::Mode::Stepped => Mode::Stepped,
+    };
+    let state = &draft.state;
+    let (flow, mode, autonomy) = if state.policy.as_ref() == Some(&digest) {
+        let stepped = state.mode == Mode::Stepped || mode == Mode::Stepped;
+        let mode = if stepped { Mode::Stepped } else { Mode::Auto };
+        (flow.max(state.flow), mode, wanted.autonomy.min(state.autonomy))
+    } else {
+        (flow, mode, wanted.autonomy)
+    };
+    let same =
+        state.policy.as_ref() == Some(&digest) && (state.flow, state.mode, state.autonomy) == (flow, mode, autonomy);
+    if same || state.merged.is_some() {
+        return Ok(());
+    }
+    draft.bot(Body::Law { policy: digest, flow, mode, autonomy })
+}
+
+fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> {
+    let mut pushers = happened.iter().filter_map(|one| match one {
+        Happened::Pushed(person) => Some(person),
+        _ => None,
+    });
+    let now = draft.world.subject.as_ref().filter(|_| draft.world.pull.open);
+    if let Some(subject) = now {
+        let old = draft.state.subject.as_ref();
+        if old != Some(&subject.about) {
+            let why = match old {
+                None => Why::Opened,
+                Some(old) if old.base_ref != subject.about.base_ref => Why::Retargeted,
+                Some(old) if old.head != subject.about.head => Why::Pushed,
+                Some(_) => Why::BaseMoved,
+            };
+            let body = Body::Subject { why, pushed_by: pushers.next().cloned(), present: subject.present.clone() };
+            draft.about(By::Bot, Some(subject.about.clone()), body)?;
+            draft.settle()?;
+        }
+    }
+    for person in pushers {
+        if !draft.state.operators.iter().any(|operator| operator.id == person.id) {
+            draft.bot(Body::Operator { person: person.clone() })?;
+        }
+    }
+    Ok(())
+}
+
+fn lifecycle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let pull = &draft.world.pull;
+    match &pull.merged {
+        Some(commit) if draft.state.merged.is_none() => {
+            let bypassed = red_rules(draft);
+            draft.bot(Body::Merged { commit: commit.clone(), bypassed })?;
+            draft.settle()
+        }
+        None if !pull.open && draft.state.open => draft.bot(Body::Closed {}),
+        None if pull.open && !draft.state.open => {
+            draft.bot(Body::Reopened {})?;
+            draft.settle()
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The rules that were red when somebody merged all the same.
+fn red_rules(draft: &Draft<'_>) -> std::collections::BTreeSet<String> {
+    let recorded = draft
+        .state
+        .gates
+        .get(&GateName::Merge)
+        .filter(|judged| draft.state.subject.as_ref().is_some_and(|about| *about == judged.about));
+    match recorded {
+        Some(judged) if judged.verdict == Verdict::Pass => Default::default(),
+        // The evidence may have come after the last look.
+        _ => {
+            let judged = merge::judge(&draft.state, draft.world);
+            judged.findings.into_iter().filter(Finding::blocks).map(|finding| finding.rule).collect()
+        }
+    }
+}
+
+/// Claims that come with a push or with the pull request being ready.
+fn claims(draft: &mut Draft<'_>, before: &State, happened: &[Happened]) -> Result<(), Refusal> {
+    let Some(current) = draft.state.pipeline.as_ref().and_then(pipeline::State::phase) else { return Ok(()) };
+    let new_head =
+        before.subject.as_ref().map(|about| &about.head) != draft.state.subject.as_ref().map(|about| &about.head);
+    let trailer = draft.world.subject.as_ref().and_then(|subject| subject.trailer);
+    if new_head && trailer == Some(current) {
+        draft.bot(Body::Claimed { phase: current, how: Claim::Trailer })?;
+    } else if happened.iter().any(|one| matches!(one, Happened::Ready)) && draft.state.claim.is_none() {
+        draft.bot(Body::Claimed { phase: current, how: Claim::ReadyForReview })?;
+    }
+    Ok(())
+}
+
+/// How many commands one person may give on one change within an hour.
+const COMMANDS_AN_HOUR: usize = 60;
+
+fn command(draft: &mut Draft<'_>, order: &Order, shown: Option<&Shown>) -> Result<(), Refusal> {
+    let Order { comment, given, standing } = order;
+    if draft.state.commands.contains(&(comment.id, given.index)) {
+        return Ok(());
+    }
+    // Strangers get no answer at all, and neither does a bot: another App's words are not ours to judge.
+    if comment.author.bot || !super::people::May::Ask.allows(*standing) {
+        return Ok(());
+    }
+    // A near miss may be another bot's command; only someone who could have meant it is told.
+    if given.spec.is_none() && !super::people::May::Move.allows(*standing) {
+        return Ok(());
+    }
+    let by = By::Person { person: comment.author.clone(), role: standing.role.as_str().to_owned() };
+    let hour_ago = comment.created_at - jiff::SignedDuration::from_hours(1);
+    let lately = draft.state.recent.iter().filter(|one| one.by == by && one.at >= hour_ago).count();
+    if lately >= COMMANDS_AN_HOUR {
+        return Ok(());
+    }
+    let (state, kept) = (draft.state.clone(), draft.entries.len());
+    let outcome = match verbs::run(draft, order, &by, shown) {
+        Ok(outcome) => outcome,
+        Err(refusal) => {
+            // Nothing of a refused command stays.
+            draft.state = state;
+            draft.entries.truncate(kept);
+            Outcome::Refused(refusal)
+        }
+    };
+    draft.by(
+        by,
+        Body::Command {
+            on: comment.number,
+            comment: comment.id,
+            index: given.index,
+            text: Digest::of(&comment.body),
+            name: given.name.clone(),
+            args: given.args.clone(),
+            outcome,
+        },
+    )
+}
+
+/// The most gates that one decision can pass: all of them, and each that went stale once more.
+const MOST_GATES: usize = 24;
+
+fn gates(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    for _ in 0..MOST_GATES {
+        renew(draft)?;
+        if !judge_current(draft)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Gates that passed in this change for older content are judged again for this one, where they stand under the
+/// present phase. A fix in REVIEW or VERIFY makes their evidence stale without leading back to them.
+fn renew(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some(current) = draft.state.pipeline.as_ref().and_then(pipeline::State::phase) else { return Ok(()) };
+    for gate in current.before().filter(|gate| !gate.reads_documents()) {
+        let stale = draft.state.pipeline.as_ref().is_some_and(|p| p.passed.contains_key(&gate) && !p.holds(gate));
+        if !stale || !draft.state.open {
+            continue;
+        }
+        let judged = phase::judge(gate, &draft.state, draft.world);
+        if judged.outcome != GateOutcome::Pass {
+            break;
+        }
+        let name = GateName::Phase(gate);
+        record_judgement(draft, name, Verdict::Pass, Some(Claim::Preview), judged.findings, judged.evidence)?;
+        draft.bot(Body::Beside { fact: Beside::Renewed { phase: gate } })?;
+    }
+    Ok(())
+}
+
+/// Judges the gate of the phase that the change is in. Says whether the change moved on.
+fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
+    let Some(pipeline) = draft.state.pipeline.clone() else { return Ok(false) };
+    let Some(phase) = pipeline::phase_of(pipeline.stage) else { return Ok(false) };
+    let in_gate = pipeline.stage == phase.stage() || pipeline::retry_action(pipeline.stage).is_some();
+    let alive = draft.state.open || (phase == Phase::Deploy && draft.state.merged.is_some());
+    if !in_gate || !alive || draft.state.stopped.is_some() {
+        return Ok(false);
+    }
+    let claimed = draft.state.claim.filter(|(claimed, _)| *claimed == phase).map(|(_, how)| how);
+    let judged = phase::judge(phase, &draft.state, draft.world);
+    // A reconcile that was asked for in the middle of another phase ends where it began.
+    let detour = phase == Phase::Reconcile && pipeline.return_to.is_some();
+    let counts = match (&judged.outcome, claimed, draft.state.mode) {
+        (GateOutcome::Pending, _, _) => None,
+        (_, Some(how), _) => Some(how),
+        (GateOutcome::Pass, None, Mode::Auto) => Some(Claim::Preview),
+        (GateOutcome::Pass, None, Mode::Stepped) if detour => Some(Claim::Preview),
+        // After the merge there is nobody to push and preview; the verdict is the world's.
+        (_, None, _) if phase == Phase::Deploy && draft.state.merged.is_some() => Some(Claim::Preview),
+        _ => None,
+    };
+    let name = GateName::Phase(phase);
+    let pass = judged.outcome == GateOutcome::Pass;
+    let Some(how) = counts else {
+        if judged.outcome == GateOutcome::Fail {
+            record_judgement(draft, name, Verdict::Fail, None, judged.findings, judged.evidence)?;
+        }
+        return Ok(false);
+    };
+    // The same red, for the same content, already counted: a repeated look is not a second failure.
+    let again = draft.state.gates.get(&name).is_some_and(|last| {
+        last.verdict == Verdict::Fail
+            && last.claimed.is_some()
+            && Some(&last.about) == draft.state.subject.as_ref()
+            && last.evidence == judged.evidence
+    });
+    if !pass && again && how == Claim::Preview {
+        return Ok(false);
+    }
+    take_up(draft, phase)?;
+    let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
+    let about = draft.state.subject.clone();
+    let body =
+        Body::Judged { gate: name, verdict, claimed: Some(how), findings: judged.findings, evidence: judged.evidence };
+    draft.about(By::Bot, about, body)?;
+    let action = match (pass, detour, pipeline.return_to) {
+        (true, true, Some(back)) => resume_after_reconcile(back),
+        _ => Some(pipeline::verdict_action(phase, pass)),
+    };
+    if let Some(action) = action {
+        draft.step(action, Actor::Bot, By::Bot)?;
+    }
+    draft.settle()?;
+    Ok(pass)
+}
+
+fn resume_after_reconcile(back: Stage) -> Option<Action> {
+    Some(match back {
+        Stage::Designing => Action::ResumeAfterReconcileToDesigning,
+        Stage::Analyzing => Action::ResumeAfterReconcileToAnalyzing,
+        Stage::Building => Action::ResumeAfterReconcileToBuilding,
+        Stage::Reviewing => Action::ResumeAfterReconcileToReviewing,
+        Stage::Verifying => Action::ResumeAfterReconcileToVerifying,
+        _ => return None,
+    })
+}
+
+/// From a retrying or fixing stage back to the phase's work, before its gate is judged.
+fn take_up(draft: &mut Draft<'_>, phase: Phase) -> Result<(), Refusal> {
+    while let Some(stage) = draft.stage().filter(|stage| *stage != phase.stage()) {
+        let action = match stage {
+            Stage::VerifyFixing if draft.world.subject.as_ref().is_some_and(|subject| subject.structural_fix) => {
+                // The documents may no longer match: reconcile comes first, and passes by the same sources.
+                draft.step(Action::VerifyFixReconcile, Actor::Bot, By::Bot)?;
+                Action::ReconcileClean
+            }
+            stage => match pipeline::retry_action(stage) {
+                Some(action) => action,
+                None => break,
+            },
+        };
+        draft.step(action, Actor::Bot, By::Bot)?;
+    }
+    Ok(())
+}
+
+/// Records a judgement that counts for nothing but to be seen, if it says something new.
+fn record_judgement(
+    draft: &mut Draft<'_>,
+    gate: GateName,
+    verdict: Verdict,
+    claimed: Option<Claim>,
+    findings: Vec<Finding>,
+    evidence: Vec<crate::ledger::record::Evidence>,
+) -> Result<(), Refusal> {
+    let Some(about) = draft.state.subject.clone() else { return Ok(()) };
+    let said = draft.state.gates.get(&gate).is_some_and(|last| {
+        last.verdict == verdict && last.about == about && last.findings == findings && last.evidence == evidence
+    });
+    // A preview is one look at one content: more findings on the same head are shown, not tallied again.
+    let same_preview = claimed.is_none()
+        && matches!(gate, GateName::Phase(_))
+        && draft.state.gates.get(&gate).is_some_and(|last| last.verdict == verdict && last.about == about);
+    if said || same_preview {
+        return Ok(());
+    }
+    draft.about(By::Bot, Some(about), Body::Judged { gate, verdict, claimed, findings, evidence })
+}
+
+/// How the merge gate looks now, for people to see.
+pub fn merge_gate(state: &State, world: &World) -> merge::Judgement {
+    merge::judge(state, world)
+}
+
+/// How the gate of the current phase looks now, for people to see.
+pub fn phase_gate(state: &State, world: &World) -> Option<(Phase, phase::Judgement)> {
+    let phase = state.pipeline.as_ref().and_then(pipeline::State::phase)?;
+    Some((phase, phase::judge(phase, state, world)))
+}

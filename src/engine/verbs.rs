@@ -1,0 +1,353 @@
+//! What each command does. Whoever may not give it, or not now, gets a refusal with the rule.
+
+use super::command::{Args, Given, Spec, Verb};
+use super::decide::{Draft, Order, Shown};
+use super::people::May;
+use crate::flow::pipeline::Beside;
+use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
+use crate::ledger::record::{Claim, Outcome};
+use crate::ledger::{Body, By};
+use crate::policy::Commands;
+
+/// Runs one command on the draft.
+pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&Shown>) -> Result<Outcome, Refusal> {
+    let given = &order.given;
+    let commands = draft.world.policy().map(|policy| policy.commands.clone()).unwrap_or_default();
+    let Some(spec) = given.spec else {
+        let meant = commands.written(given.close_to.unwrap_or("help"));
+        return Err(Refusal::new(
+            "CMD-01",
+            format!("there is no command `{}`.", commands.written(&given.name)),
+            format!("Did you mean `{meant}`? `{}` lists them all.", commands.written("help")),
+        ));
+    };
+    entitled(spec, order, &commands)?;
+    known_in(spec, draft.state.flow, &commands)?;
+    arguments(spec, given, &commands)?;
+    if spec.binds {
+        seen_head(draft, given, order, shown, &commands)?;
+    }
+    independent(spec, draft, order)?;
+    act(draft, spec, order, by, &commands)
+}
+
+/// `CMD-02`: who may.
+fn entitled(spec: &Spec, order: &Order, commands: &Commands) -> Result<(), Refusal> {
+    if spec.may.allows(order.standing) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "CMD-02",
+        format!(
+            "`{}` is for {}; your role is {}.",
+            commands.written(spec.name),
+            spec.may.who(),
+            order.standing.role.as_str()
+        ),
+        "Ask one of them to give it.".to_owned(),
+    ))
+}
+
+/// `CMD-03`: a phase's command in a flow without phases.
+fn known_in(spec: &Spec, flow: FlowName, commands: &Commands) -> Result<(), Refusal> {
+    match spec.flow {
+        Some(wanted) if wanted != flow => Err(Refusal::new(
+            "CMD-03",
+            format!(
+                "`{}` belongs to the {wanted} flow, and this repository's flow is {flow}.",
+                commands.written(spec.name)
+            ),
+            format!("`{}` lists what can be done here.", commands.written("help")),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// `CMD-05`: what the command takes.
+fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refusal> {
+    let usage = spec.usage(&commands.written(spec.name));
+    let fine = match spec.args {
+        Args::None => given.args.is_empty(),
+        Args::Optional(_) => true,
+        Args::Required(_) => !given.args.is_empty(),
+        Args::OneOf(words) => words.contains(&given.args.as_str()),
+        Args::Number => linked_number(&given.args).is_some(),
+    };
+    if fine {
+        return Ok(());
+    }
+    let says = match spec.args {
+        Args::None => format!("it takes nothing after its name, but got `{}`.", given.args),
+        Args::Required(what) => format!("the {what} is missing."),
+        _ => format!("`{}` is not what it takes.", given.args),
+    };
+    Err(Refusal::new("CMD-05", says, format!("Write it as `{usage}`.")))
+}
+
+fn linked_number(args: &str) -> Option<u64> {
+    args.strip_prefix('#')?.parse().ok().filter(|number| *number > 0)
+}
+
+/// `CMD-04`: a command counts for the head that its author saw.
+fn seen_head(
+    draft: &Draft<'_>,
+    given: &Given,
+    order: &Order,
+    shown: Option<&Shown>,
+    commands: &Commands,
+) -> Result<(), Refusal> {
+    let Some(head) = draft.state.subject.as_ref().map(|about| about.head.clone()) else { return Ok(()) };
+    let args = if given.args.is_empty() { String::new() } else { format!(" {}", given.args) };
+    let again = format!("`{}{args} {}`", commands.written(&given.name), head.short());
+    if let Some(named) = &given.head {
+        return if head.as_str().starts_with(named.as_str()) {
+            Ok(())
+        } else {
+            Err(Refusal::new(
+                "CMD-04",
+                format!("it is for {}, and the head is {} now.", &named[..12], head.short()),
+                format!("Look at the new content, and if it still stands, say {again}."),
+            ))
+        };
+    }
+    // While there has been only one head, there is nothing to confuse it with.
+    if draft.state.heads.len() <= 1 {
+        return Ok(());
+    }
+    let saw_it = shown.is_some_and(|shown| shown.head == head && order.comment.created_at >= shown.since);
+    if saw_it {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "CMD-04",
+        format!("the head moved to {} before or while this was written.", head.short()),
+        format!("Look at the new content, and if it still stands, say {again}."),
+    ))
+}
+
+/// `CMD-07`: what only someone else may decide.
+fn independent(spec: &Spec, draft: &Draft<'_>, order: &Order) -> Result<(), Refusal> {
+    let operator = draft.state.operators.iter().any(|person| person.id == order.comment.author.id);
+    let solo = draft.world.policy().is_some_and(|policy| policy.people.solo);
+    if spec.independent && operator && !solo {
+        return Err(Refusal::new(
+            "CMD-07",
+            "you wrote or pushed to this change, so this is not yours to decide.",
+            "Someone else who may approve gives it. (A single maintainer sets `people.solo: true` in the policy.)",
+        ));
+    }
+    Ok(())
+}
+
+fn not_now(draft: &Draft<'_>, what: &str, commands: &Commands) -> Refusal {
+    let (at, next) = match &draft.state.pipeline {
+        None => ("the merge flow has no phases".to_owned(), commands.written("status")),
+        Some(pipeline) => (format!("the change is at {}", pipeline.stage), possible(pipeline.stage, commands)),
+    };
+    Refusal::new("CMD-03", format!("`{what}` can't be done now: {at}."), format!("What can: {next}."))
+}
+
+/// The commands that lead on from a stage.
+pub(crate) fn possible(stage: Stage, commands: &Commands) -> String {
+    use Stage as S;
+    let names: &[&str] = match stage {
+        S::PreferencesConfigured => &["expand", "distill", "audit-stack"],
+        S::Expanding | S::ExpandRetrying => &["expand", "drop", "stop"],
+        S::Designing | S::DesignRetrying => &["design", "reconcile", "drop", "stop"],
+        S::Analyzing | S::AnalyzeRetrying => &["analyze", "reconcile", "drop", "stop"],
+        S::Building | S::BuildRetrying => &["build", "reconcile", "drop", "stop"],
+        S::Reviewing | S::ReviewFixing | S::ReviewRetrying => &["review", "approve", "reject", "drop", "stop"],
+        S::Reconciling => &["reconcile", "drop", "stop"],
+        S::Verifying | S::VerifyFixing | S::VerifyRetrying => &["verify", "drop", "stop"],
+        S::Deploying | S::DeployRetrying => &["deploy", "stop"],
+        S::SteppedModePaused => &["continue"],
+        S::BlockedOnGate => &["unblock"],
+        S::ComplexityBrakeTriggered => &["brake-resolved"],
+        S::ReconcileBlocked => &["unblock"],
+        S::SessionDropped => &["recover"],
+        S::Distilling => &["distill"],
+        S::AuditingStack => &["audit-stack"],
+        S::PipelineComplete => &["iterate", "pmf", "distill"],
+        S::Iterating | S::IterationConfirmed => &["iterate"],
+        S::IterationProposed => &["approve", "reject"],
+        S::ValidatingPMF => &["pmf"],
+        S::Ideating => &["iterate", "distill"],
+        _ => &["status"],
+    };
+    names.iter().map(|name| format!("`{}`", commands.written(name))).collect::<Vec<_>>().join(", ")
+}
+
+fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Commands) -> Result<Outcome, Refusal> {
+    let given = &order.given;
+    let written = commands.written(spec.name);
+    let stage = draft.stage();
+    let actor = if May::Move.allows(order.standing) { Actor::Human } else { Actor::Agent };
+    let refuse = |draft: &Draft<'_>| Err(not_now(draft, &written, commands));
+    let go = |draft: &mut Draft<'_>, action: Action| -> Result<Outcome, Refusal> {
+        draft.step(action, actor, by.clone())?;
+        draft.settle()?;
+        Ok(Outcome::Done)
+    };
+    match spec.verb {
+        Verb::Help | Verb::Status | Verb::Explain => return Ok(Outcome::Answered),
+        Verb::Link => {
+            let number = linked_number(&given.args).unwrap_or_default();
+            draft.by(by.clone(), Body::Linked { number })?;
+        }
+        Verb::Approve if stage == Some(Stage::IterationProposed) => return go(draft, Action::ConfirmIteration),
+        Verb::Reject if stage == Some(Stage::IterationProposed) => return go(draft, Action::RejectIteration),
+        Verb::Approve => {
+            if !draft.state.open || draft.state.subject.is_none() {
+                return refuse(draft);
+            }
+            let me = order.comment.author.id;
+            let self_approved = draft.state.operators.iter().any(|person| person.id == me);
+            draft.by(by.clone(), Body::Approved { comment: order.comment.id, self_approved })?;
+        }
+        Verb::Reject | Verb::Stop => {
+            if !draft.state.open {
+                return refuse(draft);
+            }
+            draft.by(by.clone(), Body::Stopped { reason: given.args.clone() })?;
+            if draft.state.pipeline.is_some() {
+                draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural: false } })?;
+            }
+        }
+        Verb::Unblock => {
+            let blocked = match stage {
+                Some(Stage::BlockedOnGate) => Some(Action::UnblockByUser),
+                Some(Stage::ReconcileBlocked) => Some(Action::ResolveReconcileBlock),
+                _ => None,
+            };
+            let over = draft.world.policy().map_or(u32::MAX, |policy| policy.limits.previews);
+            let audit = draft.state.previews.values().any(|reds| *reds > over);
+            if blocked.is_none() && draft.state.stopped.is_none() && !audit {
+                return refuse(draft);
+            }
+            draft.by(by.clone(), Body::Resumed { reason: given.args.clone() })?;
+            if let Some(action) = blocked {
+                return go(draft, action);
+            }
+        }
+        Verb::BrakeResolved => {
+            draft.by(by.clone(), Body::Resumed { reason: given.args.clone() })?;
+            return go(draft, Action::ResolveComplexityBrake);
+        }
+        Verb::Refreeze => {
+            let paths: std::collections::BTreeMap<_, _> = draft
+                .world
+                .subject
+                .iter()
+                .flat_map(|subject| subject.drift.values().flatten())
+                .map(|(path, blob)| (path.clone(), blob.clone()))
+                .collect();
+            if paths.is_empty() {
+                return Err(Refusal::new(
+                    "CMD-03",
+                    "every file that gives the required checks their meaning is as on the default branch.",
+                    "There is nothing to accept.",
+                ));
+            }
+            draft.by(by.clone(), Body::Refrozen { paths, reason: given.args.clone() })?;
+        }
+        Verb::Claim(phase) => return claim(draft, phase, actor, by, &written, commands),
+        Verb::Continue => {
+            let action = match (stage, draft.state.pipeline.as_ref().and_then(|pipeline| pipeline.return_to)) {
+                (Some(Stage::SteppedModePaused), Some(Stage::Designing)) => Action::ResumeToDesign,
+                (Some(Stage::SteppedModePaused), Some(Stage::Analyzing)) => Action::ResumeToAnalyze,
+                (Some(Stage::SteppedModePaused), Some(Stage::Building)) => Action::ResumeToBuild,
+                (Some(Stage::SteppedModePaused), Some(Stage::Reviewing)) => Action::ResumeToReview,
+                (Some(Stage::SteppedModePaused), Some(Stage::Reconciling)) => Action::ResumeToReconcile,
+                (Some(Stage::SteppedModePaused), Some(Stage::Verifying)) => Action::ResumeToVerify,
+                (Some(Stage::SteppedModePaused), Some(Stage::Deploying)) => Action::ResumeToDeploy,
+                _ => return refuse(draft),
+            };
+            return go(draft, action);
+        }
+        Verb::Drop => {
+            // In a stage that has no such edge it is recorded, and the stage stays.
+            draft.by(by.clone(), Body::Beside { fact: Beside::Dropped })?;
+        }
+        Verb::Recover => return go(draft, Action::StartContextRecovery),
+        Verb::Distill => {
+            let action = match (stage, draft.state.pipeline.as_ref().and_then(|pipeline| pipeline.return_to)) {
+                (Some(Stage::PreferencesConfigured), _) => Action::DistillFromConfigured,
+                (Some(Stage::PipelineComplete), _) => Action::DistillFromComplete,
+                (Some(Stage::Ideating), _) => Action::DistillFromIdeating,
+                (Some(Stage::Distilling), Some(Stage::PipelineComplete)) => Action::DistillCompleteToIterate,
+                (Some(Stage::Distilling), Some(Stage::Ideating)) => Action::DistillCompleteToIdeating,
+                (Some(Stage::Distilling), _) => Action::DistillCompleteToExpand,
+                _ => return refuse(draft),
+            };
+            return go(draft, action);
+        }
+        Verb::AuditStack => {
+            return match stage {
+                Some(Stage::PreferencesConfigured) => go(draft, Action::AuditStackFromConfigured),
+                Some(Stage::AuditingStack) => go(draft, Action::StackAuditComplete),
+                _ => refuse(draft),
+            };
+        }
+        Verb::Iterate => {
+            return match stage {
+                Some(Stage::PipelineComplete) => go(draft, Action::StartIteration),
+                Some(Stage::Ideating) => go(draft, Action::ReenterFromIdeation),
+                Some(Stage::Iterating) => go(draft, Action::ProposeIteration),
+                Some(Stage::IterationConfirmed) if given.args == "design" => go(draft, Action::IterateToDesign),
+                Some(Stage::IterationConfirmed) => go(draft, Action::IterateDirectToAnalyze),
+                _ => refuse(draft),
+            };
+        }
+        Verb::Pmf => {
+            return match (stage, given.args.as_str()) {
+                (Some(Stage::PipelineComplete), "start") => go(draft, Action::StartPMFValidation),
+                (Some(Stage::ValidatingPMF), "validated") => go(draft, Action::PMFValidated),
+                (Some(Stage::ValidatingPMF), "iterate") => go(draft, Action::PMFNeedsIteration),
+                _ => refuse(draft),
+            };
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// A phase's own command: starts it where it can be started, and otherwise claims that it is done.
+fn claim(
+    draft: &mut Draft<'_>,
+    phase: Phase,
+    actor: Actor,
+    by: &By,
+    written: &str,
+    commands: &Commands,
+) -> Result<Outcome, Refusal> {
+    let Some(pipeline) = draft.state.pipeline.clone() else { return Err(not_now(draft, written, commands)) };
+    match (phase, pipeline.stage) {
+        (Phase::Expand, Stage::PreferencesConfigured) => {
+            draft.step(Action::RequestBuild, actor, by.clone())?;
+            return Ok(Outcome::Done);
+        }
+        (Phase::Reconcile, stage) => {
+            let manual = match stage {
+                Stage::Designing => Some(Action::ManualReconcileFromDesigning),
+                Stage::Analyzing => Some(Action::ManualReconcileFromAnalyzing),
+                Stage::Building => Some(Action::ManualReconcileFromBuilding),
+                Stage::Reviewing => Some(Action::ManualReconcileFromReviewing),
+                Stage::Verifying => Some(Action::ManualReconcileFromVerifying),
+                _ => None,
+            };
+            if let Some(action) = manual {
+                draft.step(action, actor, by.clone())?;
+            }
+        }
+        _ => {}
+    }
+    let at = draft.state.pipeline.as_ref().and_then(|pipeline| crate::flow::pipeline::phase_of(pipeline.stage));
+    let stage = draft.stage();
+    let takes_claims = at == Some(phase)
+        && stage.is_some_and(|stage| stage == phase.stage() || crate::flow::pipeline::retry_action(stage).is_some());
+    let alive = draft.state.open || phase == Phase::Deploy;
+    if !takes_claims || !alive {
+        return Err(not_now(draft, written, commands));
+    }
+    draft.by(by.clone(), Body::Claimed { phase, how: Claim::Command })?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,142 @@
+//! What the world looks like at the moment of a decision: read by the caller, judged here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::people::Standing;
+use crate::flow::Phase;
+use crate::gate::Finding;
+use crate::ids::{BlobId, CommitId, Digest, Person};
+use crate::ledger::About;
+use crate::policy::{Effective, Policy};
+
+/// GitHub Actions' own App. Everything that a workflow's token writes belongs to it.
+pub const ACTIONS_APP: u64 = 15368;
+
+/// The policy at the tip of the default branch, or what is wrong with it.
+#[derive(Debug, Clone)]
+pub enum Law {
+    Valid(Box<Policy>),
+    Invalid(Vec<Finding>),
+}
+
+#[derive(Debug, Clone)]
+pub struct World {
+    pub default_branch: String,
+    /// This App's id: a check of our name from anyone else is a forgery.
+    pub app: u64,
+    pub law: Law,
+    pub effective: Effective,
+    pub pull: Pull,
+    /// `None` when the content could not be read. Then nothing is judged: unknown is not fine.
+    pub subject: Option<Subject>,
+    /// Every check run on the head.
+    pub checks: Vec<CheckRun>,
+    /// Every check run on the merge commit, once there is one.
+    pub merge_checks: Vec<CheckRun>,
+    pub deployments: Vec<Deployment>,
+    pub reviews: Vec<Review>,
+    /// Other open pull requests with this head.
+    pub rivals: Vec<Rival>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Pull {
+    pub number: u64,
+    pub open: bool,
+    pub draft: bool,
+    pub merged: Option<CommitId>,
+    pub author: Person,
+    pub head: CommitId,
+    pub base_ref: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct Subject {
+    pub about: About,
+    /// What each gate would be bound to.
+    pub present: BTreeMap<Phase, Digest>,
+    /// The paths that the change touches.
+    pub changed: Vec<String>,
+    /// The pipeline's documents that exist at the head, with their size.
+    pub documents: BTreeMap<String, u64>,
+    /// For each workflow that a required check comes from: the files that give its run a meaning and are not the
+    /// default branch's at the head, with their blob there (none: it is gone).
+    pub drift: BTreeMap<String, BTreeMap<String, Option<BlobId>>>,
+    /// `Phasegate-Claim:` on the head commit.
+    pub trailer: Option<Phase>,
+    /// Whether what was pushed since VERIFY failed adds a file or touches a dependency manifest.
+    pub structural_fix: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRun {
+    pub id: u64,
+    pub name: String,
+    pub app: u64,
+    /// `None` while it runs.
+    pub conclusion: Option<String>,
+    /// The workflow run that it is a job of. A check that was merely posted under Actions' App has none.
+    pub job_of: Option<WorkflowRun>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowRun {
+    pub id: u64,
+    /// The workflow's file.
+    pub path: String,
+    pub head: CommitId,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deployment {
+    pub environment: String,
+    pub state: String,
+    pub commit: CommitId,
+}
+
+#[derive(Debug, Clone)]
+pub struct Review {
+    pub id: u64,
+    pub by: Person,
+    pub standing: Standing,
+    /// `APPROVED`, `CHANGES_REQUESTED`, `DISMISSED`, `COMMENTED`.
+    pub state: String,
+    pub commit: Option<CommitId>,
+}
+
+/// Another open pull request with the same head. A check belongs to a commit, so what is green for one would be green
+/// for all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rival {
+    pub number: u64,
+    pub base_ref: String,
+    pub green: bool,
+}
+
+impl World {
+    pub fn policy(&self) -> Option<&Policy> {
+        match &self.law {
+            Law::Valid(policy) => Some(policy),
+            Law::Invalid(_) => None,
+        }
+    }
+
+    /// Whether anything in the change changes what a green run means, or who may say so.
+    pub fn self_weakening(&self) -> BTreeSet<&str> {
+        let Some(subject) = &self.subject else { return BTreeSet::new() };
+        subject.changed.iter().map(String::as_str).filter(|path| weakens(path)).collect()
+    }
+}
+
+/// Workflows and their actions, the policy, code owners, and the files that instruct agents.
+fn weakens(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    path.starts_with(".github/workflows/")
+        || path.starts_with(".github/actions/")
+        || path.starts_with(".github/agents/")
+        || path.starts_with(".github/prompts/")
+        || path.starts_with(".github/skills/")
+        || path == ".github/phasegate.yml"
+        || path == ".github/copilot-instructions.md"
+        || path.rsplit('/').next().is_some_and(|name| name == "codeowners" || name == "agents.md")
+}

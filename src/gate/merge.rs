@@ -1,0 +1,226 @@
+//! The merge gate: may this content go into that branch?
+
+use super::evidence::{self, listed};
+use super::{Finding, Verdict, verdict};
+use crate::engine::world::{Law, World};
+use crate::flow::pipeline::{phase_of, waits_for_human};
+use crate::flow::{FlowName, Phase, Stage};
+use crate::ledger::record::Evidence;
+use crate::ledger::state::State;
+use crate::policy::{Autonomy, Deploy, Policy, Require};
+
+/// The name of the check that a ruleset requires.
+pub const CHECK_NAME: &str = "phasegate/merge";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    pub findings: Vec<Finding>,
+    pub evidence: Vec<Evidence>,
+}
+
+/// Judges the change for merging. Each rule is a function of its own; the order is the order people read them in.
+pub fn judge(state: &State, world: &World) -> Judgement {
+    let (mut findings, mut evidence) = (Vec::new(), Vec::new());
+    match &world.law {
+        // Without a valid law nothing else can be judged.
+        Law::Invalid(problems) => findings.extend(problems.iter().cloned()),
+        Law::Valid(policy) => {
+            findings.extend(right_base(policy, world));
+            findings.extend(rivals(world));
+            findings.extend(stopped(state));
+            findings.extend(audit(state, policy));
+            findings.extend(forged(world));
+            let autonomy = autonomy(state, world);
+            findings.extend(weakened(world));
+            findings.extend(high_risk(policy, world, autonomy));
+            if world.subject.is_none() {
+                findings.push(Finding::error(
+                    "MRG-01",
+                    "The content of this change could not be read, so nothing can be said of it.",
+                    "Check that the head and the base branch exist and share history.",
+                ));
+            } else {
+                if let Some(phases) = phases(state, policy) {
+                    findings.push(phases);
+                }
+                let (more, proof) = verified(state, policy, world);
+                findings.extend(more);
+                evidence.extend(proof);
+                let (more, proof) = reviewed(state, policy, world, autonomy);
+                findings.extend(more);
+                evidence.extend(proof);
+            }
+        }
+    }
+    Judgement { verdict: verdict(&findings), findings, evidence }
+}
+
+/// The autonomy that holds after what the change does to itself.
+pub fn autonomy(state: &State, world: &World) -> Autonomy {
+    if world.self_weakening().is_empty() { state.autonomy } else { Autonomy::Manual }
+}
+
+/// `MRG-11`: a branch whose law is not the default branch's gets no green, or the App itself would green a commit for
+/// a soft branch that is then merged into a hard one.
+fn right_base(policy: &Policy, world: &World) -> Option<Finding> {
+    let base = &world.pull.base_ref;
+    (!policy.may_merge_into(base, &world.default_branch)).then(|| {
+        Finding::error(
+            "MRG-11",
+            format!("`{base}` is not a branch that the policy covers, so nothing that goes into it can be green."),
+            format!("Retarget to `{}`, or add the branch to `branches` in the policy.", world.default_branch),
+        )
+    })
+}
+
+/// `MRG-10`: a check belongs to a commit, so it is green only when it is for every open pull request with that head.
+fn rivals(world: &World) -> Vec<Finding> {
+    let red = world.rivals.iter().filter(|rival| !rival.green);
+    red.map(|rival| {
+        Finding::error(
+            "MRG-10",
+            format!("#{} (into `{}`) has the same head and is not green.", rival.number, rival.base_ref),
+            "Close it, or bring it to green: one commit has one verdict.",
+        )
+    })
+    .collect()
+}
+
+/// `MRG-05`: a stop that nobody has answered.
+fn stopped(state: &State) -> Option<Finding> {
+    let next = "Someone who may approve looks at it and says /unblock with a reason.";
+    if let Some(stop) = &state.stopped {
+        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", stop.reason), next));
+    }
+    let pipeline = state.pipeline.as_ref().filter(|pipeline| waits_for_human(pipeline.stage))?;
+    let says = match pipeline.return_to.and_then(phase_of) {
+        Some(phase) => format!("The change is blocked at {phase} ({}) and waits for a person.", pipeline.stage),
+        None => format!("The change is blocked ({}) and waits for a person.", pipeline.stage),
+    };
+    let brake = pipeline.stage == Stage::ComplexityBrakeTriggered;
+    Some(Finding::error(
+        "MRG-05",
+        says,
+        if brake { "Someone who may approve says /brake-resolved with a reason." } else { next },
+    ))
+}
+
+/// `MRG-06`: pushing until a preview turns green is no way round a gate.
+fn audit(state: &State, policy: &Policy) -> Option<Finding> {
+    let (phase, reds) = state.previews.iter().find(|(_, reds)| **reds > policy.limits.previews)?;
+    Some(Finding::error(
+        "MRG-06",
+        format!("{reds} pushes in a row were red at {phase}; more than {} ask for an audit.", policy.limits.previews),
+        "Someone who may approve looks at what was tried and says /unblock with a reason.",
+    ))
+}
+
+/// `MRG-04`: a check of our name that is not ours.
+fn forged(world: &World) -> Vec<Finding> {
+    let ours = |name: &str| name == CHECK_NAME || name.starts_with("phasegate/");
+    let strange = world.checks.iter().filter(|run| ours(&run.name) && run.app != world.app);
+    strange
+        .map(|run| {
+            Finding::error(
+                "MRG-04",
+                format!("A check named `{}` on this head was made by the App {}, not by Phasegate.", run.name, run.app),
+                "Find out what made it, and push a new head without it.",
+            )
+        })
+        .collect()
+}
+
+/// `self_weakening`: shown, and the reason why a person is asked.
+fn weakened(world: &World) -> Option<Finding> {
+    let paths: Vec<&str> = world.self_weakening().into_iter().collect();
+    (!paths.is_empty()).then(|| {
+        Finding::warning(
+            "self_weakening",
+            format!("The change touches what decides its own green: {}. Its autonomy is manual.", listed(&paths)),
+            "A person who is neither author nor operator has to approve it.",
+        )
+    })
+}
+
+/// `unguarded_high_risk_auto`: nothing of high risk passes without a lowered autonomy.
+fn high_risk(policy: &Policy, world: &World, autonomy: Autonomy) -> Option<Finding> {
+    let subject = world.subject.as_ref()?;
+    let high = crate::policy::globs(&policy.risk.high).ok()?;
+    let paths: Vec<&str> = subject.changed.iter().map(String::as_str).filter(|path| high.is_match(path)).collect();
+    (!paths.is_empty() && autonomy == Autonomy::Auto).then(|| {
+        Finding::error(
+            "unguarded_high_risk_auto",
+            format!("The change touches high-risk paths ({}) while autonomy is auto.", listed(&paths)),
+            "Lower it for this change: a `match` rule in the policy with `autonomy: conservative` for its branch or a \
+             label.",
+        )
+    })
+}
+
+/// In the pipeline, the phases before the merge.
+fn phases(state: &State, policy: &Policy) -> Option<Finding> {
+    if state.flow != FlowName::Pipeline {
+        return None;
+    }
+    let pipeline = state.pipeline.as_ref()?;
+    let last = match policy.deploy {
+        Deploy::AfterMerge => Phase::Verify,
+        Deploy::BeforeMerge => Phase::Deploy,
+    };
+    let open = Phase::ALL.into_iter().find(|phase| *phase <= last && !pipeline.holds(*phase))?;
+    Some(Finding::waiting(
+        "MRG-01",
+        format!("The pipeline is at {}; the {open} gate has not passed for this content.", pipeline.stage),
+        format!("Bring it through {open}: the comment says how."),
+    ))
+}
+
+/// `MRG-01`: verify evidence for this content.
+fn verified(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec<Evidence>) {
+    if !policy.merge.require.contains(&Require::Verify) {
+        return Default::default();
+    }
+    let heard =
+        evidence::checks("MRG-01", policy, &world.pull.head, &world.checks, world.subject.as_ref(), &state.accepted);
+    (heard.findings, heard.evidence)
+}
+
+/// `MRG-02` and `MRG-03`: review evidence for this content, and as many approvals as policy and autonomy ask for.
+fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -> (Vec<Finding>, Vec<Evidence>) {
+    let approvals = evidence::reviews(policy, state, &world.reviews);
+    let mut findings = Vec::new();
+    let have = approvals.by.len();
+    for login in &approvals.against {
+        findings.push(Finding::error(
+            "MRG-02",
+            format!("`{login}` asks for changes."),
+            format!("Settle it with `{login}`; a new review of theirs, or a dismissal, lifts it."),
+        ));
+    }
+    let required = policy.merge.require.contains(&Require::Review);
+    if required && have == 0 && approvals.against.is_empty() {
+        findings.push(Finding::waiting(
+            "MRG-02",
+            format!("Nobody entitled has approved this content yet.{}", approvals.in_vain()),
+            format!(
+                "Someone who may approve and neither wrote nor pushed it reviews {}, or says /approve.",
+                world.pull.head.short()
+            ),
+        ));
+    }
+    let least = usize::from(required || autonomy < Autonomy::Auto);
+    let wanted = least.max(if required { policy.merge.approvals as usize } else { 0 });
+    if have < wanted && (have > 0 || !required) {
+        findings.push(Finding::waiting(
+            "MRG-03",
+            format!(
+                "{have} of {wanted} approvals are there (autonomy is {}).{}",
+                autonomy.as_str(),
+                approvals.in_vain()
+            ),
+            "More people who may approve review this content.",
+        ));
+    }
+    (findings, approvals.evidence)
+}

@@ -1,0 +1,237 @@
+//! The gates of the pipeline's phases, as far as they exist.
+//!
+//! REVIEW is judged by reviews and VERIFY by checks. The other phases' own rules come with later versions; until then
+//! a document phase asks that its document exists, and every phase is judged by the same two sources. The check run
+//! says so, because a green that looks like more than it is is worse than none.
+
+use super::Finding;
+use super::evidence::{self, Heard};
+use crate::engine::world::{Law, World};
+use crate::flow::Phase;
+use crate::ledger::record::Evidence;
+use crate::ledger::state::State;
+use crate::policy::Policy;
+
+/// A document larger than this is not read.
+pub const LARGEST_DOCUMENT: u64 = 1024 * 1024;
+
+/// The document that a phase produces.
+pub fn document(phase: Phase) -> Option<&'static str> {
+    match phase {
+        Phase::Expand => Some("scaffolding/scope.md"),
+        Phase::Design => Some("scaffolding/design.md"),
+        Phase::Analyze => Some("scaffolding/readiness.md"),
+        _ => None,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Pass,
+    Fail,
+    /// It can't be said yet; nothing counts.
+    Pending,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub outcome: Outcome,
+    pub findings: Vec<Finding>,
+    pub evidence: Vec<Evidence>,
+}
+
+/// What people are told about how a phase is judged in this version.
+pub fn judged_by(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Review => "Judged by reviews of entitled people for this content.",
+        Phase::Verify => "Judged by the checks that the policy names, on this head.",
+        Phase::Expand | Phase::Design | Phase::Analyze => {
+            "In this version: its document exists, and the checks that the policy names are green on this head. \
+             The document's content is not judged yet."
+        }
+        Phase::Build | Phase::Reconcile => {
+            "In this version: the checks that the policy names are green on this head. It has no rules of its own yet."
+        }
+        Phase::Deploy => {
+            "In this version: the newest deployment of the commit succeeded; without deployments, the checks that \
+             the policy names are green on it."
+        }
+    }
+}
+
+pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
+    let pending = |findings| Judgement { outcome: Outcome::Pending, findings, evidence: Vec::new() };
+    let policy = match &world.law {
+        Law::Valid(policy) => policy,
+        Law::Invalid(problems) => return pending(problems.clone()),
+    };
+    if world.subject.is_none() && phase != Phase::Deploy {
+        return pending(vec![Finding::waiting(
+            "MRG-01",
+            "The content of this change could not be read.",
+            "Check that the head and the base branch exist and share history.",
+        )]);
+    }
+    match phase {
+        Phase::Expand | Phase::Design | Phase::Analyze => documents(phase, policy, state, world),
+        Phase::Build => settled(checks("BLD-02", policy, state, world)),
+        Phase::Review => review(policy, state, world),
+        Phase::Reconcile => reconcile(policy, state, world),
+        Phase::Verify => verify(policy, state, world),
+        Phase::Deploy => deploy(policy, state, world),
+    }
+}
+
+fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
+    evidence::checks(rule, policy, &world.pull.head, &world.checks, world.subject.as_ref(), &state.accepted)
+}
+
+fn settled(heard: Heard) -> Judgement {
+    let outcome = if heard.failed() {
+        Outcome::Fail
+    } else if heard.passed() {
+        Outcome::Pass
+    } else {
+        Outcome::Pending
+    };
+    Judgement { outcome, findings: heard.findings, evidence: heard.evidence }
+}
+
+/// `EXP-01`, `DSN-01`, `ANL-01`: the document is there, readable, within size.
+fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Judgement {
+    let (Some(path), Some(subject)) = (document(phase), &world.subject) else {
+        return settled(Heard::default());
+    };
+    let rule = match phase {
+        Phase::Expand => "EXP-01",
+        Phase::Design => "DSN-01",
+        _ => "ANL-01",
+    };
+    let found = match subject.documents.get(path) {
+        None => Some((format!("`{path}` does not exist."), format!("Write it and push; then say /{phase}."))),
+        Some(0) => Some((format!("`{path}` is empty."), "Write it and push.".to_owned())),
+        Some(size) if *size > LARGEST_DOCUMENT => Some((
+            format!("`{path}` has {size} bytes; at most {LARGEST_DOCUMENT} are read."),
+            "Shorten it: people have to read it too.".to_owned(),
+        )),
+        Some(_) => None,
+    };
+    let mut heard = checks("BLD-02", policy, state, world);
+    if let Some((says, next)) = found {
+        heard.findings.insert(0, Finding::error(rule, says, next).at(path, None));
+        return Judgement { outcome: Outcome::Fail, findings: heard.findings, evidence: heard.evidence };
+    }
+    settled(heard)
+}
+
+/// `REV-01`, `REV-03`, `REV-04`, `REV-05`.
+fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
+    let approvals = evidence::reviews(policy, state, &world.reviews);
+    let mut findings: Vec<Finding> = approvals
+        .against
+        .iter()
+        .map(|login| {
+            Finding::error("REV-03", format!("`{login}` asks for changes."), "Mend what the review names and push.")
+        })
+        .collect();
+    if !findings.is_empty() {
+        return Judgement { outcome: Outcome::Fail, findings, evidence: approvals.evidence };
+    }
+    if let Some(stale) = state.pipeline.as_ref().filter(|pipeline| !pipeline.holds(Phase::Build)) {
+        findings.push(Finding::waiting(
+            "REV-05",
+            format!("The build evidence is for older content (the change is at {}).", stale.stage),
+            "It is made again when the checks are green on this head.",
+        ));
+    }
+    if approvals.by.is_empty() {
+        let rule = if approvals.discounted.is_empty() { "REV-01" } else { "REV-04" };
+        findings.push(Finding::waiting(
+            rule,
+            format!("Nobody entitled has approved this content yet.{}", approvals.in_vain()),
+            format!(
+                "Someone who may approve and neither wrote nor pushed it reviews {}, or says /approve.",
+                world.pull.head.short()
+            ),
+        ));
+    }
+    let outcome = if findings.is_empty() { Outcome::Pass } else { Outcome::Pending };
+    Judgement { outcome, findings, evidence: approvals.evidence }
+}
+
+/// A red check is no drift between documents and code, so it makes reconcile wait, not stop for a person.
+fn reconcile(policy: &Policy, state: &State, world: &World) -> Judgement {
+    let heard = checks("REC-07", policy, state, world);
+    let outcome = if heard.passed() { Outcome::Pass } else { Outcome::Pending };
+    Judgement { outcome, findings: heard.findings, evidence: heard.evidence }
+}
+
+fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
+    let mut judgement = settled(checks("VER-01", policy, state, world));
+    if judgement.outcome != Outcome::Pass {
+        return judgement;
+    }
+    let stale = state.pipeline.as_ref().and_then(|pipeline| Phase::Verify.before().find(|gate| !pipeline.holds(*gate)));
+    if let Some(gate) = stale {
+        judgement.outcome = Outcome::Pending;
+        judgement.findings.push(Finding::waiting(
+            "REV-05",
+            format!("The {gate} gate passed for older content than this."),
+            match gate {
+                Phase::Review => "An entitled person reviews the new content.",
+                _ => "It is made again when the checks are green on this head.",
+            },
+        ));
+    }
+    judgement
+}
+
+/// `DEP-03`, `DEP-04`.
+fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
+    let commit = state.merged.as_ref().map_or(&world.pull.head, |merged| &merged.commit);
+    let mine: Vec<_> = world.deployments.iter().filter(|deployment| deployment.commit == *commit).collect();
+    let evidence = mine
+        .iter()
+        .map(|deployment| Evidence::Deployment {
+            environment: deployment.environment.clone(),
+            state: deployment.state.clone(),
+            commit: deployment.commit.clone(),
+        })
+        .collect();
+    if let Some(newest) = mine.last() {
+        let (outcome, findings) = match newest.state.as_str() {
+            "success" => (Outcome::Pass, Vec::new()),
+            "failure" | "error" => (
+                Outcome::Fail,
+                vec![Finding::error(
+                    "DEP-03",
+                    format!(
+                        "The deployment of {} to {} ended as {}.",
+                        commit.short(),
+                        newest.environment,
+                        newest.state
+                    ),
+                    "Mend the deployment and run it again.",
+                )],
+            ),
+            other => (
+                Outcome::Pending,
+                vec![Finding::waiting(
+                    "DEP-03",
+                    format!("The deployment of {} to {} is {other}.", commit.short(), newest.environment),
+                    "Nothing to do: it is looked at again when it ends.",
+                )],
+            ),
+        };
+        return Judgement { outcome, findings, evidence };
+    }
+    let runs = if state.merged.is_some() { &world.merge_checks } else { &world.checks };
+    // On the default branch the workflow is the default branch's own.
+    let trusted = world.subject.clone().map(|mut subject| {
+        if state.merged.is_some() {
+            subject.drift.values_mut().for_each(std::collections::BTreeMap::clear);
+        }
+        subject
+    });
+    settled(evidence::checks("DEP-04", policy, commit, runs, trusted.as_ref(), &state.accepted))
+}
