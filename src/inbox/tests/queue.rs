@@ -365,6 +365,44 @@ both! {
         }
     }
 
+    async fn takeovers_and_late_answers_never_lock_each_other_out(bench: Bench) {
+        // Every lease is over before its answer, back-off shuffles the heads, and nobody may fail but by a lost lease.
+        let deliveries: Vec<_> = (0..40).map(|n| fact(&format!("g{n}"), &format!("k{}", n % 2))).collect();
+        let options = Options { clock: bench.clock.clone(), max_attempts: u32::MAX };
+        let inbox = Inbox::open_with(&bench.url, options).await.unwrap();
+        inbox.put_many(&deliveries).await.unwrap();
+        let kept = Arc::new(AtomicI64::new(0));
+        let mut tasks = tokio::task::JoinSet::new();
+        for worker in 0..8_u64 {
+            let (bench, inbox, kept) = (bench.clone(), inbox.clone(), kept.clone());
+            tasks.spawn(async move {
+                for round in 0..40 {
+                    let Some(batch) = inbox.claim("w", Duration::from_millis(2)).await.unwrap() else {
+                        bench.later(Duration::from_millis(1));
+                        continue;
+                    };
+                    bench.later(Duration::from_millis(worker % 3));
+                    let answer = match (worker + round) % 5 {
+                        0 => inbox.extend(&batch, Duration::from_millis(2)).await,
+                        1 => inbox.complete(&batch).await,
+                        2 => inbox.release(&batch).await,
+                        _ => inbox.retry(&batch, "no", Some(inbox.now() + Duration::from_millis(worker))).await,
+                    };
+                    match answer {
+                        Ok(()) => drop(kept.fetch_add(1, Ordering::SeqCst)),
+                        Err(InboxError::LostLease { .. }) => {}
+                        Err(err) => panic!("{err:?}"),
+                    }
+                }
+            });
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended.unwrap();
+        }
+        assert!(kept.load(Ordering::SeqCst) > 0);
+        inbox.close().await;
+    }
+
     async fn many_workers_keep_the_order_of_what_was_there(bench: Bench) {
         let deliveries: Vec<_> = (0..160)
             .map(|n| Delivery { barrier: n % 3 == 0, ..fact(&format!("g{n}"), &format!("k{}", n % 8)) })
