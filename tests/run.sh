@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Everything that has to be green: format, lints, documentation and all tests, on a fresh Debian or Ubuntu with Rust.
+#
+#   tests/run.sh              all of it
+#   tests/run.sh inbox::      arguments go to the test runner
+#
+# What is missing is installed where that is possible; otherwise the script says what and stops. It ends with a line
+# "N passed, M failed", and fails when anything did. PHASEGATE_PG_BIN names the folder of PostgreSQL's initdb where that
+# is not /usr/lib/postgresql/<version>/bin.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+# shellcheck source=tests/support/say.sh
+source tests/support/say.sh
+# shellcheck source=tests/support/packages.sh
+source tests/support/packages.sh
+# shellcheck source=tests/support/postgres.sh
+source tests/support/postgres.sh
+# shellcheck source=tests/support/checks.sh
+source tests/support/checks.sh
+
+trap stop_postgres EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+heading "What the tests need"
+need_rust
+need_postgres
+need_npm_package @octokit/webhooks-examples 7.6.1
+export PHASEGATE_WEBHOOK_EXAMPLES="$npm_package/api.github.com/index.json"
+[[ -f $PHASEGATE_WEBHOOK_EXAMPLES ]] || give_up "the webhook examples lack api.github.com/index.json." \
+    "Remove target/oracles, and run the script again."
+start_postgres
+
+# The tests say what they get from the environment themselves; a developer's own settings stay out.
+unset DATABASE_URL GITHUB_TOKEN GH_TOKEN PGPASSWORD PGUSER PGHOST PGPORT PGDATABASE PGOPTIONS PGSSLMODE
+export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
+
+check "Format" cargo fmt --check
+check "Lints" cargo clippy --all-targets --locked -- -D warnings
+check "Documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --locked
+
+if cargo nextest --version >/dev/null 2>&1; then
+    check "Tests" tests cargo nextest run --locked --no-fail-fast "$@"
+    # nextest runs no doctests. With a filter of the caller's they are left out.
+    if [[ $# -eq 0 ]]; then
+        check "Doctests" tests cargo test --locked --doc
+    fi
+else
+    check "Tests" tests cargo test --locked --no-fail-fast "$@"
+fi
+
+printf '\n%s passed, %s failed\n' "$passed_tests" "$failed_tests"
+# A run in which nothing passed has shown nothing.
+[[ $failed_tests -eq 0 && $passed_tests -gt 0 ]]
