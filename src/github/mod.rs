@@ -1,1 +1,3 @@
-//! github
+//! GitHub: webhooks, signatures, App authentication, the client and its rate budget. Knows nothing about phases.
+
+pub mod webhook;
