@@ -143,15 +143,15 @@ mod tests {
             let endpoint = Endpoint::new(api).unwrap();
             assert_eq!((endpoint.graphql(), endpoint.server()), (graphql, server), "{api}");
         }
-        let env = Endpoint::from_env(|name| {
-            (name == "GITHUB_GRAPHQL_URL").then(|| "https://other.example.com/g".to_owned())
-        });
+        let env =
+            Endpoint::from_env(|name| (name == "GITHUB_GRAPHQL_URL").then(|| "https://other.example.com/g".to_owned()));
         assert_eq!(env.unwrap().graphql(), "https://other.example.com/g");
     }
 
     #[test]
     fn an_address_with_credentials_or_another_scheme_is_refused_without_being_repeated() {
-        for bad in ["", "api.github.com", "ftp://x", "https://user:hunter2@x", "https://x?token=hunter2", "https://x#y"] {
+        for bad in ["", "api.github.com", "ftp://x", "https://user:hunter2@x", "https://x?token=hunter2", "https://x#y"]
+        {
             let error = Endpoint::new(bad).unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{error}");
         }

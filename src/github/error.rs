@@ -49,7 +49,9 @@ impl Error {
     pub fn is_unclear(&self) -> bool {
         matches!(
             self,
-            Self::Server { unclear: true, .. } | Self::Timeout { unclear: true, .. } | Self::Transport { unclear: true, .. }
+            Self::Server { unclear: true, .. }
+                | Self::Timeout { unclear: true, .. }
+                | Self::Transport { unclear: true, .. }
         )
     }
 

@@ -7,5 +7,6 @@
 mod payload;
 mod signature;
 
+pub(super) use payload::{Account, person};
 pub use payload::{IGNORED_ACTIONS, NO_INSTALLATION, ParseError, UNDERSTOOD, parse};
 pub use signature::{SignatureError, sign, verify};
