@@ -335,4 +335,21 @@ mod tests {
         assert!((30..=80).contains(&busiest), "{busiest} in one minute");
         assert!((400..=500).contains(&made.len()), "{} in one hour", made.len());
     }
+
+    #[test]
+    fn what_remains_is_exported() {
+        let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+        let told = headers(&[
+            ("x-ratelimit-limit", "5000".into()),
+            ("x-ratelimit-remaining", "4321".into()),
+            ("x-ratelimit-reset", later(600).as_second().to_string()),
+            ("x-ratelimit-resource", "core".into()),
+        ]);
+        metrics::with_local_recorder(&recorder, || {
+            Budget::new("77").observe(noon(), READ, StatusCode::OK, &told, "");
+        });
+        let shown = recorder.handle().render();
+        let line = "phasegate_github_rate_remaining{installation=\"77\",resource=\"core\"} 4321";
+        assert!(shown.contains(line), "{shown}");
+    }
 }

@@ -413,7 +413,12 @@ impl Wire {
                     let route = "/app/installations/{installation}/access_tokens";
                     // A second token does no harm, so minting may be repeated.
                     let request = Request::new(Method::POST, route, &[&id.0.to_string()])?.idempotent();
-                    self.as_app(&request).await?.json()
+                    match self.as_app(&request).await {
+                        // The installation is gone. That must not look as if the thing asked for were gone: a
+                        // deleted comment or a person without a role would be a wrong conclusion.
+                        Err(Error::NotFound { .. }) => Err(Error::Unauthorized { route }),
+                        result => result?.json(),
+                    }
                 };
                 lane.token.get(self.clock.now(), mint).await
             }

@@ -109,10 +109,17 @@ impl Repo {
         let request = self
             .request(Method::POST, "/repos/{owner}/{repo}/git/refs", &[])?
             .body(json!({ "ref": format!("refs/{name}"), "sha": commit.as_str() }));
+        let unclear = AtomicBool::new(false);
         let write = || async { self.call(&request).await.map(|_| true) };
-        let find = || async { Ok(self.get_ref(name).await?.map(|found| found == *commit)) };
+        let find = || async {
+            unclear.store(true, Ordering::Relaxed);
+            Ok(self.get_ref(name).await?.map(|found| found == *commit))
+        };
         match self.wire().keyed_by(write, find).await {
-            Err(Error::Unprocessable { message, .. }) if message.contains("already exists") => Ok(false),
+            Err(Error::Unprocessable { message, .. }) if message.contains("already exists") => {
+                // Taken, unless it is our own first write that landed late.
+                Ok(unclear.load(Ordering::Relaxed) && self.get_ref(name).await?.as_ref() == Some(commit))
+            }
             result => result,
         }
     }

@@ -13,6 +13,9 @@ pub mod people;
 pub mod pulls;
 pub mod rules;
 
+#[cfg(test)]
+mod call_tests;
+
 use serde::{Deserialize, Deserializer};
 
 use super::webhook::{Account, person};
