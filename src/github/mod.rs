@@ -1,1 +1,30 @@
-//! github
+//! GitHub: webhooks, signatures, App authentication, the client and its rate budget. Knows nothing about phases.
+//!
+//! - [`webhook`] proves and understands deliveries.
+//! - [`AppKey`] is the App's key, [`PublicKey`] its public half.
+//! - [`Hub`] is GitHub as one App sees it, [`Repo`] one repository; their calls are typed, in [`calls`].
+//! - [`Budget`] is what an installation may ask, [`Error`] what can go wrong.
+
+mod auth;
+mod budget;
+pub mod calls;
+mod client;
+mod clock;
+mod endpoint;
+mod error;
+mod etag;
+mod request;
+mod token;
+pub mod webhook;
+mod wire;
+
+#[cfg(test)]
+mod client_tests;
+
+pub use auth::{AppKey, KeyError, PublicKey};
+pub use budget::{Allowance, Budget};
+pub use client::{GitAuth, Hub, Options, Repo};
+pub use clock::{Clock, SystemClock};
+pub use endpoint::{BadAddress, Endpoint};
+pub use error::{Error, Result};
+pub use token::Credentials;

@@ -1,0 +1,125 @@
+//! Workflow runs, their jobs, and deployments.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{ghost, someone, text};
+use crate::github::{Repo, Result};
+use crate::ids::{CommitId, Person};
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct WorkflowRun {
+    pub id: u64,
+    #[serde(default, deserialize_with = "text")]
+    pub name: String,
+    /// The workflow's file in the repository, with `@ref` on some servers.
+    #[serde(default, deserialize_with = "text")]
+    pub path: String,
+    pub head_sha: CommitId,
+    pub head_branch: Option<String>,
+    /// What started it: `pull_request`, `push`, …
+    #[serde(default)]
+    pub event: String,
+    #[serde(default, deserialize_with = "text")]
+    pub status: String,
+    pub conclusion: Option<String>,
+    pub check_suite_id: Option<u64>,
+    #[serde(default)]
+    pub run_attempt: u64,
+    pub workflow_id: Option<u64>,
+    #[serde(default = "ghost", deserialize_with = "someone")]
+    pub actor: Person,
+    pub created_at: Option<Timestamp>,
+    pub run_started_at: Option<Timestamp>,
+    #[serde(default)]
+    pub html_url: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Job {
+    pub id: u64,
+    pub run_id: u64,
+    #[serde(default)]
+    pub run_attempt: u64,
+    pub name: String,
+    pub status: String,
+    pub conclusion: Option<String>,
+    pub head_sha: Option<CommitId>,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+    #[serde(default, deserialize_with = "text")]
+    pub html_url: String,
+    #[serde(default)]
+    pub steps: Vec<Step>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Step {
+    pub name: String,
+    #[serde(default)]
+    pub status: String,
+    pub conclusion: Option<String>,
+    #[serde(default)]
+    pub number: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Deployment {
+    pub id: u64,
+    pub sha: CommitId,
+    #[serde(default)]
+    pub environment: String,
+    #[serde(default, deserialize_with = "text")]
+    pub task: String,
+    #[serde(default = "ghost", deserialize_with = "someone")]
+    pub creator: Person,
+    pub created_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DeploymentStatus {
+    pub id: u64,
+    /// `success`, `failure`, `error`, `inactive`, `in_progress`, `queued` or `pending`.
+    pub state: String,
+    #[serde(default, deserialize_with = "text")]
+    pub environment: String,
+    #[serde(default, deserialize_with = "text")]
+    pub environment_url: String,
+    #[serde(default, deserialize_with = "text")]
+    pub target_url: String,
+    #[serde(default = "ghost", deserialize_with = "someone")]
+    pub creator: Person,
+    pub created_at: Option<Timestamp>,
+}
+
+impl Repo {
+    /// The runs behind a check suite: this is how a check run leads to the workflow file it came from.
+    pub async fn workflow_runs_for_suite(&self, suite: u64) -> Result<Vec<WorkflowRun>> {
+        let request = self.get("/repos/{owner}/{repo}/actions/runs", &[])?.query("check_suite_id", &suite.to_string());
+        self.list(request, Some("workflow_runs")).await
+    }
+
+    pub async fn workflow_run(&self, run: u64) -> Result<WorkflowRun> {
+        self.fetch(self.get("/repos/{owner}/{repo}/actions/runs/{run}", &[&run.to_string()])?).await
+    }
+
+    /// The jobs of all attempts: a green rerun does not hide the reds before it.
+    pub async fn jobs(&self, run: u64) -> Result<Vec<Job>> {
+        let request = self.get("/repos/{owner}/{repo}/actions/runs/{run}/jobs", &[&run.to_string()])?;
+        self.list(request.query("filter", "all"), Some("jobs")).await
+    }
+
+    pub async fn deployments(&self, commit: &CommitId, environment: Option<&str>) -> Result<Vec<Deployment>> {
+        let mut request = self.get("/repos/{owner}/{repo}/deployments", &[])?.query("sha", commit.as_str());
+        if let Some(environment) = environment {
+            request = request.query("environment", environment);
+        }
+        self.list(request, None).await
+    }
+
+    /// A deployment's statuses, newest first.
+    pub async fn deployment_statuses(&self, deployment: u64) -> Result<Vec<DeploymentStatus>> {
+        let route = "/repos/{owner}/{repo}/deployments/{deployment}/statuses";
+        self.list(self.get(route, &[&deployment.to_string()])?, None).await
+    }
+}

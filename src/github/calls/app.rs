@@ -1,0 +1,112 @@
+//! What the App asks for itself: who it is, where it is installed, and which deliveries were missed.
+//!
+//! GitHub never redelivers by itself. So the bot pages through the deliveries of the last days, groups them by guid,
+//! and asks for those again that never arrived well.
+
+use http::Method;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::text;
+use crate::github::error::maybe;
+use crate::github::request::Request;
+use crate::github::{Hub, Result};
+use crate::ids::{InstallationId, Slug};
+
+/// A busy App has many deliveries in three days; the caller bounds them by time.
+const MOST_DELIVERY_PAGES: usize = 2_000;
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct App {
+    pub id: u64,
+    pub slug: String,
+    #[serde(default, deserialize_with = "text")]
+    pub name: String,
+    #[serde(default, deserialize_with = "text")]
+    pub html_url: String,
+    #[serde(default)]
+    pub permissions: std::collections::BTreeMap<String, String>,
+    #[serde(default)]
+    pub events: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Installation {
+    pub id: u64,
+    pub account: Option<Account>,
+    pub suspended_at: Option<Timestamp>,
+    #[serde(default)]
+    pub permissions: std::collections::BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Account {
+    pub login: String,
+}
+
+/// A delivery, as GitHub remembers it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Delivery {
+    /// Of this attempt; what [`Hub::redeliver`] takes.
+    pub id: u64,
+    /// The same on every attempt: the `X-GitHub-Delivery` header.
+    pub guid: String,
+    pub delivered_at: Timestamp,
+    #[serde(default)]
+    pub redelivery: bool,
+    /// `OK`, or what went wrong.
+    #[serde(default, deserialize_with = "text")]
+    pub status: String,
+    #[serde(default)]
+    pub status_code: u16,
+    pub event: String,
+    pub action: Option<String>,
+    pub installation_id: Option<u64>,
+    pub repository_id: Option<u64>,
+}
+
+impl Delivery {
+    pub fn arrived(&self) -> bool {
+        (200..300).contains(&self.status_code)
+    }
+}
+
+impl Hub {
+    pub async fn app(&self) -> Result<App> {
+        self.wire().call(&self.wire().app, &Request::new(Method::GET, "/app", &[])?).await?.json()
+    }
+
+    pub async fn installations(&self) -> Result<Vec<Installation>> {
+        self.wire().list(&self.wire().app, Request::new(Method::GET, "/app/installations", &[])?, None).await
+    }
+
+    /// The installation that a repository belongs to; none when the App is not installed there.
+    pub async fn installation_for(&self, repo: &Slug) -> Result<Option<InstallationId>> {
+        let route = "/repos/{owner}/{repo}/installation";
+        let request = Request::new(Method::GET, route, &[repo.owner(), repo.name()])?;
+        let found: Option<Installation> =
+            maybe(self.wire().call(&self.wire().app, &request).await)?.map(|answer| answer.json()).transpose()?;
+        Ok(found.map(|installation| InstallationId(installation.id)))
+    }
+
+    /// All attempts to deliver since then, newest first.
+    pub async fn deliveries(&self, since: Timestamp) -> Result<Vec<Delivery>> {
+        let mut all: Vec<Delivery> = Vec::new();
+        let request = Request::new(Method::GET, "/app/hook/deliveries", &[])?;
+        self.wire()
+            .pages(&self.wire().app, request, None, MOST_DELIVERY_PAGES, |page: Vec<Delivery>| {
+                all.extend(page);
+                all.last().is_some_and(|oldest| oldest.delivered_at >= since)
+            })
+            .await?;
+        all.retain(|delivery| delivery.delivered_at >= since);
+        Ok(all)
+    }
+
+    /// Asks for a delivery again. Twice does no harm: the guid stays the same, and the inbox knows it.
+    pub async fn redeliver(&self, delivery: u64) -> Result<()> {
+        let route = "/app/hook/deliveries/{delivery}/attempts";
+        let request = Request::new(Method::POST, route, &[&delivery.to_string()])?.idempotent();
+        self.wire().call(&self.wire().app, &request).await.map(drop)
+    }
+}

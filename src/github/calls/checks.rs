@@ -1,0 +1,340 @@
+//! Check runs: how a verdict is shown, and what branch rules wait for.
+//!
+//! A run is written once: its key is its `external_id`, together with name and commit. Annotations are appended by
+//! GitHub and not replaced, so a batch that may have arrived is counted before it is sent again.
+
+use http::Method;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{LONGEST_TEXT, fit, text};
+use crate::github::{Error, Repo, Result};
+use crate::ids::CommitId;
+
+/// GitHub takes this many annotations a call.
+const BATCH: usize = 50;
+
+/// A check run, anyone's.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct CheckRun {
+    pub id: u64,
+    pub name: String,
+    pub head_sha: CommitId,
+    #[serde(default, deserialize_with = "text")]
+    pub external_id: String,
+    pub status: Status,
+    pub conclusion: Option<Conclusion>,
+    /// Who made it. A check with the right name from the wrong App is a forgery.
+    pub app: Option<RunApp>,
+    pub check_suite: Option<SuiteId>,
+    #[serde(default)]
+    pub output: Output,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+    #[serde(default, deserialize_with = "text")]
+    pub html_url: String,
+    #[serde(default, deserialize_with = "text")]
+    pub details_url: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct RunApp {
+    pub id: u64,
+    #[serde(default, deserialize_with = "text")]
+    pub slug: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct SuiteId {
+    pub id: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Output {
+    #[serde(default, deserialize_with = "text")]
+    pub title: String,
+    #[serde(default, deserialize_with = "text")]
+    pub summary: String,
+    #[serde(default, deserialize_with = "text")]
+    pub text: String,
+    #[serde(default)]
+    pub annotations_count: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Queued,
+    InProgress,
+    Completed,
+    /// `waiting`, `requested`, `pending`, and whatever comes: not completed.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conclusion {
+    Success,
+    Failure,
+    /// Branch rules let it pass, as they do `skipped`.
+    Neutral,
+    Skipped,
+    ActionRequired,
+    Cancelled,
+    TimedOut,
+    Stale,
+    StartupFailure,
+    /// One that we don't know: it never passes.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Where a run of ours stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Queued,
+    InProgress,
+    Completed(Verdict),
+}
+
+/// How a run of ours ends. There is no neutral and no skipped: branch rules let both pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Success,
+    Failure,
+    /// Not yet: someone has to do something.
+    ActionRequired,
+    Cancelled,
+}
+
+/// What a run shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub standing: Standing,
+    pub title: String,
+    pub summary: String,
+    pub text: Option<String>,
+    pub details_url: Option<String>,
+    pub annotations: Vec<Annotation>,
+    pub buttons: Buttons,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotation {
+    pub path: String,
+    pub start_line: u32,
+    pub end_line: u32,
+    pub level: Level,
+    pub title: String,
+    pub message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Notice,
+    Warning,
+    Failure,
+}
+
+/// A button on a run, within GitHub's lengths.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunButton {
+    label: String,
+    description: String,
+    identifier: String,
+}
+
+impl RunButton {
+    /// Label and identifier of 1 to 20 characters, description of 1 to 40.
+    pub fn new(label: &str, description: &str, identifier: &str) -> Result<Self> {
+        for (what, text, longest) in
+            [("label", label, 20), ("description", description, 40), ("identifier", identifier, 20)]
+        {
+            let length = text.chars().count();
+            if length == 0 || length > longest {
+                return Err(Error::malformed(
+                    "a button",
+                    format!("the {what} {text:?} must have 1 to {longest} characters"),
+                ));
+            }
+        }
+        Ok(Self { label: label.into(), description: description.into(), identifier: identifier.into() })
+    }
+
+    pub fn identifier(&self) -> &str {
+        &self.identifier
+    }
+}
+
+/// At most three buttons.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Buttons(Vec<RunButton>);
+
+impl Buttons {
+    pub fn new(buttons: Vec<RunButton>) -> Result<Self> {
+        if buttons.len() > 3 {
+            return Err(Error::malformed("a run's buttons", "GitHub takes at most three"));
+        }
+        Ok(Self(buttons))
+    }
+}
+
+impl Report {
+    /// The report with its first annotations.
+    fn body(&self) -> Value {
+        let mut output = self.heading();
+        if let Some(text) = &self.text {
+            output["text"] = fit(text, LONGEST_TEXT).into();
+        }
+        output["annotations"] = annotations(self.annotations.chunks(BATCH).next().unwrap_or_default());
+        let mut body = json!({ "output": output, "actions": self.buttons });
+        match self.standing {
+            Standing::Queued => body["status"] = "queued".into(),
+            Standing::InProgress => body["status"] = "in_progress".into(),
+            Standing::Completed(verdict) => {
+                body["status"] = "completed".into();
+                body["conclusion"] = json!(verdict);
+            }
+        }
+        if let Some(url) = &self.details_url {
+            body["details_url"] = url.as_str().into();
+        }
+        body
+    }
+
+    /// Title and summary, which GitHub wants with every batch of annotations.
+    fn heading(&self) -> Value {
+        // An empty summary is refused.
+        let summary = if self.summary.trim().is_empty() { &self.title } else { &self.summary };
+        json!({ "title": fit(&self.title, 255), "summary": fit(summary, LONGEST_TEXT) })
+    }
+}
+
+fn annotations(batch: &[Annotation]) -> Value {
+    let one = |annotation: &Annotation| {
+        let start = annotation.start_line.max(1);
+        json!({
+            "path": annotation.path,
+            "start_line": start,
+            "end_line": annotation.end_line.max(start),
+            "annotation_level": annotation.level,
+            "title": fit(&annotation.title, 255),
+            // GitHub's limit here is 64 KB: bytes, and a character has up to four.
+            "message": fit(&annotation.message, 16_000),
+        })
+    };
+    batch.iter().map(one).collect()
+}
+
+impl Repo {
+    /// All check runs on a commit, of all Apps and all attempts.
+    pub async fn list_check_runs(&self, commit: &CommitId) -> Result<Vec<CheckRun>> {
+        let request = self.get("/repos/{owner}/{repo}/commits/{commit}/check-runs", &[commit.as_str()])?;
+        self.list(request.query("filter", "all"), Some("check_runs")).await
+    }
+
+    pub async fn get_check_run(&self, run: u64) -> Result<CheckRun> {
+        self.fetch(self.get("/repos/{owner}/{repo}/check-runs/{run}", &[&run.to_string()])?).await
+    }
+
+    /// Our run with this key, the newest if there are several.
+    pub async fn find_check_run(&self, name: &str, commit: &CommitId, external_id: &str) -> Result<Option<CheckRun>> {
+        let login = self.hub().login().await?;
+        let slug = login.strip_suffix("[bot]").unwrap_or(login);
+        let request = self
+            .get("/repos/{owner}/{repo}/commits/{commit}/check-runs", &[commit.as_str()])?
+            .query("check_name", name)
+            .query("filter", "all");
+        let runs: Vec<CheckRun> = self.list(request, Some("check_runs")).await?;
+        let ours = |run: &CheckRun| {
+            let made_by_us = run.app.as_ref().is_some_and(|app| app.slug == slug);
+            made_by_us && run.name == name && run.external_id == external_id && run.head_sha == *commit
+        };
+        Ok(runs.into_iter().filter(ours).max_by_key(|run| run.id))
+    }
+
+    /// Makes a run once. The key is `external_id` with name and commit: give every new run its own.
+    pub async fn create_check_run(
+        &self,
+        name: &str,
+        commit: &CommitId,
+        external_id: &str,
+        report: &Report,
+    ) -> Result<CheckRun> {
+        let mut body = report.body();
+        body["name"] = name.into();
+        body["head_sha"] = commit.as_str().into();
+        body["external_id"] = external_id.into();
+        let request = self.request(Method::POST, "/repos/{owner}/{repo}/check-runs", &[])?.body(body);
+        let find = || self.find_check_run(name, commit, external_id);
+        let run = self.wire().keyed(self.lane(), &request, find).await?;
+        let shown = report.annotations.len().min(BATCH) as u64;
+        self.append_annotations(run, report, shown).await
+    }
+
+    /// Changes a run of ours. A completed run can't go back to running: make a new one of the same name.
+    /// The report's annotations are added to those the run has.
+    pub async fn update_check_run(&self, run: u64, report: &Report) -> Result<CheckRun> {
+        let first = report.annotations.len().min(BATCH) as u64;
+        let had = if first == 0 { 0 } else { self.get_check_run(run).await?.output.annotations_count };
+        let changed = self.patch_run(run, report.body(), had, first).await?;
+        self.append_annotations(changed, report, had + first).await
+    }
+
+    async fn append_annotations(&self, mut run: CheckRun, report: &Report, mut shown: u64) -> Result<CheckRun> {
+        for batch in report.annotations.chunks(BATCH).skip(1) {
+            let mut output = report.heading();
+            output["annotations"] = annotations(batch);
+            if let Some(text) = &report.text {
+                output["text"] = fit(text, LONGEST_TEXT).into();
+            }
+            run = self.patch_run(run.id, json!({ "output": output }), shown, batch.len() as u64).await?;
+            shown += batch.len() as u64;
+        }
+        Ok(run)
+    }
+
+    async fn patch_run(&self, run: u64, body: Value, had: u64, added: u64) -> Result<CheckRun> {
+        let route = "/repos/{owner}/{repo}/check-runs/{run}";
+        let request = self.request(Method::PATCH, route, &[&run.to_string()])?.body(body);
+        if added == 0 {
+            return self.fetch(request.idempotent()).await;
+        }
+        let find = || async {
+            let now = self.get_check_run(run).await?;
+            Ok((now.output.annotations_count >= had + added).then_some(now))
+        };
+        self.wire().keyed(self.lane(), &request, find).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buttons_keep_githubs_lengths() {
+        let button = RunButton::new("Approve", "Approve this phase", "approve").unwrap();
+        assert!(RunButton::new(&"é".repeat(20), "x", "x").is_ok(), "characters, not bytes");
+        assert!(RunButton::new(&"x".repeat(21), "x", "x").is_err());
+        assert!(RunButton::new("x", &"x".repeat(41), "x").is_err());
+        assert!(RunButton::new("x", "x", "").is_err());
+        assert!(Buttons::new(vec![button.clone(); 3]).is_ok());
+        assert!(Buttons::new(vec![button; 4]).is_err());
+    }
+
+    #[test]
+    fn an_unknown_status_or_conclusion_is_no_success() {
+        let run: CheckRun = serde_json::from_value(json!({
+            "id": 1, "name": "n", "head_sha": "5bd5f196a46b8222fb7484f05faba41a73cf34bd", "external_id": null,
+            "status": "in_2031", "conclusion": "excellent", "app": null, "output": {"title": null, "summary": null},
+        }))
+        .unwrap();
+        assert_eq!((run.status, run.conclusion), (Status::Other, Some(Conclusion::Unknown)));
+    }
+}

@@ -1,0 +1,104 @@
+//! What someone may do here.
+
+use serde::Deserialize;
+
+use crate::github::error::maybe;
+use crate::github::request::Request;
+use crate::github::{Repo, Result};
+
+/// A role on a repository, weakest first, so that roles can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    None,
+    Read,
+    Triage,
+    Write,
+    Maintain,
+    Admin,
+}
+
+impl Role {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "none" => Self::None,
+            "read" => Self::Read,
+            "triage" => Self::Triage,
+            "write" => Self::Write,
+            "maintain" => Self::Maintain,
+            "admin" => Self::Admin,
+            _ => return None,
+        })
+    }
+
+    /// The four old words, of which `permission` still gives one: triage reads as read, maintain as write.
+    fn coarse(self) -> Self {
+        match self {
+            Self::Triage => Self::Read,
+            Self::Maintain => Self::Write,
+            same => same,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Permission {
+    #[serde(default)]
+    permission: String,
+    role_name: Option<String>,
+}
+
+impl Permission {
+    /// `role_name` where it is one that GitHub defines; for an organisation's own roles the permission they build on.
+    /// Where the two contradict each other the weaker counts.
+    fn role(&self) -> Role {
+        let permission = Role::named(&self.permission).unwrap_or(Role::None);
+        match self.role_name.as_deref().and_then(Role::named) {
+            Some(role) if role.coarse() == permission => role,
+            Some(role) => role.min(permission),
+            None => permission,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Membership {
+    state: String,
+}
+
+impl Repo {
+    /// The role of this account now. Never `author_association`, which is not reliable.
+    pub async fn permission(&self, login: &str) -> Result<Role> {
+        let request = self.get("/repos/{owner}/{repo}/collaborators/{login}/permission", &[login])?;
+        let permission: Option<Permission> = maybe(self.fetch(request).await)?;
+        Ok(permission.map_or(Role::None, |permission| permission.role()))
+    }
+
+    /// Whether this account is a member of the team, invitation accepted. Needs the App's `members` permission.
+    pub async fn team_membership(&self, org: &str, team: &str, login: &str) -> Result<bool> {
+        let route = "/orgs/{org}/teams/{team}/memberships/{login}";
+        let request = Request::new(http::Method::GET, route, &[org, team, login])?;
+        let membership: Option<Membership> = maybe(self.fetch(request).await)?;
+        Ok(membership.is_some_and(|membership| membership.state == "active"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_what_github_defines_and_contradictions_weaken_it() {
+        let role = |permission: &str, name: Option<&str>| {
+            Permission { permission: permission.into(), role_name: name.map(Into::into) }.role()
+        };
+        assert_eq!(role("write", Some("maintain")), Role::Maintain);
+        assert_eq!(role("read", Some("triage")), Role::Triage);
+        assert_eq!(role("admin", Some("admin")), Role::Admin);
+        assert_eq!(role("write", None), Role::Write, "an older Enterprise Server");
+        assert_eq!(role("write", Some("release captain")), Role::Write, "an organisation's own role");
+        assert_eq!(role("read", Some("admin")), Role::Read);
+        assert_eq!(role("something", Some("admin")), Role::None);
+        assert!(Role::Maintain > Role::Write && Role::Triage < Role::Write);
+    }
+}

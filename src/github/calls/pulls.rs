@@ -1,0 +1,144 @@
+//! Pull requests.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{ghost, someone, text};
+use crate::github::{Repo, Result};
+use crate::ids::{CommitId, Person};
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Pull {
+    pub number: u64,
+    #[serde(default)]
+    pub node_id: String,
+    /// `open` or `closed`.
+    pub state: String,
+    #[serde(default)]
+    pub draft: bool,
+    #[serde(default, deserialize_with = "text")]
+    pub title: String,
+    #[serde(default, deserialize_with = "text")]
+    pub body: String,
+    #[serde(default = "ghost", deserialize_with = "someone")]
+    pub user: Person,
+    pub head: Side,
+    pub base: Side,
+    #[serde(default)]
+    pub labels: Vec<LabelName>,
+    /// Not told in lists; see [`Pull::is_merged`].
+    pub merged: Option<bool>,
+    pub merged_at: Option<Timestamp>,
+    pub merge_commit_sha: Option<CommitId>,
+    /// Not known until GitHub has worked it out, and not told in lists.
+    pub mergeable: Option<bool>,
+    pub mergeable_state: Option<String>,
+    #[serde(default)]
+    pub html_url: String,
+    pub created_at: Option<Timestamp>,
+    pub updated_at: Option<Timestamp>,
+    pub changed_files: Option<u64>,
+}
+
+impl Pull {
+    pub fn is_open(&self) -> bool {
+        self.state == "open"
+    }
+
+    pub fn is_merged(&self) -> bool {
+        self.merged.unwrap_or(false) || self.merged_at.is_some()
+    }
+
+    /// The head is in another repository, or in one that is gone.
+    pub fn is_from_fork(&self) -> bool {
+        match (&self.head.repo, &self.base.repo) {
+            (Some(head), Some(base)) => head.id != base.id,
+            _ => true,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Side {
+    pub sha: CommitId,
+    pub r#ref: String,
+    /// None when the fork was deleted.
+    pub repo: Option<SideRepo>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct SideRepo {
+    pub id: u64,
+    pub full_name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct LabelName {
+    pub name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct PullFile {
+    pub filename: String,
+    /// `added`, `removed`, `modified`, `renamed`, `copied`, `changed` or `unchanged`.
+    pub status: String,
+    pub previous_filename: Option<String>,
+    #[serde(default)]
+    pub additions: u64,
+    #[serde(default)]
+    pub deletions: u64,
+    pub sha: Option<String>,
+    /// Absent for binary and very large files.
+    pub patch: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Review {
+    pub id: u64,
+    #[serde(default = "ghost", deserialize_with = "someone")]
+    pub user: Person,
+    /// `APPROVED`, `CHANGES_REQUESTED`, `COMMENTED`, `DISMISSED` or `PENDING`.
+    pub state: String,
+    #[serde(default, deserialize_with = "text")]
+    pub body: String,
+    /// The commit that was reviewed: an approval counts for this one only.
+    pub commit_id: Option<CommitId>,
+    pub submitted_at: Option<Timestamp>,
+    #[serde(default)]
+    pub html_url: String,
+}
+
+impl Repo {
+    pub async fn get_pull(&self, number: u64) -> Result<Pull> {
+        self.fetch(self.get("/repos/{owner}/{repo}/pulls/{number}", &[&number.to_string()])?).await
+    }
+
+    /// [`Self::get_pull`] for one that was just heard of: "not found" is a replica that lags and is asked again.
+    pub async fn get_pull_that_exists(&self, number: u64) -> Result<Pull> {
+        let request = self.get("/repos/{owner}/{repo}/pulls/{number}", &[&number.to_string()])?;
+        self.fetch(request.must_exist(true)).await
+    }
+
+    /// Open pull requests; `head` is `OWNER:BRANCH`.
+    pub async fn list_open_pulls(&self, head: Option<&str>) -> Result<Vec<Pull>> {
+        let mut request = self.get("/repos/{owner}/{repo}/pulls", &[])?.query("state", "open");
+        if let Some(head) = head {
+            request = request.query("head", head);
+        }
+        self.list(request, None).await
+    }
+
+    /// Pull requests, open or not, that contain this commit; also those whose head it only was once.
+    pub async fn pulls_for_commit(&self, commit: &CommitId) -> Result<Vec<Pull>> {
+        self.list(self.get("/repos/{owner}/{repo}/commits/{commit}/pulls", &[commit.as_str()])?, None).await
+    }
+
+    /// At most 3,000 are told by GitHub: compare with [`Pull::changed_files`].
+    pub async fn list_pull_files(&self, number: u64) -> Result<Vec<PullFile>> {
+        self.list(self.get("/repos/{owner}/{repo}/pulls/{number}/files", &[&number.to_string()])?, None).await
+    }
+
+    pub async fn list_reviews(&self, number: u64) -> Result<Vec<Review>> {
+        self.list(self.get("/repos/{owner}/{repo}/pulls/{number}/reviews", &[&number.to_string()])?, None).await
+    }
+}

@@ -1,0 +1,79 @@
+//! What can go wrong when talking to GitHub, as callers need to tell it apart.
+//!
+//! Promises: no error carries a token, a key or a request's body; GitHub's own words are cut to a bounded length.
+//! `unclear` is the important bit: the write may have happened, so whoever repeats it looks for its key first.
+
+use jiff::Timestamp;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Not there, or not for us to see: GitHub does not tell the two apart.
+    #[error("GitHub knows no such thing, or the App may not see it ({route})")]
+    NotFound { route: &'static str },
+    #[error("GitHub forbids it: {message} ({route})")]
+    Forbidden { route: &'static str, message: String },
+    /// The credentials were refused, also after a fresh token.
+    #[error("GitHub refused the credentials: check the App's id, private key and installation ({route})")]
+    Unauthorized { route: &'static str },
+    /// 409: something else got there first.
+    #[error("GitHub reports a conflict: {message} ({route})")]
+    Conflict { route: &'static str, message: String },
+    /// A branch is not where it was expected to be: reload and decide again.
+    #[error("the branch has moved")]
+    StaleHead,
+    #[error("GitHub can't accept it: {message} {errors:?} ({route})")]
+    Unprocessable { route: &'static str, message: String, errors: Vec<String> },
+    /// Nothing was done. Park the work until then.
+    #[error("GitHub's {} rate limit is used up until {until}", if *secondary { "secondary" } else { "primary" })]
+    RateLimited { until: Timestamp, secondary: bool },
+    #[error("GitHub answered with status {status} ({route})")]
+    Server { route: &'static str, status: u16, unclear: bool },
+    #[error("GitHub did not answer in time ({route})")]
+    Timeout { route: &'static str, unclear: bool },
+    #[error("the connection to GitHub failed: {message} ({route})")]
+    Transport { route: &'static str, message: String, unclear: bool },
+    /// An answer that we can't read, or a request that would not be well-formed.
+    #[error("not as expected: {what} ({route})")]
+    Malformed { route: &'static str, what: String },
+}
+
+impl Error {
+    /// The same call may succeed later without anyone changing anything.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Server { .. } | Self::Timeout { .. } | Self::Transport { .. })
+    }
+
+    /// The write may have happened.
+    pub fn is_unclear(&self) -> bool {
+        matches!(
+            self,
+            Self::Server { unclear: true, .. }
+                | Self::Timeout { unclear: true, .. }
+                | Self::Transport { unclear: true, .. }
+        )
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound { .. })
+    }
+
+    pub(super) fn malformed(route: &'static str, what: impl std::fmt::Display) -> Self {
+        Self::Malformed { route, what: clip(&what.to_string()) }
+    }
+}
+
+/// Turns "not found" into `None`.
+pub(super) fn maybe<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Text from elsewhere, at a length that is fit for a log line.
+pub(super) fn clip(text: &str) -> String {
+    text.chars().take(500).collect()
+}

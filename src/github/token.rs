@@ -1,0 +1,103 @@
+//! With what we speak: as the App, as one of its installations, or with a token that a workflow was given.
+//!
+//! An installation's token lives for an hour. It is minted once however many calls wait for it (eight cold calls must
+//! not mint eight tokens), replaced five minutes before its end, and thrown away when GitHub refuses it, but only by
+//! the first who finds out. Nothing is assumed about a token's form or length.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use tokio::sync::Mutex;
+
+use super::auth::AppKey;
+use super::clock::after;
+use super::error::Result;
+use crate::ids::InstallationId;
+
+/// Replaced this long before its end, so that no call is under way with a dying token.
+const MARGIN: Duration = Duration::from_secs(5 * 60);
+
+/// What the bot was given to prove who it is.
+#[derive(Clone)]
+pub enum Credentials {
+    /// An App: `issuer` is its id or its client id.
+    App { issuer: String, key: Arc<AppKey> },
+    /// A ready token, such as a workflow's `GITHUB_TOKEN`; `login` is the account it speaks as.
+    Token { token: SecretString, login: String },
+}
+
+impl Credentials {
+    /// The token of a workflow run.
+    pub fn workflow(token: SecretString) -> Self {
+        Self::Token { token, login: "github-actions[bot]".to_owned() }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::App { issuer, key } => write!(f, "App({issuer}, {key:?})"),
+            Self::Token { login, .. } => write!(f, "Token({login}, …)"),
+        }
+    }
+}
+
+/// For whom a call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Who {
+    App,
+    Installation(InstallationId),
+}
+
+impl Who {
+    pub(super) fn label(self) -> String {
+        match self {
+            Self::App => "app".to_owned(),
+            Self::Installation(id) => id.0.to_string(),
+        }
+    }
+}
+
+/// A token as GitHub mints it.
+#[derive(Clone, Deserialize)]
+pub(super) struct Token {
+    #[serde(deserialize_with = "secret")]
+    token: SecretString,
+    expires_at: Timestamp,
+}
+
+fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::Error> {
+    String::deserialize(from).map(SecretString::from)
+}
+
+/// One installation's token.
+#[derive(Default)]
+pub(super) struct TokenSlot {
+    // Held while minting: whoever comes meanwhile waits here and finds the new token.
+    current: Mutex<Option<Token>>,
+}
+
+impl TokenSlot {
+    pub(super) async fn get(&self, now: Timestamp, mint: impl Future<Output = Result<Token>>) -> Result<SecretString> {
+        let mut current = self.current.lock().await;
+        if let Some(token) = current.as_ref().filter(|token| token.expires_at > after(now, MARGIN)) {
+            return Ok(token.token.clone());
+        }
+        let token = mint.await?;
+        let secret = token.token.clone();
+        *current = Some(token);
+        Ok(secret)
+    }
+
+    /// Forgets the token if it is still the one that was refused: a newer one stays.
+    pub(super) async fn discard(&self, refused: &SecretString) {
+        let mut current = self.current.lock().await;
+        if current.as_ref().is_some_and(|token| token.token.expose_secret() == refused.expose_secret()) {
+            *current = None;
+        }
+    }
+}

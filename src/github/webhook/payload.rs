@@ -1,0 +1,442 @@
+//! What it says: a delivery's payload, as a fact.
+//!
+//! GitHub's payloads are large, differ between github.com and the Enterprise Servers, and grow. So the structs here
+//! name only what the bot needs: that must be there and well-formed, everything else may be anything, and an action
+//! that nobody has heard of yet never fails. A delivery we ignore is `Ok(None)`, which is different from one that we
+//! ought to understand and can't, which is an error that the inbox keeps.
+//!
+//! Attacks and traps that show here:
+//! - A comment that is *edited* into a command is never one: only `created` becomes [`Fact::Comment`].
+//! - `sender` and `user` are null for deleted accounts; they become the ghost, who is marked as a bot and therefore
+//!   approves nothing.
+//! - `pull_requests` on a check run lists pull requests of *other* repositories of the fork network too: only those
+//!   into this repository count.
+//! - A deleted or new branch has an all-zero commit id, which is no commit.
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+
+use crate::fact::{Button, Comment, Event, Fact, PullEvent};
+use crate::ids::{CommitId, InstallationId, Malformed, Person, RepoId, RepoRef, Slug};
+
+/// The installation of a delivery that names none: a repository's own webhook, or an event file in a workflow.
+pub const NO_INSTALLATION: InstallationId = InstallationId(0);
+
+/// The events that become facts. Every other one (`ping`, `star`, `fork`, `status`, …) is ignored on purpose.
+pub const UNDERSTOOD: &[&str] = &[
+    "check_run",
+    "check_suite",
+    "deployment_status",
+    "installation",
+    "installation_repositories",
+    "issue_comment",
+    "issues",
+    "merge_group",
+    "pull_request",
+    "pull_request_review",
+    "push",
+    "repository",
+    "workflow_run",
+];
+
+/// Actions of understood events that are ignored on purpose; besides these, pushes of tags are.
+pub const IGNORED_ACTIONS: &[(&str, &str)] = &[
+    ("issue_comment", "pinned"),
+    ("issue_comment", "unpinned"),
+    // The queue has thrown the group away: there is nothing left to judge.
+    ("merge_group", "destroyed"),
+];
+
+/// A delivery that should have been understood. Names the event and the place, never the content at length.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the payload of a {event:?} delivery is not as expected: {reason}")]
+pub struct ParseError {
+    pub event: String,
+    pub reason: String,
+}
+
+/// Understands one delivery: `event` is the `X-GitHub-Event` header, `body` the verified raw bytes.
+pub fn parse(event: &str, body: &[u8]) -> Result<Option<Event>, ParseError> {
+    if !UNDERSTOOD.contains(&event) {
+        return Ok(None);
+    }
+    understand(event, body)
+        .map_err(|reason| ParseError { event: event.to_owned(), reason: reason.chars().take(300).collect() })
+}
+
+fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
+    let head: Head = read(body)?;
+    let action = head.action.unwrap_or_default();
+    if IGNORED_ACTIONS.contains(&(event, action.as_str())) {
+        return Ok(None);
+    }
+    let sender = person(head.sender);
+    let fact = match event {
+        "installation" | "installation_repositories" => {
+            let payload: Installed = read(body)?;
+            let repos = [payload.repositories, payload.repositories_added, payload.repositories_removed];
+            Fact::Installation {
+                id: InstallationId(head.installation.ok_or("no installation")?.id),
+                action,
+                repos: repos.into_iter().flatten().flatten().map(|repo| (repo.id, repo.full_name)).collect(),
+            }
+        }
+        "pull_request" => {
+            let payload: Pull = read(body)?;
+            let pull = payload.pull_request;
+            Fact::Pull { number: pull.number, what: pull_event(&action), head: pull.head.sha, sender }
+        }
+        "pull_request_review" => Fact::Review { pull: read::<ReviewOf>(body)?.pull_request.number, sender },
+        "issue_comment" => comment(read(body)?, &action, sender)?,
+        "issues" => Fact::Issue { number: read::<Issue>(body)?.issue.number, action, sender },
+        "check_run" => {
+            let run = read::<Run>(body)?;
+            let button = match (action.as_str(), run.requested_action) {
+                ("rerequested", _) => Some(Button::Rerequested),
+                ("requested_action", Some(pressed)) => Some(Button::Pressed(pressed.identifier)),
+                ("requested_action", None) => return Err("a pressed button without its identifier".into()),
+                _ => None,
+            };
+            let run = run.check_run;
+            match button {
+                None => Fact::Checks { head: run.head_sha, app: run.app.map(|app| app.id) },
+                Some(button) => {
+                    let here = head.repository.as_ref().map(|repo| repo.id);
+                    let pulls = run.pull_requests.unwrap_or_default();
+                    let ours = pulls.into_iter().filter(|pull| pull.repo().is_none_or(|repo| Some(repo) == here));
+                    Fact::Button {
+                        head: run.head_sha,
+                        run: run.id,
+                        run_name: run.name,
+                        button,
+                        sender,
+                        pulls: ours.map(|pull| pull.number).collect(),
+                    }
+                }
+            }
+        }
+        "check_suite" => {
+            let suite = read::<Suite>(body)?.check_suite;
+            Fact::Checks { head: suite.head_sha, app: suite.app.map(|app| app.id) }
+        }
+        "workflow_run" => Fact::Checks { head: read::<Workflow>(body)?.workflow_run.head_sha, app: None },
+        "merge_group" => {
+            let group = read::<Group>(body)?.merge_group;
+            let branch = |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
+            Fact::MergeGroup {
+                head: group.head_sha,
+                base: group.base_sha,
+                base_ref: branch(group.base_ref),
+                head_ref: branch(group.head_ref),
+            }
+        }
+        "push" => {
+            let push: Push = read(body)?;
+            let Some(branch) = push.r#ref.strip_prefix("refs/heads/") else { return Ok(None) };
+            Fact::Push {
+                branch: branch.to_owned(),
+                before: commit(push.before)?,
+                after: commit(push.after)?,
+                forced: push.forced.unwrap_or(false),
+                sender,
+            }
+        }
+        "deployment_status" => {
+            let payload: Deployed = read(body)?;
+            let status = payload.deployment_status;
+            let urls = [status.environment_url, status.target_url, status.log_url];
+            Fact::Deployment {
+                commit: payload.deployment.sha,
+                environment: status.environment.or(payload.deployment.environment).unwrap_or_default(),
+                state: status.state,
+                url: urls.into_iter().flatten().find(|url| !url.is_empty()),
+            }
+        }
+        "repository" => {
+            let template = head.repository.as_ref().is_some_and(|repo| repo.template_repository.is_some());
+            Fact::Repository { action, from_template: template }
+        }
+        other => return Err(format!("{other} is listed as understood and is not")),
+    };
+    let repo = match (head.repository, &fact) {
+        (_, Fact::Installation { .. }) => None,
+        (Some(repo), _) => Some(RepoRef {
+            id: RepoId(repo.id),
+            slug: repo.full_name.parse::<Slug>().map_err(malformed)?,
+            installation: head.installation.map_or(NO_INSTALLATION, |installation| InstallationId(installation.id)),
+            default_branch: repo.default_branch.unwrap_or_else(|| "main".to_owned()),
+        }),
+        (None, _) => return Err("no repository".into()),
+    };
+    Ok(Some(Event { repo, fact }))
+}
+
+fn comment(payload: Commented, action: &str, sender: Person) -> Result<Fact, String> {
+    let (issue, comment) = (payload.issue, payload.comment);
+    let author = person(comment.user);
+    Ok(match action {
+        "created" => Fact::Comment(Comment {
+            number: issue.number,
+            on_pull: issue.pull_request.is_some(),
+            id: comment.id,
+            author,
+            body: comment.body.unwrap_or_default(),
+            created_at: comment.created_at.ok_or("a comment without created_at")?,
+        }),
+        // Whatever else happened to it, it is not a new comment and so never a command.
+        other => Fact::CommentChanged {
+            number: issue.number,
+            comment: comment.id,
+            deleted: other == "deleted",
+            author,
+            sender,
+        },
+    })
+}
+
+fn pull_event(action: &str) -> PullEvent {
+    match action {
+        "opened" => PullEvent::Opened,
+        "reopened" => PullEvent::Reopened,
+        "synchronize" => PullEvent::Synchronize,
+        "closed" => PullEvent::Closed,
+        "edited" => PullEvent::Edited,
+        "ready_for_review" => PullEvent::ReadyForReview,
+        "converted_to_draft" => PullEvent::ConvertedToDraft,
+        "labeled" => PullEvent::Labeled,
+        "unlabeled" => PullEvent::Unlabeled,
+        _ => PullEvent::Other,
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(body).map_err(|error| error.to_string())
+}
+
+fn malformed(error: Malformed) -> String {
+    error.to_string()
+}
+
+fn commit(id: String) -> Result<Option<CommitId>, String> {
+    if !id.is_empty() && id.bytes().all(|digit| digit == b'0') {
+        return Ok(None);
+    }
+    CommitId::new(id).map(Some).map_err(malformed)
+}
+
+/// An account as GitHub writes it, as a person: nobody at all becomes the ghost.
+pub(in crate::github) fn person(account: Option<Account>) -> Person {
+    match account {
+        Some(account) => {
+            let bot = account.kind.as_deref() == Some("Bot") || account.login.ends_with("[bot]");
+            Person { id: account.id, login: account.login, bot }
+        }
+        // GitHub's own stand-in for deleted accounts.
+        None => Person { id: 10137, login: "ghost".to_owned(), bot: true },
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::github) struct Account {
+    id: u64,
+    login: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+/// What every delivery may have in common.
+#[derive(Deserialize)]
+struct Head {
+    action: Option<String>,
+    #[serde(default, deserialize_with = "account_or_nobody")]
+    sender: Option<Account>,
+    repository: Option<Repository>,
+    installation: Option<HasId>,
+}
+
+/// A sender that has no id or login is nobody we could hold to anything.
+fn account_or_nobody<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Account>, D::Error> {
+    Ok(Account::deserialize(serde_json::Value::deserialize(from)?).ok())
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    id: u64,
+    full_name: String,
+    default_branch: Option<String>,
+    template_repository: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct HasId {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct HasNumber {
+    number: u64,
+}
+
+#[derive(Deserialize)]
+struct RepoName {
+    id: u64,
+    full_name: String,
+}
+
+#[derive(Deserialize)]
+struct Installed {
+    repositories: Option<Vec<RepoName>>,
+    repositories_added: Option<Vec<RepoName>>,
+    repositories_removed: Option<Vec<RepoName>>,
+}
+
+#[derive(Deserialize)]
+struct Pull {
+    pull_request: PullBody,
+}
+
+#[derive(Deserialize)]
+struct PullBody {
+    number: u64,
+    head: HasSha,
+}
+
+#[derive(Deserialize)]
+struct HasSha {
+    sha: CommitId,
+}
+
+#[derive(Deserialize)]
+struct ReviewOf {
+    pull_request: HasNumber,
+}
+
+#[derive(Deserialize)]
+struct Issue {
+    issue: HasNumber,
+}
+
+#[derive(Deserialize)]
+struct Commented {
+    issue: CommentedIssue,
+    comment: CommentBody,
+}
+
+#[derive(Deserialize)]
+struct CommentedIssue {
+    number: u64,
+    pull_request: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct CommentBody {
+    id: u64,
+    #[serde(default, deserialize_with = "account_or_nobody")]
+    user: Option<Account>,
+    body: Option<String>,
+    created_at: Option<jiff::Timestamp>,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    check_run: RunBody,
+    requested_action: Option<Pressed>,
+}
+
+#[derive(Deserialize)]
+struct Pressed {
+    identifier: String,
+}
+
+#[derive(Deserialize)]
+struct RunBody {
+    id: u64,
+    #[serde(default)]
+    name: String,
+    head_sha: CommitId,
+    app: Option<HasId>,
+    pull_requests: Option<Vec<RunPull>>,
+}
+
+#[derive(Deserialize)]
+struct RunPull {
+    number: u64,
+    base: Option<RunPullBase>,
+}
+
+impl RunPull {
+    fn repo(&self) -> Option<u64> {
+        Some(self.base.as_ref()?.repo.as_ref()?.id)
+    }
+}
+
+#[derive(Deserialize)]
+struct RunPullBase {
+    repo: Option<HasId>,
+}
+
+#[derive(Deserialize)]
+struct Suite {
+    check_suite: SuiteBody,
+}
+
+#[derive(Deserialize)]
+struct SuiteBody {
+    head_sha: CommitId,
+    app: Option<HasId>,
+}
+
+#[derive(Deserialize)]
+struct Workflow {
+    workflow_run: HasHeadSha,
+}
+
+#[derive(Deserialize)]
+struct HasHeadSha {
+    head_sha: CommitId,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    merge_group: GroupBody,
+}
+
+#[derive(Deserialize)]
+struct GroupBody {
+    head_sha: CommitId,
+    base_sha: CommitId,
+    head_ref: String,
+    base_ref: String,
+}
+
+#[derive(Deserialize)]
+struct Push {
+    r#ref: String,
+    before: String,
+    after: String,
+    forced: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Deployed {
+    deployment: DeploymentBody,
+    deployment_status: StatusBody,
+}
+
+#[derive(Deserialize)]
+struct DeploymentBody {
+    sha: CommitId,
+    environment: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct StatusBody {
+    state: String,
+    environment: Option<String>,
+    environment_url: Option<String>,
+    target_url: Option<String>,
+    log_url: Option<String>,
+}
+
+#[cfg(test)]
+#[path = "payload_tests.rs"]
+mod tests;
