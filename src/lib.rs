@@ -14,4 +14,5 @@ pub mod inbox;
 pub mod ledger;
 pub mod policy;
 pub mod repo;
+pub mod surface;
 pub mod twin;

@@ -1,0 +1,14 @@
+//! What people see on GitHub: one label, the current gate's check run and `phasegate/merge`, one comment, answers.
+//!
+//! All of it is computed from the ledger's state and the gates' present verdicts ([`project`]), compared with what is
+//! there, and written only where it differs ([`sync`]). Nothing here decides anything, and nothing shown here is ever
+//! read back as state: anyone with triage rights can move a label, anyone with write access can edit a comment.
+
+mod answers;
+mod comment;
+mod project;
+pub mod sync;
+mod text;
+
+pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, project};
+pub use text::plain;

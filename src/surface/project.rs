@@ -1,0 +1,295 @@
+//! From state to what is to be seen.
+
+use super::text::{Links, item, plain, stage_name};
+use super::{answers, comment};
+use crate::engine::world::World;
+use crate::flow::pipeline::{phase_of, waits_for_human};
+use crate::flow::{Phase, Stage};
+use crate::gate::phase::{self, Outcome};
+use crate::gate::{Finding, Severity, Verdict, merge, only_waiting};
+use crate::ids::{CommitId, Slug};
+use crate::ledger::{Anchor, State};
+use crate::policy::Enforce;
+
+/// What the projection needs beside the state: how the gates look now, and what to call things.
+pub struct Seen<'a> {
+    pub slug: &'a Slug,
+    /// Where GitHub's pages are, without a slash at the end.
+    pub server: &'a str,
+    pub world: &'a World,
+    pub merge: &'a merge::Judgement,
+    pub phase: Option<&'a (Phase, phase::Judgement)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surface {
+    /// The label that the change is to have; every other one with the prefix is to go.
+    pub label: Option<Label>,
+    pub label_prefix: String,
+    pub checks: Vec<Check>,
+    pub comment: String,
+    pub replies: Vec<Reply>,
+    /// Comments that were commands, and whether all in them went well.
+    pub reactions: Vec<(u64, bool)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    pub name: String,
+    pub color: &'static str,
+    pub description: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conclusion {
+    Success,
+    Failure,
+    /// Someone has to do something. Unlike neutral, it does not let a required check pass.
+    ActionRequired,
+    /// Only with `enforce: observe`: it lets a required check pass.
+    Neutral,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    pub name: String,
+    pub head: CommitId,
+    pub external_id: String,
+    pub conclusion: Conclusion,
+    pub title: String,
+    pub summary: String,
+    pub annotations: Vec<Annotation>,
+    /// It is brought up to date where it stands, but not made anew: only the current gate is.
+    pub only_if_there: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotation {
+    pub path: String,
+    pub line: u32,
+    pub failure: bool,
+    pub title: String,
+    pub message: String,
+}
+
+/// An answer to a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub on: u64,
+    pub key: String,
+    pub body: String,
+}
+
+pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
+    let prefix = seen.world.policy().map_or_else(|| "phase:".to_owned(), |policy| policy.labels.prefix.clone());
+    let links = Links {
+        server: seen.server.to_owned(),
+        slug: seen.slug.clone(),
+        head: state.subject.as_ref().map_or_else(|| seen.world.pull.head.clone(), |about| about.head.clone()),
+    };
+    Surface {
+        label: label(state, &prefix),
+        label_prefix: prefix,
+        checks: checks(state, seen, &links),
+        comment: comment::render(state, seen, &links),
+        replies: answers::replies(state, seen, &links),
+        reactions: answers::reactions(state),
+    }
+}
+
+fn label(state: &State, prefix: &str) -> Option<Label> {
+    use Stage as S;
+    let stage = state.pipeline.as_ref()?.stage;
+    if !state.open && state.merged.is_none() {
+        return None;
+    }
+    let (name, color, description) = match stage {
+        stage if waits_for_human(stage) => ("blocked", "b60205", "Waits for a person's decision"),
+        S::SteppedModePaused => ("paused", "fbca04", "Waits for /continue"),
+        S::SessionDropped => ("dropped", "d4c5f9", "The agent is gone; /recover takes it up"),
+        S::PipelineComplete => ("complete", "0e8a16", "Through all phases"),
+        S::VerifyGatePassed => ("verified", "0e8a16", "Verified and reviewed for this content"),
+        stage => match phase_of(stage) {
+            Some(Phase::Expand) => ("expand", "c5def5", "The scope is being written"),
+            Some(Phase::Design) => ("design", "bfd4f2", "The design is being written"),
+            Some(Phase::Analyze) => ("analyze", "bfdadc", "The readiness is being analysed"),
+            Some(Phase::Build) => ("build", "fef2c0", "Being built"),
+            Some(Phase::Review) => ("review", "f9d0c4", "Waits for a review or is being fixed after one"),
+            Some(Phase::Reconcile) => ("reconcile", "e99695", "Documents and code are compared"),
+            Some(Phase::Verify) => ("verify", "d4c5f9", "Being verified"),
+            Some(Phase::Deploy) => ("deploy", "c2e0c6", "Being deployed"),
+            None => ("start", "ededed", "Not begun, or between two rounds"),
+        },
+    };
+    Some(Label { name: format!("{prefix}{name}"), color, description })
+}
+
+fn checks(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Check> {
+    // A merged or closed change's head is not judged any more; what it got stays.
+    if !state.open {
+        return Vec::new();
+    }
+    let mut checks = Vec::new();
+    if let Some((current, judged)) = seen.phase {
+        checks.push(current_check(state, *current, judged, links));
+    }
+    if state.pipeline.is_some() {
+        let others = Phase::ALL.into_iter().filter(|phase| seen.phase.is_none_or(|(current, _)| current != phase));
+        checks.extend(others.map(|phase| past_check(state, phase, links)));
+    }
+    checks.push(merge_check(state, seen, links));
+    checks
+}
+
+fn gate_key(state: &State, phase: Phase) -> String {
+    format!("pg1-gate:{}:{phase}", state.change.0)
+}
+
+/// The run of a gate that the change has left, or is not at yet: shown as it stands, where there is one.
+fn past_check(state: &State, phase: Phase, links: &Links) -> Check {
+    let name = phase.as_str().to_uppercase();
+    let (conclusion, title, summary) = if state.pipeline.as_ref().is_some_and(|pipeline| pipeline.holds(phase)) {
+        (Conclusion::Success, format!("{name} passed"), phase::judged_by(phase))
+    } else {
+        let says = "The change is in another phase now.";
+        (Conclusion::ActionRequired, format!("{name} is not the current gate"), says)
+    };
+    Check {
+        name: format!("phasegate/{phase}"),
+        head: links.head.clone(),
+        external_id: gate_key(state, phase),
+        conclusion,
+        title,
+        summary: summary.to_owned(),
+        annotations: Vec::new(),
+        only_if_there: true,
+    }
+}
+
+fn current_check(state: &State, phase: Phase, judged: &phase::Judgement, links: &Links) -> Check {
+    let name = phase.as_str().to_uppercase();
+    let pipeline = state.pipeline.as_ref();
+    let blocked = pipeline.is_some_and(|pipeline| waits_for_human(pipeline.stage));
+    let held = pipeline.is_some_and(|pipeline| pipeline.holds(phase));
+    let tries = match pipeline.map_or(0, |pipeline| pipeline.fails(phase)) {
+        0 => String::new(),
+        fails => format!(" (failed {fails} of 3 times)"),
+    };
+    let (conclusion, title) = match &judged.outcome {
+        _ if blocked => (Conclusion::Failure, format!("{name} is blocked and waits for a person")),
+        _ if held => (Conclusion::Success, format!("{name} passed")),
+        Outcome::Pass => (Conclusion::ActionRequired, format!("{name} would pass; say /{phase} to claim it")),
+        Outcome::Fail => (Conclusion::Failure, format!("{name}: {}{tries}", headline(&judged.findings))),
+        Outcome::Pending => {
+            (Conclusion::ActionRequired, format!("{name} waits: {}{tries}", headline(&judged.findings)))
+        }
+    };
+    let mut summary = format!("{}\n\n", phase::judged_by(phase));
+    for finding in &judged.findings {
+        summary.push_str(&item(finding, links));
+    }
+    let reds = state.previews.get(&phase).copied().unwrap_or(0);
+    if reds > 0 {
+        summary.push_str(&format!("\n{reds} pushes were red at this gate since it last passed.\n"));
+    }
+    Check {
+        name: format!("phasegate/{phase}"),
+        head: links.head.clone(),
+        external_id: gate_key(state, phase),
+        conclusion,
+        title: clip(&title),
+        summary,
+        annotations: annotations(&judged.findings),
+        only_if_there: false,
+    }
+}
+
+fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
+    let merge = seen.merge;
+    let observe = seen.world.policy().is_some_and(|policy| policy.enforce == Enforce::Observe);
+    let what = headline(&merge.findings);
+    let (conclusion, title) = match (merge.verdict, observe) {
+        (Verdict::Pass, false) => (Conclusion::Success, "May merge".to_owned()),
+        (Verdict::Pass, true) => (Conclusion::Neutral, "Observing: it would be allowed to merge".to_owned()),
+        (Verdict::Fail, true) => (Conclusion::Neutral, format!("Observing: it would be stopped. {what}")),
+        (Verdict::Fail, false) if only_waiting(&merge.findings) => {
+            (Conclusion::ActionRequired, format!("Not yet: {what}"))
+        }
+        (Verdict::Fail, false) => (Conclusion::Failure, format!("May not merge: {what}")),
+    };
+    let mut summary = String::new();
+    if merge.findings.is_empty() {
+        summary.push_str("Verify and review evidence for exactly this content is there.\n");
+    }
+    for finding in &merge.findings {
+        summary.push_str(&item(finding, links));
+    }
+    if let Some(about) = &state.subject {
+        summary.push_str(&format!(
+            "\nHead `{}`, content `{}`, base `{}` at `{}`. Record {} of the ledger.\n",
+            about.head.short(),
+            about.content.short(),
+            plain(&about.base_ref),
+            about.base.short(),
+            state.seq,
+        ));
+    }
+    let anchor = Anchor { change: state.change, seq: state.seq, tip: state.tip.clone() };
+    Check {
+        name: merge::CHECK_NAME.to_owned(),
+        head: links.head.clone(),
+        external_id: anchor.to_string(),
+        conclusion,
+        title: clip(&title),
+        summary,
+        annotations: annotations(&merge.findings),
+        only_if_there: false,
+    }
+}
+
+/// The finding that matters most, in a line.
+pub(super) fn headline(findings: &[Finding]) -> String {
+    let blocking = || findings.iter().filter(|finding| finding.blocks());
+    let first = blocking().find(|finding| !finding.waiting).or_else(|| blocking().next());
+    match (first, blocking().count().saturating_sub(1)) {
+        (None, _) => "nothing is missing".to_owned(),
+        (Some(finding), 0) => finding.says.clone(),
+        (Some(finding), more) => format!("{} (and {more} more)", finding.says),
+    }
+}
+
+/// A check's title is one short line.
+fn clip(title: &str) -> String {
+    let line: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.chars().count() <= 200 { line } else { line.chars().take(199).chain(['…']).collect() }
+}
+
+fn annotations(findings: &[Finding]) -> Vec<Annotation> {
+    findings
+        .iter()
+        .filter_map(|finding| {
+            Some(Annotation {
+                path: finding.path.clone()?,
+                line: finding.line.unwrap_or(1),
+                failure: finding.severity == Severity::Error,
+                title: finding.rule.clone(),
+                message: format!("{}\n{}", finding.says, finding.next),
+            })
+        })
+        .collect()
+}
+
+/// Where it stands, in a few words.
+pub(super) fn standing(state: &State, seen: &Seen<'_>) -> String {
+    let name = match &state.pipeline {
+        _ if state.merged.as_ref().is_some_and(|merged| !merged.bypassed.is_empty()) => "merged around the gate",
+        Some(pipeline) if state.open || state.merged.is_some() => return stage_name(pipeline.stage),
+        None if state.merged.is_some() => "merged",
+        _ if !state.open => "closed",
+        _ if state.stopped.is_some() => "stopped",
+        _ if seen.merge.verdict == Verdict::Pass => "may merge",
+        _ if only_waiting(&seen.merge.findings) => "waiting",
+        _ => "may not merge",
+    };
+    name.to_owned()
+}

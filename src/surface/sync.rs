@@ -1,0 +1,1 @@
+//! Brings GitHub to what the projection says.

@@ -1,0 +1,135 @@
+//! Text that came from elsewhere, made harmless; and the small words that every page uses.
+
+use crate::flow::pipeline::{State, phase_of, retry_action, waits_for_human};
+use crate::flow::{Phase, Stage};
+use crate::gate::Finding;
+use crate::ids::{CommitId, Slug};
+
+/// Text from a person or a file, fit to stand in a comment: one line, no markup that opens anything, nobody notified.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars().take(2000) {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // A mention would notify people each time the comment is made anew.
+            '@' => out.push_str("@\u{200b}"),
+            '|' => out.push_str("\\|"),
+            c if c.is_control() => out.push(' '),
+            // Marks that turn the reading direction can make a text say the opposite of what it is.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Where links to GitHub's pages start.
+#[derive(Debug, Clone)]
+pub(super) struct Links {
+    pub(super) server: String,
+    pub(super) slug: Slug,
+    pub(super) head: CommitId,
+}
+
+impl Links {
+    pub(super) fn line(&self, path: &str, line: Option<u32>) -> String {
+        let path: String = path
+            .bytes()
+            .map(|b| match b {
+                b'/' | b'-' | b'_' | b'.' | b'~' => (b as char).to_string(),
+                b if b.is_ascii_alphanumeric() => (b as char).to_string(),
+                b => format!("%{b:02X}"),
+            })
+            .collect();
+        let anchor = line.map(|line| format!("#L{line}")).unwrap_or_default();
+        format!("{}/{}/blob/{}/{path}{anchor}", self.server, self.slug, self.head)
+    }
+}
+
+/// A finding as one list item.
+pub(super) fn item(finding: &Finding, links: &Links) -> String {
+    let mark = match (finding.blocks(), finding.waiting) {
+        (false, _) => "⚠️",
+        (true, true) => "⏳",
+        (true, false) => "❌",
+    };
+    let place = match &finding.path {
+        Some(path) => {
+            let shown = match finding.line {
+                Some(line) => format!("{}:{line}", plain(path)),
+                None => plain(path),
+            };
+            format!(" ([{shown}]({}))", links.line(path, finding.line))
+        }
+        None => String::new(),
+    };
+    format!("- {mark} `{}` {}{place}<br>→ {}\n", finding.rule, plain(&finding.says), plain(&finding.next))
+}
+
+/// The phases as a line of marks.
+pub(super) fn marks(state: &State) -> String {
+    let current = state.phase();
+    let mark = |phase: Phase| {
+        if state.holds(phase) {
+            "●"
+        } else if current == Some(phase) && waits_for_human(state.stage) {
+            "■"
+        } else if current == Some(phase) {
+            "◐"
+        } else if state.passed.contains_key(&phase) {
+            "◌"
+        } else {
+            "○"
+        }
+    };
+    Phase::ALL.into_iter().map(|phase| format!("{} {phase}", mark(phase))).collect::<Vec<_>>().join(" · ")
+}
+
+/// What a stage is called in front of people.
+pub(super) fn stage_name(stage: Stage) -> String {
+    use Stage as S;
+    let phase = phase_of(stage).map(|phase| phase.as_str().to_uppercase()).unwrap_or_default();
+    let name = match stage {
+        S::PreferencesConfigured => "ready to start",
+        S::AuditingStack => "auditing the stack",
+        S::Distilling => "distilling",
+        S::BlockedOnGate => "BLOCKED",
+        S::ReconcileBlocked => "RECONCILE stopped for a person",
+        S::ComplexityBrakeTriggered => "stopped by the complexity brake",
+        S::SteppedModePaused => "paused",
+        S::SessionDropped => "dropped",
+        S::ContextRecovering => "recovering",
+        S::PipelineComplete => "FULL PIPELINE COMPLETE",
+        S::Iterating | S::IterationProposed | S::IterationConfirmed => "iterating",
+        S::ValidatingPMF => "validating with users",
+        S::VerifyGatePassed => "VERIFY passed",
+        S::Ideating | S::TemplateForked | S::RepoCloned | S::WorkspaceOpened => "setting up",
+        S::ReviewFixing | S::VerifyFixing => return format!("{phase}, fixing"),
+        _ if retry_action(stage).is_some() => return format!("{phase}, another try"),
+        _ => return phase,
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_opens_a_tag_notifies_or_turns_the_text() {
+        assert_eq!(plain("<!-- x --> @ada\n|"), "&lt;!-- x --&gt; @\u{200b}ada \\|");
+        assert_eq!(plain("a\u{202e}b\0c"), "ab c");
+    }
+
+    #[test]
+    fn a_link_keeps_to_its_path() {
+        let links = Links {
+            server: "https://example.test".to_owned(),
+            slug: "o/r".parse().unwrap(),
+            head: CommitId::new("a".repeat(40)).unwrap(),
+        };
+        let link = links.line("a b)/c#d.md", Some(3));
+        assert!(link.ends_with("/a%20b%29/c%23d.md#L3"), "{link}");
+    }
+}
