@@ -404,7 +404,7 @@ mod tests {
             let second = remote.text(&[&first], &[("a", &i.to_string())]);
             remote.point("refs/heads/main", &second);
             let ids = mirror.fetch(&remote.url(), None, &wants).await.unwrap_or_else(|e| panic!("{i}: {e}"));
-            assert_eq!(ids, [second.clone()], "{i}");
+            assert_eq!(ids.as_slice(), std::slice::from_ref(&second), "{i}");
             let reader = mirror.reader().unwrap();
             assert_eq!(reader.tree(&second, Filter::All).unwrap().len(), 1);
             assert!(reader.blob(&second, &RepoPath::from("a")).unwrap().is_some(), "{i}");
@@ -423,7 +423,7 @@ mod tests {
             tokio::spawn(async move { mirror.fetch(&url, None, &[want("refs/heads/main")]).await.unwrap() })
         });
         for fetch in fetches.collect::<Vec<_>>() {
-            assert_eq!(fetch.await.unwrap(), [tip.clone()]);
+            assert_eq!(fetch.await.unwrap().first(), Some(&tip));
         }
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }

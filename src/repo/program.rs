@@ -71,7 +71,7 @@ pub(super) fn check_url(url: &str) -> Result<()> {
 
 /// Runs `git --git-dir <dir> <args>` and returns what went wrong, without secrets.
 pub(super) async fn git(dir: &Path, args: &[String], auth: Option<&SecretString>, limit: Duration) -> Result<()> {
-    let secret = auth.map(|token| Secret::new(token)).transpose()?;
+    let secret = auth.map(Secret::new).transpose()?;
     let mut command = Command::new("git");
     command.arg("--git-dir").arg(dir).args(args);
     command.env_clear();

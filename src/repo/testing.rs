@@ -11,6 +11,8 @@ use crate::repo::LocalRepo;
 /// A file of a test: its mode and content; for a submodule, the hexadecimal commit.
 pub(crate) type File<'a> = (&'a [u8], u32, &'a [u8]);
 
+type Files = BTreeMap<Vec<u8>, (u32, Vec<u8>)>;
+
 pub(crate) struct Scratch {
     pub(crate) dir: tempfile::TempDir,
     repo: Repository,
@@ -38,7 +40,7 @@ impl Scratch {
 
     /// A commit of exactly these files.
     pub(crate) fn commit(&self, parents: &[&CommitId], files: &[File<'_>]) -> CommitId {
-        let files: BTreeMap<Vec<u8>, (u32, Vec<u8>)> =
+        let files: Files =
             files.iter().map(|(path, mode, content)| (path.to_vec(), (*mode, content.to_vec()))).collect();
         self.commit_tree(parents, self.tree(&files))
     }
@@ -77,9 +79,9 @@ impl Scratch {
         self.repo.blob(content).unwrap()
     }
 
-    fn tree(&self, files: &BTreeMap<Vec<u8>, (u32, Vec<u8>)>) -> Oid {
+    fn tree(&self, files: &Files) -> Oid {
         let mut here: BTreeMap<Vec<u8>, (u32, Oid)> = BTreeMap::new();
-        let mut below: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, (u32, Vec<u8>)>> = BTreeMap::new();
+        let mut below: BTreeMap<Vec<u8>, Files> = BTreeMap::new();
         for (path, (mode, content)) in files {
             match path.iter().position(|b| *b == b'/') {
                 Some(i) => {
