@@ -1,0 +1,46 @@
+//! The identity of what is judged.
+
+use std::collections::BTreeSet;
+
+use globset::GlobSet;
+
+use super::{Delta, Mode, Reader, RepoPath, Result};
+use crate::ids::{BlobId, CommitId, Digest};
+
+/// The content digest of a change: a hash over every path that differs from the merge base to the head, with its mode
+/// and blob on both sides, and the policy's digest. The order of the deltas does not matter.
+///
+/// A rebase that changes nothing of the change keeps it. No path is left out, but for a file that the bot itself wrote:
+/// `bot` are the paths and blobs that the ledger recorded. Both must agree, and it must be a plain file. By the blob
+/// alone, whoever copies something the bot once wrote over a test would have changed nothing.
+pub fn content_digest(deltas: &[Delta], policy: &Digest, bot: &BTreeSet<(RepoPath, BlobId)>) -> Digest {
+    let mut counted: Vec<&Delta> = deltas.iter().filter(|delta| !written_by(bot, delta)).collect();
+    counted.sort();
+    let mut parts: Vec<Vec<u8>> = vec![b"phasegate/content@1".to_vec(), policy.as_str().into()];
+    for delta in counted {
+        parts.push(delta.path.as_bytes().to_vec());
+        for side in [&delta.old, &delta.new] {
+            // Always one part a side: an absent side is an empty part, which no present one can be.
+            parts.push(side.as_ref().map_or(Vec::new(), |(mode, blob)| format!("{mode} {blob}").into_bytes()));
+        }
+    }
+    Digest::of_parts(parts)
+}
+
+fn written_by(bot: &BTreeSet<(RepoPath, BlobId)>, delta: &Delta) -> bool {
+    match &delta.new {
+        Some((Mode::FILE, blob)) => bot.contains(&(delta.path.clone(), blob.clone())),
+        _ => false,
+    }
+}
+
+/// Every path that the change adds, changes or removes.
+pub fn touched(deltas: &[Delta]) -> BTreeSet<RepoPath> {
+    deltas.iter().map(|delta| delta.path.clone()).collect()
+}
+
+/// The paths that match the globs and are not the same in both commits: added, removed, changed in content or mode.
+/// Empty means that all of them have the same blobs.
+pub fn same_blobs(reader: &dyn Reader, a: &CommitId, b: &CommitId, globs: &GlobSet) -> Result<Vec<RepoPath>> {
+    Ok(reader.diff(a, b)?.into_iter().map(|delta| delta.path).filter(|path| path.matches(globs)).collect())
+}

@@ -1,0 +1,181 @@
+//! A repository on disk, read by libgit2.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+
+use super::tree::{Walk, blob_id, missing};
+use super::{Blob, CommitInfo, Delta, Entry, Error, Filter, Reader, RepoPath, Result, Signed, TreeId};
+use crate::ids::CommitId;
+
+/// Larger files are not read; they are still listed and compared by their ids.
+const BLOB_CAP: u64 = 8 * 1024 * 1024;
+
+/// A repository on disk: a checkout, or a bare one.
+pub struct LocalRepo {
+    /// libgit2's handle may move between threads but not be shared by them.
+    repo: Mutex<Repository>,
+    cap: u64,
+}
+
+impl LocalRepo {
+    /// Opens the repository at exactly this path; it does not look in the directories above.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let none: [&std::ffi::OsStr; 0] = [];
+        let repo = Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none)?;
+        Ok(Self { repo: Mutex::new(repo), cap: BLOB_CAP })
+    }
+
+    /// Reads files up to this size instead of the default 8 MiB.
+    pub fn with_blob_cap(mut self, bytes: u64) -> Self {
+        self.cap = bytes;
+        self
+    }
+
+    /// The commit that a ref (`refs/heads/main`) points at.
+    pub fn resolve(&self, name: &str) -> Result<Option<CommitId>> {
+        let repo = self.lock();
+        match repo.find_reference(name) {
+            Ok(found) => commit_id(found.peel_to_commit()?.id()).map(Some),
+            Err(e) if matches!(e.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Repository> {
+        self.repo.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn oid(id: &CommitId) -> Result<Oid> {
+    Oid::from_str(id.as_str()).map_err(|_| Error::Missing(format!("the commit {id} (SHA-256 is not supported)")))
+}
+
+pub(super) fn commit_id(oid: Oid) -> Result<CommitId> {
+    CommitId::new(oid.to_string()).map_err(|e| Error::Malformed(e.to_string()))
+}
+
+fn tree_of(repo: &Repository, id: &CommitId) -> Result<Oid> {
+    Ok(find(repo, id)?.tree_id())
+}
+
+fn find<'r>(repo: &'r Repository, id: &CommitId) -> Result<git2::Commit<'r>> {
+    repo.find_commit(oid(id)?).map_err(|e| missing(e, || format!("the commit {id}")))
+}
+
+/// The commits behind which the history is cut.
+fn cuts(repo: &Repository) -> Result<HashSet<Oid>> {
+    match std::fs::read_to_string(repo.commondir().join("shallow")) {
+        Ok(text) => Ok(text.lines().filter_map(|line| Oid::from_str(line.trim()).ok()).collect()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(HashSet::new()),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Whether the history from these commits is cut anywhere that is not behind `hidden`.
+fn is_cut(repo: &Repository, from: &[Oid], hidden: &[Oid], cuts: &HashSet<Oid>) -> Result<bool> {
+    if cuts.is_empty() {
+        return Ok(false);
+    }
+    let mut walk = repo.revwalk()?;
+    for id in from {
+        walk.push(*id)?;
+    }
+    for id in hidden {
+        walk.hide(*id)?;
+    }
+    for id in walk {
+        if cuts.contains(&id?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+impl Reader for LocalRepo {
+    fn blob(&self, at: &CommitId, path: &RepoPath) -> Result<Option<Blob>> {
+        let repo = self.lock();
+        let root = tree_of(&repo, at)?;
+        let Some((mode, id)) = Walk::new(&repo).find(root, path)? else { return Ok(None) };
+        if mode.is_tree() {
+            return Ok(None);
+        }
+        if mode.is_submodule() {
+            return Err(Error::NotAFile(path.clone()));
+        }
+        // The size is asked for first: a packed blob of gigabytes may be a few bytes on disk.
+        let what = || format!("the content of {path}");
+        let (size, _) = repo.odb()?.read_header(id).map_err(|e| missing(e, what))?;
+        if size as u64 > self.cap {
+            return Err(Error::TooLarge { path: path.clone(), size: size as u64, cap: self.cap });
+        }
+        let blob = repo.find_blob(id).map_err(|e| missing(e, what))?;
+        Ok(Some(Blob { id: blob_id(id)?, mode, bytes: blob.content().to_vec() }))
+    }
+
+    fn tree(&self, at: &CommitId, filter: Filter<'_>) -> Result<Vec<Entry>> {
+        let repo = self.lock();
+        let root = tree_of(&repo, at)?;
+        Walk::new(&repo).list(root, filter)
+    }
+
+    fn merge_base(&self, a: &CommitId, b: &CommitId) -> Result<Option<CommitId>> {
+        let repo = self.lock();
+        let (one, two) = (find(&repo, a)?.id(), find(&repo, b)?.id());
+        let bases: Vec<Oid> = match repo.merge_bases(one, two) {
+            Ok(bases) => bases.iter().copied().collect(),
+            Err(e) if e.code() == ErrorCode::NotFound => Vec::new(),
+            Err(e) => return Err(e.into()),
+        };
+        // In a cut history a better common ancestor may hide behind a cut, unless every path from both sides leads
+        // into those that were found.
+        if is_cut(&repo, &[one, two], &bases, &cuts(&repo)?)? {
+            return Err(Error::Shallow);
+        }
+        bases.first().copied().map(commit_id).transpose()
+    }
+
+    fn diff(&self, from: &CommitId, to: &CommitId) -> Result<Vec<Delta>> {
+        let repo = self.lock();
+        let (from, to) = (tree_of(&repo, from)?, tree_of(&repo, to)?);
+        Walk::new(&repo).diff(from, to)
+    }
+
+    fn commit(&self, id: &CommitId) -> Result<CommitInfo> {
+        let repo = self.lock();
+        let commit = find(&repo, id)?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let signed = |s: git2::Signature<'_>| Signed {
+            name: text(s.name_bytes()),
+            email: text(s.email_bytes()),
+            at: s.when().seconds(),
+        };
+        // From the object itself: libgit2 hides the parents of a commit behind which the history is cut.
+        let odb = repo.odb()?;
+        let raw = odb.read(commit.id())?;
+        let mut parents = Vec::new();
+        for line in raw.data().split(|b| *b == b'\n').take_while(|line| !line.is_empty()) {
+            if let Some(parent) = line.strip_prefix(b"parent ") {
+                parents.push(CommitId::new(text(parent)).map_err(|e| Error::Malformed(e.to_string()))?);
+            }
+        }
+        Ok(CommitInfo {
+            message: text(commit.message_raw_bytes()),
+            author: signed(commit.author()),
+            committer: signed(commit.committer()),
+            parents,
+            tree: TreeId(commit.tree_id().to_string()),
+        })
+    }
+
+    fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool> {
+        let repo = self.lock();
+        let (old, new) = (find(&repo, ancestor)?.id(), find(&repo, descendant)?.id());
+        if old == new || repo.graph_descendant_of(new, old)? {
+            return Ok(true);
+        }
+        if is_cut(&repo, &[new], &[], &cuts(&repo)?)? { Err(Error::Shallow) } else { Ok(false) }
+    }
+}
