@@ -69,7 +69,7 @@ async fn a_run_is_ours_by_app_name_commit_and_key() {
     let stage = stage().await;
     stage.answers("POST", RUNS, status(504)).await;
     let page = |runs: Value| ok(json!({"total_count": 2, "check_runs": runs}));
-    let runs = json!([run(1, "evil", "k", 0), run(2, "phasegate", "other", 0), run(3, "phasegate", "k", 0)]);
+    let runs = json!([run(9, "evil", "k", 0), run(2, "phasegate", "other", 0), run(3, "phasegate", "k", 0)]);
     stage.answers("GET", &format!("/repos/o/r/commits/{SHA}/check-runs"), page(runs)).await;
     let made = stage.repo.create_check_run("gate", &sha(), "k", &report(0)).await.unwrap();
     assert_eq!((made.id, stage.asked("POST", RUNS).await), (3, 1));
