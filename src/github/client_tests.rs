@@ -12,10 +12,10 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::auth::tests::fresh_key;
 use super::calls::comments::Marker;
-use super::calls::people::Role;
 use super::clock::stopped::StoppedClock;
 use super::clock::{Clock, after};
 use super::*;
+use crate::ids::Role;
 use crate::ids::{CommitId, InstallationId, Slug};
 
 pub(super) const SHA: &str = "5bd5f196a46b8222fb7484f05faba41a73cf34bd";

@@ -15,6 +15,7 @@ mod endpoint;
 mod error;
 mod etag;
 mod request;
+pub mod store;
 mod token;
 pub mod webhook;
 mod wire;

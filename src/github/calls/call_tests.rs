@@ -8,11 +8,11 @@ use wiremock::{Mock, ResponseTemplate};
 
 use super::checks::*;
 use super::git::Addition;
-use super::people::Role;
 use crate::github::Error;
 use crate::github::client_tests::{SHA, in_turn, ok, sha, stage, status};
 use crate::github::clock::Clock;
 use crate::ids::Person;
+use crate::ids::Role;
 
 const LABELS: &str = "/repos/o/r/labels";
 const RUNS: &str = "/repos/o/r/check-runs";

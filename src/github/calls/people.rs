@@ -6,39 +6,27 @@ use crate::github::error::maybe;
 use crate::github::request::Request;
 use crate::github::{Repo, Result};
 use crate::ids::Person;
+use crate::ids::Role;
 
-/// A role on a repository, weakest first, so that roles can be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    None,
-    Read,
-    Triage,
-    Write,
-    Maintain,
-    Admin,
+/// A role by the name that GitHub gives it.
+fn named(name: &str) -> Option<Role> {
+    Some(match name {
+        "none" => Role::None,
+        "read" => Role::Read,
+        "triage" => Role::Triage,
+        "write" => Role::Write,
+        "maintain" => Role::Maintain,
+        "admin" => Role::Admin,
+        _ => return None,
+    })
 }
 
-impl Role {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "none" => Self::None,
-            "read" => Self::Read,
-            "triage" => Self::Triage,
-            "write" => Self::Write,
-            "maintain" => Self::Maintain,
-            "admin" => Self::Admin,
-            _ => return None,
-        })
-    }
-
-    /// The four old words, of which `permission` still gives one: triage reads as read, maintain as write.
-    fn coarse(self) -> Self {
-        match self {
-            Self::Triage => Self::Read,
-            Self::Maintain => Self::Write,
-            same => same,
-        }
+/// The four old words, of which `permission` still gives one: triage reads as read, maintain as write.
+fn coarse(role: Role) -> Role {
+    match role {
+        Role::Triage => Role::Read,
+        Role::Maintain => Role::Write,
+        same => same,
     }
 }
 
@@ -59,9 +47,9 @@ impl Permission {
     /// `role_name` where it is one that GitHub defines; for an organisation's own roles the permission they build on.
     /// Where the two contradict each other the weaker counts.
     fn role(&self) -> Role {
-        let permission = Role::named(&self.permission).unwrap_or(Role::None);
-        match self.role_name.as_deref().and_then(Role::named) {
-            Some(role) if role.coarse() == permission => role,
+        let permission = named(&self.permission).unwrap_or(Role::None);
+        match self.role_name.as_deref().and_then(named) {
+            Some(role) if coarse(role) == permission => role,
             Some(role) => role.min(permission),
             None => permission,
         }
