@@ -47,6 +47,8 @@ pub const RERUN: &str = "rerun";
 
 /// Writes the differences.
 pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Result<()> {
+    // Known comment, known memory: what it has not kept was not written.
+    let warm = recall_comment(state, present.memory).await.is_some();
     supersede(state, present).await?;
     for check in &surface.checks {
         write_check(check, present).await?;
@@ -54,7 +56,7 @@ pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Re
     write_label(surface, present).await?;
     write_comment(state, surface, present).await?;
     for reply in &surface.replies {
-        write_reply(reply, present).await?;
+        write_reply(reply, present, warm).await?;
     }
     for (comment, fine) in &surface.reactions {
         let reaction = if *fine { Reaction::Rocket } else { Reaction::Confused };
@@ -287,7 +289,7 @@ pub async fn is_status_comment(state: &State, memory: &dyn Memory, comment: u64)
     recall_comment(state, memory).await.is_some_and(|kept| kept.id == comment)
 }
 
-async fn write_reply(reply: &super::Reply, present: &Present<'_>) -> Result<()> {
+async fn write_reply(reply: &super::Reply, present: &Present<'_>, warm: bool) -> Result<()> {
     let key = format!("reply:{}", reply.key);
     let marker = Marker::new(&format!("phasegate:reply:{}", reply.key))?;
     let known = present.memory.recall(&key).await;
@@ -295,7 +297,7 @@ async fn write_reply(reply: &super::Reply, present: &Present<'_>) -> Result<()> 
         return Ok(());
     }
     // Begun or unknown: it may be there, from before a crash or before the memory was lost.
-    let fresh = known.is_none() && present.memory.recall("since").await.is_some();
+    let fresh = known.is_none() && warm;
     present.memory.keep(&key, "begun").await;
     let there = if fresh { None } else { present.repo.find_comment(reply.on, &marker, None).await? };
     let id = match there {
@@ -321,5 +323,32 @@ pub async fn react(repo: &Repo, memory: &dyn Memory, comment: u64, reaction: Rea
             Ok(())
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Shows on the merge check that nothing can be said, because the ledger's chain is broken. The anchor that the run
+/// carries stays as it is: it is the witness.
+pub async fn show_broken(
+    head: &CommitId,
+    merge: &crate::gate::merge::Judgement,
+    runs: &[CheckRun],
+    repo: &Repo,
+    app: u64,
+) -> Result<()> {
+    let says = merge.findings.first().map_or("", |finding| finding.says.as_str());
+    let next = merge.findings.first().map_or("", |finding| finding.next.as_str());
+    let report = Report {
+        standing: Standing::Completed(Verdict::Failure),
+        title: "The ledger's chain is broken".to_owned(),
+        summary: format!("`MRG-08` {}\n\n{}", super::plain(says), super::plain(next)),
+        text: None,
+        details_url: None,
+        annotations: Vec::new(),
+        buttons: Buttons::default(),
+    };
+    match ours(runs, app, CHECK_NAME) {
+        Some(run) if run.conclusion == Some(Concluded::Failure) && run.output.title == report.title => Ok(()),
+        Some(run) => repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
+        None => repo.create_check_run(CHECK_NAME, head, "pg1-broken", &report).await.map(drop),
     }
 }
