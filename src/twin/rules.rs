@@ -72,8 +72,7 @@ impl State {
                     Some("Changes must be made through a pull request.".into())
                 }
                 (Rule::RequiredChecks { checks, .. }, Some(_), Some(new)) => {
-                    let missing = checks.iter().find_map(|check| self.unmet(repo, &new.to_string(), check));
-                    missing
+                    checks.iter().find_map(|check| self.unmet(repo, &new.to_string(), check))
                 }
                 _ => None,
             };

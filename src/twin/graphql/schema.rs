@@ -232,7 +232,7 @@ pub(crate) fn resolve(
             "oid" => value(id.to_string()),
             "size" => value(state.git(*repo)?.0.find_blob(*id).map(|blob| blob.size()).unwrap_or(0)),
             // A submodule's commit is not in this repository.
-            _ => nullable((*kind != ObjectType::Commit).then(|| Node::Object { repo: *repo, id: *id, kind: *kind })),
+            _ => nullable((*kind != ObjectType::Commit).then_some(Node::Object { repo: *repo, id: *id, kind: *kind })),
         },
         Node::Pull { repo, number } => pull(state, *repo, *number, field),
         Node::Committed { repo, id, branch } => match field {
