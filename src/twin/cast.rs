@@ -245,6 +245,20 @@ impl Admin {
         Ok(RepoHandle { id, slug, head })
     }
 
+    /// Gives a repository another name, which its id survives.
+    pub fn rename_repo(&self, slug: &str, name: &str) -> Result<()> {
+        let mut state = self.state();
+        let id = self.find(&state, slug)?;
+        let (from, owner) = (state.repo(id)?.name.clone(), state.repo(id)?.owner.clone());
+        if state.repo_id(&owner.login, name).is_some() {
+            return Err(Problem::field("Repository", "name", "already_exists", None).into());
+        }
+        state.repo_mut(id)?.name = name.to_owned();
+        let fields = json!({"changes": {"repository": {"name": {"from": from}}}});
+        state.emit(id, "repository", Some("renamed"), &owner, fields);
+        Ok(())
+    }
+
     pub fn set_role(&self, repo: &str, login: &str, role: Role) -> Result<()> {
         let mut state = self.state();
         let id = self.find(&state, repo)?;

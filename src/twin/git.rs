@@ -58,6 +58,9 @@ impl Git {
 
     /// A branch, a tag, a full ref name or a commit id (whole, or at least seven digits), as a commit.
     pub(crate) fn resolve(&self, rev: &str) -> Option<Oid> {
+        if rev == "HEAD" {
+            return self.0.head().and_then(|head| head.peel_to_commit()).map(|commit| commit.id()).ok();
+        }
         let candidates =
             [format!("refs/heads/{rev}"), format!("refs/tags/{rev}"), format!("refs/{rev}"), rev.to_owned()];
         for name in candidates.iter().filter(|name| name.starts_with("refs/")) {

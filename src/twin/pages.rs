@@ -52,7 +52,9 @@ pub(crate) fn page(state: &State, path: &str) -> Option<String> {
             let app = state.apps.values().find(|app| app.slug == *slug)?;
             Some(shell(&app.name, &format!("<p>An App by {}.</p>", safe(&app.owner.login))))
         }
-        [owner, name] => find(owner, name).map(|repo| repo_page(state, repo)),
+        [owner, name] | [owner, name, "tree" | "compare" | "labels", ..] => {
+            find(owner, name).map(|repo| repo_page(state, repo))
+        }
         [owner, name, "pull" | "issues", number] => {
             let repo = find(owner, name)?;
             let issue = repo.issues.get(&number.parse().ok()?)?;

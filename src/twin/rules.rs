@@ -127,7 +127,7 @@ impl State {
                     }
                 }
                 Rule::PullRequest { approvals } => {
-                    let has = approvals_of(pull);
+                    let has = self.approvals(repo, pull);
                     if has < *approvals {
                         let s = if *approvals == 1 { "review is" } else { "reviews are" };
                         found.push(format!(
@@ -140,6 +140,17 @@ impl State {
             }
         }
         found
+    }
+
+    /// Approvals that still stand: the last word of each reviewer with write access that is not a mere comment.
+    fn approvals(&self, repo: &Repo, pull: &Pull) -> u32 {
+        let mut last: Vec<(u64, &str)> = Vec::new();
+        for review in pull.reviews.iter().filter(|review| review.state != "COMMENTED") {
+            last.retain(|(user, _)| *user != review.user.id);
+            last.push((review.user.id, &review.state));
+        }
+        last.retain(|(user, state)| *state == "APPROVED" && self.role(repo, *user) >= Role::Write);
+        last.len() as u32
     }
 
     fn behind(&self, repo: &Repo, pull: &Pull) -> bool {
@@ -225,16 +236,6 @@ impl State {
             "conditions": {"ref_name": {"include": ruleset.include, "exclude": []}}, "rules": rules,
         })
     }
-}
-
-/// Approvals that still stand: the last word of each reviewer that is not a mere comment.
-fn approvals_of(pull: &Pull) -> u32 {
-    let mut last: Vec<(u64, &str)> = Vec::new();
-    for review in pull.reviews.iter().filter(|review| review.state != "COMMENTED") {
-        last.retain(|(user, _)| *user != review.user.id);
-        last.push((review.user.id, &review.state));
-    }
-    last.iter().filter(|(_, state)| *state == "APPROVED").count() as u32
 }
 
 fn parameters(rule: &Rule) -> Option<Value> {

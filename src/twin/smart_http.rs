@@ -181,13 +181,17 @@ fn orders(body: &[u8]) -> Option<(Vec<Order>, String, &[u8])> {
         }
         let line = std::str::from_utf8(body.get(at + 4..at + length)?).ok()?;
         at += length;
+        if line.starts_with("shallow ") {
+            // A shallow clone tells where its history ends; ours goes on from there.
+            continue;
+        }
         let (line, told) = line.split_once('\0').unwrap_or((line, ""));
         if !told.is_empty() {
             capabilities = told.to_owned();
         }
         let mut parts = line.trim_end().splitn(3, ' ');
         let (old, new, refname) = (parts.next()?, parts.next()?, parts.next()?);
-        // Shallow pushes and push certificates are not spoken here.
+        // Push certificates are not spoken here.
         let id = |text: &str| Oid::from_str(text).ok().map(|id| (!id.is_zero()).then_some(id));
         orders.push(Order { old: id(old)?, new: id(new)?, refname: refname.to_owned() });
     }
@@ -212,7 +216,7 @@ async fn receive(shared: Shared, repo: u64, actor: Actor, headers: &HeaderMap, b
         true => Ok(()),
         false => {
             let mut command = Command::new("git");
-            command.arg("-C").arg(&path).args(["index-pack", "--stdin", "--fix-thin"]);
+            command.arg("-C").arg(&path).args(["index-pack", "--stdin", "--fix-thin", "--strict"]);
             run(command, pack).await.map(drop)
         }
     };

@@ -1,11 +1,12 @@
 //! Workflow runs and their jobs, and asking a workflow to run.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
 use super::super::state::{State, now};
+use super::super::view::node;
 
 const READ: Access = Access::Repo(&[("actions", Level::Read)], Role::Read);
 const WRITE: Access = Access::Repo(&[("actions", Level::Write)], Role::Write);
@@ -102,7 +103,6 @@ fn dispatch(state: &mut State, call: &Call) -> Answer {
 
 impl State {
     /// A workflow run has come to this: the run, its suite, and a check run for each job, whose id is the job's.
-    #[allow(clippy::too_many_arguments)]
     pub(crate) fn record_workflow_run(
         &mut self,
         repo: u64,
@@ -200,12 +200,14 @@ impl State {
     fn tell_workflow_run(&mut self, repo: u64, run: u64, action: &str, by: &Account) -> Result<(), Problem> {
         let about = self.repo(repo)?;
         let run = about.workflow_runs.get(&run).ok_or_else(Problem::not_found)?;
-        let workflow = about
-            .workflows
-            .get(&run.workflow)
-            .map(|one| json!({"id": one.id, "name": run.name, "path": one.path, "state": "active"}));
-        let fields =
-            json!({"workflow_run": self.workflow_run_json(about, run), "workflow": workflow.unwrap_or(Value::Null)});
+        let url = format!("{}/actions/workflows/{}", self.repo_api(about), run.workflow);
+        let page = format!("{}/blob/{}/{}", self.repo_html(about), about.default_branch, run.path);
+        let workflow = json!({
+            "id": run.workflow, "node_id": node("W", run.workflow), "name": run.name, "path": run.path,
+            "state": "active", "created_at": about.created_at, "updated_at": about.created_at, "url": url,
+            "html_url": page, "badge_url": format!("{page}/badge.svg"),
+        });
+        let fields = json!({"workflow_run": self.workflow_run_json(about, run), "workflow": workflow});
         self.emit(repo, "workflow_run", Some(action), by, fields);
         Ok(())
     }

@@ -302,10 +302,10 @@ fn repository(
             };
             let found = match expression.split_once(':') {
                 Some((rev, path)) => git
-                    .resolve(if rev == "HEAD" { &repo.default_branch } else { rev })
+                    .resolve(rev)
                     .and_then(|commit| git.entry(commit, path.trim_matches('/')))
                     .map(|(id, kind, _)| (id, kind)),
-                None => match git.resolve(if expression == "HEAD" { &repo.default_branch } else { expression }) {
+                None => match git.resolve(expression) {
                     Some(commit) => Some((commit, ObjectType::Commit)),
                     None => Oid::from_str(expression)
                         .and_then(|id| git.0.find_object(id, None).map(|found| (id, found.kind())))

@@ -216,6 +216,7 @@ impl State {
             "updated_at": issue.updated_at, "closed_at": issue.closed_at,
             "author_association": self.association(repo, &issue.user), "active_lock_reason": null,
             "body": issue.body, "timeline_url": format!("{url}/timeline"), "performed_via_github_app": null,
+            "reactions": rollup(&url, &[]),
         });
         if let Some(pull) = &issue.pull {
             let page = format!("{html}/pull/{}", issue.number);
@@ -237,10 +238,7 @@ impl State {
             Some(_) => "pull",
             None => "issues",
         };
-        let mut reactions = json!({"url": format!("{url}/reactions"), "total_count": comment.reactions.len()});
-        for content in REACTIONS {
-            reactions[*content] = comment.reactions.iter().filter(|one| one.content == *content).count().into();
-        }
+        let reactions = rollup(&url, &comment.reactions);
         let via = comment.via_app.and_then(|id| self.apps.get(&id)).map(|app| self.app_json(app));
         json!({
             "url": url, "html_url": format!("{html}/{kind}/{}#issuecomment-{}", comment.issue, comment.id),
@@ -274,6 +272,11 @@ impl State {
             })
         };
         let link = |href: &str| json!({"href": href});
+        let mut labels = self.labels_json(repo, issue);
+        for label in labels.iter_mut().filter(|label| label["description"].is_null()) {
+            // The OpenAPI description knows no null here, though issues have it.
+            label["description"] = "".into();
+        }
         Ok(json!({
             "url": url, "id": pull.id, "node_id": node("PR", pull.id), "html_url": page,
             "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"), "issue_url": issue_url,
@@ -283,7 +286,7 @@ impl State {
             "merged_at": pull.merged_at, "merge_commit_sha": pull.merge_commit_sha,
             "assignee": self.user_or_null(issue.assignees.first()),
             "assignees": issue.assignees.iter().map(|one| self.user_json(one)).collect::<Vec<_>>(),
-            "requested_reviewers": [], "requested_teams": [], "labels": self.labels_json(repo, issue),
+            "requested_reviewers": [], "requested_teams": [], "labels": labels,
             "milestone": null, "draft": pull.draft, "commits_url": format!("{url}/commits"),
             "review_comments_url": format!("{url}/comments"),
             "review_comment_url": format!("{api}/pulls/comments{{/number}}"),
@@ -368,6 +371,15 @@ impl State {
 
 /// The reactions GitHub knows.
 pub(crate) const REACTIONS: &[&str] = &["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
+
+/// How many of each reaction there are.
+fn rollup(url: &str, given: &[Reaction]) -> Value {
+    let mut told = json!({"url": format!("{url}/reactions"), "total_count": given.len()});
+    for content in REACTIONS {
+        told[*content] = given.iter().filter(|one| one.content == *content).count().into();
+    }
+    told
+}
 
 /// Lays the second object's fields over the first's.
 pub(crate) fn merge(into: &mut Value, more: Value) {
