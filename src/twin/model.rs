@@ -190,6 +190,10 @@ pub struct Issue {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub closed_at: Option<Timestamp>,
+    /// The number of the issue that this is a sub-issue of.
+    pub parent: Option<u64>,
+    /// The numbers of the issues that this waits for.
+    pub blocked_by: Vec<u64>,
     pub pull: Option<Pull>,
 }
 

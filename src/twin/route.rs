@@ -90,6 +90,7 @@ fn tables() -> impl Iterator<Item = &'static Route> {
         api::reviews::ROUTES,
         api::merges::ROUTES,
         api::issues::ROUTES,
+        api::relations::ROUTES,
         api::comments::ROUTES,
         api::labels::ROUTES,
         api::checks::ROUTES,

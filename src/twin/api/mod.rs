@@ -11,6 +11,7 @@ pub(crate) mod labels;
 pub(crate) mod merges;
 pub(crate) mod people;
 pub(crate) mod pulls;
+pub(crate) mod relations;
 pub(crate) mod repos;
 pub(crate) mod reviews;
 pub(crate) mod statuses;

@@ -146,6 +146,8 @@ pub(crate) fn new_issue(
         created_at: at,
         updated_at: at,
         closed_at: None,
+        parent: None,
+        blocked_by: Vec::new(),
         pull,
     }
 }

@@ -1,4 +1,4 @@
-//! The two mutations: a commit that only lands on the expected head, and taking a pull request out of draft.
+//! The mutations: a commit that only lands on the expected head, and moving a pull request in and out of draft.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -65,7 +65,8 @@ pub(crate) fn create(state: &mut State, actor: &Actor, input: &Value) -> Result<
     let missing = || Trouble::new("NOT_FOUND", format!("No such branch: {branch}"));
     let head = git.branch(branch).ok_or_else(missing)?;
     if head.to_string() != expected {
-        let message = format!("Expected branch to point to \"{expected}\" but it did not. Pull and try again.");
+        // Two spaces, as GitHub writes it.
+        let message = format!("Expected branch to point to \"{expected}\" but it did not.  Pull and try again.");
         return Err(Trouble::new("STALE_DATA", message));
     }
     let changes = changes(input, |path| git.entry(head, path).is_some(), expected)?;
@@ -89,8 +90,8 @@ pub(crate) fn create(state: &mut State, actor: &Actor, input: &Value) -> Result<
     Ok(Node::Committed { repo: id, id: new, branch: branch.to_owned() })
 }
 
-/// `markPullRequestReadyForReview`.
-pub(crate) fn ready(state: &mut State, actor: &Actor, input: &Value) -> Result<Node, Trouble> {
+/// `markPullRequestReadyForReview`, and `convertPullRequestToDraft` the other way.
+pub(crate) fn set_draft(state: &mut State, actor: &Actor, input: &Value, draft: bool) -> Result<Node, Trouble> {
     let wanted = text(input, "/pullRequestId").unwrap_or_default();
     let unknown =
         || Trouble::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{wanted}'."));
@@ -108,9 +109,10 @@ pub(crate) fn ready(state: &mut State, actor: &Actor, input: &Value) -> Result<N
     let role = if issue.user.id == by.id { Role::Read } else { Role::Write };
     let was_draft = pull.draft;
     state.demand(actor, state.repo(repo)?, &[("pull_requests", Level::Write)], role, true)?;
-    if was_draft {
-        state.pull_mut(repo, number)?.draft = false;
-        state.tell_pull(repo, number, "ready_for_review", &by, json!({}))?;
+    if was_draft != draft {
+        state.pull_mut(repo, number)?.draft = draft;
+        let action = if draft { "converted_to_draft" } else { "ready_for_review" };
+        state.tell_pull(repo, number, action, &by, json!({}))?;
     }
-    Ok(Node::Readied { repo, number })
+    Ok(Node::Drafted { repo, number, draft })
 }

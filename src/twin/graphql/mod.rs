@@ -52,6 +52,8 @@ struct Run<'d, 'a> {
     fragments: Vec<&'d FragmentDefinition<'a, String>>,
     variables: Map<String, Value>,
     errors: Vec<Value>,
+    /// Set when the check gave up: fragments that spread each other would keep it busy for ever.
+    too_deep: bool,
 }
 
 /// Is the request a mutation? Asked before it runs, for the log.
@@ -118,7 +120,7 @@ pub(crate) fn execute(state: &mut State, actor: &Actor, body: &Value) -> Value {
             Definition::Operation(_) => None,
         })
         .collect();
-    let mut run = Run { state, actor, fragments, variables, errors: Vec::new() };
+    let mut run = Run { state, actor, fragments, variables, errors: Vec::new(), too_deep: false };
     run.check(root.type_name(), fields, &mut vec![root.type_name().to_lowercase()], 0);
     if !run.errors.is_empty() {
         // A document that does not fit the schema is refused whole, before a mutation has done anything.
@@ -156,7 +158,11 @@ impl<'a> Run<'_, 'a> {
 
     /// Holds a selection against the schema.
     fn check(&mut self, on: &str, set: &Fields<'a>, path: &mut Vec<String>, depth: usize) {
+        if self.too_deep {
+            return;
+        }
         if depth > DEPTH {
+            self.too_deep = true;
             self.errors.push(json!({"message": "Query has a depth that is too great", "path": path}));
             return;
         }

@@ -23,7 +23,7 @@ pub(crate) enum Node {
     TreeEntry { repo: u64, name: String, path: String, id: Oid, kind: ObjectType, mode: i32 },
     Pull { repo: u64, number: u64 },
     Committed { repo: u64, id: Oid, branch: String },
-    Readied { repo: u64, number: u64 },
+    Drafted { repo: u64, number: u64, draft: bool },
 }
 
 impl Node {
@@ -42,7 +42,8 @@ impl Node {
             Self::TreeEntry { .. } => "TreeEntry",
             Self::Pull { .. } => "PullRequest",
             Self::Committed { .. } => "CreateCommitOnBranchPayload",
-            Self::Readied { .. } => "MarkPullRequestReadyForReviewPayload",
+            Self::Drafted { draft: false, .. } => "MarkPullRequestReadyForReviewPayload",
+            Self::Drafted { draft: true, .. } => "ConvertPullRequestToDraftPayload",
         }
     }
 }
@@ -61,6 +62,7 @@ const SCHEMA: &[(&str, &[(&str, &str)])] = &[
         &[
             ("createCommitOnBranch", "CreateCommitOnBranchPayload"),
             ("markPullRequestReadyForReview", "MarkPullRequestReadyForReviewPayload"),
+            ("convertPullRequestToDraft", "ConvertPullRequestToDraftPayload"),
         ],
     ),
     ("RateLimit", &[("limit", ""), ("cost", ""), ("remaining", ""), ("used", ""), ("resetAt", "")]),
@@ -140,6 +142,7 @@ const SCHEMA: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("CreateCommitOnBranchPayload", &[("clientMutationId", ""), ("commit", "Commit"), ("ref", "Ref")]),
+    ("ConvertPullRequestToDraftPayload", &[("clientMutationId", ""), ("pullRequest", "PullRequest")]),
     ("MarkPullRequestReadyForReviewPayload", &[("clientMutationId", ""), ("pullRequest", "PullRequest")]),
 ];
 
@@ -197,7 +200,7 @@ pub(crate) fn resolve(
             let input = arguments.get("input").cloned().unwrap_or(Value::Null);
             match field {
                 "createCommitOnBranch" => commit::create(state, actor, &input).map(Out::Node),
-                _ => commit::ready(state, actor, &input).map(Out::Node),
+                _ => commit::set_draft(state, actor, &input, field == "convertPullRequestToDraft").map(Out::Node),
             }
         }
         Node::RateLimit => {
@@ -240,7 +243,7 @@ pub(crate) fn resolve(
             "ref" => Ok(Out::Node(Node::Ref { repo: *repo, name: branch.clone(), target: *id })),
             _ => value(Value::Null),
         },
-        Node::Readied { repo, number } => match field {
+        Node::Drafted { repo, number, .. } => match field {
             "pullRequest" => Ok(Out::Node(Node::Pull { repo: *repo, number: *number })),
             _ => value(Value::Null),
         },

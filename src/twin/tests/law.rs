@@ -89,7 +89,7 @@ async fn the_ledger_belongs_to_the_app_and_two_writers_can_not_both_win() {
     let new = won["data"]["createCommitOnBranch"]["commit"]["oid"].as_str().unwrap().to_owned();
     let lost = stage.graphql(&token, APPEND, append(head, "changes/0/1/0001.json")).await;
     assert_eq!(lost["errors"][0]["type"], "STALE_DATA");
-    let told = format!("Expected branch to point to \"{head}\" but it did not. Pull and try again.");
+    let told = format!("Expected branch to point to \"{head}\" but it did not.  Pull and try again.");
     assert_eq!(lost["errors"][0]["message"], told.as_str());
     assert_eq!(lost["data"]["createCommitOnBranch"], Value::Null);
     assert_eq!(stage.admin.branch("ada/site", "phasegate/ledger").unwrap(), Some(new.clone()));
@@ -122,6 +122,9 @@ async fn the_ledger_belongs_to_the_app_and_two_writers_can_not_both_win() {
     let unknown = stage.graphql(&token, "{ viewer { login shoeSize } }", json!({})).await;
     assert_eq!(unknown["errors"][0]["extensions"]["code"], "undefinedField");
     assert!(unknown.get("data").is_none());
+    let circle = "{ viewer { ...a } } fragment a on Actor { login ...b ...b } fragment b on Actor { ...a ...a }";
+    let refused = stage.graphql(&token, circle, json!({})).await;
+    assert_eq!(refused["errors"][0]["message"], "Query has a depth that is too great");
 }
 
 #[tokio::test]

@@ -126,9 +126,15 @@ async fn a_draft_is_not_merged_until_it_is_ready() {
     let ready =
         "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft } } }";
     let said = stage.graphql(&stage.ada.token, ready, json!({"id": pull["node_id"]})).await;
+    let back =
+        "mutation($id: ID!) { convertPullRequestToDraft(input: {pullRequestId: $id}) { pullRequest { isDraft } } }";
+    let again = stage.graphql(&stage.ada.token, back, json!({"id": pull["node_id"]})).await;
+    assert_eq!(again["data"]["convertPullRequestToDraft"]["pullRequest"]["isDraft"], true);
+    stage.graphql(&stage.ada.token, ready, json!({"id": pull["node_id"]})).await;
     assert_eq!(said["data"]["markPullRequestReadyForReview"]["pullRequest"]["isDraft"], false);
     stage.admin.wait_idle().await;
-    assert_eq!(stage.receiver.told("pull_request", "ready_for_review").len(), 1);
+    assert_eq!(stage.receiver.told("pull_request", "ready_for_review").len(), 2);
+    assert_eq!(stage.receiver.told("pull_request", "converted_to_draft").len(), 1);
     let (status, _) = stage.ask(&stage.ada.token, Method::PUT, "/repos/ada/site/pulls/1/merge", json!({})).await;
     assert_eq!(status, 200);
 }

@@ -204,3 +204,28 @@ async fn a_client_made_for_github_does_not_notice() {
     let missing = client.pulls("ada", "site").get(99).await.unwrap_err();
     assert!(missing.to_string().contains("Not Found") || format!("{missing:?}").contains("Not Found"), "{missing:?}");
 }
+
+#[tokio::test]
+async fn issues_have_parents_and_blockers() {
+    let stage = Stage::set().await;
+    let token = stage.app_token().await;
+    let mut ids = Vec::new();
+    for title in ["plan", "step", "other"] {
+        let (_, issue) = stage.post(&token, "/repos/ada/site/issues", json!({"title": title})).await;
+        ids.push(issue["id"].clone());
+    }
+    let adopt = json!({"sub_issue_id": ids[1]});
+    assert_eq!(stage.post(&token, "/repos/ada/site/issues/1/sub_issues", adopt.clone()).await.0, 201);
+    assert_eq!(stage.post(&token, "/repos/ada/site/issues/3/sub_issues", adopt).await.0, 422, "one parent only");
+    let circle = json!({"sub_issue_id": ids[0]});
+    assert_eq!(stage.post(&token, "/repos/ada/site/issues/2/sub_issues", circle).await.0, 422, "no circles");
+    let (_, below) = stage.get(&token, "/repos/ada/site/issues/1/sub_issues").await;
+    assert_eq!(below[0]["number"], 2);
+    assert_eq!(stage.get(&token, "/repos/ada/site/issues/2/parent").await.1["number"], 1);
+    let blocked = "/repos/ada/site/issues/2/dependencies/blocked_by";
+    assert_eq!(stage.post(&token, blocked, json!({"issue_id": ids[2]})).await.0, 201);
+    assert_eq!(stage.post(&token, blocked, json!({"issue_id": ids[2]})).await.0, 422);
+    let gone = format!("{blocked}/{}", ids[2]);
+    assert_eq!(stage.ask(&token, Method::DELETE, &gone, Value::Null).await.0, 200);
+    assert_eq!(stage.get(&token, blocked).await.1, json!([]));
+}
