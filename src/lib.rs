@@ -13,6 +13,7 @@ pub mod ids;
 pub mod inbox;
 pub mod ledger;
 pub mod policy;
+pub mod rehearsal;
 pub mod repo;
 pub mod server;
 pub mod surface;

@@ -74,7 +74,7 @@ pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
     }
     match phase {
         Phase::Expand | Phase::Design | Phase::Analyze => documents(phase, policy, state, world),
-        Phase::Build => settled(checks("BLD-02", policy, state, world)),
+        Phase::Build => build(policy, state, world),
         Phase::Review => review(policy, state, world),
         Phase::Reconcile => reconcile(policy, state, world),
         Phase::Verify => verify(policy, state, world),
@@ -120,6 +120,20 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
     if let Some((says, next)) = found {
         heard.findings.insert(0, Finding::error(rule, says, next).at(path, None));
         return Judgement { outcome: Outcome::Fail, findings: heard.findings, evidence: heard.evidence };
+    }
+    settled(heard)
+}
+
+/// `BLD-02`, and `BLD-03` as far as it can be seen without knowing the tests: documents alone prove nothing.
+fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
+    let paper = |path: &String| path.starts_with("scaffolding/") || path.starts_with("docs/");
+    let mut heard = checks("BLD-02", policy, state, world);
+    if world.subject.as_ref().is_some_and(|subject| subject.changed.iter().all(paper)) {
+        heard.findings.push(Finding::waiting(
+            "BLD-03",
+            "Nothing is built yet: the change touches documents only.",
+            "Write the code and its tests, and push.",
+        ));
     }
     settled(heard)
 }

@@ -31,7 +31,7 @@ impl GitHubStore {
         }
         let tree = self.repo.create_tree(None, &entries).await.map_err(store_error)?;
         let commit = self.repo.create_commit(message, &tree, &[]).await.map_err(store_error)?;
-        match self.repo.create_ref(&format!("refs/heads/{}", self.branch), &commit).await {
+        match self.repo.create_ref(&format!("heads/{}", self.branch), &commit).await {
             Ok(true) => Ok(commit),
             Ok(false) => Err(StoreError::Conflict),
             Err(error) => Err(store_error(error)),
