@@ -11,5 +11,5 @@ pub mod people;
 mod verbs;
 pub mod world;
 
-pub use decide::{Decision, Happened, Order, Shown, decide, merge_gate, phase_gate};
+pub use decide::{Decision, Happened, Order, Shown, ahead, decide, merge_gate, phase_gate};
 pub(crate) use verbs::possible;

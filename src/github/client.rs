@@ -30,6 +30,8 @@ pub struct Options {
     /// The most that one exchange may take.
     pub patience: Duration,
     pub user_agent: String,
+    /// Whether to keep under GitHub's secondary limits by ourselves. A server of one's own may have none.
+    pub paced: bool,
 }
 
 impl Default for Options {
@@ -38,6 +40,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             patience: Duration::from_secs(30),
             user_agent: concat!("phasegate/", env!("CARGO_PKG_VERSION")).to_owned(),
+            paced: true,
         }
     }
 }
@@ -59,14 +62,16 @@ impl Hub {
     }
 
     pub fn with_options(endpoint: Endpoint, credentials: Credentials, options: Options) -> Result<Self> {
-        let wire = Wire::new(endpoint, credentials, options.clock, &options.user_agent, options.patience)?;
+        let wire = Wire::new(endpoint, credentials, options)?;
         Ok(Self(Arc::new(Inner { wire, lanes: Mutex::default(), login: OnceCell::new() })))
     }
 
     /// A repository's client.
     pub fn repo(&self, installation: InstallationId, slug: Slug) -> Repo {
         let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        let lane = lanes.entry(installation).or_insert_with(|| Arc::new(Lane::new(Who::Installation(installation))));
+        let lane = lanes
+            .entry(installation)
+            .or_insert_with(|| Arc::new(Lane::new(Who::Installation(installation), self.wire().paced)));
         Repo { hub: self.clone(), lane: Arc::clone(lane), slug, must_exist: false }
     }
 

@@ -29,6 +29,7 @@ use tokio::sync::Semaphore;
 
 use super::answer::{Answer, Complaint, Reply, failure, next_link, redirected, refusal};
 use super::budget::{Budget, SHORT_WAIT};
+use super::client::Options;
 use super::clock::{Clock, after, until};
 use super::endpoint::Endpoint;
 use super::error::{Error, Result};
@@ -53,6 +54,7 @@ pub(super) struct Wire {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) app: Lane,
     agent: HeaderValue,
+    pub(super) paced: bool,
 }
 
 /// All that belongs to one installation: nothing in it is shared with another.
@@ -65,10 +67,10 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(who: Who) -> Self {
+    pub(super) fn new(who: Who, paced: bool) -> Self {
         Self {
             who,
-            budget: Budget::new(who.label()),
+            budget: if paced { Budget::new(who.label()) } else { Budget::unpaced(who.label()) },
             token: TokenSlot::default(),
             etags: Mutex::default(),
             slots: Semaphore::new(AT_ONCE),
@@ -77,13 +79,8 @@ impl Lane {
 }
 
 impl Wire {
-    pub(super) fn new(
-        endpoint: Endpoint,
-        credentials: Credentials,
-        clock: Arc<dyn Clock>,
-        agent: &str,
-        patience: Duration,
-    ) -> Result<Self> {
+    pub(super) fn new(endpoint: Endpoint, credentials: Credentials, options: Options) -> Result<Self> {
+        let Options { clock, patience, user_agent, paced } = options;
         let broken = |what: &str| Error::malformed("the client", what);
         // Proxies are taken from the environment by reqwest. No redirects: we follow the harmless ones ourselves.
         let http = reqwest::Client::builder()
@@ -97,8 +94,8 @@ impl Wire {
             .with_auth(AuthState::None)
             .build()
             .unwrap_or_else(|never| match never {});
-        let agent = HeaderValue::from_str(agent).map_err(|_| broken("the user agent is not fit for a header"))?;
-        Ok(Self { crab, endpoint, credentials, clock, app: Lane::new(Who::App), agent })
+        let agent = HeaderValue::from_str(&user_agent).map_err(|_| broken("the user agent is not fit for a header"))?;
+        Ok(Self { crab, endpoint, credentials, clock, app: Lane::new(Who::App, paced), agent, paced })
     }
 
     /// Makes a call, repeating it as far as that is harmless.

@@ -20,6 +20,8 @@ pub enum FoldError {
     BegunTwice { seq: u64 },
     #[error("record {seq} takes a step that the law refuses: {refusal}")]
     Unlawful { seq: u64, refusal: Refusal },
+    #[error("record {seq} takes a step of the pipeline, and the change is in no pipeline")]
+    NoPipeline { seq: u64 },
     #[error("record {seq} says nothing of the content it is about")]
     NoSubject { seq: u64 },
 }
@@ -199,14 +201,13 @@ impl State {
                 self.merged = Some(Merged { commit: commit.clone(), bypassed: bypassed.clone() });
             }
             Body::Step { action, actor } => {
-                if let Some(old) = &self.pipeline {
-                    let step = Step { action: *action, actor: *actor };
-                    let new = pipeline::apply(old, &step).map_err(|refusal| FoldError::Unlawful { seq, refusal })?;
-                    if pipeline::phase_of(new.stage) != pipeline::phase_of(old.stage) {
-                        self.claim = None;
-                    }
-                    self.pipeline = Some(new);
+                let old = self.pipeline.as_ref().ok_or(FoldError::NoPipeline { seq })?;
+                let step = Step { action: *action, actor: *actor };
+                let new = pipeline::apply(old, &step).map_err(|refusal| FoldError::Unlawful { seq, refusal })?;
+                if pipeline::phase_of(new.stage) != pipeline::phase_of(old.stage) {
+                    self.claim = None;
                 }
+                self.pipeline = Some(new);
             }
             Body::Beside { fact } => {
                 self.beside(fact);

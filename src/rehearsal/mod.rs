@@ -181,6 +181,7 @@ impl Rehearsal {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             data: self.data.path().join("mirrors"),
             workers: 4,
+            paced: false,
         })
         .await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;

@@ -38,6 +38,8 @@ pub struct Config {
     /// Where the mirrors of repositories are kept. It can be thrown away at any time.
     pub data: PathBuf,
     pub workers: usize,
+    /// Whether to keep under GitHub's secondary limits by ourselves. A server of one's own may have none.
+    pub paced: bool,
 }
 
 /// What every request and every pass shares.
@@ -85,7 +87,9 @@ impl Server {
     pub async fn start(config: Config) -> anyhow::Result<Self> {
         let inbox = Inbox::open(&config.database).await.context("the inbox can't be opened")?;
         let credentials = Credentials::App { issuer: config.app.clone(), key: Arc::clone(&config.key) };
-        let hub = Hub::new(config.endpoint, credentials).context("the GitHub client can't be made")?;
+        let options = crate::github::Options { paced: config.paced, ..Default::default() };
+        let hub =
+            Hub::with_options(config.endpoint, credentials, options).context("the GitHub client can't be made")?;
         let me =
             hub.app().await.context("GitHub does not know this App: check APP_ID, the private key and the API URL")?;
         let app = Arc::new(App {

@@ -38,13 +38,15 @@ pub(super) async fn content(
     mirror: &Mirror,
     repo: &Repo,
     law: &Law,
-    tip: &CommitId,
+    (tip, default_branch): (&CommitId, &str),
     base_ref: &str,
     head: &CommitId,
     state: Option<&State>,
 ) -> anyhow::Result<Option<Subject>> {
     let auth = repo.git_auth().await?;
-    let (base, wanted) = (branch(base_ref), Want::Commit(head.clone()));
+    // The default branch was fetched a moment ago, and what is here already costs no fetch.
+    let base = if base_ref == default_branch { Want::Commit(tip.clone()) } else { branch(base_ref) };
+    let wanted = Want::Commit(head.clone());
     let fetched = match mirror.fetch_change(&auth.url, Some(auth.password()), &base, &wanted).await {
         Ok(fetched) => fetched,
         Err(error @ crate::repo::Error::Missing(_)) => {

@@ -7,6 +7,7 @@
 //! - *the ledger's answer is older than our last write* (replica lag): the anchor in our own merge check tells, and the
 //!   pass is put off. Only when it stays so is the end of the chain taken for cut off.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -17,7 +18,7 @@ use super::memory::Kept;
 use super::{App, installed, observe};
 use crate::engine::people::May;
 use crate::engine::world::{Law, Pull, Rival, World};
-use crate::engine::{Happened, Order, command, decide, merge_gate, phase_gate};
+use crate::engine::{self, Decision, Happened, Order, command, merge_gate, phase_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::gate::merge::{CHECK_NAME, Judgement};
 use crate::gate::{Finding, GateName, Verdict};
@@ -31,6 +32,7 @@ use crate::ledger::store::StoreError;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
 use crate::repo::Mirror;
+use crate::surface::sync::Memory as _;
 use crate::surface::{self, Seen, sync};
 
 pub(super) struct Passes {
@@ -139,11 +141,11 @@ impl Passes {
         let mut out: Vec<Delivery> = Vec::new();
         for (guid, event) in events {
             let (numbers, fact) = match &event.fact {
-                Fact::Checks { head, .. } => (self.with_head(&repo, head).await?, None),
-                Fact::Deployment { commit, .. } => (self.with_head(&repo, commit).await?, None),
+                Fact::Checks { head, .. } => (self.with_head(&repo, home, head).await?, None),
+                Fact::Deployment { commit, .. } => (self.with_head(&repo, home, commit).await?, None),
                 Fact::Button { head, button, .. } => {
                     let fact = matches!(button, Button::Pressed(_)).then(|| event.fact.clone());
-                    (self.with_head(&repo, head).await?, fact)
+                    (self.with_head(&repo, home, head).await?, fact)
                 }
                 // The base moved under these, and on the default branch the law may have.
                 Fact::Push { branch, after: Some(_), .. } => {
@@ -159,13 +161,18 @@ impl Passes {
                 out.extend(derived(guid, home, number, fact));
             }
         }
-        out.sort_by(|a, b| a.guid.cmp(&b.guid));
-        out.dedup_by(|a, b| a.guid == b.guid);
+        // Several looks at one change are one look.
+        let mut looks = BTreeSet::new();
+        out.retain(|delivery| delivery.barrier || looks.insert(delivery.key.clone()));
         Ok(out)
     }
 
     /// The pull requests with this head, or that were merged as it.
-    async fn with_head(&self, repo: &Repo, head: &CommitId) -> Result<Vec<u64>, Halt> {
+    async fn with_head(&self, repo: &Repo, home: &RepoRef, head: &CommitId) -> Result<Vec<u64>, Halt> {
+        let memory = Kept::new(&self.app.inbox, home.id);
+        if let Some(known) = memory.recall(&head_key(head)).await {
+            return Ok(known.split(' ').filter_map(|number| number.parse().ok()).collect());
+        }
         let pulls = repo.pulls_for_commit(head).await?;
         let about = |pull: &&Fetched| {
             pull.head.sha == *head || (!pull.is_open() && pull.merge_commit_sha.as_ref() == Some(head))
@@ -218,6 +225,10 @@ impl Passes {
     }
 }
 
+fn head_key(head: &CommitId) -> String {
+    format!("head:{head}")
+}
+
 /// How often a pass begins again because another writer was faster.
 const MOST_RACES: usize = 5;
 /// After so many tries an end that is missing is not lag any more.
@@ -263,11 +274,19 @@ impl Pass<'_> {
             return self.show_broken(pull, &listed, &broken).await;
         }
         let world = self.world(pull, &listed, loaded.state.as_ref()).await?;
-        let state = match self.decide_and_record(pull, loaded, &world, events).await? {
-            Some(state) => state,
-            None => return Ok(Raced::Yes),
-        };
-        self.show(pull, &listed, &state, &world).await?;
+        let happened = self.happened(loaded.state.as_ref(), events).await?;
+        // What would become of it decides whether others with the same head are to be asked.
+        let ahead = self.decide(pull, &loaded, &world, &happened).await?;
+        let would = engine::ahead(loaded.change, loaded.state.as_ref(), &ahead)
+            .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
+        let world = self.with_rivals(pull, world, would.as_ref()).await?;
+        let decision =
+            if world.rivals.is_empty() { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
+        let Some(state) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
+        if let Some(state) = state {
+            self.show(pull, &listed, &state, &world, events).await?;
+        }
+        self.remember_head(pull).await;
         Ok(Raced::No)
     }
 
@@ -285,7 +304,8 @@ impl Pass<'_> {
         let (repo, policy) = (&self.repo, self.policy());
         let merged = pull.merge_commit_sha.clone().filter(|_| pull.is_merged());
         let subject = if pull.is_open() {
-            observe::content(&self.mirror, repo, &self.law, &self.tip, &pull.base.r#ref, &pull.head.sha, state).await?
+            let tip = (&self.tip, self.home.default_branch.as_str());
+            observe::content(&self.mirror, repo, &self.law, tip, &pull.base.r#ref, &pull.head.sha, state).await?
         } else {
             // What was merged or closed does not change any more. (Once merged, head and base have nothing between
             // them, so reading it afresh would show nothing.)
@@ -320,8 +340,17 @@ impl Pass<'_> {
             merge_checks,
             deployments,
             reviews: observe::reviews(repo, policy, pull.number).await?,
-            rivals: if pull.is_open() { self.rivals(pull).await? } else { Vec::new() },
+            rivals: Vec::new(),
         })
+    }
+
+    /// Adds the other pull requests with this head, where they could matter: a red is red without them.
+    async fn with_rivals(&self, pull: &Fetched, mut world: World, state: Option<&State>) -> Result<World, Halt> {
+        let green = state.is_none_or(|state| merge_gate(state, &world).verdict == Verdict::Pass);
+        if pull.is_open() && green {
+            world.rivals = self.rivals(pull).await?;
+        }
+        Ok(world)
     }
 
     /// Other open pull requests with this head, each judged by its own record.
@@ -346,29 +375,43 @@ impl Pass<'_> {
         Ok(rivals)
     }
 
-    /// `None`: another writer was faster.
-    async fn decide_and_record(
+    async fn decide(
         &self,
         pull: &Fetched,
-        loaded: Loaded,
+        loaded: &Loaded,
         world: &World,
-        events: &[(String, Event)],
-    ) -> Result<Option<State>, Halt> {
-        let happened = self.happened(loaded.state.as_ref(), events).await?;
+        happened: &[Happened],
+    ) -> Result<Decision, Halt> {
         let has_commands = happened.iter().any(|one| matches!(one, Happened::Command(_)));
         let shown = match &loaded.state {
             Some(state) if has_commands => sync::shown(state, &self.repo, &self.memory, pull.number).await?,
             _ => None,
         };
-        let decision = decide(loaded.change, loaded.state.as_ref(), world, &happened, shown.as_ref())
-            .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
+        engine::decide(loaded.change, loaded.state.as_ref(), world, happened, shown.as_ref())
+            .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))
+    }
+
+    /// The state after the decision is recorded. `None`: another writer was faster.
+    async fn record(&self, loaded: Loaded, decision: Decision) -> Result<Option<Option<State>>, Halt> {
         if decision.entries.is_empty() {
-            return Ok(loaded.state);
+            return Ok(Some(loaded.state));
         }
         match self.ledger.append(loaded, Timestamp::now(), decision.entries).await {
-            Ok(appended) => Ok(Some(appended.state)),
+            Ok(appended) => Ok(Some(Some(appended.state))),
             Err(LedgerError::Moved) => Ok(None),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps which pull requests have this head: checks name commits, not pull requests.
+    async fn remember_head(&self, pull: &Fetched) {
+        let commits = [Some(&pull.head.sha), pull.merge_commit_sha.as_ref().filter(|_| pull.is_merged())];
+        for commit in commits.into_iter().flatten() {
+            let key = head_key(commit);
+            let known = self.memory.recall(&key).await.unwrap_or_default();
+            if !known.split(' ').any(|number| number == pull.number.to_string()) {
+                self.memory.keep(&key, format!("{known} {}", pull.number).trim()).await;
+            }
         }
     }
 
@@ -432,22 +475,17 @@ impl Pass<'_> {
         Ok(given.into_iter().map(order).collect())
     }
 
-    async fn show(&self, pull: &Fetched, listed: &[Listed], state: &State, world: &World) -> Result<(), Halt> {
-        let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
-        self.write(pull, listed, state, world, &merge, phase.as_ref()).await
-    }
-
-    async fn write(
+    async fn show(
         &self,
         pull: &Fetched,
         listed: &[Listed],
         state: &State,
         world: &World,
-        merge: &Judgement,
-        phase: Option<&(crate::flow::Phase, crate::gate::phase::Judgement)>,
+        events: &[(String, Event)],
     ) -> Result<(), Halt> {
+        let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
-        let seen = Seen { slug: &self.home.slug, server: &server, world, merge, phase };
+        let seen = Seen { slug: &self.home.slug, server: &server, world, merge: &merge, phase: phase.as_ref() };
         let surface = surface::project(state, &seen);
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let present = sync::Present {
@@ -457,6 +495,7 @@ impl Pass<'_> {
             pull: pull.number,
             labels: &labels,
             runs: listed,
+            comment_changed: events.iter().any(|(_, event)| matches!(event.fact, Fact::CommentChanged { .. })),
         };
         sync::sync(state, &surface, &present).await?;
         Ok(())

@@ -39,6 +39,8 @@ pub struct Present<'a> {
     pub labels: &'a [String],
     /// Every check run on the head.
     pub runs: &'a [CheckRun],
+    /// Whether one of the comments was edited or deleted by somebody. Otherwise the one comment is as we left it.
+    pub comment_changed: bool,
 }
 
 /// The identifiers of the buttons on a run.
@@ -222,6 +224,8 @@ async fn write_label(surface: &Surface, present: &Present<'_>) -> Result<()> {
 #[derive(Serialize, Deserialize)]
 struct Kept {
     id: u64,
+    /// The digest of what we wrote.
+    print: Digest,
     head: CommitId,
     since: jiff::Timestamp,
 }
@@ -253,22 +257,28 @@ async fn recall_comment(state: &State, memory: &dyn Memory) -> Option<Kept> {
 async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) -> Result<()> {
     let marker = marker(state)?;
     let body = marker.put(&surface.comment);
+    let print = Digest::of(&body);
     let kept = recall_comment(state, present.memory).await;
-    let there = match &kept {
-        Some(kept) => present.repo.get_comment(kept.id).await?,
-        None => present.repo.find_comment(present.pull, &marker, None).await?,
-    };
     let head = state.subject.as_ref().map(|about| about.head.clone());
-    let written = match there {
-        // GitHub gives back what it was given, but for the ends of lines.
-        Some(there) if there.body.replace("\r\n", "\n").trim() == body.trim() => {
-            let known = kept.as_ref().is_some_and(|kept| Some(&kept.head) == head.as_ref());
-            if known {
-                return Ok(());
-            }
-            there
-        }
-        Some(there) => present.repo.update_comment(there.id, &body).await?,
+    let untouched = kept.as_ref().filter(|_| !present.comment_changed);
+    if untouched.is_some_and(|kept| kept.print == print && Some(&kept.head) == head.as_ref()) {
+        return Ok(());
+    }
+    let id = match (untouched, &kept) {
+        (Some(kept), _) => Some(kept.id),
+        (None, Some(kept)) => present.repo.get_comment(kept.id).await?.map(|there| there.id),
+        (None, None) => present.repo.find_comment(present.pull, &marker, None).await?.map(|there| there.id),
+    };
+    let updated = match id {
+        Some(id) => match present.repo.update_comment(id, &body).await {
+            // It was deleted and nobody told us.
+            Err(Error::NotFound { .. }) => None,
+            updated => Some(updated?),
+        },
+        None => None,
+    };
+    let written = match updated {
+        Some(updated) => updated,
         None => present.repo.create_comment(present.pull, &body, &marker).await?,
     };
     let Some(head) = head else { return Ok(()) };
@@ -277,7 +287,7 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
         Some(kept) if kept.head == head && kept.id == written.id => kept.since,
         _ => written.updated_at.unwrap_or(written.created_at),
     };
-    let kept = Kept { id: written.id, head, since };
+    let kept = Kept { id: written.id, print, head, since };
     if let Ok(text) = serde_json::to_string(&kept) {
         present.memory.keep(&comment_key(state), &text).await;
     }
