@@ -1,7 +1,7 @@
 //! GitHub: webhooks, signatures, App authentication, the client and its rate budget. Knows nothing about phases.
 //!
 //! - [`webhook`] proves and understands deliveries.
-//! - [`AppKey`] is the App's key, [`PublicKey`] its public half.
+//! - [`AppKey`] is the App's key, [`PublicKey`] its public half, [`Keys`] a ring of those.
 //! - [`Hub`] is GitHub as one App sees it, [`Repo`] one repository; their calls are typed, in [`calls`].
 //! - [`Budget`] is what an installation may ask, [`Error`] what can go wrong.
 
@@ -13,6 +13,7 @@ mod clock;
 mod endpoint;
 mod error;
 mod etag;
+mod keys;
 mod request;
 mod token;
 pub mod webhook;
@@ -27,4 +28,5 @@ pub use client::{GitAuth, Hub, Options, Repo};
 pub use clock::{Clock, SystemClock};
 pub use endpoint::{BadAddress, Endpoint};
 pub use error::{Error, Result};
+pub use keys::Keys;
 pub use token::Credentials;
