@@ -21,10 +21,8 @@ fn files() -> Vec<PathBuf> {
         return vec![path];
     }
     let folders = std::fs::read_dir(&path).unwrap_or_else(|error| panic!("{VARIABLE} = {}: {error}", path.display()));
-    let mut files: Vec<_> = folders
-        .map(|entry| entry.expect("a folder can be read to its end").path().join("index.json"))
-        .filter(|file| file.is_file())
-        .collect();
+    let mut files: Vec<_> =
+        folders.map(|entry| entry.unwrap().path().join("index.json")).filter(|file| file.is_file()).collect();
     files.sort();
     assert!(!files.is_empty(), "{VARIABLE} = {}: no */index.json in it", path.display());
     files
