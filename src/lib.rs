@@ -15,5 +15,6 @@ pub mod inbox;
 pub mod ledger;
 pub mod policy;
 pub mod repo;
+pub mod server;
 pub mod surface;
 pub mod twin;

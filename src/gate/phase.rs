@@ -226,10 +226,11 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
         return Judgement { outcome, findings, evidence };
     }
     let runs = if state.merged.is_some() { &world.merge_checks } else { &world.checks };
-    // On the default branch the workflow is the default branch's own.
+    // What was merged is the default branch's own, workflows included.
     let trusted = world.subject.clone().map(|mut subject| {
         if state.merged.is_some() {
-            subject.drift.values_mut().for_each(std::collections::BTreeMap::clear);
+            let workflows = policy.gates.verify.checks.iter().filter_map(|check| check.workflow.clone());
+            subject.drift = workflows.map(|path| (path, Default::default())).collect();
         }
         subject
     });

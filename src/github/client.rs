@@ -13,13 +13,14 @@ use http::Method;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::OnceCell;
 
+use super::answer::Answer;
 use super::budget::Budget;
 use super::clock::{Clock, SystemClock};
 use super::endpoint::Endpoint;
 use super::error::Result;
 use super::request::Request;
 use super::token::{Credentials, Who};
-use super::wire::{Answer, Lane, Wire};
+use super::wire::{Lane, Wire};
 use crate::ids::{InstallationId, Slug};
 
 /// What can be set about a client besides where GitHub is and who we are.
@@ -66,7 +67,7 @@ impl Hub {
     pub fn repo(&self, installation: InstallationId, slug: Slug) -> Repo {
         let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let lane = lanes.entry(installation).or_insert_with(|| Arc::new(Lane::new(Who::Installation(installation))));
-        Repo { hub: self.clone(), lane: Arc::clone(lane), slug }
+        Repo { hub: self.clone(), lane: Arc::clone(lane), slug, must_exist: false }
     }
 
     pub fn endpoint(&self) -> &Endpoint {
@@ -103,9 +104,17 @@ pub struct Repo {
     hub: Hub,
     lane: Arc<Lane>,
     slug: Slug,
+    must_exist: bool,
 }
 
 impl Repo {
+    /// The same repository, for reading what was just heard of: "not found" is then taken for a replica that lags
+    /// behind, and asked again for a few seconds before it is believed.
+    #[must_use]
+    pub fn expect_exists(&self) -> Self {
+        Self { must_exist: true, ..self.clone() }
+    }
+
     pub fn slug(&self) -> &Slug {
         &self.slug
     }
@@ -141,7 +150,7 @@ impl Repo {
     }
 
     pub(super) fn get(&self, route: &'static str, parts: &[&str]) -> Result<Request> {
-        self.request(Method::GET, route, parts)
+        Ok(self.request(Method::GET, route, parts)?.must_exist(self.must_exist))
     }
 
     pub(super) async fn call(&self, request: &Request) -> Result<Answer> {

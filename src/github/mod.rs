@@ -5,6 +5,7 @@
 //! - [`Hub`] is GitHub as one App sees it, [`Repo`] one repository; their calls are typed, in [`calls`].
 //! - [`Budget`] is what an installation may ask, [`Error`] what can go wrong.
 
+mod answer;
 mod auth;
 mod budget;
 pub mod calls;
@@ -15,6 +16,7 @@ mod error;
 mod etag;
 mod keys;
 mod request;
+pub mod store;
 mod token;
 pub mod webhook;
 mod wire;
