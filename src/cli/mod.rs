@@ -90,7 +90,11 @@ pub fn main() -> ExitCode {
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
         let says = panic.payload_as_str().unwrap_or("no message");
         let report = concat!(env!("CARGO_PKG_REPOSITORY"), "/issues");
-        eprintln!("phasegate {}: a bug: {says}{place}\nPlease report it: {report}", env!("CARGO_PKG_VERSION"));
+        let version = env!("CARGO_PKG_VERSION");
+        out::complain(&format!(
+            "phasegate {version}: a bug: {}{place}\nPlease report it: {report}\n",
+            out::plain(says)
+        ));
     }));
     guarded(|| run(std::env::args_os())).into()
 }

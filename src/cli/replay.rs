@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use owo_colors::OwoColorize as _;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -343,7 +344,7 @@ fn told(report: &Report) -> String {
     let mut text = String::new();
     let records = if report.records == 1 { "1 record".to_owned() } else { format!("{} records", report.records) };
     let whole = report.findings.is_empty();
-    let verdict = if whole { "intact" } else { "broken" };
+    let verdict = if whole { "intact".green().to_string() } else { "broken".red().to_string() };
     let _ = writeln!(text, "change #{}: {records}, the chain is {verdict}", report.change);
     if let Some(state) = &report.state {
         let stage = state.stage.map(|stage| format!(" at {stage}")).unwrap_or_default();
@@ -367,7 +368,7 @@ fn told(report: &Report) -> String {
             BreakKind::Unlawful => "against the law",
         };
         let what = if *seq == 0 { "the checkpoint".to_owned() } else { format!("record {seq}") };
-        let _ = writeln!(text, "\n{rule}: {what} is {kind} ({path})");
+        let _ = writeln!(text, "\n{}: {what} is {kind} ({path})", rule.red());
         let _ = writeln!(text, "  {}\n  next: {}", out::plain(says), out::plain(next));
     }
     for note in &report.notes {
