@@ -5,11 +5,11 @@
 //! - results go to stdout, diagnostics to stderr; colours only where somebody sees them;
 //! - a command that reports takes `--json` and then prints one object with a `schema` field;
 //! - the exit code is one of [`Exit`], and a command that could not find out what it was asked never exits with 0;
-//! - a reader that leaves early (`| head`) is no error: [`out`] is the only way to stdout, because `println!` would
+//! - a reader that leaves early (`| head`) is no error: `out` is the only way to stdout, because `println!` would
 //!   panic then;
 //! - text from a repository, a database or GitHub is made harmless before a terminal sees it.
 //!
-//! A new command is a file here, a variant of [`Command`] and its name in [`GROUPS`].
+//! A new command is a file here, a variant of `Command` and its name in `GROUPS`.
 
 mod config;
 mod flow;
