@@ -48,3 +48,23 @@ impl KeyRing for Keys {
         self.0.get(key).map(|key| key.verify(bytes, signature))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::auth::tests::fresh_key;
+    use super::*;
+
+    #[test]
+    fn a_ring_knows_its_keys_and_says_nothing_of_others() {
+        let (old, new, other) = (fresh_key(), fresh_key(), fresh_key());
+        let ring: Keys = [old.public().clone(), new.public().clone()].into_iter().collect();
+        for key in [&old, &new] {
+            let signature = Signer::sign(key, b"record").unwrap();
+            assert_eq!(ring.verify(&key.key(), b"record", &signature), Some(true));
+            assert_eq!(ring.verify(&key.key(), b"Record", &signature), Some(false));
+        }
+        let signature = Signer::sign(&other, b"record").unwrap();
+        assert_eq!(ring.verify(&other.key(), b"record", &signature), None, "not known is not the same as wrong");
+        assert_eq!(ring.verify(&old.key(), b"record", &signature), Some(false), "a borrowed fingerprint");
+    }
+}

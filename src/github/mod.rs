@@ -1,7 +1,7 @@
 //! GitHub: webhooks, signatures, App authentication, the client and its rate budget. Knows nothing about phases.
 //!
 //! - [`webhook`] proves and understands deliveries.
-//! - [`AppKey`] is the App's key, [`PublicKey`] its public half.
+//! - [`AppKey`] is the App's key, [`PublicKey`] its public half, [`Keys`] a ring of those.
 //! - [`Hub`] is GitHub as one App sees it, [`Repo`] one repository; their calls are typed, in [`calls`].
 //! - [`Budget`] is what an installation may ask, [`Error`] what can go wrong.
 
