@@ -11,11 +11,15 @@
 //!
 //! A new command is a file here, a variant of `Command` and its name in `GROUPS`.
 
+mod app;
 mod config;
+mod demo;
 mod flow;
 mod inbox;
 mod out;
 mod replay;
+mod serve;
+mod twin;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -65,24 +69,35 @@ const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a finding exists, 2 wrong usage 
 #[derive(Debug, Subcommand)]
 enum Command {
     Config(config::Args),
+    Demo(demo::Args),
     Flow(flow::Args),
     Inbox(inbox::Args),
     Replay(replay::Args),
+    Serve(serve::Args),
+    Twin(twin::Args),
 }
 
 impl Command {
     async fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Config(args) => config::run(&args),
+            Self::Demo(args) => demo::run(&args).await,
             Self::Flow(args) => flow::run(&args),
             Self::Inbox(args) => inbox::run(&args).await,
             Self::Replay(args) => replay::run(&args).await,
+            Self::Serve(args) => serve::run(&args).await,
+            Self::Twin(args) => twin::run(&args).await,
         }
     }
 }
 
 /// The commands as the help lists them.
-const GROUPS: &[(&str, &[&str])] = &[("Rules", &["config", "flow"]), ("Proof", &["replay"]), ("Operation", &["inbox"])];
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Try it", &["demo", "twin"]),
+    ("Run it", &["serve", "inbox"]),
+    ("Rules", &["config", "flow"]),
+    ("Proof", &["replay"]),
+];
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {

@@ -1,6 +1,7 @@
-//! `phasegate replay`: proves a change's chain of records and refolds it, on a local copy of the ledger's branch.
+//! `phasegate replay`: proves a change's chain of records and refolds it, on a local copy of the ledger's branch or, as
+//! the App, on GitHub.
 //!
-//! It needs no network and trusts nothing in the repository: signatures are held against keys that the caller gives,
+//! It trusts nothing in the repository: signatures are held against keys that the caller gives,
 //! and the end of the chain against an [`Anchor`], which only the App can have written into the merge check. What it
 //! finds is located: which record, how, and what to do.
 
@@ -13,14 +14,16 @@ use owo_colors::OwoColorize as _;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::{Exit, out};
+use super::{Exit, app, out};
 use crate::flow::{FlowName, Stage};
 use crate::gate::merge::CHECK_NAME;
-use crate::github::{Keys, PublicKey};
-use crate::ids::{ChangeNumber, Digest, RepoId};
+use crate::github::calls::checks::CheckRun;
+use crate::github::store::GitHubStore;
+use crate::github::{Credentials, Hub, Keys, PublicKey};
+use crate::ids::{ChangeNumber, Digest, RepoId, Slug};
 use crate::ledger::chain::{self, From, Proven};
 use crate::ledger::local::LocalStore;
-use crate::ledger::store::{Folder, Store as _};
+use crate::ledger::store::{Folder, Store};
 use crate::ledger::{Anchor, Break, BreakKind, CHECKPOINT_FILE, State, alias_path, file_name, folder};
 
 /// Prove a change's records and refold them
@@ -35,6 +38,9 @@ pub(super) struct Args {
     /// A local repository that has the ledger's branch
     #[arg(long, default_value = ".", value_name = "PATH")]
     repo: PathBuf,
+    /// Read ledger, repository id and anchor from GitHub instead, as the App: needs APP_ID and its private key
+    #[arg(long, value_name = "OWNER/REPO", conflicts_with_all = ["repo", "repository_id", "anchor"])]
+    github: Option<Slug>,
     /// The ledger's branch
     #[arg(long, default_value = "phasegate/ledger")]
     branch: String,
@@ -103,10 +109,13 @@ struct Finding {
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let keys = keys(&args.keys)?;
-    let store = store(&args.repo, &args.branch)?;
-    let (change, folder) = find(args, &store).await?;
-    let anchor = anchor(args, change)?;
-    let given = args.repository_id.map(RepoId);
+    let (change, folder, anchor, given) = match &args.github {
+        Some(slug) => on_github(args, slug).await?,
+        None => {
+            let (change, folder) = find(args, &store(&args.repo, &args.branch)?).await?;
+            (change, folder, anchor(args, change)?, args.repository_id.map(RepoId))
+        }
+    };
     let Some(repo) = given.or_else(|| claimed_repository(&folder.files)).or(anchor.as_ref().map(|_| RepoId(0))) else {
         bail!("the ledger on {} has no records of change {change}", out::plain(&args.branch));
     };
@@ -203,6 +212,24 @@ fn hold_against_checkpoint(
     Ok(())
 }
 
+/// The ledger as GitHub has it, the anchor of the merge check on the change's head, and the repository's id.
+async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<(ChangeNumber, Folder, Option<Anchor>, Option<RepoId>)> {
+    let credentials = Credentials::App { issuer: app::id()?, key: app::key()? };
+    let hub = Hub::new(app::endpoint()?, credentials)?;
+    let me = hub.app().await.context("GitHub does not know this App")?;
+    let installation =
+        hub.installation_for(slug).await?.with_context(|| format!("the App is not installed on {slug}"))?;
+    let repo = hub.repo(installation, slug.clone());
+    let id = RepoId(repo.get_repo().await?.id);
+    let (change, found) = find(args, &GitHubStore::new(repo.clone(), &args.branch)).await?;
+    let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
+    let ours = |run: &CheckRun| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == me.id);
+    let runs = repo.list_check_runs(&head).await?;
+    let anchors = runs.iter().filter(|run| ours(run)).filter_map(|run| run.external_id.parse::<Anchor>().ok());
+    let anchor = anchors.filter(|anchor| anchor.change == change).max_by_key(|anchor| anchor.seq);
+    Ok((change, found, anchor, Some(id)))
+}
+
 /// The anchor that was given by hand.
 fn anchor(args: &Args, change: ChangeNumber) -> anyhow::Result<Option<Anchor>> {
     match &args.anchor {
@@ -253,7 +280,7 @@ fn store(path: &Path, branch: &str) -> anyhow::Result<LocalStore> {
 }
 
 /// The folder of the change that this number belongs to.
-async fn find(args: &Args, store: &LocalStore) -> anyhow::Result<(ChangeNumber, Folder)> {
+async fn find(args: &Args, store: &dyn Store) -> anyhow::Result<(ChangeNumber, Folder)> {
     let change = ChangeNumber(args.change);
     let found = store.folder(&folder(change)).await.context("can't read the ledger")?;
     if found.files.is_empty() {

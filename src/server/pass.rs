@@ -148,7 +148,7 @@ impl Passes {
                     (self.with_head(&repo, home, head).await?, fact)
                 }
                 // The base moved under these, and on the default branch the law may have.
-                Fact::Push { branch, after: Some(_), .. } => {
+                Fact::Push { branch, after: Some(_), .. } if self.is_base(home, branch).await => {
                     let pulls = repo.list_open_pulls(None).await?;
                     let all = *branch == home.default_branch;
                     let numbers = pulls.iter().filter(|pull| all || pull.base.r#ref == *branch);
@@ -165,6 +165,12 @@ impl Passes {
         let mut looks = BTreeSet::new();
         out.retain(|delivery| delivery.barrier || looks.insert(delivery.key.clone()));
         Ok(out)
+    }
+
+    /// Whether changes go into this branch. Agents push to their own all day, and nothing rests on those.
+    async fn is_base(&self, home: &RepoRef, branch: &str) -> bool {
+        let memory = Kept::new(&self.app.inbox, home.id);
+        branch == home.default_branch || memory.recall(&base_key(branch)).await.is_some()
     }
 
     /// The pull requests with this head, or that were merged as it.
@@ -223,6 +229,10 @@ impl Passes {
         let comments = events.iter().filter(|(_, event)| matches!(event.fact, Fact::Comment(_)));
         Ok(comments.filter_map(|(guid, event)| derived(guid, home, change.0, event.fact.clone())).collect())
     }
+}
+
+fn base_key(branch: &str) -> String {
+    format!("base:{branch}")
 }
 
 fn head_key(head: &CommitId) -> String {
@@ -405,6 +415,9 @@ impl Pass<'_> {
 
     /// Keeps which pull requests have this head: checks name commits, not pull requests.
     async fn remember_head(&self, pull: &Fetched) {
+        if pull.base.r#ref != self.home.default_branch {
+            self.memory.keep(&base_key(&pull.base.r#ref), "seen").await;
+        }
         let commits = [Some(&pull.head.sha), pull.merge_commit_sha.as_ref().filter(|_| pull.is_merged())];
         for commit in commits.into_iter().flatten() {
             let key = head_key(commit);
