@@ -62,6 +62,10 @@ pub struct State {
     pub tampered: Vec<String>,
     /// Approvals by a comment, each for the content it was given for.
     pub approvals: Vec<Approval>,
+    /// Reviews that were seen on the head they name, each with the content that head had then: the base may move under
+    /// it, or be another.
+    #[serde(default)]
+    pub reviewed: BTreeMap<u64, Digest>,
     /// The latest commands and what came of them, newest last: they are answered from here, so that a crash between
     /// the record and the answer loses no answer.
     pub recent: Vec<Answered>,
@@ -144,6 +148,7 @@ impl State {
             linked: BTreeSet::new(),
             tampered: Vec::new(),
             approvals: Vec::new(),
+            reviewed: BTreeMap::new(),
             recent: Vec::new(),
         })
     }
@@ -223,6 +228,13 @@ impl State {
                     }
                     if claimed.is_some() {
                         self.claim = None;
+                    }
+                }
+                for one in evidence {
+                    if let Evidence::Review { review: Some(id), commit, .. } = one
+                        && *commit == about.head
+                    {
+                        self.reviewed.entry(*id).or_insert_with(|| about.content.clone());
                     }
                 }
                 let judged = Judged {
