@@ -4,10 +4,13 @@
 //! HTTP, signatures, the database. The verbs read as prose, and none of them sleeps: [`Rehearsal::settle`] returns when
 //! every webhook was delivered and worked off.
 
+mod props;
 mod story;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use secrecy::SecretString;
@@ -15,9 +18,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::github::{AppKey, Endpoint};
+use crate::inbox::Clock;
 use crate::server::{Config, Server};
 use crate::twin::{Admin, AppHandle, CheckRun, Level, NewApp, NewRepo, Options, Role, Twin};
 
+pub use props::LEDGER;
 pub use story::{Beat, Timeline, play};
 
 /// The repository that everything happens in.
@@ -115,7 +120,18 @@ impl Setup {
     }
 }
 
+/// The real clock, which can be put forward: what was put off comes due, and nobody has to wait for it.
+#[derive(Default)]
+struct StageClock(AtomicI64);
+
+impl Clock for StageClock {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::now() + jiff::SignedDuration::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
 pub struct Rehearsal {
+    clock: Arc<StageClock>,
     twin: Twin,
     admin: Admin,
     server: Option<Server>,
@@ -160,7 +176,7 @@ impl Rehearsal {
             },
         )?;
         let database = setup.database.unwrap_or_else(|| format!("sqlite:{}", data.path().join("inbox.db").display()));
-        let mut rehearsal = Self { twin, admin, server: None, app, database, data };
+        let mut rehearsal = Self { clock: Arc::default(), twin, admin, server: None, app, database, data };
         rehearsal.start_server().await?;
         let app = rehearsal.app.id;
         rehearsal.admin.install(app, REPO)?;
@@ -172,7 +188,7 @@ impl Rehearsal {
 
     /// Starts the bot (again), on the same database and the same keys.
     pub async fn start_server(&mut self) -> anyhow::Result<()> {
-        let server = Server::start(Config {
+        let config = Config {
             app: self.app.id.to_string(),
             key: Arc::new(AppKey::from_pem(&SecretString::from(self.app.pem.clone()))?),
             secrets: vec![SecretString::from(self.app.webhook_secret.clone())],
@@ -182,8 +198,8 @@ impl Rehearsal {
             data: self.data.path().join("mirrors"),
             workers: 4,
             paced: false,
-        })
-        .await?;
+        };
+        let server = Server::start_at(config, self.clock.clone()).await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;
         self.server = Some(server);
         Ok(())
@@ -194,6 +210,28 @@ impl Rehearsal {
         if let Some(server) = self.server.take() {
             server.drain().await;
         }
+    }
+
+    /// Time goes by: what was put off until then is worked off.
+    pub async fn time_passes(&self, by: Duration) -> anyhow::Result<()> {
+        self.clock.0.fetch_add(i64::try_from(by.as_millis())?, Ordering::SeqCst);
+        if let Some(server) = &self.server {
+            server.inbox().notify();
+        }
+        self.settle().await
+    }
+
+    /// The bot's database is lost, and it starts again without.
+    pub async fn loses_its_database(&mut self) -> anyhow::Result<()> {
+        self.stop_server().await;
+        let file = self.database.strip_prefix("sqlite:").context("only a file can be lost")?;
+        for suffix in ["", "-wal", "-shm"] {
+            match std::fs::remove_file(format!("{file}{suffix}")) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        self.start_server().await
     }
 
     /// Ends the rehearsal.
@@ -213,6 +251,20 @@ impl Rehearsal {
 
     pub fn url(&self) -> String {
         self.twin.url()
+    }
+
+    pub fn api_url(&self) -> String {
+        self.twin.api_url()
+    }
+
+    /// A folder that goes with the rehearsal.
+    pub fn data(&self) -> &std::path::Path {
+        self.data.path()
+    }
+
+    /// Where the inbox is kept.
+    pub fn database(&self) -> &str {
+        &self.database
     }
 
     pub fn server(&self) -> Option<&Server> {

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::github::store::GitHubStore;
 use crate::github::{AppKey, Credentials, Endpoint, Hub, Keys, Repo};
 use crate::ids::{InstallationId, RepoId, RepoRef};
-use crate::inbox::{Inbox, run_workers};
+use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
 use crate::ledger::Ledger;
 
 /// All that a server needs to know.
@@ -85,7 +85,13 @@ pub struct Server {
 impl Server {
     /// Opens the inbox, asks GitHub who we are, and begins to listen and to work.
     pub async fn start(config: Config) -> anyhow::Result<Self> {
-        let inbox = Inbox::open(&config.database).await.context("the inbox can't be opened")?;
+        Self::start_at(config, Arc::new(SystemClock)).await
+    }
+
+    /// The same by another clock, which tells when something that failed is due again.
+    pub async fn start_at(config: Config, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
+        let options = inbox::Options { clock, ..inbox::Options::default() };
+        let inbox = Inbox::open_with(&config.database, options).await.context("the inbox can't be opened")?;
         let credentials = Credentials::App { issuer: config.app.clone(), key: Arc::clone(&config.key) };
         let options = crate::github::Options { paced: config.paced, ..Default::default() };
         let hub =
