@@ -20,8 +20,15 @@ pub struct Event {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub enum Fact {
-    /// Something happened to a pull request.
-    Pull { number: u64, what: PullEvent, head: CommitId, sender: Person },
+    /// Something happened to a pull request. `label` is the one that was put on or taken off.
+    Pull {
+        number: u64,
+        what: PullEvent,
+        head: CommitId,
+        sender: Person,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
     /// A review was submitted, edited or dismissed.
     Review { pull: u64, sender: Person },
     /// A comment was made on an issue or a pull request. Only these can be commands.
@@ -32,7 +39,7 @@ pub enum Fact {
     Issue { number: u64, action: String, sender: Person },
     /// A check, a suite or a workflow run moved on this commit. `app` is the App that owns it, where told.
     Checks { head: CommitId, app: Option<u64> },
-    /// Someone pressed a button on one of our check runs, or asked for it to run again.
+    /// Someone pressed a button on one of our check runs, or asked for it to run again (run 0: for all of them).
     Button { head: CommitId, run: u64, run_name: String, button: Button, sender: Person, pulls: Vec<u64> },
     /// A merge queue wants this commit judged.
     MergeGroup { head: CommitId, base: CommitId, base_ref: String, head_ref: String },

@@ -143,9 +143,11 @@ impl Passes {
             let (numbers, fact) = match &event.fact {
                 Fact::Checks { head, .. } => (self.with_head(&repo, home, head).await?, None),
                 Fact::Deployment { commit, .. } => (self.with_head(&repo, home, commit).await?, None),
-                Fact::Button { head, button, .. } => {
-                    let fact = matches!(button, Button::Pressed(_)).then(|| event.fact.clone());
-                    (self.with_head(&repo, home, head).await?, fact)
+                Fact::Button { head, .. } => (self.with_head(&repo, home, head).await?, Some(event.fact.clone())),
+                // Somebody else wrote on the ledger's branch, or took it away.
+                Fact::Push { branch, .. } if self.is_ledger(home, branch).await => {
+                    let pulls = repo.list_open_pulls(None).await?;
+                    (pulls.iter().map(|pull| pull.number).collect(), None)
                 }
                 // The base moved under these, and on the default branch the law may have.
                 Fact::Push { branch, after: Some(_), .. } if self.is_base(home, branch).await => {
@@ -171,6 +173,23 @@ impl Passes {
     async fn is_base(&self, home: &RepoRef, branch: &str) -> bool {
         let memory = Kept::new(&self.app.inbox, home.id);
         branch == home.default_branch || memory.recall(&base_key(branch)).await.is_some()
+    }
+
+    async fn is_ledger(&self, home: &RepoRef, branch: &str) -> bool {
+        let memory = Kept::new(&self.app.inbox, home.id);
+        branch == Policy::default().ledger.branch || memory.recall(&ledger_key(branch)).await.is_some()
+    }
+
+    /// Looks at the other pull requests that have one of these heads: a check belongs to a commit, so what became of
+    /// one of them is something that the others rest on.
+    async fn rivals_of(&self, home: &RepoRef, number: u64, heads: &BTreeSet<CommitId>, guid: &str) -> Derived {
+        let repo = self.app.repo(home);
+        let mut others = BTreeSet::new();
+        for head in heads {
+            others.extend(self.with_head(&repo, home, head).await?);
+        }
+        others.remove(&number);
+        Ok(others.into_iter().filter_map(|number| derived(guid, home, number, Fact::Look { number })).collect())
     }
 
     /// The pull requests with this head, or that were merged as it.
@@ -215,7 +234,10 @@ impl Passes {
         for _ in 0..MOST_RACES {
             match pass.once(&pull, events).await? {
                 Raced::Yes => tracing::info!(number, "the change moved on meanwhile; looking again"),
-                Raced::No => return Ok(Vec::new()),
+                Raced::No(moved) => {
+                    let guid = events.last().map_or("", |(guid, _)| guid.as_str());
+                    return self.rivals_of(home, number, &moved, guid).await;
+                }
             }
         }
         Err(Halt::Again(anyhow::anyhow!("the change moved on {MOST_RACES} times while it was being decided")))
@@ -235,6 +257,14 @@ fn base_key(branch: &str) -> String {
     format!("base:{branch}")
 }
 
+fn ledger_key(branch: &str) -> String {
+    format!("ledger:{branch}")
+}
+
+fn anchor_key(change: ChangeNumber) -> String {
+    format!("anchor:{}", change.0)
+}
+
 fn head_key(head: &CommitId) -> String {
     format!("head:{head}")
 }
@@ -246,7 +276,15 @@ const LAG_TRIES: u32 = 4;
 
 enum Raced {
     Yes,
-    No,
+    /// The heads whose other pull requests are to be looked at.
+    No(BTreeSet<CommitId>),
+}
+
+/// Events after which other pull requests with the same head may stand differently.
+fn moves_heads(event: &Event) -> bool {
+    use PullEvent as P;
+    let Fact::Pull { what, .. } = &event.fact else { return false };
+    matches!(what, P::Opened | P::Reopened | P::Closed | P::Synchronize | P::Edited)
 }
 
 struct Pass<'a> {
@@ -259,6 +297,22 @@ struct Pass<'a> {
     law: Law,
     tip: CommitId,
     attempt: u32,
+}
+
+/// The heads on which others may stand differently now.
+fn moved(
+    pull: &Fetched,
+    before: Option<&State>,
+    now: Option<&State>,
+    events: &[(String, Event)],
+) -> BTreeSet<CommitId> {
+    let verdict =
+        |state: Option<&State>| state.and_then(|state| state.gates.get(&GateName::Merge)).map(|judged| judged.verdict);
+    if verdict(before) == verdict(now) && !events.iter().any(|(_, event)| moves_heads(event)) {
+        return BTreeSet::new();
+    }
+    let last = before.and_then(|state| state.subject.as_ref()).map(|about| about.head.clone());
+    [Some(pull.head.sha.clone()), last].into_iter().flatten().collect()
 }
 
 impl Pass<'_> {
@@ -277,14 +331,15 @@ impl Pass<'_> {
             Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, &broken).await,
             Err(error) => return Err(error.into()),
         };
-        if let Err(broken) = self.anchored(change, loaded.state.as_ref(), &listed) {
+        if let Err(broken) = self.anchored(pull, loaded.state.as_ref(), &listed).await? {
             if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES {
                 return Err(Halt::Again(anyhow::anyhow!("the ledger's answer is older than our last write: {broken}")));
             }
             return self.show_broken(pull, &listed, &broken).await;
         }
         let world = self.world(pull, &listed, loaded.state.as_ref()).await?;
-        let happened = self.happened(loaded.state.as_ref(), events).await?;
+        let happened = self.happened(pull, loaded.state.as_ref(), events).await?;
+        let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
         let ahead = self.decide(pull, &loaded, &world, &happened).await?;
         let would = engine::ahead(loaded.change, loaded.state.as_ref(), &ahead)
@@ -293,21 +348,34 @@ impl Pass<'_> {
         let decision =
             if world.rivals.is_empty() { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
         let Some(state) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
-        if let Some(state) = state {
-            self.show(pull, &listed, &state, &world, events).await?;
+        if let Some(state) = &state {
+            self.show(pull, &listed, state, &world, events).await?;
         }
         self.remember_head(pull).await;
-        Ok(Raced::No)
+        Ok(Raced::No(moved(pull, before.as_ref(), state.as_ref(), events)))
     }
 
-    /// The anchor in our own merge check, held against what the ledger says.
-    fn anchored(&self, change: ChangeNumber, state: Option<&State>, listed: &[Listed]) -> Result<(), Break> {
+    /// The newest anchor that is known, held against what the ledger says. It stands in our own merge check; on a head
+    /// that has none yet, the memory or the head before it has one.
+    async fn anchored(
+        &self,
+        pull: &Fetched,
+        state: Option<&State>,
+        listed: &[Listed],
+    ) -> Result<Result<(), Break>, Halt> {
+        let change = ChangeNumber(pull.number);
         let ours = |run: &&Listed| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == self.app.id);
-        let anchors = listed.iter().filter(ours).filter_map(|run| run.external_id.parse::<Anchor>().ok());
-        match anchors.filter(|anchor| anchor.change == change).max_by_key(|anchor| anchor.seq) {
-            Some(anchor) => Ledger::hold_against(state, &anchor),
-            None => Ok(()),
+        let read = |runs: &[Listed]| {
+            let anchors = runs.iter().filter(ours).filter_map(|run| run.external_id.parse::<Anchor>().ok());
+            anchors.filter(|anchor| anchor.change == change).max_by_key(|anchor| anchor.seq)
+        };
+        let kept = self.memory.recall(&anchor_key(change)).await.and_then(|text| text.parse::<Anchor>().ok());
+        let mut newest = [read(listed), kept].into_iter().flatten().max_by_key(|anchor| anchor.seq);
+        let last = state.and_then(|state| state.subject.as_ref()).map(|about| &about.head);
+        if let (None, Some(last)) = (&newest, last.filter(|last| **last != pull.head.sha)) {
+            newest = read(&self.repo.list_check_runs(last).await?);
         }
+        Ok(newest.map_or(Ok(()), |anchor| Ledger::hold_against(state, &anchor)))
     }
 
     async fn world(&self, pull: &Fetched, listed: &[Listed], state: Option<&State>) -> Result<World, Halt> {
@@ -407,7 +475,12 @@ impl Pass<'_> {
             return Ok(Some(loaded.state));
         }
         match self.ledger.append(loaded, Timestamp::now(), decision.entries).await {
-            Ok(appended) => Ok(Some(Some(appended.state))),
+            Ok(appended) => {
+                let State { change, seq, tip, .. } = &appended.state;
+                let anchor = Anchor { change: *change, seq: *seq, tip: tip.clone() };
+                self.memory.keep(&anchor_key(*change), &anchor.to_string()).await;
+                Ok(Some(Some(appended.state)))
+            }
             Err(LedgerError::Moved) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -415,6 +488,11 @@ impl Pass<'_> {
 
     /// Keeps which pull requests have this head: checks name commits, not pull requests.
     async fn remember_head(&self, pull: &Fetched) {
+        let ledger =
+            self.policy().map_or_else(|| Policy::default().ledger.branch, |policy| policy.ledger.branch.clone());
+        if self.memory.recall(&ledger_key(&ledger)).await.is_none() {
+            self.memory.keep(&ledger_key(&ledger), "seen").await;
+        }
         if pull.base.r#ref != self.home.default_branch {
             self.memory.keep(&base_key(&pull.base.r#ref), "seen").await;
         }
@@ -429,8 +507,13 @@ impl Pass<'_> {
     }
 
     /// What happened that the world does not show.
-    async fn happened(&self, state: Option<&State>, events: &[(String, Event)]) -> Result<Vec<Happened>, Halt> {
-        let mut happened = Vec::new();
+    async fn happened(
+        &self,
+        pull: &Fetched,
+        state: Option<&State>,
+        events: &[(String, Event)],
+    ) -> Result<Vec<Happened>, Halt> {
+        let mut happened: Vec<Happened> = self.relabelled(pull, state, events).into_iter().collect();
         for (guid, event) in events {
             match &event.fact {
                 Fact::Pull { what: PullEvent::Synchronize, sender, .. } => {
@@ -440,7 +523,7 @@ impl Pass<'_> {
                 Fact::Comment(comment) => happened.extend(self.orders(state, comment).await?),
                 Fact::CommentChanged { comment, deleted, sender, .. } => {
                     if let Some(state) = state
-                        && sync::is_status_comment(state, &self.memory, *comment).await
+                        && sync::is_tampered(state, &self.repo, &self.memory, *comment).await?
                     {
                         let did = if *deleted { "deleted" } else { "edited" };
                         let what = format!("{} {did} this comment; it was put right.", sender.login);
@@ -469,6 +552,31 @@ impl Pass<'_> {
             }
         }
         Ok(happened)
+    }
+
+    /// Somebody moved our label, and it is still where they put it.
+    fn relabelled(&self, pull: &Fetched, state: Option<&State>, events: &[(String, Event)]) -> Option<Happened> {
+        let prefix =
+            self.policy().map_or_else(|| Policy::default().labels.prefix, |policy| policy.labels.prefix.clone());
+        let who = events.iter().rev().find_map(|(_, event)| match &event.fact {
+            Fact::Pull { label: Some(label), sender, .. } if label.starts_with(&prefix) => Some(&sender.login),
+            _ => None,
+        })?;
+        let wanted = surface::label(state?, &prefix).map(|label| label.name);
+        let there: Vec<&str> =
+            pull.labels.iter().map(|label| label.name.as_str()).filter(|label| label.starts_with(&prefix)).collect();
+        if there == wanted.as_deref().into_iter().collect::<Vec<_>>() {
+            return None;
+        }
+        let named = |labels: &[&str]| match labels {
+            [] => "none".to_owned(),
+            labels => {
+                labels.iter().map(|label| format!("`{}`", label.replace('`', "'"))).collect::<Vec<_>>().join(", ")
+            }
+        };
+        let wanted: Vec<&str> = wanted.as_deref().into_iter().collect();
+        let what = format!("{who} changed the label from {} to {}; it was put right.", named(&wanted), named(&there));
+        Some(Happened::Tampered(what))
     }
 
     /// The commands of a comment. Whoever may give one sees at once that it was received.
@@ -501,6 +609,17 @@ impl Pass<'_> {
         let seen = Seen { slug: &self.home.slug, server: &server, world, merge: &merge, phase: phase.as_ref() };
         let surface = surface::project(state, &seen);
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
+        let again: Vec<u64> = events
+            .iter()
+            .filter_map(|(_, event)| match &event.fact {
+                Fact::Button { button: Button::Rerequested, run, .. } => Some(*run),
+                _ => None,
+            })
+            .collect();
+        let ours_changed = |fact: &Fact| match fact {
+            Fact::CommentChanged { author, .. } => author.login == self.app.login,
+            _ => false,
+        };
         let present = sync::Present {
             repo: &self.repo,
             memory: &self.memory,
@@ -508,7 +627,8 @@ impl Pass<'_> {
             pull: pull.number,
             labels: &labels,
             runs: listed,
-            comment_changed: events.iter().any(|(_, event)| matches!(event.fact, Fact::CommentChanged { .. })),
+            comment_changed: events.iter().any(|(_, event)| ours_changed(&event.fact)),
+            again: &again,
         };
         sync::sync(state, &surface, &present).await?;
         Ok(())
@@ -518,7 +638,7 @@ impl Pass<'_> {
     async fn show_broken(&self, pull: &Fetched, listed: &[Listed], broken: &Break) -> Result<Raced, Halt> {
         tracing::error!(change = pull.number, %broken, "the ledger's chain is broken");
         if !pull.is_open() {
-            return Ok(Raced::No);
+            return Ok(Raced::No(BTreeSet::new()));
         }
         let finding = Finding::error(
             "MRG-08",
@@ -530,6 +650,6 @@ impl Pass<'_> {
         );
         let merge = Judgement { verdict: Verdict::Fail, findings: vec![finding], evidence: Vec::new() };
         sync::show_broken(&pull.head.sha, &merge, listed, &self.repo, self.app.id).await?;
-        Ok(Raced::No)
+        Ok(Raced::No(BTreeSet::new()))
     }
 }

@@ -10,5 +10,5 @@ mod project;
 pub mod sync;
 mod text;
 
-pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, project};
+pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, label, project};
 pub use text::plain;

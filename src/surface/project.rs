@@ -97,7 +97,8 @@ pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
     }
 }
 
-fn label(state: &State, prefix: &str) -> Option<Label> {
+/// The label that a change is to have.
+pub fn label(state: &State, prefix: &str) -> Option<Label> {
     use Stage as S;
     let stage = state.pipeline.as_ref()?.stage;
     if !state.open && state.merged.is_none() {

@@ -39,8 +39,11 @@ pub struct Present<'a> {
     pub labels: &'a [String],
     /// Every check run on the head.
     pub runs: &'a [CheckRun],
-    /// Whether one of the comments was edited or deleted by somebody. Otherwise the one comment is as we left it.
+    /// Whether one of our comments was edited or deleted by somebody. Otherwise the one comment is as we left it.
     pub comment_changed: bool,
+    /// Runs that somebody asked for again (0: all of them). GitHub waits for them to be completed once more, changed or
+    /// not.
+    pub again: &'a [u64],
 }
 
 /// The identifiers of the buttons on a run.
@@ -133,7 +136,8 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
             && run.output.title == report.title
             && run.output.summary.trim() == report.summary.trim()
             && run.external_id == check.external_id;
-        if same && same_notes {
+        let again = present.again.iter().any(|asked| *asked == run.id || *asked == 0);
+        if same && same_notes && !again {
             return Ok(());
         }
         if same_notes {
@@ -264,18 +268,20 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
     if untouched.is_some_and(|kept| kept.print == print && Some(&kept.head) == head.as_ref()) {
         return Ok(());
     }
-    let id = match (untouched, &kept) {
-        (Some(kept), _) => Some(kept.id),
-        (None, Some(kept)) => present.repo.get_comment(kept.id).await?.map(|there| there.id),
-        (None, None) => present.repo.find_comment(present.pull, &marker, None).await?.map(|there| there.id),
+    let there = match (untouched, &kept) {
+        (Some(_), _) => None,
+        (None, Some(kept)) => present.repo.get_comment(kept.id).await?,
+        (None, None) => present.repo.find_comment(present.pull, &marker, None).await?,
     };
-    let updated = match id {
-        Some(id) => match present.repo.update_comment(id, &body).await {
+    let id = untouched.map(|kept| kept.id).or(there.as_ref().map(|there| there.id));
+    let updated = match (id, there) {
+        (_, Some(there)) if there.body == body => Some(there),
+        (Some(id), _) => match present.repo.update_comment(id, &body).await {
             // It was deleted and nobody told us.
             Err(Error::NotFound { .. }) => None,
             updated => Some(updated?),
         },
-        None => None,
+        (None, _) => None,
     };
     let written = match updated {
         Some(updated) => updated,
@@ -294,9 +300,20 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
     Ok(())
 }
 
-/// Whether a comment is the one that shows where the change stands.
-pub async fn is_status_comment(state: &State, memory: &dyn Memory, comment: u64) -> bool {
-    recall_comment(state, memory).await.is_some_and(|kept| kept.id == comment)
+/// Whether a comment is the one that shows where the change stands, and is not as we left it. What has been put right
+/// already is no news, however often it is told.
+pub async fn is_tampered(state: &State, repo: &Repo, memory: &dyn Memory, comment: u64) -> Result<bool> {
+    let kept = recall_comment(state, memory).await;
+    if kept.as_ref().is_some_and(|kept| kept.id != comment) {
+        return Ok(false);
+    }
+    Ok(match (kept, repo.get_comment(comment).await?) {
+        (Some(_), None) => true,
+        (Some(kept), Some(there)) => Digest::of(&there.body) != kept.print,
+        // What it was is not remembered; that it is ours, its marker tells.
+        (None, Some(there)) => marker(state)?.is_in(&there.body),
+        (None, None) => false,
+    })
 }
 
 async fn write_reply(reply: &super::Reply, present: &Present<'_>, warm: bool) -> Result<()> {
@@ -357,7 +374,13 @@ pub async fn show_broken(
         buttons: Buttons::default(),
     };
     match ours(runs, app, CHECK_NAME) {
-        Some(run) if run.conclusion == Some(Concluded::Failure) && run.output.title == report.title => Ok(()),
+        Some(run)
+            if run.conclusion == Some(Concluded::Failure)
+                && run.output.title == report.title
+                && run.output.summary.trim() == report.summary.trim() =>
+        {
+            Ok(())
+        }
         Some(run) => repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
         None => repo.create_check_run(CHECK_NAME, head, "pg1-broken", &report).await.map(drop),
     }

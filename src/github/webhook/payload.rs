@@ -82,8 +82,8 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
         }
         "pull_request" => {
             let payload: Pull = read(body)?;
-            let pull = payload.pull_request;
-            Fact::Pull { number: pull.number, what: pull_event(&action), head: pull.head.sha, sender }
+            let (pull, label) = (payload.pull_request, payload.label.and_then(|label| label.name));
+            Fact::Pull { number: pull.number, what: pull_event(&action), head: pull.head.sha, sender, label }
         }
         "pull_request_review" => Fact::Review { pull: read::<ReviewOf>(body)?.pull_request.number, sender },
         "issue_comment" => comment(read(body)?, &action, sender)?,
@@ -116,7 +116,18 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
         }
         "check_suite" => {
             let suite = read::<Suite>(body)?.check_suite;
-            Fact::Checks { head: suite.head_sha, app: suite.app.map(|app| app.id) }
+            match action.as_str() {
+                // Only the suite's own App is told. It is every run of the suite that is asked for.
+                "rerequested" => Fact::Button {
+                    head: suite.head_sha,
+                    run: 0,
+                    run_name: String::new(),
+                    button: Button::Rerequested,
+                    sender,
+                    pulls: Vec::new(),
+                },
+                _ => Fact::Checks { head: suite.head_sha, app: suite.app.map(|app| app.id) },
+            }
         }
         "workflow_run" => Fact::Checks { head: read::<Workflow>(body)?.workflow_run.head_sha, app: None },
         "merge_group" => {
@@ -209,11 +220,19 @@ fn pull_event(action: &str) -> PullEvent {
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(body).map_err(|error| error.to_string())
+    serde_json::from_slice(body).map_err(|error| unquoted(&error.to_string()))
+}
+
+/// What went wrong, without what was found there: that is other people's text, and an error is kept and shown.
+fn unquoted(error: &str) -> String {
+    match (error.find('"'), error.rfind('"')) {
+        (Some(first), Some(last)) if first < last => format!("{}…{}", &error[..=first], &error[last..]),
+        _ => error.to_owned(),
+    }
 }
 
 fn malformed(error: Malformed) -> String {
-    error.to_string()
+    unquoted(&error.to_string())
 }
 
 fn commit(id: String) -> Result<Option<CommitId>, String> {
@@ -292,6 +311,12 @@ struct Installed {
 #[derive(Deserialize)]
 struct Pull {
     pull_request: PullBody,
+    label: Option<HasName>,
+}
+
+#[derive(Deserialize)]
+struct HasName {
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
