@@ -1,0 +1,103 @@
+//! What people say to the bot, and how it answers.
+
+use phasegate::engine::command::COMMANDS;
+use phasegate::flow::FlowName;
+use phasegate::rehearsal::{Rehearsal, Setup};
+
+use super::{assert_merge, kinds, merge_flow, proposes};
+
+/// The rows of the table in an answer: command and who.
+fn rows(answer: &str) -> Vec<(String, String)> {
+    let cells = |line: &str| line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let rows = answer.lines().filter(|line| line.starts_with("| `")).map(cells);
+    rows.map(|cells| (cells[0].clone(), cells[1].clone())).collect()
+}
+
+async fn help_is_exact(on: Rehearsal, flow: FlowName) {
+    let number = proposes(&on, "work").await;
+    on.says("tim", number, "/help").await.unwrap();
+    let said = on.bot_comments(number).unwrap();
+    let expected: Vec<(String, String)> = COMMANDS
+        .iter()
+        .filter(|spec| spec.flow.is_none_or(|only| only == flow))
+        .map(|spec| {
+            let usage = spec.usage(&format!("/{}", spec.name)).replace('|', "\\|");
+            (format!("`{usage}`"), spec.may.who().to_owned())
+        })
+        .collect();
+    assert_eq!(rows(&said[1]), expected);
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn help_lists_the_commands_of_the_merge_flow() {
+    help_is_exact(merge_flow().await, FlowName::Merge).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn help_lists_the_commands_of_the_pipeline() {
+    help_is_exact(Rehearsal::start(Setup::default()).await.unwrap(), FlowName::Pipeline).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_is_seen_and_then_done_or_refused() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let done = on.says("mia", number, "Fine.\n\n/approve").await.unwrap();
+    assert_eq!(on.reactions(done).unwrap(), ["eyes", "rocket"]);
+    let refused = on.says("ada", number, "/approve").await.unwrap();
+    assert_eq!(on.reactions(refused).unwrap(), ["eyes", "confused"]);
+    let said = on.bot_comments(number).unwrap();
+    assert!(said.last().unwrap().starts_with("`CMD-02`"), "{said:?}");
+    // Strangers get no answer at all, and talk is no command.
+    let stranger = on.says("eve", number, "/status").await.unwrap();
+    let talk = on.says("mia", number, "I would say /approve, or `/reject`.").await.unwrap();
+    assert!(on.reactions(stranger).unwrap().is_empty() && on.reactions(talk).unwrap().is_empty());
+    assert_eq!(on.bot_comments(number).unwrap().len(), said.len());
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_commands_in_one_comment_run_in_order() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let comment = on.says("mia", number, "/stop the lamp is on fire\n/status\n/unblock it is out").await.unwrap();
+    let order: Vec<String> = kinds(&on, number)
+        .into_iter()
+        .filter(|kind| ["stopped", "resumed", "command"].contains(&kind.as_str()))
+        .collect();
+    assert_eq!(order, ["stopped", "command", "command", "resumed", "command"]);
+    assert_eq!(on.reactions(comment).unwrap(), ["eyes", "rocket"]);
+    let said = on.bot_comments(number).unwrap();
+    assert_eq!(said.len(), 2, "one answer, to /status: {said:?}");
+
+    // One that fails does not stop the others, and shows.
+    let comment = on.says("mia", number, "/unblock why not\n/approve").await.unwrap();
+    assert_eq!(on.reactions(comment).unwrap(), ["eyes", "confused"]);
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_on_a_linked_issue_acts_on_the_change() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let issue = on.files_issue("ada", "The lamp").await.unwrap();
+    on.admin().clear_log();
+    on.says("mia", issue, "/approve").await.unwrap();
+    assert!(on.writes().is_empty(), "an unlinked issue is no change: {:?}", on.writes());
+
+    let link = on.says("ada", number, &format!("/link #{issue}")).await.unwrap();
+    assert_eq!(on.reactions(link).unwrap(), ["eyes", "rocket"]);
+    let approve = on.says("mia", issue, "/approve").await.unwrap();
+    assert_eq!(on.reactions(approve).unwrap(), ["eyes", "rocket"]);
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
+    assert_merge(&on, number, "success");
+
+    let ask = on.says("tim", issue, "/status").await.unwrap();
+    assert_eq!(on.reactions(ask).unwrap(), ["eyes", "rocket"]);
+    let there = on.bot_comments(issue).unwrap();
+    assert_eq!(there.len(), 1, "the answer stands where the question was: {there:?}");
+    on.end().await;
+}

@@ -1,0 +1,97 @@
+//! Stepped mode, and a change that is blocked.
+
+use phasegate::rehearsal::{PIPELINE_POLICY, Rehearsal, Setup};
+
+use super::{assert_merge, proposes};
+
+async fn writes(on: &Rehearsal, path: &str) {
+    let head = on.pushes("rover", "work", path, &[(path, "# Words\n")]).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
+}
+
+#[track_caller]
+fn assert_label(on: &Rehearsal, number: u64, label: &str) {
+    assert_eq!(on.label(number).unwrap().as_deref(), Some(label));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stepped_mode_pauses_after_each_gate_until_a_person_says_continue() {
+    let on = Rehearsal::start(Setup::with_policy(&format!("{PIPELINE_POLICY}mode: stepped\n"))).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/expand").await.unwrap();
+    assert_label(&on, number, "phase:expand");
+    let phases = [
+        ("expand", "scaffolding/scope.md", "design"),
+        ("design", "scaffolding/design.md", "analyze"),
+        ("analyze", "scaffolding/readiness.md", "build"),
+    ];
+    for (phase, path, next) in phases {
+        writes(&on, path).await;
+        // Green, and yet nothing counts before it is claimed.
+        assert_label(&on, number, &format!("phase:{phase}"));
+        on.says("rover", number, &format!("/{phase}")).await.unwrap();
+        assert_label(&on, number, "phase:paused");
+        // The work can't go round the pause.
+        on.says("rover", number, &format!("/{next}")).await.unwrap();
+        assert_label(&on, number, "phase:paused");
+        let asked = on.says("tim", number, "/continue").await.unwrap();
+        assert_eq!(on.reactions(asked).unwrap(), ["eyes", "confused"]);
+        assert_label(&on, number, "phase:paused");
+        on.says("ada", number, "/continue").await.unwrap();
+        assert_label(&on, number, &format!("phase:{next}"));
+    }
+    on.says("rover", number, "/build").await.unwrap();
+    on.says("ada", number, "/continue").await.unwrap();
+    assert_label(&on, number, "phase:review");
+    on.reviews("mia", number, "APPROVE").await.unwrap();
+    on.says("ada", number, "/review").await.unwrap();
+    assert_label(&on, number, "phase:paused");
+    assert_merge(&on, number, "action_required");
+    on.says("ada", number, "/continue").await.unwrap();
+    on.says("ada", number, "/reconcile").await.unwrap();
+    for _ in 0..2 {
+        if on.label(number).unwrap().as_deref() == Some("phase:paused") {
+            on.says("ada", number, "/continue").await.unwrap();
+        }
+    }
+    assert_label(&on, number, "phase:verify");
+    on.says("rover", number, "/verify").await.unwrap();
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_claimed_failures_block_until_a_person_unblocks() {
+    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/expand").await.unwrap();
+    // Pushes that are red count for nothing.
+    for text in ["1", "2", "3", "4"] {
+        on.pushes("rover", "work", "wip", &[("src/wip.py", text)]).await.unwrap();
+    }
+    assert_label(&on, number, "phase:expand");
+    for claim in 1..=3 {
+        assert_label(&on, number, "phase:expand");
+        on.says("rover", number, "/expand").await.unwrap();
+        if claim < 3 {
+            on.pushes("rover", "work", "try", &[("src/try.py", &format!("{claim}\n"))]).await.unwrap();
+        }
+    }
+    assert_label(&on, number, "phase:blocked");
+    assert_merge(&on, number, "failure");
+    let body = on.status_comment(number).unwrap().body;
+    assert!(body.contains("BLOCKED: expand failed 3 times.") && body.contains("Options: (A)"), "{body}");
+
+    // Neither the agent nor its driver opens that door.
+    for login in ["rover", "ada"] {
+        on.says(login, number, "/unblock please").await.unwrap();
+        assert_label(&on, number, "phase:blocked");
+    }
+    on.says("mia", number, "/unblock").await.unwrap();
+    assert_label(&on, number, "phase:blocked");
+    on.says("mia", number, "/unblock the scope is clear now").await.unwrap();
+    assert_label(&on, number, "phase:expand");
+    writes(&on, "scaffolding/scope.md").await;
+    assert_label(&on, number, "phase:design");
+    on.end().await;
+}
