@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::Seen;
 use super::comment::{commands, next_step};
 use super::project::{Reply, standing};
-use super::text::{Links, item, marks, plain};
+use super::text::{Links, items, marks, plain};
 use crate::engine::command::COMMANDS;
 use crate::flow::Refusal;
 use crate::gate::Verdict;
@@ -80,18 +80,14 @@ fn explain(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         return status(state, seen);
     }
     if seen.merge.verdict == Verdict::Pass {
-        return "Nothing stands against merging: verify and review evidence for exactly this content is there."
+        return "Nothing stands against merging: what the policy asks for is there, for exactly this content."
             .to_owned();
     }
     let mut out = String::from("What stands between this change and its merge:\n\n");
-    for finding in &seen.merge.findings {
-        out.push_str(&item(finding, links));
-    }
+    out.push_str(&items(&seen.merge.findings, usize::MAX, links));
     if let Some((phase, judged)) = seen.phase.filter(|(_, judged)| !judged.findings.is_empty()) {
         let _ = writeln!(out, "\nAnd at {phase}, the phase it is in:\n");
-        for finding in &judged.findings {
-            out.push_str(&item(finding, links));
-        }
+        out.push_str(&items(&judged.findings, usize::MAX, links));
     }
     out
 }

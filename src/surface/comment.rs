@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Seen;
 use super::project::{headline, standing};
-use super::text::{Links, item, marks, plain};
+use super::text::{Links, items, marks, plain, plain_to};
 use crate::engine::possible;
 use crate::flow::pipeline::{self, waits_for_human};
 use crate::flow::{Phase, Stage, TRANSITIONS};
@@ -58,7 +58,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let _ = writeln!(out, "Last command: `{}` by {who}: {came}.\n", plain(&last.name));
     }
     for what in &state.tampered {
-        let _ = writeln!(out, "⚠️ {}\n", plain(what));
+        let _ = writeln!(out, "⚠️ {}\n", plain_to(400, what));
     }
     details(&mut out, state);
     if let Some(about) = &state.subject {
@@ -77,14 +77,7 @@ fn findings(out: &mut String, title: &str, findings: &[Finding], links: &Links) 
     if findings.is_empty() {
         return;
     }
-    let _ = writeln!(out, "**{title}**");
-    for finding in findings.iter().take(MOST_FINDINGS) {
-        out.push_str(&item(finding, links));
-    }
-    if findings.len() > MOST_FINDINGS {
-        let _ = writeln!(out, "- and {} more, in the check run", findings.len() - MOST_FINDINGS);
-    }
-    out.push('\n');
+    let _ = writeln!(out, "**{title}**\n\n{}", items(findings, MOST_FINDINGS, links));
 }
 
 fn details(out: &mut String, state: &State) {
@@ -92,7 +85,16 @@ fn details(out: &mut String, state: &State) {
     out.push_str("<details><summary>Where this is in the pipeline</summary>\n\n");
     for (gate, judged) in &state.gates {
         let verdict = if judged.verdict == Verdict::Pass { "PASS" } else { "FAIL" };
-        let _ = writeln!(out, "- {gate}: {verdict} on `{}`", judged.about.head.short());
+        let reds = match gate {
+            GateName::Phase(phase) if judged.verdict == Verdict::Pass => state.reds_at_pass.get(phase).copied(),
+            _ => None,
+        };
+        let after = match reds.unwrap_or(0) {
+            0 => String::new(),
+            1 => ", after 1 red push".to_owned(),
+            reds => format!(", after {reds} red pushes"),
+        };
+        let _ = writeln!(out, "- {gate}: {verdict} on `{}`{after}", judged.about.head.short());
     }
     out.push_str("\n```mermaid\nstateDiagram-v2\n    direction LR\n");
     // The neighbourhood of where it stands: the whole table would be a thicket.
@@ -113,7 +115,7 @@ pub(super) fn next_step(state: &State, seen: &Seen<'_>) -> String {
     if let Some(stop) = &state.stopped {
         return format!(
             "It is stopped (“{}”). Someone who may approve says `{} REASON`.",
-            plain(&stop.reason),
+            plain_to(200, &stop.reason),
             commands.written("unblock")
         );
     }
@@ -126,11 +128,21 @@ pub(super) fn next_step(state: &State, seen: &Seen<'_>) -> String {
 
 fn first_step(findings: &[Finding]) -> Option<String> {
     let blocking = || findings.iter().filter(|finding| finding.blocks());
-    blocking().find(|finding| !finding.waiting).or_else(|| blocking().next()).map(|finding| plain(&finding.next))
+    blocking()
+        .find(|finding| !finding.waiting)
+        .or_else(|| blocking().next())
+        .map(|finding| plain_to(400, &finding.next))
 }
 
 fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands: &Commands) -> String {
     let say = |name: &str| format!("`{}`", commands.written(name));
+    let delivered = matches!(pipeline.stage, Stage::VerifyGatePassed | Stage::Deploying | Stage::DeployRetrying);
+    if state.merged.is_some() && !delivered && pipeline::phase_of(pipeline.stage).is_some_and(|at| at < Phase::Deploy) {
+        return format!(
+            "Nothing: it was merged in the middle of {}, and its gates are not judged any more.",
+            pipeline.phase().map_or("its way", Phase::as_str)
+        );
+    }
     match pipeline.stage {
         Stage::PreferencesConfigured => format!("Say {} to begin.", say("expand")),
         Stage::SteppedModePaused => format!("Look at what the phase left behind, then say {}.", say("continue")),
@@ -145,9 +157,8 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
             Some((phase, judged)) if judged.outcome == GateOutcome::Pass => {
                 format!("Say {} to claim it.", say(phase.as_str()))
             }
-            Some((_, judged)) => {
-                first_step(&judged.findings).unwrap_or_else(|| format!("{}.", headline(&judged.findings)))
-            }
+            Some((_, judged)) => first_step(&judged.findings)
+                .unwrap_or_else(|| plain_to(400, &format!("{}.", headline(&judged.findings)))),
             None => format!("Possible: {}.", possible(stage, commands)),
         },
     }
@@ -166,6 +177,6 @@ fn blocked(state: &State, pipeline: &pipeline::State, commands: &Commands) -> St
          and say `{unblock} REASON`; (C) close the pull request. Recommendation: read the findings; if they name one \
          cause, A.",
         pipeline.fails(phase).max(pipeline::FAILS_THAT_BLOCK),
-        plain(&wrong),
+        plain_to(300, &wrong),
     )
 }
