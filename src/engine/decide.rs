@@ -5,6 +5,7 @@
 //! 2. *what is there now*: new content, a new base, closed, reopened, merged. First, so that a command is judged
 //!    against the content that is there, not against what was there when the delivery was sent;
 //! 3. *commands*, in the order they were given. Each leaves a record, whatever came of it, so it is never run twice;
+//!    then the claims that come with a push or with the pull request being ready;
 //! 4. *gates*: the current phase's gate is judged, and the next, for as long as one passes;
 //! 5. *the merge gate*, when its verdict or findings changed.
 
@@ -148,12 +149,12 @@ pub fn decide(
     }
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
-    claims(&mut draft, &before, happened)?;
     for one in happened {
         if let Happened::Command(order) = one {
             command(&mut draft, order, shown)?;
         }
     }
+    claims(&mut draft, &before, happened)?;
     gates(&mut draft)?;
     if draft.state.open {
         let judged = merge::judge(&draft.state, world);
@@ -276,7 +277,7 @@ fn claims(draft: &mut Draft<'_>, before: &State, happened: &[Happened]) -> Resul
     let ready = happened.iter().any(|one| matches!(one, Happened::Ready));
     // A second delivery of the same fact claims nothing more.
     let told = draft.state.subject.as_ref().is_some_and(|about| draft.state.readied.as_ref() == Some(&about.head));
-    if ready && !told && draft.state.claim.is_none() {
+    if ready && !told {
         draft.bot(Body::Claimed { phase: current, how: Claim::ReadyForReview })?;
     }
     Ok(())

@@ -211,14 +211,16 @@ impl State {
                 self.merged = Some(Merged { commit: commit.clone(), bypassed: bypassed.clone() });
             }
             Body::Step { action, actor } => {
-                if let Some(old) = &self.pipeline {
-                    let step = Step { action: *action, actor: *actor };
-                    let new = pipeline::apply(old, &step).map_err(|refusal| FoldError::Unlawful { seq, refusal })?;
-                    if pipeline::phase_of(new.stage) != pipeline::phase_of(old.stage) {
-                        self.claim = None;
-                    }
-                    self.pipeline = Some(new);
+                let unlawful = |refusal| FoldError::Unlawful { seq, refusal };
+                let Some(old) = &self.pipeline else {
+                    let says = format!("{action} is a step of the pipeline, and this change is in the merge flow.");
+                    return Err(unlawful(Refusal::new("CMD-03", says, "Ask for /status.")));
+                };
+                let new = pipeline::apply(old, &Step { action: *action, actor: *actor }).map_err(unlawful)?;
+                if pipeline::phase_of(new.stage) != pipeline::phase_of(old.stage) {
+                    self.claim = None;
                 }
+                self.pipeline = Some(new);
             }
             Body::Beside { fact } => {
                 self.beside(fact);
@@ -242,7 +244,8 @@ impl State {
                         }
                         _ => {}
                     }
-                    if claimed.is_some() {
+                    // An earlier gate that was made again leaves the claim of the present one standing.
+                    if claimed.is_some() && self.claim.is_some_and(|(of, _)| of == *phase) {
                         self.claim = None;
                     }
                 }

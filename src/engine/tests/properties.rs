@@ -306,7 +306,7 @@ fn told_twice(game: &mut Game, facts: &[Happened]) -> Result<(), TestCaseError> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_story_breaks_the_law(policy in prop::sample::select(&POLICIES[..]), story in prop::collection::vec(moves(), 1..40)) {
