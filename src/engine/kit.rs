@@ -530,24 +530,24 @@ impl Game {
     // Whole ways.
 
     /// From a fresh pipeline to Designing: the design is yet to be written.
-    pub(crate) fn to_designing(&mut self) -> &mut Self {
+    pub(crate) fn until_designing(&mut self) -> &mut Self {
         self.without(DOCUMENTS[1]).says("ada", Role::Write, "/expand").done();
         self.green().at(Stage::Designing)
     }
 
     /// From a fresh pipeline to Building, on the head `built`, whose checks have not run.
-    pub(crate) fn to_building(&mut self) -> &mut Self {
-        self.to_reviewing().push("built").at(Stage::Building)
+    pub(crate) fn until_building(&mut self) -> &mut Self {
+        self.until_reviewing().push("built").at(Stage::Building)
     }
 
     /// From a fresh pipeline to Reviewing, by green checks.
-    pub(crate) fn to_reviewing(&mut self) -> &mut Self {
+    pub(crate) fn until_reviewing(&mut self) -> &mut Self {
         self.says("ada", Role::Write, "/expand").done();
         self.green().at(Stage::Reviewing)
     }
 
     /// From a fresh pipeline through VERIFY, by green checks and Mia's approval.
     pub(crate) fn through_verify(&mut self) -> &mut Self {
-        self.to_reviewing().approved_by("mia").at(Stage::VerifyGatePassed)
+        self.until_reviewing().approved_by("mia").at(Stage::VerifyGatePassed)
     }
 }

@@ -49,8 +49,9 @@ pub fn checks(
             "Name one under `gates.verify.checks` in .github/phasegate.yml on the default branch.",
         ));
     }
+    let sought = Sought { rule, policy, head, runs, subject, accepted };
     for check in &policy.gates.verify.checks {
-        one_check(rule, policy, check, head, runs, subject, accepted, &mut heard);
+        one_check(&sought, check, &mut heard);
     }
     heard
 }
@@ -70,22 +71,25 @@ fn attempts_of(run: &CheckRun) -> Attempts {
     }
 }
 
-fn one_check(
-    rule: &str,
-    policy: &Policy,
-    check: &Check,
-    head: &CommitId,
-    runs: &[CheckRun],
-    subject: Option<&Subject>,
-    accepted: &BTreeMap<String, BTreeSet<Option<BlobId>>>,
-    heard: &mut Heard,
-) {
+/// Where the checks are looked for, and what is known there.
+struct Sought<'a> {
+    rule: &'a str,
+    policy: &'a Policy,
+    head: &'a CommitId,
+    runs: &'a [CheckRun],
+    subject: Option<&'a Subject>,
+    accepted: &'a BTreeMap<String, BTreeSet<Option<BlobId>>>,
+}
+
+fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
+    let Sought { rule, head, .. } = *sought;
     let mut counted = Vec::new();
     let mut discounts = BTreeSet::new();
-    let mine: Vec<(&CheckRun, Option<String>)> = runs
+    let mine: Vec<(&CheckRun, Option<String>)> = sought
+        .runs
         .iter()
         .filter(|run| run.name == check.name)
-        .map(|run| (run, discount(check, run, head, subject, accepted)))
+        .map(|run| (run, discount(check, run, sought)))
         .collect();
     let mut newest: BTreeMap<Attempts, u64> = BTreeMap::new();
     for (run, _) in mine.iter().filter(|(_, discounted)| discounted.is_none()) {
@@ -142,7 +146,7 @@ fn one_check(
             Some(why) => Finding::error(
                 rule,
                 format!("`{name}` on {} does not count: {why}.", head.short()),
-                remedy(policy, check, why),
+                remedy(sought.policy, check, why),
             ),
             None => Finding::waiting(
                 rule,
@@ -172,13 +176,8 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
 }
 
 /// Why a run does not count, if it does not.
-fn discount(
-    check: &Check,
-    run: &CheckRun,
-    head: &CommitId,
-    subject: Option<&Subject>,
-    accepted: &BTreeMap<String, BTreeSet<Option<BlobId>>>,
-) -> Option<String> {
+fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String> {
+    let Sought { head, subject, accepted, .. } = *sought;
     match check.made_by()? {
         MadeBy::App(app) if run.app == app => None,
         MadeBy::App(app) => Some(format!("it comes from the App {}, not from {app}", run.app)),

@@ -180,8 +180,8 @@ fn phases(state: &State, policy: &Policy) -> Option<Finding> {
     let open = Phase::ALL.into_iter().find(|phase| *phase <= last && !pipeline.holds(*phase))?;
     Some(Finding::waiting(
         "MRG-01",
-        format!("The pipeline is at {}; the {open} gate has not passed for this content.", pipeline.stage),
-        format!("Bring it through {open}: the comment says how."),
+        format!("The pipeline is not through: the {open} gate has not passed for this content."),
+        "The next step in Phasegate's comment leads there.",
     ))
 }
 

@@ -16,7 +16,7 @@ use crate::ledger::record::Outcome;
 /// One reply for each command that needs words.
 pub(super) fn replies(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Reply> {
     let words = |outcome: &Outcome, name: &str| match (outcome, name) {
-        (Outcome::Refused(refusal), name) => Some(refused(name, refusal)),
+        (Outcome::Refused(refusal), name) => Some(refused(&commands(seen).written(name), refusal)),
         (Outcome::Answered, "help") => Some(help(state, seen)),
         (Outcome::Answered, "status") => Some(status(state, seen)),
         (Outcome::Answered, "explain") => Some(explain(state, seen, links)),
@@ -41,11 +41,11 @@ pub(super) fn reactions(state: &State) -> Vec<(u64, bool)> {
     fine.into_iter().collect()
 }
 
-fn refused(name: &str, refusal: &Refusal) -> String {
+fn refused(written: &str, refusal: &Refusal) -> String {
     format!(
         "`{}` `{}` was not done: {}\n\n{}",
         refusal.rule,
-        plain(name),
+        plain(written),
         plain(&refusal.says),
         // It may hold a command in code marks, ready to copy.
         plain(&refusal.next)

@@ -27,7 +27,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     }
     let _ = writeln!(out, "**Next:** {}\n", next_step(state, seen));
 
-    if let Some((phase, judged)) = seen.phase.filter(|_| state.open || state.merged.is_some()) {
+    if let Some((phase, judged)) =
+        seen.phase.filter(|(phase, _)| state.open || (state.merged.is_some() && *phase == Phase::Deploy))
+    {
         findings(&mut out, &format!("{} gate", phase.as_str().to_uppercase()), &judged.findings, links);
     }
     if state.open {
@@ -55,7 +57,8 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
             Outcome::Answered => "answered".to_owned(),
             Outcome::Refused(refusal) => format!("refused by `{}`", refusal.rule),
         };
-        let _ = writeln!(out, "Last command: `{}` by {who}: {came}.\n", plain(&last.name));
+        let written = commands(seen).written(&last.name);
+        let _ = writeln!(out, "Last command: `{}` by {who}: {came}.\n", plain(&written));
     }
     for what in &state.tampered {
         let _ = writeln!(out, "⚠️ {}\n", plain_to(400, what));
@@ -112,6 +115,10 @@ pub(super) fn next_step(state: &State, seen: &Seen<'_>) -> String {
     if !state.open && state.merged.is_none() {
         return "Nothing: it is closed. Reopening takes it up where its gates stand.".to_owned();
     }
+    if state.merged.as_ref().is_some_and(|merged| !merged.bypassed.is_empty()) {
+        return "It was merged around the gate: a maintainer looks at what was skipped and decides whether it stays."
+            .to_owned();
+    }
     if let Some(stop) = &state.stopped {
         return format!(
             "It is stopped (“{}”). Someone who may approve says `{} REASON`.",
@@ -136,23 +143,19 @@ fn first_step(findings: &[Finding]) -> Option<String> {
 
 fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands: &Commands) -> String {
     let say = |name: &str| format!("`{}`", commands.written(name));
-    let delivered = matches!(pipeline.stage, Stage::VerifyGatePassed | Stage::Deploying | Stage::DeployRetrying);
-    if state.merged.is_some() && !delivered && pipeline::phase_of(pipeline.stage).is_some_and(|at| at < Phase::Deploy) {
-        return format!(
-            "Nothing: it was merged in the middle of {}, and its gates are not judged any more.",
-            pipeline.phase().map_or("its way", Phase::as_str)
-        );
-    }
     match pipeline.stage {
         Stage::PreferencesConfigured => format!("Say {} to begin.", say("expand")),
         Stage::SteppedModePaused => format!("Look at what the phase left behind, then say {}.", say("continue")),
         Stage::SessionDropped => format!("Say {} to take it up again.", say("recover")),
         Stage::BlockedOnGate => blocked(state, pipeline, commands),
         stage if waits_for_human(stage) => format!("A person decides: {}.", possible(stage, commands)),
-        Stage::VerifyGatePassed if state.open => {
+        Stage::VerifyGatePassed | Stage::PipelineComplete if state.open => {
             first_step(&seen.merge.findings).unwrap_or_else(|| "It may be merged.".to_owned())
         }
         Stage::PipelineComplete => format!("Nothing: it is through. {} begins another round.", say("iterate")),
+        stage if state.merged.is_some() && pipeline::phase_of(stage).is_some_and(|at| at < Phase::Deploy) => {
+            "Nothing: it was merged before it was through, and its gates are not judged any more.".to_owned()
+        }
         stage => match seen.phase {
             Some((phase, judged)) if judged.outcome == GateOutcome::Pass => {
                 format!("Say {} to claim it.", say(phase.as_str()))

@@ -32,28 +32,105 @@ fn next(game: &Game) -> String {
 #[test]
 fn a_fresh_change_of_the_pipeline() {
     let game = Game::pipeline();
-    insta::assert_snapshot!(comment(&game), @"");
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: ready to start
+
+    ○ expand · ○ design · ○ analyze · ○ build · ○ review · ○ reconcile · ○ verify · ○ deploy
+
+    **Next:** Say `/expand` to begin.
+
+    **Merge gate**
+
+    - ⏳ `MRG-01` The pipeline is not through: the expand gate has not passed for this content.<br>→ The next step in Phasegate's comment leads there.
+    - ⏳ `MRG-01` `ci / test` has not run on cbb8c768af4a.<br>→ It is looked at again when it has. If it never runs, check the workflow's triggers.
+    - ⏳ `MRG-02` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
+
+    <details><summary>Where this is in the pipeline</summary>
+
+    - merge: FAIL on `cbb8c768af4a`
+
+    ```mermaid
+    stateDiagram-v2
+        direction LR
+        WorkspaceOpened --> PreferencesConfigured: ConfigurePreferences
+        PreferencesConfigured --> Expanding: RequestBuild
+        PreferencesConfigured --> AuditingStack: AuditStackFromConfigured
+        AuditingStack --> PreferencesConfigured: StackAuditComplete
+        PreferencesConfigured --> Distilling: DistillFromConfigured
+        Distilling --> PreferencesConfigured: DistillCompleteToExpand
+        classDef here fill:#fef2c0,stroke:#b08800
+        class PreferencesConfigured here
+    ```
+
+    </details>
+
+    Head `cbb8c768af4a` · flow pipeline · record 4 · `/help`
+    "#);
     assert_eq!(game.surface().label.unwrap().name, "phase:start");
 }
 
 #[test]
 fn waiting_for_a_review() {
     let mut game = Game::pipeline();
-    game.to_reviewing();
-    insta::assert_snapshot!(comment(&game), @"");
-    assert_eq!(gate_check(&game).title, "");
+    game.until_reviewing();
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: REVIEW
+
+    ● expand · ● design · ● analyze · ● build · ◐ review · ○ reconcile · ○ verify · ○ deploy
+
+    **Next:** Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
+
+    **REVIEW gate**
+
+    - ⏳ `REV-01` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
+
+    **Merge gate**
+
+    - ⏳ `MRG-01` The pipeline is not through: the review gate has not passed for this content.<br>→ The next step in Phasegate's comment leads there.
+
+    Last command: `/expand` by `ada`: done.
+
+    <details><summary>Where this is in the pipeline</summary>
+
+    - expand: PASS on `cbb8c768af4a`
+    - design: PASS on `cbb8c768af4a`
+    - analyze: PASS on `cbb8c768af4a`
+    - build: PASS on `cbb8c768af4a`
+    - merge: FAIL on `cbb8c768af4a`
+
+    ```mermaid
+    stateDiagram-v2
+        direction LR
+        BuildGatePassed --> Reviewing: AutoContinueToReview
+        Reviewing --> ReviewGatePassed: PassReviewGate
+        Reviewing --> ReviewFixing: FailReviewGate
+        ReviewFixing --> Reviewing: FixReviewFindings
+        SteppedModePaused --> Reviewing: ResumeToReview
+        Reviewing --> SessionDropped: DropSession
+        ContextRecovering --> Reviewing: RecoverToReview
+        Reviewing --> Reconciling: ManualReconcileFromReviewing
+        Reconciling --> Reviewing: ResumeAfterReconcileToReviewing
+        classDef here fill:#fef2c0,stroke:#b08800
+        class Reviewing here
+    ```
+
+    </details>
+
+    Head `cbb8c768af4a` · flow pipeline · record 19 · `/help`
+    "#);
+    insta::assert_snapshot!(gate_check(&game).title, @"REVIEW waits: Nobody entitled has approved this content yet.");
     assert_eq!(game.surface().label.unwrap().name, "phase:review");
 }
 
 #[test]
 fn blocked_after_three_tries() {
     let mut game = Game::pipeline();
-    game.to_building();
+    game.until_building();
     for head in ["b1", "b2", "b3"] {
         game.push(head).red().says("ada", Role::Write, "/build");
     }
     game.at(Stage::BlockedOnGate);
-    insta::assert_snapshot!(next(&game), @"");
+    insta::assert_snapshot!(next(&game), @"BLOCKED: build failed 3 times. `ci / test` ended as failure on a6e18682aa5b. Options: (A) mend it and say `/unblock REASON`; (B) change the scope and say `/unblock REASON`; (C) close the pull request. Recommendation: read the findings; if they name one cause, A.");
     assert_eq!(gate_check(&game).conclusion, Conclusion::Failure);
     assert_eq!(merge_check(&game).conclusion, Conclusion::Failure);
     assert_eq!(game.surface().label.unwrap().name, "phase:blocked");
@@ -63,24 +140,62 @@ fn blocked_after_three_tries() {
 fn may_merge_merged_and_around_the_gate() {
     let mut game = Game::merge();
     game.green().approved_by("mia");
-    insta::assert_snapshot!(comment(&game), @"");
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: may merge
+
+    **Next:** It may be merged.
+
+    Head `cbb8c768af4a` · flow merge · record 6 · `/help`
+    "#);
     let check = merge_check(&game);
     assert_eq!((check.conclusion, check.title.as_str()), (Conclusion::Success, "May merge"));
     assert_eq!(game.surface().label, None);
     game.merged();
-    insta::assert_snapshot!(comment(&game), @"");
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: merged
+
+    **Next:** Nothing: it is merged.
+
+    Merged as `338346dcee64`.
+
+    Head `cbb8c768af4a` · flow merge · record 7 · `/help`
+    "#);
     assert!(game.surface().checks.is_empty(), "the head is not judged any more");
 
     let mut game = Game::merge();
     game.green().merged();
-    insta::assert_snapshot!(comment(&game), @"");
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: merged around the gate
+
+    **Next:** It was merged around the gate: a maintainer looks at what was skipped and decides whether it stays.
+
+    Merged as `338346dcee64`.
+
+    ❌ `bypassed_gate` It was merged while `MRG-02` stood against it.
+
+    Head `cbb8c768af4a` · flow merge · record 6 · `/help`
+    "#);
 }
 
 #[test]
 fn merged_in_the_middle_of_the_pipeline() {
     let mut game = Game::pipeline();
-    game.to_reviewing().merged();
-    insta::assert_snapshot!(next(&game), @"");
+    game.until_reviewing().merged();
+    insta::assert_snapshot!(next(&game), @"It was merged around the gate: a maintainer looks at what was skipped and decides whether it stays.");
+    assert!(!comment(&game).contains("REVIEW gate"), "{}", comment(&game));
+    // Observed only, there was nothing to go around.
+    let mut game = Game::pipeline_with("enforce: observe\n");
+    game.until_reviewing().merged();
+    insta::assert_snapshot!(next(&game), @"Nothing: it was merged before it was through, and its gates are not judged any more.");
+}
+
+#[test]
+fn deployed_before_the_merge_it_still_says_what_the_merge_needs() {
+    let mut game = Game::pipeline_with("deploy: before_merge\n");
+    game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::PipelineComplete);
+    assert_eq!(next(&game), "It may be merged.");
+    game.review("zoe", Role::Write, "CHANGES_REQUESTED");
+    assert!(next(&game).contains("`zoe`"));
 }
 
 #[test]
@@ -88,11 +203,11 @@ fn waiting_is_not_failing() {
     let mut game = Game::merge();
     let check = merge_check(&game);
     assert_eq!(check.conclusion, Conclusion::ActionRequired);
-    insta::assert_snapshot!(check.title, @"");
+    insta::assert_snapshot!(check.title, @"Not yet: `ci / test` has not run on cbb8c768af4a. (and 1 more)");
     game.red();
     let check = merge_check(&game);
     assert_eq!(check.conclusion, Conclusion::Failure);
-    insta::assert_snapshot!(check.title, @"");
+    insta::assert_snapshot!(check.title, @"May not merge: `ci / test` ended as failure on cbb8c768af4a. (and 1 more)");
 }
 
 #[test]
@@ -118,7 +233,11 @@ fn a_refusal_is_answered_with_its_rule_and_the_way_on() {
     let mut game = Game::pipeline();
     game.says("ada", Role::Write, "/pmf maybe");
     let surface = game.surface();
-    insta::assert_snapshot!(surface.replies[0].body, @"");
+    insta::assert_snapshot!(surface.replies[0].body, @r#"
+    `CMD-05` `/pmf` was not done: `maybe` is not what it takes.
+
+    Write it as `/pmf start|validated|iterate`.
+    "#);
     assert_eq!(surface.replies[0].on, 7);
     assert_eq!(surface.reactions.iter().map(|(_, fine)| *fine).collect::<Vec<_>>(), [false]);
 }

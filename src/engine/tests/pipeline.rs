@@ -84,7 +84,7 @@ fn the_whole_way_in_stepped_mode() {
 #[test]
 fn a_claim_of_a_later_phase_is_refused() {
     let mut game = Game::pipeline();
-    game.to_designing();
+    game.until_designing();
     for later in ["/analyze", "/build", "/review", "/verify", "/deploy", "/expand"] {
         game.says("ada", Role::Write, later).refused_with("CMD-03");
     }
@@ -94,7 +94,7 @@ fn a_claim_of_a_later_phase_is_refused() {
 #[test]
 fn three_claimed_failures_block_and_only_an_independent_person_unblocks() {
     let mut game = Game::pipeline();
-    game.to_building();
+    game.until_building();
     for (head, fails_now) in [("b1", 1), ("b2", 2)] {
         red_build(&mut game, head);
         game.at(Stage::BuildRetrying);
@@ -116,7 +116,7 @@ fn three_claimed_failures_block_and_only_an_independent_person_unblocks() {
 #[test]
 fn only_the_pass_of_the_gate_resets_its_count() {
     let mut game = Game::pipeline();
-    game.to_building();
+    game.until_building();
     red_build(&mut game, "b1");
     red_build(&mut game, "b2");
     game.says("ada", Role::Write, "/drop").done();
@@ -130,7 +130,7 @@ fn only_the_pass_of_the_gate_resets_its_count() {
 #[test]
 fn previews_never_block_and_are_counted_once_a_head() {
     let mut game = Game::pipeline_with("limits: { previews: 3 }");
-    game.to_building();
+    game.until_building();
     for head in ["p1", "p2", "p3"] {
         game.push(head).red().red().look().at(Stage::Building);
         // The base moves under it: still the same push.
@@ -147,7 +147,7 @@ fn previews_never_block_and_are_counted_once_a_head() {
 #[test]
 fn pushing_until_green_is_no_way_round_the_audit() {
     let mut game = Game::pipeline_with("limits: { previews: 2 }");
-    game.to_building();
+    game.until_building();
     for head in ["p1", "p2", "p3"] {
         game.push(head).red();
     }
@@ -162,7 +162,7 @@ fn pushing_until_green_is_no_way_round_the_audit() {
 #[test]
 fn a_few_red_previews_are_printed_on_the_pass() {
     let mut game = Game::pipeline();
-    game.to_building().push("p1").red();
+    game.until_building().push("p1").red();
     game.push("p2").green().at(Stage::Reviewing);
     assert!(game.surface().comment.contains("build: PASS"), "{}", game.surface().comment);
     assert!(game.surface().comment.contains("after 1 red push"));
@@ -171,7 +171,7 @@ fn a_few_red_previews_are_printed_on_the_pass() {
 #[test]
 fn a_trailer_claims_the_phase_that_the_change_is_in() {
     let mut game = Game::pipeline();
-    game.to_building();
+    game.until_building();
     game.push_with("b1", |game| game.subject().trailer = Some(Phase::Build)).at(Stage::Building);
     assert_eq!(game.now().claim, Some((Phase::Build, Claim::Trailer)));
     game.red().at(Stage::BuildRetrying);
@@ -184,7 +184,7 @@ fn a_trailer_claims_the_phase_that_the_change_is_in() {
 #[test]
 fn marking_it_ready_claims_once_however_often_it_is_told() {
     let mut game = Game::pipeline();
-    game.to_building().push("b1").ready();
+    game.until_building().push("b1").ready();
     assert_eq!(game.now().claim, Some((Phase::Build, Claim::ReadyForReview)));
     game.red().at(Stage::BuildRetrying);
     let once = game.now().clone();
@@ -198,7 +198,7 @@ fn marking_it_ready_claims_once_however_often_it_is_told() {
 #[test]
 fn a_claim_waits_for_the_checks_and_dies_with_its_head() {
     let mut game = Game::pipeline();
-    game.to_building();
+    game.until_building();
     game.says("ada", Role::Write, "/build").done().check(TEST, "running").at(Stage::Building);
     assert!(game.now().claim.is_some());
     game.push("b1");
@@ -210,7 +210,7 @@ fn a_claim_waits_for_the_checks_and_dies_with_its_head() {
 #[test]
 fn the_review_loop_counts_and_renews_what_the_fix_made_stale() {
     let mut game = Game::pipeline();
-    game.to_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED").at(Stage::Reviewing);
+    game.until_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED").at(Stage::Reviewing);
     assert_eq!(fails(&game, Phase::Review), 0, "not claimed yet");
     game.says("ada", Role::Write, "/review").done().at(Stage::ReviewFixing);
     assert_eq!(fails(&game, Phase::Review), 1);
@@ -225,7 +225,7 @@ fn the_review_loop_counts_and_renews_what_the_fix_made_stale() {
 #[test]
 fn three_failed_reviews_block() {
     let mut game = Game::pipeline();
-    game.to_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED");
+    game.until_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED");
     for _ in 0..2 {
         game.says("ada", Role::Write, "/review").done().at(Stage::ReviewFixing);
     }
@@ -296,7 +296,7 @@ fn a_rebase_keeps_every_pass() {
 #[test]
 fn reconcile_on_demand_comes_back() {
     let mut game = Game::pipeline();
-    game.to_building().says("ada", Role::Write, "/reconcile").done().at(Stage::Reconciling);
+    game.until_building().says("ada", Role::Write, "/reconcile").done().at(Stage::Reconciling);
     assert_eq!(game.table().return_to, Some(Stage::Building));
     game.green().at(Stage::Reviewing);
     assert!(steps(&game).contains(&"ResumeAfterReconcileToBuilding"), "{:?}", steps(&game));
@@ -305,7 +305,7 @@ fn reconcile_on_demand_comes_back() {
 #[test]
 fn a_reconcile_on_demand_does_not_outlive_the_documents() {
     let mut game = Game::pipeline();
-    game.to_building().says("ada", Role::Write, "/reconcile").done().at(Stage::Reconciling);
+    game.until_building().says("ada", Role::Write, "/reconcile").done().at(Stage::Reconciling);
     game.push_with("scope changed", |game| {
         game.rewrites_documents("second");
     });
@@ -315,7 +315,7 @@ fn a_reconcile_on_demand_does_not_outlive_the_documents() {
 #[test]
 fn a_dropped_change_is_taken_up_where_its_gates_stand() {
     let mut game = Game::pipeline();
-    game.to_designing().says("ada", Role::Write, "/drop").done().at(Stage::SessionDropped);
+    game.until_designing().says("ada", Role::Write, "/drop").done().at(Stage::SessionDropped);
     game.documents().green().at(Stage::SessionDropped);
     game.says("ada", Role::Write, "/design").refused_with("CMD-03");
     game.says("ada", Role::Write, "/recover").done().at(Stage::Reviewing);
@@ -327,7 +327,7 @@ fn a_dropped_change_is_taken_up_where_its_gates_stand() {
 #[test]
 fn a_stop_blocks_and_unblocking_recovers() {
     let mut game = Game::pipeline();
-    game.to_building().says("ada", Role::Write, "/stop a dependency is gone").done().at(Stage::BlockedOnGate);
+    game.until_building().says("ada", Role::Write, "/stop a dependency is gone").done().at(Stage::BlockedOnGate);
     game.green().at(Stage::BlockedOnGate);
     assert!(game.against().contains("MRG-05"));
     game.says("mia", Role::Maintain, "/unblock found another").done().at(Stage::Reviewing);
@@ -346,7 +346,7 @@ fn stopping_or_reopening_after_verify_deploys_nothing_before_the_merge() {
 #[test]
 fn reopening_leads_to_the_earliest_open_gate() {
     let mut game = Game::pipeline();
-    game.to_reviewing().closed();
+    game.until_reviewing().closed();
     game.push("while closed");
     game.reopened().at(Stage::Building);
 }
@@ -362,7 +362,7 @@ fn retargeting_starts_the_gates_again() {
 #[test]
 fn a_merge_around_the_gate_names_the_rules_and_stays_where_it_is() {
     let mut game = Game::pipeline();
-    game.to_reviewing().merged().at(Stage::Reviewing);
+    game.until_reviewing().merged().at(Stage::Reviewing);
     let bypassed = game.now().merged.clone().unwrap().bypassed;
     assert_eq!(bypassed, ["MRG-01".to_owned(), "MRG-02".to_owned()].into());
     game.deployment("success").at(Stage::Reviewing);
@@ -437,7 +437,7 @@ fn a_match_rule_tightens_the_flow_and_taking_the_label_off_loosens_nothing() {
 #[test]
 fn nothing_is_judged_while_the_policy_is_invalid() {
     let mut game = Game::pipeline();
-    game.to_building();
+    game.until_building();
     game.world.law = crate::engine::world::Law::Invalid(vec![crate::gate::Finding::error("MRG-07", "bad", "mend")]);
     game.green().at(Stage::Building).may_not_merge(&["MRG-07"]);
 }
