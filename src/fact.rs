@@ -42,6 +42,8 @@ pub enum Fact {
     Deployment { commit: CommitId, environment: String, state: String, url: Option<String> },
     /// The App was installed, changed or removed, or repositories were added or taken away.
     Installation { id: InstallationId, action: String, repos: Vec<(u64, String)> },
+    /// Look at this change again: something it rests on has moved.
+    Look { number: u64 },
     /// A repository was created, renamed, archived and so on.
     Repository { action: String, from_template: bool },
 }

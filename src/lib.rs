@@ -4,6 +4,7 @@
 //! (which asks [`gate`] for verdicts and [`flow`] for what may happen next), is recorded by the [`ledger`], and is
 //! shown by the [`surface`] through [`github`].
 
+pub mod cli;
 pub mod engine;
 pub mod fact;
 pub mod flow;
@@ -13,6 +14,8 @@ pub mod ids;
 pub mod inbox;
 pub mod ledger;
 pub mod policy;
+pub mod rehearsal;
 pub mod repo;
+pub mod server;
 pub mod surface;
 pub mod twin;

@@ -1,3 +1,7 @@
-//! The `phasegate` binary.
+//! The `phasegate` binary. Everything it does is in the library, in [`phasegate::cli`].
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    phasegate::cli::main()
+}

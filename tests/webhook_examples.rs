@@ -21,8 +21,11 @@ fn files() -> Vec<PathBuf> {
         return vec![path];
     }
     let folders = std::fs::read_dir(&path).unwrap_or_else(|error| panic!("{VARIABLE} = {}: {error}", path.display()));
-    let mut files: Vec<_> =
-        folders.map(|entry| entry.unwrap().path().join("index.json")).filter(|file| file.is_file()).collect();
+    let mut files: Vec<_> = folders
+        .filter_map(Result::ok)
+        .map(|entry| entry.path().join("index.json"))
+        .filter(|file| file.is_file())
+        .collect();
     files.sort();
     assert!(!files.is_empty(), "{VARIABLE} = {}: no */index.json in it", path.display());
     files

@@ -477,6 +477,12 @@ fn record_judgement(
     draft.about(By::Bot, Some(about), Body::Judged { gate, verdict, claimed, findings, evidence })
 }
 
+/// The state that a decision would lead to.
+pub fn ahead(change: ChangeNumber, state: Option<&State>, decision: &Decision) -> Result<Option<State>, Refusal> {
+    let start = state.cloned();
+    decision.entries.iter().try_fold(start, |state, entry| scratch(state, change, entry).map(Some))
+}
+
 /// How the merge gate looks now, for people to see.
 pub fn merge_gate(state: &State, world: &World) -> merge::Judgement {
     merge::judge(state, world)

@@ -15,5 +15,5 @@ mod tests;
 mod verbs;
 pub mod world;
 
-pub use decide::{Decision, Happened, Order, Shown, decide, merge_gate, phase_gate};
+pub use decide::{Decision, Happened, Order, Shown, ahead, decide, merge_gate, phase_gate};
 pub(crate) use verbs::possible;

@@ -1,32 +1,6 @@
 //! Who may do what.
 
-use serde::{Deserialize, Serialize};
-
-/// What GitHub says someone may do in the repository, from the least to the most.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    #[default]
-    None,
-    Read,
-    Triage,
-    Write,
-    Maintain,
-    Admin,
-}
-
-impl Role {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::None => "none",
-            Role::Read => "read",
-            Role::Triage => "triage",
-            Role::Write => "write",
-            Role::Maintain => "maintain",
-            Role::Admin => "admin",
-        }
-    }
-}
+use crate::ids::Role;
 
 /// Someone's standing at this moment: their role, and whether the policy names them among those who approve.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

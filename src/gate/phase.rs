@@ -74,7 +74,7 @@ pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
     }
     match phase {
         Phase::Expand | Phase::Design | Phase::Analyze => documents(phase, policy, state, world),
-        Phase::Build => settled(checks("BLD-02", policy, state, world)),
+        Phase::Build => build(policy, state, world),
         Phase::Review => review(policy, state, world),
         Phase::Reconcile => reconcile(policy, state, world),
         Phase::Verify => verify(policy, state, world),
@@ -123,6 +123,20 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
     if let Some((says, next)) = found {
         heard.findings.insert(0, Finding::error(rule, says, next).at(path, None));
         return Judgement { outcome: Outcome::Fail, findings: heard.findings, evidence: heard.evidence };
+    }
+    settled(heard)
+}
+
+/// `BLD-02`, and `BLD-03` as far as it can be seen without knowing the tests: documents alone prove nothing.
+fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
+    let paper = |path: &String| path.starts_with("scaffolding/") || path.starts_with("docs/");
+    let mut heard = checks("BLD-02", policy, state, world);
+    if world.subject.as_ref().is_some_and(|subject| subject.changed.iter().all(paper)) {
+        heard.findings.push(Finding::waiting(
+            "BLD-03",
+            "Nothing is built yet: the change touches documents only.",
+            "Write the code and its tests, and push.",
+        ));
     }
     settled(heard)
 }
@@ -230,10 +244,11 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
         return Judgement { outcome, findings, evidence };
     }
     let runs = if state.merged.is_some() { &world.merge_checks } else { &world.checks };
-    // On the default branch the workflow is the default branch's own.
+    // What was merged is the default branch's own, workflows included.
     let trusted = world.subject.clone().map(|mut subject| {
         if state.merged.is_some() {
-            subject.drift.values_mut().for_each(std::collections::BTreeMap::clear);
+            let workflows = policy.gates.verify.checks.iter().filter_map(|check| check.workflow.clone());
+            subject.drift = workflows.map(|path| (path, Default::default())).collect();
         }
         subject
     });

@@ -65,14 +65,24 @@ struct State {
 impl Budget {
     pub(super) fn new(installation: impl Into<String>) -> Self {
         // Rate and burst together stay within GitHub's number for any window.
+        let paces = [Pace::new(600, 60, 300), Pace::new(50, 60, 30), Pace::new(350, 3600, 150)];
+        Self::with(installation, paces)
+    }
+
+    /// Obeys what it is told, but keeps to no pace of its own.
+    pub(super) fn unpaced(installation: impl Into<String>) -> Self {
+        Self::with(installation, [Pace::new(u32::MAX, 1, u32::MAX); 3])
+    }
+
+    fn with(installation: impl Into<String>, [points, created_a_minute, created_an_hour]: [Pace; 3]) -> Self {
         let state = State {
             allowances: BTreeMap::new(),
             parked: BTreeMap::new(),
             parked_wholly: None,
             strikes: 0,
-            points: Pace::new(600, 60, 300),
-            created_a_minute: Pace::new(50, 60, 30),
-            created_an_hour: Pace::new(350, 3600, 150),
+            points,
+            created_a_minute,
+            created_an_hour,
         };
         Self { installation: installation.into(), state: Mutex::new(state) }
     }

@@ -13,13 +13,14 @@ use http::Method;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::OnceCell;
 
+use super::answer::Answer;
 use super::budget::Budget;
 use super::clock::{Clock, SystemClock};
 use super::endpoint::Endpoint;
 use super::error::Result;
 use super::request::Request;
 use super::token::{Credentials, Who};
-use super::wire::{Answer, Lane, Wire};
+use super::wire::{Lane, Wire};
 use crate::ids::{InstallationId, Slug};
 
 /// What can be set about a client besides where GitHub is and who we are.
@@ -29,6 +30,8 @@ pub struct Options {
     /// The most that one exchange may take.
     pub patience: Duration,
     pub user_agent: String,
+    /// Whether to keep under GitHub's secondary limits by ourselves. A server of one's own may have none.
+    pub paced: bool,
 }
 
 impl Default for Options {
@@ -37,6 +40,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             patience: Duration::from_secs(30),
             user_agent: concat!("phasegate/", env!("CARGO_PKG_VERSION")).to_owned(),
+            paced: true,
         }
     }
 }
@@ -58,15 +62,17 @@ impl Hub {
     }
 
     pub fn with_options(endpoint: Endpoint, credentials: Credentials, options: Options) -> Result<Self> {
-        let wire = Wire::new(endpoint, credentials, options.clock, &options.user_agent, options.patience)?;
+        let wire = Wire::new(endpoint, credentials, options)?;
         Ok(Self(Arc::new(Inner { wire, lanes: Mutex::default(), login: OnceCell::new() })))
     }
 
     /// A repository's client.
     pub fn repo(&self, installation: InstallationId, slug: Slug) -> Repo {
         let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        let lane = lanes.entry(installation).or_insert_with(|| Arc::new(Lane::new(Who::Installation(installation))));
-        Repo { hub: self.clone(), lane: Arc::clone(lane), slug }
+        let lane = lanes
+            .entry(installation)
+            .or_insert_with(|| Arc::new(Lane::new(Who::Installation(installation), self.wire().paced)));
+        Repo { hub: self.clone(), lane: Arc::clone(lane), slug, must_exist: false }
     }
 
     pub fn endpoint(&self) -> &Endpoint {
@@ -103,9 +109,17 @@ pub struct Repo {
     hub: Hub,
     lane: Arc<Lane>,
     slug: Slug,
+    must_exist: bool,
 }
 
 impl Repo {
+    /// The same repository, for reading what was just heard of: "not found" is then taken for a replica that lags
+    /// behind, and asked again for a few seconds before it is believed.
+    #[must_use]
+    pub fn expect_exists(&self) -> Self {
+        Self { must_exist: true, ..self.clone() }
+    }
+
     pub fn slug(&self) -> &Slug {
         &self.slug
     }
@@ -141,7 +155,7 @@ impl Repo {
     }
 
     pub(super) fn get(&self, route: &'static str, parts: &[&str]) -> Result<Request> {
-        self.request(Method::GET, route, parts)
+        Ok(self.request(Method::GET, route, parts)?.must_exist(self.must_exist))
     }
 
     pub(super) async fn call(&self, request: &Request) -> Result<Answer> {

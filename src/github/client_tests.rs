@@ -12,9 +12,10 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::auth::tests::fresh_key;
 use super::calls::comments::Marker;
-use super::calls::people::Role;
-use super::clock::{Clock, StoppedClock, after};
+use super::clock::stopped::StoppedClock;
+use super::clock::{Clock, after};
 use super::*;
+use crate::ids::Role;
 use crate::ids::{CommitId, InstallationId, Slug};
 
 pub(super) const SHA: &str = "5bd5f196a46b8222fb7484f05faba41a73cf34bd";
@@ -136,6 +137,16 @@ async fn eight_cold_calls_mint_one_token() {
 }
 
 #[tokio::test]
+async fn those_who_wait_for_a_token_share_its_failure_too() {
+    let stage = stage().await;
+    stage.answers("POST", "/app/installations/10/access_tokens", status(503)).await;
+    let repo = stage.hub.repo(InstallationId(10), Slug::new("o", "r").unwrap());
+    let results = join_all((0..8).map(|_| repo.branch_head("main"))).await;
+    assert!(results.iter().all(|result| matches!(result, Err(Error::Server { .. }))), "{results:?}");
+    assert!(stage.asked("POST", "/app/installations/10/access_tokens").await <= 16, "not four for each of the eight");
+}
+
+#[tokio::test]
 async fn a_token_is_replaced_five_minutes_before_its_end() {
     let stage = stage().await;
     stage.answers("GET", REF, reference()).await;
@@ -229,6 +240,8 @@ async fn every_request_says_who_we_are_and_which_version_we_speak() {
         assert_eq!(all("user-agent"), [concat!("phasegate/", env!("CARGO_PKG_VERSION"))]);
         assert_eq!(all("accept"), ["application/vnd.github+json"]);
         assert_eq!(all("authorization").len(), 1);
+        assert_eq!(all("transfer-encoding").len(), 0, "a known length is told");
+        assert_eq!(request.method.as_str() == "GET", all("content-length").is_empty());
     }
 }
 
@@ -289,7 +302,7 @@ async fn not_found_is_asked_again_only_where_the_thing_must_exist() {
     let side = json!({"sha": SHA, "ref": "b", "repo": null});
     let pull = json!({"number": 7, "state": "open", "head": side, "base": side});
     stage.answers("GET", "/repos/o/r/pulls/7", in_turn([status(404), ok(pull)])).await;
-    assert_eq!(stage.repo.get_pull_that_exists(7).await.unwrap().number, 7);
+    assert_eq!(stage.repo.expect_exists().get_pull(7).await.unwrap().number, 7);
     assert!(stage.repo.get_pull(8).await.unwrap_err().is_not_found());
     assert_eq!(stage.asked("GET", "/repos/o/r/pulls/8").await, 1);
 }

@@ -37,42 +37,46 @@ pub(super) fn until(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(then.duration_since(now)).unwrap_or(Duration::ZERO)
 }
 
-/// A clock that stands still until someone sleeps on it or moves it.
 #[cfg(test)]
-#[derive(Debug)]
-pub(super) struct StoppedClock {
-    now: std::sync::Mutex<Timestamp>,
-    slept: std::sync::Mutex<Duration>,
-}
+pub(super) mod stopped {
+    use std::sync::{Arc, Mutex};
 
-#[cfg(test)]
-impl StoppedClock {
-    pub(super) fn new() -> std::sync::Arc<Self> {
-        let now = "2026-11-01T12:00:00Z".parse().unwrap();
-        std::sync::Arc::new(Self { now: std::sync::Mutex::new(now), slept: Default::default() })
+    use super::*;
+
+    /// A clock that stands still until someone sleeps on it or moves it.
+    #[derive(Debug)]
+    pub(in crate::github) struct StoppedClock {
+        now: Mutex<Timestamp>,
+        slept: Mutex<Duration>,
     }
 
-    pub(super) fn advance(&self, time: Duration) {
-        let mut now = self.now.lock().unwrap();
-        *now = after(*now, time);
+    impl StoppedClock {
+        pub(in crate::github) fn new() -> Arc<Self> {
+            let now = "2026-11-01T12:00:00Z".parse().unwrap();
+            Arc::new(Self { now: Mutex::new(now), slept: Mutex::default() })
+        }
+
+        pub(in crate::github) fn advance(&self, time: Duration) {
+            let mut now = self.now.lock().unwrap();
+            *now = after(*now, time);
+        }
+
+        /// How long the client has waited in all.
+        pub(in crate::github) fn slept(&self) -> Duration {
+            *self.slept.lock().unwrap()
+        }
     }
 
-    /// How long the client has waited in all.
-    pub(super) fn slept(&self) -> Duration {
-        *self.slept.lock().unwrap()
-    }
-}
+    #[async_trait]
+    impl Clock for StoppedClock {
+        fn now(&self) -> Timestamp {
+            *self.now.lock().unwrap()
+        }
 
-#[cfg(test)]
-#[async_trait]
-impl Clock for StoppedClock {
-    fn now(&self) -> Timestamp {
-        *self.now.lock().unwrap()
-    }
-
-    async fn sleep(&self, time: Duration) {
-        self.advance(time);
-        *self.slept.lock().unwrap() += time;
-        tokio::task::yield_now().await;
+        async fn sleep(&self, time: Duration) {
+            self.advance(time);
+            *self.slept.lock().unwrap() += time;
+            tokio::task::yield_now().await;
+        }
     }
 }

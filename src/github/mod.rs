@@ -1,10 +1,11 @@
 //! GitHub: webhooks, signatures, App authentication, the client and its rate budget. Knows nothing about phases.
 //!
 //! - [`webhook`] proves and understands deliveries.
-//! - [`AppKey`] is the App's key, [`PublicKey`] its public half.
+//! - [`AppKey`] is the App's key, [`PublicKey`] its public half, [`Keys`] a ring of those.
 //! - [`Hub`] is GitHub as one App sees it, [`Repo`] one repository; their calls are typed, in [`calls`].
 //! - [`Budget`] is what an installation may ask, [`Error`] what can go wrong.
 
+mod answer;
 mod auth;
 mod budget;
 pub mod calls;
@@ -13,7 +14,9 @@ mod clock;
 mod endpoint;
 mod error;
 mod etag;
+mod keys;
 mod request;
+pub mod store;
 mod token;
 pub mod webhook;
 mod wire;
@@ -27,4 +30,5 @@ pub use client::{GitAuth, Hub, Options, Repo};
 pub use clock::{Clock, SystemClock};
 pub use endpoint::{BadAddress, Endpoint};
 pub use error::{Error, Result};
+pub use keys::Keys;
 pub use token::Credentials;

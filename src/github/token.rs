@@ -14,8 +14,8 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 
 use super::auth::AppKey;
-use super::clock::after;
-use super::error::Result;
+use super::clock::{Clock, after};
+use super::error::{Error, Result};
 use crate::ids::InstallationId;
 
 /// Replaced this long before its end, so that no call is under way with a dying token.
@@ -77,27 +77,51 @@ fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::
 /// One installation's token.
 #[derive(Default)]
 pub(super) struct TokenSlot {
-    // Held while minting: whoever comes meanwhile waits here and finds the new token.
-    current: Mutex<Option<Token>>,
+    // Held while minting: whoever comes meanwhile waits here and finds the new token, or the failure.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    current: Option<Token>,
+    failed: Option<(Timestamp, Error)>,
 }
 
 impl TokenSlot {
-    pub(super) async fn get(&self, now: Timestamp, mint: impl Future<Output = Result<Token>>) -> Result<SecretString> {
-        let mut current = self.current.lock().await;
-        if let Some(token) = current.as_ref().filter(|token| token.expires_at > after(now, MARGIN)) {
+    pub(super) async fn get(
+        &self,
+        clock: &dyn Clock,
+        mint: impl Future<Output = Result<Token>>,
+    ) -> Result<SecretString> {
+        let came = clock.now();
+        let mut state = self.state.lock().await;
+        if let Some(token) = state.current.as_ref().filter(|token| token.expires_at > after(came, MARGIN)) {
             return Ok(token.token.clone());
         }
-        let token = mint.await?;
-        let secret = token.token.clone();
-        *current = Some(token);
-        Ok(secret)
+        // It failed while we waited for it. In an outage, a queue of callers must not each try for themselves.
+        if let Some((at, error)) = &state.failed
+            && *at > came
+        {
+            return Err(error.clone());
+        }
+        match mint.await {
+            Ok(token) => {
+                let secret = token.token.clone();
+                *state = State { current: Some(token), failed: None };
+                Ok(secret)
+            }
+            Err(error) => {
+                state.failed = Some((clock.now(), error.clone()));
+                Err(error)
+            }
+        }
     }
 
     /// Forgets the token if it is still the one that was refused: a newer one stays.
     pub(super) async fn discard(&self, refused: &SecretString) {
-        let mut current = self.current.lock().await;
-        if current.as_ref().is_some_and(|token| token.token.expose_secret() == refused.expose_secret()) {
-            *current = None;
+        let mut state = self.state.lock().await;
+        if state.current.as_ref().is_some_and(|token| token.token.expose_secret() == refused.expose_secret()) {
+            state.current = None;
         }
     }
 }

@@ -18,21 +18,21 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
 use octocrab::service::middleware::reqwest_connector::ReqwestConnector;
 use octocrab::{AuthState, Octocrab, OctocrabBuilder};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
+use super::answer::{Answer, Complaint, Reply, failure, next_link, redirected, refusal};
 use super::budget::{Budget, SHORT_WAIT};
+use super::client::Options;
 use super::clock::{Clock, after, until};
 use super::endpoint::Endpoint;
-use super::error::{Error, Result, clip};
+use super::error::{Error, Result};
 use super::etag::Etags;
 use super::request::{Repeat, Request};
 use super::token::{Credentials, TokenSlot, Who};
@@ -54,6 +54,7 @@ pub(super) struct Wire {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) app: Lane,
     agent: HeaderValue,
+    pub(super) paced: bool,
 }
 
 /// All that belongs to one installation: nothing in it is shared with another.
@@ -66,10 +67,10 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(who: Who) -> Self {
+    pub(super) fn new(who: Who, paced: bool) -> Self {
         Self {
             who,
-            budget: Budget::new(who.label()),
+            budget: if paced { Budget::new(who.label()) } else { Budget::unpaced(who.label()) },
             token: TokenSlot::default(),
             etags: Mutex::default(),
             slots: Semaphore::new(AT_ONCE),
@@ -77,43 +78,9 @@ impl Lane {
     }
 }
 
-/// A good answer.
-#[derive(Debug)]
-pub(super) struct Answer {
-    route: &'static str,
-    pub(super) headers: HeaderMap,
-    body: Bytes,
-    next: Option<String>,
-}
-
-impl Answer {
-    pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_slice(&self.body).map_err(|error| Error::malformed(self.route, error))
-    }
-}
-
-/// What came back, good or not.
-struct Reply {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-}
-
-#[derive(Default, Deserialize)]
-struct Complaint {
-    #[serde(default)]
-    message: String,
-    errors: Option<serde_json::Value>,
-}
-
 impl Wire {
-    pub(super) fn new(
-        endpoint: Endpoint,
-        credentials: Credentials,
-        clock: Arc<dyn Clock>,
-        agent: &str,
-        patience: Duration,
-    ) -> Result<Self> {
+    pub(super) fn new(endpoint: Endpoint, credentials: Credentials, options: Options) -> Result<Self> {
+        let Options { clock, patience, user_agent, paced } = options;
         let broken = |what: &str| Error::malformed("the client", what);
         // Proxies are taken from the environment by reqwest. No redirects: we follow the harmless ones ourselves.
         let http = reqwest::Client::builder()
@@ -127,8 +94,8 @@ impl Wire {
             .with_auth(AuthState::None)
             .build()
             .unwrap_or_else(|never| match never {});
-        let agent = HeaderValue::from_str(agent).map_err(|_| broken("the user agent is not fit for a header"))?;
-        Ok(Self { crab, endpoint, credentials, clock, app: Lane::new(Who::App), agent })
+        let agent = HeaderValue::from_str(&user_agent).map_err(|_| broken("the user agent is not fit for a header"))?;
+        Ok(Self { crab, endpoint, credentials, clock, app: Lane::new(Who::App, paced), agent, paced })
     }
 
     /// Makes a call, repeating it as far as that is harmless.
@@ -379,6 +346,10 @@ impl Wire {
             }
             None => String::new(),
         };
+        // Told also for an empty body: some proxies refuse a POST without a length.
+        if request.method != Method::GET {
+            builder = builder.header(header::CONTENT_LENGTH, body.len());
+        }
         let built = builder.body(body).map_err(|_| broken("the address is not well-formed"))?;
 
         let outcome = async {
@@ -420,82 +391,10 @@ impl Wire {
                         result => result?.json(),
                     }
                 };
-                lane.token.get(self.clock.now(), mint).await
+                lane.token.get(self.clock.as_ref(), mint).await
             }
         }
     }
-}
-
-fn redirected(request: &Request, reply: &Reply) -> Result<String> {
-    let keeps_method = matches!(reply.status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
-    let location = reply.headers.get(header::LOCATION).and_then(|location| location.to_str().ok());
-    location
-        .filter(|_| !request.graphql && (request.method == Method::GET || keeps_method))
-        .and_then(Endpoint::path_of)
-        .ok_or_else(|| Error::malformed(request.route, format!("a redirect of status {}", reply.status.as_u16())))
-}
-
-fn refusal(request: &Request, reply: &Reply, complaint: Complaint, token: &SecretString) -> Error {
-    let route = request.route;
-    // GitHub does not repeat tokens, but whatever stands in between might.
-    let scrub = |text: &str| clip(&text.replace(token.expose_secret(), "[token]"));
-    let message = scrub(&complaint.message);
-    match reply.status.as_u16() {
-        401 => Error::Unauthorized { route },
-        403 | 451 => Error::Forbidden { route, message },
-        // 410 is what a deleted issue answers.
-        404 | 410 => Error::NotFound { route },
-        408 => Error::Timeout { route, unclear: !request.reads() },
-        409 => Error::Conflict { route, message },
-        status @ 500.. => Error::Server { route, status, unclear: !request.reads() },
-        _ => {
-            let errors = match complaint.errors {
-                Some(serde_json::Value::Array(errors)) => errors,
-                Some(error) => vec![error],
-                None => Vec::new(),
-            };
-            let said = |error: &serde_json::Value| {
-                let text = error.get("message").unwrap_or(error);
-                scrub(&text.as_str().map_or_else(|| text.to_string(), str::to_owned))
-            };
-            Error::Unprocessable { route, message, errors: errors.iter().take(10).map(said).collect() }
-        }
-    }
-}
-
-/// A failed connection, as an error that says whether a write may have happened.
-fn failure(request: &Request, error: &(dyn std::error::Error + 'static), received: bool) -> Error {
-    let route = request.route;
-    let mut cause = Some(error);
-    let mut http = None;
-    while let Some(error) = cause {
-        http = http.or_else(|| error.downcast_ref::<reqwest::Error>());
-        cause = error.source();
-    }
-    // Without a connection nothing was sent; with one, who knows.
-    let sent = received || !http.is_some_and(reqwest::Error::is_connect);
-    let unclear = sent && !request.reads();
-    match http {
-        Some(http) if http.is_timeout() => Error::Timeout { route, unclear },
-        Some(http) if http.is_connect() => Error::Transport { route, message: "no connection".to_owned(), unclear },
-        _ if received => {
-            Error::Transport { route, message: "the answer broke off or is too large".to_owned(), unclear }
-        }
-        _ => Error::Transport { route, message: "the request broke off".to_owned(), unclear },
-    }
-}
-
-/// Path and query of the link to the next page.
-fn next_link(headers: &HeaderMap) -> Option<String> {
-    headers
-        .get_all(header::LINK)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .find_map(|link| {
-            let (address, rest) = link.trim().strip_prefix('<')?.split_once('>')?;
-            rest.split(';').any(|part| part.trim() == "rel=\"next\"").then(|| Endpoint::path_of(address)).flatten()
-        })
 }
 
 /// Between half of a time and all of it, so that many who failed together don't come back together.

@@ -150,6 +150,7 @@ pub struct Inbox {
     db: Db,
     options: Options,
     wake: Arc<Notify>,
+    moved: Arc<Notify>,
 }
 
 impl fmt::Debug for Inbox {
@@ -172,7 +173,7 @@ impl Inbox {
     pub async fn open_with(url: &str, options: Options) -> Result<Self, InboxError> {
         let db = Db::open(url).await?;
         schema::migrate(&db).await?;
-        Ok(Self { db, options, wake: Arc::new(Notify::new()) })
+        Ok(Self { db, options, wake: Arc::new(Notify::new()), moved: Arc::new(Notify::new()) })
     }
 
     /// Closes the connections, after the statements that are under way. Every clone is closed with it.
@@ -214,6 +215,22 @@ impl Inbox {
     /// Wakes a worker of this process. Stored deliveries do this by themselves.
     pub fn notify(&self) {
         self.wake.notify_one();
+        self.moved.notify_waiters();
+    }
+
+    /// Returns when nothing is due and nothing is being worked on. Sees at once what this process does; for other
+    /// processes' work, ask again.
+    pub async fn settled(&self) -> Result<(), InboxError> {
+        loop {
+            let mut moved = std::pin::pin!(self.moved.notified());
+            // From here on a change is noticed, also one that comes before the wait.
+            moved.as_mut().enable();
+            let stats = self.stats().await?;
+            if stats.ready + stats.running == 0 {
+                return Ok(());
+            }
+            moved.await;
+        }
     }
 
     /// Returns when there may be something to claim: something was stored, or [`Inbox::notify`] was called, since the

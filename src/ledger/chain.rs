@@ -205,9 +205,10 @@ pub fn prove(
 ) -> Result<Proven, Break> {
     let mut numbers: Vec<u64> = files
         .keys()
-        .filter_map(|name| name.strip_suffix(".json"))
-        .filter(|stem| stem.len() >= 4)
-        .filter_map(|stem| stem.parse().ok())
+        .filter_map(|name| Some((name, name.strip_suffix(".json")?.parse::<u64>().ok()?)))
+        // A number has one spelling: `+001.json` or `00001.json` is a stray file, and no way to stand in for a record.
+        .filter(|(name, number)| **name == file_name(*number))
+        .map(|(_, number)| number)
         .collect();
     numbers.sort_unstable();
 

@@ -20,6 +20,8 @@ pub enum FoldError {
     BegunTwice { seq: u64 },
     #[error("record {seq} takes a step that the law refuses: {refusal}")]
     Unlawful { seq: u64, refusal: Refusal },
+    #[error("record {seq} takes a step of the pipeline, and the change is in no pipeline")]
+    NoPipeline { seq: u64 },
     #[error("record {seq} says nothing of the content it is about")]
     NoSubject { seq: u64 },
 }
@@ -211,12 +213,9 @@ impl State {
                 self.merged = Some(Merged { commit: commit.clone(), bypassed: bypassed.clone() });
             }
             Body::Step { action, actor } => {
-                let unlawful = |refusal| FoldError::Unlawful { seq, refusal };
-                let Some(old) = &self.pipeline else {
-                    let says = format!("{action} is a step of the pipeline, and this change is in the merge flow.");
-                    return Err(unlawful(Refusal::new("CMD-03", says, "Ask for /status.")));
-                };
-                let new = pipeline::apply(old, &Step { action: *action, actor: *actor }).map_err(unlawful)?;
+                let old = self.pipeline.as_ref().ok_or(FoldError::NoPipeline { seq })?;
+                let step = Step { action: *action, actor: *actor };
+                let new = pipeline::apply(old, &step).map_err(|refusal| FoldError::Unlawful { seq, refusal })?;
                 if pipeline::phase_of(new.stage) != pipeline::phase_of(old.stage) {
                     self.claim = None;
                 }

@@ -1,1 +1,364 @@
-//! Brings GitHub to what the projection says.
+//! Brings GitHub to what the projection says, writing only where it differs.
+//!
+//! Every write can be repeated: a check run carries its key in `external_id`, a comment carries a hidden marker, a
+//! reaction and a label are the same however often they are set. The [`Memory`] only saves calls and may be thrown
+//! away at any time: what it does not know is looked up.
+//!
+//! The order is there for the races: a head that was superseded loses its green first, so that pushing back to it
+//! finds nothing to merge on; the merge check comes last, when everything it rests on is shown.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::{Check, Conclusion, Surface};
+use crate::engine::Shown;
+use crate::gate::merge::CHECK_NAME;
+use crate::github::calls::checks::{
+    Annotation, Buttons, CheckRun, Conclusion as Concluded, Level, Report, RunButton, Standing, Status, Verdict,
+};
+use crate::github::calls::comments::{Marker, Reaction};
+use crate::github::{Error, Repo, Result};
+use crate::ids::{CommitId, Digest};
+use crate::ledger::State;
+
+/// A small store of what was written where. Losing it costs calls, never correctness.
+#[async_trait]
+pub trait Memory: Send + Sync {
+    async fn recall(&self, key: &str) -> Option<String>;
+    async fn keep(&self, key: &str, value: &str);
+}
+
+/// What is on GitHub now, as far as it has been read for this pass.
+pub struct Present<'a> {
+    pub repo: &'a Repo,
+    pub memory: &'a dyn Memory,
+    /// This App's id.
+    pub app: u64,
+    /// The number of the pull request that is the change's face.
+    pub pull: u64,
+    pub labels: &'a [String],
+    /// Every check run on the head.
+    pub runs: &'a [CheckRun],
+    /// Whether one of the comments was edited or deleted by somebody. Otherwise the one comment is as we left it.
+    pub comment_changed: bool,
+}
+
+/// The identifiers of the buttons on a run.
+pub const EXPLAIN: &str = "explain";
+pub const RERUN: &str = "rerun";
+
+/// Writes the differences.
+pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Result<()> {
+    // Known comment, known memory: what it has not kept was not written.
+    let warm = recall_comment(state, present.memory).await.is_some();
+    supersede(state, present).await?;
+    for check in &surface.checks {
+        write_check(check, present).await?;
+    }
+    write_label(surface, present).await?;
+    write_comment(state, surface, present).await?;
+    for reply in &surface.replies {
+        write_reply(reply, present, warm).await?;
+    }
+    for (comment, fine) in &surface.reactions {
+        let reaction = if *fine { Reaction::Rocket } else { Reaction::Confused };
+        react(present.repo, present.memory, *comment, reaction).await?;
+    }
+    Ok(())
+}
+
+/// Flips the merge check of every head that is not the head any more.
+async fn supersede(state: &State, present: &Present<'_>) -> Result<()> {
+    let Some(head) = state.subject.as_ref().map(|about| &about.head).filter(|_| state.open) else { return Ok(()) };
+    for old in state.heads.keys() {
+        let key = format!("superseded:{}:{old}", state.change.0);
+        if old == head {
+            // It is the head again: what was flipped is judged anew, and may have to be flipped again.
+            if present.memory.recall(&key).await.as_deref() == Some("yes") {
+                present.memory.keep(&key, "no").await;
+            }
+            continue;
+        }
+        if present.memory.recall(&key).await.as_deref() == Some("yes") {
+            continue;
+        }
+        let runs = present.repo.list_check_runs(old).await?;
+        if let Some(run) = ours(&runs, present.app, CHECK_NAME) {
+            let lets_pass =
+                matches!(run.conclusion, Some(Concluded::Success | Concluded::Neutral | Concluded::Skipped));
+            if lets_pass {
+                let report = Report {
+                    standing: Standing::Completed(Verdict::ActionRequired),
+                    title: format!("Superseded by {}", head.short()),
+                    summary: format!(
+                        "This head was replaced by `{}`. What was shown for this one counts no more.",
+                        head.short()
+                    ),
+                    text: None,
+                    details_url: None,
+                    annotations: Vec::new(),
+                    buttons: Buttons::default(),
+                };
+                present.repo.update_check_run(run.id, &run.external_id, &report).await?;
+            }
+        }
+        present.memory.keep(&key, "yes").await;
+    }
+    Ok(())
+}
+
+/// Our newest run of this name.
+fn ours<'r>(runs: &'r [CheckRun], app: u64, name: &str) -> Option<&'r CheckRun> {
+    runs.iter()
+        .filter(|run| run.name == name && run.app.as_ref().is_some_and(|made_by| made_by.id == app))
+        .max_by_key(|run| run.id)
+}
+
+async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
+    let found = ours(present.runs, present.app, &check.name);
+    if check.only_if_there && found.is_none() {
+        return Ok(());
+    }
+    let report = report(check)?;
+    let print = annotations_print(check);
+    if let Some(run) = found {
+        let key = format!("annotations:{}", run.id);
+        let known = present.memory.recall(&key).await;
+        let same_notes = match &known {
+            Some(known) => *known == print,
+            None => run.output.annotations_count == check.annotations.len() as u64,
+        };
+        let same = run.status == Status::Completed
+            && run.conclusion == Some(concluded(check.conclusion))
+            && run.output.title == report.title
+            && run.output.summary.trim() == report.summary.trim()
+            && run.external_id == check.external_id;
+        if same && same_notes {
+            return Ok(());
+        }
+        if same_notes {
+            let quiet = Report { annotations: Vec::new(), ..report };
+            present.repo.update_check_run(run.id, &check.external_id, &quiet).await?;
+            return Ok(());
+        }
+        // Annotations can only be added to a run, never taken off: other ones need a new run of the same name.
+    }
+    let run = present.repo.create_check_run(&check.name, &check.head, &check.external_id, &report).await?;
+    present.memory.keep(&format!("annotations:{}", run.id), &print).await;
+    Ok(())
+}
+
+fn annotations_print(check: &Check) -> String {
+    let parts = check
+        .annotations
+        .iter()
+        .map(|note| format!("{}\0{}\0{}\0{}\0{}", note.path, note.line, note.failure, note.title, note.message));
+    Digest::of_parts(parts).to_string()
+}
+
+fn verdict(conclusion: Conclusion) -> Verdict {
+    match conclusion {
+        Conclusion::Success => Verdict::Success,
+        Conclusion::Failure => Verdict::Failure,
+        Conclusion::ActionRequired => Verdict::ActionRequired,
+        Conclusion::Neutral => Verdict::Neutral,
+    }
+}
+
+fn concluded(conclusion: Conclusion) -> Concluded {
+    match conclusion {
+        Conclusion::Success => Concluded::Success,
+        Conclusion::Failure => Concluded::Failure,
+        Conclusion::ActionRequired => Concluded::ActionRequired,
+        Conclusion::Neutral => Concluded::Neutral,
+    }
+}
+
+fn report(check: &Check) -> Result<Report> {
+    let annotations = check
+        .annotations
+        .iter()
+        .map(|note| Annotation {
+            path: note.path.clone(),
+            start_line: note.line,
+            end_line: note.line,
+            level: if note.failure { Level::Failure } else { Level::Warning },
+            title: note.title.clone(),
+            message: note.message.clone(),
+        })
+        .collect();
+    let buttons = Buttons::new(vec![
+        RunButton::new("Explain", "What stands against merging", EXPLAIN)?,
+        RunButton::new("Re-run", "Look at everything again", RERUN)?,
+    ])?;
+    Ok(Report {
+        standing: Standing::Completed(verdict(check.conclusion)),
+        title: check.title.clone(),
+        summary: check.summary.clone(),
+        text: None,
+        details_url: None,
+        annotations,
+        buttons,
+    })
+}
+
+async fn write_label(surface: &Surface, present: &Present<'_>) -> Result<()> {
+    let wanted = surface.label.as_ref();
+    for label in present.labels.iter().filter(|label| label.starts_with(&surface.label_prefix)) {
+        if wanted.is_none_or(|wanted| wanted.name != **label) {
+            present.repo.remove_label(present.pull, label).await?;
+        }
+    }
+    let Some(label) = wanted.filter(|wanted| !present.labels.contains(&wanted.name)) else { return Ok(()) };
+    let key = format!("label:{}", label.name);
+    let made = format!("{} {}", label.color, label.description);
+    if present.memory.recall(&key).await.as_ref() != Some(&made) {
+        present.repo.ensure_label(&label.name, label.color, label.description).await?;
+        present.memory.keep(&key, &made).await;
+    }
+    present.repo.add_labels(present.pull, &[&label.name]).await?;
+    Ok(())
+}
+
+/// What is remembered of the one comment.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    id: u64,
+    /// The digest of what we wrote.
+    print: Digest,
+    head: CommitId,
+    since: jiff::Timestamp,
+}
+
+fn comment_key(state: &State) -> String {
+    format!("comment:{}", state.change.0)
+}
+
+fn marker(state: &State) -> Result<Marker> {
+    Marker::new(&format!("phasegate:status:{}", state.change.0))
+}
+
+/// The head that the bot's comment shows, and since when. Where it is not remembered, the comment itself tells, and
+/// its last change stands for the beginning: later than the truth, so that it refuses rather than lets through.
+pub async fn shown(state: &State, repo: &Repo, memory: &dyn Memory, pull: u64) -> Result<Option<Shown>> {
+    if let Some(kept) = recall_comment(state, memory).await {
+        return Ok(Some(Shown { head: kept.head, since: kept.since }));
+    }
+    let Some(comment) = repo.find_comment(pull, &marker(state)?, None).await? else { return Ok(None) };
+    let named = comment.body.rsplit("Head `").next().and_then(|rest| rest.split('`').next());
+    let head = state.heads.keys().find(|head| Some(head.short()) == named).cloned();
+    Ok(head.map(|head| Shown { head, since: comment.updated_at.unwrap_or(comment.created_at) }))
+}
+
+async fn recall_comment(state: &State, memory: &dyn Memory) -> Option<Kept> {
+    serde_json::from_str(&memory.recall(&comment_key(state)).await?).ok()
+}
+
+async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) -> Result<()> {
+    let marker = marker(state)?;
+    let body = marker.put(&surface.comment);
+    let print = Digest::of(&body);
+    let kept = recall_comment(state, present.memory).await;
+    let head = state.subject.as_ref().map(|about| about.head.clone());
+    let untouched = kept.as_ref().filter(|_| !present.comment_changed);
+    if untouched.is_some_and(|kept| kept.print == print && Some(&kept.head) == head.as_ref()) {
+        return Ok(());
+    }
+    let id = match (untouched, &kept) {
+        (Some(kept), _) => Some(kept.id),
+        (None, Some(kept)) => present.repo.get_comment(kept.id).await?.map(|there| there.id),
+        (None, None) => present.repo.find_comment(present.pull, &marker, None).await?.map(|there| there.id),
+    };
+    let updated = match id {
+        Some(id) => match present.repo.update_comment(id, &body).await {
+            // It was deleted and nobody told us.
+            Err(Error::NotFound { .. }) => None,
+            updated => Some(updated?),
+        },
+        None => None,
+    };
+    let written = match updated {
+        Some(updated) => updated,
+        None => present.repo.create_comment(present.pull, &body, &marker).await?,
+    };
+    let Some(head) = head else { return Ok(()) };
+    let since = match kept {
+        // The same head has been shown since before this change of the comment.
+        Some(kept) if kept.head == head && kept.id == written.id => kept.since,
+        _ => written.updated_at.unwrap_or(written.created_at),
+    };
+    let kept = Kept { id: written.id, print, head, since };
+    if let Ok(text) = serde_json::to_string(&kept) {
+        present.memory.keep(&comment_key(state), &text).await;
+    }
+    Ok(())
+}
+
+/// Whether a comment is the one that shows where the change stands.
+pub async fn is_status_comment(state: &State, memory: &dyn Memory, comment: u64) -> bool {
+    recall_comment(state, memory).await.is_some_and(|kept| kept.id == comment)
+}
+
+async fn write_reply(reply: &super::Reply, present: &Present<'_>, warm: bool) -> Result<()> {
+    let key = format!("reply:{}", reply.key);
+    let marker = Marker::new(&format!("phasegate:reply:{}", reply.key))?;
+    let known = present.memory.recall(&key).await;
+    if known.as_deref().is_some_and(|known| known != "begun") {
+        return Ok(());
+    }
+    // Begun or unknown: it may be there, from before a crash or before the memory was lost.
+    let fresh = known.is_none() && warm;
+    present.memory.keep(&key, "begun").await;
+    let there = if fresh { None } else { present.repo.find_comment(reply.on, &marker, None).await? };
+    let id = match there {
+        Some(there) => there.id,
+        None => present.repo.create_comment(reply.on, &reply.body, &marker).await?.id,
+    };
+    present.memory.keep(&key, &id.to_string()).await;
+    Ok(())
+}
+
+/// Sets a reaction once. One that can't be set (a deleted comment, a server without them) is not missed.
+pub async fn react(repo: &Repo, memory: &dyn Memory, comment: u64, reaction: Reaction) -> Result<()> {
+    if comment == 0 {
+        return Ok(());
+    }
+    let key = format!("reaction:{comment}:{reaction:?}");
+    if memory.recall(&key).await.is_some() {
+        return Ok(());
+    }
+    match repo.react(comment, reaction).await {
+        Ok(()) | Err(Error::NotFound { .. } | Error::Forbidden { .. } | Error::Unprocessable { .. }) => {
+            memory.keep(&key, "set").await;
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Shows on the merge check that nothing can be said, because the ledger's chain is broken. The anchor that the run
+/// carries stays as it is: it is the witness.
+pub async fn show_broken(
+    head: &CommitId,
+    merge: &crate::gate::merge::Judgement,
+    runs: &[CheckRun],
+    repo: &Repo,
+    app: u64,
+) -> Result<()> {
+    let says = merge.findings.first().map_or("", |finding| finding.says.as_str());
+    let next = merge.findings.first().map_or("", |finding| finding.next.as_str());
+    let report = Report {
+        standing: Standing::Completed(Verdict::Failure),
+        title: "The ledger's chain is broken".to_owned(),
+        summary: format!("`MRG-08` {}\n\n{}", super::plain(says), super::plain(next)),
+        text: None,
+        details_url: None,
+        annotations: Vec::new(),
+        buttons: Buttons::default(),
+    };
+    match ours(runs, app, CHECK_NAME) {
+        Some(run) if run.conclusion == Some(Concluded::Failure) && run.output.title == report.title => Ok(()),
+        Some(run) => repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
+        None => repo.create_check_run(CHECK_NAME, head, "pg1-broken", &report).await.map(drop),
+    }
+}

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::engine::kit::*;
-use crate::engine::people::Role;
 use crate::flow::Stage;
 use crate::gate::Finding;
+use crate::ids::Role;
 use crate::ledger::record::Outcome;
 
 fn comment(game: &Game) -> String {

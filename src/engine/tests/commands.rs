@@ -1,8 +1,8 @@
 //! Who may say what, when, and for which head.
 
 use crate::engine::kit::*;
-use crate::engine::people::Role;
 use crate::flow::Stage;
+use crate::ids::Role;
 use crate::ledger::Body;
 use crate::ledger::record::Outcome;
 

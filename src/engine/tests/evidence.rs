@@ -1,8 +1,8 @@
 //! Which greens count.
 
 use crate::engine::kit::*;
-use crate::engine::people::Role;
 use crate::engine::world::{ACTIONS_APP, CheckRun};
+use crate::ids::Role;
 use crate::ledger::record::Evidence;
 
 /// Approved, so that only the check decides.

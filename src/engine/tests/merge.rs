@@ -1,11 +1,11 @@
 //! The merge flow: no phases, only the gate.
 
 use crate::engine::kit::*;
-use crate::engine::people::Role;
 use crate::engine::world::Law;
 use crate::engine::{Happened, decide};
 use crate::gate::{Finding, Verdict};
 use crate::ids::ChangeNumber;
+use crate::ids::Role;
 use crate::ledger::Body;
 use crate::ledger::record::Evidence;
 

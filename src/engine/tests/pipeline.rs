@@ -2,9 +2,9 @@
 
 use crate::engine::Happened;
 use crate::engine::kit::*;
-use crate::engine::people::Role;
 use crate::flow::{Phase, Stage};
 use crate::gate::{GateName, Verdict};
+use crate::ids::Role;
 use crate::ledger::Body;
 use crate::ledger::record::Claim;
 

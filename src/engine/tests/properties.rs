@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use crate::engine::kit::*;
-use crate::engine::people::Role;
 use crate::engine::world::{ACTIONS_APP, CheckRun};
 use crate::engine::{Happened, decide};
 use crate::flow::Phase;
 use crate::gate::Verdict;
 use crate::ids::ChangeNumber;
+use crate::ids::Role;
 
 #[derive(Debug, Clone)]
 enum Move {

@@ -11,6 +11,8 @@ use super::git::Addition;
 use crate::github::Error;
 use crate::github::client_tests::{SHA, in_turn, ok, sha, stage, status};
 use crate::github::clock::Clock;
+use crate::ids::Person;
+use crate::ids::Role;
 
 const LABELS: &str = "/repos/o/r/labels";
 const RUNS: &str = "/repos/o/r/check-runs";
@@ -67,7 +69,7 @@ async fn a_run_is_ours_by_app_name_commit_and_key() {
     let stage = stage().await;
     stage.answers("POST", RUNS, status(504)).await;
     let page = |runs: Value| ok(json!({"total_count": 2, "check_runs": runs}));
-    let runs = json!([run(1, "evil", "k", 0), run(2, "phasegate", "other", 0), run(3, "phasegate", "k", 0)]);
+    let runs = json!([run(9, "evil", "k", 0), run(2, "phasegate", "other", 0), run(3, "phasegate", "k", 0)]);
     stage.answers("GET", &format!("/repos/o/r/commits/{SHA}/check-runs"), page(runs)).await;
     let made = stage.repo.create_check_run("gate", &sha(), "k", &report(0)).await.unwrap();
     assert_eq!((made.id, stage.asked("POST", RUNS).await), (3, 1));
@@ -90,6 +92,19 @@ async fn a_label_is_created_changed_or_left_alone() {
     stage.repo.ensure_label("new", "ff0000", "d").await.unwrap();
     assert_eq!(stage.asked("POST", LABELS).await, 1);
     assert_eq!(stage.repo.remove_label(7, "not there").await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_role_counts_for_the_same_person_only() {
+    let stage = stage().await;
+    let answer = ok(json!({"permission": "admin", "role_name": "admin", "user": {"id": 7, "login": "ann"}}));
+    stage.answers("GET", "/repos/o/r/collaborators/ann/permission", answer).await;
+    let person = |id, bot| Person { id, login: "ann".into(), bot };
+    assert_eq!(stage.repo.permission("ann").await, Ok(Role::Admin));
+    assert_eq!(stage.repo.permission_of(&person(7, false)).await, Ok(Role::Admin));
+    assert_eq!(stage.repo.permission_of(&person(8, false)).await, Ok(Role::None), "the login has a new owner");
+    assert_eq!(stage.repo.permission_of(&person(7, true)).await, Ok(Role::None));
+    assert!(matches!(stage.repo.permission("..").await, Err(Error::Malformed { .. })));
 }
 
 fn additions() -> Vec<Addition> {

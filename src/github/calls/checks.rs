@@ -99,7 +99,7 @@ pub enum Standing {
     Completed(Verdict),
 }
 
-/// How a run of ours ends. There is no neutral and no skipped: branch rules let both pass.
+/// How a run of ours ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -107,7 +107,8 @@ pub enum Verdict {
     Failure,
     /// Not yet: someone has to do something.
     ActionRequired,
-    Cancelled,
+    /// Branch rules let it pass: only for a policy that asks for no enforcement.
+    Neutral,
 }
 
 /// What a run shows.
@@ -279,10 +280,12 @@ impl Repo {
 
     /// Changes a run of ours. A completed run can't go back to running: make a new one of the same name.
     /// The report's annotations are added to those the run has.
-    pub async fn update_check_run(&self, run: u64, report: &Report) -> Result<CheckRun> {
+    pub async fn update_check_run(&self, run: u64, external_id: &str, report: &Report) -> Result<CheckRun> {
         let first = report.annotations.len().min(BATCH) as u64;
         let had = if first == 0 { 0 } else { self.get_check_run(run).await?.output.annotations_count };
-        let changed = self.patch_run(run, report.body(), had, first).await?;
+        let mut body = report.body();
+        body["external_id"] = external_id.into();
+        let changed = self.patch_run(run, body, had, first).await?;
         self.append_annotations(changed, report, had + first).await
     }
 

@@ -113,12 +113,6 @@ impl Repo {
         self.fetch(self.get("/repos/{owner}/{repo}/pulls/{number}", &[&number.to_string()])?).await
     }
 
-    /// [`Self::get_pull`] for one that was just heard of: "not found" is a replica that lags and is asked again.
-    pub async fn get_pull_that_exists(&self, number: u64) -> Result<Pull> {
-        let request = self.get("/repos/{owner}/{repo}/pulls/{number}", &[&number.to_string()])?;
-        self.fetch(request.must_exist(true)).await
-    }
-
     /// Open pull requests; `head` is `OWNER:BRANCH`.
     pub async fn list_open_pulls(&self, head: Option<&str>) -> Result<Vec<Pull>> {
         let mut request = self.get("/repos/{owner}/{repo}/pulls", &[])?.query("state", "open");

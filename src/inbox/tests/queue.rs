@@ -169,6 +169,10 @@ both! {
         bench.inbox.retry(&batch, "GitHub is down", None).await.unwrap();
         assert_eq!(bench.entry("c1").await.state, State::Parked);
         assert!(bench.claims().await.is_none());
+        bench.arrives("z", "another key").await;
+        let batch = bench.claims_something().await;
+        assert_eq!(guids(&batch), ["z"]);
+        bench.inbox.complete(&batch).await.unwrap();
         bench.arrives("a", "k").await;
         let batch = bench.claims_something().await;
         assert_eq!(guids(&batch), ["a"]);

@@ -116,7 +116,7 @@ async fn an_unlawful_decision_is_never_written() {
     let loaded = house.ledger.load(ChangeNumber(1)).await.unwrap();
     let step = entry(Body::Step { action: Action::PassDeployGate, actor: Actor::Bot });
     let error = house.ledger.append(loaded, AT, vec![tampered("x"), step]).await.unwrap_err();
-    assert!(matches!(error, LedgerError::Unlawful(_)), "{error}");
+    assert!(matches!(error, LedgerError::Unlawful(FoldError::NoPipeline { .. })), "{error}");
     assert_eq!(house.files(1).await.len(), 1, "nothing half written");
 }
 

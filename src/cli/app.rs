@@ -1,0 +1,44 @@
+//! The App's credentials, as the environment gives them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use secrecy::SecretString;
+use zeroize::Zeroizing;
+
+use crate::github::{AppKey, Endpoint};
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// `APP_ID`: the App's id or client id.
+pub(super) fn id() -> anyhow::Result<String> {
+    variable("APP_ID").context("APP_ID is not set: the number (or client id) on the App's settings page")
+}
+
+/// `PRIVATE_KEY_PATH`, or `PRIVATE_KEY` with the key itself (real line ends or `\n`).
+pub(super) fn key() -> anyhow::Result<Arc<AppKey>> {
+    let pem = match (variable("PRIVATE_KEY"), variable("PRIVATE_KEY_PATH").map(PathBuf::from)) {
+        (Some(pem), _) => Zeroizing::new(pem).replace("\\n", "\n"),
+        (None, Some(path)) => std::fs::read_to_string(&path)
+            .with_context(|| format!("PRIVATE_KEY_PATH {} can't be read", path.display()))?,
+        (None, None) => bail!("neither PRIVATE_KEY nor PRIVATE_KEY_PATH is set: the App's private key, as PEM"),
+    };
+    let key = AppKey::from_pem(&SecretString::from(pem)).context("the private key is not one that can be used")?;
+    Ok(Arc::new(key))
+}
+
+/// `WEBHOOK_SECRET`; while it is being replaced, `WEBHOOK_SECRET_OLD` is accepted too.
+pub(super) fn secrets() -> anyhow::Result<Vec<SecretString>> {
+    let Some(secret) = variable("WEBHOOK_SECRET") else {
+        bail!("WEBHOOK_SECRET is not set: without it anyone could send events");
+    };
+    Ok([Some(secret), variable("WEBHOOK_SECRET_OLD")].into_iter().flatten().map(SecretString::from).collect())
+}
+
+/// `GITHUB_API_URL` and its companions; github.com without them.
+pub(super) fn endpoint() -> anyhow::Result<Endpoint> {
+    Endpoint::from_env(variable).context("GITHUB_API_URL, GITHUB_GRAPHQL_URL or GITHUB_SERVER_URL is wrong")
+}

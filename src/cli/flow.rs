@@ -1,0 +1,62 @@
+//! `phasegate flow`: a flow's states and transitions, from the table that the engine runs.
+
+use clap::{Subcommand, ValueEnum};
+
+use super::{Exit, out};
+use crate::flow::{self, Exported, FlowName};
+
+/// Look at the flows
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print a flow's states and transitions
+    Export {
+        /// Which flow
+        #[arg(value_parser = flow_name())]
+        name: FlowName,
+        /// For which reader
+        #[arg(long, value_enum, default_value = "json")]
+        format: Format,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// `phasegate/flow@1`
+    Json,
+    /// A state diagram that GitHub draws
+    Mermaid,
+    /// Graphviz
+    Dot,
+    /// A TLA+ module
+    Tla,
+}
+
+impl From<Format> for flow::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Json => Self::Json,
+            Format::Mermaid => Self::Mermaid,
+            Format::Dot => Self::Dot,
+            Format::Tla => Self::Tla,
+        }
+    }
+}
+
+/// Takes the flows' names, so that an unknown one is answered with the list of them.
+fn flow_name() -> impl clap::builder::TypedValueParser<Value = FlowName> {
+    use clap::builder::TypedValueParser as _;
+    clap::builder::PossibleValuesParser::new(FlowName::ALL.map(FlowName::as_str))
+        .try_map(|name| FlowName::ALL.into_iter().find(|flow| flow.as_str() == name).ok_or("there is no such flow"))
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let Command::Export { name, format } = &args.command;
+    out::raw(&Exported::of(*name).print((*format).into()))?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,406 @@
+//! `phasegate replay`: proves a change's chain of records and refolds it, on a local copy of the ledger's branch or, as
+//! the App, on GitHub.
+//!
+//! It trusts nothing in the repository: signatures are held against keys that the caller gives,
+//! and the end of the chain against an [`Anchor`], which only the App can have written into the merge check. What it
+//! finds is located: which record, how, and what to do.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use owo_colors::OwoColorize as _;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use super::{Exit, app, out};
+use crate::flow::{FlowName, Stage};
+use crate::gate::merge::CHECK_NAME;
+use crate::github::calls::checks::CheckRun;
+use crate::github::store::GitHubStore;
+use crate::github::{Credentials, Hub, Keys, PublicKey};
+use crate::ids::{ChangeNumber, Digest, RepoId, Slug};
+use crate::ledger::chain::{self, From, Proven};
+use crate::ledger::local::LocalStore;
+use crate::ledger::store::{Folder, Store};
+use crate::ledger::{Anchor, Break, BreakKind, CHECKPOINT_FILE, State, alias_path, file_name, folder};
+
+/// Prove a change's records and refold them
+///
+/// Signatures, order and the fold are proven from the first record to the last. An altered, dropped or reordered record
+/// is located; a cut-off end shows by the anchor in the merge check.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The change's number, or that of an issue or pull request that belongs to it
+    #[arg(value_parser = number)]
+    change: u64,
+    /// A local repository that has the ledger's branch
+    #[arg(long, default_value = ".", value_name = "PATH")]
+    repo: PathBuf,
+    /// Read ledger, repository id and anchor from GitHub instead, as the App: needs APP_ID and its private key
+    #[arg(long, value_name = "OWNER/REPO", conflicts_with_all = ["repo", "repository_id", "anchor"])]
+    github: Option<Slug>,
+    /// The ledger's branch
+    #[arg(long, default_value = "phasegate/ledger")]
+    branch: String,
+    /// GitHub's numeric id of the repository; without it, the first record's is believed
+    #[arg(long, value_name = "N")]
+    repository_id: Option<u64>,
+    /// A PEM file with a key of the App, public or private; repeat it for earlier keys. PRIVATE_KEY and
+    /// PRIVATE_KEY_PATH of the environment are used too
+    #[arg(long = "key", value_name = "FILE")]
+    keys: Vec<PathBuf>,
+    /// The `external_id` of the check run phasegate/merge: pg1:CHANGE:SEQ:DIGEST
+    #[arg(long)]
+    anchor: Option<Anchor>,
+    /// Print `phasegate/replay@1`
+    #[arg(long)]
+    json: bool,
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    digits.parse().ok().filter(|number| *number > 0).ok_or_else(|| "a change is a number such as 42".to_owned())
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: &'static str,
+    verdict: &'static str,
+    change: u64,
+    repository: u64,
+    branch: String,
+    /// The commit of the ledger's branch that was read.
+    head: String,
+    /// How many records are there, proven or not.
+    records: u64,
+    /// The keys that signatures were held against, by their fingerprints.
+    keys: Vec<Digest>,
+    anchor: Option<String>,
+    /// What the records add up to; none when the chain breaks before its end.
+    state: Option<Summary>,
+    findings: Vec<Finding>,
+    /// What could not be proven, and why.
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Summary {
+    seq: u64,
+    tip: Digest,
+    flow: FlowName,
+    /// The pipeline's stage; the merge flow has none in its records.
+    stage: Option<Stage>,
+    open: bool,
+    merged: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    rule: &'static str,
+    severity: &'static str,
+    path: String,
+    seq: u64,
+    kind: BreakKind,
+    says: String,
+    next: String,
+}
+
+pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
+    let keys = keys(&args.keys)?;
+    let (change, folder, anchor, given) = match &args.github {
+        Some(slug) => on_github(args, slug).await?,
+        None => {
+            let (change, folder) = find(args, &store(&args.repo, &args.branch)?).await?;
+            (change, folder, anchor(args, change)?, args.repository_id.map(RepoId))
+        }
+    };
+    let Some(repo) = given.or_else(|| claimed_repository(&folder.files)).or(anchor.as_ref().map(|_| RepoId(0))) else {
+        bail!("the ledger on {} has no records of change {change}", out::plain(&args.branch));
+    };
+    let examined = examine(repo, change, &folder.files, &keys, anchor.as_ref());
+
+    let records = record_numbers(&folder.files).count() as u64;
+    let mut notes = Vec::new();
+    if change.0 != args.change {
+        notes.push(format!("#{} belongs to change {change}.", args.change));
+    }
+    if anchor.is_none() {
+        notes.push(format!(
+            "No anchor was given, so it can't be seen whether records were cut off at the end. The external_id of the \
+             newest check run {CHECK_NAME} is one: give it with --anchor."
+        ));
+    }
+    if given.is_none() && records > 0 {
+        notes.push(format!(
+            "That these are the records of this repository is not proven: the id {} is their own word. Give it with \
+             --repository-id.",
+            repo.0
+        ));
+    }
+    let report = Report {
+        schema: "phasegate/replay@1",
+        verdict: if examined.broken.is_none() { "PASS" } else { "FAIL" },
+        change: change.0,
+        repository: repo.0,
+        branch: args.branch.clone(),
+        head: folder.head.map(String::from).unwrap_or_default(),
+        records,
+        keys: keys.fingerprints().cloned().collect(),
+        anchor: anchor.map(|anchor| anchor.to_string()),
+        state: examined.state.as_ref().map(summary),
+        findings: examined.broken.iter().map(|broken| finding(change, &args.branch, broken)).collect(),
+        notes,
+    };
+    if args.json {
+        out::json(&report)?
+    } else {
+        out::text(&told(&report))?
+    }
+    Ok(Exit::found(examined.broken.is_some()))
+}
+
+/// What a look at a change's folder brings: the state, if the records can be folded, and the first break.
+struct Examined {
+    state: Option<State>,
+    broken: Option<Break>,
+}
+
+/// Proves the files of a change's folder from the first record on, and holds the end against its checkpoint and the
+/// anchor. Wherever the anchor was read, this is what is done with it.
+fn examine(
+    repo: RepoId,
+    change: ChangeNumber,
+    files: &BTreeMap<String, String>,
+    keys: &Keys,
+    anchor: Option<&Anchor>,
+) -> Examined {
+    let proven = match chain::prove(repo, change, files, keys, From::Beginning) {
+        Ok(proven) => proven,
+        Err(broken) => return Examined { state: None, broken: Some(broken) },
+    };
+    let held = match anchor {
+        Some(anchor) => chain::hold_against(&proven, anchor),
+        None => Ok(()),
+    };
+    let broken = held.and_then(|()| hold_against_checkpoint(repo, change, files, keys, &proven)).err();
+    Examined { state: proven.state, broken }
+}
+
+/// A checkpoint names the record that it stands for, and is signed: a weak anchor, but one that is always there.
+fn hold_against_checkpoint(
+    repo: RepoId,
+    change: ChangeNumber,
+    files: &BTreeMap<String, String>,
+    keys: &Keys,
+    proven: &Proven,
+) -> Result<(), Break> {
+    if !files.contains_key(CHECKPOINT_FILE) {
+        return Ok(());
+    }
+    let Some(after) = chain::prove(repo, change, files, keys, From::Checkpoint)?.state else { return Ok(()) };
+    let newest = proven.state.as_ref().map_or(0, |state| state.seq);
+    if after.seq > newest {
+        let says = format!("it and all after it are missing; there is a checkpoint of {} records", after.seq);
+        return Err(Break { seq: newest + 1, kind: BreakKind::CutOff, says });
+    }
+    if proven.state.as_ref().is_some_and(|state| state.tip != after.tip) {
+        let says = "it is not the record that the checkpoint was made on".to_owned();
+        return Err(Break { seq: newest, kind: BreakKind::Altered, says });
+    }
+    Ok(())
+}
+
+/// The ledger as GitHub has it, the anchor of the merge check on the change's head, and the repository's id.
+async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<(ChangeNumber, Folder, Option<Anchor>, Option<RepoId>)> {
+    let credentials = Credentials::App { issuer: app::id()?, key: app::key()? };
+    let hub = Hub::new(app::endpoint()?, credentials)?;
+    let me = hub.app().await.context("GitHub does not know this App")?;
+    let installation =
+        hub.installation_for(slug).await?.with_context(|| format!("the App is not installed on {slug}"))?;
+    let repo = hub.repo(installation, slug.clone());
+    let id = RepoId(repo.get_repo().await?.id);
+    let (change, found) = find(args, &GitHubStore::new(repo.clone(), &args.branch)).await?;
+    let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
+    let ours = |run: &CheckRun| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == me.id);
+    let runs = repo.list_check_runs(&head).await?;
+    let anchors = runs.iter().filter(|run| ours(run)).filter_map(|run| run.external_id.parse::<Anchor>().ok());
+    let anchor = anchors.filter(|anchor| anchor.change == change).max_by_key(|anchor| anchor.seq);
+    Ok((change, found, anchor, Some(id)))
+}
+
+/// The anchor that was given by hand.
+fn anchor(args: &Args, change: ChangeNumber) -> anyhow::Result<Option<Anchor>> {
+    match &args.anchor {
+        Some(anchor) if anchor.change != change => {
+            bail!("the anchor is one of change {}, not of {change}", anchor.change)
+        }
+        anchor => Ok(anchor.clone()),
+    }
+}
+
+/// Every key that the caller knows the App by. There is no proof without one.
+fn keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
+    let mut keys = Keys::default();
+    let named = std::env::var_os("PRIVATE_KEY_PATH").filter(|path| !path.is_empty()).map(PathBuf::from);
+    for file in files.iter().chain(&named) {
+        let name = out::plain(&file.display().to_string());
+        let pem = std::fs::read_to_string(file).map(Zeroizing::new);
+        let pem = pem.with_context(|| format!("can't read the key {name}"))?;
+        keys.add(PublicKey::from_pem(&pem).with_context(|| format!("{name} is no key"))?);
+    }
+    if let Some(pem) = std::env::var("PRIVATE_KEY").ok().filter(|pem| !pem.is_empty()).map(Zeroizing::new) {
+        // Environment files often have literal `\n` in place of line ends.
+        let pem = Zeroizing::new(pem.replace("\\n", "\n"));
+        keys.add(PublicKey::from_pem(&pem).context("PRIVATE_KEY is no key")?);
+    }
+    if keys.is_empty() {
+        bail!(
+            "there is no key to prove the signatures with; give the App's key, public or private, with --key FILE, or \
+             set PRIVATE_KEY or PRIVATE_KEY_PATH"
+        );
+    }
+    Ok(keys)
+}
+
+/// The ledger of the repository that holds this path.
+fn store(path: &Path, branch: &str) -> anyhow::Result<LocalStore> {
+    let shown = out::plain(&path.display().to_string());
+    let repo = git2::Repository::discover(path)
+        .with_context(|| format!("there is no git repository at {shown}; name one with --repo"))?;
+    if repo.find_reference(&format!("refs/heads/{branch}")).is_err() {
+        let branch = out::plain(branch);
+        bail!(
+            "{shown} has no branch {branch}; get it with\n  git -C {shown} fetch origin {branch}:{branch}\nor name \
+             another with --branch"
+        );
+    }
+    Ok(LocalStore::new(repo.path(), branch))
+}
+
+/// The folder of the change that this number belongs to.
+async fn find(args: &Args, store: &dyn Store) -> anyhow::Result<(ChangeNumber, Folder)> {
+    let change = ChangeNumber(args.change);
+    let found = store.folder(&folder(change)).await.context("can't read the ledger")?;
+    if found.files.is_empty() {
+        let alias = store.file(&alias_path(change.0)).await.context("can't read the ledger")?;
+        if let Some(home) = alias.and_then(|text| text.trim().parse().ok()).map(ChangeNumber) {
+            let found = store.folder(&folder(home)).await.context("can't read the ledger")?;
+            return Ok((home, found));
+        }
+    }
+    Ok((change, found))
+}
+
+fn record_numbers(files: &BTreeMap<String, String>) -> impl Iterator<Item = u64> {
+    files.keys().filter_map(|name| {
+        let number = name.strip_suffix(".json")?.parse().ok()?;
+        (*name == file_name(number)).then_some(number)
+    })
+}
+
+/// The repository that the first record names. None: there is no record.
+fn claimed_repository(files: &BTreeMap<String, String>) -> Option<RepoId> {
+    #[derive(Deserialize)]
+    struct Sealed {
+        record: Named,
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        repo: RepoId,
+    }
+    let mut numbers: Vec<u64> = record_numbers(files).collect();
+    numbers.sort_unstable();
+    let first = file_name(*numbers.first()?);
+    // One that can't be read is found out when it is proven.
+    Some(serde_json::from_str::<Sealed>(&files[&first]).map_or(RepoId(0), |sealed| sealed.record.repo))
+}
+
+fn summary(state: &State) -> Summary {
+    Summary {
+        seq: state.seq,
+        tip: state.tip.clone(),
+        flow: state.flow,
+        stage: state.pipeline.as_ref().map(|pipeline| pipeline.stage),
+        open: state.open,
+        merged: state.merged.as_ref().map(|merged| merged.commit.to_string()),
+    }
+}
+
+fn finding(change: ChangeNumber, branch: &str, broken: &Break) -> Finding {
+    // A broken checkpoint has no number: records start at 1.
+    let file = if broken.seq == 0 { CHECKPOINT_FILE.to_owned() } else { file_name(broken.seq) };
+    let path = format!("{}/{file}", folder(change));
+    let history = format!("git log -p {branch} -- {path}");
+    let next = match broken.kind {
+        BreakKind::Altered | BreakKind::Dropped | BreakKind::Reordered => format!(
+            "See who touched it with `{history}`, put the branch back to the commit before that, and let only the App \
+             write it (a ruleset)."
+        ),
+        BreakKind::CutOff => format!(
+            "The branch was rewound, or this copy is old: fetch it again. If it stays, find the lost commits in \
+             another clone or in the activity log of {branch}, and put the branch back to them."
+        ),
+        BreakKind::UnknownKey => {
+            "If the App has had another key, give its public half too, with --key. If it never had this one, somebody \
+             else wrote the record: put the branch back to the commit before it."
+                .to_owned()
+        }
+        BreakKind::Foreign => {
+            format!("Check --repository-id and --repo. If they are right, see who put it there with `{history}`.")
+        }
+        BreakKind::Unlawful => {
+            "It is signed, so either another version of Phasegate wrote it, or the App's key is in wrong hands: \
+             compare with the version that runs, and if that is not it, change the key."
+                .to_owned()
+        }
+    };
+    Finding {
+        rule: "MRG-08",
+        severity: "error",
+        path,
+        seq: broken.seq,
+        kind: broken.kind,
+        says: broken.says.clone(),
+        next,
+    }
+}
+
+fn told(report: &Report) -> String {
+    let mut text = String::new();
+    let records = if report.records == 1 { "1 record".to_owned() } else { format!("{} records", report.records) };
+    let whole = report.findings.is_empty();
+    let verdict = if whole { "intact".green().to_string() } else { "broken".red().to_string() };
+    let _ = writeln!(text, "change #{}: {records}, the chain is {verdict}", report.change);
+    if let Some(state) = &report.state {
+        let stage = state.stage.map(|stage| format!(" at {stage}")).unwrap_or_default();
+        let life = match (&state.merged, state.open) {
+            (Some(commit), _) => format!("merged as {commit}"),
+            (None, true) => "open".to_owned(),
+            (None, false) => "closed".to_owned(),
+        };
+        let _ = writeln!(text, "state:  {} flow{stage}, {life}", state.flow);
+        let _ = writeln!(text, "tip:    record {}, {}", state.seq, state.tip);
+    }
+    let _ = writeln!(text, "ledger: {} at {}", out::plain(&report.branch), report.head);
+    for Finding { rule, seq, kind, path, says, next, .. } in &report.findings {
+        let kind = match kind {
+            BreakKind::Altered => "altered",
+            BreakKind::Dropped => "dropped",
+            BreakKind::Reordered => "reordered",
+            BreakKind::CutOff => "cut off",
+            BreakKind::UnknownKey => "signed with an unknown key",
+            BreakKind::Foreign => "of another change",
+            BreakKind::Unlawful => "against the law",
+        };
+        let what = if *seq == 0 { "the checkpoint".to_owned() } else { format!("record {seq}") };
+        let _ = writeln!(text, "\n{}: {what} is {kind} ({path})", rule.red());
+        let _ = writeln!(text, "  {}\n  next: {}", out::plain(says), out::plain(next));
+    }
+    for note in &report.notes {
+        let _ = write!(text, "\nnote: {note}");
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,114 @@
+//! What came back, and what it means.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, header};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::endpoint::Endpoint;
+use super::error::{Error, Result, clip};
+use super::request::Request;
+
+/// A good answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) route: &'static str,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    /// Path and query of the next page.
+    pub(super) next: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_slice(&self.body).map_err(|error| Error::malformed(self.route, error))
+    }
+}
+
+/// What came back, good or not.
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// What GitHub says when it refuses.
+#[derive(Default, Deserialize)]
+pub(super) struct Complaint {
+    #[serde(default)]
+    pub(super) message: String,
+    errors: Option<serde_json::Value>,
+}
+
+pub(super) fn redirected(request: &Request, reply: &Reply) -> Result<String> {
+    let keeps_method = matches!(reply.status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    let location = reply.headers.get(header::LOCATION).and_then(|location| location.to_str().ok());
+    location
+        .filter(|_| !request.graphql && (request.method == Method::GET || keeps_method))
+        .and_then(Endpoint::path_of)
+        .ok_or_else(|| Error::malformed(request.route, format!("a redirect of status {}", reply.status.as_u16())))
+}
+
+pub(super) fn refusal(request: &Request, reply: &Reply, complaint: Complaint, token: &SecretString) -> Error {
+    let route = request.route;
+    // GitHub does not repeat tokens, but whatever stands in between might.
+    let scrub = |text: &str| clip(&text.replace(token.expose_secret(), "[token]"));
+    let message = scrub(&complaint.message);
+    match reply.status.as_u16() {
+        401 => Error::Unauthorized { route },
+        403 | 451 => Error::Forbidden { route, message },
+        // 410 is what a deleted issue answers.
+        404 | 410 => Error::NotFound { route },
+        408 => Error::Timeout { route, unclear: !request.reads() },
+        409 => Error::Conflict { route, message },
+        status @ 500.. => Error::Server { route, status, unclear: !request.reads() },
+        _ => {
+            let errors = match complaint.errors {
+                Some(serde_json::Value::Array(errors)) => errors,
+                Some(error) => vec![error],
+                None => Vec::new(),
+            };
+            let said = |error: &serde_json::Value| {
+                let text = error.get("message").unwrap_or(error);
+                scrub(&text.as_str().map_or_else(|| text.to_string(), str::to_owned))
+            };
+            Error::Unprocessable { route, message, errors: errors.iter().take(10).map(said).collect() }
+        }
+    }
+}
+
+/// A failed connection, as an error that says whether a write may have happened.
+pub(super) fn failure(request: &Request, error: &(dyn std::error::Error + 'static), received: bool) -> Error {
+    let route = request.route;
+    let mut cause = Some(error);
+    let mut http = None;
+    while let Some(error) = cause {
+        http = http.or_else(|| error.downcast_ref::<reqwest::Error>());
+        cause = error.source();
+    }
+    // Without a connection nothing was sent; with one, who knows.
+    let sent = received || !http.is_some_and(reqwest::Error::is_connect);
+    let unclear = sent && !request.reads();
+    match http {
+        Some(http) if http.is_timeout() => Error::Timeout { route, unclear },
+        Some(http) if http.is_connect() => Error::Transport { route, message: "no connection".to_owned(), unclear },
+        _ if received => {
+            Error::Transport { route, message: "the answer broke off or is too large".to_owned(), unclear }
+        }
+        _ => Error::Transport { route, message: "the request broke off".to_owned(), unclear },
+    }
+}
+
+/// Path and query of the link to the next page.
+pub(super) fn next_link(headers: &HeaderMap) -> Option<String> {
+    headers
+        .get_all(header::LINK)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .find_map(|link| {
+            let (address, rest) = link.trim().strip_prefix('<')?.split_once('>')?;
+            rest.split(';').any(|part| part.trim() == "rel=\"next\"").then(|| Endpoint::path_of(address)).flatten()
+        })
+}

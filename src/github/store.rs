@@ -1,0 +1,143 @@
+//! The ledger's branch on GitHub: read with one tree query, written with one commit that names the head it expects.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::calls::git::{Addition, TreeEntry};
+use super::{Error, Repo};
+use crate::ids::CommitId;
+use crate::ledger::store::{Folder, NewFile, Store, StoreError};
+
+pub struct GitHubStore {
+    repo: Repo,
+    branch: String,
+}
+
+impl GitHubStore {
+    pub fn new(repo: Repo, branch: &str) -> Self {
+        Self { repo, branch: branch.to_owned() }
+    }
+
+    /// Makes the branch, as an orphan with its first files. A ref can be made only once, so of two that begin at the
+    /// same time one is told that the branch has moved.
+    async fn begin(&self, message: &str, files: &[NewFile]) -> Result<CommitId, StoreError> {
+        let mut entries = Vec::new();
+        for file in files {
+            let text = String::from_utf8(file.bytes.clone())
+                .map_err(|_| StoreError::Refused(format!("{} is not text", file.path)))?;
+            entries.push(TreeEntry::file(file.path.clone(), text));
+        }
+        let tree = self.repo.create_tree(None, &entries).await.map_err(store_error)?;
+        let commit = self.repo.create_commit(message, &tree, &[]).await.map_err(store_error)?;
+        match self.repo.create_ref(&format!("heads/{}", self.branch), &commit).await {
+            Ok(true) => Ok(commit),
+            Ok(false) => Err(StoreError::Conflict),
+            Err(error) => Err(store_error(error)),
+        }
+    }
+}
+
+/// What the ledger can do about an error.
+fn store_error(error: Error) -> StoreError {
+    match error {
+        Error::StaleHead | Error::Conflict { .. } => StoreError::Conflict,
+        Error::RateLimited { until, .. } => StoreError::Later { until },
+        error if error.is_unclear() => StoreError::Unclear(error.to_string()),
+        error if error.is_transient() => StoreError::Unreachable(error.to_string()),
+        error => StoreError::Refused(error.to_string()),
+    }
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    repository: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    #[serde(rename = "ref")]
+    branch: Option<Branch>,
+    object: Option<Object>,
+}
+
+#[derive(Deserialize)]
+struct Branch {
+    target: Oid,
+}
+
+#[derive(Deserialize)]
+struct Oid {
+    oid: CommitId,
+}
+
+#[derive(Deserialize)]
+struct Object {
+    entries: Option<Vec<Entry>>,
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    name: String,
+    object: Option<Object>,
+}
+
+const FOLDER: &str = "query($owner: String!, $name: String!, $ref: String!, $at: String!) { \
+    repository(owner: $owner, name: $name) { \
+    ref(qualifiedName: $ref) { target { oid } } \
+    object(expression: $at) { ... on Tree { entries { name object { ... on Blob { text } } } } } } }";
+
+const FILE: &str = "query($owner: String!, $name: String!, $ref: String!, $at: String!) { \
+    repository(owner: $owner, name: $name) { \
+    ref(qualifiedName: $ref) { target { oid } } \
+    object(expression: $at) { ... on Blob { text } } } }";
+
+impl GitHubStore {
+    async fn ask(&self, query: &str, path: &str) -> Result<Repository, StoreError> {
+        let variables = json!({
+            "owner": self.repo.slug().owner(),
+            "name": self.repo.slug().name(),
+            "ref": format!("refs/heads/{}", self.branch),
+            "at": format!("{}:{path}", self.branch),
+        });
+        let asked: Asked = self.repo.graphql(query, variables).await.map_err(store_error)?;
+        asked.repository.ok_or_else(|| StoreError::Refused(format!("{} can't be seen", self.repo.slug())))
+    }
+}
+
+#[async_trait::async_trait]
+impl Store for GitHubStore {
+    async fn head(&self) -> Result<Option<CommitId>, StoreError> {
+        self.repo.branch_head(&self.branch).await.map_err(store_error)
+    }
+
+    async fn folder(&self, path: &str) -> Result<Folder, StoreError> {
+        let repository = self.ask(FOLDER, path).await?;
+        let entries = repository.object.and_then(|tree| tree.entries).unwrap_or_default();
+        let mut files = BTreeMap::new();
+        for entry in entries {
+            if let Some(text) = entry.object.and_then(|blob| blob.text) {
+                files.insert(entry.name, text);
+            }
+        }
+        Ok(Folder { head: repository.branch.map(|branch| branch.target.oid), files })
+    }
+
+    async fn file(&self, path: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.ask(FILE, path).await?.object.and_then(|blob| blob.text))
+    }
+
+    async fn commit(
+        &self,
+        expected: Option<&CommitId>,
+        message: &str,
+        files: &[NewFile],
+    ) -> Result<CommitId, StoreError> {
+        let Some(expected) = expected else { return self.begin(message, files).await };
+        let additions: Vec<Addition> =
+            files.iter().map(|file| Addition { path: file.path.clone(), contents: file.bytes.clone() }).collect();
+        self.repo.create_commit_on_branch(&self.branch, expected, message, &additions).await.map_err(store_error)
+    }
+}

@@ -1,0 +1,339 @@
+//! A rehearsal: the twin, the real server and a cast, so that a whole change can be played without an account.
+//!
+//! The demo plays on it, and so do the stories in `tests/`. Everything between the actors and the bot is real: git,
+//! HTTP, signatures, the database. The verbs read as prose, and none of them sleeps: [`Rehearsal::settle`] returns when
+//! every webhook was delivered and worked off.
+
+mod story;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::github::{AppKey, Endpoint};
+use crate::server::{Config, Server};
+use crate::twin::{Admin, AppHandle, CheckRun, Level, NewApp, NewRepo, Options, Role, Twin};
+
+pub use story::{Beat, Timeline, play};
+
+/// The repository that everything happens in.
+pub const REPO: &str = "octo-org/lantern";
+/// The workflow whose job proves the change.
+pub const WORKFLOW: &str = ".github/workflows/ci.yml";
+/// That job's check run.
+pub const CHECK: &str = "test";
+
+/// A policy for the pipeline flow, with the one check that this repository has.
+pub const PIPELINE_POLICY: &str = "\
+version: 1
+flow: pipeline
+gates:
+  verify:
+    checks:
+      - { name: test, workflow: .github/workflows/ci.yml }
+";
+
+/// The same without phases.
+pub const MERGE_POLICY: &str = "\
+version: 1
+flow: merge
+gates:
+  verify:
+    checks:
+      - { name: test, workflow: .github/workflows/ci.yml }
+";
+
+const CI: &str = "\
+name: ci
+on: [push, pull_request]
+permissions: {}
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - run: make test
+";
+
+/// What the App may do, and hears. `deployments` is needed to hear of them.
+pub const PERMISSIONS: &[(&str, Level)] = &[
+    ("checks", Level::Write),
+    ("pull_requests", Level::Write),
+    ("issues", Level::Write),
+    ("contents", Level::Write),
+    ("actions", Level::Write),
+    ("merge_queues", Level::Read),
+    ("deployments", Level::Read),
+    ("members", Level::Read),
+];
+
+pub const EVENTS: &[&str] = &[
+    "pull_request",
+    "pull_request_review",
+    "issue_comment",
+    "issues",
+    "check_run",
+    "check_suite",
+    "workflow_run",
+    "merge_group",
+    "push",
+    "installation",
+    "installation_repositories",
+    "deployment_status",
+    "repository",
+];
+
+/// How a rehearsal is set up.
+pub struct Setup {
+    /// The policy on the default branch; `None`: there is none.
+    pub policy: Option<String>,
+    /// The inbox's database. `None`: an SQLite file that goes with the rehearsal.
+    pub database: Option<String>,
+    /// Where the twin listens.
+    pub listen: SocketAddr,
+    /// More files on the default branch.
+    pub files: Vec<(String, String)>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            policy: Some(PIPELINE_POLICY.to_owned()),
+            database: None,
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            files: Vec::new(),
+        }
+    }
+}
+
+impl Setup {
+    pub fn with_policy(policy: &str) -> Self {
+        Self { policy: Some(policy.to_owned()), ..Self::default() }
+    }
+}
+
+pub struct Rehearsal {
+    twin: Twin,
+    admin: Admin,
+    server: Option<Server>,
+    app: AppHandle,
+    database: String,
+    data: TempDir,
+}
+
+impl Rehearsal {
+    /// Raises the curtain: a repository with a protected `main`, the App installed, its server listening.
+    ///
+    /// The cast: `mia` maintains, `ada` writes and drives the agent, `rover` is the agent's account, `tim` triages,
+    /// `eve` reads, `root` administers.
+    pub async fn start(setup: Setup) -> anyhow::Result<Self> {
+        let data = tempfile::tempdir().context("no place for the rehearsal's files")?;
+        let twin = Twin::start(Options { listen: setup.listen, data: data.path().join("twin") })
+            .await
+            .with_context(|| format!("the twin can't listen on {}", setup.listen))?;
+        let admin = twin.admin();
+        admin.create_org("octo-org")?;
+        let mut files = vec![
+            ("README.md".to_owned(), "# Lantern\n\nA small lamp.\n".to_owned()),
+            (WORKFLOW.to_owned(), CI.to_owned()),
+        ];
+        files.extend(setup.policy.map(|policy| (crate::policy::PATH.to_owned(), policy)));
+        files.extend(setup.files);
+        for (login, _) in CAST {
+            admin.create_user(login)?;
+        }
+        admin.create_repo(REPO, NewRepo { private: false, files })?;
+        for (login, role) in CAST {
+            admin.set_role(REPO, login, *role)?;
+        }
+        let app = admin.register_app(
+            "octo-org",
+            NewApp {
+                name: "Phasegate".to_owned(),
+                webhook_url: None,
+                webhook_secret: "the rehearsal's secret".to_owned(),
+                permissions: PERMISSIONS.iter().map(|(name, level)| ((*name).to_owned(), *level)).collect(),
+                events: EVENTS.iter().map(|event| (*event).to_owned()).collect(),
+            },
+        )?;
+        let database = setup.database.unwrap_or_else(|| format!("sqlite:{}", data.path().join("inbox.db").display()));
+        let mut rehearsal = Self { twin, admin, server: None, app, database, data };
+        rehearsal.start_server().await?;
+        let app = rehearsal.app.id;
+        rehearsal.admin.install(app, REPO)?;
+        rehearsal.admin.require_checks(REPO, &[(crate::gate::merge::CHECK_NAME, Some(app))])?;
+        rehearsal.admin.reserve_branch(REPO, "phasegate/ledger", app)?;
+        rehearsal.settle().await?;
+        Ok(rehearsal)
+    }
+
+    /// Starts the bot (again), on the same database and the same keys.
+    pub async fn start_server(&mut self) -> anyhow::Result<()> {
+        let server = Server::start(Config {
+            app: self.app.id.to_string(),
+            key: Arc::new(AppKey::from_pem(&SecretString::from(self.app.pem.clone()))?),
+            secrets: vec![SecretString::from(self.app.webhook_secret.clone())],
+            database: self.database.clone(),
+            endpoint: Endpoint::new(&self.twin.api_url())?,
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            data: self.data.path().join("mirrors"),
+            workers: 4,
+            paced: false,
+        })
+        .await?;
+        self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;
+        self.server = Some(server);
+        Ok(())
+    }
+
+    /// Stops the bot as SIGTERM would.
+    pub async fn stop_server(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.drain().await;
+        }
+    }
+
+    /// Ends the rehearsal.
+    pub async fn end(mut self) {
+        self.stop_server().await;
+        self.twin.shutdown().await;
+    }
+
+    /// Control over the twin itself.
+    pub fn admin(&self) -> &Admin {
+        &self.admin
+    }
+
+    pub fn app(&self) -> &AppHandle {
+        &self.app
+    }
+
+    pub fn url(&self) -> String {
+        self.twin.url()
+    }
+
+    pub fn server(&self) -> Option<&Server> {
+        self.server.as_ref()
+    }
+
+    /// Waits until every webhook was delivered and worked off, and what followed from that too.
+    pub async fn settle(&self) -> anyhow::Result<()> {
+        let Some(server) = &self.server else { return Ok(()) };
+        loop {
+            self.admin.wait_idle().await;
+            server.inbox().settled().await?;
+            // Working off may have made GitHub send more.
+            let sent = self.admin.deliveries(self.app.id).len();
+            self.admin.wait_idle().await;
+            if self.admin.deliveries(self.app.id).len() == sent {
+                let stats = server.inbox().stats().await?;
+                if stats.ready + stats.running == 0 {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Someone commits to a branch, and everything that follows has happened.
+    pub async fn pushes(
+        &self,
+        login: &str,
+        branch: &str,
+        message: &str,
+        files: &[(&str, &str)],
+    ) -> anyhow::Result<String> {
+        let files: Vec<(&str, Option<&str>)> = files.iter().map(|(path, text)| (*path, Some(*text))).collect();
+        let head = self.admin.commit(REPO, login, branch, message, &files)?;
+        self.settle().await?;
+        Ok(head)
+    }
+
+    /// Someone opens a pull request into `main`.
+    pub async fn opens(&self, login: &str, title: &str, branch: &str) -> anyhow::Result<u64> {
+        let number = self.admin.open_pull(REPO, login, title, branch, "main")?;
+        self.settle().await?;
+        Ok(number)
+    }
+
+    /// Someone comments.
+    pub async fn says(&self, login: &str, number: u64, text: &str) -> anyhow::Result<u64> {
+        let comment = self.admin.comment(REPO, login, number, text)?;
+        self.settle().await?;
+        Ok(comment)
+    }
+
+    /// The repository's CI ran on a commit, as a job of its own workflow.
+    pub async fn ci(&self, head: &str, conclusion: &str) -> anyhow::Result<()> {
+        self.admin.workflow_run(REPO, head, WORKFLOW, "pull_request", &[(CHECK, Some(conclusion))])?;
+        self.settle().await
+    }
+
+    /// Someone reviews: `APPROVE` or `REQUEST_CHANGES`.
+    pub async fn reviews(&self, login: &str, number: u64, verdict: &str) -> anyhow::Result<()> {
+        let body = json!({ "event": verdict, "body": "Looked at it." });
+        self.admin.call_as(login, "POST", &format!("/repos/{REPO}/pulls/{number}/reviews"), body)?;
+        self.settle().await
+    }
+
+    /// Someone tries to merge; what GitHub says when it refuses.
+    pub async fn merges(&self, login: &str, number: u64) -> anyhow::Result<Result<String, String>> {
+        let answer = self.admin.call_as(login, "PUT", &format!("/repos/{REPO}/pulls/{number}/merge"), json!({}));
+        self.settle().await?;
+        Ok(match answer {
+            Ok(answer) => Ok(answer["sha"].as_str().unwrap_or_default().to_owned()),
+            Err(crate::twin::Error::Refused { message, .. }) => Err(message),
+            Err(error) => return Err(error.into()),
+        })
+    }
+
+    /// The commit at the head of a pull request.
+    pub fn head(&self, number: u64) -> anyhow::Result<String> {
+        let pull = self.pull(number)?;
+        Ok(pull["head"]["sha"].as_str().unwrap_or_default().to_owned())
+    }
+
+    pub fn pull(&self, number: u64) -> anyhow::Result<Value> {
+        Ok(self.admin.call_as("eve", "GET", &format!("/repos/{REPO}/pulls/{number}"), Value::Null)?)
+    }
+
+    /// The change's label, if it has exactly one of ours.
+    pub fn label(&self, number: u64) -> anyhow::Result<Option<String>> {
+        let labels = self.admin.labels(REPO, number)?;
+        let mut ours = labels.into_iter().filter(|label| label.starts_with("phase:"));
+        let first = ours.next();
+        anyhow::ensure!(ours.next().is_none(), "more than one label of ours");
+        Ok(first)
+    }
+
+    /// What the bot wrote on a pull request or issue: the one comment first, then its answers.
+    pub fn bot_comments(&self, number: u64) -> anyhow::Result<Vec<String>> {
+        let login = format!("{}[bot]", self.app.slug);
+        let comments = self.admin.comments(REPO, number)?;
+        Ok(comments.into_iter().filter(|comment| comment.user.login == login).map(|comment| comment.body).collect())
+    }
+
+    /// The bot's newest run of this name on a commit.
+    pub fn run(&self, head: &str, name: &str) -> anyhow::Result<Option<CheckRun>> {
+        let runs = self.admin.check_runs(REPO, head)?;
+        let ours = runs.into_iter().filter(|run| run.app == self.app.id && run.name == name);
+        Ok(ours.max_by_key(|run| run.id))
+    }
+
+    /// How the merge check on a pull request's head ended.
+    pub fn merge_check(&self, number: u64) -> anyhow::Result<Option<String>> {
+        let run = self.run(&self.head(number)?, crate::gate::merge::CHECK_NAME)?;
+        Ok(run.and_then(|run| run.conclusion))
+    }
+}
+
+const CAST: &[(&str, Role)] = &[
+    ("root", Role::Admin),
+    ("mia", Role::Maintain),
+    ("ada", Role::Write),
+    ("rover", Role::Write),
+    ("tim", Role::Triage),
+    ("eve", Role::Read),
+];

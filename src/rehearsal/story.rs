@@ -1,0 +1,237 @@
+//! The story that the demo plays: one change, from `/expand` to its merge and beyond.
+
+use anyhow::ensure;
+use serde::Serialize;
+
+use super::{REPO, Rehearsal};
+use crate::gate::merge::CHECK_NAME;
+
+/// One thing that somebody did, and what GitHub showed afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Beat {
+    pub who: String,
+    pub does: String,
+    /// The phase's label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The merge check: how it ended, and its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<String>,
+    /// What the merge button or the bot answered, where that is the point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Timeline {
+    pub schema: &'static str,
+    pub repository: String,
+    pub change: u64,
+    pub merged: bool,
+    pub beats: Vec<Beat>,
+}
+
+struct Play<'a> {
+    on: &'a Rehearsal,
+    number: u64,
+    beats: Vec<Beat>,
+    tell: &'a mut dyn FnMut(&Beat),
+}
+
+impl Play<'_> {
+    fn beat(&mut self, who: &str, does: &str, answer: Option<String>) -> anyhow::Result<()> {
+        let run = self.on.run(&self.on.head(self.number)?, CHECK_NAME)?;
+        let beat = Beat {
+            who: who.to_owned(),
+            does: does.to_owned(),
+            label: self.on.label(self.number)?,
+            merge: run.map(|run| format!("{}: {}", run.conclusion.unwrap_or_default(), run.title.unwrap_or_default())),
+            answer,
+        };
+        (self.tell)(&beat);
+        self.beats.push(beat);
+        Ok(())
+    }
+
+    fn last_answer(&self) -> anyhow::Result<Option<String>> {
+        Ok(self.on.bot_comments(self.number)?.pop().map(|body| body.lines().next().unwrap_or_default().to_owned()))
+    }
+
+    /// The agent writes something, its CI runs, and the next label is there.
+    async fn writes(&mut self, path: &str, text: &str, label: &str) -> anyhow::Result<()> {
+        let head = self.on.pushes("rover", BRANCH, &format!("write {path}"), &[(path, text)]).await?;
+        self.on.ci(&head, "success").await?;
+        self.beat("rover", &format!("pushes {path}; CI is green"), None)?;
+        self.expect_label(label)
+    }
+
+    fn expect_label(&self, label: &str) -> anyhow::Result<()> {
+        let now = self.on.label(self.number)?;
+        ensure!(now.as_deref() == Some(label), "the label is {now:?}, not {label}");
+        Ok(())
+    }
+}
+
+const BRANCH: &str = "agent/dimmer";
+
+/// Plays it to the end. Every beat is checked: a story that does not go as told is an error.
+pub async fn play(on: &Rehearsal, tell: &mut dyn FnMut(&Beat)) -> anyhow::Result<Timeline> {
+    on.pushes("rover", BRANCH, "an idea", &[("docs/input/idea.md", "A dimmer would be nice.\n")]).await?;
+    let number = on.opens("rover", "Add a dimmer", BRANCH).await?;
+    let mut play = Play { on, number, beats: Vec::new(), tell };
+    play.beat("rover", "opens a pull request", None)?;
+    play.expect_label("phase:start")?;
+
+    on.says("ada", number, "/expand a dimmer for the lantern").await?;
+    play.beat("ada", "says /expand", None)?;
+    play.expect_label("phase:expand")?;
+
+    let refused = on.merges("ada", number).await?;
+    ensure!(refused.is_err(), "an unproven change was merged");
+    play.beat("ada", "tries to merge", refused.err())?;
+
+    play.writes("scaffolding/scope.md", SCOPE, "phase:design").await?;
+    play.writes("scaffolding/design.md", DESIGN, "phase:analyze").await?;
+    play.writes("scaffolding/readiness.md", READINESS, "phase:build").await?;
+
+    let head = on.pushes("rover", BRANCH, "the dimmer", &[("src/dimmer.py", "def dim(level): pass\n")]).await?;
+    on.ci(&head, "failure").await?;
+    on.says("rover", number, "/build").await?;
+    play.beat("rover", "pushes the code, CI is red, and claims /build all the same", None)?;
+    play.expect_label("phase:build")?;
+
+    play.writes("src/dimmer.py", "def dim(level):\n    return max(0, level - 1)\n", "phase:review").await?;
+
+    on.says("ada", number, "/approve").await?;
+    play.beat("ada", "says /approve, which is not hers to say", play.last_answer()?)?;
+
+    on.reviews("mia", number, "APPROVE").await?;
+    play.beat("mia", "approves; reconcile and verify follow", None)?;
+    play.expect_label("phase:verified")?;
+    ensure!(on.merge_check(number)?.as_deref() == Some("success"), "verified, but not green");
+
+    let head = on.pushes("rover", BRANCH, "one more thing", &[("src/extra.py", "print('hi')\n")]).await?;
+    on.ci(&head, "success").await?;
+    play.beat("rover", "pushes once more after the approval", None)?;
+    ensure!(on.merge_check(number)?.as_deref() != Some("success"), "a stale approval was used");
+    ensure!(on.merges("ada", number).await?.is_err(), "a stale approval let a merge through");
+
+    on.reviews("mia", number, "APPROVE").await?;
+    play.beat("mia", "looks at that too, and approves", None)?;
+    play.expect_label("phase:verified")?;
+
+    let merged = on.merges("ada", number).await?;
+    let commit = match merged {
+        Ok(commit) => commit,
+        Err(why) => anyhow::bail!("the merge was refused: {why}"),
+    };
+    play.beat("ada", "merges", Some(format!("merged as {}", &commit[..12.min(commit.len())])))?;
+
+    on.admin().workflow_run(REPO, &commit, super::WORKFLOW, "push", &[(super::CHECK, Some("success"))])?;
+    on.settle().await?;
+    play.beat("CI", "is green on the merge commit", None)?;
+    play.expect_label("phase:complete")?;
+
+    let beats = play.beats;
+    Ok(Timeline {
+        schema: "phasegate/demo@1",
+        repository: REPO.to_owned(),
+        change: number,
+        merged: on.pull(number)?["merged"] == true,
+        beats,
+    })
+}
+
+const SCOPE: &str = "\
+# Scope
+
+## Problem
+The lantern is too bright at night.
+
+## Smallest Useful Version
+One function that dims by one step.
+
+## Acceptance Criteria
+- AC-1: dimming from level 3 gives level 2, within 10 ms.
+- AC-2: dimming from level 0 stays at 0.
+
+## Stack
+Python 3.11
+
+## Deployment Target
+A package.
+
+## Data Model
+A level from 0 to 10.
+
+## Estimated Cost
+$0 a month.
+
+## Quality Tier
+shed
+
+## Clarifications Needed
+none
+
+## Deferred
+none
+";
+
+const DESIGN: &str = "\
+# Design
+
+## Architecture
+One module.
+
+## Directory Structure
+```
+src/dimmer.py
+tests/test_dimmer.py
+```
+
+## Interfaces
+`dim(level: int) -> int`
+
+## External Integrations
+none
+
+## Observability
+Structured lines on standard output.
+
+## Complexity Exceptions
+none
+
+## Open Questions
+none
+";
+
+const READINESS: &str = "\
+# Readiness
+
+## Verdict
+READY
+
+## Truths
+- Levels are whole numbers.
+
+## Key Links
+- AC-1: design Interfaces, tests/test_dimmer.py, `python -m dimmer 3`
+- AC-2: design Interfaces, tests/test_dimmer.py, `python -m dimmer 0`
+
+## Acceptance Criteria Coverage
+- AC-1: test and run
+- AC-2: test and run
+
+## Scope Reduction Risks
+none
+
+## Clarifications Needed
+none
+
+## Build Order
+1. AC-1
+2. AC-2
+
+## Complexity Exceptions
+none
+";

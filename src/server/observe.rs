@@ -1,0 +1,438 @@
+//! Reads the world for one change: from git what git knows, from the API the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::memory::Kept;
+use crate::engine::people::Standing;
+use crate::engine::world::{ACTIONS_APP, CheckRun, Deployment, Law, Review, Subject, WorkflowRun};
+use crate::flow::Phase;
+use crate::gate::phase::document;
+use crate::gate::{Finding, GateName, Verdict};
+use crate::github::calls::checks::{CheckRun as Listed, Conclusion, Status};
+use crate::github::{Repo, Result};
+use crate::ids::{BlobId, CommitId, Digest, Person, RepoRef, Role};
+use crate::ledger::{About, State};
+use crate::policy::{self, Base, MadeBy, Policy, Who};
+use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, local_actions, touched};
+use crate::surface::sync::Memory;
+
+/// The law at the tip of the default branch, and where that is. `None`: there is no policy, so nobody is to hear
+/// anything from us.
+pub(super) async fn law(mirror: &Mirror, repo: &Repo, home: &RepoRef) -> anyhow::Result<Option<(Law, CommitId)>> {
+    let auth = repo.git_auth().await?;
+    let wants = [branch(&home.default_branch)];
+    let Some(tip) = mirror.fetch(&auth.url, Some(auth.password()), &wants).await?.into_iter().next() else {
+        return Ok(None);
+    };
+    let (mirror, at) = (mirror.clone(), tip.clone());
+    let law = blocking(move || read_law(&mirror.reader()?, &at)).await?;
+    Ok(law.map(|law| (law, tip)))
+}
+
+fn branch(name: &str) -> Want {
+    Want::Ref(format!("refs/heads/{name}"))
+}
+
+/// The content of a change. `None` when base or head are not there, or have nothing in common.
+pub(super) async fn content(
+    mirror: &Mirror,
+    repo: &Repo,
+    law: &Law,
+    (tip, default_branch): (&CommitId, &str),
+    base_ref: &str,
+    head: &CommitId,
+    state: Option<&State>,
+) -> anyhow::Result<Option<Subject>> {
+    let auth = repo.git_auth().await?;
+    // The default branch was fetched a moment ago, and what is here already costs no fetch.
+    let base = if base_ref == default_branch { Want::Commit(tip.clone()) } else { branch(base_ref) };
+    let wanted = Want::Commit(head.clone());
+    let fetched = match mirror.fetch_change(&auth.url, Some(auth.password()), &base, &wanted).await {
+        Ok(fetched) => fetched,
+        Err(error @ crate::repo::Error::Missing(_)) => {
+            tracing::warn!(%error, "base or head can't be fetched");
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let failed_at = state
+        .and_then(|state| state.gates.get(&GateName::Phase(Phase::Verify)))
+        .filter(|judged| judged.verdict == Verdict::Fail)
+        .map(|judged| judged.about.head.clone());
+    let (mirror, law, tip, base_ref) = (mirror.clone(), law.clone(), tip.clone(), base_ref.to_owned());
+    blocking(move || subject(&mirror.reader()?, &law, &tip, &base_ref, &fetched, failed_at.as_ref())).await
+}
+
+/// git2 blocks, so it is done where that does no harm.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> crate::repo::Result<T> + Send + 'static,
+) -> anyhow::Result<T> {
+    Ok(tokio::task::spawn_blocking(work).await??)
+}
+
+fn read_law(reader: &LocalRepo, tip: &CommitId) -> crate::repo::Result<Option<Law>> {
+    let blob = match reader.blob(tip, &RepoPath::from(policy::PATH)) {
+        Ok(None) => return Ok(None),
+        Ok(Some(blob)) if blob.mode == Mode::SYMLINK => {
+            let finding = Finding::error("MRG-07", "The policy is a symbolic link.", "Make it a plain file.");
+            return Ok(Some(Law::Invalid(vec![finding.at(policy::PATH, None)])));
+        }
+        Ok(Some(blob)) => blob,
+        Err(error @ (crate::repo::Error::TooLarge { .. } | crate::repo::Error::NotAFile(_))) => {
+            let finding = Finding::error("MRG-07", error.to_string(), "Make it a plain file of at most 256 KiB.");
+            return Ok(Some(Law::Invalid(vec![finding.at(policy::PATH, None)])));
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Some(match policy::parse(&blob.bytes) {
+        Ok(policy) => Law::Valid(Box::new(policy)),
+        Err(problems) => Law::Invalid(
+            problems
+                .into_iter()
+                .map(|problem| {
+                    let place = if problem.path.is_empty() { String::new() } else { format!("`{}`: ", problem.path) };
+                    Finding::error(problem.rule, format!("{place}{}", problem.says), problem.next)
+                        .at(policy::PATH, Some(problem.line))
+                })
+                .collect(),
+        ),
+    }))
+}
+
+fn subject(
+    reader: &LocalRepo,
+    law: &Law,
+    tip: &CommitId,
+    base_ref: &str,
+    fetched: &Fetched,
+    failed_at: Option<&CommitId>,
+) -> crate::repo::Result<Option<Subject>> {
+    let Some(merge_base) = &fetched.merge_base else { return Ok(None) };
+    let deltas = reader.diff(merge_base, &fetched.head)?;
+    let paths = touched(&deltas);
+    let (policy_digest, base_rule) = match law {
+        Law::Valid(policy) => (policy.digest(), policy.base),
+        Law::Invalid(_) => (Digest::of("no valid policy"), Base::Strict),
+    };
+    let change = content_digest(&deltas, &policy_digest, &BTreeSet::new());
+    // Where the base stands matters as far as policy says: always, or where it touches what the change touches.
+    let base_print = match base_rule {
+        Base::Strict => Digest::of(fetched.base.as_str()),
+        Base::Touch => {
+            let moved = reader.diff(merge_base, &fetched.base)?;
+            let mut under: Vec<String> = Vec::new();
+            for delta in moved.iter().filter(|delta| paths.contains(&delta.path)) {
+                let now = delta.new.as_ref().map(|(mode, blob)| format!("{mode:?} {blob}")).unwrap_or_default();
+                under.push(format!("{}\0{now}", delta.path));
+            }
+            Digest::of_parts(under)
+        }
+    };
+    let content = Digest::of_parts([change.as_str(), base_print.as_str()]);
+    let documents = documents(reader, &fetched.head)?;
+    let about = About {
+        base_ref: base_ref.to_owned(),
+        base: merge_base.clone(),
+        head: fetched.head.clone(),
+        content: content.clone(),
+    };
+    let structural_fix = match failed_at {
+        Some(failed) if *failed != fetched.head => match reader.diff(failed, &fetched.head) {
+            Ok(since) => since.iter().any(|delta| delta.old.is_none() || is_manifest(&delta.path)),
+            // The old head is gone (a force-push): nothing says that the fix was small.
+            Err(_) => true,
+        },
+        _ => false,
+    };
+    Ok(Some(Subject {
+        present: present(&documents, &content),
+        changed: paths.iter().map(ToString::to_string).collect(),
+        documents: documents.into_iter().map(|(path, (_, size))| (path.to_owned(), size)).collect(),
+        drift: match law {
+            Law::Valid(policy) => drift(reader, policy, tip, &fetched.head)?,
+            Law::Invalid(_) => BTreeMap::new(),
+        },
+        trailer: trailer(&reader.commit(&fetched.head)?.message),
+        structural_fix,
+        about,
+    }))
+}
+
+/// The pipeline's documents at the head: blob and size.
+fn documents(
+    reader: &LocalRepo,
+    head: &CommitId,
+) -> crate::repo::Result<BTreeMap<&'static str, (Option<BlobId>, u64)>> {
+    let mut found = BTreeMap::new();
+    for path in Phase::ALL.into_iter().filter_map(document) {
+        match reader.blob(head, &RepoPath::from(path)) {
+            Ok(Some(blob)) => drop(found.insert(path, (Some(blob.id), blob.bytes.len() as u64))),
+            Ok(None) => {}
+            Err(crate::repo::Error::TooLarge { .. }) => drop(found.insert(path, (None, u64::MAX))),
+            Err(crate::repo::Error::NotAFile(_)) => drop(found.insert(path, (None, 0))),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// What each gate's pass is bound to. A document gate reads its document and those before it.
+fn present(documents: &BTreeMap<&'static str, (Option<BlobId>, u64)>, content: &Digest) -> BTreeMap<Phase, Digest> {
+    let mut read: Vec<String> = Vec::new();
+    let mut present = BTreeMap::new();
+    for phase in Phase::ALL {
+        let bound = match document(phase) {
+            Some(path) => {
+                let blob = documents.get(path).and_then(|(blob, _)| blob.as_ref());
+                read.push(format!("{path} {}", blob.map_or("absent", BlobId::as_str)));
+                Digest::of_parts(&read)
+            }
+            None => content.clone(),
+        };
+        present.insert(phase, bound);
+    }
+    present
+}
+
+/// For each workflow that a required check comes from: the files that give its run a meaning and differ from the
+/// default branch's.
+fn drift(
+    reader: &LocalRepo,
+    policy: &Policy,
+    tip: &CommitId,
+    head: &CommitId,
+) -> crate::repo::Result<BTreeMap<String, BTreeMap<String, Option<BlobId>>>> {
+    let different = reader.diff(tip, head)?;
+    let meaning = policy::globs(&policy.freeze.meaning).ok();
+    let mut drift = BTreeMap::new();
+    for check in &policy.gates.verify.checks {
+        let Some(MadeBy::Workflow(path)) = check.made_by() else { continue };
+        let roots = meaning_of(reader, path, tip, head)?;
+        let matters = |delta: &&crate::repo::Delta| {
+            let named = roots.iter().any(|root| delta.path == *root || delta.path.is_under(root));
+            named || meaning.as_ref().is_none_or(|globs| delta.path.matches(globs))
+        };
+        let files = different
+            .iter()
+            .filter(matters)
+            .map(|delta| (delta.path.to_string(), delta.new.as_ref().map(|(_, blob)| blob.clone())))
+            .collect();
+        drift.insert(path.to_owned(), files);
+    }
+    Ok(drift)
+}
+
+/// A workflow's file and the local actions and workflows that it uses, on either side, to any depth.
+fn meaning_of(
+    reader: &LocalRepo,
+    workflow: &str,
+    tip: &CommitId,
+    head: &CommitId,
+) -> crate::repo::Result<BTreeSet<RepoPath>> {
+    let mut roots = BTreeSet::new();
+    let mut open = vec![workflow.to_owned()];
+    while let Some(path) = open.pop() {
+        if !roots.insert(RepoPath::from(path.as_str())) || roots.len() > 200 {
+            continue;
+        }
+        let files = [path.clone(), format!("{path}/action.yml"), format!("{path}/action.yaml")];
+        for (commit, file) in [tip, head].into_iter().flat_map(|commit| files.iter().map(move |file| (commit, file))) {
+            let Ok(Some(blob)) = reader.blob(commit, &RepoPath::from(file.as_str())) else { continue };
+            // A file that can't be read as YAML can't be run as a workflow either.
+            for used in local_actions(&blob.bytes).unwrap_or_default() {
+                let used = used.replace('\\', "/");
+                let used = used.trim_start_matches("./").trim_end_matches('/');
+                if used.is_empty() || used.split('/').any(|part| part == "..") {
+                    // The repository's root is an action: everything gives the run its meaning.
+                    roots.insert(RepoPath::from(""));
+                } else {
+                    open.push(used.to_owned());
+                }
+            }
+        }
+    }
+    Ok(roots)
+}
+
+/// Files that name what a project depends on.
+fn is_manifest(path: &RepoPath) -> bool {
+    let name = path.to_string();
+    let name = name.rsplit('/').next().unwrap_or_default();
+    matches!(
+        name,
+        "Cargo.toml" | "package.json" | "pyproject.toml" | "requirements.txt" | "go.mod" | "pom.xml" | "Gemfile"
+    ) || name.ends_with(".csproj")
+        || name.starts_with("build.gradle")
+}
+
+/// `Phasegate-Claim: <phase>` in the last paragraph of a commit message.
+fn trailer(message: &str) -> Option<Phase> {
+    let last = message.trim_end().rsplit("\n\n").next()?;
+    last.lines().rev().find_map(|line| Phase::parse(line.strip_prefix("Phasegate-Claim:")?.trim()))
+}
+
+/// The content as it was recorded, for a change that is closed or merged.
+pub(super) fn recorded(state: &State) -> Option<Subject> {
+    let about = state.subject.clone()?;
+    let present = state.pipeline.as_ref().map(|pipeline| pipeline.present.clone()).unwrap_or_default();
+    Some(Subject {
+        about,
+        present,
+        changed: Vec::new(),
+        documents: BTreeMap::new(),
+        drift: BTreeMap::new(),
+        trailer: None,
+        structural_fix: false,
+    })
+}
+
+/// The check runs of a commit, with the workflow runs of those that policy could count.
+pub(super) async fn checks(
+    repo: &Repo,
+    memory: &Kept,
+    listed: &[Listed],
+    policy: Option<&Policy>,
+) -> Result<Vec<CheckRun>> {
+    let named = |name: &str| {
+        policy.is_some_and(|policy| {
+            policy.gates.verify.checks.iter().any(|check| check.name == name && check.workflow.is_some())
+        })
+    };
+    let mut jobs: BTreeMap<u64, Vec<(WorkflowRun, BTreeSet<u64>)>> = BTreeMap::new();
+    let mut runs = Vec::new();
+    for run in listed {
+        let app = run.app.as_ref().map_or(0, |app| app.id);
+        let job_of = match (&run.check_suite, app == ACTIONS_APP && named(&run.name)) {
+            (Some(suite), true) => job_of(repo, memory, run.id, suite.id, &mut jobs).await?,
+            _ => None,
+        };
+        runs.push(CheckRun {
+            id: run.id,
+            name: run.name.clone(),
+            app,
+            conclusion: (run.status == Status::Completed).then(|| conclusion(run.conclusion)),
+            job_of,
+        });
+    }
+    Ok(runs)
+}
+
+/// The workflow run that a check run is a job of. What it is a job of never changes, so it is asked once.
+async fn job_of(
+    repo: &Repo,
+    memory: &Kept,
+    run: u64,
+    suite: u64,
+    jobs: &mut BTreeMap<u64, Vec<(WorkflowRun, BTreeSet<u64>)>>,
+) -> Result<Option<WorkflowRun>> {
+    let key = format!("job:{run}");
+    if let Some(known) = memory.recall(&key).await {
+        let mut parts = known.splitn(3, ' ');
+        let id = parts.next().and_then(|id| id.parse().ok());
+        let head = parts.next().and_then(|head| CommitId::new(head).ok());
+        if let (Some(id), Some(head), Some(path)) = (id, head, parts.next()) {
+            return Ok(Some(WorkflowRun { id, path: path.to_owned(), head }));
+        }
+    }
+    if !jobs.contains_key(&suite) {
+        let mut found = Vec::new();
+        for workflow in repo.workflow_runs_for_suite(suite).await? {
+            let ids = repo.jobs(workflow.id).await?.into_iter().map(|job| job.id).collect();
+            // Some answers carry the ref behind the path.
+            let path = workflow.path.split('@').next().unwrap_or_default().to_owned();
+            found.push((WorkflowRun { id: workflow.id, path, head: workflow.head_sha }, ids));
+        }
+        jobs.insert(suite, found);
+    }
+    let found = jobs[&suite].iter().find(|(_, ids)| ids.contains(&run)).map(|(workflow, _)| workflow.clone());
+    if let Some(workflow) = &found {
+        memory.keep(&key, &format!("{} {} {}", workflow.id, workflow.head, workflow.path)).await;
+    }
+    Ok(found)
+}
+
+fn conclusion(conclusion: Option<Conclusion>) -> String {
+    let word = match conclusion {
+        Some(Conclusion::Success) => "success",
+        Some(Conclusion::Failure) => "failure",
+        Some(Conclusion::Neutral) => "neutral",
+        Some(Conclusion::Skipped) => "skipped",
+        Some(Conclusion::ActionRequired) => "action_required",
+        Some(Conclusion::Cancelled) => "cancelled",
+        Some(Conclusion::TimedOut) => "timed_out",
+        Some(Conclusion::Stale) => "stale",
+        Some(Conclusion::StartupFailure) => "startup_failure",
+        Some(Conclusion::Unknown) | None => "unknown",
+    };
+    word.to_owned()
+}
+
+/// Where someone stands now: their role, and whether the policy names them.
+pub(super) async fn standing(repo: &Repo, policy: Option<&Policy>, person: &Person) -> Result<Standing> {
+    if person.bot {
+        return Ok(Standing::default());
+    }
+    let role = repo.permission_of(person).await?;
+    let mut named = false;
+    for approver in policy.iter().flat_map(|policy| &policy.people.approve) {
+        named = named
+            || match approver.who() {
+                Who::Person { .. } => approver.is_person(&person.login) && role > Role::None,
+                Who::Team { organisation, team } => repo.team_membership(organisation, team, &person.login).await?,
+            };
+    }
+    Ok(Standing { role, named })
+}
+
+/// The reviews of a pull request, with where each reviewer stands now.
+pub(super) async fn reviews(repo: &Repo, policy: Option<&Policy>, pull: u64) -> Result<Vec<Review>> {
+    let mut known: BTreeMap<u64, Standing> = BTreeMap::new();
+    let mut reviews = Vec::new();
+    for review in repo.list_reviews(pull).await? {
+        let decides = matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED");
+        let at = match known.get(&review.user.id) {
+            Some(at) => *at,
+            None if decides => {
+                let at = standing(repo, policy, &review.user).await?;
+                known.insert(review.user.id, at);
+                at
+            }
+            None => Standing::default(),
+        };
+        reviews.push(Review {
+            id: review.id,
+            by: review.user,
+            standing: at,
+            state: review.state,
+            commit: review.commit_id,
+        });
+    }
+    Ok(reviews)
+}
+
+/// The deployments of a commit, oldest first, each with its newest state.
+pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Vec<Deployment>> {
+    let mut found = Vec::new();
+    let mut listed = repo.deployments(commit, None).await?;
+    listed.sort_by_key(|deployment| deployment.id);
+    for deployment in listed {
+        let statuses = repo.deployment_statuses(deployment.id).await?;
+        let newest = statuses.iter().max_by_key(|status| status.id);
+        let state = newest.map_or_else(|| "pending".to_owned(), |status| status.state.clone());
+        found.push(Deployment { environment: deployment.environment, state, commit: deployment.sha });
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_a_trailer_and_nothing_else() {
+        assert_eq!(trailer("scope\n\nPhasegate-Claim: expand\n"), Some(Phase::Expand));
+        assert_eq!(trailer("scope\n\nText.\n\nCo-authored-by: x\nPhasegate-Claim: Verify"), Some(Phase::Verify));
+        assert_eq!(trailer("Phasegate-Claim: expand is how one claims"), None);
+        assert_eq!(trailer("scope\n\nPhasegate-Claim: expand\n\nmore text"), None);
+    }
+}

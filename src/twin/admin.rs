@@ -1,0 +1,339 @@
+//! The handle behind the scenes: makes things happen, silently where asked, and looks at what came of it.
+
+use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut};
+use std::sync::MutexGuard;
+
+use serde_json::{Value, json};
+
+use super::api::contents::identity;
+use super::auth::{Actor, Scope};
+use super::git::Change;
+use super::http::{Told, whole};
+use super::model::*;
+use super::reply::Problem;
+use super::route::Request;
+use super::rules::Move;
+use super::state::{Fault, State};
+use super::{Result, Shared, lock};
+
+/// Control of a running twin. Cheap to clone.
+#[derive(Clone)]
+pub struct Admin {
+    shared: Shared,
+    quiet: bool,
+}
+
+/// The state, with webhooks muted for as long as it is held by a quiet admin.
+pub(crate) struct Held<'a> {
+    state: MutexGuard<'a, State>,
+}
+
+impl Deref for Held<'_> {
+    type Target = State;
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.state.quiet = false;
+    }
+}
+
+impl Admin {
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self { shared, quiet: false }
+    }
+
+    pub(crate) fn state(&self) -> Held<'_> {
+        let mut state = lock(&self.shared);
+        state.quiet = self.quiet;
+        Held { state }
+    }
+
+    pub(crate) fn find(&self, state: &State, slug: &str) -> std::result::Result<u64, Problem> {
+        let (owner, name) = slug.split_once('/').ok_or_else(Problem::not_found)?;
+        state.repo_id(owner, name).ok_or_else(Problem::not_found)
+    }
+
+    /// The same control, but what it does sends no webhook: for stories about missed deliveries.
+    pub fn quiet(&self) -> Self {
+        Self { quiet: true, ..self.clone() }
+    }
+
+    /// Does what a person's API call would do, with their rights. `path` is below the API base and may have a query.
+    pub fn call_as(&self, login: &str, method: &str, path: &str, body: Value) -> Result<Value> {
+        let mut state = self.state();
+        let account = state.account(login).ok_or_else(Problem::not_found)?.clone();
+        call(&mut state, Actor::User(account), method, path, body)
+    }
+
+    /// Does what an App's API call would do on a repository it is installed on; as GitHub Actions on any.
+    pub fn call_as_app(&self, app: u64, repo: &str, method: &str, path: &str, body: Value) -> Result<Value> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        let actor = app_actor(&state, app, repo)?;
+        call(&mut state, actor, method, path, body)
+    }
+
+    /// Adds a commit to a branch as this person, who must be allowed to. A missing branch starts at the default one.
+    /// `None` deletes a file. Answers the new commit.
+    pub fn commit(
+        &self,
+        repo: &str,
+        login: &str,
+        branch: &str,
+        message: &str,
+        files: &[(&str, Option<&str>)],
+    ) -> Result<String> {
+        self.commit_onto(repo, login, branch, None, message, files)
+    }
+
+    /// As [`Admin::commit`], but on top of `onto` (a branch, tag or commit): a force-push when that is not the
+    /// branch's head.
+    pub fn commit_onto(
+        &self,
+        repo: &str,
+        login: &str,
+        branch: &str,
+        onto: Option<&str>,
+        message: &str,
+        files: &[(&str, Option<&str>)],
+    ) -> Result<String> {
+        let mut state = self.state();
+        let id = self.find(&state, repo)?;
+        let account = state.account(login).ok_or_else(Problem::not_found)?.clone();
+        let (about, git) = (state.repo(id)?, state.git(id)?);
+        let actor = Actor::User(account.clone());
+        if !state.may_push(&actor, about) {
+            return Err(Problem::new(403, format!("Permission to {repo}.git denied to {login}.")).into());
+        }
+        let old = git.branch(branch);
+        let parent = match onto {
+            Some(rev) => git.resolve(rev),
+            None => old.or_else(|| git.branch(&about.default_branch)),
+        };
+        let parent = parent.ok_or_else(Problem::not_found)?;
+        let changes: Vec<Change> =
+            files.iter().map(|(path, text)| ((*path).to_owned(), text.map(|text| text.as_bytes().to_vec()))).collect();
+        let tree = git.tree_with(Some(git.tree_of(parent)?), &changes)?;
+        let (name, email) = identity(&account);
+        let new = git.commit(tree, &[parent], message, (&name, &email), (&name, &email))?;
+        let (refname, step) = (format!("refs/heads/{branch}"), Move { old, new: Some(new) });
+        let violations = state.violations(about, &git, &actor, &refname, step);
+        if !violations.is_empty() {
+            return Err(Problem::new(422, violations.join("\n")).into());
+        }
+        state.move_ref(id, &refname, step, &account)?;
+        Ok(new.to_string())
+    }
+
+    /// Opens a pull request and answers its number.
+    pub fn open_pull(&self, repo: &str, login: &str, title: &str, head: &str, base: &str) -> Result<u64> {
+        let body = json!({"title": title, "head": head, "base": base});
+        let made = self.call_as(login, "POST", &format!("/repos/{repo}/pulls"), body)?;
+        Ok(made["number"].as_u64().unwrap_or_default())
+    }
+
+    /// Says something on an issue or pull request and answers the comment's id.
+    pub fn comment(&self, repo: &str, login: &str, number: u64, body: &str) -> Result<u64> {
+        let path = format!("/repos/{repo}/issues/{number}/comments");
+        let made = self.call_as(login, "POST", &path, json!({"body": body}))?;
+        Ok(made["id"].as_u64().unwrap_or_default())
+    }
+
+    /// A branch ruleset. `include` has full ref patterns (`refs/heads/main`), `~DEFAULT_BRANCH` or `~ALL`.
+    pub fn add_ruleset(
+        &self,
+        repo: &str,
+        name: &str,
+        include: &[&str],
+        rules: Vec<Rule>,
+        bypass: Vec<Bypass>,
+    ) -> Result<u64> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        let id = state.new_id();
+        let include = include.iter().map(|pattern| (*pattern).to_owned()).collect();
+        let ruleset = Ruleset { id, name: name.to_owned(), include, rules, bypass };
+        state.repo_mut(repo)?.rulesets.insert(id, ruleset);
+        Ok(id)
+    }
+
+    /// The ruleset that reserves the ledger's branch for its App.
+    pub fn reserve_branch(&self, repo: &str, branch: &str, app: u64) -> Result<u64> {
+        let rules = vec![Rule::Creation, Rule::Update, Rule::Deletion, Rule::NonFastForward];
+        self.add_ruleset(repo, branch, &[&format!("refs/heads/{branch}")], rules, vec![Bypass::App(app)])
+    }
+
+    /// Requires checks on the default branch, each pinned to an App where one is given.
+    pub fn require_checks(&self, repo: &str, checks: &[(&str, Option<u64>)]) -> Result<u64> {
+        let checks = checks
+            .iter()
+            .map(|(context, app)| RequiredCheck { context: (*context).to_owned(), integration_id: *app })
+            .collect();
+        let rules = vec![Rule::RequiredChecks { checks, strict: false }];
+        self.add_ruleset(repo, "required checks", &["~DEFAULT_BRANCH"], rules, Vec::new())
+    }
+
+    pub fn remove_ruleset(&self, repo: &str, id: u64) -> Result<()> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        state.repo_mut(repo)?.rulesets.remove(&id).ok_or_else(Problem::not_found)?;
+        Ok(())
+    }
+
+    /// A workflow of GitHub Actions ran on a commit, and its jobs ended so (`None`: still running). Answers the id of
+    /// the run; its jobs are check runs with the same ids.
+    pub fn workflow_run(
+        &self,
+        repo: &str,
+        head_sha: &str,
+        path: &str,
+        event: &str,
+        jobs: &[(&str, Option<&str>)],
+    ) -> Result<u64> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        let jobs: Vec<_> = jobs.iter().map(|(name, end)| ((*name).to_owned(), end.map(str::to_owned))).collect();
+        let actor = state.repo(repo)?.owner.clone();
+        Ok(state.record_workflow_run(repo, head_sha, path, event, &jobs, &actor)?)
+    }
+
+    /// Posts a check run as any App that is installed, or as GitHub Actions. Answers its id.
+    pub fn check_run_as(&self, app: u64, repo: &str, body: Value) -> Result<u64> {
+        let made = self.call_as_app(app, repo, "POST", &format!("/repos/{repo}/check-runs"), body)?;
+        Ok(made["id"].as_u64().unwrap_or_default())
+    }
+
+    pub fn commit_status(&self, repo: &str, login: &str, sha: &str, context: &str, state: &str) -> Result<()> {
+        let body = json!({"state": state, "context": context});
+        self.call_as(login, "POST", &format!("/repos/{repo}/statuses/{sha}"), body).map(drop)
+    }
+
+    /// Presses a button of a check run. The button must be there, and the person must be able to write.
+    pub fn press(&self, repo: &str, run: u64, identifier: &str, login: &str) -> Result<()> {
+        let mut state = self.state();
+        let id = self.find(&state, repo)?;
+        let account = state.account(login).ok_or_else(Problem::not_found)?.clone();
+        let about = state.repo(id)?;
+        if state.role(about, account.id) < Role::Write {
+            return Err(Problem::new(403, "Must have write access to press a button.").into());
+        }
+        let check = about.check_runs.get(&run).ok_or_else(Problem::not_found)?;
+        if check.actions.iter().all(|action| action.identifier != identifier) {
+            return Err(Problem::not_found().into());
+        }
+        let more = json!({"requested_action": {"identifier": identifier}});
+        Ok(state.tell_run(id, run, "requested_action", &account, more)?)
+    }
+
+    /// Plays a failure on the next requests that match.
+    pub fn inject(&self, fault: Fault) {
+        self.state().faults.push(fault);
+    }
+
+    pub fn clear_faults(&self) {
+        self.state().faults.clear();
+    }
+
+    /// Leaves an installation this many REST calls of its hour.
+    pub fn set_remaining(&self, installation: u64, remaining: u64) {
+        let mut state = self.state();
+        let quota = state.quota(&format!("installation:{installation}"), 5_000);
+        quota.used = quota.limit.saturating_sub(remaining);
+    }
+
+    /// Waits until every webhook that was queued has been attempted.
+    pub async fn wait_idle(&self) {
+        let mut pending = lock(&self.shared).post.pending();
+        // The sender lives as long as the twin; without it nothing is pending.
+        let _ = pending.wait_for(|count| *count == 0).await;
+    }
+
+    /// Every API request so far, in order. What an admin does is not among them.
+    pub fn request_log(&self) -> Vec<Logged> {
+        self.state().log.clone()
+    }
+
+    pub fn clear_log(&self) {
+        self.state().log.clear();
+    }
+
+    /// Everything about a repository, as it is now.
+    pub fn repo(&self, repo: &str) -> Result<Repo> {
+        let state = self.state();
+        Ok(state.repo(self.find(&state, repo)?)?.clone())
+    }
+
+    pub fn issue(&self, repo: &str, number: u64) -> Result<Issue> {
+        let state = self.state();
+        Ok(state.issue(self.find(&state, repo)?, number)?.clone())
+    }
+
+    /// The names of the labels on an issue or pull request, in alphabetical order.
+    pub fn labels(&self, repo: &str, number: u64) -> Result<Vec<String>> {
+        let (repo, issue) = (self.repo(repo)?, self.issue(repo, number)?);
+        let names: BTreeSet<String> =
+            issue.labels.iter().filter_map(|id| repo.labels.get(id)).map(|label| label.name.clone()).collect();
+        Ok(names.into_iter().collect())
+    }
+
+    pub fn comments(&self, repo: &str, number: u64) -> Result<Vec<Comment>> {
+        Ok(self.repo(repo)?.comments.into_values().filter(|comment| comment.issue == number).collect())
+    }
+
+    /// All check runs on a commit, oldest first, superseded ones too.
+    pub fn check_runs(&self, repo: &str, sha: &str) -> Result<Vec<CheckRun>> {
+        Ok(self.repo(repo)?.check_runs.into_values().filter(|run| run.head_sha == sha).collect())
+    }
+
+    /// All delivery attempts to an App, oldest first.
+    pub fn deliveries(&self, app: u64) -> Vec<Delivery> {
+        self.state().deliveries.values().filter(|one| one.app == app).cloned().collect()
+    }
+
+    /// The head of a branch.
+    pub fn branch(&self, repo: &str, branch: &str) -> Result<Option<String>> {
+        let state = self.state();
+        Ok(state.git(self.find(&state, repo)?)?.branch(branch).map(|id| id.to_string()))
+    }
+
+    /// A file at a revision, as text.
+    pub fn file(&self, repo: &str, rev: &str, path: &str) -> Result<Option<String>> {
+        let state = self.state();
+        let git = state.git(self.find(&state, repo)?)?;
+        let Some((id, ..)) = git.resolve(rev).and_then(|commit| git.entry(commit, path)) else { return Ok(None) };
+        Ok(Some(String::from_utf8_lossy(git.0.find_blob(id)?.content()).into_owned()))
+    }
+}
+
+fn app_actor(state: &State, app: u64, repo: u64) -> std::result::Result<Actor, Problem> {
+    let known = state.apps.get(&app).ok_or_else(Problem::not_found)?;
+    let scope = if app == ACTIONS_APP {
+        let repos = Some(BTreeSet::from([repo]));
+        Scope { app, installation: 0, permissions: known.permissions.clone(), repos }
+    } else {
+        let one = state.installation_on(app, repo).ok_or_else(Problem::not_for_integration)?;
+        Scope { app, installation: one.id, permissions: one.permissions.clone(), repos: None }
+    };
+    Ok(Actor::Installation { bot: known.bot.clone(), scope })
+}
+
+fn call(state: &mut State, actor: Actor, method: &str, path: &str, body: Value) -> Result<Value> {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let reply = state.answer(actor, Request { method, path, query, accept: "", body })?;
+    Ok(match whole(reply).1 {
+        Told::Json(value) => value,
+        Told::Raw(bytes) => String::from_utf8_lossy(&bytes).into(),
+        Told::Nothing => Value::Null,
+    })
+}

@@ -1,0 +1,214 @@
+//! Workflow runs and their jobs, and asking a workflow to run.
+
+use serde_json::json;
+
+use super::super::model::*;
+use super::super::reply::{Answer, Problem, Reply};
+use super::super::route::{Access, Call, Route};
+use super::super::state::{State, now};
+use super::super::view::node;
+
+const READ: Access = Access::Repo(&[("actions", Level::Read)], Role::Read);
+const WRITE: Access = Access::Repo(&[("actions", Level::Write)], Role::Write);
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs", access: READ, run: list },
+    Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}", access: READ, run: get },
+    Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}/jobs", access: READ, run: jobs },
+    Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}/artifacts", access: READ, run: artifacts },
+    Route { method: "GET", path: "/repos/{owner}/{repo}/actions/jobs/{id}", access: READ, run: job },
+    Route {
+        method: "POST",
+        path: "/repos/{owner}/{repo}/actions/workflows/{workflow}/dispatches",
+        access: WRITE,
+        run: dispatch,
+    },
+];
+
+fn list(state: &mut State, call: &Call) -> Answer {
+    let repo = state.repo(call.repo)?;
+    let suite = call.query("check_suite_id").and_then(|text| text.parse::<u64>().ok());
+    let fits = |name: &str, value: &str| call.query(name).is_none_or(|wanted| wanted == value);
+    let found = repo
+        .workflow_runs
+        .values()
+        .rev()
+        .filter(|run| suite.is_none_or(|suite| run.suite == suite) && fits("head_sha", &run.head_sha))
+        .filter(|run| fits("event", &run.event) && fits("branch", run.head_branch.as_deref().unwrap_or_default()))
+        .filter(|run| {
+            // `status` takes a conclusion, too.
+            fits("status", &run.status) || call.query("status") == run.conclusion.as_deref()
+        });
+    Ok(Reply::Counted("workflow_runs", found.map(|run| state.workflow_run_json(repo, run)).collect()))
+}
+
+fn find<'a>(state: &'a State, call: &Call) -> Result<&'a WorkflowRun, Problem> {
+    state.repo(call.repo)?.workflow_runs.get(&call.number("id")).ok_or_else(Problem::not_found)
+}
+
+fn get(state: &mut State, call: &Call) -> Answer {
+    Ok(Reply::Ok(state.workflow_run_json(state.repo(call.repo)?, find(state, call)?)))
+}
+
+fn jobs(state: &mut State, call: &Call) -> Answer {
+    let (repo, run) = (state.repo(call.repo)?, find(state, call)?);
+    let jobs = run.jobs.iter().filter_map(|id| repo.check_runs.get(id));
+    Ok(Reply::Counted("jobs", jobs.map(|job| state.job_json(repo, run, job)).collect()))
+}
+
+fn job(state: &mut State, call: &Call) -> Answer {
+    let (repo, id) = (state.repo(call.repo)?, call.number("id"));
+    let run = repo.workflow_runs.values().find(|run| run.jobs.contains(&id)).ok_or_else(Problem::not_found)?;
+    let check = repo.check_runs.get(&id).ok_or_else(Problem::not_found)?;
+    Ok(Reply::Ok(state.job_json(repo, run, check)))
+}
+
+/// The twin's workflows are told, not run, so they leave no artifacts.
+fn artifacts(state: &mut State, call: &Call) -> Answer {
+    find(state, call)?;
+    Ok(Reply::Counted("artifacts", Vec::new()))
+}
+
+fn dispatch(state: &mut State, call: &Call) -> Answer {
+    let sender = call.account()?;
+    let repo = state.repo(call.repo)?;
+    let git = state.git(call.repo)?;
+    let workflow = call.param("workflow").to_owned();
+    let reference = call.required("WorkflowDispatch", "ref")?.to_owned();
+    git.resolve(&reference).ok_or_else(|| Problem::invalid(format!("No ref found for: {reference}")))?;
+    // By number for one that has run, by file name for one that is on the default branch.
+    let file = repo
+        .workflows
+        .values()
+        .find(|one| one.id.to_string() == workflow || one.path.ends_with(&format!("/{workflow}")));
+    let on_default = git.branch(&repo.default_branch);
+    let there = on_default.is_some_and(|tip| git.entry(tip, &format!(".github/workflows/{workflow}")).is_some());
+    if file.is_none() && !there {
+        return Err(Problem::not_found());
+    }
+    let inputs = call.body.get("inputs").cloned().unwrap_or_else(|| json!({}));
+    if inputs.as_object().is_some_and(|inputs| inputs.len() > 25) {
+        return Err(Problem::invalid("Invalid request.\n\nNo more than 25 properties are allowed; inputs has more."));
+    }
+    state.repo_mut(call.repo)?.dispatches.push(Dispatch {
+        workflow: Some(workflow),
+        event_type: None,
+        reference: Some(reference),
+        inputs,
+        sender,
+        at: now(),
+    });
+    Ok(Reply::NoContent)
+}
+
+impl State {
+    /// A workflow run has come to this: the run, its suite, and a check run for each job, whose id is the job's.
+    pub(crate) fn record_workflow_run(
+        &mut self,
+        repo: u64,
+        sha: &str,
+        path: &str,
+        event: &str,
+        jobs: &[(String, Option<String>)],
+        actor: &Account,
+    ) -> Result<u64, Problem> {
+        let at = now();
+        let bot = self.apps.get(&ACTIONS_APP).ok_or_else(Problem::not_found)?.bot.clone();
+        let suite = self.new_suite(repo, ACTIONS_APP, sha, None)?;
+        let known = self.repo(repo)?.workflows.values().find(|one| one.path == path).map(|one| one.id);
+        let workflow = match known {
+            Some(id) => id,
+            None => {
+                let id = self.new_id();
+                self.repo_mut(repo)?.workflows.insert(id, Workflow { id, path: path.to_owned() });
+                id
+            }
+        };
+        let id = self.new_id();
+        let about = self.repo(repo)?;
+        let head_branch = about.suites.get(&suite).and_then(|suite| suite.head_branch.clone());
+        let run_number = about.workflow_runs.values().filter(|run| run.workflow == workflow).count() as u64 + 1;
+        let file = path.rsplit('/').next().unwrap_or(path);
+        let name = file.trim_end_matches(".yml").trim_end_matches(".yaml").to_owned();
+        let run = WorkflowRun {
+            id,
+            workflow,
+            name,
+            path: path.to_owned(),
+            event: event.to_owned(),
+            run_number,
+            suite,
+            head_sha: sha.to_owned(),
+            head_branch,
+            status: "in_progress".into(),
+            conclusion: None,
+            actor: actor.clone(),
+            jobs: Vec::new(),
+            created_at: at,
+            updated_at: at,
+        };
+        self.repo_mut(repo)?.workflow_runs.insert(id, run);
+        self.tell_workflow_run(repo, id, "requested", actor)?;
+        // All jobs stand before the first ends, so that the suite ends once.
+        let mut standing = Vec::new();
+        for (name, conclusion) in jobs {
+            let job = self.new_id();
+            let details = format!("{}/actions/runs/{id}/job/{job}", self.repo_html(self.repo(repo)?));
+            let check = CheckRun {
+                id: job,
+                suite,
+                app: ACTIONS_APP,
+                name: name.clone(),
+                head_sha: sha.to_owned(),
+                external_id: Some(uuid::Uuid::new_v4().to_string()),
+                details_url: Some(details),
+                status: "in_progress".into(),
+                conclusion: None,
+                started_at: at,
+                completed_at: None,
+                title: None,
+                summary: None,
+                text: None,
+                annotations: Vec::new(),
+                actions: Vec::new(),
+            };
+            if let Some(run) = self.repo_mut(repo)?.workflow_runs.get_mut(&id) {
+                run.jobs.push(job);
+            }
+            self.put_run(repo, check.clone(), None, &bot)?;
+            standing.push((check, conclusion.clone()));
+        }
+        for (check, conclusion) in standing {
+            if conclusion.is_some() {
+                let done = CheckRun { status: "completed".into(), conclusion, completed_at: Some(now()), ..check };
+                self.put_run(repo, done, Some("in_progress"), &bot)?;
+            }
+        }
+        let about = self.repo(repo)?;
+        let outcome = about.suites.get(&suite).map(|suite| Self::suite_outcome(about, suite));
+        if let Some(("completed", conclusion)) = outcome {
+            if let Some(run) = self.repo_mut(repo)?.workflow_runs.get_mut(&id) {
+                run.status = "completed".into();
+                run.conclusion = conclusion.map(str::to_owned);
+                run.updated_at = now();
+            }
+            self.tell_workflow_run(repo, id, "completed", actor)?;
+        }
+        Ok(id)
+    }
+
+    fn tell_workflow_run(&mut self, repo: u64, run: u64, action: &str, by: &Account) -> Result<(), Problem> {
+        let about = self.repo(repo)?;
+        let run = about.workflow_runs.get(&run).ok_or_else(Problem::not_found)?;
+        let url = format!("{}/actions/workflows/{}", self.repo_api(about), run.workflow);
+        let page = format!("{}/blob/{}/{}", self.repo_html(about), about.default_branch, run.path);
+        let workflow = json!({
+            "id": run.workflow, "node_id": node("W", run.workflow), "name": run.name, "path": run.path,
+            "state": "active", "created_at": about.created_at, "updated_at": about.created_at, "url": url,
+            "html_url": page, "badge_url": format!("{page}/badge.svg"),
+        });
+        let fields = json!({"workflow_run": self.workflow_run_json(about, run), "workflow": workflow});
+        self.emit(repo, "workflow_run", Some(action), by, fields);
+        Ok(())
+    }
+}

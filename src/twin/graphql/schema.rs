@@ -1,0 +1,409 @@
+//! The schema as a table, and where each field's value comes from.
+
+use git2::{ObjectType, Oid};
+use serde_json::{Map, Value};
+
+use super::super::auth::Actor;
+use super::super::model::{Account, Level, Role};
+use super::super::reply::Problem;
+use super::super::state::State;
+use super::super::view::node as node_id;
+use super::{Trouble, commit};
+
+/// Something that fields can be asked of.
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
+    Query,
+    Mutation,
+    RateLimit,
+    User(Account),
+    Repository(u64),
+    Ref { repo: u64, name: String, target: Oid },
+    Object { repo: u64, id: Oid, kind: ObjectType },
+    TreeEntry { repo: u64, name: String, path: String, id: Oid, kind: ObjectType, mode: i32 },
+    Pull { repo: u64, number: u64 },
+    Committed { repo: u64, id: Oid, branch: String },
+    Drafted { repo: u64, number: u64, draft: bool },
+}
+
+impl Node {
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Query => "Query",
+            Self::Mutation => "Mutation",
+            Self::RateLimit => "RateLimit",
+            Self::User(_) => "Actor",
+            Self::Repository(_) => "Repository",
+            Self::Ref { .. } => "Ref",
+            Self::Object { kind: ObjectType::Commit, .. } => "Commit",
+            Self::Object { kind: ObjectType::Tree, .. } => "Tree",
+            Self::Object { kind: ObjectType::Blob, .. } => "Blob",
+            Self::Object { .. } => "Tag",
+            Self::TreeEntry { .. } => "TreeEntry",
+            Self::Pull { .. } => "PullRequest",
+            Self::Committed { .. } => "CreateCommitOnBranchPayload",
+            Self::Drafted { draft: false, .. } => "MarkPullRequestReadyForReviewPayload",
+            Self::Drafted { draft: true, .. } => "ConvertPullRequestToDraftPayload",
+        }
+    }
+}
+
+pub(crate) enum Out {
+    Value(Value),
+    Node(Node),
+    Nodes(Vec<Node>),
+}
+
+/// `type: field → type of its result`, where an empty type is a scalar.
+const SCHEMA: &[(&str, &[(&str, &str)])] = &[
+    ("Query", &[("repository", "Repository"), ("viewer", "Actor"), ("rateLimit", "RateLimit")]),
+    (
+        "Mutation",
+        &[
+            ("createCommitOnBranch", "CreateCommitOnBranchPayload"),
+            ("markPullRequestReadyForReview", "MarkPullRequestReadyForReviewPayload"),
+            ("convertPullRequestToDraft", "ConvertPullRequestToDraftPayload"),
+        ],
+    ),
+    ("RateLimit", &[("limit", ""), ("cost", ""), ("remaining", ""), ("used", ""), ("resetAt", "")]),
+    ("Actor", &[("login", ""), ("id", ""), ("databaseId", "")]),
+    (
+        "Repository",
+        &[
+            ("id", ""),
+            ("databaseId", ""),
+            ("name", ""),
+            ("nameWithOwner", ""),
+            ("isPrivate", ""),
+            ("url", ""),
+            ("owner", "Actor"),
+            ("defaultBranchRef", "Ref"),
+            ("ref", "Ref"),
+            ("object", "GitObject"),
+            ("pullRequest", "PullRequest"),
+        ],
+    ),
+    ("Ref", &[("id", ""), ("name", ""), ("prefix", ""), ("target", "GitObject")]),
+    ("GitObject", &[("id", ""), ("oid", ""), ("abbreviatedOid", "")]),
+    (
+        "Commit",
+        &[
+            ("id", ""),
+            ("oid", ""),
+            ("abbreviatedOid", ""),
+            ("url", ""),
+            ("message", ""),
+            ("messageHeadline", ""),
+            ("committedDate", ""),
+            ("tree", "Tree"),
+        ],
+    ),
+    ("Tree", &[("id", ""), ("oid", ""), ("abbreviatedOid", ""), ("entries", "TreeEntry")]),
+    (
+        "Blob",
+        &[
+            ("id", ""),
+            ("oid", ""),
+            ("abbreviatedOid", ""),
+            ("text", ""),
+            ("byteSize", ""),
+            ("isBinary", ""),
+            ("isTruncated", ""),
+        ],
+    ),
+    ("Tag", &[("id", ""), ("oid", ""), ("abbreviatedOid", "")]),
+    (
+        "TreeEntry",
+        &[("name", ""), ("path", ""), ("type", ""), ("mode", ""), ("oid", ""), ("size", ""), ("object", "GitObject")],
+    ),
+    (
+        "PullRequest",
+        &[
+            ("id", ""),
+            ("databaseId", ""),
+            ("number", ""),
+            ("title", ""),
+            ("body", ""),
+            ("url", ""),
+            ("state", ""),
+            ("closed", ""),
+            ("merged", ""),
+            ("isDraft", ""),
+            ("headRefOid", ""),
+            ("headRefName", ""),
+            ("baseRefOid", ""),
+            ("baseRefName", ""),
+            ("isCrossRepository", ""),
+            ("mergeable", ""),
+            ("createdAt", ""),
+            ("updatedAt", ""),
+            ("author", "Actor"),
+            ("mergeCommit", "Commit"),
+        ],
+    ),
+    ("CreateCommitOnBranchPayload", &[("clientMutationId", ""), ("commit", "Commit"), ("ref", "Ref")]),
+    ("ConvertPullRequestToDraftPayload", &[("clientMutationId", ""), ("pullRequest", "PullRequest")]),
+    ("MarkPullRequestReadyForReviewPayload", &[("clientMutationId", ""), ("pullRequest", "PullRequest")]),
+];
+
+/// The type of a field's result, if the type has the field.
+pub(crate) fn result_type(on: &str, field: &str) -> Option<&'static str> {
+    // People ask for a user by any of the names the interface goes by.
+    let on = match on {
+        "User" | "Bot" | "RepositoryOwner" => "Actor",
+        other => other,
+    };
+    let (_, fields) = SCHEMA.iter().find(|(name, _)| *name == on)?;
+    if field == "__typename" {
+        return Some("");
+    }
+    fields.iter().find(|(name, _)| *name == field).map(|(_, result)| *result)
+}
+
+/// Does a fragment on this type apply to this node?
+pub(crate) fn fits(node: &Node, on: &str) -> bool {
+    match node {
+        Node::Object { .. } if on == "GitObject" => true,
+        Node::User(account) => on == "Actor" || on == "RepositoryOwner" || on == account.kind.name(),
+        _ => on == "Node" || node.type_name() == on,
+    }
+}
+
+fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> &'a str {
+    arguments.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn value(value: impl Into<Value>) -> Result<Out, Trouble> {
+    Ok(Out::Value(value.into()))
+}
+
+fn nullable(node: Option<Node>) -> Result<Out, Trouble> {
+    Ok(node.map_or(Out::Value(Value::Null), Out::Node))
+}
+
+pub(crate) fn resolve(
+    state: &mut State,
+    actor: &Actor,
+    node: &Node,
+    field: &str,
+    arguments: &Map<String, Value>,
+) -> Result<Out, Trouble> {
+    if field == "__typename" {
+        return value(match node {
+            Node::User(account) => account.kind.name(),
+            node => node.type_name(),
+        });
+    }
+    match node {
+        Node::Query => query(state, actor, field, arguments),
+        Node::Mutation => {
+            let input = arguments.get("input").cloned().unwrap_or(Value::Null);
+            match field {
+                "createCommitOnBranch" => commit::create(state, actor, &input).map(Out::Node),
+                _ => commit::set_draft(state, actor, &input, field == "convertPullRequestToDraft").map(Out::Node),
+            }
+        }
+        Node::RateLimit => {
+            let (key, limit) = actor.quota();
+            let quota = *state.quota(&format!("{key}:graphql"), limit);
+            match field {
+                "limit" => value(quota.limit),
+                "cost" => value(1),
+                "remaining" => value(quota.remaining()),
+                "used" => value(quota.used),
+                _ => value(quota.resets_at.to_string()),
+            }
+        }
+        Node::User(account) => match field {
+            "login" => value(account.login.trim_end_matches("[bot]")),
+            "databaseId" => value(account.id),
+            _ => value(node_id("U", account.id)),
+        },
+        Node::Repository(id) => repository(state, actor, *id, field, arguments),
+        Node::Ref { repo, name, target } => match field {
+            "name" => value(name.as_str()),
+            "prefix" => value("refs/heads/"),
+            "target" => Ok(Out::Node(Node::Object { repo: *repo, id: *target, kind: ObjectType::Commit })),
+            _ => value(node_id("REF", *repo)),
+        },
+        Node::Object { repo, id, kind } => object(state, *repo, *id, *kind, field),
+        Node::TreeEntry { repo, name, path, id, kind, mode } => match field {
+            "name" => value(name.as_str()),
+            "path" => value(path.as_str()),
+            "type" => value(kind.str()),
+            "mode" => value(*mode),
+            "oid" => value(id.to_string()),
+            "size" => value(state.git(*repo)?.0.find_blob(*id).map(|blob| blob.size()).unwrap_or(0)),
+            // A submodule's commit is not in this repository.
+            _ => nullable((*kind != ObjectType::Commit).then_some(Node::Object { repo: *repo, id: *id, kind: *kind })),
+        },
+        Node::Pull { repo, number } => pull(state, *repo, *number, field),
+        Node::Committed { repo, id, branch } => match field {
+            "commit" => Ok(Out::Node(Node::Object { repo: *repo, id: *id, kind: ObjectType::Commit })),
+            "ref" => Ok(Out::Node(Node::Ref { repo: *repo, name: branch.clone(), target: *id })),
+            _ => value(Value::Null),
+        },
+        Node::Drafted { repo, number, .. } => match field {
+            "pullRequest" => Ok(Out::Node(Node::Pull { repo: *repo, number: *number })),
+            _ => value(Value::Null),
+        },
+    }
+}
+
+/// Finds a repository that the actor can see.
+pub(crate) fn visible(state: &State, actor: &Actor, owner: &str, name: &str) -> Result<u64, Trouble> {
+    let found = state.repo_id(owner, name).filter(|id| state.repos.get(id).is_some_and(|repo| state.sees(actor, repo)));
+    let message = format!("Could not resolve to a Repository with the name '{owner}/{name}'.");
+    found.ok_or_else(|| Trouble::new("NOT_FOUND", message))
+}
+
+fn query(state: &State, actor: &Actor, field: &str, arguments: &Map<String, Value>) -> Result<Out, Trouble> {
+    match field {
+        "repository" => {
+            let id = visible(state, actor, text(arguments, "owner"), text(arguments, "name"))?;
+            Ok(Out::Node(Node::Repository(id)))
+        }
+        "viewer" => Ok(Out::Node(Node::User(actor.account()?))),
+        _ => Ok(Out::Node(Node::RateLimit)),
+    }
+}
+
+fn repository(
+    state: &State,
+    actor: &Actor,
+    id: u64,
+    field: &str,
+    arguments: &Map<String, Value>,
+) -> Result<Out, Trouble> {
+    let repo = state.repo(id)?;
+    let may = |permission: &'static str| {
+        state.demand(actor, repo, &[(permission, Level::Read)], Role::Read, false).map_err(Trouble::from)
+    };
+    match field {
+        "id" => value(node_id("R", id)),
+        "databaseId" => value(id),
+        "name" => value(repo.name.as_str()),
+        "nameWithOwner" => value(repo.full_name()),
+        "isPrivate" => value(repo.private),
+        "url" => value(state.repo_html(repo)),
+        "owner" => Ok(Out::Node(Node::User(repo.owner.clone()))),
+        "defaultBranchRef" | "ref" => {
+            may("contents")?;
+            let name = match field {
+                "ref" => text(arguments, "qualifiedName").trim_start_matches("refs/heads/").to_owned(),
+                _ => repo.default_branch.clone(),
+            };
+            let target = state.git(id)?.branch(&name);
+            nullable(target.map(|target| Node::Ref { repo: id, name, target }))
+        }
+        "object" => {
+            may("contents")?;
+            let git = state.git(id)?;
+            let expression = match arguments.get("oid").and_then(Value::as_str) {
+                Some(oid) => oid,
+                None => text(arguments, "expression"),
+            };
+            let found = match expression.split_once(':') {
+                Some((rev, path)) => git
+                    .resolve(rev)
+                    .and_then(|commit| git.entry(commit, path.trim_matches('/')))
+                    .map(|(id, kind, _)| (id, kind)),
+                None => match git.resolve(expression) {
+                    Some(commit) => Some((commit, ObjectType::Commit)),
+                    None => Oid::from_str(expression)
+                        .and_then(|id| git.0.find_object(id, None).map(|found| (id, found.kind())))
+                        .ok()
+                        .and_then(|(id, kind)| kind.map(|kind| (id, kind))),
+                },
+            };
+            nullable(found.map(|(oid, kind)| Node::Object { repo: id, id: oid, kind }))
+        }
+        _ => {
+            may("pull_requests")?;
+            let number = arguments.get("number").and_then(Value::as_u64).unwrap_or_default();
+            let missing = format!("Could not resolve to a PullRequest with the number of {number}.");
+            state.pull(id, number).map_err(|_| Trouble::new("NOT_FOUND", missing))?;
+            Ok(Out::Node(Node::Pull { repo: id, number }))
+        }
+    }
+}
+
+fn object(state: &State, repo: u64, id: Oid, kind: ObjectType, field: &str) -> Result<Out, Trouble> {
+    let git = state.git(repo)?;
+    let oid = id.to_string();
+    match (kind, field) {
+        (_, "oid") => value(oid),
+        (_, "abbreviatedOid") => value(&oid[..7]),
+        (_, "id") => value(format!("{}_{oid}", node_id("O", repo))),
+        (ObjectType::Commit, _) => {
+            let commit = git.0.find_commit(id).map_err(Problem::from)?;
+            let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+            match field {
+                "url" => value(format!("{}/commit/{oid}", state.repo_html(state.repo(repo)?))),
+                "message" => value(message),
+                "messageHeadline" => value(message.lines().next().unwrap_or_default()),
+                "tree" => Ok(Out::Node(Node::Object { repo, id: commit.tree_id(), kind: ObjectType::Tree })),
+                _ => value(jiff::Timestamp::from_second(commit.time().seconds()).unwrap_or_default().to_string()),
+            }
+        }
+        (ObjectType::Tree, _) => {
+            let tree = git.0.find_tree(id).map_err(Problem::from)?;
+            let entries = tree.iter().map(|entry| {
+                let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+                let kind = entry.kind().unwrap_or(ObjectType::Blob);
+                Node::TreeEntry { repo, path: name.clone(), name, id: entry.id(), kind, mode: entry.filemode() }
+            });
+            Ok(Out::Nodes(entries.collect()))
+        }
+        _ => {
+            let blob = git.0.find_blob(id).map_err(Problem::from)?;
+            let binary = blob.is_binary() || std::str::from_utf8(blob.content()).is_err();
+            // GitHub gives at most 512,000 bytes of text.
+            let truncated = blob.size() > 512_000;
+            match field {
+                "byteSize" => value(blob.size()),
+                "isBinary" => value(binary),
+                "isTruncated" => value(truncated),
+                _ if binary => value(Value::Null),
+                _ => value(String::from_utf8_lossy(&blob.content()[..blob.size().min(512_000)])),
+            }
+        }
+    }
+}
+
+fn pull(state: &State, repo: u64, number: u64, field: &str) -> Result<Out, Trouble> {
+    let (issue, pull) = state.pull(repo, number)?;
+    match field {
+        "id" => value(node_id("PR", pull.id)),
+        "databaseId" => value(pull.id),
+        "number" => value(number),
+        "title" => value(issue.title.as_str()),
+        "body" => value(issue.body.as_deref().unwrap_or_default()),
+        "url" => value(format!("{}/pull/{number}", state.repo_html(state.repo(repo)?))),
+        "state" => value(match (issue.open, pull.merged_at) {
+            (true, _) => "OPEN",
+            (false, Some(_)) => "MERGED",
+            (false, None) => "CLOSED",
+        }),
+        "closed" => value(!issue.open),
+        "merged" => value(pull.merged_at.is_some()),
+        "isDraft" => value(pull.draft),
+        "headRefOid" => value(pull.head_sha.as_str()),
+        "headRefName" => value(pull.head_ref.as_str()),
+        "baseRefOid" => value(pull.base_sha.as_str()),
+        "baseRefName" => value(pull.base_ref.as_str()),
+        "isCrossRepository" => value(pull.head_repo != repo),
+        "mergeable" => value(match state.mergeable(state.repo(repo)?, issue, pull)?.0 {
+            Some(true) => "MERGEABLE",
+            Some(false) => "CONFLICTING",
+            None => "UNKNOWN",
+        }),
+        "createdAt" => value(issue.created_at.to_string()),
+        "updatedAt" => value(issue.updated_at.to_string()),
+        "author" => Ok(Out::Node(Node::User(issue.user.clone()))),
+        _ => {
+            let id = pull.merge_commit_sha.as_deref().and_then(|sha| Oid::from_str(sha).ok());
+            nullable(id.map(|id| Node::Object { repo, id, kind: ObjectType::Commit }))
+        }
+    }
+}

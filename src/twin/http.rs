@@ -1,0 +1,383 @@
+//! The door: turns HTTP into calls and answers into HTTP, with the headers GitHub puts on everything.
+//!
+//! Rate limits are counted here, per token; entity tags are made and honoured here; lists are cut into pages here; and
+//! every request is logged here, so that a test can count them.
+
+use axum::body::Body;
+use axum::extract::State as Extract;
+use axum::response::Response;
+use http::{HeaderMap, Method, StatusCode};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::auth::Actor;
+use super::model::Logged;
+use super::reply::{Problem, Reply};
+use super::route::{Request, parse_query};
+use super::state::{Effect, State};
+use super::view::escape_path;
+use super::{Shared, graphql, lock, pages, smart_http};
+use crate::ids::Digest;
+
+/// More than GitHub takes of JSON, enough for a packed push.
+const BODY_LIMIT: usize = 256 * 1024 * 1024;
+
+/// The first segments that the API answers to without `/api/v3`, as api.github.com does.
+const ROOTS: &[&str] =
+    &["repos", "app", "apps", "user", "users", "orgs", "installation", "rate_limit", "meta", "graphql"];
+
+struct Incoming {
+    method: Method,
+    path: String,
+    query: String,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Incoming {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+#[derive(Default)]
+struct Outgoing {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+    /// Break the connection instead of answering.
+    broken: bool,
+}
+
+impl Outgoing {
+    fn json(status: u16, value: &Value) -> Self {
+        let headers = vec![("content-type", "application/json; charset=utf-8".to_owned())];
+        Self { status, headers, body: value.to_string().into_bytes(), broken: false }
+    }
+}
+
+/// Where a path below the host leads: the API path, if it is the API's.
+fn api_path(path: &str) -> Option<&str> {
+    if let Some(rest) = path.strip_prefix("/api/v3") {
+        return Some(if rest.is_empty() { "/" } else { rest });
+    }
+    if path == "/api/graphql" {
+        return Some("/graphql");
+    }
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    ROOTS.contains(&first).then_some(path)
+}
+
+pub(crate) async fn handle(Extract(shared): Extract<Shared>, request: axum::extract::Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, BODY_LIMIT).await else {
+        return respond(Outgoing::json(413, &json!({"message": "Payload too large"})));
+    };
+    let incoming = Incoming {
+        method: parts.method,
+        path: parts.uri.path().to_owned(),
+        query: parts.uri.query().unwrap_or_default().to_owned(),
+        headers: parts.headers,
+        body: body.to_vec(),
+    };
+    if api_path(&incoming.path).is_some() {
+        // Git work is done under the lock: keep it off the threads that serve sockets.
+        let served = tokio::task::spawn_blocking(move || lock(&shared).serve(incoming)).await;
+        return respond(served.unwrap_or_else(|_| Outgoing::json(500, &json!({"message": "Server Error"}))));
+    }
+    if let Some((slug, rest)) = incoming.path.split_once(".git/").or(incoming.path.split_once(".git?")) {
+        let (slug, rest) = (slug.trim_matches('/').to_owned(), rest.to_owned());
+        return smart_http::handle(shared, &slug, &rest, incoming.method, &incoming.query, &incoming.headers, body)
+            .await;
+    }
+    let page = pages::page(&lock(&shared), &incoming.path);
+    let (status, html) = match page {
+        Some(html) => (200, html),
+        None => (404, pages::not_found()),
+    };
+    let headers = vec![
+        ("content-type", "text/html; charset=utf-8".to_owned()),
+        // What people wrote is shown escaped; this is the second lock on the same door.
+        ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'".to_owned()),
+    ];
+    respond(Outgoing { status, headers, body: html.into_bytes(), broken: false })
+}
+
+fn respond(outgoing: Outgoing) -> Response {
+    let mut response =
+        Response::builder().status(StatusCode::from_u16(outgoing.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
+    for (name, value) in outgoing.headers {
+        response = response.header(name, value);
+    }
+    let body = if outgoing.broken {
+        let lost = std::io::Error::other("connection dropped on request");
+        Body::from_stream(futures::stream::once(async { Err::<Vec<u8>, _>(lost) }))
+    } else {
+        Body::from(outgoing.body)
+    };
+    response.body(body).unwrap_or_default()
+}
+
+impl State {
+    fn serve(&mut self, incoming: Incoming) -> Outgoing {
+        let path = api_path(&incoming.path).unwrap_or_default().to_owned();
+        let actor = self.actor(incoming.header("authorization"));
+        let parsed = match incoming.body.is_empty() {
+            true => Ok(Value::Null),
+            false => serde_json::from_slice::<Value>(&incoming.body),
+        };
+        let is_graphql = path == "/graphql";
+        let is_write = match (&parsed, is_graphql) {
+            (Ok(body), true) => graphql::is_mutation(body),
+            (Err(_), true) => false,
+            (_, false) => incoming.method != Method::GET,
+        };
+        let mut logged = Logged {
+            method: incoming.method.to_string(),
+            path: if incoming.query.is_empty() { path.clone() } else { format!("{path}?{}", incoming.query) },
+            actor: actor.as_ref().map_or_else(|_| "unknown".into(), Actor::name),
+            app: actor.as_ref().ok().and_then(Actor::app),
+            status: 0,
+            is_write,
+        };
+        let fault = self.take_fault(incoming.method.as_str(), &path);
+        let mut outgoing = match (&fault, actor) {
+            (Some(Effect::Refuse(status)), _) => Outgoing::json(*status, &Problem::new(*status, "Server Error").json()),
+            (Some(Effect::Secondary { retry_after }), _) => {
+                let told = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+                let mut outgoing = Outgoing::json(403, &Problem::new(403, told).json());
+                outgoing.headers.push(("retry-after", retry_after.to_string()));
+                outgoing
+            }
+            (_, Err(problem)) => Outgoing::json(problem.status, &problem.json()),
+            (_, Ok(actor)) => self.metered(actor, &incoming, &path, parsed.ok(), is_graphql),
+        };
+        match fault {
+            Some(Effect::Lose(status)) => {
+                outgoing = Outgoing::json(status, &Problem::new(status, "Server Error").json())
+            }
+            Some(Effect::Hang) => outgoing.broken = true,
+            _ => {}
+        }
+        logged.status = outgoing.status;
+        self.log.push(logged);
+        outgoing.headers.extend([
+            ("server", "github.com".to_owned()),
+            ("x-github-request-id", request_id()),
+            ("x-github-api-version-selected", "2022-11-28".to_owned()),
+            ("x-github-media-type", "github.v3; format=json".to_owned()),
+        ]);
+        outgoing
+    }
+
+    fn take_fault(&mut self, method: &str, path: &str) -> Option<Effect> {
+        let fault = self.faults.iter_mut().find(|fault| {
+            fault.times > 0
+                && fault.method.as_deref().is_none_or(|wanted| wanted == method)
+                && path.contains(&fault.path_contains)
+        })?;
+        fault.times -= 1;
+        Some(fault.effect.clone())
+    }
+
+    /// Answers within the caller's quota, and tells how much of it is left.
+    fn metered(
+        &mut self,
+        actor: Actor,
+        incoming: &Incoming,
+        path: &str,
+        body: Option<Value>,
+        is_graphql: bool,
+    ) -> Outgoing {
+        let (key, limit) = actor.quota();
+        let key = if is_graphql { format!("{key}:graphql") } else { key };
+        let quota = self.quota(&key, limit);
+        let mut outgoing = if quota.remaining() == 0 {
+            let told = format!("API rate limit exceeded for {key}.");
+            Outgoing::json(403, &Problem::new(403, told).json())
+        } else {
+            // Asking what is left costs nothing.
+            let free = path == "/rate_limit";
+            quota.used += u64::from(!free);
+            let outgoing = match (body, is_graphql) {
+                (None, _) => Outgoing::json(400, &Problem::new(400, "Problems parsing JSON").json()),
+                (Some(body), true) => self.serve_graphql(&actor, incoming, &body),
+                (Some(body), false) => self.serve_rest(actor, incoming, path, body),
+            };
+            if outgoing.status == 304 {
+                let quota = self.quota(&key, limit);
+                quota.used = quota.used.saturating_sub(1);
+            }
+            outgoing
+        };
+        let quota = *self.quota(&key, limit);
+        outgoing.headers.extend([
+            ("x-ratelimit-limit", quota.limit.to_string()),
+            ("x-ratelimit-remaining", quota.remaining().to_string()),
+            ("x-ratelimit-used", quota.used.to_string()),
+            ("x-ratelimit-reset", quota.resets_at.as_second().to_string()),
+            ("x-ratelimit-resource", if is_graphql { "graphql" } else { "core" }.to_owned()),
+        ]);
+        outgoing
+    }
+
+    fn serve_graphql(&mut self, actor: &Actor, incoming: &Incoming, body: &Value) -> Outgoing {
+        if incoming.method != Method::POST {
+            return Outgoing::json(404, &Problem::not_found().json());
+        }
+        match actor {
+            Actor::User(_) | Actor::Installation { .. } => Outgoing::json(200, &graphql::execute(self, actor, body)),
+            _ => {
+                let told = "This endpoint requires you to be authenticated.";
+                Outgoing::json(401, &Problem::new(401, told).json())
+            }
+        }
+    }
+
+    fn serve_rest(&mut self, actor: Actor, incoming: &Incoming, path: &str, body: Value) -> Outgoing {
+        let accept = incoming.header("accept").unwrap_or_default();
+        let request = Request { method: incoming.method.as_str(), path, query: &incoming.query, accept, body };
+        let is_get = incoming.method == Method::GET;
+        let mut link = None;
+        let mut outgoing = match self.answer(actor, request) {
+            Err(problem) => Outgoing::json(problem.status, &problem.json()),
+            Ok(reply) => {
+                let page = is_get.then(|| Page::of(&incoming.query));
+                let url = format!("{}{path}", self.api());
+                let (status, told) = told(reply, page.as_ref(), &url, &incoming.query, &mut link);
+                match told {
+                    Told::Json(value) => Outgoing::json(status, &value),
+                    Told::Raw(body) => {
+                        let headers = vec![("content-type", "application/vnd.github.raw; charset=utf-8".to_owned())];
+                        Outgoing { status, headers, body, broken: false }
+                    }
+                    Told::Nothing => Outgoing { status, ..Outgoing::default() },
+                }
+            }
+        };
+        if let Some(link) = link {
+            outgoing.headers.push(("link", link));
+        }
+        if is_get && outgoing.status == 200 {
+            let etag = format!("W/\"{}\"", Digest::of(&outgoing.body));
+            if incoming.header("if-none-match").is_some_and(|given| given.split(", ").any(|one| one == etag)) {
+                outgoing.status = 304;
+                outgoing.body.clear();
+                outgoing.headers.retain(|(name, _)| *name != "content-type");
+            }
+            outgoing.headers.push(("etag", etag));
+            outgoing.headers.push(("cache-control", "private, max-age=60, s-maxage=60".to_owned()));
+        }
+        outgoing
+    }
+}
+
+fn request_id() -> String {
+    let id = Uuid::new_v4().simple().to_string().to_uppercase();
+    format!("{}:{}:{}:{}:{}", &id[..4], &id[4..10], &id[10..17], &id[17..24], &id[24..32])
+}
+
+/// What is left to send of a reply.
+pub(crate) enum Told {
+    Json(Value),
+    Raw(Vec<u8>),
+    Nothing,
+}
+
+struct Page {
+    number: usize,
+    size: usize,
+}
+
+impl Page {
+    fn of(query: &str) -> Self {
+        let query = parse_query(query);
+        let read = |name: &str| query.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.parse().ok());
+        Self { number: read("page").unwrap_or(1).max(1), size: read("per_page").unwrap_or(30).clamp(1, 100) }
+    }
+
+    /// Cuts this page, and links to the others.
+    fn cut(&self, items: Vec<Value>, url: &str, query: &str) -> (Vec<Value>, Option<String>) {
+        let last = items.len().div_ceil(self.size).max(1);
+        let link = |page: usize, rel: &str| {
+            let kept: String = parse_query(query)
+                .into_iter()
+                .filter(|(key, _)| key != "page")
+                .map(|(key, value)| format!("{}={}&", escape_path(&key), escape_path(&value)))
+                .collect();
+            format!("<{url}?{kept}page={page}>; rel=\"{rel}\"")
+        };
+        let mut links = Vec::new();
+        if self.number > 1 {
+            links.push(link(self.number - 1, "prev"));
+        }
+        if self.number < last {
+            links.push(link(self.number + 1, "next"));
+            links.push(link(last, "last"));
+        }
+        if self.number > 1 {
+            links.push(link(1, "first"));
+        }
+        let cut = items.into_iter().skip((self.number - 1) * self.size).take(self.size).collect();
+        (cut, (!links.is_empty()).then(|| links.join(", ")))
+    }
+}
+
+fn told(reply: Reply, page: Option<&Page>, url: &str, query: &str, link: &mut Option<String>) -> (u16, Told) {
+    let mut cut = |items: Vec<Value>| match page {
+        Some(page) => {
+            let (items, links) = page.cut(items, url, query);
+            *link = links;
+            items
+        }
+        None => items,
+    };
+    match reply {
+        Reply::Ok(value) => (200, Told::Json(value)),
+        Reply::Created(value) => (201, Told::Json(value)),
+        Reply::Accepted(value) => (202, Told::Json(value)),
+        Reply::NoContent => (204, Told::Nothing),
+        Reply::Raw(body) => (200, Told::Raw(body)),
+        Reply::List(items) => (200, Told::Json(cut(items).into())),
+        Reply::Counted(key, items) => {
+            let total = items.len();
+            (200, Told::Json(json!({"total_count": total, key: cut(items)})))
+        }
+        Reply::Cursor(items, next) => {
+            let size = page.map_or(30, |page| page.size);
+            *link = next.map(|next| format!("<{url}?per_page={size}&cursor={next}>; rel=\"next\""));
+            (200, Told::Json(items.into()))
+        }
+    }
+}
+
+/// Status and body of a reply that is not paged: for calls from inside.
+pub(crate) fn whole(reply: Reply) -> (u16, Told) {
+    told(reply, None, "", "", &mut None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_link_to_each_other_and_keep_the_query() {
+        let items: Vec<Value> = (0..7).map(Value::from).collect();
+        let query = "state=all&per_page=3&page=2";
+        let (cut, link) = Page::of(query).cut(items, "http://h/x", query);
+        assert_eq!(Value::from(cut), json!([3, 4, 5]));
+        let link = link.unwrap();
+        assert!(link.contains("<http://h/x?state=all&per_page=3&page=3>; rel=\"next\""), "{link}");
+        assert!(link.contains("page=1>; rel=\"prev\""), "{link}");
+        let (cut, link) = Page::of("page=9").cut(vec![json!(1)], "u", "page=9");
+        assert!(cut.is_empty() && link.is_some());
+    }
+
+    #[test]
+    fn the_api_is_found_under_both_layouts() {
+        assert_eq!(api_path("/api/v3/repos/o/r"), Some("/repos/o/r"));
+        assert_eq!(api_path("/repos/o/r"), Some("/repos/o/r"));
+        assert_eq!(api_path("/api/graphql"), Some("/graphql"));
+        assert_eq!(api_path("/o/r.git/info/refs"), None);
+    }
+}

@@ -1,0 +1,186 @@
+//! All that the twin remembers, behind one lock.
+//!
+//! Every API call runs start to end under the lock and never awaits there, so calls happen one after another, and two
+//! racing writers see a real compare-and-swap. Webhooks are only queued here; couriers carry them outside the lock.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::auth::{Quota, Token};
+use super::git::Git;
+use super::hooks::Post;
+use super::model::*;
+use super::reply::Problem;
+
+/// The real clock in whole seconds, which is all that GitHub tells.
+pub(crate) fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}
+
+/// A failure to be played on the next request that matches.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    /// `None` matches any method.
+    pub method: Option<String>,
+    /// A part of the path below the API base.
+    pub path_contains: String,
+    pub effect: Effect,
+    /// How many requests it hits.
+    pub times: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Answer this status, having done nothing.
+    Refuse(u16),
+    /// Do the work, then answer this status: the unclear write.
+    Lose(u16),
+    /// 403 with `retry-after`, as the secondary limit answers.
+    Secondary { retry_after: u64 },
+    /// Do the work, then drop the connection without an answer.
+    Hang,
+}
+
+pub(crate) struct State {
+    pub(crate) base: String,
+    pub(crate) data: PathBuf,
+    pub(crate) last_id: u64,
+    pub(crate) accounts: BTreeMap<u64, Account>,
+    pub(crate) teams: BTreeMap<u64, Vec<Team>>,
+    pub(crate) repos: BTreeMap<u64, Repo>,
+    pub(crate) apps: BTreeMap<u64, App>,
+    pub(crate) installations: BTreeMap<u64, Installation>,
+    pub(crate) tokens: HashMap<String, Token>,
+    pub(crate) deliveries: BTreeMap<u64, Delivery>,
+    pub(crate) log: Vec<Logged>,
+    pub(crate) quotas: HashMap<String, Quota>,
+    pub(crate) faults: Vec<Fault>,
+    /// While set, nothing that happens sends a webhook.
+    pub(crate) quiet: bool,
+    pub(crate) post: Post,
+}
+
+impl State {
+    pub(crate) fn new(base: String, data: PathBuf, post: Post) -> Self {
+        let mut state = Self {
+            base,
+            data,
+            last_id: 1_000,
+            accounts: BTreeMap::new(),
+            teams: BTreeMap::new(),
+            repos: BTreeMap::new(),
+            apps: BTreeMap::new(),
+            installations: BTreeMap::new(),
+            tokens: HashMap::new(),
+            deliveries: BTreeMap::new(),
+            log: Vec::new(),
+            quotas: HashMap::new(),
+            faults: Vec::new(),
+            quiet: false,
+            post,
+        };
+        state.found_actions();
+        state
+    }
+
+    /// GitHub Actions is an App that every repository has, with the id that everybody knows.
+    fn found_actions(&mut self) {
+        let owner = Account { id: 9_919, login: "github".into(), kind: AccountKind::Organization };
+        let bot = Account { id: 41_898_282, login: "github-actions[bot]".into(), kind: AccountKind::Bot };
+        self.accounts.insert(owner.id, owner.clone());
+        self.accounts.insert(bot.id, bot.clone());
+        let permissions = ["actions", "checks", "contents", "deployments", "issues", "pull_requests", "statuses"]
+            .into_iter()
+            .map(|name| (name.to_owned(), Level::Write))
+            .chain([("metadata".to_owned(), Level::Read)])
+            .collect();
+        let app = App {
+            id: ACTIONS_APP,
+            slug: "github-actions".into(),
+            name: "GitHub Actions".into(),
+            client_id: "Iv1.05c79e9ad1f6bdfa".into(),
+            owner,
+            bot,
+            hook_id: 1,
+            webhook_url: None,
+            webhook_secret: String::new(),
+            permissions,
+            events: ["workflow_dispatch".to_owned(), "repository_dispatch".to_owned()].into(),
+            public_key: Vec::new(),
+            created_at: now(),
+        };
+        self.apps.insert(app.id, app);
+    }
+
+    pub(crate) fn new_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(crate) fn account(&self, login: &str) -> Option<&Account> {
+        self.accounts.values().find(|account| account.login.eq_ignore_ascii_case(login))
+    }
+
+    pub(crate) fn repo_id(&self, owner: &str, name: &str) -> Option<u64> {
+        self.repos
+            .values()
+            .find(|repo| repo.owner.login.eq_ignore_ascii_case(owner) && repo.name.eq_ignore_ascii_case(name))
+            .map(|repo| repo.id)
+    }
+
+    pub(crate) fn repo(&self, id: u64) -> Result<&Repo, Problem> {
+        self.repos.get(&id).ok_or_else(Problem::not_found)
+    }
+
+    pub(crate) fn repo_mut(&mut self, id: u64) -> Result<&mut Repo, Problem> {
+        self.repos.get_mut(&id).ok_or_else(Problem::not_found)
+    }
+
+    pub(crate) fn issue(&self, repo: u64, number: u64) -> Result<&Issue, Problem> {
+        self.repo(repo)?.issues.get(&number).ok_or_else(Problem::not_found)
+    }
+
+    pub(crate) fn issue_mut(&mut self, repo: u64, number: u64) -> Result<&mut Issue, Problem> {
+        self.repo_mut(repo)?.issues.get_mut(&number).ok_or_else(Problem::not_found)
+    }
+
+    pub(crate) fn pull(&self, repo: u64, number: u64) -> Result<(&Issue, &Pull), Problem> {
+        let issue = self.issue(repo, number)?;
+        Ok((issue, issue.pull.as_ref().ok_or_else(Problem::not_found)?))
+    }
+
+    pub(crate) fn pull_mut(&mut self, repo: u64, number: u64) -> Result<&mut Pull, Problem> {
+        let issue = self.issue_mut(repo, number)?;
+        issue.updated_at = now();
+        issue.pull.as_mut().ok_or_else(Problem::not_found)
+    }
+
+    pub(crate) fn next_number(&self, repo: u64) -> Result<u64, Problem> {
+        Ok(self.repo(repo)?.issues.keys().next_back().map_or(1, |last| last + 1))
+    }
+
+    pub(crate) fn git_path(&self, repo: u64) -> PathBuf {
+        self.data.join(format!("{repo}.git"))
+    }
+
+    pub(crate) fn git(&self, repo: u64) -> Result<Git, Problem> {
+        Ok(Git::open(&self.git_path(repo))?)
+    }
+
+    /// What this account may do here, given or inherited.
+    pub(crate) fn role(&self, repo: &Repo, account: u64) -> Role {
+        if repo.owner.id == account {
+            return Role::Admin;
+        }
+        let given = repo.roles.get(&account).copied().unwrap_or(Role::None);
+        if repo.private { given } else { given.max(Role::Read) }
+    }
+
+    /// The installation of an App that covers this repository.
+    pub(crate) fn installation_on(&self, app: u64, repo: u64) -> Option<&Installation> {
+        self.installations.values().find(|one| one.app == app && one.repos.contains(&repo))
+    }
+}

@@ -1,0 +1,6 @@
+//! Stories over real HTTP and real git: what a maintainer would see if they tried it on GitHub.
+
+mod law;
+mod stage;
+mod travel;
+mod wires;

@@ -1,0 +1,293 @@
+//! The command line as a person or a script meets it: what is printed where, and how it ends.
+
+#![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
+
+use std::path::Path;
+use std::time::Duration;
+
+use assert_cmd::Command;
+use assert_cmd::cargo::cargo_bin_cmd;
+use phasegate::inbox::{Delivery, Inbox};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Ended {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Ended {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("not JSON: {e}\n{}", self.out))
+    }
+}
+
+/// The program in this folder, with nothing of the tester's environment.
+fn phasegate(dir: &Path) -> Command {
+    let mut command = cargo_bin_cmd!("phasegate");
+    command.current_dir(dir).env_clear();
+    command
+}
+
+fn end(mut command: Command) -> Ended {
+    let output = command.output().unwrap();
+    Ended {
+        code: output.status.code().expect("it ended by itself"),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn run(dir: &Path, args: &[&str]) -> Ended {
+    let mut command = phasegate(dir);
+    command.args(args);
+    end(command)
+}
+
+fn run_anywhere(args: &[&str]) -> Ended {
+    run(&std::env::temp_dir(), args)
+}
+
+#[test]
+fn version_and_help() {
+    let version = run_anywhere(&["--version"]);
+    assert_eq!((version.code, version.out.as_str()), (0, concat!("phasegate ", env!("CARGO_PKG_VERSION"), "\n")));
+
+    let help = run_anywhere(&["--help"]);
+    assert_eq!(help.code, 0);
+    for part in ["Usage: phasegate <COMMAND>", "Rules:\n  config  ", "Proof:\n  replay  ", "Exit codes: 0 fine"] {
+        assert!(help.out.contains(part), "{part:?} is missing in:\n{}", help.out);
+    }
+    assert!(!help.out.contains('\x1b'), "no colours where nobody sees them");
+    assert!(help.out.lines().all(|line| line.len() <= 120), "{}", help.out);
+}
+
+#[test]
+fn wrong_usage_is_2_and_says_so_on_stderr() {
+    for args in [&[][..], &["frobnicate"], &["flow"], &["config", "check", "--frob"], &["inbox", "retry"], &["replay"]]
+    {
+        let ended = run_anywhere(args);
+        assert_eq!(ended.code, 2, "{args:?}");
+        assert_eq!(ended.out, "", "{args:?}");
+        assert!(ended.err.contains("Usage:"), "{args:?}: {}", ended.err);
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_bug() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("phasegate"))
+        .args(["flow", "export", "pipeline"])
+        .stdout(writer)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let err = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    assert_eq!(err, "");
+}
+
+#[test]
+fn a_flow_is_exported_in_every_format() {
+    for (format, starts) in [
+        ("json", "{\n  \"schema\": \"phasegate/flow@1\","),
+        ("mermaid", "stateDiagram-v2\n    [*] --> Waiting\n"),
+        ("dot", "digraph merge {\n"),
+        ("tla", "---- MODULE PhasegateMerge ----\n"),
+    ] {
+        let ended = run_anywhere(&["flow", "export", "merge", "--format", format]);
+        assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{format}");
+        assert!(ended.out.starts_with(starts), "{}", ended.out);
+    }
+}
+
+#[test]
+fn an_unknown_flow_is_answered_with_those_that_exist() {
+    let ended = run_anywhere(&["flow", "export", "pipelin"]);
+    assert_eq!((ended.code, ended.out.as_str()), (2, ""));
+    assert!(ended.err.contains("[possible values: merge, pipeline]"), "{}", ended.err);
+    assert_eq!(run_anywhere(&["flow", "export", "merge", "--format", "svg"]).code, 2);
+}
+
+const VALID: &str = "version: 1\nflow: pipeline\nmerge: { require: [review] }\n";
+const BROKEN: &str = "version: 1\nflow: pipelin\nmodus: auto\nmerge: { require: [review] }\n";
+
+#[test]
+fn a_valid_policy_passes_wherever_it_stands() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join(".github")).unwrap();
+    std::fs::write(dir.path().join(".github/phasegate.yml"), VALID).unwrap();
+    let ended = run(dir.path(), &["config", "check"]);
+    assert_eq!((ended.code, ended.out.as_str()), (0, ".github/phasegate.yml: the policy is valid.\n"));
+
+    std::fs::write(dir.path().join("other.yml"), VALID).unwrap();
+    assert_eq!(run(dir.path(), &["config", "check", "other.yml"]).code, 0);
+
+    let mut piped = phasegate(dir.path());
+    piped.args(["config", "check", "-", "--json"]).write_stdin(VALID);
+    let ended = end(piped);
+    assert_eq!(ended.code, 0);
+    assert_eq!(ended.json(), json!({ "schema": "phasegate/config-check@1", "verdict": "PASS", "findings": [] }));
+}
+
+#[test]
+fn every_mistake_of_a_policy_is_shown_with_its_line() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("p.yml"), BROKEN).unwrap();
+    let shown = run(dir.path(), &["config", "check", "p.yml"]);
+    assert_eq!((shown.code, shown.err.as_str()), (1, ""));
+    for part in ["MRG-07", "p.yml:2:7", "p.yml:3:1", "2 mistakes", "help:"] {
+        assert!(shown.out.contains(part), "{part:?} is missing in:\n{}", shown.out);
+    }
+    assert!(!shown.out.contains('\x1b'), "no colours where nobody sees them");
+
+    let json = run(dir.path(), &["config", "check", "p.yml", "--json"]);
+    assert_eq!(json.code, 1);
+    let report = json.json();
+    assert_eq!(report["verdict"], "FAIL");
+    let lines: Vec<&Value> = report["findings"].as_array().unwrap().iter().map(|finding| &finding["line"]).collect();
+    assert_eq!(lines, [2, 3]);
+    for key in ["rule", "severity", "path", "line", "says", "next"] {
+        assert!(!report["findings"][0][key].is_null(), "{key}");
+    }
+}
+
+#[test]
+fn a_policy_that_is_not_there_is_no_finding() {
+    let dir = tempfile::tempdir().unwrap();
+    for args in [&["config", "check"][..], &["config", "check", "gone.yml", "--json"], &["config", "check", "."]] {
+        let ended = run(dir.path(), args);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{args:?}");
+        assert!(ended.err.starts_with("error: can't read "), "{}", ended.err);
+    }
+    assert!(run(dir.path(), &["config", "check"]).err.contains("name the policy file"));
+}
+
+#[test]
+fn a_policy_of_any_size_is_answered() {
+    let mut piped = phasegate(&std::env::temp_dir());
+    piped.args(["config", "check", "-"]).write_stdin(vec![b'#'; 3 * 1024 * 1024]);
+    let ended = end(piped);
+    assert_eq!(ended.code, 1);
+    assert!(ended.out.contains("at most 262144"), "{}", ended.out);
+}
+
+#[test]
+fn the_schema_accepts_what_the_check_accepts() {
+    let ended = run_anywhere(&["config", "schema"]);
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+    let schema = jsonschema::validator_for(&ended.json()).unwrap();
+    assert!(schema.is_valid(&json!({ "version": 1, "flow": "pipeline" })));
+    assert!(!schema.is_valid(&json!({ "version": 1, "flow": "pipelin" })));
+}
+
+/// An inbox with three deliveries: 1 is dead, 2 is done, 3 is ready. Their payloads hold a word that must not be seen.
+fn inbox() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", dir.path().join("phasegate.db").display());
+    let delivery = |n: u32| Delivery {
+        guid: format!("guid-{n}"),
+        event: "pull_request".to_owned(),
+        installation: None,
+        repo: None,
+        key: format!("7#{n}"),
+        barrier: false,
+        payload: b"PAYLOADWORD".to_vec(),
+        meta: json!({ "header": "METAWORD" }),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let inbox = Inbox::open(&url).await.unwrap();
+        for n in 1..=3 {
+            inbox.put(&delivery(n)).await.unwrap();
+        }
+        for n in 1..=2 {
+            let batch = inbox.claim("test", Duration::from_secs(60)).await.unwrap().unwrap();
+            match n {
+                1 => inbox.bury(&batch, "it broke\u{1b}[2J\nsecond line").await.unwrap(),
+                _ => inbox.complete(&batch).await.unwrap(),
+            }
+        }
+        inbox.close().await;
+    });
+    dir
+}
+
+#[test]
+fn deliveries_are_listed_without_what_is_in_them() {
+    let dir = inbox();
+    let shown = run(dir.path(), &["inbox", "list"]);
+    assert_eq!((shown.code, shown.err.as_str()), (0, ""));
+    for part in ["1 ready, 0 running, 0 parked, 1 dead", "7#3", "last failure: it broke", "inbox retry ID"] {
+        assert!(shown.out.contains(part), "{part:?} is missing in:\n{}", shown.out);
+    }
+    let json = run(dir.path(), &["inbox", "list", "--json"]);
+    let report = json.json();
+    assert_eq!(report["schema"], "phasegate/inbox@1");
+    assert_eq!(report["waiting"]["dead"], 1);
+    let ids: Vec<&Value> = report["deliveries"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
+    assert_eq!(ids, [3, 2, 1], "the newest first");
+    for secret in ["PAYLOADWORD", "METAWORD", "\x1b"] {
+        assert!(!shown.out.contains(secret) && !json.out.contains(secret), "{secret:?}");
+    }
+}
+
+#[test]
+fn a_list_is_narrowed_by_state_and_page() {
+    let dir = inbox();
+    let ids = |args: &[&str]| -> Vec<i64> {
+        let ended = run(dir.path(), &[&["inbox", "list", "--json"], args].concat());
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        ended.json()["deliveries"].as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap()).collect()
+    };
+    assert_eq!(ids(&["--dead"]), [1]);
+    assert_eq!(ids(&["--state", "done"]), [2]);
+    assert_eq!(ids(&["--limit", "1"]), [3]);
+    assert_eq!(ids(&["--limit", "1", "--before", "3"]), [2]);
+    assert_eq!(run(dir.path(), &["inbox", "list", "--dead", "--state", "done"]).code, 2);
+}
+
+#[test]
+fn a_dead_delivery_gets_a_new_life_once() {
+    let dir = inbox();
+    let once = run(dir.path(), &["inbox", "retry", "1", "--json"]);
+    assert_eq!(once.code, 0, "{}", once.err);
+    assert_eq!(once.json(), json!({ "schema": "phasegate/inbox-retry@1", "retried": 1, "not_dead": [] }));
+    let again = run(dir.path(), &["inbox", "retry", "1", "3"]);
+    assert_eq!(again.code, 1);
+    assert!(again.out.starts_with("0 deliveries are ready again.\n1 is no dead delivery"), "{}", again.out);
+    assert_eq!(run(dir.path(), &["inbox", "retry", "--all", "--json"]).json()["retried"], 0);
+    assert_eq!(run(dir.path(), &["inbox", "retry", "--all", "1"]).code, 2);
+}
+
+#[test]
+fn all_dead_deliveries_are_retried_where_the_environment_says() {
+    let (dir, elsewhere) = (inbox(), tempfile::tempdir().unwrap());
+    let mut command = phasegate(elsewhere.path());
+    command.args(["inbox", "retry", "--all"]);
+    command.env("DATABASE_URL", format!("sqlite:{}", dir.path().join("phasegate.db").display()));
+    let ended = end(command);
+    assert_eq!((ended.code, ended.out.as_str()), (0, "1 delivery is ready again.\n"), "{}", ended.err);
+}
+
+#[test]
+fn an_inbox_that_is_not_there_is_not_made() {
+    let dir = tempfile::tempdir().unwrap();
+    for url in ["sqlite:phasegate.db", "other.db"] {
+        let ended = run(dir.path(), &["inbox", "list", "--database", url]);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{url}");
+        assert!(ended.err.contains("there is no inbox at"), "{}", ended.err);
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+
+    let ended = run(dir.path(), &["inbox", "list", "--database", "mysql://me:PASSWORD@host/db"]);
+    assert_eq!(ended.code, 2);
+    assert!(ended.err.contains("unknown kind of database"), "{}", ended.err);
+    assert!(!ended.err.contains("PASSWORD"));
+
+    let mut help = phasegate(dir.path());
+    help.args(["inbox", "list", "--help"]).env("DATABASE_URL", "postgres://me:PASSWORD@host/db");
+    assert!(!end(help).out.contains("PASSWORD"));
+}
