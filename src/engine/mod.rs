@@ -7,7 +7,11 @@
 
 pub mod command;
 mod decide;
+#[cfg(test)]
+pub(crate) mod kit;
 pub mod people;
+#[cfg(test)]
+mod tests;
 mod verbs;
 pub mod world;
 

@@ -401,7 +401,9 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
         | A::RecoverToVerify
         | A::RecoverToDeploy => {
             let open = state.earliest_open().stage();
-            if to != open {
+            // With everything proven and the deployment yet to come, recovery may show VERIFY once more.
+            let again = open == Stage::Deploying && to == Stage::Verifying;
+            if to != open && !again {
                 return Err(wrong_way(to, Some(open)));
             }
             next.return_to = None;
@@ -560,7 +562,9 @@ fn rests_on_stale(state: &State) -> bool {
     let fixing = matches!(state.stage, S::ReviewFixing | S::ReviewRetrying | S::VerifyFixing | S::VerifyRetrying);
     let asked_for = state.stage == S::Reconciling && state.return_to.is_some();
     if asked_for {
-        return false;
+        // It goes back to the phase it came from, which rests on the documents.
+        let back = state.return_to.and_then(phase_of);
+        return back.is_some_and(|back| back.before().any(|gate| gate.reads_documents() && !state.holds(gate)));
     }
     phase.before().any(|gate| (!fixing || gate.reads_documents()) && !state.holds(gate))
 }
@@ -606,6 +610,8 @@ fn follows(state: &State, deploys_now: bool) -> Option<Action> {
             Phase::Review => A::RecoverToReview,
             Phase::Reconcile => A::RecoverToReconcile,
             Phase::Verify => A::RecoverToVerify,
+            // Before the merge there is nothing to deploy yet.
+            Phase::Deploy if !deploys_now => A::RecoverToVerify,
             Phase::Deploy => A::RecoverToDeploy,
         }),
         S::ReviewFixing if spent(Phase::Review) => Some(A::EscalateReviewFailure),

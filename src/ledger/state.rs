@@ -52,6 +52,16 @@ pub struct State {
     pub gates: BTreeMap<GateName, Judged>,
     /// Red previews of each gate since its last counted PASS.
     pub previews: BTreeMap<Phase, u32>,
+    /// How many red previews each gate had when it last passed, until a person has looked at them. Pushing until a
+    /// preview is green is no way round the audit.
+    #[serde(default)]
+    pub reds_at_pass: BTreeMap<Phase, u32>,
+    /// The head on which the pull request was last marked ready, so that a delivery that comes twice claims once.
+    #[serde(default)]
+    pub readied: Option<CommitId>,
+    /// Reviews that were given before the base branch became another one.
+    #[serde(default)]
+    pub spent_reviews: BTreeSet<u64>,
     /// Commands that have been worked off: comment id and place in it.
     pub commands: BTreeSet<(u64, u32)>,
     pub stopped: Option<Stop>,
@@ -138,6 +148,9 @@ impl State {
             claim: None,
             gates: BTreeMap::new(),
             previews: BTreeMap::new(),
+            reds_at_pass: BTreeMap::new(),
+            readied: None,
+            spent_reviews: BTreeSet::new(),
             commands: BTreeSet::new(),
             stopped: None,
             accepted: BTreeMap::new(),
@@ -182,8 +195,7 @@ impl State {
                     self.claim = None;
                 }
                 if *why == Why::Retargeted {
-                    self.beside(&Beside::Retargeted);
-                    self.gates.clear();
+                    self.retargeted();
                 }
                 self.beside(&Beside::Content { present: present.clone() });
                 self.subject = Some(about);
@@ -212,16 +224,27 @@ impl State {
             Body::Beside { fact } => {
                 self.beside(fact);
             }
-            Body::Claimed { phase, how } => self.claim = Some((*phase, *how)),
+            Body::Claimed { phase, how } => {
+                if *how == Claim::ReadyForReview {
+                    self.readied = record.about.as_ref().map(|about| about.head.clone());
+                }
+                self.claim = Some((*phase, *how));
+            }
             Body::Judged { gate, verdict, claimed, findings, evidence } => {
                 let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
                 if let GateName::Phase(phase) = gate {
                     match (claimed, verdict) {
                         (None, Verdict::Fail) => *self.previews.entry(*phase).or_insert(0) += 1,
-                        (Some(_), Verdict::Pass) => drop(self.previews.remove(phase)),
+                        (Some(_), Verdict::Pass) => {
+                            if let Some(reds) = self.previews.remove(phase) {
+                                let kept = self.reds_at_pass.entry(*phase).or_insert(0);
+                                *kept = reds.max(*kept);
+                            }
+                        }
                         _ => {}
                     }
-                    if claimed.is_some() {
+                    // An earlier gate that was made again leaves the claim of the present one standing.
+                    if claimed.is_some() && self.claim.is_some_and(|(of, _)| of == *phase) {
                         self.claim = None;
                     }
                 }
@@ -266,6 +289,7 @@ impl State {
             Body::Resumed { .. } => {
                 self.stopped = None;
                 self.previews.clear();
+                self.reds_at_pass.clear();
             }
             Body::Refrozen { paths, .. } => {
                 for (path, blob) in paths {
@@ -283,6 +307,24 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// What was shown and approved for another base branch counts for nothing any more.
+    fn retargeted(&mut self) {
+        self.beside(&Beside::Retargeted);
+        let seen = self.gates.values().flat_map(|judged| &judged.evidence).filter_map(|one| match one {
+            Evidence::Review { review, .. } => *review,
+            _ => None,
+        });
+        self.spent_reviews.extend(seen);
+        self.approvals.clear();
+        self.gates.clear();
+    }
+
+    /// The first gate with more red previews than this, passed since or not, that no person has looked at.
+    pub fn audit_due(&self, limit: u32) -> Option<(Phase, u32)> {
+        let tallies = self.previews.iter().chain(&self.reds_at_pass);
+        tallies.map(|(phase, reds)| (*phase, *reds)).find(|(_, reds)| *reds > limit)
     }
 
     fn beside(&mut self, fact: &Beside) {
