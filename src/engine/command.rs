@@ -107,7 +107,12 @@ pub const COMMANDS: &[Spec] = &[
     },
     Spec {
         args: Args::Required("reason"),
-        ..spec("stop", Verb::Stop, May::Move, "Stops the change for a person to look at.")
+        ..spec(
+            "stop",
+            Verb::Stop,
+            May::Move,
+            "Stops the change for a person to look at; a reason that begins with `scope` pulls the complexity brake.",
+        )
     },
     Spec {
         args: Args::Number,

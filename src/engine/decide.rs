@@ -385,6 +385,8 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         (_, Some(how), _) => Some(how),
         (GateOutcome::Pass, None, Mode::Auto) => Some(Claim::Preview),
         (GateOutcome::Pass, None, Mode::Stepped) if detour => Some(Claim::Preview),
+        // What a reviewer says is a verdict, not a preview.
+        (GateOutcome::Fail, None, _) if phase == Phase::Review => Some(Claim::Reviewer),
         // After the merge there is nobody to push and preview; the verdict is the world's.
         (_, None, _) if phase == Phase::Deploy && draft.state.merged.is_some() => Some(Claim::Preview),
         _ => None,
@@ -404,8 +406,14 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
             && Some(&last.about) == draft.state.subject.as_ref()
             && last.evidence == judged.evidence
     });
-    if !pass && again && how == Claim::Preview {
+    if !pass && again && matches!(how, Claim::Preview | Claim::Reviewer) {
         return Ok(false);
+    }
+    let structural = draft.world.subject.as_ref().is_some_and(|subject| subject.structural_fix);
+    if pass && structural && pipeline.stage == Stage::VerifyFixing {
+        // The documents may no longer match what was fixed: reconcile is judged before the verdict counts.
+        draft.step(Action::VerifyFixReconcile, Actor::Bot, By::Bot)?;
+        return Ok(true);
     }
     take_up(draft, phase)?;
     let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
@@ -438,17 +446,7 @@ fn resume_after_reconcile(back: Stage) -> Option<Action> {
 /// From a retrying or fixing stage back to the phase's work, before its gate is judged.
 fn take_up(draft: &mut Draft<'_>, phase: Phase) -> Result<(), Refusal> {
     while let Some(stage) = draft.stage().filter(|stage| *stage != phase.stage()) {
-        let action = match stage {
-            Stage::VerifyFixing if draft.world.subject.as_ref().is_some_and(|subject| subject.structural_fix) => {
-                // The documents may no longer match: reconcile comes first, and passes by the same sources.
-                draft.step(Action::VerifyFixReconcile, Actor::Bot, By::Bot)?;
-                Action::ReconcileClean
-            }
-            stage => match pipeline::retry_action(stage) {
-                Some(action) => action,
-                None => break,
-            },
-        };
+        let Some(action) = pipeline::retry_action(stage) else { break };
         draft.step(action, Actor::Bot, By::Bot)?;
     }
     Ok(())

@@ -213,13 +213,22 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             let self_approved = draft.state.operators.iter().any(|person| person.id == me);
             draft.by(by.clone(), Body::Approved { comment: order.comment.id, self_approved })?;
         }
-        Verb::Reject | Verb::Stop => {
+        Verb::Reject => {
+            if !draft.state.open || draft.state.subject.is_none() {
+                return refuse(draft);
+            }
+            draft.by(by.clone(), Body::Rejected { comment: order.comment.id, reason: given.args.clone() })?;
+        }
+        Verb::Stop => {
             if !draft.state.open {
                 return refuse(draft);
             }
             draft.by(by.clone(), Body::Stopped { reason: given.args.clone() })?;
             if draft.state.pipeline.is_some() {
-                draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural: false } })?;
+                // A scope that outgrew its design is a concern about the design itself; the rest is for a person to
+                // unblock.
+                let structural = given.args.split([' ', ':']).next().is_some_and(|word| word == "scope");
+                draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural } })?;
             }
         }
         Verb::Unblock => {

@@ -115,12 +115,15 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
     }
     let name = &check.name;
     let pending = counted.iter().any(|run| run.conclusion.is_none());
-    let bad: BTreeSet<&str> = counted
-        .iter()
-        .filter_map(|run| run.conclusion.as_deref())
-        .filter(|conclusion| *conclusion != "success")
+    let ended: BTreeSet<&str> = counted.iter().filter_map(|run| run.conclusion.as_deref()).collect();
+    // A run that was cancelled shows nothing, good or bad: where another one has ended, that one tells.
+    let told = ended.iter().any(|conclusion| *conclusion != "cancelled");
+    let shows_nothing = |conclusion: &&str| ["cancelled", "neutral", "skipped", "stale"].contains(conclusion);
+    let bad: Vec<&str> = ended
+        .into_iter()
+        .filter(|conclusion| *conclusion != "success" && !(told && *conclusion == "cancelled"))
         .collect();
-    if let Some(conclusion) = bad.first() {
+    if let Some(conclusion) = bad.iter().find(|one| !shows_nothing(one)).or(bad.first()) {
         let (says, next) = match *conclusion {
             "skipped" | "neutral" => (
                 format!("`{name}` ended as {conclusion} on {}: it ran nothing, so it shows nothing.", head.short()),
@@ -248,7 +251,9 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
             None
         };
         match (&discounted, review.state.as_str()) {
-            (None, "CHANGES_REQUESTED") => approvals.against.push(review.by.login.clone()),
+            (None, "CHANGES_REQUESTED") => {
+                approvals.against.push((review.by.login.clone(), "asks for changes".to_owned()));
+            }
             (None, _) => approvals.count(&review.by),
             (Some(why), "APPROVED") => {
                 approvals.discounted.push((review.by.login.clone(), why.clone()));
@@ -264,6 +269,11 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
             self_approved: self_approved && discounted.is_none(),
             discounted,
         });
+    }
+    for rejection in state.rejections.iter().filter(|rejection| rejection.content == about.content) {
+        if let By::Person { person, .. } = &rejection.by {
+            approvals.against.push((person.login.clone(), format!("rejects it: {}", rejection.reason)));
+        }
     }
     for approval in state.approvals.iter().filter(|approval| approval.content == about.content) {
         let By::Person { person, role } = &approval.by else { continue };
@@ -293,8 +303,8 @@ pub struct Approvals {
     pub evidence: Vec<Evidence>,
     /// Those whose approval counts: their ids, because a login can change, and their logins.
     pub by: BTreeMap<u64, String>,
-    /// Logins of those who ask for changes.
-    pub against: Vec<String>,
+    /// Logins of those who are against it, and what they say.
+    pub against: Vec<(String, String)>,
     /// Approvals that do not count, and why.
     pub discounted: Vec<(String, String)>,
 }

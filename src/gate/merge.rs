@@ -155,8 +155,10 @@ fn weakened(world: &World) -> Option<Finding> {
 /// `unguarded_high_risk_auto`: nothing of high risk passes without a lowered autonomy.
 fn high_risk(policy: &Policy, world: &World, autonomy: Autonomy) -> Option<Finding> {
     let subject = world.subject.as_ref()?;
-    let high = crate::policy::globs(&policy.risk.high).ok()?;
-    let paths: Vec<&str> = subject.changed.iter().map(String::as_str).filter(|path| high.is_match(path)).collect();
+    let high = crate::policy::globs(&policy.risk.high);
+    // Globs that can't be read can't come from a policy file; should they, everything is of high risk.
+    let risky = |path: &&str| high.as_ref().map_or(true, |high| high.is_match(path));
+    let paths: Vec<&str> = subject.changed.iter().map(String::as_str).filter(risky).collect();
     (!paths.is_empty() && autonomy == Autonomy::Auto).then(|| {
         Finding::error(
             "unguarded_high_risk_auto",
@@ -200,11 +202,11 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
     let approvals = evidence::reviews(policy, state, &world.reviews);
     let mut findings = Vec::new();
     let have = approvals.by.len();
-    for login in &approvals.against {
+    for (login, says) in &approvals.against {
         findings.push(Finding::error(
             "MRG-02",
-            format!("`{login}` asks for changes."),
-            format!("Settle it with `{login}`; a new review of theirs, or a dismissal, lifts it."),
+            format!("`{login}` {says}."),
+            format!("Settle it with `{login}`; their approval, or new content that they agree with, lifts it."),
         ));
     }
     let required = policy.merge.require.contains(&Require::Review);

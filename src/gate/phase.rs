@@ -147,9 +147,7 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
     let mut findings: Vec<Finding> = approvals
         .against
         .iter()
-        .map(|login| {
-            Finding::error("REV-03", format!("`{login}` asks for changes."), "Mend what the review names and push.")
-        })
+        .map(|(login, says)| Finding::error("REV-03", format!("`{login}` {says}."), "Mend what they name and push."))
         .collect();
     if !findings.is_empty() {
         return Judgement { outcome: Outcome::Fail, findings, evidence: approvals.evidence };

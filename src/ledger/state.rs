@@ -72,6 +72,8 @@ pub struct State {
     pub tampered: Vec<String>,
     /// Approvals by a comment, each for the content it was given for.
     pub approvals: Vec<Approval>,
+    /// Rejections by a comment, each for the content it was given for. The same person's approval lifts it.
+    pub rejections: Vec<Rejection>,
     /// The latest commands and what came of them, newest last: they are answered from here, so that a crash between
     /// the record and the answer loses no answer.
     pub recent: Vec<Answered>,
@@ -108,6 +110,13 @@ pub struct Approval {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejection {
+    pub by: By,
+    pub content: Digest,
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     pub on: u64,
     pub comment: u64,
@@ -121,6 +130,13 @@ pub struct Answered {
 
 /// How many of the latest commands are kept in the state. The records keep all of them.
 const RECENT: usize = 40;
+fn same_person(a: &By, b: &By) -> bool {
+    match (a, b) {
+        (By::Person { person: a, .. }, By::Person { person: b, .. }) => a.id == b.id,
+        _ => false,
+    }
+}
+
 /// How many tampering notes are kept in the state. The records keep all of them.
 const TAMPER_NOTES: usize = 5;
 
@@ -157,6 +173,7 @@ impl State {
             linked: BTreeSet::new(),
             tampered: Vec::new(),
             approvals: Vec::new(),
+            rejections: Vec::new(),
             recent: Vec::new(),
         })
     }
@@ -273,8 +290,15 @@ impl State {
                     self.recent.remove(0);
                 }
             }
+            Body::Rejected { reason, .. } => {
+                let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
+                let (by, content) = (record.by.clone(), about.content.clone());
+                self.rejections.push(Rejection { by, content, reason: reason.clone() });
+            }
             Body::Approved { comment, self_approved } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.rejections.retain(|rejection| !same_person(&rejection.by, &record.by));
                 self.approvals.push(Approval {
                     by: record.by.clone(),
                     comment: *comment,

@@ -210,10 +210,8 @@ fn a_claim_waits_for_the_checks_and_dies_with_its_head() {
 #[test]
 fn the_review_loop_counts_and_renews_what_the_fix_made_stale() {
     let mut game = Game::pipeline();
-    game.until_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED").at(Stage::Reviewing);
-    assert_eq!(fails(&game, Phase::Review), 0, "not claimed yet");
-    game.says("ada", Role::Write, "/review").done().at(Stage::ReviewFixing);
-    assert_eq!(fails(&game, Phase::Review), 1);
+    game.until_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED").at(Stage::ReviewFixing);
+    assert_eq!(fails(&game, Phase::Review), 1, "a reviewer's word is a verdict, not a preview");
     game.push("fixed").at(Stage::ReviewFixing);
     game.approved_by("mia").at(Stage::ReviewFixing);
     assert!(!game.table().holds(Phase::Build));
@@ -225,10 +223,8 @@ fn the_review_loop_counts_and_renews_what_the_fix_made_stale() {
 #[test]
 fn three_failed_reviews_block() {
     let mut game = Game::pipeline();
-    game.until_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED");
-    for _ in 0..2 {
-        game.says("ada", Role::Write, "/review").done().at(Stage::ReviewFixing);
-    }
+    game.until_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED").at(Stage::ReviewFixing);
+    game.says("ada", Role::Write, "/review").done().at(Stage::ReviewFixing);
     game.says("ada", Role::Write, "/review").done().at(Stage::BlockedOnGate);
     game.says("mia", Role::Maintain, "/unblock talked it over").done().at(Stage::Reviewing);
 }
@@ -260,8 +256,9 @@ fn the_verify_loop_counts_and_asks_for_the_review_again() {
 fn a_structural_fix_goes_through_reconcile() {
     let mut game = verify_fixing();
     game.push_with("fix", |game| game.subject().structural_fix = true).green().approved_by("mia");
+    game.says("ada", Role::Write, "/verify").done().at(Stage::Reconciling);
+    game.says("ada", Role::Write, "/reconcile").done().at(Stage::Verifying);
     game.says("ada", Role::Write, "/verify").done().at(Stage::VerifyGatePassed);
-    assert!(steps(&game).contains(&"VerifyFixReconcile"), "{:?}", steps(&game));
 }
 
 #[test]
@@ -331,7 +328,17 @@ fn a_stop_blocks_and_unblocking_recovers() {
     game.green().at(Stage::BlockedOnGate);
     assert!(game.against().contains("MRG-05"));
     game.says("mia", Role::Maintain, "/unblock found another").done().at(Stage::Reviewing);
-    game.says("mia", Role::Maintain, "/reject not what we asked for").done().at(Stage::BlockedOnGate);
+    game.says("ada", Role::Write, "/stop scope has doubled").done().at(Stage::ComplexityBrakeTriggered);
+    game.says("mia", Role::Maintain, "/brake-resolved split it").done().at(Stage::Reviewing);
+}
+
+#[test]
+fn a_rejection_fails_the_review_of_this_content_until_the_same_person_approves_or_there_is_other_content() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().says("mia", Role::Maintain, "/reject not what we asked for").done().at(Stage::ReviewFixing);
+    assert!(game.against().contains("MRG-02"));
+    game.approved_by("max").at(Stage::ReviewFixing);
+    game.says("mia", Role::Maintain, "/approve I was wrong").done().at(Stage::VerifyGatePassed);
 }
 
 #[test]
