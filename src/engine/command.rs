@@ -6,8 +6,8 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::people::May;
 use crate::flow::{FlowName, Phase};
+use crate::gate::people::May;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {

@@ -12,13 +12,13 @@
 use std::collections::BTreeSet;
 
 use super::command::Given;
-use super::people::Standing;
 use super::verbs;
-use super::world::World;
 use crate::fact::Comment;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
+use crate::gate::people::{May, Standing};
 use crate::gate::phase::Outcome as GateOutcome;
+use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::record::{Claim, Outcome, Prev, Why};
@@ -292,11 +292,11 @@ fn command(draft: &mut Draft<'_>, order: &Order, shown: Option<&Shown>) -> Resul
         return Ok(());
     }
     // Strangers get no answer at all, and neither does a bot: another App's words are not ours to judge.
-    if comment.author.bot || !super::people::May::Ask.allows(*standing) {
+    if comment.author.bot || !May::Ask.allows(*standing) {
         return Ok(());
     }
     // A near miss may be another bot's command; only someone who could have meant it is told.
-    if given.spec.is_none() && !super::people::May::Move.allows(*standing) {
+    if given.spec.is_none() && !May::Move.allows(*standing) {
         return Ok(());
     }
     let by = By::Person { person: comment.author.clone(), role: standing.role.as_str().to_owned() };

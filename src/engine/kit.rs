@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::command;
-use super::people::Standing;
-use super::world::{ACTIONS_APP, CheckRun, Deployment, Law, Pull, Review, Rival, Subject, WorkflowRun, World};
 use super::{Happened, Order, Shown, decide};
 use crate::fact::Comment;
 use crate::flow::pipeline::State as Pipeline;
 use crate::flow::{Phase, Refusal, Stage};
+use crate::gate::people::Standing;
+use crate::gate::world::{ACTIONS_APP, CheckRun, Deployment, Law, Pull, Review, Rival, Subject, WorkflowRun, World};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
 use crate::ledger::record::{Outcome, Prev};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::command::{Args, Given, Spec, Verb};
 use super::decide::{Draft, Order, Shown};
-use super::people::May;
 use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
+use crate::gate::people::May;
 use crate::ledger::record::{Claim, Outcome};
 use crate::ledger::{Body, By};
 use crate::policy::Commands;

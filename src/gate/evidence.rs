@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
-use crate::engine::people::May;
-use crate::engine::world::{ACTIONS_APP, CheckRun, Review, Subject};
+use crate::gate::people::May;
+use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Subject};
 use crate::ids::{BlobId, CommitId, Person};
 use crate::ledger::record::{By, Evidence};
 use crate::ledger::state::State;

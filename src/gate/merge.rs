@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::evidence::{self, listed};
 use super::{Finding, Verdict, verdict};
-use crate::engine::world::{Law, World};
 use crate::flow::pipeline::{phase_of, waits_for_human};
 use crate::flow::{FlowName, Phase, Stage};
+use crate::gate::world::{Law, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::{Autonomy, Deploy, Policy, Require};

@@ -6,8 +6,8 @@
 
 use super::Finding;
 use super::evidence::{self, Heard};
-use crate::engine::world::{Law, World};
 use crate::flow::Phase;
+use crate::gate::world::{Law, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::Policy;

@@ -2,10 +2,10 @@
 
 use super::text::{Links, items, plain, stage_name};
 use super::{answers, comment};
-use crate::engine::world::World;
 use crate::flow::pipeline::{phase_of, waits_for_human};
 use crate::flow::{Phase, Stage};
 use crate::gate::phase::{self, Outcome};
+use crate::gate::world::World;
 use crate::gate::{Finding, Severity, Verdict, merge, only_waiting};
 use crate::ids::{CommitId, Slug};
 use crate::ledger::{Anchor, State};

@@ -302,7 +302,7 @@ fn a_finding_with_a_place_is_annotated_and_linked() {
 fn long_lists_stay_within_a_page() {
     let mut game = Game::merge();
     let problem = |n| Finding::error("MRG-07", "<".repeat(3000), "@".repeat(3000)).at("p".repeat(4000), Some(n));
-    game.world.law = crate::engine::world::Law::Invalid((1..=100).map(problem).collect());
+    game.world.law = crate::gate::world::Law::Invalid((1..=100).map(problem).collect());
     game.says("tom", Role::Triage, "/explain");
     let surface = game.surface();
     let check = &surface.checks[0];

@@ -1,7 +1,7 @@
 //! Which greens count.
 
 use crate::engine::kit::*;
-use crate::engine::world::{ACTIONS_APP, CheckRun};
+use crate::gate::world::{ACTIONS_APP, CheckRun};
 use crate::ids::Role;
 use crate::ledger::record::Evidence;
 

@@ -1,8 +1,8 @@
 //! The merge flow: no phases, only the gate.
 
 use crate::engine::kit::*;
-use crate::engine::world::Law;
 use crate::engine::{Happened, decide};
+use crate::gate::world::Law;
 use crate::gate::{Finding, Verdict};
 use crate::ids::ChangeNumber;
 use crate::ids::Role;

@@ -408,7 +408,7 @@ fn a_deployment_of_another_commit_shows_nothing() {
     game.through_verify().merged().deployment("success");
     let mut game = Game::pipeline();
     game.through_verify().merged();
-    game.world.deployments.push(crate::engine::world::Deployment {
+    game.world.deployments.push(crate::gate::world::Deployment {
         environment: "production".to_owned(),
         state: "success".to_owned(),
         commit: commit("one"),
@@ -421,7 +421,7 @@ fn before_merge_the_deployment_is_part_of_the_gate() {
     let mut game = Game::pipeline_with("deploy: before_merge");
     game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::PipelineComplete).may_merge();
     let mut game = Game::pipeline_with("deploy: before_merge");
-    game.world.deployments.push(crate::engine::world::Deployment {
+    game.world.deployments.push(crate::gate::world::Deployment {
         environment: "staging".to_owned(),
         state: "failure".to_owned(),
         commit: commit("one"),
@@ -445,7 +445,7 @@ fn a_match_rule_tightens_the_flow_and_taking_the_label_off_loosens_nothing() {
 fn nothing_is_judged_while_the_policy_is_invalid() {
     let mut game = Game::pipeline();
     game.until_building();
-    game.world.law = crate::engine::world::Law::Invalid(vec![crate::gate::Finding::error("MRG-07", "bad", "mend")]);
+    game.world.law = crate::gate::world::Law::Invalid(vec![crate::gate::Finding::error("MRG-07", "bad", "mend")]);
     game.green().at(Stage::Building).may_not_merge(&["MRG-07"]);
 }
 

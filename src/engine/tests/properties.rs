@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use crate::engine::kit::*;
-use crate::engine::world::{ACTIONS_APP, CheckRun};
 use crate::engine::{Happened, decide};
 use crate::flow::Phase;
 use crate::gate::Verdict;
+use crate::gate::world::{ACTIONS_APP, CheckRun};
 use crate::ids::ChangeNumber;
 use crate::ids::Role;
 
