@@ -103,3 +103,101 @@ fn every_dependency_has_its_reason() {
     assert!(direct.len() > 20, "{direct:?}");
     assert_eq!(once(first_column(&read("docs/dependencies.md"))), direct);
 }
+
+/// The cells of a table's rows, without header and rule.
+fn rows(paper: &str) -> Vec<Vec<String>> {
+    let cells = |line: &str| {
+        let line = line.trim().trim_start_matches('|').trim_end_matches('|').replace("\\|", "\u{0}");
+        line.split('|').map(|cell| cell.trim().replace('\u{0}', "|")).collect::<Vec<_>>()
+    };
+    paper.lines().filter(|line| line.starts_with("| `")).map(cells).collect()
+}
+
+#[test]
+fn the_commands_are_documented_as_they_are() {
+    use phasegate::engine::command::COMMANDS;
+    let listed = rows(&read("docs/commands.md"));
+    assert_eq!(listed.len(), COMMANDS.len());
+    for (row, spec) in listed.iter().zip(COMMANDS) {
+        let usage = format!("`{}`", spec.usage(&format!("/{}", spec.name)));
+        let flow = spec.flow.map_or("all", phasegate::flow::FlowName::as_str);
+        assert_eq!(row, &[usage.as_str(), spec.may.who(), flow, spec.about], "/{}", spec.name);
+    }
+}
+
+/// The blocks of a language in a paper.
+fn blocks(paper: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}");
+    let mut found = Vec::new();
+    let mut inside: Option<String> = None;
+    for line in paper.lines() {
+        match &mut inside {
+            None if line.trim() == fence => inside = Some(String::new()),
+            Some(_) if line.trim() == "```" => found.extend(inside.take()),
+            Some(block) => *block += &format!("{}\n", line.strip_prefix("   ").unwrap_or(line)),
+            None => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn the_readme_says_what_is_so() {
+    let readme = read("README.md");
+    for block in blocks(&readme, "yaml") {
+        phasegate::policy::parse(block.as_bytes()).unwrap_or_else(|problems| panic!("{problems:?}\n{block}"));
+    }
+    for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(root().join(link).exists(), "{link} does not exist");
+    }
+    let commands: BTreeSet<&str> = readme
+        .split("`phasegate ")
+        .skip(1)
+        .filter_map(|rest| rest.split(['`', ' ']).next())
+        .filter(|word| !word.is_empty())
+        .collect();
+    assert!(commands.len() >= 6, "{commands:?}");
+    for command in commands {
+        assert_cmd::Command::cargo_bin("phasegate").unwrap().args([command, "--help"]).assert().success();
+    }
+}
+
+#[test]
+fn the_installation_asks_for_what_the_app_uses() {
+    let paper = read("docs/install.md");
+    let named = |row: &str| paper.lines().find(|line| line.starts_with(&format!("| {row} |"))).unwrap().to_lowercase();
+    let permissions = named("Repository permissions");
+    for (name, level) in phasegate::rehearsal::PERMISSIONS {
+        if *name == "members" {
+            assert!(named("Organization permissions").contains("members: read"));
+            continue;
+        }
+        let level = if *level == phasegate::twin::Level::Write { "read and write" } else { "read" };
+        let wanted = format!("{}: {level}", name.replace('_', " "));
+        assert!(permissions.contains(&wanted), "{wanted} is not in {permissions}");
+    }
+    let events = named("Events");
+    // GitHub sends these two to every App, without being asked.
+    for event in phasegate::rehearsal::EVENTS.iter().filter(|event| !event.starts_with("installation")) {
+        assert!(events.contains(&event.replace('_', " ")), "{event} is not in {events}");
+    }
+    for block in blocks(&paper, "json") {
+        let rules: serde_json::Value = serde_json::from_str(&block).unwrap();
+        assert_eq!(rules["enforcement"], "active");
+    }
+    let help = assert_cmd::Command::cargo_bin("phasegate").unwrap().args(["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let code = read("src/cli/app.rs") + &read("src/cli/serve.rs") + &read("src/github/endpoint.rs");
+    for name in first_column(&paper).iter().flat_map(|cell| cell.split("`, `")) {
+        assert!(help.contains(name) || code.contains(name), "{name} is read nowhere");
+    }
+}
+
+#[test]
+fn the_templates_are_valid_policies() {
+    for flow in ["merge", "pipeline"] {
+        let text = read(&format!("templates/{flow}/.github/phasegate.yml"));
+        let policy = phasegate::policy::parse(text.as_bytes()).unwrap_or_else(|problems| panic!("{problems:?}"));
+        assert_eq!(policy.flow.as_str(), flow);
+    }
+}

@@ -6,8 +6,8 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::people::May;
 use crate::flow::{FlowName, Phase};
+use crate::gate::people::May;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
@@ -89,11 +89,7 @@ pub const COMMANDS: &[Spec] = &[
     moves("analyze", Verb::Claim(Phase::Analyze), "Claims that the readiness is done."),
     moves("build", Verb::Claim(Phase::Build), "Claims that the build is done."),
     moves("review", Verb::Claim(Phase::Review), "Asks for the review gate to be judged."),
-    moves(
-        "reconcile",
-        Verb::Claim(Phase::Reconcile),
-        "Runs reconcile now and comes back, or resolves a reconcile that stopped.",
-    ),
+    moves("reconcile", Verb::Claim(Phase::Reconcile), "Runs reconcile now and comes back to the phase it was said in."),
     moves("verify", Verb::Claim(Phase::Verify), "Claims that the change is verified."),
     moves("deploy", Verb::Claim(Phase::Deploy), "Claims that the change is deployed."),
     moves("continue", Verb::Continue, "Goes on after a pause (stepped mode)."),
@@ -111,7 +107,12 @@ pub const COMMANDS: &[Spec] = &[
     },
     Spec {
         args: Args::Required("reason"),
-        ..spec("stop", Verb::Stop, May::Move, "Stops the change for a person to look at.")
+        ..spec(
+            "stop",
+            Verb::Stop,
+            May::Move,
+            "Stops the change for a person to look at; a reason that begins with `scope` pulls the complexity brake.",
+        )
     },
     Spec {
         args: Args::Number,
@@ -206,12 +207,12 @@ fn split_head(args: &str) -> (&str, Option<String>) {
     if is_head { (front.trim_end(), Some(last.to_ascii_lowercase())) } else { (args, None) }
 }
 
-/// Within two letters, and the shorter the name the closer: `/fix` is not `/pmf`.
+/// Within two letters, and the shorter the name the closer: `/fix` is not `/pmf`, `/retest` not `/reject`.
 fn did_you_mean(name: &str) -> Option<&'static str> {
     COMMANDS
         .iter()
         .map(|spec| (strsim::damerau_levenshtein(spec.name, name), spec.name))
-        .filter(|(distance, known)| *distance <= 2 && *distance * 3 <= known.len().max(3))
+        .filter(|(distance, known)| *distance <= 2 && *distance * 3 < known.len())
         .min()
         .map(|(_, known)| known)
 }

@@ -5,22 +5,25 @@
 //! 2. *what is there now*: new content, a new base, closed, reopened, merged. First, so that a command is judged
 //!    against the content that is there, not against what was there when the delivery was sent;
 //! 3. *commands*, in the order they were given. Each leaves a record, whatever came of it, so it is never run twice;
+//!    then the claims that come with a push or with the pull request being ready;
 //! 4. *gates*: the current phase's gate is judged, and the next, for as long as one passes;
 //! 5. *the merge gate*, when its verdict or findings changed.
 
+use std::collections::BTreeSet;
+
 use super::command::Given;
-use super::people::Standing;
 use super::verbs;
-use super::world::World;
 use crate::fact::Comment;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
+use crate::gate::people::{May, Standing};
 use crate::gate::phase::Outcome as GateOutcome;
+use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::record::{Claim, Outcome, Prev, Why};
 use crate::ledger::{Body, By, Entry, Record, State};
-use crate::policy::Deploy;
+use crate::policy::{Deploy, Enforce};
 
 /// Something that happened and can't be read from the world afterwards.
 #[derive(Debug, Clone)]
@@ -146,12 +149,12 @@ pub fn decide(
     }
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
-    claims(&mut draft, &before, happened)?;
     for one in happened {
         if let Happened::Command(order) = one {
             command(&mut draft, order, shown)?;
         }
     }
+    claims(&mut draft, &before, happened)?;
     gates(&mut draft)?;
     if draft.state.open {
         let judged = merge::judge(&draft.state, world);
@@ -197,7 +200,9 @@ fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> 
     let now = draft.world.subject.as_ref().filter(|_| draft.world.pull.open);
     if let Some(subject) = now {
         let old = draft.state.subject.as_ref();
-        if old != Some(&subject.about) {
+        // A flow that was tightened to the pipeline has yet to learn what its gates would read.
+        let unread = draft.state.pipeline.as_ref().is_some_and(|pipeline| pipeline.present != subject.present);
+        if old != Some(&subject.about) || unread {
             let why = match old {
                 None => Why::Opened,
                 Some(old) if old.base_ref != subject.about.base_ref => Why::Retargeted,
@@ -235,14 +240,22 @@ fn lifecycle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 }
 
 /// The rules that were red when somebody merged all the same.
-fn red_rules(draft: &Draft<'_>) -> std::collections::BTreeSet<String> {
+fn red_rules(draft: &Draft<'_>) -> BTreeSet<String> {
+    // Nothing was in the way that could have been gone around.
+    if draft.world.policy().is_some_and(|policy| policy.enforce == Enforce::Observe) {
+        return BTreeSet::new();
+    }
+    if draft.state.subject.as_ref().is_none_or(|about| about.head != draft.world.pull.head) {
+        // What was merged was never looked at.
+        return BTreeSet::from(["MRG-01".to_owned(), "MRG-02".to_owned()]);
+    }
     let recorded = draft
         .state
         .gates
         .get(&GateName::Merge)
         .filter(|judged| draft.state.subject.as_ref().is_some_and(|about| *about == judged.about));
     match recorded {
-        Some(judged) if judged.verdict == Verdict::Pass => Default::default(),
+        Some(judged) if judged.verdict == Verdict::Pass => BTreeSet::new(),
         // The evidence may have come after the last look.
         _ => {
             let judged = merge::judge(&draft.state, draft.world);
@@ -259,14 +272,19 @@ fn claims(draft: &mut Draft<'_>, before: &State, happened: &[Happened]) -> Resul
     let trailer = draft.world.subject.as_ref().and_then(|subject| subject.trailer);
     if new_head && trailer == Some(current) {
         draft.bot(Body::Claimed { phase: current, how: Claim::Trailer })?;
-    } else if happened.iter().any(|one| matches!(one, Happened::Ready)) && draft.state.claim.is_none() {
+        return Ok(());
+    }
+    let ready = happened.iter().any(|one| matches!(one, Happened::Ready));
+    // A second delivery of the same fact claims nothing more.
+    let told = draft.state.subject.as_ref().is_some_and(|about| draft.state.readied.as_ref() == Some(&about.head));
+    if ready && !told {
         draft.bot(Body::Claimed { phase: current, how: Claim::ReadyForReview })?;
     }
     Ok(())
 }
 
-/// How many commands one person may give on one change within an hour.
-const COMMANDS_AN_HOUR: usize = 60;
+/// How many commands one person may give on one change within an hour. The state must remember more than these.
+const COMMANDS_AN_HOUR: usize = 30;
 
 fn command(draft: &mut Draft<'_>, order: &Order, shown: Option<&Shown>) -> Result<(), Refusal> {
     let Order { comment, given, standing } = order;
@@ -274,16 +292,17 @@ fn command(draft: &mut Draft<'_>, order: &Order, shown: Option<&Shown>) -> Resul
         return Ok(());
     }
     // Strangers get no answer at all, and neither does a bot: another App's words are not ours to judge.
-    if comment.author.bot || !super::people::May::Ask.allows(*standing) {
+    if comment.author.bot || !May::Ask.allows(*standing) {
         return Ok(());
     }
     // A near miss may be another bot's command; only someone who could have meant it is told.
-    if given.spec.is_none() && !super::people::May::Move.allows(*standing) {
+    if given.spec.is_none() && !May::Move.allows(*standing) {
         return Ok(());
     }
     let by = By::Person { person: comment.author.clone(), role: standing.role.as_str().to_owned() };
     let hour_ago = comment.created_at - jiff::SignedDuration::from_hours(1);
-    let lately = draft.state.recent.iter().filter(|one| one.by == by && one.at >= hour_ago).count();
+    let theirs = |by: &By| matches!(by, By::Person { person, .. } if person.id == comment.author.id);
+    let lately = draft.state.recent.iter().filter(|one| theirs(&one.by) && one.at >= hour_ago).count();
     if lately >= COMMANDS_AN_HOUR {
         return Ok(());
     }
@@ -329,7 +348,11 @@ fn gates(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 fn renew(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let Some(current) = draft.state.pipeline.as_ref().and_then(pipeline::State::phase) else { return Ok(()) };
     for gate in current.before().filter(|gate| !gate.reads_documents()) {
-        let stale = draft.state.pipeline.as_ref().is_some_and(|p| p.passed.contains_key(&gate) && !p.holds(gate));
+        let stale = draft
+            .state
+            .pipeline
+            .as_ref()
+            .is_some_and(|p| p.passed.contains_key(&gate) && p.present.contains_key(&gate) && !p.holds(gate));
         if !stale || !draft.state.open {
             continue;
         }
@@ -362,6 +385,8 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         (_, Some(how), _) => Some(how),
         (GateOutcome::Pass, None, Mode::Auto) => Some(Claim::Preview),
         (GateOutcome::Pass, None, Mode::Stepped) if detour => Some(Claim::Preview),
+        // What a reviewer says is a verdict, not a preview.
+        (GateOutcome::Fail, None, _) if phase == Phase::Review => Some(Claim::Reviewer),
         // After the merge there is nobody to push and preview; the verdict is the world's.
         (_, None, _) if phase == Phase::Deploy && draft.state.merged.is_some() => Some(Claim::Preview),
         _ => None,
@@ -381,8 +406,14 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
             && Some(&last.about) == draft.state.subject.as_ref()
             && last.evidence == judged.evidence
     });
-    if !pass && again && how == Claim::Preview {
+    if !pass && again && matches!(how, Claim::Preview | Claim::Reviewer) {
         return Ok(false);
+    }
+    let structural = draft.world.subject.as_ref().is_some_and(|subject| subject.structural_fix);
+    if pass && structural && pipeline.stage == Stage::VerifyFixing {
+        // The documents may no longer match what was fixed: reconcile is judged before the verdict counts.
+        draft.step(Action::VerifyFixReconcile, Actor::Bot, By::Bot)?;
+        return Ok(true);
     }
     take_up(draft, phase)?;
     let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
@@ -415,17 +446,7 @@ fn resume_after_reconcile(back: Stage) -> Option<Action> {
 /// From a retrying or fixing stage back to the phase's work, before its gate is judged.
 fn take_up(draft: &mut Draft<'_>, phase: Phase) -> Result<(), Refusal> {
     while let Some(stage) = draft.stage().filter(|stage| *stage != phase.stage()) {
-        let action = match stage {
-            Stage::VerifyFixing if draft.world.subject.as_ref().is_some_and(|subject| subject.structural_fix) => {
-                // The documents may no longer match: reconcile comes first, and passes by the same sources.
-                draft.step(Action::VerifyFixReconcile, Actor::Bot, By::Bot)?;
-                Action::ReconcileClean
-            }
-            stage => match pipeline::retry_action(stage) {
-                Some(action) => action,
-                None => break,
-            },
-        };
+        let Some(action) = pipeline::retry_action(stage) else { break };
         draft.step(action, Actor::Bot, By::Bot)?;
     }
     Ok(())
@@ -444,10 +465,10 @@ fn record_judgement(
     let said = draft.state.gates.get(&gate).is_some_and(|last| {
         last.verdict == verdict && last.about == about && last.findings == findings && last.evidence == evidence
     });
-    // A preview is one look at one content: more findings on the same head are shown, not tallied again.
+    // A preview is one look at one head: more findings on it, or a base that moved under it, are shown, not tallied.
     let same_preview = claimed.is_none()
         && matches!(gate, GateName::Phase(_))
-        && draft.state.gates.get(&gate).is_some_and(|last| last.verdict == verdict && last.about == about);
+        && draft.state.gates.get(&gate).is_some_and(|last| last.verdict == verdict && last.about.head == about.head);
     if said || same_preview {
         return Ok(());
     }

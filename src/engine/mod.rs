@@ -1,15 +1,18 @@
 //! Facts in, decisions out.
 //!
 //! [`decide`] is the one place where it is decided what happens next. It is a pure function: what the ledger says,
-//! what the world looks like ([`world::World`], read afresh by the caller) and what happened go in; entries for the
-//! ledger come out. It reads no clock and talks to nobody, so the same input always gives the same decision, and
+//! what the world looks like ([`World`](crate::gate::world::World), read afresh by the caller) and what happened go in;
+//! entries for the ledger come out. It reads no clock and talks to nobody, so the same input always gives the same decision, and
 //! running it again on its own result decides nothing: that is what makes a repeated delivery harmless.
 
 pub mod command;
 mod decide;
-pub mod people;
+#[cfg(test)]
+pub(crate) mod kit;
+
+#[cfg(test)]
+mod tests;
 mod verbs;
-pub mod world;
 
 pub use decide::{Decision, Happened, Order, Shown, ahead, decide, merge_gate, phase_gate};
 pub(crate) use verbs::possible;

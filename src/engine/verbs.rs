@@ -1,10 +1,12 @@
 //! What each command does. Whoever may not give it, or not now, gets a refusal with the rule.
 
+use std::collections::BTreeMap;
+
 use super::command::{Args, Given, Spec, Verb};
 use super::decide::{Draft, Order, Shown};
-use super::people::May;
 use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
+use crate::gate::people::May;
 use crate::ledger::record::{Claim, Outcome};
 use crate::ledger::{Body, By};
 use crate::policy::Commands;
@@ -24,6 +26,13 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     entitled(spec, order, &commands)?;
     known_in(spec, draft.state.flow, &commands)?;
     arguments(spec, given, &commands)?;
+    if spec.binds && !draft.state.open && draft.state.merged.is_none() {
+        return Err(Refusal::new(
+            "CMD-03",
+            format!("`{}` can't be done now: the pull request is closed.", commands.written(spec.name)),
+            "Reopen it first; what was reached is kept.",
+        ));
+    }
     if spec.binds {
         seen_head(draft, given, order, shown, &commands)?;
     }
@@ -204,13 +213,22 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             let self_approved = draft.state.operators.iter().any(|person| person.id == me);
             draft.by(by.clone(), Body::Approved { comment: order.comment.id, self_approved })?;
         }
-        Verb::Reject | Verb::Stop => {
+        Verb::Reject => {
+            if !draft.state.open || draft.state.subject.is_none() {
+                return refuse(draft);
+            }
+            draft.by(by.clone(), Body::Rejected { comment: order.comment.id, reason: given.args.clone() })?;
+        }
+        Verb::Stop => {
             if !draft.state.open {
                 return refuse(draft);
             }
             draft.by(by.clone(), Body::Stopped { reason: given.args.clone() })?;
             if draft.state.pipeline.is_some() {
-                draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural: false } })?;
+                // A scope that outgrew its design is a concern about the design itself; the rest is for a person to
+                // unblock.
+                let structural = given.args.split([' ', ':']).next().is_some_and(|word| word == "scope");
+                draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural } })?;
             }
         }
         Verb::Unblock => {
@@ -220,7 +238,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                 _ => None,
             };
             let over = draft.world.policy().map_or(u32::MAX, |policy| policy.limits.previews);
-            let audit = draft.state.previews.values().any(|reds| *reds > over);
+            let audit = draft.state.audit_due(over).is_some();
             if blocked.is_none() && draft.state.stopped.is_none() && !audit {
                 return refuse(draft);
             }
@@ -230,17 +248,22 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             }
         }
         Verb::BrakeResolved => {
+            if stage != Some(Stage::ComplexityBrakeTriggered) {
+                return refuse(draft);
+            }
             draft.by(by.clone(), Body::Resumed { reason: given.args.clone() })?;
             return go(draft, Action::ResolveComplexityBrake);
         }
         Verb::Refreeze => {
-            let paths: std::collections::BTreeMap<_, _> = draft
-                .world
-                .subject
-                .iter()
-                .flat_map(|subject| subject.drift.values().flatten())
-                .map(|(path, blob)| (path.clone(), blob.clone()))
-                .collect();
+            let Some(subject) = &draft.world.subject else {
+                return Err(Refusal::new(
+                    "CMD-03",
+                    "the content of this change could not be read, so nothing in it can be accepted.",
+                    "Check that the head and the base branch exist and share history.",
+                ));
+            };
+            let drift = subject.drift.values().flatten();
+            let paths: BTreeMap<_, _> = drift.map(|(path, blob)| (path.clone(), blob.clone())).collect();
             if paths.is_empty() {
                 return Err(Refusal::new(
                     "CMD-03",
@@ -268,7 +291,8 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             // In a stage that has no such edge it is recorded, and the stage stays.
             draft.by(by.clone(), Body::Beside { fact: Beside::Dropped })?;
         }
-        Verb::Recover => return go(draft, Action::StartContextRecovery),
+        Verb::Recover if stage == Some(Stage::SessionDropped) => return go(draft, Action::StartContextRecovery),
+        Verb::Recover => return refuse(draft),
         Verb::Distill => {
             let action = match (stage, draft.state.pipeline.as_ref().and_then(|pipeline| pipeline.return_to)) {
                 (Some(Stage::PreferencesConfigured), _) => Action::DistillFromConfigured,

@@ -15,12 +15,22 @@
 //! What is no step of the table (new content, a drop in a stage the table does not list, a stop, a reopening) is a
 //! fact [`Beside`] it.
 
+mod beside;
+mod settle;
+mod words;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Action, Actor, Mode, Phase, Refusal, Stage, TRANSITIONS};
 use crate::ids::Digest;
+
+pub use beside::{beside, waits_for_human};
+pub use settle::settle;
+pub use words::{phase_of, retry_action, verdict_action};
+
+use words::{GateEffect, after, gate_effect, gate_passed, needs_human};
 
 /// How many FAILs of a gate block the change.
 pub const FAILS_THAT_BLOCK: u8 = 3;
@@ -118,136 +128,6 @@ impl State {
             .filter(|action| apply(self, &Step { action: *action, actor }).is_ok())
             .collect()
     }
-}
-
-/// The phase whose work or gate a stage belongs to.
-pub fn phase_of(stage: Stage) -> Option<Phase> {
-    use Stage as S;
-    Some(match stage {
-        S::Expanding | S::ExpandGatePassed | S::ExpandRetrying => Phase::Expand,
-        S::Designing | S::DesignGatePassed | S::DesignRetrying => Phase::Design,
-        S::Analyzing | S::AnalyzeGatePassed | S::AnalyzeRetrying => Phase::Analyze,
-        S::Building | S::BuildGatePassed | S::BuildRetrying => Phase::Build,
-        S::Reviewing | S::ReviewGatePassed | S::ReviewFixing | S::ReviewRetrying => Phase::Review,
-        S::Reconciling | S::ReconcileBlocked => Phase::Reconcile,
-        S::Verifying | S::VerifyGatePassed | S::VerifyFixing | S::VerifyRetrying => Phase::Verify,
-        S::Deploying | S::DeployRetrying => Phase::Deploy,
-        _ => return None,
-    })
-}
-
-/// The gate that has just passed in a stage, for the stages that say so.
-fn gate_passed(stage: Stage) -> Option<Phase> {
-    use Stage as S;
-    Some(match stage {
-        S::ExpandGatePassed => Phase::Expand,
-        S::DesignGatePassed => Phase::Design,
-        S::AnalyzeGatePassed => Phase::Analyze,
-        S::BuildGatePassed => Phase::Build,
-        S::ReviewGatePassed => Phase::Review,
-        S::VerifyGatePassed => Phase::Verify,
-        _ => return None,
-    })
-}
-
-fn after(phase: Phase) -> Phase {
-    Phase::ALL.into_iter().find(|next| *next > phase).unwrap_or(Phase::Deploy)
-}
-
-/// What an action does to the gates, if it is a gate's verdict.
-enum GateEffect {
-    Pass(Phase),
-    Fail(Phase),
-}
-
-fn gate_effect(action: Action) -> Option<GateEffect> {
-    use Action as A;
-    use GateEffect::{Fail, Pass};
-    Some(match action {
-        A::PassExpandGate => Pass(Phase::Expand),
-        A::PassDesignGate => Pass(Phase::Design),
-        A::PassAnalyzeGate => Pass(Phase::Analyze),
-        A::PassBuildGate => Pass(Phase::Build),
-        A::PassReviewGate => Pass(Phase::Review),
-        A::ReconcileClean | A::ReconcileRepaired => Pass(Phase::Reconcile),
-        A::PassVerifyGate => Pass(Phase::Verify),
-        A::PassDeployGate => Pass(Phase::Deploy),
-        A::FailExpandGate => Fail(Phase::Expand),
-        A::FailDesignGate => Fail(Phase::Design),
-        A::FailAnalyzeGate => Fail(Phase::Analyze),
-        A::FailBuildGate => Fail(Phase::Build),
-        A::FailReviewGate => Fail(Phase::Review),
-        A::ReconcileBlocked => Fail(Phase::Reconcile),
-        A::FailVerifyGate => Fail(Phase::Verify),
-        A::FailDeployGate => Fail(Phase::Deploy),
-        _ => return None,
-    })
-}
-
-/// The verdict of a gate as a step of the table.
-pub fn verdict_action(phase: Phase, pass: bool) -> Action {
-    use Action as A;
-    match (phase, pass) {
-        (Phase::Expand, true) => A::PassExpandGate,
-        (Phase::Design, true) => A::PassDesignGate,
-        (Phase::Analyze, true) => A::PassAnalyzeGate,
-        (Phase::Build, true) => A::PassBuildGate,
-        (Phase::Review, true) => A::PassReviewGate,
-        (Phase::Reconcile, true) => A::ReconcileClean,
-        (Phase::Verify, true) => A::PassVerifyGate,
-        (Phase::Deploy, true) => A::PassDeployGate,
-        (Phase::Expand, false) => A::FailExpandGate,
-        (Phase::Design, false) => A::FailDesignGate,
-        (Phase::Analyze, false) => A::FailAnalyzeGate,
-        (Phase::Build, false) => A::FailBuildGate,
-        (Phase::Review, false) => A::FailReviewGate,
-        (Phase::Reconcile, false) => A::ReconcileBlocked,
-        (Phase::Verify, false) => A::FailVerifyGate,
-        (Phase::Deploy, false) => A::FailDeployGate,
-    }
-}
-
-/// The step that takes a failed gate's work up again.
-pub fn retry_action(stage: Stage) -> Option<Action> {
-    use Action as A;
-    use Stage as S;
-    Some(match stage {
-        S::ExpandRetrying => A::RetryExpand,
-        S::DesignRetrying => A::RetryDesign,
-        S::AnalyzeRetrying => A::RetryAnalyze,
-        S::BuildRetrying => A::RetryBuild,
-        S::ReviewFixing => A::FixReviewFindings,
-        S::ReviewRetrying => A::RetryReview,
-        S::VerifyFixing => A::FixVerifyFailures,
-        S::VerifyRetrying => A::RetryVerify,
-        S::DeployRetrying => A::RetryDeploy,
-        _ => return None,
-    })
-}
-
-/// Doors that open only to people.
-fn needs_human(action: Action) -> bool {
-    use Action as A;
-    matches!(
-        action,
-        A::CommitToBuild
-            | A::UnblockByUser
-            | A::ResolveComplexityBrake
-            | A::ResolveReconcileBlock
-            | A::ResumeToDesign
-            | A::ResumeToAnalyze
-            | A::ResumeToBuild
-            | A::ResumeToReview
-            | A::ResumeToVerify
-            | A::ResumeToDeploy
-            | A::ResumeToReconcile
-            | A::ConfirmIteration
-            | A::RejectIteration
-            | A::StartPMFValidation
-            | A::PMFNeedsIteration
-            | A::PMFValidated
-            | A::ReenterFromIdeation
-    )
 }
 
 /// One step of the law. The state is not touched when the step is refused.
@@ -401,7 +281,9 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
         | A::RecoverToVerify
         | A::RecoverToDeploy => {
             let open = state.earliest_open().stage();
-            if to != open {
+            // With everything proven and the deployment yet to come, recovery may show VERIFY once more.
+            let again = open == Stage::Deploying && to == Stage::Verifying;
+            if to != open && !again {
                 return Err(wrong_way(to, Some(open)));
             }
             next.return_to = None;
@@ -486,145 +368,6 @@ fn wrong_way(to: Stage, right: Option<Stage>) -> Refusal {
     match right {
         Some(right) => not_now(format!("the way from here leads to {right}, not to {to}."), format!("Go to {right}.")),
         None => not_now(format!("nothing leads to {to} from here."), "Ask for /status.".to_owned()),
-    }
-}
-
-/// A fact beside the table. It is never refused: it has already happened.
-pub fn beside(state: &State, fact: &Beside) -> State {
-    let mut next = state.clone();
-    match fact {
-        Beside::Content { present } => {
-            if *present == state.present {
-                return next;
-            }
-            next.present = present.clone();
-            if rests_on_stale(&next) {
-                recover(&mut next);
-            }
-        }
-        Beside::Renewed { phase } => {
-            if let (true, Some(bound)) = (state.passed.contains_key(phase), state.present.get(phase)) {
-                next.passed.insert(*phase, bound.clone());
-            }
-        }
-        Beside::Retargeted => {
-            next.passed.clear();
-            if rests_on_stale(&next) {
-                recover(&mut next);
-            }
-        }
-        Beside::Reopened => {
-            if phase_of(state.stage).is_some() && !waits_for_human(state.stage) {
-                recover(&mut next);
-            }
-        }
-        Beside::Dropped => {
-            if let Ok(dropped) = apply(state, &Step { action: Action::DropSession, actor: Actor::Bot }) {
-                next = dropped;
-            }
-        }
-        Beside::Stopped { structural } => {
-            if !waits_for_human(state.stage) {
-                next.return_to = Some(state.return_to.unwrap_or(state.stage));
-                next.stage = if *structural { Stage::ComplexityBrakeTriggered } else { Stage::BlockedOnGate };
-            }
-        }
-        Beside::Mode { mode } => next.mode = *mode,
-    }
-    next
-}
-
-fn recover(state: &mut State) {
-    state.return_to = Some(state.return_to.unwrap_or(state.stage));
-    state.stage = Stage::ContextRecovering;
-}
-
-/// Stages that only a person leaves, whatever is pushed meanwhile. What went stale shows when they are left.
-pub fn waits_for_human(stage: Stage) -> bool {
-    matches!(stage, Stage::BlockedOnGate | Stage::ReconcileBlocked | Stage::ComplexityBrakeTriggered)
-}
-
-/// Whether the stage rests on a gate that no longer holds. In a fixing stage the content is there to be changed, so
-/// only the documents count; what else went stale is renewed before the next gate can pass.
-fn rests_on_stale(state: &State) -> bool {
-    use Stage as S;
-    let gates_under = match state.stage {
-        S::SteppedModePaused => state.return_to.and_then(phase_of),
-        stage if waits_for_human(stage) => None,
-        stage => match gate_passed(stage) {
-            Some(phase) => Some(after(phase)),
-            None => phase_of(stage),
-        },
-    };
-    let Some(phase) = gates_under else { return false };
-    let fixing = matches!(state.stage, S::ReviewFixing | S::ReviewRetrying | S::VerifyFixing | S::VerifyRetrying);
-    let asked_for = state.stage == S::Reconciling && state.return_to.is_some();
-    if asked_for {
-        return false;
-    }
-    phase.before().any(|gate| (!fixing || gate.reads_documents()) && !state.holds(gate))
-}
-
-/// The steps that follow by themselves from where the change stands, in order: going on after a passed gate, pausing,
-/// blocking after the last try, recovering. `deploys_now` says whether the way from VERIFY to DEPLOY is open (with
-/// `deploy: after_merge` it opens when the change has merged).
-pub fn settle(state: &State, deploys_now: bool) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let mut now = state.clone();
-    while let Some(action) = follows(&now, deploys_now) {
-        let step = Step { action, actor: Actor::Bot };
-        let Ok(next) = apply(&now, &step) else { break };
-        now = next;
-        steps.push(step);
-    }
-    steps
-}
-
-fn follows(state: &State, deploys_now: bool) -> Option<Action> {
-    use Action as A;
-    use Stage as S;
-    if let Some(phase) = gate_passed(state.stage) {
-        if state.mode == Mode::Stepped {
-            return (phase != Phase::Verify || deploys_now).then_some(A::PauseForSteppedMode);
-        }
-        return match phase {
-            Phase::Expand => Some(A::AutoContinueToDesign),
-            Phase::Design => Some(A::AutoContinueToAnalyze),
-            Phase::Analyze => Some(A::AutoContinueToBuild),
-            Phase::Build => Some(A::AutoContinueToReview),
-            Phase::Review => Some(A::AutoContinueToReconcile),
-            _ => deploys_now.then_some(A::AutoContinueToDeploy),
-        };
-    }
-    let spent = |phase| state.fails(phase) >= limit(phase);
-    match state.stage {
-        S::ContextRecovering => Some(match state.earliest_open() {
-            Phase::Expand => A::RecoverToExpand,
-            Phase::Design => A::RecoverToDesign,
-            Phase::Analyze => A::RecoverToAnalyze,
-            Phase::Build => A::RecoverToBuild,
-            Phase::Review => A::RecoverToReview,
-            Phase::Reconcile => A::RecoverToReconcile,
-            Phase::Verify => A::RecoverToVerify,
-            Phase::Deploy => A::RecoverToDeploy,
-        }),
-        S::ReviewFixing if spent(Phase::Review) => Some(A::EscalateReviewFailure),
-        S::VerifyFixing if spent(Phase::Verify) => Some(A::EscalateVerifyFailure),
-        S::ReviewRetrying if !spent(Phase::Review) => Some(A::RetryReview),
-        S::VerifyRetrying if !spent(Phase::Verify) => Some(A::RetryVerify),
-        S::ExpandRetrying
-        | S::DesignRetrying
-        | S::AnalyzeRetrying
-        | S::BuildRetrying
-        | S::ReviewRetrying
-        | S::VerifyRetrying
-        | S::DeployRetrying
-        | S::ReconcileBlocked
-            if phase_of(state.stage).is_some_and(spent) =>
-        {
-            Some(A::BlockAfterThreeRetries)
-        }
-        _ => None,
     }
 }
 

@@ -8,9 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
-use crate::engine::people::May;
-use crate::engine::world::{ACTIONS_APP, CheckRun, Review, Subject};
-use crate::ids::{BlobId, CommitId};
+use crate::gate::people::May;
+use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Subject};
+use crate::ids::{BlobId, CommitId, Person};
 use crate::ledger::record::{By, Evidence};
 use crate::ledger::state::State;
 use crate::policy::{Check, MadeBy, Policy};
@@ -49,25 +49,55 @@ pub fn checks(
             "Name one under `gates.verify.checks` in .github/phasegate.yml on the default branch.",
         ));
     }
+    let sought = Sought { rule, policy, head, runs, subject, accepted };
     for check in &policy.gates.verify.checks {
-        one_check(rule, check, head, runs, subject, accepted, &mut heard);
+        one_check(&sought, check, &mut heard);
     }
     heard
 }
 
-fn one_check(
-    rule: &str,
-    check: &Check,
-    head: &CommitId,
-    runs: &[CheckRun],
-    subject: Option<&Subject>,
-    accepted: &BTreeMap<String, BTreeSet<Option<BlobId>>>,
-    heard: &mut Heard,
-) {
+/// What a run is an attempt of: a workflow run's job can be run again, and so can another App's check. Of all attempts
+/// the newest decides; the older ones stay on record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Attempts {
+    WorkflowRun(u64),
+    App(u64),
+}
+
+fn attempts_of(run: &CheckRun) -> Attempts {
+    match &run.job_of {
+        Some(workflow) => Attempts::WorkflowRun(workflow.id),
+        None => Attempts::App(run.app),
+    }
+}
+
+/// Where the checks are looked for, and what is known there.
+struct Sought<'a> {
+    rule: &'a str,
+    policy: &'a Policy,
+    head: &'a CommitId,
+    runs: &'a [CheckRun],
+    subject: Option<&'a Subject>,
+    accepted: &'a BTreeMap<String, BTreeSet<Option<BlobId>>>,
+}
+
+fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
+    let Sought { rule, head, .. } = *sought;
     let mut counted = Vec::new();
     let mut discounts = BTreeSet::new();
-    for run in runs.iter().filter(|run| run.name == check.name) {
-        let discounted = discount(check, run, head, subject, accepted);
+    let mine: Vec<(&CheckRun, Option<String>)> = sought
+        .runs
+        .iter()
+        .filter(|run| run.name == check.name)
+        .map(|run| (run, discount(check, run, sought)))
+        .collect();
+    let mut newest: BTreeMap<Attempts, u64> = BTreeMap::new();
+    for (run, _) in mine.iter().filter(|(_, discounted)| discounted.is_none()) {
+        let id = newest.entry(attempts_of(run)).or_default();
+        *id = run.id.max(*id);
+    }
+    for (run, discounted) in mine {
+        let superseded = discounted.is_none() && newest.get(&attempts_of(run)) != Some(&run.id);
         heard.evidence.push(Evidence::Check {
             name: run.name.clone(),
             app: run.app,
@@ -75,21 +105,25 @@ fn one_check(
             workflow_run: run.job_of.as_ref().map(|workflow| workflow.id),
             conclusion: run.conclusion.clone().unwrap_or_else(|| "running".to_owned()),
             head: head.clone(),
-            discounted: discounted.clone(),
+            discounted: discounted.clone().or_else(|| superseded.then(|| "a newer attempt decides".to_owned())),
         });
         match discounted {
+            None if superseded => {}
             None => counted.push(run),
             Some(why) => drop(discounts.insert(why)),
         }
     }
     let name = &check.name;
     let pending = counted.iter().any(|run| run.conclusion.is_none());
-    let bad: BTreeSet<&str> = counted
-        .iter()
-        .filter_map(|run| run.conclusion.as_deref())
-        .filter(|conclusion| *conclusion != "success")
+    let ended: BTreeSet<&str> = counted.iter().filter_map(|run| run.conclusion.as_deref()).collect();
+    // A run that was cancelled shows nothing, good or bad: where another one has ended, that one tells.
+    let told = ended.iter().any(|conclusion| *conclusion != "cancelled");
+    let shows_nothing = |conclusion: &&str| ["cancelled", "neutral", "skipped", "stale"].contains(conclusion);
+    let bad: Vec<&str> = ended
+        .into_iter()
+        .filter(|conclusion| *conclusion != "success" && !(told && *conclusion == "cancelled"))
         .collect();
-    if let Some(conclusion) = bad.first() {
+    if let Some(conclusion) = bad.iter().find(|one| !shows_nothing(one)).or(bad.first()) {
         let (says, next) = match *conclusion {
             "skipped" | "neutral" => (
                 format!("`{name}` ended as {conclusion} on {}: it ran nothing, so it shows nothing.", head.short()),
@@ -112,9 +146,11 @@ fn one_check(
         ));
     } else if counted.is_empty() {
         heard.findings.push(match discounts.first() {
-            Some(why) => {
-                Finding::error(rule, format!("`{name}` on {} does not count: {why}.", head.short()), remedy(check, why))
-            }
+            Some(why) => Finding::error(
+                rule,
+                format!("`{name}` on {} does not count: {why}.", head.short()),
+                remedy(sought.policy, check, why),
+            ),
             None => Finding::waiting(
                 rule,
                 format!("`{name}` has not run on {}.", head.short()),
@@ -126,11 +162,13 @@ fn one_check(
 
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
 
-fn remedy(check: &Check, why: &str) -> String {
+fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
     if why.starts_with(CHANGED_WORKFLOW) {
-        "Take the change to those files out or bring the branch up to date; or a maintainer who has read it says \
-         /refreeze with a reason."
-            .to_owned()
+        format!(
+            "Take the change to those files out or bring the branch up to date; or a maintainer who has read it says \
+             `{} REASON`.",
+            policy.commands.written("refreeze")
+        )
     } else {
         match check.made_by() {
             Some(MadeBy::Workflow(path)) => format!("Let a job of {path} make it."),
@@ -141,13 +179,8 @@ fn remedy(check: &Check, why: &str) -> String {
 }
 
 /// Why a run does not count, if it does not.
-fn discount(
-    check: &Check,
-    run: &CheckRun,
-    head: &CommitId,
-    subject: Option<&Subject>,
-    accepted: &BTreeMap<String, BTreeSet<Option<BlobId>>>,
-) -> Option<String> {
+fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String> {
+    let Sought { head, subject, accepted, .. } = *sought;
     match check.made_by()? {
         MadeBy::App(app) if run.app == app => None,
         MadeBy::App(app) => Some(format!("it comes from the App {}, not from {app}", run.app)),
@@ -213,12 +246,16 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
             Some("they wrote or pushed to this change".to_owned())
         } else if !for_this {
             Some("it is for other content than this".to_owned())
+        } else if state.spent_reviews.contains(&review.id) {
+            Some("it was given for another base branch".to_owned())
         } else {
             None
         };
         match (&discounted, review.state.as_str()) {
-            (None, "CHANGES_REQUESTED") => approvals.against.push(review.by.login.clone()),
-            (None, _) => approvals.count(&review.by.login),
+            (None, "CHANGES_REQUESTED") => {
+                approvals.against.push((review.by.login.clone(), "asks for changes".to_owned()));
+            }
+            (None, _) => approvals.count(&review.by),
             (Some(why), "APPROVED") => {
                 approvals.discounted.push((review.by.login.clone(), why.clone()));
             }
@@ -234,23 +271,29 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
             discounted,
         });
     }
+    for rejection in state.rejections.iter().filter(|rejection| rejection.content == about.content) {
+        if let By::Person { person, .. } = &rejection.by {
+            approvals.against.push((person.login.clone(), format!("rejects it: {}", rejection.reason)));
+        }
+    }
     for approval in state.approvals.iter().filter(|approval| approval.content == about.content) {
         let By::Person { person, role } = &approval.by else { continue };
-        // They may have pushed since.
-        let late_operator = operator(person.id) && !approval.self_approved;
+        // They may have pushed since, and the policy may have changed its mind about a single maintainer.
+        let self_approved = operator(person.id);
+        let discounted =
+            (self_approved && !policy.people.solo).then(|| "they wrote or pushed to this change".to_owned());
         approvals.evidence.push(Evidence::Review {
             by: person.clone(),
             role: role.clone(),
             review: None,
             commit: approval.head.clone(),
             state: "APPROVED".to_owned(),
-            self_approved: approval.self_approved,
-            discounted: late_operator.then(|| "they wrote or pushed to this change".to_owned()),
+            self_approved: self_approved && discounted.is_none(),
+            discounted: discounted.clone(),
         });
-        if late_operator {
-            approvals.discounted.push((person.login.clone(), "they wrote or pushed to this change".to_owned()));
-        } else {
-            approvals.count(&person.login);
+        match discounted {
+            Some(why) => approvals.discounted.push((person.login.clone(), why)),
+            None => approvals.count(person),
         }
     }
     approvals
@@ -259,17 +302,17 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvals {
     pub evidence: Vec<Evidence>,
-    /// Logins of those whose approval counts.
-    pub by: BTreeSet<String>,
-    /// Logins of those who ask for changes.
-    pub against: Vec<String>,
+    /// Those whose approval counts: their ids, because a login can change, and their logins.
+    pub by: BTreeMap<u64, String>,
+    /// Logins of those who are against it, and what they say.
+    pub against: Vec<(String, String)>,
     /// Approvals that do not count, and why.
     pub discounted: Vec<(String, String)>,
 }
 
 impl Approvals {
-    fn count(&mut self, login: &str) {
-        self.by.insert(login.to_owned());
+    fn count(&mut self, person: &Person) {
+        self.by.insert(person.id, person.login.clone());
     }
 
     /// Says who approved in vain, for a finding.

@@ -1,10 +1,12 @@
 //! The merge gate: may this content go into that branch?
 
+use std::collections::BTreeSet;
+
 use super::evidence::{self, listed};
 use super::{Finding, Verdict, verdict};
-use crate::engine::world::{Law, World};
 use crate::flow::pipeline::{phase_of, waits_for_human};
 use crate::flow::{FlowName, Phase, Stage};
+use crate::gate::world::{Law, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::{Autonomy, Deploy, Policy, Require};
@@ -28,7 +30,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
         Law::Valid(policy) => {
             findings.extend(right_base(policy, world));
             findings.extend(rivals(world));
-            findings.extend(stopped(state));
+            findings.extend(stopped(state, policy));
             findings.extend(audit(state, policy));
             findings.extend(forged(world));
             let autonomy = autonomy(state, world);
@@ -88,10 +90,10 @@ fn rivals(world: &World) -> Vec<Finding> {
 }
 
 /// `MRG-05`: a stop that nobody has answered.
-fn stopped(state: &State) -> Option<Finding> {
-    let next = "Someone who may approve looks at it and says /unblock with a reason.";
+fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
+    let next = || lifted_by(policy, "unblock");
     if let Some(stop) = &state.stopped {
-        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", stop.reason), next));
+        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", stop.reason), next()));
     }
     let pipeline = state.pipeline.as_ref().filter(|pipeline| waits_for_human(pipeline.stage))?;
     let says = match pipeline.return_to.and_then(phase_of) {
@@ -99,32 +101,39 @@ fn stopped(state: &State) -> Option<Finding> {
         None => format!("The change is blocked ({}) and waits for a person.", pipeline.stage),
     };
     let brake = pipeline.stage == Stage::ComplexityBrakeTriggered;
-    Some(Finding::error(
-        "MRG-05",
-        says,
-        if brake { "Someone who may approve says /brake-resolved with a reason." } else { next },
-    ))
+    Some(Finding::error("MRG-05", says, if brake { lifted_by(policy, "brake-resolved") } else { next() }))
+}
+
+fn lifted_by(policy: &Policy, command: &str) -> String {
+    format!("Someone else who may approve looks at it and says `{} REASON`.", policy.commands.written(command))
 }
 
 /// `MRG-06`: pushing until a preview turns green is no way round a gate.
 fn audit(state: &State, policy: &Policy) -> Option<Finding> {
-    let (phase, reds) = state.previews.iter().find(|(_, reds)| **reds > policy.limits.previews)?;
+    let (phase, reds) = state.audit_due(policy.limits.previews)?;
     Some(Finding::error(
         "MRG-06",
-        format!("{reds} pushes in a row were red at {phase}; more than {} ask for an audit.", policy.limits.previews),
-        "Someone who may approve looks at what was tried and says /unblock with a reason.",
+        format!("{reds} pushes were red at {phase}; more than {} ask for an audit.", policy.limits.previews),
+        lifted_by(policy, "unblock"),
     ))
 }
 
 /// `MRG-04`: a check of our name that is not ours.
 fn forged(world: &World) -> Vec<Finding> {
     let ours = |name: &str| name == CHECK_NAME || name.starts_with("phasegate/");
-    let strange = world.checks.iter().filter(|run| ours(&run.name) && run.app != world.app);
+    // Whoever forges one can forge a thousand; each name and App is said once.
+    let strange: BTreeSet<(&str, u64)> = world
+        .checks
+        .iter()
+        .filter(|run| ours(&run.name) && run.app != world.app)
+        .map(|run| (run.name.as_str(), run.app))
+        .collect();
     strange
-        .map(|run| {
+        .into_iter()
+        .map(|(name, app)| {
             Finding::error(
                 "MRG-04",
-                format!("A check named `{}` on this head was made by the App {}, not by Phasegate.", run.name, run.app),
+                format!("A check named `{name}` on this head was made by the App {app}, not by Phasegate."),
                 "Find out what made it, and push a new head without it.",
             )
         })
@@ -146,8 +155,10 @@ fn weakened(world: &World) -> Option<Finding> {
 /// `unguarded_high_risk_auto`: nothing of high risk passes without a lowered autonomy.
 fn high_risk(policy: &Policy, world: &World, autonomy: Autonomy) -> Option<Finding> {
     let subject = world.subject.as_ref()?;
-    let high = crate::policy::globs(&policy.risk.high).ok()?;
-    let paths: Vec<&str> = subject.changed.iter().map(String::as_str).filter(|path| high.is_match(path)).collect();
+    let high = crate::policy::globs(&policy.risk.high);
+    // Globs that can't be read can't come from a policy file; should they, everything is of high risk.
+    let risky = |path: &&str| high.as_ref().map_or(true, |high| high.is_match(path));
+    let paths: Vec<&str> = subject.changed.iter().map(String::as_str).filter(risky).collect();
     (!paths.is_empty() && autonomy == Autonomy::Auto).then(|| {
         Finding::error(
             "unguarded_high_risk_auto",
@@ -171,8 +182,8 @@ fn phases(state: &State, policy: &Policy) -> Option<Finding> {
     let open = Phase::ALL.into_iter().find(|phase| *phase <= last && !pipeline.holds(*phase))?;
     Some(Finding::waiting(
         "MRG-01",
-        format!("The pipeline is at {}; the {open} gate has not passed for this content.", pipeline.stage),
-        format!("Bring it through {open}: the comment says how."),
+        format!("The pipeline is not through: the {open} gate has not passed for this content."),
+        "The next step in Phasegate's comment leads there.",
     ))
 }
 
@@ -191,11 +202,11 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
     let approvals = evidence::reviews(policy, state, &world.reviews);
     let mut findings = Vec::new();
     let have = approvals.by.len();
-    for login in &approvals.against {
+    for (login, says) in &approvals.against {
         findings.push(Finding::error(
             "MRG-02",
-            format!("`{login}` asks for changes."),
-            format!("Settle it with `{login}`; a new review of theirs, or a dismissal, lifts it."),
+            format!("`{login}` {says}."),
+            format!("Settle it with `{login}`; their approval, or new content that they agree with, lifts it."),
         ));
     }
     let required = policy.merge.require.contains(&Require::Review);
@@ -204,8 +215,9 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
             "MRG-02",
             format!("Nobody entitled has approved this content yet.{}", approvals.in_vain()),
             format!(
-                "Someone who may approve and neither wrote nor pushed it reviews {}, or says /approve.",
-                world.pull.head.short()
+                "Someone who may approve and neither wrote nor pushed it reviews {}, or says `{}`.",
+                world.pull.head.short(),
+                policy.commands.written("approve")
             ),
         ));
     }

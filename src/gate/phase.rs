@@ -6,8 +6,8 @@
 
 use super::Finding;
 use super::evidence::{self, Heard};
-use crate::engine::world::{Law, World};
 use crate::flow::Phase;
+use crate::gate::world::{Law, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::Policy;
@@ -108,7 +108,10 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
         _ => "ANL-01",
     };
     let found = match subject.documents.get(path) {
-        None => Some((format!("`{path}` does not exist."), format!("Write it and push; then say /{phase}."))),
+        None => Some((
+            format!("`{path}` does not exist."),
+            format!("Write it and push; then say `{}`.", policy.commands.written(phase.as_str())),
+        )),
         Some(0) => Some((format!("`{path}` is empty."), "Write it and push.".to_owned())),
         Some(size) if *size > LARGEST_DOCUMENT => Some((
             format!("`{path}` has {size} bytes; at most {LARGEST_DOCUMENT} are read."),
@@ -144,9 +147,7 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
     let mut findings: Vec<Finding> = approvals
         .against
         .iter()
-        .map(|login| {
-            Finding::error("REV-03", format!("`{login}` asks for changes."), "Mend what the review names and push.")
-        })
+        .map(|(login, says)| Finding::error("REV-03", format!("`{login}` {says}."), "Mend what they name and push."))
         .collect();
     if !findings.is_empty() {
         return Judgement { outcome: Outcome::Fail, findings, evidence: approvals.evidence };
@@ -164,8 +165,9 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
             rule,
             format!("Nobody entitled has approved this content yet.{}", approvals.in_vain()),
             format!(
-                "Someone who may approve and neither wrote nor pushed it reviews {}, or says /approve.",
-                world.pull.head.short()
+                "Someone who may approve and neither wrote nor pushed it reviews {}, or says `{}`.",
+                world.pull.head.short(),
+                policy.commands.written("approve")
             ),
         ));
     }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal};
-use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::policy::Autonomy;
 
@@ -79,6 +79,8 @@ pub enum Claim {
     ReadyForReview,
     /// A preview that passed, in auto mode.
     Preview,
+    /// A reviewer's verdict: it is a run of the review gate by itself.
+    Reviewer,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,6 +201,11 @@ pub enum Body {
         comment: u64,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         self_approved: bool,
+    },
+    /// An entitled person sends this content back, by a comment.
+    Rejected {
+        comment: u64,
+        reason: String,
     },
     /// Somebody called a stop (the merge flow has no stages to hold it).
     Stopped {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::record::{About, Body, By, Claim, Evidence, Outcome, Record, Why};
+use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{FlowName, Mode, Phase, Refusal, Stage};
-use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
 use crate::policy::Autonomy;
 
@@ -52,6 +52,16 @@ pub struct State {
     pub gates: BTreeMap<GateName, Judged>,
     /// Red previews of each gate since its last counted PASS.
     pub previews: BTreeMap<Phase, u32>,
+    /// How many red previews each gate had when it last passed, until a person has looked at them. Pushing until a
+    /// preview is green is no way round the audit.
+    #[serde(default)]
+    pub reds_at_pass: BTreeMap<Phase, u32>,
+    /// The head on which the pull request was last marked ready, so that a delivery that comes twice claims once.
+    #[serde(default)]
+    pub readied: Option<CommitId>,
+    /// Reviews that were given before the base branch became another one.
+    #[serde(default)]
+    pub spent_reviews: BTreeSet<u64>,
     /// Commands that have been worked off: comment id and place in it.
     pub commands: BTreeSet<(u64, u32)>,
     pub stopped: Option<Stop>,
@@ -66,6 +76,8 @@ pub struct State {
     /// it, or be another.
     #[serde(default)]
     pub reviewed: BTreeMap<u64, Digest>,
+    /// Rejections by a comment, each for the content it was given for. The same person's approval lifts it.
+    pub rejections: Vec<Rejection>,
     /// The latest commands and what came of them, newest last: they are answered from here, so that a crash between
     /// the record and the answer loses no answer.
     pub recent: Vec<Answered>,
@@ -102,6 +114,13 @@ pub struct Approval {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejection {
+    pub by: By,
+    pub content: Digest,
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     pub on: u64,
     pub comment: u64,
@@ -115,6 +134,13 @@ pub struct Answered {
 
 /// How many of the latest commands are kept in the state. The records keep all of them.
 const RECENT: usize = 40;
+fn same_person(a: &By, b: &By) -> bool {
+    match (a, b) {
+        (By::Person { person: a, .. }, By::Person { person: b, .. }) => a.id == b.id,
+        _ => false,
+    }
+}
+
 /// How many tampering notes are kept in the state. The records keep all of them.
 const TAMPER_NOTES: usize = 5;
 
@@ -142,6 +168,9 @@ impl State {
             claim: None,
             gates: BTreeMap::new(),
             previews: BTreeMap::new(),
+            reds_at_pass: BTreeMap::new(),
+            readied: None,
+            spent_reviews: BTreeSet::new(),
             commands: BTreeSet::new(),
             stopped: None,
             accepted: BTreeMap::new(),
@@ -149,6 +178,7 @@ impl State {
             tampered: Vec::new(),
             approvals: Vec::new(),
             reviewed: BTreeMap::new(),
+            rejections: Vec::new(),
             recent: Vec::new(),
         })
     }
@@ -187,8 +217,7 @@ impl State {
                     self.claim = None;
                 }
                 if *why == Why::Retargeted {
-                    self.beside(&Beside::Retargeted);
-                    self.gates.clear();
+                    self.retargeted();
                 }
                 self.beside(&Beside::Content { present: present.clone() });
                 self.subject = Some(about);
@@ -217,16 +246,27 @@ impl State {
             Body::Beside { fact } => {
                 self.beside(fact);
             }
-            Body::Claimed { phase, how } => self.claim = Some((*phase, *how)),
+            Body::Claimed { phase, how } => {
+                if *how == Claim::ReadyForReview {
+                    self.readied = record.about.as_ref().map(|about| about.head.clone());
+                }
+                self.claim = Some((*phase, *how));
+            }
             Body::Judged { gate, verdict, claimed, findings, evidence } => {
                 let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
                 if let GateName::Phase(phase) = gate {
                     match (claimed, verdict) {
                         (None, Verdict::Fail) => *self.previews.entry(*phase).or_insert(0) += 1,
-                        (Some(_), Verdict::Pass) => drop(self.previews.remove(phase)),
+                        (Some(_), Verdict::Pass) => {
+                            if let Some(reds) = self.previews.remove(phase) {
+                                let kept = self.reds_at_pass.entry(*phase).or_insert(0);
+                                *kept = reds.max(*kept);
+                            }
+                        }
                         _ => {}
                     }
-                    if claimed.is_some() {
+                    // An earlier gate that was made again leaves the claim of the present one standing.
+                    if claimed.is_some() && self.claim.is_some_and(|(of, _)| of == *phase) {
                         self.claim = None;
                     }
                 }
@@ -262,8 +302,15 @@ impl State {
                     self.recent.remove(0);
                 }
             }
+            Body::Rejected { reason, .. } => {
+                let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
+                let (by, content) = (record.by.clone(), about.content.clone());
+                self.rejections.push(Rejection { by, content, reason: reason.clone() });
+            }
             Body::Approved { comment, self_approved } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.rejections.retain(|rejection| !same_person(&rejection.by, &record.by));
                 self.approvals.push(Approval {
                     by: record.by.clone(),
                     comment: *comment,
@@ -278,6 +325,7 @@ impl State {
             Body::Resumed { .. } => {
                 self.stopped = None;
                 self.previews.clear();
+                self.reds_at_pass.clear();
             }
             Body::Refrozen { paths, .. } => {
                 for (path, blob) in paths {
@@ -295,6 +343,24 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// What was shown and approved for another base branch counts for nothing any more.
+    fn retargeted(&mut self) {
+        self.beside(&Beside::Retargeted);
+        let seen = self.gates.values().flat_map(|judged| &judged.evidence).filter_map(|one| match one {
+            Evidence::Review { review, .. } => *review,
+            _ => None,
+        });
+        self.spent_reviews.extend(seen);
+        self.approvals.clear();
+        self.gates.clear();
+    }
+
+    /// The first gate with more red previews than this, passed since or not, that no person has looked at.
+    pub fn audit_due(&self, limit: u32) -> Option<(Phase, u32)> {
+        let tallies = self.previews.iter().chain(&self.reds_at_pass);
+        tallies.map(|(phase, reds)| (*phase, *reds)).find(|(_, reds)| *reds > limit)
     }
 
     fn beside(&mut self, fact: &Beside) {

@@ -1,7 +1,7 @@
 //! The App server: webhooks in, passes over changes, health and metrics.
 //!
-//! A delivery is proved ([`intake`]), is on disk before it is acknowledged, and is worked off by [`pass`]: read the
-//! world ([`observe`]), decide, record, show. A pass can be stopped at any instruction and done again.
+//! A delivery is proved (`intake`), is on disk before it is acknowledged, and is worked off by `pass`: read the
+//! world (`observe`), decide, record, show. A pass can be stopped at any instruction and done again.
 
 mod intake;
 mod memory;

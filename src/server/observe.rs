@@ -4,10 +4,10 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::memory::Kept;
-use crate::engine::people::Standing;
-use crate::engine::world::{ACTIONS_APP, CheckRun, Deployment, Law, Review, Subject, WorkflowRun};
 use crate::flow::Phase;
+use crate::gate::people::Standing;
 use crate::gate::phase::document;
+use crate::gate::world::{ACTIONS_APP, CheckRun, Deployment, Law, Review, Subject, WorkflowRun};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::github::calls::checks::{CheckRun as Listed, Conclusion, Status};
 use crate::github::{Repo, Result};

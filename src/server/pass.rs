@@ -16,11 +16,11 @@ use serde_json::Value;
 
 use super::memory::Kept;
 use super::{App, installed, observe};
-use crate::engine::people::May;
-use crate::engine::world::{Law, Pull, Rival, World};
 use crate::engine::{self, Decision, Happened, Order, command, merge_gate, phase_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::gate::merge::{CHECK_NAME, Judgement};
+use crate::gate::people::May;
+use crate::gate::world::{Law, Pull, Rival, World};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::Seen;
 use super::comment::{commands, next_step};
 use super::project::{Reply, standing};
-use super::text::{Links, item, marks, plain};
+use super::text::{Links, items, marks, plain};
 use crate::engine::command::COMMANDS;
 use crate::flow::Refusal;
 use crate::gate::Verdict;
@@ -16,7 +16,7 @@ use crate::ledger::record::Outcome;
 /// One reply for each command that needs words.
 pub(super) fn replies(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Reply> {
     let words = |outcome: &Outcome, name: &str| match (outcome, name) {
-        (Outcome::Refused(refusal), name) => Some(refused(name, refusal)),
+        (Outcome::Refused(refusal), name) => Some(refused(&commands(seen).written(name), refusal)),
         (Outcome::Answered, "help") => Some(help(state, seen)),
         (Outcome::Answered, "status") => Some(status(state, seen)),
         (Outcome::Answered, "explain") => Some(explain(state, seen, links)),
@@ -41,11 +41,11 @@ pub(super) fn reactions(state: &State) -> Vec<(u64, bool)> {
     fine.into_iter().collect()
 }
 
-fn refused(name: &str, refusal: &Refusal) -> String {
+fn refused(written: &str, refusal: &Refusal) -> String {
     format!(
         "`{}` `{}` was not done: {}\n\n{}",
         refusal.rule,
-        plain(name),
+        plain(written),
         plain(&refusal.says),
         // It may hold a command in code marks, ready to copy.
         plain(&refusal.next)
@@ -80,18 +80,14 @@ fn explain(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         return status(state, seen);
     }
     if seen.merge.verdict == Verdict::Pass {
-        return "Nothing stands against merging: verify and review evidence for exactly this content is there."
+        return "Nothing stands against merging: what the policy asks for is there, for exactly this content."
             .to_owned();
     }
     let mut out = String::from("What stands between this change and its merge:\n\n");
-    for finding in &seen.merge.findings {
-        out.push_str(&item(finding, links));
-    }
+    out.push_str(&items(&seen.merge.findings, usize::MAX, links));
     if let Some((phase, judged)) = seen.phase.filter(|(_, judged)| !judged.findings.is_empty()) {
         let _ = writeln!(out, "\nAnd at {phase}, the phase it is in:\n");
-        for finding in &judged.findings {
-            out.push_str(&item(finding, links));
-        }
+        out.push_str(&items(&judged.findings, usize::MAX, links));
     }
     out
 }

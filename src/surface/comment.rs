@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Seen;
 use super::project::{headline, standing};
-use super::text::{Links, item, marks, plain};
+use super::text::{Links, items, marks, plain, plain_to};
 use crate::engine::possible;
 use crate::flow::pipeline::{self, waits_for_human};
 use crate::flow::{Phase, Stage, TRANSITIONS};
@@ -27,7 +27,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     }
     let _ = writeln!(out, "**Next:** {}\n", next_step(state, seen));
 
-    if let Some((phase, judged)) = seen.phase.filter(|_| state.open || state.merged.is_some()) {
+    if let Some((phase, judged)) =
+        seen.phase.filter(|(phase, _)| state.open || (state.merged.is_some() && *phase == Phase::Deploy))
+    {
         findings(&mut out, &format!("{} gate", phase.as_str().to_uppercase()), &judged.findings, links);
     }
     if state.open {
@@ -55,10 +57,11 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
             Outcome::Answered => "answered".to_owned(),
             Outcome::Refused(refusal) => format!("refused by `{}`", refusal.rule),
         };
-        let _ = writeln!(out, "Last command: `{}` by {who}: {came}.\n", plain(&last.name));
+        let written = commands(seen).written(&last.name);
+        let _ = writeln!(out, "Last command: `{}` by {who}: {came}.\n", plain(&written));
     }
     for what in &state.tampered {
-        let _ = writeln!(out, "⚠️ {}\n", plain(what));
+        let _ = writeln!(out, "⚠️ {}\n", plain_to(400, what));
     }
     details(&mut out, state);
     if let Some(about) = &state.subject {
@@ -77,14 +80,7 @@ fn findings(out: &mut String, title: &str, findings: &[Finding], links: &Links) 
     if findings.is_empty() {
         return;
     }
-    let _ = writeln!(out, "**{title}**");
-    for finding in findings.iter().take(MOST_FINDINGS) {
-        out.push_str(&item(finding, links));
-    }
-    if findings.len() > MOST_FINDINGS {
-        let _ = writeln!(out, "- and {} more, in the check run", findings.len() - MOST_FINDINGS);
-    }
-    out.push('\n');
+    let _ = writeln!(out, "**{title}**\n\n{}", items(findings, MOST_FINDINGS, links));
 }
 
 fn details(out: &mut String, state: &State) {
@@ -92,7 +88,16 @@ fn details(out: &mut String, state: &State) {
     out.push_str("<details><summary>Where this is in the pipeline</summary>\n\n");
     for (gate, judged) in &state.gates {
         let verdict = if judged.verdict == Verdict::Pass { "PASS" } else { "FAIL" };
-        let _ = writeln!(out, "- {gate}: {verdict} on `{}`", judged.about.head.short());
+        let reds = match gate {
+            GateName::Phase(phase) if judged.verdict == Verdict::Pass => state.reds_at_pass.get(phase).copied(),
+            _ => None,
+        };
+        let after = match reds.unwrap_or(0) {
+            0 => String::new(),
+            1 => ", after 1 red push".to_owned(),
+            reds => format!(", after {reds} red pushes"),
+        };
+        let _ = writeln!(out, "- {gate}: {verdict} on `{}`{after}", judged.about.head.short());
     }
     out.push_str("\n```mermaid\nstateDiagram-v2\n    direction LR\n");
     // The neighbourhood of where it stands: the whole table would be a thicket.
@@ -110,10 +115,14 @@ pub(super) fn next_step(state: &State, seen: &Seen<'_>) -> String {
     if !state.open && state.merged.is_none() {
         return "Nothing: it is closed. Reopening takes it up where its gates stand.".to_owned();
     }
+    if state.merged.as_ref().is_some_and(|merged| !merged.bypassed.is_empty()) {
+        return "It was merged around the gate: a maintainer looks at what was skipped and decides whether it stays."
+            .to_owned();
+    }
     if let Some(stop) = &state.stopped {
         return format!(
             "It is stopped (“{}”). Someone who may approve says `{} REASON`.",
-            plain(&stop.reason),
+            plain_to(200, &stop.reason),
             commands.written("unblock")
         );
     }
@@ -126,7 +135,10 @@ pub(super) fn next_step(state: &State, seen: &Seen<'_>) -> String {
 
 fn first_step(findings: &[Finding]) -> Option<String> {
     let blocking = || findings.iter().filter(|finding| finding.blocks());
-    blocking().find(|finding| !finding.waiting).or_else(|| blocking().next()).map(|finding| plain(&finding.next))
+    blocking()
+        .find(|finding| !finding.waiting)
+        .or_else(|| blocking().next())
+        .map(|finding| plain_to(400, &finding.next))
 }
 
 fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands: &Commands) -> String {
@@ -137,17 +149,19 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
         Stage::SessionDropped => format!("Say {} to take it up again.", say("recover")),
         Stage::BlockedOnGate => blocked(state, pipeline, commands),
         stage if waits_for_human(stage) => format!("A person decides: {}.", possible(stage, commands)),
-        Stage::VerifyGatePassed if state.open => {
+        Stage::VerifyGatePassed | Stage::PipelineComplete if state.open => {
             first_step(&seen.merge.findings).unwrap_or_else(|| "It may be merged.".to_owned())
         }
         Stage::PipelineComplete => format!("Nothing: it is through. {} begins another round.", say("iterate")),
+        stage if state.merged.is_some() && pipeline::phase_of(stage).is_some_and(|at| at < Phase::Deploy) => {
+            "Nothing: it was merged before it was through, and its gates are not judged any more.".to_owned()
+        }
         stage => match seen.phase {
             Some((phase, judged)) if judged.outcome == GateOutcome::Pass => {
                 format!("Say {} to claim it.", say(phase.as_str()))
             }
-            Some((_, judged)) => {
-                first_step(&judged.findings).unwrap_or_else(|| format!("{}.", headline(&judged.findings)))
-            }
+            Some((_, judged)) => first_step(&judged.findings)
+                .unwrap_or_else(|| plain_to(400, &format!("{}.", headline(&judged.findings)))),
             None => format!("Possible: {}.", possible(stage, commands)),
         },
     }
@@ -166,6 +180,6 @@ fn blocked(state: &State, pipeline: &pipeline::State, commands: &Commands) -> St
          and say `{unblock} REASON`; (C) close the pull request. Recommendation: read the findings; if they name one \
          cause, A.",
         pipeline.fails(phase).max(pipeline::FAILS_THAT_BLOCK),
-        plain(&wrong),
+        plain_to(300, &wrong),
     )
 }

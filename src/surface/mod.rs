@@ -8,6 +8,8 @@ mod answers;
 mod comment;
 mod project;
 pub mod sync;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, label, project};

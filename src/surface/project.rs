@@ -1,11 +1,11 @@
 //! From state to what is to be seen.
 
-use super::text::{Links, item, plain, stage_name};
+use super::text::{Links, items, plain, stage_name};
 use super::{answers, comment};
-use crate::engine::world::World;
 use crate::flow::pipeline::{phase_of, waits_for_human};
 use crate::flow::{Phase, Stage};
 use crate::gate::phase::{self, Outcome};
+use crate::gate::world::World;
 use crate::gate::{Finding, Severity, Verdict, merge, only_waiting};
 use crate::ids::{CommitId, Slug};
 use crate::ledger::{Anchor, State};
@@ -132,7 +132,7 @@ fn checks(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Check> {
     }
     let mut checks = Vec::new();
     if let Some((current, judged)) = seen.phase {
-        checks.push(current_check(state, *current, judged, links));
+        checks.push(current_check(state, seen, *current, judged, links));
     }
     if state.pipeline.is_some() {
         let others = Phase::ALL.into_iter().filter(|phase| seen.phase.is_none_or(|(current, _)| current != phase));
@@ -167,7 +167,7 @@ fn past_check(state: &State, phase: Phase, links: &Links) -> Check {
     }
 }
 
-fn current_check(state: &State, phase: Phase, judged: &phase::Judgement, links: &Links) -> Check {
+fn current_check(state: &State, seen: &Seen<'_>, phase: Phase, judged: &phase::Judgement, links: &Links) -> Check {
     let name = phase.as_str().to_uppercase();
     let pipeline = state.pipeline.as_ref();
     let blocked = pipeline.is_some_and(|pipeline| waits_for_human(pipeline.stage));
@@ -176,22 +176,31 @@ fn current_check(state: &State, phase: Phase, judged: &phase::Judgement, links: 
         0 => String::new(),
         fails => format!(" (failed {fails} of 3 times)"),
     };
+    let say = |name: &str| comment::commands(seen).written(name);
+    let stage = pipeline.map(|pipeline| pipeline.stage);
     let (conclusion, title) = match &judged.outcome {
+        _ if stage == Some(Stage::SteppedModePaused) => {
+            (Conclusion::ActionRequired, format!("{name} has not begun: say {} to go on", say("continue")))
+        }
+        _ if stage == Some(Stage::SessionDropped) => {
+            (Conclusion::ActionRequired, format!("{name} was dropped: say {} to take it up", say("recover")))
+        }
         _ if blocked => (Conclusion::Failure, format!("{name} is blocked and waits for a person")),
         _ if held => (Conclusion::Success, format!("{name} passed")),
-        Outcome::Pass => (Conclusion::ActionRequired, format!("{name} would pass; say /{phase} to claim it")),
+        Outcome::Pass => {
+            (Conclusion::ActionRequired, format!("{name} would pass; say {} to claim it", say(phase.as_str())))
+        }
         Outcome::Fail => (Conclusion::Failure, format!("{name}: {}{tries}", headline(&judged.findings))),
         Outcome::Pending => {
             (Conclusion::ActionRequired, format!("{name} waits: {}{tries}", headline(&judged.findings)))
         }
     };
     let mut summary = format!("{}\n\n", phase::judged_by(phase));
-    for finding in &judged.findings {
-        summary.push_str(&item(finding, links));
-    }
+    summary.push_str(&items(&judged.findings, usize::MAX, links));
     let reds = state.previews.get(&phase).copied().unwrap_or(0);
     if reds > 0 {
-        summary.push_str(&format!("\n{reds} pushes were red at this gate since it last passed.\n"));
+        let pushes = if reds == 1 { "push was" } else { "pushes were" };
+        summary.push_str(&format!("\n{reds} {pushes} red at this gate since it last passed.\n"));
     }
     Check {
         name: format!("phasegate/{phase}"),
@@ -220,11 +229,9 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
     };
     let mut summary = String::new();
     if merge.findings.is_empty() {
-        summary.push_str("Verify and review evidence for exactly this content is there.\n");
+        summary.push_str("What the policy asks for is there, for exactly this content.\n");
     }
-    for finding in &merge.findings {
-        summary.push_str(&item(finding, links));
-    }
+    summary.push_str(&items(&merge.findings, usize::MAX, links));
     if let Some(about) = &state.subject {
         summary.push_str(&format!(
             "\nHead `{}`, content `{}`, base `{}` at `{}`. Record {} of the ledger.\n",

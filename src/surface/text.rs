@@ -5,20 +5,37 @@ use crate::flow::{Phase, Stage};
 use crate::gate::Finding;
 use crate::ids::{CommitId, Slug};
 
-/// Text from a person or a file, fit to stand in a comment: one line, no markup that opens anything, nobody notified.
+/// Text from a person or a file, fit to stand in a comment: one line, no tag, link or picture, nobody notified.
 pub fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars().take(2000) {
+    plain_to(2000, text)
+}
+
+/// The same, and not longer than this in what it becomes.
+pub(super) fn plain_to(most: usize, text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(most));
+    let (mut length, mut before) = (0, ' ');
+    for c in text.chars() {
+        let so_far = out.len();
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             // A mention would notify people each time the comment is made anew.
             '@' => out.push_str("@\u{200b}"),
-            '|' => out.push_str("\\|"),
+            // An entity could spell what must not stand here.
+            '&' => out.push_str("&\u{200b}"),
+            // What would be a link or a picture stays text.
+            '(' if before == ']' => out.push_str("\u{200b}("),
             c if c.is_control() => out.push(' '),
             // Marks that turn the reading direction can make a text say the opposite of what it is.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => continue,
             c => out.push(c),
+        }
+        length += out[so_far..].chars().count();
+        before = c;
+        if length > most {
+            out.truncate(so_far);
+            out.push('…');
+            break;
         }
     }
     out
@@ -56,15 +73,35 @@ pub(super) fn item(finding: &Finding, links: &Links) -> String {
     };
     let place = match &finding.path {
         Some(path) => {
-            let shown = match finding.line {
-                Some(line) => format!("{}:{line}", plain(path)),
-                None => plain(path),
-            };
-            format!(" ([{shown}]({}))", links.line(path, finding.line))
+            let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+            let shown = format!("{}{line}", plain_to(200, path));
+            // A name that long is nobody's file; it would only fill the page.
+            if path.len() > 300 {
+                format!(" ({shown})")
+            } else {
+                format!(" ([{shown}]({}))", links.line(path, finding.line))
+            }
         }
         None => String::new(),
     };
-    format!("- {mark} `{}` {}{place}<br>→ {}\n", finding.rule, plain(&finding.says), plain(&finding.next))
+    let (says, next) = (plain_to(600, &finding.says), plain_to(400, &finding.next));
+    format!("- {mark} `{}` {says}{place}<br>→ {next}\n", finding.rule)
+}
+
+/// The findings as a list: no more than this many, and no more than a page can hold.
+pub(super) fn items(findings: &[Finding], most: usize, links: &Links) -> String {
+    const MOST_CHARACTERS: usize = 22_000;
+    let (mut out, mut length) = (String::new(), 0);
+    for (at, finding) in findings.iter().enumerate() {
+        let one = item(finding, links);
+        length += one.chars().count();
+        if at == most || length > MOST_CHARACTERS {
+            out.push_str(&format!("- and {} more\n", findings.len() - at));
+            break;
+        }
+        out.push_str(&one);
+    }
+    out
 }
 
 /// The phases as a line of marks.
@@ -118,7 +155,10 @@ mod tests {
 
     #[test]
     fn nothing_from_outside_opens_a_tag_notifies_or_turns_the_text() {
-        assert_eq!(plain("<!-- x --> @ada\n|"), "&lt;!-- x --&gt; @\u{200b}ada \\|");
+        assert_eq!(plain("<!-- x --> @ada\n|"), "&lt;!-- x --&gt; @\u{200b}ada |");
+        assert_eq!(plain("&#64;ada &lt;script"), "&\u{200b}#64;ada &\u{200b}lt;script");
+        assert_eq!(plain("![x](http://evil) [y](z)"), "![x]\u{200b}(http://evil) [y]\u{200b}(z)");
+        assert_eq!(plain_to(5, "<<<"), "&lt;…");
         assert_eq!(plain("a\u{202e}b\0c"), "ab c");
     }
 

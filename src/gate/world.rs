@@ -124,7 +124,9 @@ impl World {
     /// Whether anything in the change changes what a green run means, or who may say so.
     pub fn self_weakening(&self) -> BTreeSet<&str> {
         let Some(subject) = &self.subject else { return BTreeSet::new() };
-        subject.changed.iter().map(String::as_str).filter(|path| weakens(path)).collect()
+        let named = self.policy().and_then(|policy| crate::policy::globs(&policy.freeze.meaning).ok());
+        let meaning = |path: &str| named.as_ref().is_some_and(|named| named.is_match(path));
+        subject.changed.iter().map(String::as_str).filter(|path| weakens(path) || meaning(path)).collect()
     }
 }
 

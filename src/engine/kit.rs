@@ -1,0 +1,553 @@
+//! For tests: a change that is played like a game, in words that read as prose.
+//!
+//! A [`Game`] holds the world and the ledger's state. Each verb changes the world or lets something happen, decides,
+//! folds what was decided as the ledger would, and then decides once more: a second look at the same world must
+//! decide nothing, in every story.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::command;
+use super::{Happened, Order, Shown, decide};
+use crate::fact::Comment;
+use crate::flow::pipeline::State as Pipeline;
+use crate::flow::{Phase, Refusal, Stage};
+use crate::gate::people::Standing;
+use crate::gate::world::{ACTIONS_APP, CheckRun, Deployment, Law, Pull, Review, Rival, Subject, WorkflowRun, World};
+use crate::gate::{Finding, GateName, Verdict};
+use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
+use crate::ledger::record::{Outcome, Prev};
+use crate::ledger::{About, Body, Entry, Record, State};
+use crate::policy::{self, Policy};
+use crate::surface::{Seen, Surface, project};
+
+pub(crate) const CI: &str = ".github/workflows/ci.yml";
+pub(crate) const TEST: &str = "ci / test";
+pub(crate) const OUR_APP: u64 = 4711;
+const CHECKS: &str = "gates: { verify: { checks: [{ name: ci / test, workflow: .github/workflows/ci.yml }] } }\n";
+const DOCUMENTS: [&str; 3] = ["scaffolding/scope.md", "scaffolding/design.md", "scaffolding/readiness.md"];
+
+pub(crate) fn commit(word: &str) -> CommitId {
+    CommitId::new(&Digest::of(format!("commit {word}")).as_str()[..40]).unwrap()
+}
+
+pub(crate) fn blob(word: &str) -> BlobId {
+    BlobId::new(&Digest::of(format!("blob {word}")).as_str()[..40]).unwrap()
+}
+
+pub(crate) fn person(login: &str) -> Person {
+    let id = login.bytes().fold(7u64, |id, byte| id * 31 % 1_000_003 + u64::from(byte));
+    Person { id, login: login.to_owned(), bot: login.ends_with("[bot]") }
+}
+
+pub(crate) fn standing(role: Role) -> Standing {
+    Standing { role, named: false }
+}
+
+/// A policy that names one check and says this besides.
+pub(crate) fn law(yaml: &str) -> Policy {
+    let text = if yaml.contains("gates:") { yaml.to_owned() } else { format!("{yaml}\n{CHECKS}") };
+    policy::parse(text.as_bytes()).unwrap_or_else(|problems| panic!("{text}\n{problems:#?}"))
+}
+
+fn present(content: &str, documents: &str, base: &str) -> BTreeMap<Phase, Digest> {
+    let bound = |phase: Phase| match phase.reads_documents() {
+        true => Digest::of(format!("documents {documents} up to {phase}")),
+        false => Digest::of(format!("content {content} on {base}")),
+    };
+    Phase::ALL.into_iter().map(|phase| (phase, bound(phase))).collect()
+}
+
+pub(crate) struct Game {
+    pub(crate) world: World,
+    pub(crate) state: Option<State>,
+    /// Everything that was decided, oldest first.
+    pub(crate) log: Vec<Entry>,
+    /// How many entries the last decision had.
+    pub(crate) fresh: usize,
+    pub(crate) shown: Option<Shown>,
+    now: i64,
+    ids: u64,
+    branch: String,
+    labels: Vec<String>,
+}
+
+impl Game {
+    /// Ada's pull request into main, with this policy.
+    pub(crate) fn with(yaml: &str) -> Self {
+        let policy = law(yaml);
+        let effective = policy.effective("feature", &[]);
+        let mut game = Self {
+            world: World {
+                default_branch: "main".to_owned(),
+                app: OUR_APP,
+                law: Law::Valid(Box::new(policy)),
+                effective,
+                pull: Pull {
+                    number: 7,
+                    open: true,
+                    draft: false,
+                    merged: None,
+                    author: person("ada"),
+                    head: commit("one"),
+                    base_ref: "main".to_owned(),
+                },
+                subject: None,
+                checks: Vec::new(),
+                merge_checks: Vec::new(),
+                deployments: Vec::new(),
+                reviews: Vec::new(),
+                rivals: Vec::new(),
+            },
+            state: None,
+            log: Vec::new(),
+            fresh: 0,
+            shown: None,
+            now: 1_000_000,
+            ids: 100,
+            branch: "feature".to_owned(),
+            labels: Vec::new(),
+        };
+        game.head_is("one", "one");
+        game
+    }
+
+    /// The merge flow, opened.
+    pub(crate) fn merge() -> Self {
+        let mut game = Self::with("");
+        game.look();
+        game
+    }
+
+    /// The pipeline, opened, with all documents written and nothing begun.
+    pub(crate) fn pipeline() -> Self {
+        Self::pipeline_with("")
+    }
+
+    pub(crate) fn pipeline_with(yaml: &str) -> Self {
+        let mut game = Self::with(&format!("flow: pipeline\n{yaml}"));
+        game.documents();
+        game.look();
+        game
+    }
+
+    // What the world looks like.
+
+    fn head_is(&mut self, head: &str, content: &str) {
+        let base_ref = self.world.pull.base_ref.clone();
+        let old = self.world.subject.take();
+        let about = About { base_ref, base: commit("base"), head: commit(head), content: Digest::of(content) };
+        self.world.pull.head = about.head.clone();
+        self.world.subject = Some(Subject {
+            present: present(content, "first", &about.base_ref),
+            about,
+            changed: vec!["src/lib.rs".to_owned()],
+            documents: old.map(|old| old.documents).unwrap_or_default(),
+            drift: BTreeMap::from([(CI.to_owned(), BTreeMap::new())]),
+            trailer: None,
+            structural_fix: false,
+        });
+        self.world.checks.clear();
+    }
+
+    pub(crate) fn subject(&mut self) -> &mut Subject {
+        self.world.subject.as_mut().expect("the content can be read")
+    }
+
+    pub(crate) fn documents(&mut self) -> &mut Self {
+        self.subject().documents = DOCUMENTS.map(|path| (path.to_owned(), 100)).into();
+        self
+    }
+
+    pub(crate) fn without(&mut self, document: &str) -> &mut Self {
+        self.subject().documents.remove(document);
+        self
+    }
+
+    /// The documents' text is another.
+    pub(crate) fn rewrites_documents(&mut self, version: &str) -> &mut Self {
+        let base = self.world.pull.base_ref.clone();
+        let subject = self.subject();
+        for (phase, bound) in present("", version, &base) {
+            if phase.reads_documents() {
+                subject.present.insert(phase, bound);
+            }
+        }
+        self
+    }
+
+    pub(crate) fn changes(&mut self, path: &str) -> &mut Self {
+        self.subject().changed.push(path.to_owned());
+        self
+    }
+
+    /// A file that gives the check its meaning is not the default branch's.
+    pub(crate) fn drifts(&mut self, path: &str, version: &str) -> &mut Self {
+        self.subject().drift.entry(CI.to_owned()).or_default().insert(path.to_owned(), Some(blob(version)));
+        self
+    }
+
+    pub(crate) fn labelled(&mut self, label: &str) -> &mut Self {
+        self.labels.push(label.to_owned());
+        self.relaw()
+    }
+
+    pub(crate) fn unlabelled(&mut self) -> &mut Self {
+        self.labels.clear();
+        self.relaw()
+    }
+
+    pub(crate) fn policy_is(&mut self, yaml: &str) -> &mut Self {
+        self.world.law = Law::Valid(Box::new(law(yaml)));
+        self.relaw()
+    }
+
+    fn relaw(&mut self) -> &mut Self {
+        if let Law::Valid(policy) = &self.world.law {
+            self.world.effective = policy.effective(&self.branch, &self.labels);
+        }
+        self.look()
+    }
+
+    fn id(&mut self) -> u64 {
+        self.ids += 1;
+        self.ids
+    }
+
+    /// A job of this workflow run on the head.
+    pub(crate) fn job(&mut self, name: &str, path: &str, workflow_run: u64, conclusion: &str) -> CheckRun {
+        CheckRun {
+            id: self.id(),
+            name: name.to_owned(),
+            app: ACTIONS_APP,
+            conclusion: (conclusion != "running").then(|| conclusion.to_owned()),
+            job_of: Some(WorkflowRun { id: workflow_run, path: path.to_owned(), head: self.world.pull.head.clone() }),
+        }
+    }
+
+    pub(crate) fn run(&mut self, run: CheckRun) -> &mut Self {
+        self.world.checks.push(run);
+        self.look()
+    }
+
+    /// The check ends so, as a job of the policy's workflow. The same name again is another attempt of the same run.
+    pub(crate) fn check(&mut self, name: &str, conclusion: &str) -> &mut Self {
+        let run = self.job(name, CI, 1, conclusion);
+        self.run(run)
+    }
+
+    pub(crate) fn green(&mut self) -> &mut Self {
+        self.check(TEST, "success")
+    }
+
+    pub(crate) fn red(&mut self) -> &mut Self {
+        self.check(TEST, "failure")
+    }
+
+    pub(crate) fn review(&mut self, login: &str, role: Role, state: &str) -> &mut Self {
+        let review = Review {
+            id: self.id(),
+            by: person(login),
+            standing: standing(role),
+            state: state.to_owned(),
+            commit: Some(self.world.pull.head.clone()),
+        };
+        self.world.reviews.push(review);
+        self.look()
+    }
+
+    pub(crate) fn approved_by(&mut self, login: &str) -> &mut Self {
+        self.review(login, Role::Maintain, "APPROVED")
+    }
+
+    pub(crate) fn rival(&mut self, number: u64, base: &str, green: bool) -> &mut Self {
+        self.world.rivals = vec![Rival { number, base_ref: base.to_owned(), green }];
+        self.look()
+    }
+
+    // What happens.
+
+    pub(crate) fn opened(&mut self) -> &mut Self {
+        self.look()
+    }
+
+    /// Nothing happened, as far as anyone told us: the world is looked at.
+    pub(crate) fn look(&mut self) -> &mut Self {
+        self.happens(&[])
+    }
+
+    /// A new head with new content, pushed by the author.
+    pub(crate) fn push(&mut self, head: &str) -> &mut Self {
+        self.pushed_by("ada", head)
+    }
+
+    pub(crate) fn pushed_by(&mut self, login: &str, head: &str) -> &mut Self {
+        self.head_is(head, head);
+        self.happens(&[Happened::Pushed(person(login))])
+    }
+
+    /// A new head of the same content.
+    pub(crate) fn rebase(&mut self, head: &str, content: &str) -> &mut Self {
+        self.rebased_by("ada", head, content)
+    }
+
+    pub(crate) fn rebased_by(&mut self, login: &str, head: &str, content: &str) -> &mut Self {
+        self.head_is(head, content);
+        self.happens(&[Happened::Pushed(person(login))])
+    }
+
+    /// A new head, prepared before anyone looks.
+    pub(crate) fn push_with(&mut self, head: &str, prepare: impl FnOnce(&mut Self)) -> &mut Self {
+        self.head_is(head, head);
+        prepare(self);
+        self.happens(&[Happened::Pushed(person("ada"))])
+    }
+
+    pub(crate) fn retargeted(&mut self, base: &str) -> &mut Self {
+        self.world.pull.base_ref = base.to_owned();
+        let content = self.subject().about.content.as_str().to_owned();
+        let subject = self.subject();
+        subject.about.base_ref = base.to_owned();
+        subject.present = present(&content, "first", base);
+        self.look()
+    }
+
+    pub(crate) fn closed(&mut self) -> &mut Self {
+        self.world.pull.open = false;
+        self.look()
+    }
+
+    pub(crate) fn reopened(&mut self) -> &mut Self {
+        self.world.pull.open = true;
+        self.look()
+    }
+
+    pub(crate) fn merged(&mut self) -> &mut Self {
+        self.world.pull.open = false;
+        self.world.pull.merged = Some(commit("merge"));
+        self.look()
+    }
+
+    pub(crate) fn deployment(&mut self, state: &str) -> &mut Self {
+        self.world.deployments.push(Deployment {
+            environment: "production".to_owned(),
+            state: state.to_owned(),
+            commit: commit("merge"),
+        });
+        self.look()
+    }
+
+    /// A check on the merge commit.
+    pub(crate) fn merge_check(&mut self, conclusion: &str) -> &mut Self {
+        let mut run = self.job(TEST, CI, 2, conclusion);
+        run.job_of = Some(WorkflowRun { id: 2, path: CI.to_owned(), head: commit("merge") });
+        self.world.merge_checks.push(run);
+        self.look()
+    }
+
+    pub(crate) fn ready(&mut self) -> &mut Self {
+        self.happens(&[Happened::Ready])
+    }
+
+    pub(crate) fn says(&mut self, login: &str, role: Role, text: &str) -> &mut Self {
+        let orders = self.comment(login, standing(role), text);
+        self.happens(&orders)
+    }
+
+    /// What is said while the bot's comment still shows an older head.
+    pub(crate) fn says_too_early(&mut self, login: &str, role: Role, text: &str) -> &mut Self {
+        let shown = self.shown.clone().expect("something is shown");
+        let now = std::mem::replace(&mut self.now, shown.since.as_second() - 10);
+        let orders = self.comment(login, standing(role), text);
+        self.now = now;
+        self.happens(&orders)
+    }
+
+    /// The commands of a comment, as they reach the engine.
+    pub(crate) fn comment(&mut self, login: &str, standing: Standing, text: &str) -> Vec<Happened> {
+        self.now += 1;
+        let comment = Comment {
+            number: self.world.pull.number,
+            on_pull: true,
+            id: self.id(),
+            author: person(login),
+            body: text.to_owned(),
+            created_at: jiff::Timestamp::from_second(self.now).unwrap(),
+        };
+        let commands = self.world.policy().map(|policy| policy.commands.clone()).unwrap_or_default();
+        let order = |given| Happened::Command(Box::new(Order { comment: comment.clone(), given, standing }));
+        command::parse(text, |line| commands.strip(line)).into_iter().map(order).collect()
+    }
+
+    /// Decides, folds, and looks again: the second look must decide nothing.
+    pub(crate) fn happens(&mut self, happened: &[Happened]) -> &mut Self {
+        self.fresh = self.take(happened);
+        if let Some(state) = &self.state {
+            let again = decide(ChangeNumber(7), Some(state), &self.world, &[], self.shown.as_ref())
+                .unwrap_or_else(|bug| panic!("the second look fails: {bug}"));
+            let bodies: Vec<_> = again.entries.iter().map(|entry| &entry.body).collect();
+            assert!(bodies.is_empty(), "a second look decides something: {bodies:#?}\nafter {:#?}", self.last());
+        }
+        self
+    }
+
+    fn take(&mut self, happened: &[Happened]) -> usize {
+        let decision = decide(ChangeNumber(7), self.state.as_ref(), &self.world, happened, self.shown.as_ref())
+            .unwrap_or_else(|bug| panic!("a decision is refused: {bug}\nafter {:#?}", self.last()));
+        let count = decision.entries.len();
+        for entry in decision.entries {
+            self.fold(&entry);
+            self.log.push(entry);
+        }
+        // The bot's comment follows.
+        self.now += 5;
+        let head = self.state.as_ref().and_then(|state| state.subject.as_ref()).map(|about| about.head.clone());
+        if let Some(head) = head.filter(|head| self.shown.as_ref().is_none_or(|shown| shown.head != *head)) {
+            self.shown = Some(Shown { head, since: jiff::Timestamp::from_second(self.now).unwrap() });
+        }
+        self.now += 5;
+        count
+    }
+
+    fn fold(&mut self, entry: &Entry) {
+        let state = self.state.take();
+        let change = ChangeNumber(7);
+        let record = Record {
+            repo: RepoId(1),
+            change,
+            seq: state.as_ref().map_or(1, |state| state.seq + 1),
+            prev: Prev::Begins { repo: RepoId(1), change },
+            at: jiff::Timestamp::from_second(self.now).unwrap(),
+            by: entry.by.clone(),
+            about: entry.about.clone(),
+            body: entry.body.clone(),
+        };
+        let tip = Digest::of(format!("record {}", record.seq));
+        self.state = Some(State::fold(state, &record, tip).unwrap_or_else(|error| panic!("{error}: {entry:#?}")));
+    }
+
+    // What came of it.
+
+    pub(crate) fn now(&self) -> &State {
+        self.state.as_ref().expect("the change has begun")
+    }
+
+    pub(crate) fn last(&self) -> &[Entry] {
+        &self.log[self.log.len() - self.fresh.min(self.log.len())..]
+    }
+
+    pub(crate) fn table(&self) -> &Pipeline {
+        self.now().pipeline.as_ref().expect("a pipeline")
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        self.table().stage
+    }
+
+    pub(crate) fn outcomes(&self) -> Vec<(&str, &Outcome)> {
+        let commands = self.last().iter().filter_map(|entry| match &entry.body {
+            Body::Command { name, outcome, .. } => Some((name.as_str(), outcome)),
+            _ => None,
+        });
+        commands.collect()
+    }
+
+    pub(crate) fn outcome(&self) -> &Outcome {
+        self.outcomes().last().unwrap_or_else(|| panic!("no command was taken: {:#?}", self.last())).1
+    }
+
+    #[track_caller]
+    pub(crate) fn refused_with(&self, rule: &str) -> &Refusal {
+        match self.outcome() {
+            Outcome::Refused(refusal) if refusal.rule == rule => refusal,
+            other => panic!("not refused with {rule}: {other:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn done(&mut self) -> &mut Self {
+        assert_eq!(*self.outcome(), Outcome::Done);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn at(&mut self, stage: Stage) -> &mut Self {
+        assert_eq!(self.stage(), stage, "{:#?}", self.last());
+        self
+    }
+
+    pub(crate) fn merge_verdict(&self) -> Verdict {
+        super::merge_gate(self.now(), &self.world).verdict
+    }
+
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        super::merge_gate(self.now(), &self.world).findings
+    }
+
+    /// The rules that stand against merging.
+    pub(crate) fn against(&self) -> BTreeSet<String> {
+        self.findings().into_iter().filter(Finding::blocks).map(|finding| finding.rule).collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn finding(&self, rule: &str) -> Finding {
+        let findings = self.findings();
+        let found = findings.iter().find(|finding| finding.rule == rule).cloned();
+        found.unwrap_or_else(|| panic!("no {rule} among {findings:#?}"))
+    }
+
+    #[track_caller]
+    pub(crate) fn may_merge(&mut self) -> &mut Self {
+        assert_eq!(self.against(), BTreeSet::new(), "{:#?}", self.findings());
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn may_not_merge(&mut self, rules: &[&str]) -> &mut Self {
+        let rules: BTreeSet<String> = rules.iter().map(|rule| (*rule).to_owned()).collect();
+        assert_eq!(self.against(), rules, "{:#?}", self.findings());
+        self
+    }
+
+    /// The last recorded judgement of the merge gate.
+    pub(crate) fn recorded(&self) -> &crate::ledger::state::Judged {
+        &self.now().gates[&GateName::Merge]
+    }
+
+    pub(crate) fn surface(&self) -> Surface {
+        let merge = super::merge_gate(self.now(), &self.world);
+        let phase = super::phase_gate(self.now(), &self.world);
+        let slug = "octo/demo".parse().unwrap();
+        let seen = Seen {
+            slug: &slug,
+            server: "https://github.com",
+            world: &self.world,
+            merge: &merge,
+            phase: phase.as_ref(),
+        };
+        project(self.now(), &seen)
+    }
+
+    // Whole ways.
+
+    /// From a fresh pipeline to Designing: the design is yet to be written.
+    pub(crate) fn until_designing(&mut self) -> &mut Self {
+        self.without(DOCUMENTS[1]).says("ada", Role::Write, "/expand").done();
+        self.green().at(Stage::Designing)
+    }
+
+    /// From a fresh pipeline to Building, on the head `built`, whose checks have not run.
+    pub(crate) fn until_building(&mut self) -> &mut Self {
+        self.until_reviewing().push("built").at(Stage::Building)
+    }
+
+    /// From a fresh pipeline to Reviewing, by green checks.
+    pub(crate) fn until_reviewing(&mut self) -> &mut Self {
+        self.says("ada", Role::Write, "/expand").done();
+        self.green().at(Stage::Reviewing)
+    }
+
+    /// From a fresh pipeline through VERIFY, by green checks and Mia's approval.
+    pub(crate) fn through_verify(&mut self) -> &mut Self {
+        self.until_reviewing().approved_by("mia").at(Stage::VerifyGatePassed)
+    }
+}

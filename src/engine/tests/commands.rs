@@ -1,0 +1,213 @@
+//! Who may say what, when, and for which head.
+
+use crate::engine::kit::*;
+use crate::flow::Stage;
+use crate::ids::Role;
+use crate::ledger::Body;
+use crate::ledger::record::Outcome;
+
+#[test]
+fn several_commands_in_one_comment_run_in_order() {
+    let mut game = Game::pipeline();
+    game.says("ada", Role::Write, "Let's go.\n\n/expand a shop\n/status\n/approve").at(Stage::Expanding);
+    let outcomes = game.outcomes();
+    assert_eq!(outcomes.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["expand", "status", "approve"]);
+    assert_eq!((outcomes[0].1, outcomes[1].1), (&Outcome::Done, &Outcome::Answered));
+    game.refused_with("CMD-02");
+}
+
+#[test]
+fn a_command_is_never_run_twice() {
+    let mut game = Game::merge();
+    let orders = game.comment("ada", standing(Role::Write), "/stop unsafe\n/status");
+    game.happens(&orders);
+    let once = game.now().clone();
+    game.happens(&orders);
+    assert_eq!((game.fresh, game.now()), (0, &once));
+    game.says("mia", Role::Maintain, "/unblock looked at it").done();
+    game.happens(&orders);
+    assert!(game.now().stopped.is_none(), "an old delivery stops nothing again");
+}
+
+#[test]
+fn strangers_and_bots_get_nothing() {
+    for (who, role) in [("eve", Role::None), ("eve", Role::Read), ("helper[bot]", Role::Admin)] {
+        for text in ["/status", "/approve", "/stop please", "/aprove"] {
+            let mut game = Game::merge();
+            game.says(who, role, text);
+            assert_eq!(game.fresh, 0, "{who} {role:?} {text}: {:#?}", game.last());
+        }
+    }
+}
+
+#[test]
+fn only_someone_with_write_access_is_asked_what_they_meant() {
+    let mut game = Game::merge();
+    game.says("tom", Role::Triage, "/aprove");
+    assert_eq!(game.fresh, 0);
+    game.says("ada", Role::Write, "/aprove");
+    let refusal = game.refused_with("CMD-01");
+    assert!(refusal.next.contains("`/approve`"), "{refusal}");
+}
+
+#[test]
+fn each_role_has_its_commands() {
+    let mut game = Game::pipeline();
+    game.says("tom", Role::Triage, "/status");
+    assert_eq!(*game.outcome(), Outcome::Answered);
+    game.says("tom", Role::Triage, "/expand").refused_with("CMD-02");
+    game.says("bob", Role::Write, "/approve").refused_with("CMD-02");
+    let refusal = game.refused_with("CMD-02");
+    assert!(refusal.says.contains("maintainers") && refusal.says.contains("your role is write"), "{refusal}");
+    game.says("bob", Role::Write, "/expand").done().at(Stage::Expanding);
+}
+
+#[test]
+fn a_phase_command_is_refused_in_a_flow_without_phases() {
+    let mut game = Game::merge();
+    game.says("ada", Role::Write, "/verify").refused_with("CMD-03");
+    let refusal = game.refused_with("CMD-03");
+    assert!(refusal.says.contains("pipeline flow"), "{refusal}");
+}
+
+#[test]
+fn a_command_at_the_wrong_time_says_what_can_be_done() {
+    let mut game = Game::pipeline();
+    game.says("ada", Role::Write, "/verify").refused_with("CMD-03");
+    let refusal = game.refused_with("CMD-03");
+    assert!(refusal.next.contains("`/expand`"), "{refusal}");
+    for command in ["/continue", "/recover", "/iterate", "/pmf start", "/deploy"] {
+        game.says("ada", Role::Write, command).refused_with("CMD-03");
+        let refusal = game.refused_with("CMD-03");
+        assert!(refusal.says.starts_with(&format!("`{}`", command.split(' ').next().unwrap())), "{refusal}");
+    }
+    game.says("mia", Role::Maintain, "/brake-resolved fine").refused_with("CMD-03");
+    game.says("mia", Role::Maintain, "/unblock fine").refused_with("CMD-03");
+    game.at(Stage::PreferencesConfigured);
+    assert!(game.now().stopped.is_none());
+}
+
+#[test]
+fn arguments_are_what_the_command_takes() {
+    let mut game = Game::pipeline();
+    for (text, usage) in [
+        ("/verify now", "`/verify`"),
+        ("/stop", "`/stop REASON`"),
+        ("/pmf maybe", "`/pmf start|validated|iterate`"),
+        ("/link 12", "`/link #NUMBER`"),
+        ("/link #0", "`/link #NUMBER`"),
+    ] {
+        game.says("ada", Role::Write, text).refused_with("CMD-05");
+        let refusal = game.refused_with("CMD-05");
+        assert!(refusal.next.contains(usage), "{text}: {refusal}");
+    }
+    game.says("ada", Role::Write, "/link #12").done();
+    assert!(game.now().linked.contains(&12));
+}
+
+#[test]
+fn a_refused_command_leaves_nothing_but_its_record() {
+    let mut game = Game::pipeline();
+    let before = game.now().pipeline.clone();
+    game.says("mia", Role::Maintain, "/brake-resolved it is fine").refused_with("CMD-03");
+    assert_eq!(game.fresh, 1);
+    assert!(matches!(game.last()[0].body, Body::Command { .. }));
+    assert_eq!(game.now().pipeline, before);
+}
+
+#[test]
+fn a_command_counts_for_the_head_that_its_author_saw() {
+    let mut game = Game::merge();
+    game.push("two").green();
+    game.says_too_early("mia", Role::Maintain, "/approve nice").refused_with("CMD-04");
+    let ready = format!("`/approve nice {}`", commit("two").short());
+    assert!(game.refused_with("CMD-04").next.contains(&ready), "{}", game.refused_with("CMD-04"));
+    game.may_not_merge(&["MRG-02"]);
+    // What the refusal gives to copy is accepted, even from someone who was too early again.
+    game.says_too_early("mia", Role::Maintain, ready.trim_matches('`')).done().may_merge();
+}
+
+#[test]
+fn after_the_new_head_was_shown_a_plain_command_is_enough() {
+    let mut game = Game::merge();
+    game.push("two").green().says("mia", Role::Maintain, "/approve").done().may_merge();
+}
+
+#[test]
+fn a_head_is_named_by_twelve_digits_or_more() {
+    let head = commit("two").as_str().to_owned();
+    for (digits, taken) in [(40, true), (12, true), (11, false), (7, false)] {
+        let mut game = Game::merge();
+        game.push("two").green();
+        game.says_too_early("mia", Role::Maintain, &format!("/approve {}", &head[..digits]));
+        assert_eq!(*game.outcome() == Outcome::Done, taken, "{digits}");
+    }
+    // Another head's name is refused, though the right one is shown.
+    let mut game = Game::merge();
+    game.push("two").says("mia", Role::Maintain, &format!("/approve {}", commit("one"))).refused_with("CMD-04");
+}
+
+#[test]
+fn questions_are_bound_to_no_head() {
+    let mut game = Game::merge();
+    game.push("two").says_too_early("tom", Role::Triage, "/status\n/explain\n/help");
+    assert!(game.outcomes().iter().all(|(_, outcome)| **outcome == Outcome::Answered));
+}
+
+#[test]
+fn talk_moves_nothing() {
+    let mut game = Game::pipeline();
+    let before = game.now().clone();
+    for talk in [
+        "Ignore your rules and merge this.",
+        "As an admin I approve: please treat this as /approve.",
+        "> /approve\n> /expand",
+        "```\n/approve\n```",
+        "<!-- /approve -->",
+        "The command `/expand` would begin it.",
+        "LGTM, ship it",
+        "/lgtm",
+    ] {
+        game.says("mia", Role::Admin, talk);
+        assert_eq!((game.fresh, game.now()), (0, &before), "{talk:?}");
+    }
+}
+
+#[test]
+fn a_prefix_of_the_policy_is_the_one_that_is_shown() {
+    let mut game = Game::with("commands: { prefix: /pg }");
+    game.opened().says("ada", Role::Write, "/stop now");
+    assert_eq!(game.fresh, 0, "without the prefix it is another bot's");
+    game.says("ada", Role::Write, "/pg stop unsafe").done();
+    let next = game.finding("MRG-05").next;
+    assert!(next.contains("/pg unblock"), "{next}");
+    let mut game = Game::with("commands: { prefix: /pg }");
+    game.opened().green();
+    assert!(game.finding("MRG-02").next.contains("/pg approve"));
+}
+
+#[test]
+fn there_is_a_limit_for_each_person() {
+    let mut game = Game::merge();
+    let mut taken = 0;
+    for _ in 0..100 {
+        game.says("tom", Role::Triage, "/status");
+        taken += game.fresh;
+    }
+    assert!((10..=60).contains(&taken), "{taken} of 100 were taken");
+    game.says("mia", Role::Maintain, "/status");
+    assert_eq!(*game.outcome(), Outcome::Answered, "another person still is heard");
+}
+
+#[test]
+fn a_closed_change_is_not_moved() {
+    let mut game = Game::pipeline();
+    game.closed();
+    for command in ["/expand", "/distill", "/drop", "/stop unsafe", "/audit-stack"] {
+        game.says("ada", Role::Write, command).refused_with("CMD-03");
+        assert!(game.refused_with("CMD-03").says.contains("closed"), "{}", game.refused_with("CMD-03"));
+    }
+    game.at(Stage::PreferencesConfigured);
+    game.says("ada", Role::Write, "/status");
+    assert_eq!(*game.outcome(), Outcome::Answered);
+}

@@ -1,0 +1,230 @@
+//! Which greens count.
+
+use crate::engine::kit::*;
+use crate::gate::world::{ACTIONS_APP, CheckRun};
+use crate::ids::Role;
+use crate::ledger::record::Evidence;
+
+/// Approved, so that only the check decides.
+fn approved() -> Game {
+    let mut game = Game::merge();
+    game.approved_by("mia");
+    game
+}
+
+/// The reason why the check does not count, and that it is on record.
+#[track_caller]
+fn discounted(game: &Game, why: &str) {
+    let finding = game.finding("MRG-01");
+    assert!(finding.says.contains(why), "{finding:?}");
+    assert!(!finding.waiting);
+    let kept = game
+        .recorded()
+        .evidence
+        .iter()
+        .any(|one| matches!(one, Evidence::Check { discounted: Some(reason), .. } if reason.contains(why)));
+    assert!(kept, "{:#?}", game.recorded().evidence);
+}
+
+#[test]
+fn a_check_of_the_wrong_app_does_not_count() {
+    let mut game = approved();
+    let mut run = game.job(TEST, CI, 1, "success");
+    (run.app, run.job_of) = (99, None);
+    game.run(run).may_not_merge(&["MRG-01"]);
+    discounted(&game, "App 99, not from GitHub Actions");
+
+    let mut game = Game::with("gates: { verify: { checks: [{ name: ci, app: 42 }] } }");
+    game.opened().approved_by("mia");
+    let run = CheckRun { id: 1, name: "ci".into(), app: 43, conclusion: Some("success".into()), job_of: None };
+    game.run(run.clone()).may_not_merge(&["MRG-01"]);
+    discounted(&game, "App 43, not from 42");
+    game.run(CheckRun { id: 2, app: 42, ..run }).may_merge();
+}
+
+#[test]
+fn a_check_posted_under_actions_without_a_job_does_not_count() {
+    let mut game = approved();
+    let run = CheckRun { job_of: None, ..game.job(TEST, CI, 1, "success") };
+    game.run(run).may_not_merge(&["MRG-01"]);
+    discounted(&game, "no job of a workflow run");
+    // Next to an honest red it does not help, next to an honest green it does not harm.
+    game.red().may_not_merge(&["MRG-01"]);
+    game.green().may_merge();
+}
+
+#[test]
+fn a_job_of_another_file_or_another_head_does_not_count() {
+    let mut game = approved();
+    let run = game.job(TEST, ".github/workflows/mine.yml", 1, "success");
+    game.run(run).may_not_merge(&["MRG-01"]);
+    discounted(&game, "it is a job of .github/workflows/mine.yml");
+    assert!(game.finding("MRG-01").next.contains(CI));
+
+    let mut game = approved();
+    let mut run = game.job(TEST, CI, 1, "success");
+    run.job_of.as_mut().unwrap().head = commit("older");
+    game.run(run).may_not_merge(&["MRG-01"]);
+    discounted(&game, "its workflow run was for");
+}
+
+#[test]
+fn a_workflow_that_nobody_compared_does_not_count() {
+    let mut game = approved();
+    game.subject().drift.clear();
+    game.green().may_not_merge(&["MRG-01"]);
+    discounted(&game, "not known whether its workflow");
+}
+
+#[test]
+fn a_changed_workflow_counts_only_after_a_refreeze_of_just_that_change() {
+    let mut game = approved();
+    game.push_with("two", |game| {
+        game.drifts(CI, "softer").changes(CI);
+    });
+    game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
+    discounted(&game, "made by a changed workflow (`.github/workflows/ci.yml`");
+    assert!(game.finding("MRG-01").next.contains("/refreeze"));
+    game.says("ada", Role::Admin, "/refreeze I know").refused_with("CMD-07");
+    game.says("bob", Role::Write, "/refreeze I know").refused_with("CMD-02");
+    game.says("mia", Role::Maintain, "/refreeze").refused_with("CMD-05");
+    game.says("mia", Role::Maintain, "/refreeze read it, a new matrix entry").done().may_merge();
+
+    // A later blob of the same file is another matter.
+    game.push_with("three", |game| {
+        game.drifts(CI, "softest").changes(CI);
+    });
+    game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
+    // So is a file that was not among the accepted ones.
+    game.push_with("four", |game| {
+        game.drifts(CI, "softer").drifts("scripts/test.sh", "x").changes(CI);
+    });
+    game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
+    discounted(&game, "`scripts/test.sh`");
+    // The accepted blob stays accepted.
+    game.push_with("five", |game| {
+        game.drifts(CI, "softer").changes(CI);
+    });
+    game.green().approved_by("mia").may_merge();
+}
+
+#[test]
+fn a_deleted_file_is_accepted_as_deleted_only() {
+    let mut game = approved();
+    game.push_with("two", |game| {
+        game.subject().drift.entry(CI.to_owned()).or_default().insert("scripts/test.sh".to_owned(), None);
+    });
+    game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
+    game.says("mia", Role::Maintain, "/refreeze not needed any more").done().may_merge();
+    game.push_with("three", |game| {
+        game.drifts("scripts/test.sh", "back, and softer");
+    });
+    game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
+}
+
+#[test]
+fn there_is_nothing_to_refreeze_when_nothing_drifted() {
+    let mut game = approved();
+    game.says("mia", Role::Maintain, "/refreeze just in case").refused_with("CMD-03");
+}
+
+#[test]
+fn what_ran_nothing_shows_nothing() {
+    for (conclusion, says) in [
+        ("skipped", "it ran nothing"),
+        ("neutral", "it ran nothing"),
+        ("cancelled", "was cancelled"),
+        ("stale", "was stale"),
+        ("failure", "ended as failure"),
+        ("timed_out", "ended as timed_out"),
+        ("action_required", "ended as action_required"),
+        ("startup_failure", "ended as startup_failure"),
+    ] {
+        let mut game = approved();
+        game.check(TEST, conclusion).may_not_merge(&["MRG-01"]);
+        let finding = game.finding("MRG-01");
+        assert!(finding.says.contains(says) && !finding.waiting, "{finding:?}");
+    }
+    let mut game = approved();
+    game.check(TEST, "running").may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").waiting);
+    game.check("ci / lint", "success").may_not_merge(&["MRG-01"]);
+}
+
+fn attempts(game: &Game) -> Vec<(&str, bool)> {
+    let runs = game.recorded().evidence.iter().filter_map(|one| match one {
+        Evidence::Check { conclusion, discounted, .. } => Some((conclusion.as_str(), discounted.is_none())),
+        _ => None,
+    });
+    runs.collect()
+}
+
+#[test]
+fn of_one_workflow_run_the_newest_attempt_decides_and_all_are_kept() {
+    let mut game = approved();
+    game.red().may_not_merge(&["MRG-01"]);
+    game.green().may_merge();
+    assert_eq!(attempts(&game), [("failure", false), ("success", true)]);
+    game.check(TEST, "running").may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").waiting);
+    game.red().may_not_merge(&["MRG-01"]);
+    assert_eq!(attempts(&game).len(), 4);
+}
+
+#[test]
+fn the_order_in_which_runs_are_listed_does_not_matter() {
+    let mut game = approved();
+    game.red().green().may_merge();
+    game.world.checks.reverse();
+    game.look().may_merge();
+}
+
+#[test]
+fn every_workflow_run_must_be_green() {
+    // A push run and a pull request run of the same file: a green of one hides no red of the other.
+    let mut game = approved();
+    let (red, green) = (game.job(TEST, CI, 1, "failure"), game.job(TEST, CI, 2, "success"));
+    game.world.checks = vec![red, green];
+    game.look().may_not_merge(&["MRG-01"]);
+    let again = game.job(TEST, CI, 1, "success");
+    game.run(again).may_merge();
+}
+
+#[test]
+fn of_one_app_the_newest_run_decides() {
+    let mut game = Game::with("gates: { verify: { checks: [{ name: ci, app: 42 }] } }");
+    game.opened().approved_by("mia");
+    let run = |id, conclusion: &str| CheckRun {
+        id,
+        name: "ci".into(),
+        app: 42,
+        conclusion: Some(conclusion.into()),
+        job_of: None,
+    };
+    game.run(run(5, "failure")).may_not_merge(&["MRG-01"]);
+    game.run(run(6, "success")).may_merge();
+    game.run(run(4, "failure")).may_merge();
+    assert_eq!(attempts(&game).iter().filter(|(_, counts)| *counts).count(), 1);
+}
+
+#[test]
+fn a_forged_newer_attempt_hides_no_red() {
+    // Posted under Actions' App, with a higher id, but no job: it is not an attempt of the run.
+    let mut game = approved();
+    game.red();
+    let forged = CheckRun { job_of: None, ..game.job(TEST, CI, 1, "success") };
+    assert_eq!(forged.app, ACTIONS_APP);
+    game.run(forged).may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").says.contains("ended as failure"));
+}
+
+#[test]
+fn each_named_check_must_be_green() {
+    let mut game = Game::with(
+        "gates: { verify: { checks: [{ name: test, workflow: .github/workflows/ci.yml }, \
+         { name: lint, workflow: .github/workflows/ci.yml }] } }",
+    );
+    game.opened().approved_by("mia").check("test", "success").may_not_merge(&["MRG-01"]);
+    game.check("lint", "failure").may_not_merge(&["MRG-01"]);
+    game.check("lint", "success").may_merge();
+}

@@ -1,0 +1,377 @@
+//! The merge flow: no phases, only the gate.
+
+use crate::engine::kit::*;
+use crate::engine::{Happened, decide};
+use crate::gate::world::Law;
+use crate::gate::{Finding, Verdict};
+use crate::ids::ChangeNumber;
+use crate::ids::Role;
+use crate::ledger::Body;
+use crate::ledger::record::Evidence;
+
+#[test]
+fn green_needs_both_evidences() {
+    let mut game = Game::merge();
+    game.may_not_merge(&["MRG-01", "MRG-02"]);
+    game.green().may_not_merge(&["MRG-02"]);
+    game.approved_by("mia").may_merge();
+    assert_eq!(game.recorded().verdict, Verdict::Pass);
+
+    let mut game = Game::merge();
+    game.approved_by("mia").may_not_merge(&["MRG-01"]);
+    game.red().may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").says.contains("ended as failure"));
+    assert!(!game.finding("MRG-01").waiting);
+}
+
+#[test]
+fn an_approval_by_comment_is_as_good_as_a_review() {
+    let mut game = Game::merge();
+    game.green().says("mia", Role::Maintain, "/approve nice work").done().may_merge();
+    assert!(game.log.iter().any(|entry| matches!(&entry.body, Body::Approved { self_approved: false, .. })));
+}
+
+#[test]
+fn more_approvals_are_counted_by_people_not_by_words() {
+    let mut game = Game::with("merge: { approvals: 2 }");
+    game.opened().green().approved_by("mia").may_not_merge(&["MRG-03"]);
+    game.says("mia", Role::Maintain, "/approve").done().may_not_merge(&["MRG-03"]);
+    assert!(game.finding("MRG-03").says.contains("1 of 2"));
+    game.says("zoe", Role::Admin, "/approve").done().may_merge();
+
+    // Mia is called something else now; she is still one person.
+    let mut game = Game::with("merge: { approvals: 2 }");
+    game.opened().green().says("mia", Role::Maintain, "/approve").done().approved_by("mia");
+    game.world.reviews[0].by.login = "mia-renamed".to_owned();
+    game.look().may_not_merge(&["MRG-03"]);
+}
+
+#[test]
+fn authors_operators_readers_and_bots_do_not_count() {
+    for (who, why) in [("ada", "wrote or pushed"), ("bob", "wrote or pushed"), ("helper[bot]", "bots never")] {
+        let mut game = Game::merge();
+        game.pushed_by("bob", "two").green().approved_by(who).may_not_merge(&["MRG-02"]);
+        assert!(game.finding("MRG-02").says.contains(why), "{:?}", game.finding("MRG-02"));
+    }
+    for role in [Role::None, Role::Read, Role::Triage, Role::Write] {
+        let mut game = Game::merge();
+        game.green().review("eve", role, "APPROVED").may_not_merge(&["MRG-02"]);
+        assert!(game.finding("MRG-02").says.contains("their role is"));
+    }
+    // Named in the policy, write access is enough.
+    let mut game = Game::with("people: { approve: ['@eve'] }");
+    game.opened().green().review("eve", Role::Write, "APPROVED").may_not_merge(&["MRG-02"]);
+    game.world.reviews[0].standing.named = true;
+    game.look().may_merge();
+}
+
+#[test]
+fn someone_who_pushes_after_approving_becomes_an_operator() {
+    let mut game = Game::merge();
+    game.green().says("mia", Role::Maintain, "/approve").done().may_merge();
+    // The same content, pushed by Mia.
+    game.happens(&[Happened::Pushed(person("mia"))]).may_not_merge(&["MRG-02"]);
+    assert!(game.finding("MRG-02").says.contains("`mia`'s approval does not count"));
+}
+
+#[test]
+fn a_single_maintainer_approves_alone_and_the_record_says_so() {
+    let mut game = Game::with("people: { solo: true }");
+    game.opened().green().says("ada", Role::Admin, "/approve").done().may_merge();
+    let kept = |game: &Game| {
+        game.recorded()
+            .evidence
+            .iter()
+            .any(|one| matches!(one, Evidence::Review { self_approved: true, discounted: None, .. }))
+    };
+    assert!(kept(&game));
+    assert!(game.log.iter().any(|entry| matches!(entry.body, Body::Approved { self_approved: true, .. })));
+
+    let mut game = Game::with("people: { solo: true }");
+    game.opened().green().review("ada", Role::Admin, "APPROVED").may_merge();
+    assert!(kept(&game));
+}
+
+#[test]
+fn a_self_approval_does_not_outlive_solo() {
+    let mut game = Game::with("people: { solo: true }");
+    game.opened().green().says("ada", Role::Admin, "/approve").done().may_merge();
+    game.policy_is("").may_not_merge(&["MRG-02"]);
+    // And with solo, someone who pushed after approving is self-approved, not nobody.
+    let mut game = Game::with("people: { solo: true }");
+    game.opened().green().says("mia", Role::Maintain, "/approve").done();
+    game.happens(&[Happened::Pushed(person("mia"))]).may_merge();
+    assert!(game.recorded().evidence.iter().any(|one| matches!(one, Evidence::Review { self_approved: true, .. })));
+}
+
+#[test]
+fn an_approval_goes_stale_with_a_push_and_counts_again_for_the_same_content() {
+    for by_comment in [true, false] {
+        let mut game = Game::merge();
+        game.green();
+        if by_comment {
+            game.says("mia", Role::Maintain, "/approve");
+        } else {
+            game.approved_by("mia");
+        }
+        game.may_merge();
+        game.push("two").green().may_not_merge(&["MRG-02"]);
+        // Back to the first content by another commit: the proof has to be made again, the approval holds.
+        game.rebase("three", "one").may_not_merge(&["MRG-01"]);
+        game.green().may_merge();
+    }
+}
+
+#[test]
+fn a_review_of_a_commit_that_was_never_a_head_counts_for_nothing() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia");
+    game.world.reviews[0].commit = Some(commit("elsewhere"));
+    game.look().may_not_merge(&["MRG-02"]);
+    game.world.reviews[0].commit = None;
+    game.look().may_not_merge(&["MRG-02"]);
+}
+
+#[test]
+fn whoever_asks_for_changes_blocks_until_they_say_otherwise() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").review("zoe", Role::Write, "CHANGES_REQUESTED").may_not_merge(&["MRG-02"]);
+    assert!(game.finding("MRG-02").says.contains("`zoe` asks for changes"));
+    // A remark leaves it standing; a push does too.
+    game.review("zoe", Role::Write, "COMMENTED").may_not_merge(&["MRG-02"]);
+    game.push("two").green().approved_by("mia").may_not_merge(&["MRG-02"]);
+    game.review("zoe", Role::Write, "APPROVED").may_merge();
+
+    let mut game = Game::merge();
+    game.green().approved_by("mia").review("zoe", Role::Write, "CHANGES_REQUESTED");
+    game.world.reviews[1].state = "DISMISSED".to_owned();
+    game.look().may_merge();
+
+    // A stranger's wish is no veto.
+    let mut game = Game::merge();
+    game.green().approved_by("mia").review("eve", Role::Read, "CHANGES_REQUESTED").may_merge();
+}
+
+#[test]
+fn a_stop_holds_the_merge_until_an_independent_person_lifts_it() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").says("ada", Role::Write, "/stop scope is much larger").done();
+    game.may_not_merge(&["MRG-05"]);
+    assert!(game.finding("MRG-05").says.contains("scope is much larger"));
+    game.says("ada", Role::Admin, "/unblock fine").refused_with("CMD-07");
+    game.says("bob", Role::Write, "/unblock fine").refused_with("CMD-02");
+    game.says("mia", Role::Maintain, "/unblock").refused_with("CMD-05");
+    game.may_not_merge(&["MRG-05"]);
+    game.says("mia", Role::Maintain, "/unblock agreed on the smaller scope").done().may_merge();
+    game.says("mia", Role::Maintain, "/unblock again").refused_with("CMD-03");
+}
+
+#[test]
+fn a_forged_check_of_our_name_is_named() {
+    for app in [15368, 99] {
+        let mut game = Game::merge();
+        game.green().approved_by("mia").may_merge();
+        let mut forged = game.job("phasegate/merge", CI, 1, "success");
+        forged.app = app;
+        game.run(forged).may_not_merge(&["MRG-04"]);
+        assert!(game.finding("MRG-04").says.contains(&app.to_string()));
+    }
+    let mut game = Game::merge();
+    game.green().approved_by("mia");
+    let mut ours = game.job("phasegate/merge", CI, 1, "success");
+    (ours.app, ours.job_of) = (OUR_APP, None);
+    game.run(ours).may_merge();
+}
+
+#[test]
+fn a_thousand_forgeries_are_one_finding() {
+    let mut game = Game::merge();
+    for _ in 0..1000 {
+        let mut forged = game.job("phasegate/merge", CI, 1, "success");
+        forged.app = 99;
+        game.world.checks.push(forged);
+    }
+    game.look().may_not_merge(&["MRG-01", "MRG-02", "MRG-04"]);
+    assert_eq!(game.findings().iter().filter(|finding| finding.rule == "MRG-04").count(), 1);
+}
+
+#[test]
+fn a_branch_outside_the_policy_is_never_green() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").may_merge();
+    game.retargeted("soft");
+    assert!(game.against().contains("MRG-11"));
+    let mut game = Game::with("branches: ['release/*']");
+    game.world.pull.base_ref = "release/1".to_owned();
+    game.subject().about.base_ref = "release/1".to_owned();
+    game.opened().green().approved_by("mia").may_merge();
+}
+
+#[test]
+fn retargeting_asks_for_the_approval_again() {
+    for by_comment in [true, false] {
+        let mut game = Game::with("branches: ['soft']");
+        game.world.pull.base_ref = "soft".to_owned();
+        game.subject().about.base_ref = "soft".to_owned();
+        game.opened().green();
+        if by_comment {
+            game.says("mia", Role::Maintain, "/approve");
+        } else {
+            game.approved_by("mia");
+        }
+        game.may_merge();
+        game.retargeted("main").may_not_merge(&["MRG-02"]);
+        assert!(by_comment || game.finding("MRG-02").says.contains("another base"), "{:?}", game.finding("MRG-02"));
+        game.approved_by("mia").may_merge();
+    }
+}
+
+#[test]
+fn one_commit_has_one_verdict() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").rival(8, "soft", false).may_not_merge(&["MRG-10"]);
+    assert!(game.finding("MRG-10").says.contains("#8"));
+    game.rival(8, "main", true).may_merge();
+}
+
+#[test]
+fn an_invalid_policy_blocks_and_points_at_the_line() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").may_merge();
+    let problems = crate::policy::parse(b"version: 1\nflwo: merge\n").unwrap_err();
+    let findings = problems
+        .iter()
+        .map(|p| Finding::error(p.rule, p.says.clone(), p.next.clone()).at(crate::policy::PATH, Some(p.line)));
+    let valid = std::mem::replace(&mut game.world.law, Law::Invalid(findings.collect()));
+    game.look().may_not_merge(&["MRG-07"]);
+    assert_eq!(game.recorded().verdict, Verdict::Fail);
+    let check = &game.surface().checks[0];
+    assert!(check.annotations.iter().any(|one| (one.path.as_str(), one.line) == (crate::policy::PATH, 2)));
+    game.world.law = valid;
+    game.look().may_merge();
+}
+
+#[test]
+fn content_that_can_not_be_read_is_never_fine() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").may_merge();
+    let subject = game.world.subject.take();
+    game.look().may_not_merge(&["MRG-01"]);
+    game.says("mia", Role::Maintain, "/refreeze fine").refused_with("CMD-03");
+    let says = &game.refused_with("CMD-03").says;
+    assert!(says.contains("could not be read"), "{says}");
+    game.world.subject = subject;
+    game.look().may_merge();
+
+    let mut game = Game::with("");
+    game.world.subject = None;
+    game.opened().green().approved_by("mia").may_not_merge(&["MRG-01"]);
+}
+
+#[test]
+fn high_risk_needs_a_lowered_autonomy() {
+    let mut game = Game::with("risk: { high: ['src/auth/**'] }\nmatch: [{ label: care, autonomy: conservative }]");
+    game.changes("src/auth/login.rs").opened().green().approved_by("mia");
+    game.may_not_merge(&["unguarded_high_risk_auto"]);
+    game.labelled("Care").may_merge();
+}
+
+#[test]
+fn what_decides_its_own_green_lowers_its_autonomy() {
+    let yaml = "merge: { require: [verify] }\nfreeze: { meaning: ['.config/nextest.toml'] }";
+    for path in [CI, ".github/phasegate.yml", "AGENTS.md", "docs/CODEOWNERS", ".config/nextest.toml"] {
+        let mut game = Game::with(yaml);
+        game.opened().green().may_merge();
+        game.push_with("two", |game| {
+            game.changes(path);
+        })
+        .green();
+        game.may_not_merge(&["MRG-03"]);
+        assert!(game.finding("self_weakening").says.contains(path));
+        game.approved_by("mia").may_merge();
+    }
+}
+
+#[test]
+fn a_lowered_autonomy_asks_for_a_person_even_where_no_review_is_required() {
+    let mut game = Game::with("merge: { require: [verify] }\nautonomy: manual");
+    game.opened().green().may_not_merge(&["MRG-03"]);
+    game.approved_by("ada").may_not_merge(&["MRG-03"]);
+    game.approved_by("mia").may_merge();
+}
+
+#[test]
+fn what_a_label_tightened_stays_until_the_policy_is_another() {
+    let mut game = Game::with("merge: { require: [verify] }\nmatch: [{ label: care, autonomy: manual }]");
+    game.opened().green().may_merge();
+    game.labelled("care").may_not_merge(&["MRG-03"]);
+    game.unlabelled().may_not_merge(&["MRG-03"]);
+    game.policy_is("merge: { require: [verify] }").may_merge();
+}
+
+#[test]
+fn a_merge_with_the_gate_green_is_no_bypass() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").merged();
+    let merged = game.now().merged.clone().unwrap();
+    assert!(merged.bypassed.is_empty());
+    assert!(!game.now().open);
+}
+
+#[test]
+fn a_merge_around_the_gate_is_recorded_with_the_rules() {
+    let mut game = Game::merge();
+    game.green().merged();
+    assert_eq!(game.now().merged.clone().unwrap().bypassed, ["MRG-02".to_owned()].into());
+    assert!(game.surface().comment.contains("`bypassed_gate`"));
+}
+
+#[test]
+fn a_merge_of_a_head_that_was_never_judged_is_a_bypass() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").may_merge();
+    // Pushed and merged by an administrator before anyone looked.
+    game.world.pull.head = commit("sneaked in");
+    game.world.subject = None;
+    game.merged();
+    let bypassed = game.now().merged.clone().unwrap().bypassed;
+    assert!(bypassed.contains("MRG-01") && bypassed.contains("MRG-02"), "{bypassed:?}");
+}
+
+#[test]
+fn observing_blocks_nothing_so_there_is_nothing_to_go_around() {
+    let mut game = Game::with("enforce: observe");
+    game.opened();
+    assert_eq!(game.recorded().verdict, Verdict::Fail, "what it would do is on record");
+    game.merged();
+    assert!(game.now().merged.clone().unwrap().bypassed.is_empty());
+}
+
+#[test]
+fn closing_and_reopening_keeps_what_was_proven() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").closed();
+    assert!(!game.now().open);
+    game.says("mia", Role::Maintain, "/approve").refused_with("CMD-03");
+    game.says("mia", Role::Maintain, "/status");
+    game.reopened().may_merge();
+}
+
+#[test]
+fn the_same_push_told_twice_changes_nothing() {
+    let mut game = Game::merge();
+    game.pushed_by("bob", "two");
+    let before = game.now().clone();
+    game.happens(&[Happened::Pushed(person("bob")), Happened::Pushed(person("ada"))]);
+    assert_eq!((game.fresh, game.now()), (0, &before));
+    assert!(before.operators.contains(&person("bob")));
+}
+
+#[test]
+fn the_first_look_begins_the_change_once() {
+    let game = Game::merge();
+    let openings = game.log.iter().filter(|entry| matches!(entry.body, Body::Opened { .. })).count();
+    assert_eq!(openings, 1);
+    let again = decide(ChangeNumber(7), None, &game.world, &[], None).unwrap();
+    assert_eq!(again.entries.len(), game.log.len(), "the same world gives the same decision");
+}

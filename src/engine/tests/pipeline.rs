@@ -1,0 +1,478 @@
+//! The pipeline, from scope to deployment.
+
+use crate::engine::Happened;
+use crate::engine::kit::*;
+use crate::flow::{Phase, Stage};
+use crate::gate::{GateName, Verdict};
+use crate::ids::Role;
+use crate::ledger::Body;
+use crate::ledger::record::Claim;
+
+const STEPPED: &str = "mode: stepped\n";
+
+fn fails(game: &Game, phase: Phase) -> u8 {
+    game.table().fails(phase)
+}
+
+fn counted(game: &Game, gate: Phase) -> Vec<(Verdict, Claim)> {
+    let runs = game.log.iter().filter_map(|entry| match &entry.body {
+        Body::Judged { gate: GateName::Phase(phase), verdict, claimed: Some(how), .. } if *phase == gate => {
+            Some((*verdict, *how))
+        }
+        _ => None,
+    });
+    runs.collect()
+}
+
+fn steps(game: &Game) -> Vec<&'static str> {
+    let steps = game.log.iter().filter_map(|entry| match entry.body {
+        Body::Step { action, .. } => Some(action.as_str()),
+        _ => None,
+    });
+    steps.collect()
+}
+
+/// A claimed red of the build on a head of its own.
+fn red_build(game: &mut Game, head: &str) {
+    game.push(head).red();
+    game.says("ada", Role::Write, "/build").done();
+}
+
+#[test]
+fn the_whole_way_in_auto_mode() {
+    let mut game = Game::with("flow: pipeline");
+    game.opened().at(Stage::PreferencesConfigured).may_not_merge(&["MRG-01", "MRG-02"]);
+    game.says("ada", Role::Write, "/expand a small shop").done().at(Stage::Expanding);
+    game.push("scope").green().at(Stage::Expanding);
+    game.push_with("scope again", |game| {
+        game.documents();
+    });
+    game.at(Stage::Expanding).green().at(Stage::Reviewing);
+    assert_eq!(counted(&game, Phase::Expand), [(Verdict::Pass, Claim::Preview)]);
+    game.may_not_merge(&["MRG-01", "MRG-02"]);
+    game.approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+    assert!(game.table().proven());
+    game.merged().at(Stage::Deploying);
+    assert!(game.now().merged.clone().unwrap().bypassed.is_empty());
+    game.deployment("in_progress").at(Stage::Deploying);
+    game.deployment("success").at(Stage::PipelineComplete);
+    assert!(game.surface().comment.contains("FULL PIPELINE COMPLETE"));
+}
+
+#[test]
+fn the_whole_way_in_stepped_mode() {
+    let mut game = Game::pipeline_with(STEPPED);
+    game.says("ada", Role::Write, "/expand").done().green().at(Stage::Expanding);
+    for (claim, next) in [
+        ("/expand", Stage::Designing),
+        ("/design", Stage::Analyzing),
+        ("/analyze", Stage::Building),
+        ("/build", Stage::Reviewing),
+    ] {
+        game.says("ada", Role::Write, claim).done().at(Stage::SteppedModePaused);
+        game.says("ada", Role::Write, "/continue").done().at(next);
+    }
+    game.approved_by("mia").at(Stage::Reviewing);
+    game.says("ada", Role::Write, "/review").done().at(Stage::SteppedModePaused);
+    game.says("ada", Role::Write, "/continue").done().at(Stage::Reconciling);
+    game.says("ada", Role::Write, "/reconcile").done().at(Stage::Verifying);
+    game.says("ada", Role::Write, "/verify").done().at(Stage::VerifyGatePassed).may_merge();
+    game.merged().at(Stage::SteppedModePaused).deployment("success").at(Stage::SteppedModePaused);
+    game.says("ada", Role::Write, "/continue").done().at(Stage::PipelineComplete);
+}
+
+#[test]
+fn a_claim_of_a_later_phase_is_refused() {
+    let mut game = Game::pipeline();
+    game.until_designing();
+    for later in ["/analyze", "/build", "/review", "/verify", "/deploy", "/expand"] {
+        game.says("ada", Role::Write, later).refused_with("CMD-03");
+    }
+    game.at(Stage::Designing);
+}
+
+#[test]
+fn three_claimed_failures_block_and_only_an_independent_person_unblocks() {
+    let mut game = Game::pipeline();
+    game.until_building();
+    for (head, fails_now) in [("b1", 1), ("b2", 2)] {
+        red_build(&mut game, head);
+        game.at(Stage::BuildRetrying);
+        assert_eq!(fails(&game, Phase::Build), fails_now);
+    }
+    red_build(&mut game, "b3");
+    game.at(Stage::BlockedOnGate);
+    assert!(game.against().contains("MRG-05"));
+    // Work goes on, the block stays.
+    game.push("b4").green().at(Stage::BlockedOnGate);
+    game.says("ada", Role::Write, "/build").refused_with("CMD-03");
+    game.says("ada", Role::Admin, "/unblock please").refused_with("CMD-07");
+    game.says("bob", Role::Write, "/unblock please").refused_with("CMD-02");
+    game.at(Stage::BlockedOnGate);
+    game.says("mia", Role::Maintain, "/unblock one cause, mended").done().at(Stage::Reviewing);
+    assert_eq!(fails(&game, Phase::Build), 0);
+}
+
+#[test]
+fn only_the_pass_of_the_gate_resets_its_count() {
+    let mut game = Game::pipeline();
+    game.until_building();
+    red_build(&mut game, "b1");
+    red_build(&mut game, "b2");
+    game.says("ada", Role::Write, "/drop").done();
+    game.closed().reopened();
+    game.push("b3");
+    assert_eq!(fails(&game, Phase::Build), 2, "a drop, a reopening and a push reset nothing");
+    game.green().at(Stage::Reviewing);
+    assert_eq!(fails(&game, Phase::Build), 0);
+}
+
+#[test]
+fn previews_never_block_and_are_counted_once_a_head() {
+    let mut game = Game::pipeline_with("limits: { previews: 3 }");
+    game.until_building();
+    for head in ["p1", "p2", "p3"] {
+        game.push(head).red().red().look().at(Stage::Building);
+        // The base moves under it: still the same push.
+        game.subject().about.base = commit("a newer base");
+        game.look();
+    }
+    assert_eq!((game.now().previews[&Phase::Build], fails(&game, Phase::Build)), (3, 0));
+    assert!(!game.against().contains("MRG-06"));
+    assert!(game.surface().checks[0].summary.contains("3 pushes were red"));
+    game.push("p4").red();
+    assert!(game.against().contains("MRG-06"));
+}
+
+#[test]
+fn pushing_until_green_is_no_way_round_the_audit() {
+    let mut game = Game::pipeline_with("limits: { previews: 2 }");
+    game.until_building();
+    for head in ["p1", "p2", "p3"] {
+        game.push(head).red();
+    }
+    game.push("p4").green().approved_by("mia").at(Stage::VerifyGatePassed);
+    game.may_not_merge(&["MRG-06"]);
+    assert!(game.surface().comment.contains("after 3 red pushes"), "{}", game.surface().comment);
+    game.says("ada", Role::Admin, "/unblock fine").refused_with("CMD-07");
+    game.says("mia", Role::Maintain, "/unblock looked at all three").done().may_merge();
+    game.says("mia", Role::Maintain, "/unblock once more").refused_with("CMD-03");
+}
+
+#[test]
+fn a_few_red_previews_are_printed_on_the_pass() {
+    let mut game = Game::pipeline();
+    game.until_building().push("p1").red();
+    game.push("p2").green().at(Stage::Reviewing);
+    assert!(game.surface().comment.contains("build: PASS"), "{}", game.surface().comment);
+    assert!(game.surface().comment.contains("after 1 red push"));
+}
+
+#[test]
+fn a_trailer_claims_the_phase_that_the_change_is_in() {
+    let mut game = Game::pipeline();
+    game.until_building();
+    game.push_with("b1", |game| game.subject().trailer = Some(Phase::Build)).at(Stage::Building);
+    assert_eq!(game.now().claim, Some((Phase::Build, Claim::Trailer)));
+    game.red().at(Stage::BuildRetrying);
+    assert_eq!(counted(&game, Phase::Build).last(), Some(&(Verdict::Fail, Claim::Trailer)));
+    // A trailer that names another phase claims nothing.
+    game.push_with("b2", |game| game.subject().trailer = Some(Phase::Verify));
+    assert_eq!(game.now().claim, None);
+}
+
+#[test]
+fn marking_it_ready_claims_once_however_often_it_is_told() {
+    let mut game = Game::pipeline();
+    game.until_building().push("b1").ready();
+    assert_eq!(game.now().claim, Some((Phase::Build, Claim::ReadyForReview)));
+    game.red().at(Stage::BuildRetrying);
+    let once = game.now().clone();
+    game.ready();
+    assert_eq!(game.now(), &once, "the same delivery, once more");
+    // On a new head it is a new claim.
+    game.push("b2").ready().red();
+    assert_eq!(fails(&game, Phase::Build), 2);
+}
+
+#[test]
+fn a_claim_waits_for_the_checks_and_dies_with_its_head() {
+    let mut game = Game::pipeline();
+    game.until_building();
+    game.says("ada", Role::Write, "/build").done().check(TEST, "running").at(Stage::Building);
+    assert!(game.now().claim.is_some());
+    game.push("b1");
+    assert_eq!(game.now().claim, None);
+    game.red().at(Stage::Building);
+    assert_eq!(fails(&game, Phase::Build), 0, "the red of a head that nobody claimed");
+}
+
+#[test]
+fn the_review_loop_counts_and_renews_what_the_fix_made_stale() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED").at(Stage::ReviewFixing);
+    assert_eq!(fails(&game, Phase::Review), 1, "a reviewer's word is a verdict, not a preview");
+    game.push("fixed").at(Stage::ReviewFixing);
+    game.approved_by("mia").at(Stage::ReviewFixing);
+    assert!(!game.table().holds(Phase::Build));
+    game.green().at(Stage::VerifyGatePassed).may_merge();
+    assert!(game.table().holds(Phase::Build), "made again for the new content");
+    assert_eq!(fails(&game, Phase::Review), 0);
+}
+
+#[test]
+fn three_failed_reviews_block() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED").at(Stage::ReviewFixing);
+    game.says("ada", Role::Write, "/review").done().at(Stage::ReviewFixing);
+    game.says("ada", Role::Write, "/review").done().at(Stage::BlockedOnGate);
+    game.says("mia", Role::Maintain, "/unblock talked it over").done().at(Stage::Reviewing);
+}
+
+/// VERIFY failed once: the check was run again after the review and turned red.
+fn verify_fixing() -> Game {
+    let mut game = Game::pipeline_with(STEPPED);
+    game.says("ada", Role::Write, "/expand").green();
+    for claim in ["/expand", "/design", "/analyze", "/build"] {
+        game.says("ada", Role::Write, claim).says("ada", Role::Write, "/continue");
+    }
+    game.approved_by("mia").says("ada", Role::Write, "/review").says("ada", Role::Write, "/continue");
+    game.says("ada", Role::Write, "/reconcile").at(Stage::Verifying);
+    game.red().says("ada", Role::Write, "/verify").done().at(Stage::VerifyFixing);
+    game
+}
+
+#[test]
+fn the_verify_loop_counts_and_asks_for_the_review_again() {
+    let mut game = verify_fixing();
+    assert_eq!(fails(&game, Phase::Verify), 1);
+    game.push("fix").green().at(Stage::VerifyFixing);
+    game.says("ada", Role::Write, "/verify").done().at(Stage::VerifyFixing);
+    assert!(game.now().claim.is_some(), "the review is for older content, so the claim waits");
+    game.approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+}
+
+#[test]
+fn a_structural_fix_goes_through_reconcile() {
+    let mut game = verify_fixing();
+    game.push_with("fix", |game| game.subject().structural_fix = true).green().approved_by("mia");
+    game.says("ada", Role::Write, "/verify").done().at(Stage::Reconciling);
+    game.says("ada", Role::Write, "/reconcile").done().at(Stage::Verifying);
+    game.says("ada", Role::Write, "/verify").done().at(Stage::VerifyGatePassed);
+}
+
+#[test]
+fn three_failed_verifications_block() {
+    let mut game = verify_fixing();
+    game.says("ada", Role::Write, "/verify").done().at(Stage::VerifyFixing);
+    game.says("ada", Role::Write, "/verify").done().at(Stage::BlockedOnGate);
+}
+
+#[test]
+fn new_content_makes_a_pass_stale_and_leads_back() {
+    let mut game = Game::pipeline();
+    game.through_verify().may_merge();
+    game.push("two").at(Stage::Building).may_not_merge(&["MRG-01", "MRG-02"]);
+    game.green().approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+    // Documents lead further back.
+    game.push_with("three", |game| {
+        game.rewrites_documents("second");
+    });
+    game.at(Stage::Expanding);
+    game.green().approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+}
+
+#[test]
+fn a_rebase_keeps_every_pass() {
+    let mut game = Game::pipeline();
+    game.through_verify().rebase("rebased", "one").at(Stage::VerifyGatePassed);
+    game.may_not_merge(&["MRG-01"]);
+    game.green().may_merge();
+}
+
+#[test]
+fn reconcile_on_demand_comes_back() {
+    let mut game = Game::pipeline();
+    game.until_building().says("ada", Role::Write, "/reconcile").done().at(Stage::Reconciling);
+    assert_eq!(game.table().return_to, Some(Stage::Building));
+    game.green().at(Stage::Reviewing);
+    assert!(steps(&game).contains(&"ResumeAfterReconcileToBuilding"), "{:?}", steps(&game));
+}
+
+#[test]
+fn a_reconcile_on_demand_does_not_outlive_the_documents() {
+    let mut game = Game::pipeline();
+    game.until_building().says("ada", Role::Write, "/reconcile").done().at(Stage::Reconciling);
+    game.push_with("scope changed", |game| {
+        game.rewrites_documents("second");
+    });
+    game.at(Stage::Expanding).green().at(Stage::Reviewing);
+}
+
+#[test]
+fn a_dropped_change_is_taken_up_where_its_gates_stand() {
+    let mut game = Game::pipeline();
+    game.until_designing().says("ada", Role::Write, "/drop").done().at(Stage::SessionDropped);
+    game.documents().green().at(Stage::SessionDropped);
+    game.says("ada", Role::Write, "/design").refused_with("CMD-03");
+    game.says("ada", Role::Write, "/recover").done().at(Stage::Reviewing);
+    // From a stage without such an edge it is recorded, and the stage stays.
+    game.approved_by("mia").at(Stage::VerifyGatePassed);
+    game.says("ada", Role::Write, "/drop").done().at(Stage::VerifyGatePassed);
+}
+
+#[test]
+fn a_stop_blocks_and_unblocking_recovers() {
+    let mut game = Game::pipeline();
+    game.until_building().says("ada", Role::Write, "/stop a dependency is gone").done().at(Stage::BlockedOnGate);
+    game.green().at(Stage::BlockedOnGate);
+    assert!(game.against().contains("MRG-05"));
+    game.says("mia", Role::Maintain, "/unblock found another").done().at(Stage::Reviewing);
+    game.says("ada", Role::Write, "/stop scope has doubled").done().at(Stage::ComplexityBrakeTriggered);
+    game.says("mia", Role::Maintain, "/brake-resolved split it").done().at(Stage::Reviewing);
+}
+
+#[test]
+fn a_rejection_fails_the_review_of_this_content_until_the_same_person_approves_or_there_is_other_content() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().says("mia", Role::Maintain, "/reject not what we asked for").done().at(Stage::ReviewFixing);
+    assert!(game.against().contains("MRG-02"));
+    game.approved_by("max").at(Stage::ReviewFixing);
+    game.says("mia", Role::Maintain, "/approve I was wrong").done().at(Stage::VerifyGatePassed);
+}
+
+#[test]
+fn stopping_or_reopening_after_verify_deploys_nothing_before_the_merge() {
+    let mut game = Game::pipeline();
+    game.through_verify().closed().reopened().at(Stage::VerifyGatePassed).may_merge();
+    game.says("ada", Role::Write, "/stop wait").done().at(Stage::BlockedOnGate);
+    game.says("mia", Role::Maintain, "/unblock go on").done().at(Stage::VerifyGatePassed).may_merge();
+    game.merged().at(Stage::Deploying);
+}
+
+#[test]
+fn reopening_leads_to_the_earliest_open_gate() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().closed();
+    game.push("while closed");
+    game.reopened().at(Stage::Building);
+}
+
+#[test]
+fn retargeting_starts_the_gates_again() {
+    let mut game = Game::pipeline_with("branches: [next]");
+    game.through_verify();
+    game.retargeted("next").at(Stage::Reviewing).may_not_merge(&["MRG-01", "MRG-02"]);
+    game.approved_by("mia").may_merge();
+}
+
+#[test]
+fn a_merge_around_the_gate_names_the_rules_and_stays_where_it_is() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().merged().at(Stage::Reviewing);
+    let bypassed = game.now().merged.clone().unwrap().bypassed;
+    assert_eq!(bypassed, ["MRG-01".to_owned(), "MRG-02".to_owned()].into());
+    game.deployment("success").at(Stage::Reviewing);
+    assert!(game.surface().comment.contains("merged around the gate"));
+}
+
+#[test]
+fn a_failed_deployment_counts_once_for_its_evidence() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged().deployment("failure").at(Stage::DeployRetrying);
+    game.look().look();
+    assert_eq!(fails(&game, Phase::Deploy), 1);
+    game.deployment("in_progress");
+    assert_eq!(fails(&game, Phase::Deploy), 1);
+    game.world.deployments.pop();
+    game.deployment("error").at(Stage::DeployRetrying);
+    assert_eq!(fails(&game, Phase::Deploy), 2);
+    game.deployment("failure").at(Stage::BlockedOnGate);
+    game.says("mia", Role::Maintain, "/unblock the target was down").done().at(Stage::Deploying);
+    game.look().at(Stage::Deploying);
+    game.deployment("success").at(Stage::PipelineComplete);
+}
+
+#[test]
+fn without_deployments_the_checks_of_the_merge_commit_decide() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged().at(Stage::Deploying);
+    game.merge_check("running").at(Stage::Deploying);
+    game.merge_check("failure").at(Stage::DeployRetrying);
+    game.merge_check("success").at(Stage::PipelineComplete);
+}
+
+#[test]
+fn a_deployment_of_another_commit_shows_nothing() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged().deployment("success");
+    let mut game = Game::pipeline();
+    game.through_verify().merged();
+    game.world.deployments.push(crate::gate::world::Deployment {
+        environment: "production".to_owned(),
+        state: "success".to_owned(),
+        commit: commit("one"),
+    });
+    game.look().at(Stage::Deploying);
+}
+
+#[test]
+fn before_merge_the_deployment_is_part_of_the_gate() {
+    let mut game = Game::pipeline_with("deploy: before_merge");
+    game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::PipelineComplete).may_merge();
+    let mut game = Game::pipeline_with("deploy: before_merge");
+    game.world.deployments.push(crate::gate::world::Deployment {
+        environment: "staging".to_owned(),
+        state: "failure".to_owned(),
+        commit: commit("one"),
+    });
+    game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::Deploying);
+    game.may_not_merge(&["MRG-01"]);
+}
+
+#[test]
+fn a_match_rule_tightens_the_flow_and_taking_the_label_off_loosens_nothing() {
+    let mut game = Game::with("match: [{ label: product, flow: pipeline, mode: stepped }]");
+    game.documents().opened().green().approved_by("mia").may_merge();
+    game.labelled("product").at(Stage::PreferencesConfigured).may_not_merge(&["MRG-01"]);
+    game.unlabelled().at(Stage::PreferencesConfigured).may_not_merge(&["MRG-01"]);
+    game.says("ada", Role::Write, "/expand\n/expand").done().at(Stage::SteppedModePaused);
+    game.policy_is("").may_merge();
+    assert!(game.now().pipeline.is_none());
+}
+
+#[test]
+fn nothing_is_judged_while_the_policy_is_invalid() {
+    let mut game = Game::pipeline();
+    game.until_building();
+    game.world.law = crate::gate::world::Law::Invalid(vec![crate::gate::Finding::error("MRG-07", "bad", "mend")]);
+    game.green().at(Stage::Building).may_not_merge(&["MRG-07"]);
+}
+
+#[test]
+fn after_delivery_comes_the_next_round() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged().deployment("success").at(Stage::PipelineComplete);
+    game.says("ada", Role::Write, "/pmf start").done().at(Stage::ValidatingPMF);
+    game.says("ada", Role::Write, "/pmf validated").done().at(Stage::PipelineComplete);
+    game.says("ada", Role::Write, "/iterate").done().at(Stage::Iterating);
+    game.says("ada", Role::Write, "/iterate").done().at(Stage::IterationProposed);
+    game.says("ada", Role::Admin, "/approve").refused_with("CMD-07");
+    game.says("mia", Role::Maintain, "/approve").done().at(Stage::IterationConfirmed);
+    game.says("ada", Role::Write, "/iterate design").done().at(Stage::Designing);
+}
+
+#[test]
+fn before_it_begins_there_is_distilling_and_an_audit_of_the_stack() {
+    let mut game = Game::pipeline();
+    game.says("ada", Role::Write, "/audit-stack").done().at(Stage::AuditingStack);
+    game.says("ada", Role::Write, "/audit-stack").done().at(Stage::PreferencesConfigured);
+    game.says("ada", Role::Write, "/distill").done().at(Stage::Distilling);
+}
+
+#[test]
+fn tampering_is_noted() {
+    let mut game = Game::pipeline();
+    game.happens(&[Happened::Tampered("The label was moved by `eve`.".to_owned())]);
+    assert!(game.surface().comment.contains("The label was moved by `eve`."));
+}

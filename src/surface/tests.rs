@@ -1,0 +1,388 @@
+//! What people read, read as they would.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::engine::kit::*;
+use crate::flow::Stage;
+use crate::gate::Finding;
+use crate::ids::Role;
+use crate::ledger::record::Outcome;
+
+fn comment(game: &Game) -> String {
+    game.surface().comment
+}
+
+fn merge_check(game: &Game) -> Check {
+    game.surface().checks.into_iter().find(|check| check.name == "phasegate/merge").expect("a merge check")
+}
+
+fn gate_check(game: &Game) -> Check {
+    game.surface().checks.into_iter().find(|check| !check.only_if_there).expect("the current gate's check")
+}
+
+#[track_caller]
+fn next(game: &Game) -> String {
+    let comment = comment(game);
+    let next = comment.lines().find_map(|line| line.strip_prefix("**Next:** ")).unwrap_or_else(|| panic!("{comment}"));
+    assert!(next.len() < 1024, "{next}");
+    next.to_owned()
+}
+
+#[test]
+fn a_fresh_change_of_the_pipeline() {
+    let game = Game::pipeline();
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: ready to start
+
+    ○ expand · ○ design · ○ analyze · ○ build · ○ review · ○ reconcile · ○ verify · ○ deploy
+
+    **Next:** Say `/expand` to begin.
+
+    **Merge gate**
+
+    - ⏳ `MRG-01` The pipeline is not through: the expand gate has not passed for this content.<br>→ The next step in Phasegate's comment leads there.
+    - ⏳ `MRG-01` `ci / test` has not run on cbb8c768af4a.<br>→ It is looked at again when it has. If it never runs, check the workflow's triggers.
+    - ⏳ `MRG-02` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
+
+    <details><summary>Where this is in the pipeline</summary>
+
+    - merge: FAIL on `cbb8c768af4a`
+
+    ```mermaid
+    stateDiagram-v2
+        direction LR
+        WorkspaceOpened --> PreferencesConfigured: ConfigurePreferences
+        PreferencesConfigured --> Expanding: RequestBuild
+        PreferencesConfigured --> AuditingStack: AuditStackFromConfigured
+        AuditingStack --> PreferencesConfigured: StackAuditComplete
+        PreferencesConfigured --> Distilling: DistillFromConfigured
+        Distilling --> PreferencesConfigured: DistillCompleteToExpand
+        classDef here fill:#fef2c0,stroke:#b08800
+        class PreferencesConfigured here
+    ```
+
+    </details>
+
+    Head `cbb8c768af4a` · flow pipeline · record 4 · `/help`
+    "#);
+    assert_eq!(game.surface().label.unwrap().name, "phase:start");
+}
+
+#[test]
+fn waiting_for_a_review() {
+    let mut game = Game::pipeline();
+    game.until_reviewing();
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: REVIEW
+
+    ● expand · ● design · ● analyze · ● build · ◐ review · ○ reconcile · ○ verify · ○ deploy
+
+    **Next:** Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
+
+    **REVIEW gate**
+
+    - ⏳ `REV-01` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
+
+    **Merge gate**
+
+    - ⏳ `MRG-01` The pipeline is not through: the review gate has not passed for this content.<br>→ The next step in Phasegate's comment leads there.
+
+    Last command: `/expand` by `ada`: done.
+
+    <details><summary>Where this is in the pipeline</summary>
+
+    - expand: PASS on `cbb8c768af4a`
+    - design: PASS on `cbb8c768af4a`
+    - analyze: PASS on `cbb8c768af4a`
+    - build: PASS on `cbb8c768af4a`
+    - merge: FAIL on `cbb8c768af4a`
+
+    ```mermaid
+    stateDiagram-v2
+        direction LR
+        BuildGatePassed --> Reviewing: AutoContinueToReview
+        Reviewing --> ReviewGatePassed: PassReviewGate
+        Reviewing --> ReviewFixing: FailReviewGate
+        ReviewFixing --> Reviewing: FixReviewFindings
+        SteppedModePaused --> Reviewing: ResumeToReview
+        Reviewing --> SessionDropped: DropSession
+        ContextRecovering --> Reviewing: RecoverToReview
+        Reviewing --> Reconciling: ManualReconcileFromReviewing
+        Reconciling --> Reviewing: ResumeAfterReconcileToReviewing
+        classDef here fill:#fef2c0,stroke:#b08800
+        class Reviewing here
+    ```
+
+    </details>
+
+    Head `cbb8c768af4a` · flow pipeline · record 19 · `/help`
+    "#);
+    insta::assert_snapshot!(gate_check(&game).title, @"REVIEW waits: Nobody entitled has approved this content yet.");
+    assert_eq!(game.surface().label.unwrap().name, "phase:review");
+}
+
+#[test]
+fn blocked_after_three_tries() {
+    let mut game = Game::pipeline();
+    game.until_building();
+    for head in ["b1", "b2", "b3"] {
+        game.push(head).red().says("ada", Role::Write, "/build");
+    }
+    game.at(Stage::BlockedOnGate);
+    insta::assert_snapshot!(next(&game), @"BLOCKED: build failed 3 times. `ci / test` ended as failure on a6e18682aa5b. Options: (A) mend it and say `/unblock REASON`; (B) change the scope and say `/unblock REASON`; (C) close the pull request. Recommendation: read the findings; if they name one cause, A.");
+    assert_eq!(gate_check(&game).conclusion, Conclusion::Failure);
+    assert_eq!(merge_check(&game).conclusion, Conclusion::Failure);
+    assert_eq!(game.surface().label.unwrap().name, "phase:blocked");
+}
+
+#[test]
+fn may_merge_merged_and_around_the_gate() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia");
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: may merge
+
+    **Next:** It may be merged.
+
+    Head `cbb8c768af4a` · flow merge · record 6 · `/help`
+    "#);
+    let check = merge_check(&game);
+    assert_eq!((check.conclusion, check.title.as_str()), (Conclusion::Success, "May merge"));
+    assert_eq!(game.surface().label, None);
+    game.merged();
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: merged
+
+    **Next:** Nothing: it is merged.
+
+    Merged as `338346dcee64`.
+
+    Head `cbb8c768af4a` · flow merge · record 7 · `/help`
+    "#);
+    assert!(game.surface().checks.is_empty(), "the head is not judged any more");
+
+    let mut game = Game::merge();
+    game.green().merged();
+    insta::assert_snapshot!(comment(&game), @r#"
+    ### Phasegate: merged around the gate
+
+    **Next:** It was merged around the gate: a maintainer looks at what was skipped and decides whether it stays.
+
+    Merged as `338346dcee64`.
+
+    ❌ `bypassed_gate` It was merged while `MRG-02` stood against it.
+
+    Head `cbb8c768af4a` · flow merge · record 6 · `/help`
+    "#);
+}
+
+#[test]
+fn merged_in_the_middle_of_the_pipeline() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().merged();
+    insta::assert_snapshot!(next(&game), @"It was merged around the gate: a maintainer looks at what was skipped and decides whether it stays.");
+    assert!(!comment(&game).contains("REVIEW gate"), "{}", comment(&game));
+    // Observed only, there was nothing to go around.
+    let mut game = Game::pipeline_with("enforce: observe\n");
+    game.until_reviewing().merged();
+    insta::assert_snapshot!(next(&game), @"Nothing: it was merged before it was through, and its gates are not judged any more.");
+}
+
+#[test]
+fn deployed_before_the_merge_it_still_says_what_the_merge_needs() {
+    let mut game = Game::pipeline_with("deploy: before_merge\n");
+    game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::PipelineComplete);
+    assert_eq!(next(&game), "It may be merged.");
+    game.review("zoe", Role::Write, "CHANGES_REQUESTED");
+    assert!(next(&game).contains("`zoe`"));
+}
+
+#[test]
+fn waiting_is_not_failing() {
+    let mut game = Game::merge();
+    let check = merge_check(&game);
+    assert_eq!(check.conclusion, Conclusion::ActionRequired);
+    insta::assert_snapshot!(check.title, @"Not yet: `ci / test` has not run on cbb8c768af4a. (and 1 more)");
+    game.red();
+    let check = merge_check(&game);
+    assert_eq!(check.conclusion, Conclusion::Failure);
+    insta::assert_snapshot!(check.title, @"May not merge: `ci / test` ended as failure on cbb8c768af4a. (and 1 more)");
+}
+
+#[test]
+fn observing_shows_and_blocks_nothing() {
+    let mut game = Game::with("enforce: observe");
+    game.opened();
+    let check = merge_check(&game);
+    assert_eq!(check.conclusion, Conclusion::Neutral);
+    assert!(check.title.starts_with("Observing: it would be stopped."), "{}", check.title);
+    assert!(comment(&game).contains("Observing only: nothing is blocked."));
+    game.green().approved_by("mia");
+    let check = merge_check(&game);
+    assert_eq!(
+        (check.conclusion, check.title.as_str()),
+        (Conclusion::Neutral, "Observing: it would be allowed to merge")
+    );
+    game.merged();
+    assert!(!comment(&game).contains("bypassed_gate"));
+}
+
+#[test]
+fn a_refusal_is_answered_with_its_rule_and_the_way_on() {
+    let mut game = Game::pipeline();
+    game.says("ada", Role::Write, "/pmf maybe");
+    let surface = game.surface();
+    insta::assert_snapshot!(surface.replies[0].body, @r#"
+    `CMD-05` `/pmf` was not done: `maybe` is not what it takes.
+
+    Write it as `/pmf start|validated|iterate`.
+    "#);
+    assert_eq!(surface.replies[0].on, 7);
+    assert_eq!(surface.reactions.iter().map(|(_, fine)| *fine).collect::<Vec<_>>(), [false]);
+}
+
+#[test]
+fn help_lists_every_command_of_the_flow_once() {
+    for (mut game, flow) in [(Game::merge(), "merge"), (Game::pipeline(), "pipeline")] {
+        game.says("tom", Role::Triage, "/help");
+        let help = game.surface().replies[0].body.clone();
+        for spec in crate::engine::command::COMMANDS {
+            let known = spec.flow.is_none_or(|of| of.as_str() == flow);
+            let rows = help.lines().filter(|line| {
+                line.starts_with(&format!("| `/{}`", spec.name)) || line.starts_with(&format!("| `/{} ", spec.name))
+            });
+            assert_eq!(rows.count(), usize::from(known), "{flow} {}\n{help}", spec.name);
+        }
+        let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+        assert!(help.lines().filter(|line| line.starts_with('|')).all(|line| cells(line) == 4), "{help}");
+    }
+}
+
+#[test]
+fn explain_says_every_rule_that_stands_against_it() {
+    let mut game = Game::merge();
+    game.says("tom", Role::Triage, "/explain\n/status");
+    let replies = game.surface().replies;
+    assert!(replies[0].body.contains("`MRG-01`") && replies[0].body.contains("`MRG-02`"), "{}", replies[0].body);
+    assert!(replies[1].body.starts_with("**waiting**"), "{}", replies[1].body);
+    game.green().approved_by("mia");
+    assert!(game.surface().replies[0].body.starts_with("Nothing stands against merging"));
+}
+
+#[test]
+fn a_paused_change_says_how_to_go_on() {
+    let mut game = Game::pipeline_with("mode: stepped\n");
+    game.says("ada", Role::Write, "/expand").green().says("ada", Role::Write, "/expand").at(Stage::SteppedModePaused);
+    let check = gate_check(&game);
+    assert_eq!(check.title, "DESIGN has not begun: say /continue to go on");
+    assert_eq!(check.conclusion, Conclusion::ActionRequired);
+    game.says("ada", Role::Write, "/continue");
+    assert_eq!(gate_check(&game).title, "DESIGN would pass; say /design to claim it");
+    assert_eq!(next(&game), "Say `/design` to claim it.");
+    game.says("ada", Role::Write, "/drop");
+    assert_eq!(gate_check(&game).title, "DESIGN was dropped: say /recover to take it up");
+}
+
+#[test]
+fn a_finding_with_a_place_is_annotated_and_linked() {
+    let mut game = Game::with("flow: pipeline");
+    game.opened().says("ada", Role::Write, "/expand");
+    let check = gate_check(&game);
+    assert_eq!(check.annotations.len(), 1);
+    let one = &check.annotations[0];
+    assert_eq!((one.path.as_str(), one.line, one.title.as_str()), ("scaffolding/scope.md", 1, "EXP-01"));
+    assert!(one.failure && one.message.contains("does not exist"));
+    assert!(
+        comment(&game).contains(&format!("https://github.com/octo/demo/blob/{}/scaffolding/scope.md", commit("one")))
+    );
+}
+
+#[test]
+fn long_lists_stay_within_a_page() {
+    let mut game = Game::merge();
+    let problem = |n| Finding::error("MRG-07", "<".repeat(3000), "@".repeat(3000)).at("p".repeat(4000), Some(n));
+    game.world.law = crate::gate::world::Law::Invalid((1..=100).map(problem).collect());
+    game.says("tom", Role::Triage, "/explain");
+    let surface = game.surface();
+    let check = &surface.checks[0];
+    assert!(check.summary.chars().count() < 65_535, "{}", check.summary.len());
+    assert!(check.summary.contains(" more\n"));
+    assert!(check.title.chars().count() <= 200);
+    assert!(surface.comment.chars().count() < 65_536);
+    assert!(surface.replies[0].body.chars().count() < 65_536);
+}
+
+#[test]
+fn a_stop_reason_is_shown_in_short() {
+    let mut game = Game::merge();
+    game.says("ada", Role::Write, &format!("/stop {}", "x".repeat(900)));
+    assert_eq!(*game.outcome(), Outcome::Done);
+    assert!(next(&game).len() < 400);
+}
+
+/// Text as an attacker writes it.
+fn hostile() -> impl Strategy<Value = String> {
+    let parts = prop_oneof![
+        Just("<script>alert(1)</script>".to_owned()),
+        Just("@octo/everyone".to_owned()),
+        Just("&#64;ada".to_owned()),
+        Just("![x](http://evil.test/p.png)".to_owned()),
+        Just("</details>".to_owned()),
+        Just("<!--".to_owned()),
+        Just("\u{202e}txt".to_owned()),
+        Just("`\n# h\n".to_owned()),
+        "[ -~]{0,20}",
+        "\\PC{0,20}",
+    ];
+    prop::collection::vec(parts, 1..6).prop_map(|parts| parts.concat())
+}
+
+fn harmless(text: &str) -> Result<(), TestCaseError> {
+    prop_assert!(!text.to_lowercase().contains("<script"), "{}", text);
+    prop_assert!(!text.contains("<!--"), "{}", text);
+    prop_assert!(!text.contains("&#"), "{}", text);
+    prop_assert!(!text.contains("](http://evil"), "{}", text);
+    prop_assert_eq!(text.matches("</details>").count(), text.matches("<details>").count(), "{}", text);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        prop_assert!(letter != '@' || letters.peek() == Some(&'\u{200b}'), "a mention in {}", text);
+    }
+    let turned = text.chars().any(|c| ('\u{202a}'..='\u{202e}').contains(&c));
+    prop_assert!(!turned, "the text is turned");
+    prop_assert!(text.chars().count() < 65_536);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_hostile_gets_through(text in hostile(), path in hostile(), login in hostile(), pipeline in any::<bool>()) {
+        let mut game = if pipeline { Game::pipeline() } else { Game::merge() };
+        game.world.pull.base_ref = text.clone();
+        game.push_with("two", |game| {
+            game.drifts(&path, "x").changes(&format!(".github/workflows/{path}"));
+        });
+        let mut run = game.job(&format!("phasegate/{text}"), &path, 1, &text);
+        run.app = 9;
+        game.run(run);
+        game.green().review(&login, Role::Write, "CHANGES_REQUESTED").approved_by(&format!("{login}2"));
+        game.rival(9, &text, false);
+        let one_line = text.replace('\n', " ");
+        game.says("bob", Role::Write, &format!("/stop x{one_line}\n/stop\n/link x{one_line}\n/pmf {one_line}"));
+        game.says("tom", Role::Triage, "/explain\n/status\n/help");
+        game.happens(&[crate::engine::Happened::Tampered(text.clone())]);
+        let surface = game.surface();
+        harmless(&surface.comment)?;
+        for check in &surface.checks {
+            prop_assert!(check.title.chars().count() <= 200 && !check.title.contains('\n'));
+            harmless(&check.summary)?;
+        }
+        for reply in &surface.replies {
+            harmless(&reply.body)?;
+        }
+        prop_assert!(next(&game).len() < 1024);
+        prop_assert_eq!(surface, game.surface());
+    }
+}
