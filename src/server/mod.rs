@@ -1,12 +1,14 @@
 //! The App server: webhooks in, passes over changes, health and metrics.
 //!
-//! A delivery is proved (`intake`), is on disk before it is acknowledged, and is worked off by `pass`: read the
-//! world (`observe`), decide, record, show. A pass can be stopped at any instruction and done again.
+//! A delivery is proved (`intake`), is on disk before it is acknowledged, finds its change (`route`) and is worked off
+//! by a `pass`: read the world (`observe`), decide, record, show. A pass can be stopped at any instruction and done
+//! again.
 
 mod intake;
 mod memory;
 mod observe;
 mod pass;
+mod route;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -142,7 +144,7 @@ impl Server {
 }
 
 async fn run(app: Arc<App>, listener: TcpListener, workers: usize, stop: CancellationToken) {
-    let handler = Arc::new(pass::Passes::new(Arc::clone(&app)));
+    let handler = Arc::new(route::Passes::new(Arc::clone(&app)));
     let work = run_workers(app.inbox.clone(), workers, handler, stop.clone());
     let serve = async {
         let until = stop.clone();

@@ -10,254 +10,33 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::memory::Kept;
-use super::{App, installed, observe};
+use super::route::Halt;
+use super::{App, observe};
 use crate::engine::{self, Decision, Happened, Order, command, merge_gate, phase_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::gate::merge::{CHECK_NAME, Judgement};
 use crate::gate::people::May;
 use crate::gate::world::{Law, Pull, Rival, World};
 use crate::gate::{Finding, GateName, Verdict};
+use crate::github::Repo;
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
-use crate::github::{Error, Repo, webhook};
 use crate::ids::{ChangeNumber, CommitId, RepoRef};
-use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
-use crate::ledger::store::StoreError;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
 use crate::repo::Mirror;
 use crate::surface::sync::Memory as _;
 use crate::surface::{self, Seen, sync};
 
-pub(super) struct Passes {
-    app: Arc<App>,
-}
-
-impl Passes {
-    pub(super) fn new(app: Arc<App>) -> Self {
-        Self { app }
-    }
-}
-
-/// How a batch can end without being done.
-enum Halt {
-    /// Not before then, through nobody's fault.
-    Later(Timestamp, String),
-    Again(anyhow::Error),
-}
-
-impl<E: Into<anyhow::Error>> From<E> for Halt {
-    fn from(error: E) -> Self {
-        let error = error.into();
-        let until = error.chain().find_map(|cause| match cause.downcast_ref::<Error>() {
-            Some(Error::RateLimited { until, .. }) => Some(*until),
-            _ => match cause.downcast_ref::<StoreError>() {
-                Some(StoreError::Later { until }) => Some(*until),
-                _ => None,
-            },
-        });
-        match until {
-            Some(until) => Halt::Later(until, error.to_string()),
-            None => Halt::Again(error),
-        }
-    }
-}
-
-#[async_trait]
-impl Handler for Passes {
-    async fn handle(&self, batch: &Batch) -> Outcome {
-        let mut events = Vec::new();
-        for item in &batch.items {
-            match understand(item) {
-                Ok(event) => events.extend(event.map(|event| (item.guid.clone(), event))),
-                Err(error) => return Outcome::Bury { error },
-            }
-        }
-        let attempt = batch.items.iter().map(|item| item.attempt).max().unwrap_or(1);
-        let Some(repo) = events.iter().find_map(|(_, event)| event.repo.clone()).filter(installed) else {
-            return Outcome::Done;
-        };
-        let result = match batch.key.rsplit_once('/').and_then(|(_, number)| number.parse::<u64>().ok()) {
-            Some(number) => self.change(&repo, number, &events, attempt).await,
-            None => self.route(&repo, &events).await,
-        };
-        match result {
-            Ok(derived) if derived.is_empty() => Outcome::Done,
-            Ok(derived) => Outcome::DoneWith(derived),
-            Err(Halt::Later(until, error)) => Outcome::Retry { error, not_before: Some(until), counts: false },
-            Err(Halt::Again(error)) => {
-                tracing::warn!(key = batch.key, attempt, error = format!("{error:#}"), "a pass failed");
-                Outcome::Retry { error: format!("{error:#}"), not_before: None, counts: true }
-            }
-        }
-    }
-}
-
-/// The name under which deliveries that we make ourselves are kept.
-const OWN_EVENT: &str = "phasegate";
-
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Own {
-    repo: RepoRef,
-    fact: Fact,
-}
-
-fn understand(item: &Item) -> Result<Option<Event>, String> {
-    if item.event == OWN_EVENT {
-        let own: Own = serde_json::from_slice(&item.payload).map_err(|error| error.to_string())?;
-        return Ok(Some(Event { repo: Some(own.repo), fact: own.fact }));
-    }
-    webhook::parse(&item.event, &item.payload).map_err(|error| error.to_string())
-}
-
-/// A fact for one change, derived from a delivery that named none.
-fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Option<Delivery> {
-    let payload = serde_json::to_vec(&Own { repo: repo.clone(), fact: fact.clone() }).ok()?;
-    let barrier = !matches!(fact, Fact::Look { .. });
-    Some(Delivery {
-        guid: format!("{guid}/{number}"),
-        event: OWN_EVENT.to_owned(),
-        installation: Some(repo.installation),
-        repo: Some(repo.id),
-        key: format!("{}/{number}", repo.id.0),
-        barrier,
-        payload,
-        meta: Value::Null,
-    })
-}
-
-type Derived = Result<Vec<Delivery>, Halt>;
-
-impl Passes {
-    /// Finds the changes that a fact without a number is about.
-    async fn route(&self, home: &RepoRef, events: &[(String, Event)]) -> Derived {
-        let repo = self.app.repo(home);
-        let mut out: Vec<Delivery> = Vec::new();
-        for (guid, event) in events {
-            let (numbers, fact) = match &event.fact {
-                Fact::Checks { head, .. } => (self.with_head(&repo, home, head).await?, None),
-                Fact::Deployment { commit, .. } => (self.with_head(&repo, home, commit).await?, None),
-                Fact::Button { head, .. } => (self.with_head(&repo, home, head).await?, Some(event.fact.clone())),
-                // Somebody else wrote on the ledger's branch, or took it away.
-                Fact::Push { branch, .. } if self.is_ledger(home, branch).await => {
-                    let pulls = repo.list_open_pulls(None).await?;
-                    (pulls.iter().map(|pull| pull.number).collect(), None)
-                }
-                // The base moved under these, and on the default branch the law may have.
-                Fact::Push { branch, after: Some(_), .. } if self.is_base(home, branch).await => {
-                    let pulls = repo.list_open_pulls(None).await?;
-                    let all = *branch == home.default_branch;
-                    let numbers = pulls.iter().filter(|pull| all || pull.base.r#ref == *branch);
-                    (numbers.map(|pull| pull.number).collect(), None)
-                }
-                _ => (Vec::new(), None),
-            };
-            for number in numbers {
-                let fact = fact.clone().unwrap_or(Fact::Look { number });
-                out.extend(derived(guid, home, number, fact));
-            }
-        }
-        // Several looks at one change are one look.
-        let mut looks = BTreeSet::new();
-        out.retain(|delivery| delivery.barrier || looks.insert(delivery.key.clone()));
-        Ok(out)
-    }
-
-    /// Whether changes go into this branch. Agents push to their own all day, and nothing rests on those.
-    async fn is_base(&self, home: &RepoRef, branch: &str) -> bool {
-        let memory = Kept::new(&self.app.inbox, home.id);
-        branch == home.default_branch || memory.recall(&base_key(branch)).await.is_some()
-    }
-
-    async fn is_ledger(&self, home: &RepoRef, branch: &str) -> bool {
-        let memory = Kept::new(&self.app.inbox, home.id);
-        branch == Policy::default().ledger.branch || memory.recall(&ledger_key(branch)).await.is_some()
-    }
-
-    /// Looks at the other pull requests that have one of these heads: a check belongs to a commit, so what became of
-    /// one of them is something that the others rest on.
-    async fn rivals_of(&self, home: &RepoRef, number: u64, heads: &BTreeSet<CommitId>, guid: &str) -> Derived {
-        let repo = self.app.repo(home);
-        let mut others = BTreeSet::new();
-        for head in heads {
-            others.extend(self.with_head(&repo, home, head).await?);
-        }
-        others.remove(&number);
-        Ok(others.into_iter().filter_map(|number| derived(guid, home, number, Fact::Look { number })).collect())
-    }
-
-    /// The pull requests with this head, or that were merged as it.
-    async fn with_head(&self, repo: &Repo, home: &RepoRef, head: &CommitId) -> Result<Vec<u64>, Halt> {
-        let memory = Kept::new(&self.app.inbox, home.id);
-        if let Some(known) = memory.recall(&head_key(head)).await {
-            return Ok(known.split(' ').filter_map(|number| number.parse().ok()).collect());
-        }
-        let pulls = repo.pulls_for_commit(head).await?;
-        let about = |pull: &&Fetched| {
-            pull.head.sha == *head || (!pull.is_open() && pull.merge_commit_sha.as_ref() == Some(head))
-        };
-        Ok(pulls.iter().filter(about).map(|pull| pull.number).collect())
-    }
-
-    async fn change(&self, home: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
-        let repo = self.app.repo(home);
-        let mirror = Mirror::open(&self.app.data, &home.slug)?;
-        let Some((law, tip)) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };
-        let ledger_branch = match &law {
-            Law::Valid(policy) => policy.ledger.branch.clone(),
-            Law::Invalid(_) => Policy::default().ledger.branch,
-        };
-        let ledger = self.app.ledger(home, &ledger_branch);
-        let pull = match repo.get_pull(number).await {
-            Ok(pull) => pull,
-            // An issue. If it was linked, what is said on it is said on its change.
-            Err(Error::NotFound { .. }) => return self.linked(home, &ledger, number, events).await,
-            Err(error) => return Err(error.into()),
-        };
-        let pass = Pass {
-            app: &self.app,
-            memory: Kept::new(&self.app.inbox, home.id),
-            home,
-            repo,
-            mirror,
-            ledger,
-            law,
-            tip,
-            attempt,
-        };
-        for _ in 0..MOST_RACES {
-            match pass.once(&pull, events).await? {
-                Raced::Yes => tracing::info!(number, "the change moved on meanwhile; looking again"),
-                Raced::No(moved) => {
-                    let guid = events.last().map_or("", |(guid, _)| guid.as_str());
-                    return self.rivals_of(home, number, &moved, guid).await;
-                }
-            }
-        }
-        Err(Halt::Again(anyhow::anyhow!("the change moved on {MOST_RACES} times while it was being decided")))
-    }
-
-    /// Passes what happened on a linked issue on to its change.
-    async fn linked(&self, home: &RepoRef, ledger: &Ledger, issue: u64, events: &[(String, Event)]) -> Derived {
-        let Some(change) = ledger.alias(issue).await?.filter(|change| change.0 != issue) else {
-            return Ok(Vec::new());
-        };
-        let comments = events.iter().filter(|(_, event)| matches!(event.fact, Fact::Comment(_)));
-        Ok(comments.filter_map(|(guid, event)| derived(guid, home, change.0, event.fact.clone())).collect())
-    }
-}
-
-fn base_key(branch: &str) -> String {
+pub(super) fn base_key(branch: &str) -> String {
     format!("base:{branch}")
 }
 
-fn ledger_key(branch: &str) -> String {
+pub(super) fn ledger_key(branch: &str) -> String {
     format!("ledger:{branch}")
 }
 
@@ -265,16 +44,14 @@ fn anchor_key(change: ChangeNumber) -> String {
     format!("anchor:{}", change.0)
 }
 
-fn head_key(head: &CommitId) -> String {
+pub(super) fn head_key(head: &CommitId) -> String {
     format!("head:{head}")
 }
 
-/// How often a pass begins again because another writer was faster.
-const MOST_RACES: usize = 5;
 /// After so many tries an end that is missing is not lag any more.
 const LAG_TRIES: u32 = 4;
 
-enum Raced {
+pub(super) enum Raced {
     Yes,
     /// The heads whose other pull requests are to be looked at.
     No(BTreeSet<CommitId>),
@@ -287,16 +64,16 @@ fn moves_heads(event: &Event) -> bool {
     matches!(what, P::Opened | P::Reopened | P::Closed | P::Synchronize | P::Edited)
 }
 
-struct Pass<'a> {
-    app: &'a App,
-    memory: Kept,
-    home: &'a RepoRef,
-    repo: Repo,
-    mirror: Mirror,
-    ledger: Arc<Ledger>,
-    law: Law,
-    tip: CommitId,
-    attempt: u32,
+pub(super) struct Pass<'a> {
+    pub(super) app: &'a App,
+    pub(super) memory: Kept,
+    pub(super) home: &'a RepoRef,
+    pub(super) repo: Repo,
+    pub(super) mirror: Mirror,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) law: Law,
+    pub(super) tip: CommitId,
+    pub(super) attempt: u32,
 }
 
 /// The heads on which others may stand differently now.
@@ -323,7 +100,7 @@ impl Pass<'_> {
         }
     }
 
-    async fn once(&self, pull: &Fetched, events: &[(String, Event)]) -> Result<Raced, Halt> {
+    pub(super) async fn once(&self, pull: &Fetched, events: &[(String, Event)]) -> Result<Raced, Halt> {
         let change = ChangeNumber(pull.number);
         let listed = self.repo.list_check_runs(&pull.head.sha).await?;
         let loaded = match self.ledger.load(change).await {
