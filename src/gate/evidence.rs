@@ -231,8 +231,10 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
         latest.insert(review.by.id, review);
     }
     for review in latest.into_values() {
-        let of_its_head = || review.commit.as_ref().and_then(|commit| state.heads.get(commit));
-        let for_this = state.reviewed.get(&review.id).or_else(of_its_head) == Some(&about.content);
+        let for_this = review.commit.as_ref().is_some_and(|commit| {
+            let content = state.reviewed.get(&review.id).or_else(|| state.heads.get(commit));
+            state.heads.contains_key(commit) && content == Some(&about.content)
+        });
         let self_approved = operator(review.by.id);
         let discounted = if review.state == "CHANGES_REQUESTED" {
             (!May::Move.allows(review.standing)).then(|| "they have no write access".to_owned())
