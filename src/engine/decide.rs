@@ -20,7 +20,7 @@ use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::record::{Claim, Outcome, Prev, Why};
 use crate::ledger::{Body, By, Entry, Record, State};
-use crate::policy::Deploy;
+use crate::policy::{Deploy, Require};
 
 /// Something that happened and can't be read from the world afterwards.
 #[derive(Debug, Clone)]
@@ -236,6 +236,16 @@ fn lifecycle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 /// The rules that were red when somebody merged all the same.
 fn red_rules(draft: &Draft<'_>) -> std::collections::BTreeSet<String> {
+    let judged_head = draft.state.subject.as_ref().is_some_and(|about| about.head == draft.world.pull.head);
+    if !judged_head {
+        // What was merged is not what was looked at, so there is no evidence for it at all.
+        let Some(policy) = draft.world.policy() else { return ["MRG-07".to_owned()].into() };
+        let rule = |require: &Require| match require {
+            Require::Verify => "MRG-01".to_owned(),
+            Require::Review => "MRG-02".to_owned(),
+        };
+        return policy.merge.require.iter().map(rule).collect();
+    }
     let recorded = draft
         .state
         .gates

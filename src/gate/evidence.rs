@@ -198,7 +198,8 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
         latest.insert(review.by.id, review);
     }
     for review in latest.into_values() {
-        let for_this = review.commit.as_ref().and_then(|commit| state.heads.get(commit)) == Some(&about.content);
+        let of_commit = || review.commit.as_ref().and_then(|commit| state.heads.get(commit));
+        let for_this = state.reviewed.get(&review.id).or_else(of_commit) == Some(&about.content);
         let self_approved = operator(review.by.id);
         let discounted = if review.state == "CHANGES_REQUESTED" {
             (!May::Move.allows(review.standing)).then(|| "they have no write access".to_owned())

@@ -43,6 +43,9 @@ pub struct State {
     pub subject: Option<About>,
     /// Every head this change has had, with its content.
     pub heads: BTreeMap<CommitId, Digest>,
+    /// The content that each review was for when it was first seen. Its commit alone does not tell: the base may move.
+    #[serde(default)]
+    pub reviewed: BTreeMap<u64, Digest>,
     /// The author, and whoever pushed. None of them is an independent human.
     pub operators: BTreeSet<Person>,
     pub pipeline: Option<pipeline::State>,
@@ -133,6 +136,7 @@ impl State {
             merged: None,
             subject: None,
             heads: BTreeMap::new(),
+            reviewed: BTreeMap::new(),
             operators: BTreeSet::from([author.clone()]),
             pipeline: None,
             claim: None,
@@ -223,6 +227,13 @@ impl State {
                     }
                     if claimed.is_some() {
                         self.claim = None;
+                    }
+                }
+                for one in evidence {
+                    if let Evidence::Review { review: Some(id), commit, .. } = one
+                        && let Some(content) = self.heads.get(commit)
+                    {
+                        self.reviewed.entry(*id).or_insert_with(|| content.clone());
                     }
                 }
                 let judged = Judged {

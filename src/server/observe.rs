@@ -128,7 +128,8 @@ fn subject(
             Digest::of_parts(under)
         }
     };
-    let content = Digest::of_parts([change.as_str(), base_print.as_str()]);
+    // What was shown for one branch says nothing of another.
+    let content = Digest::of_parts([change.as_str(), base_print.as_str(), base_ref]);
     let documents = documents(reader, &fetched.head)?;
     let about = About {
         base_ref: base_ref.to_owned(),

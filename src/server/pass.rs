@@ -215,7 +215,11 @@ impl Passes {
         for _ in 0..MOST_RACES {
             match pass.once(&pull, events).await? {
                 Raced::Yes => tracing::info!(number, "the change moved on meanwhile; looking again"),
-                Raced::No => return Ok(Vec::new()),
+                Raced::No(others) => {
+                    let guid = events.first().map_or("", |(guid, _)| guid.as_str());
+                    let looks = others.into_iter().map(|number| derived(guid, home, number, Fact::Look { number }));
+                    return Ok(looks.flatten().collect());
+                }
             }
         }
         Err(Halt::Again(anyhow::anyhow!("the change moved on {MOST_RACES} times while it was being decided")))
@@ -226,6 +230,15 @@ impl Passes {
         let Some(change) = ledger.alias(issue).await?.filter(|change| change.0 != issue) else {
             return Ok(Vec::new());
         };
+        // The alias only finds the change. Whether the issue is linked stands in its records, which are signed.
+        let linked = match ledger.load(change).await {
+            Ok(loaded) => loaded.state.is_some_and(|state| state.linked.contains(&issue)),
+            Err(LedgerError::Broken(_)) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if !linked {
+            return Ok(Vec::new());
+        }
         let comments = events.iter().filter(|(_, event)| matches!(event.fact, Fact::Comment(_)));
         Ok(comments.filter_map(|(guid, event)| derived(guid, home, change.0, event.fact.clone())).collect())
     }
@@ -233,6 +246,11 @@ impl Passes {
 
 fn base_key(branch: &str) -> String {
     format!("base:{branch}")
+}
+
+/// The anchor beside the one in the merge check, which stays behind on the old head when a new one is pushed.
+fn anchor_key(change: ChangeNumber) -> String {
+    format!("anchor:{}", change.0)
 }
 
 fn head_key(head: &CommitId) -> String {
@@ -246,7 +264,8 @@ const LAG_TRIES: u32 = 4;
 
 enum Raced {
     Yes,
-    No,
+    /// Done; and these other changes are to be looked at.
+    No(Vec<u64>),
 }
 
 struct Pass<'a> {
@@ -277,7 +296,7 @@ impl Pass<'_> {
             Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, &broken).await,
             Err(error) => return Err(error.into()),
         };
-        if let Err(broken) = self.anchored(change, loaded.state.as_ref(), &listed) {
+        if let Err(broken) = self.anchored(change, loaded.state.as_ref(), &listed).await {
             if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES {
                 return Err(Halt::Again(anyhow::anyhow!("the ledger's answer is older than our last write: {broken}")));
             }
@@ -294,16 +313,19 @@ impl Pass<'_> {
             if world.rivals.is_empty() { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
         let Some(state) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
         if let Some(state) = state {
+            let anchor = Anchor { change, seq: state.seq, tip: state.tip.clone() };
+            self.memory.keep(&anchor_key(change), &anchor.to_string()).await;
             self.show(pull, &listed, &state, &world, events).await?;
         }
-        self.remember_head(pull).await;
-        Ok(Raced::No)
+        Ok(Raced::No(self.remember_head(pull).await))
     }
 
-    /// The anchor in our own merge check, held against what the ledger says.
-    fn anchored(&self, change: ChangeNumber, state: Option<&State>, listed: &[Listed]) -> Result<(), Break> {
+    /// The anchors in our own merge check and in memory, held against what the ledger says.
+    async fn anchored(&self, change: ChangeNumber, state: Option<&State>, listed: &[Listed]) -> Result<(), Break> {
         let ours = |run: &&Listed| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == self.app.id);
-        let anchors = listed.iter().filter(ours).filter_map(|run| run.external_id.parse::<Anchor>().ok());
+        let kept = self.memory.recall(&anchor_key(change)).await;
+        let shown = listed.iter().filter(ours).map(|run| run.external_id.as_str());
+        let anchors = shown.chain(kept.as_deref()).filter_map(|text| text.parse::<Anchor>().ok());
         match anchors.filter(|anchor| anchor.change == change).max_by_key(|anchor| anchor.seq) {
             Some(anchor) => Ledger::hold_against(state, &anchor),
             None => Ok(()),
@@ -413,8 +435,20 @@ impl Pass<'_> {
         }
     }
 
-    /// Keeps which pull requests have this head: checks name commits, not pull requests.
-    async fn remember_head(&self, pull: &Fetched) {
+    /// Keeps which pull requests have this head: checks name commits, not pull requests. Says which others have the
+    /// head that this one has left, by a push or by being closed: it does not stand in their way any more.
+    async fn remember_head(&self, pull: &Fetched) -> Vec<u64> {
+        let key = format!("head-of:{}", pull.number);
+        let now = if pull.is_open() { pull.head.sha.as_str() } else { "none" };
+        let before = self.memory.recall(&key).await;
+        let left = before.as_deref().filter(|before| *before != now).and_then(|before| CommitId::new(before).ok());
+        if before.as_deref() != Some(now) {
+            self.memory.keep(&key, now).await;
+        }
+        let others = match left {
+            Some(left) => self.memory.recall(&head_key(&left)).await.unwrap_or_default(),
+            None => String::new(),
+        };
         if pull.base.r#ref != self.home.default_branch {
             self.memory.keep(&base_key(&pull.base.r#ref), "seen").await;
         }
@@ -426,6 +460,7 @@ impl Pass<'_> {
                 self.memory.keep(&key, format!("{known} {}", pull.number).trim()).await;
             }
         }
+        others.split(' ').filter_map(|number| number.parse().ok()).filter(|number| *number != pull.number).collect()
     }
 
     /// What happened that the world does not show.
@@ -518,7 +553,7 @@ impl Pass<'_> {
     async fn show_broken(&self, pull: &Fetched, listed: &[Listed], broken: &Break) -> Result<Raced, Halt> {
         tracing::error!(change = pull.number, %broken, "the ledger's chain is broken");
         if !pull.is_open() {
-            return Ok(Raced::No);
+            return Ok(Raced::No(Vec::new()));
         }
         let finding = Finding::error(
             "MRG-08",
@@ -530,6 +565,6 @@ impl Pass<'_> {
         );
         let merge = Judgement { verdict: Verdict::Fail, findings: vec![finding], evidence: Vec::new() };
         sync::show_broken(&pull.head.sha, &merge, listed, &self.repo, self.app.id).await?;
-        Ok(Raced::No)
+        Ok(Raced::No(Vec::new()))
     }
 }

@@ -74,6 +74,9 @@ struct Pushes {
     /// An admin lifts every rule for the moment it takes.
     #[serde(default)]
     around_the_rules: bool,
+    /// The rules refuse it, and that is right.
+    #[serde(default)]
+    refused: bool,
     /// What to call the commit.
     #[serde(rename = "as")]
     name: Option<String>,
@@ -296,6 +299,10 @@ impl Stage {
         self.pushes += 1;
         let code = format!("def lamp():\n    return {}\n", self.pushes);
         let files = push.files.unwrap_or_else(|| BTreeMap::from([("src/a.py".to_owned(), Some(code))]));
+        let large = "An endless scope.\n".repeat(100_000);
+        let text = |text: &'_ str| if text == "{large}" { large.clone() } else { text.to_owned() };
+        let files: BTreeMap<String, Option<String>> =
+            files.into_iter().map(|(path, content)| (path, content.as_deref().map(text))).collect();
         let files: Vec<(&str, Option<&str>)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_deref())).collect();
         let message = push.message.unwrap_or_else(|| format!("push {}", self.pushes));
@@ -304,12 +311,24 @@ impl Stage {
         let head = match &push.exactly {
             Some(name) => {
                 let sha = self.commit(Some(name))?;
-                let body = json!({ "sha": sha, "force": true });
-                let path = format!("/repos/{REPO}/git/refs/heads/{}", push.branch);
-                self.on.admin().call_as(who, "PATCH", &path, body)?;
+                let (refs, branch) = (format!("/repos/{REPO}/git/refs"), &push.branch);
+                match self.on.admin().branch(REPO, branch)? {
+                    Some(_) => {
+                        let body = json!({ "sha": sha, "force": true });
+                        self.on.admin().call_as(who, "PATCH", &format!("{refs}/heads/{branch}"), body)?
+                    }
+                    None => {
+                        let body = json!({ "sha": sha, "ref": format!("refs/heads/{branch}") });
+                        self.on.admin().call_as(who, "POST", &refs, body)?
+                    }
+                };
                 sha
             }
-            None => self.on.admin().commit_onto(REPO, who, &push.branch, onto.as_deref(), &message, &files)?,
+            None => {
+                let made = self.on.admin().commit_onto(REPO, who, &push.branch, onto.as_deref(), &message, &files);
+                ensure!(made.is_err() == push.refused, "the push was answered with {made:?}");
+                made.unwrap_or_default()
+            }
         };
         self.restore(&lifted)?;
         if let Some(name) = push.name {
