@@ -8,6 +8,8 @@
 //! 4. *gates*: the current phase's gate is judged, and the next, for as long as one passes;
 //! 5. *the merge gate*, when its verdict or findings changed.
 
+use std::collections::BTreeSet;
+
 use super::command::Given;
 use super::people::Standing;
 use super::verbs;
@@ -235,7 +237,7 @@ fn lifecycle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 }
 
 /// The rules that were red when somebody merged all the same.
-fn red_rules(draft: &Draft<'_>) -> std::collections::BTreeSet<String> {
+fn red_rules(draft: &Draft<'_>) -> BTreeSet<String> {
     let judged_head = draft.state.subject.as_ref().is_some_and(|about| about.head == draft.world.pull.head);
     if !judged_head {
         // What was merged is not what was looked at, so there is no evidence for it at all.
@@ -253,10 +255,16 @@ fn red_rules(draft: &Draft<'_>) -> std::collections::BTreeSet<String> {
         .filter(|judged| draft.state.subject.as_ref().is_some_and(|about| *about == judged.about));
     match recorded {
         Some(judged) if judged.verdict == Verdict::Pass => Default::default(),
-        // The evidence may have come after the last look.
+        // The evidence may have come after the last look; what was fine then and can't be read any more stays fine.
         _ => {
-            let judged = merge::judge(&draft.state, draft.world);
-            judged.findings.into_iter().filter(Finding::blocks).map(|finding| finding.rule).collect()
+            let red = |findings: &[Finding]| -> BTreeSet<String> {
+                findings.iter().filter(|finding| finding.blocks()).map(|finding| finding.rule.clone()).collect()
+            };
+            let now = red(&merge::judge(&draft.state, draft.world).findings);
+            match recorded {
+                Some(judged) => now.intersection(&red(&judged.findings)).cloned().collect(),
+                None => now,
+            }
         }
     }
 }

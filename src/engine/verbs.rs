@@ -198,7 +198,9 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
     let given = &order.given;
     let written = commands.written(spec.name);
     let stage = draft.stage();
-    let actor = if May::Move.allows(order.standing) { Actor::Human } else { Actor::Agent };
+    // Whom the policy names to decide is a person, with or without write access.
+    let person = May::Move.allows(order.standing) || May::Approve.allows(order.standing);
+    let actor = if person { Actor::Human } else { Actor::Agent };
     let refuse = |draft: &Draft<'_>| Err(not_now(draft, &written, commands));
     let go = |draft: &mut Draft<'_>, action: Action| -> Result<Outcome, Refusal> {
         draft.step(action, actor, by.clone())?;

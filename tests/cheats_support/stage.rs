@@ -29,6 +29,8 @@ pub(crate) struct Stage {
     pushes: usize,
     /// Deliveries sent before webhooks were held.
     held: Option<usize>,
+    /// How many deliveries the story made itself.
+    pub(crate) made: usize,
     database: String,
     _data: tempfile::TempDir,
 }
@@ -46,6 +48,7 @@ pub(crate) async fn play(story: &Story, steps: &[Step]) -> anyhow::Result<()> {
         apps: BTreeMap::from([("actions".to_owned(), ACTIONS)]),
         pushes: 0,
         held: None,
+        made: 0,
         database,
         _data: data,
     };
@@ -299,10 +302,8 @@ impl Stage {
         self.pushes += 1;
         let code = format!("def lamp():\n    return {}\n", self.pushes);
         let files = push.files.unwrap_or_else(|| BTreeMap::from([("src/a.py".to_owned(), Some(code))]));
-        let large = "An endless scope.\n".repeat(100_000);
-        let text = |text: &'_ str| if text == "{large}" { large.clone() } else { text.to_owned() };
         let files: BTreeMap<String, Option<String>> =
-            files.into_iter().map(|(path, content)| (path, content.as_deref().map(text))).collect();
+            files.into_iter().map(|(path, text)| (path, text.as_deref().map(repeated))).collect();
         let files: Vec<(&str, Option<&str>)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_deref())).collect();
         let message = push.message.unwrap_or_else(|| format!("push {}", self.pushes));
@@ -528,9 +529,9 @@ impl Stage {
         self.comments.get(name).copied().with_context(|| format!("no comment is called {name:?}"))
     }
 
-    /// `{head}` becomes the head's first 12 digits, `{NAME}` those of the commit of that name.
+    /// `{3 x ab}` becomes `ababab`, `{head}` becomes the head's first 12 digits, `{NAME}` those of the commit of that name.
     pub(crate) fn filled(&self, text: &str) -> anyhow::Result<String> {
-        let mut out = text.to_owned();
+        let mut out = repeated(text);
         for (name, sha) in &self.heads {
             out = out.replace(&format!("{{{name}}}"), &sha[..12]);
         }
@@ -564,6 +565,31 @@ fn role(name: &str) -> anyhow::Result<Role> {
         "admin" => Role::Admin,
         other => bail!("there is no role {other:?}"),
     })
+}
+
+/// `{3 x ab}` becomes `ababab`.
+fn repeated(text: &str) -> String {
+    let part = |from: &str| -> Option<(String, usize)> {
+        let (count, rest) = from.split_once(" x ")?;
+        let (what, _) = rest.split_once('}')?;
+        Some((what.repeat(count.parse().ok()?), count.len() + what.len() + 4))
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        match part(after) {
+            Some((many, length)) => {
+                out.push_str(&many);
+                rest = &after[length..];
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
+    }
+    out + rest
 }
 
 /// A step without anything behind it takes its defaults.
