@@ -230,7 +230,13 @@ fn plain_lines(body: &str) -> Vec<&str> {
                     lines.extend(lines_outside(body, range, &holes));
                 }
             }
-            // Inside a paragraph only: emphasis and links nest too, but do not hide a line's beginning.
+            // A link's title and an image's text are not shown where they stand.
+            Event::Start(Tag::Link { .. } | Tag::Image { .. }) if paragraph.is_some() => {
+                if let Some((_, holes)) = &mut paragraph {
+                    holes.push(range);
+                }
+            }
+            // Inside a paragraph only: emphasis nests too, but does not hide a line's beginning.
             Event::Start(_) if paragraph.is_none() => depth += 1,
             Event::End(_) if paragraph.is_none() => depth = depth.saturating_sub(1),
             Event::Code(_) | Event::InlineHtml(_) | Event::Html(_) => {
@@ -293,6 +299,9 @@ mod tests {
             "<!--\n/approve\n-->",
             "text <!--\n/approve\n--> more",
             "`a\n/approve\nb`",
+            "[a](b \"\n/approve\n\")",
+            "![\n/approve\n](b)",
+            "[a]:\n/approve",
             "- /approve",
             "1. /approve",
             "# /approve",

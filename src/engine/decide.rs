@@ -258,8 +258,14 @@ fn red_rules(draft: &Draft<'_>) -> BTreeSet<String> {
         Some(judged) if judged.verdict == Verdict::Pass => BTreeSet::new(),
         // The evidence may have come after the last look.
         _ => {
-            let judged = merge::judge(&draft.state, draft.world);
-            judged.findings.into_iter().filter(Finding::blocks).map(|finding| finding.rule).collect()
+            let red = |findings: &[Finding]| -> BTreeSet<String> {
+                findings.iter().filter(|finding| finding.blocks()).map(|finding| finding.rule.clone()).collect()
+            };
+            let now = red(&merge::judge(&draft.state, draft.world).findings);
+            match recorded {
+                Some(judged) => now.intersection(&red(&judged.findings)).cloned().collect(),
+                None => now,
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
         ));
     }
     if spec.binds {
-        seen_head(draft, given, order, shown, &commands)?;
+        seen_head(spec, draft, order, shown, &commands)?;
     }
     independent(spec, draft, order)?;
     act(draft, spec, order, by, &commands)
@@ -99,13 +99,14 @@ fn linked_number(args: &str) -> Option<u64> {
 
 /// `CMD-04`: a command counts for the head that its author saw.
 fn seen_head(
+    spec: &Spec,
     draft: &Draft<'_>,
-    given: &Given,
     order: &Order,
     shown: Option<&Shown>,
     commands: &Commands,
 ) -> Result<(), Refusal> {
     let Some(head) = draft.state.subject.as_ref().map(|about| about.head.clone()) else { return Ok(()) };
+    let given = &order.given;
     let args = if given.args.is_empty() { String::new() } else { format!(" {}", given.args) };
     let again = format!("`{}{args} {}`", commands.written(&given.name), head.short());
     if let Some(named) = &given.head {
@@ -119,11 +120,27 @@ fn seen_head(
             ))
         };
     }
+    // On a linked issue the content is not before one's eyes.
+    if spec.independent && order.comment.number != draft.state.change.0 {
+        return Err(Refusal::new(
+            "CMD-04",
+            format!("here it does not say which content it is for; #{} is at {}.", draft.state.change.0, head.short()),
+            format!("Look at #{}, and if it stands, say {again}.", draft.state.change.0),
+        ));
+    }
     // While there has been only one head, there is nothing to confuse it with.
     if draft.state.heads.len() <= 1 {
         return Ok(());
     }
-    let saw_it = shown.is_some_and(|shown| shown.head == head && order.comment.created_at >= shown.since);
+    let saw_it = shown.is_some_and(|shown| {
+        // GitHub's clock has seconds. Which came first within one is not known, and a decision does not rest on it.
+        let after = if spec.independent {
+            shown.since < order.comment.created_at
+        } else {
+            shown.since <= order.comment.created_at
+        };
+        shown.head == head && after
+    });
     if saw_it {
         return Ok(());
     }
@@ -190,7 +207,9 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
     let given = &order.given;
     let written = commands.written(spec.name);
     let stage = draft.stage();
-    let actor = if May::Move.allows(order.standing) { Actor::Human } else { Actor::Agent };
+    // Whom the policy names to decide is a person, with or without write access.
+    let person = May::Move.allows(order.standing) || May::Approve.allows(order.standing);
+    let actor = if person { Actor::Human } else { Actor::Agent };
     let refuse = |draft: &Draft<'_>| Err(not_now(draft, &written, commands));
     let go = |draft: &mut Draft<'_>, action: Action| -> Result<Outcome, Refusal> {
         draft.step(action, actor, by.clone())?;

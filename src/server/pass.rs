@@ -291,6 +291,10 @@ impl Pass<'_> {
         events: &[(String, Event)],
     ) -> Result<Vec<Happened>, Halt> {
         let mut happened: Vec<Happened> = self.relabelled(pull, state, events).into_iter().collect();
+        if state.is_none() && !pull.is_from_fork() {
+            let pushers = self.memory.pushers(&pull.head.r#ref).await;
+            happened.extend(pushers.into_iter().map(Happened::Pushed));
+        }
         for (guid, event) in events {
             match &event.fact {
                 Fact::Pull { what: PullEvent::Synchronize, sender, .. } => {

@@ -1,6 +1,6 @@
 //! From state to what is to be seen.
 
-use super::text::{Links, items, plain, stage_name};
+use super::text::{Links, items, one_line, plain, stage_name};
 use super::{answers, comment};
 use crate::flow::pipeline::{phase_of, waits_for_human};
 use crate::flow::{Phase, Stage};
@@ -268,7 +268,7 @@ pub(super) fn headline(findings: &[Finding]) -> String {
 
 /// A check's title is one short line.
 fn clip(title: &str) -> String {
-    let line: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line: String = one_line(title);
     if line.chars().count() <= 200 { line } else { line.chars().take(199).chain(['…']).collect() }
 }
 
@@ -281,7 +281,7 @@ fn annotations(findings: &[Finding]) -> Vec<Annotation> {
                 line: finding.line.unwrap_or(1),
                 failure: finding.severity == Severity::Error,
                 title: finding.rule.clone(),
-                message: format!("{}\n{}", finding.says, finding.next),
+                message: format!("{}\n{}", one_line(&finding.says), one_line(&finding.next)),
             })
         })
         .collect()

@@ -41,6 +41,12 @@ pub(super) fn plain_to(most: usize, text: &str) -> String {
     out
 }
 
+/// Text for where no markup is read: one line that reads in the direction it is written in.
+pub(super) fn one_line(text: &str) -> String {
+    let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().filter(|c| !turns(c)).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// Where links to GitHub's pages start.
 #[derive(Debug, Clone)]
 pub(super) struct Links {

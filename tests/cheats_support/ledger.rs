@@ -1,0 +1,105 @@
+//! The ledger's branch: what stands there, and what someone with a bypass can do to it.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail};
+use phasegate::ids::ChangeNumber;
+use phasegate::ledger::{alias_path, file_name, folder};
+use phasegate::rehearsal::REPO;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::stage::Stage;
+
+const BRANCH: &str = "phasegate/ledger";
+
+/// One thing done to the first pull request's records.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Tamper {
+    /// Replaces a text in one record.
+    Change { record: u64, from: String, to: String },
+    /// Takes one record out.
+    Drop(u64),
+    /// Puts two records into each other's place.
+    Swap(u64, u64),
+    /// Takes the newest records off.
+    Cut(u64),
+    /// Takes the change's whole folder away.
+    Forget,
+    /// Deletes the branch.
+    DeleteBranch,
+    /// Moves the branch back by so many commits.
+    Rewind(u64),
+    /// Makes an issue belong to the change.
+    Alias(String),
+}
+
+/// The records of a change, oldest first.
+pub(crate) fn records(stage: &Stage, change: u64) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for seq in 1.. {
+        let path = format!("{}/{}", folder(ChangeNumber(change)), file_name(seq));
+        match stage.on.admin().file(REPO, BRANCH, &path)? {
+            Some(text) => found.push(text),
+            None => break,
+        }
+    }
+    Ok(found)
+}
+
+pub(crate) fn tamper(stage: &mut Stage, who: &str, tamper: &Tamper) -> anyhow::Result<()> {
+    let change = stage.number(None)?;
+    let all = records(stage, change)?;
+    let path = |seq: u64| format!("{}/{}", folder(ChangeNumber(change)), file_name(seq));
+    let record = |seq: u64| {
+        let at = usize::try_from(seq).ok().and_then(|seq| seq.checked_sub(1));
+        at.and_then(|at| all.get(at)).cloned().with_context(|| format!("there is no record {seq}"))
+    };
+    let count = all.len() as u64;
+    let mut files: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let rules = stage.lift()?;
+    match tamper {
+        Tamper::Change { record: seq, from, to } => {
+            let old = record(*seq)?;
+            let new = old.replace(from.as_str(), to);
+            if new == old {
+                bail!("record {seq} has no {from:?}: {old}");
+            }
+            files.insert(path(*seq), Some(new));
+        }
+        Tamper::Drop(seq) => {
+            record(*seq)?;
+            files.insert(path(*seq), None);
+        }
+        Tamper::Swap(one, other) => {
+            files.insert(path(*one), Some(record(*other)?));
+            files.insert(path(*other), Some(record(*one)?));
+        }
+        Tamper::Cut(newest) => files.extend((count - newest + 1..=count).map(|seq| (path(seq), None))),
+        Tamper::Forget => files.extend((1..=count).map(|seq| (path(seq), None))),
+        Tamper::DeleteBranch => {
+            let path = format!("/repos/{REPO}/git/refs/heads/{BRANCH}");
+            stage.call(who, "DELETE", &path, Value::Null)?;
+        }
+        Tamper::Rewind(commits) => {
+            let mut at = stage.on.admin().branch(REPO, BRANCH)?.context("there is no ledger")?;
+            for _ in 0..*commits {
+                let commit = stage.call(who, "GET", &format!("/repos/{REPO}/git/commits/{at}"), Value::Null)?;
+                at = commit["parents"][0]["sha"].as_str().context("the ledger has no more commits")?.to_owned();
+            }
+            let path = format!("/repos/{REPO}/git/refs/heads/{BRANCH}");
+            stage.call(who, "PATCH", &path, json!({ "sha": at, "force": true }))?;
+        }
+        Tamper::Alias(issue) => {
+            let number = stage.number(Some(issue))?;
+            files.insert(alias_path(number), Some(format!("{change}\n")));
+        }
+    }
+    if !files.is_empty() {
+        let files: Vec<(&str, Option<&str>)> =
+            files.iter().map(|(path, text)| (path.as_str(), text.as_deref())).collect();
+        stage.on.admin().commit(REPO, who, BRANCH, "tidy up", &files)?;
+    }
+    stage.restore(&rules)
+}

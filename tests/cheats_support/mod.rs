@@ -1,0 +1,8 @@
+//! Reads stories, plays them and counts.
+
+pub(crate) mod expect;
+pub(crate) mod hostile;
+pub(crate) mod ledger;
+pub(crate) mod stage;
+pub(crate) mod story;
+pub(crate) mod tally;

@@ -1,0 +1,598 @@
+//! Plays the steps of half a story on a rehearsal of its own.
+//!
+//! Every step ends when all that follows from it has happened; nothing here sleeps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, bail, ensure};
+use phasegate::rehearsal::{CHECK, REPO, Rehearsal, Setup, WORKFLOW};
+use phasegate::twin::{Error, Level, NewApp, Role, Ruleset};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::story::{Step, Story, read};
+use super::{expect, hostile, ledger};
+
+/// GitHub Actions' own App.
+const ACTIONS: u64 = 15368;
+/// Where nobody listens: what is sent there waits for `webhooks: release`.
+const NOWHERE: &str = "http://127.0.0.1:9/";
+
+pub(crate) struct Stage {
+    pub(crate) on: Rehearsal,
+    /// Commits by the names that the story gives them.
+    pub(crate) heads: BTreeMap<String, String>,
+    /// Pull requests and issues by name, in the order they came.
+    pub(crate) numbers: Vec<(String, u64)>,
+    pub(crate) comments: BTreeMap<String, u64>,
+    apps: BTreeMap<String, u64>,
+    pushes: usize,
+    /// Deliveries sent before webhooks were held.
+    held: Option<usize>,
+    /// How many deliveries the story made itself.
+    pub(crate) made: usize,
+    database: String,
+    _data: tempfile::TempDir,
+}
+
+pub(crate) async fn play(story: &Story, steps: &[Step]) -> anyhow::Result<()> {
+    let data = tempfile::tempdir()?;
+    let database = format!("sqlite:{}", data.path().join("inbox.db").display());
+    let files = story.files.iter().map(|(path, text)| (path.clone(), text.clone())).collect();
+    let setup = Setup { policy: story.policy(), files, database: Some(database.clone()), ..Setup::default() };
+    let mut stage = Stage {
+        on: Rehearsal::start(setup).await?,
+        heads: BTreeMap::new(),
+        numbers: Vec::new(),
+        comments: BTreeMap::new(),
+        apps: BTreeMap::from([("actions".to_owned(), ACTIONS)]),
+        pushes: 0,
+        held: None,
+        made: 0,
+        database,
+        _data: data,
+    };
+    for (at, step) in steps.iter().enumerate() {
+        let who = step.who.as_deref().map(|who| format!("{who} ")).unwrap_or_default();
+        let told = stage.step(step).await;
+        told.with_context(|| format!("step {}, `{who}{}: {}`", at + 1, step.does, step.what))?;
+    }
+    stage.on.end().await;
+    Ok(())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pushes {
+    #[serde(default = "agents_branch")]
+    branch: String,
+    /// `null` deletes a file. Without any, a file of code changes.
+    files: Option<BTreeMap<String, Option<String>>>,
+    #[serde(default)]
+    message: Option<String>,
+    /// A force-push: on top of this commit (by name) or branch.
+    onto: Option<String>,
+    /// A force-push to this very commit.
+    exactly: Option<String>,
+    /// An admin lifts every rule for the moment it takes.
+    #[serde(default)]
+    around_the_rules: bool,
+    /// The rules refuse it, and that is right.
+    #[serde(default)]
+    refused: bool,
+    /// What to call the commit.
+    #[serde(rename = "as")]
+    name: Option<String>,
+}
+
+fn agents_branch() -> String {
+    "agent/x".to_owned()
+}
+
+fn main_branch() -> String {
+    "main".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Opens {
+    #[serde(default = "agents_branch")]
+    branch: String,
+    #[serde(default = "main_branch")]
+    base: String,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(rename = "as")]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Says {
+    text: String,
+    on: Option<String>,
+    #[serde(rename = "as")]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reviews {
+    verdict: String,
+    text: Option<String>,
+    commit: Option<String>,
+    on: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edits {
+    /// The name of a comment; `bot` is the bot's own.
+    comment: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ci {
+    conclusion: Option<String>,
+    #[serde(default = "workflow")]
+    workflow: String,
+    #[serde(default = "job")]
+    job: String,
+    #[serde(default = "event")]
+    event: String,
+    commit: Option<String>,
+}
+
+fn workflow() -> String {
+    WORKFLOW.to_owned()
+}
+
+fn job() -> String {
+    CHECK.to_owned()
+}
+
+fn event() -> String {
+    "pull_request".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Posts {
+    name: String,
+    conclusion: String,
+    commit: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Labels {
+    #[serde(default)]
+    add: Vec<String>,
+    #[serde(default)]
+    remove: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Grants {
+    to: String,
+    role: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Short<T> {
+    Word(String),
+    Long(T),
+}
+
+/// What a step that can be refused came to.
+fn as_told(what: &Value, done: Result<(), String>) -> anyhow::Result<()> {
+    match (what.as_str(), done) {
+        (None | Some("ok"), Ok(())) | (Some("refused"), Err(_)) => Ok(()),
+        (None | Some("ok"), Err(why)) => bail!("GitHub refused it: {why}"),
+        (Some("refused"), Ok(())) => bail!("GitHub let it through"),
+        (Some(other), _) => bail!("it ends as `ok` or `refused`, not as {other:?}"),
+    }
+}
+
+impl Stage {
+    async fn step(&mut self, step: &Step) -> anyhow::Result<()> {
+        let what = &step.what;
+        let who = || step.who.as_deref().context("who does it?");
+        match step.does.as_str() {
+            "expect" => return expect::hold(self, &read(what)?).await,
+            "change" => return self.change(&read::<String>(what)?).await,
+            "pushes" => self.pushes(who()?, what)?,
+            "opens" => self.opens(who()?, what)?,
+            "raises" => self.raises(who()?, what)?,
+            "says" => self.says(who()?, what)?,
+            "edits" => {
+                let edit: Edits = read(what)?;
+                let path = format!("/repos/{REPO}/issues/comments/{}", self.comment(&edit.comment)?);
+                self.on.admin().call_as(who()?, "PATCH", &path, json!({ "body": self.filled(&edit.text)? }))?;
+            }
+            "deletes" => {
+                let name: String = read(what)?;
+                let path = format!("/repos/{REPO}/issues/comments/{}", self.comment(&name)?);
+                self.on.admin().call_as(who()?, "DELETE", &path, Value::Null)?;
+            }
+            "reviews" => self.reviews(who()?, what)?,
+            "dismisses" => self.dismisses(who()?, &read::<String>(what)?)?,
+            "ci" => self.ci(what)?,
+            "posts" => {
+                let post: Posts = read(what)?;
+                let (app, head) = (self.app(who()?)?, self.commit(post.commit.as_deref())?);
+                let body = json!({
+                    "name": post.name, "head_sha": head, "status": "completed", "conclusion": post.conclusion,
+                });
+                self.on.admin().check_run_as(app, REPO, body)?;
+            }
+            "sets-status" => {
+                let post: Posts = read(what)?;
+                let head = self.commit(post.commit.as_deref())?;
+                self.on.admin().commit_status(REPO, who()?, &head, &post.name, &post.conclusion)?;
+            }
+            "labels" => self.labels(who()?, &read(what)?)?,
+            "merges" => {
+                let refused = self.on.merges(who()?, self.number(None)?).await?;
+                as_told(what, refused.map(drop))?;
+            }
+            "retargets" => self.edit_pull(who()?, None, json!({ "base": read::<String>(what)? }))?,
+            "closes" => self.edit_pull(who()?, what.as_str(), json!({ "state": "closed" }))?,
+            "reopens" => self.edit_pull(who()?, what.as_str(), json!({ "state": "open" }))?,
+            "lifts-the-rules" => drop(self.lift()?),
+            "grants" => {
+                let grant: Grants = read(what)?;
+                self.on.admin().set_role(REPO, &grant.to, role(&grant.role)?)?;
+            }
+            "tampers" => ledger::tamper(self, who()?, &read(what)?)?,
+            "webhooks" => return self.webhooks(&read::<String>(what)?).await,
+            "delivers" => return hostile::deliver(self, &read(what)?).await,
+            "replays" => return hostile::replay(self, &read(what)?).await,
+            "restarts" => {
+                self.on.stop_server().await;
+                self.on.start_server().await?;
+            }
+            other => bail!("there is no step `{other}`"),
+        }
+        self.settle().await
+    }
+
+    /// Waits for all that follows, and does not wait for the time between two tries.
+    pub(crate) async fn settle(&self) -> anyhow::Result<()> {
+        for _ in 0..20 {
+            self.on.settle().await?;
+            let Some(server) = self.on.server() else { return Ok(()) };
+            if server.inbox().stats().await?.parked == 0 {
+                return Ok(());
+            }
+            let pool = sqlx::SqlitePool::connect(&self.database).await?;
+            sqlx::query("update inbox_deliveries set not_before = 0 where state = 'open'").execute(&pool).await?;
+            pool.close().await;
+            server.inbox().notify();
+        }
+        bail!("it never settles")
+    }
+
+    /// How most stories begin: the agent's commit (called `first`) is proposed, proven by CI, approved by mia.
+    async fn change(&mut self, how: &str) -> anyhow::Result<()> {
+        let far = ["proposed", "proven", "approved"].iter().position(|known| *known == how);
+        let far = far.with_context(|| format!("a change is proposed, proven or approved, not {how:?}"))?;
+        self.pushes("rover", &json!({ "as": "first" }))?;
+        self.opens("rover", &Value::Null)?;
+        self.settle().await?;
+        if far >= 1 {
+            self.ci(&"success".into())?;
+            self.settle().await?;
+        }
+        if far >= 2 {
+            self.reviews("mia", &"APPROVE".into())?;
+            self.settle().await?;
+        }
+        Ok(())
+    }
+
+    fn pushes(&mut self, who: &str, what: &Value) -> anyhow::Result<()> {
+        let push: Pushes = read(or_empty(what, &json!({})))?;
+        self.pushes += 1;
+        let code = format!("def lamp():\n    return {}\n", self.pushes);
+        let files = push.files.unwrap_or_else(|| BTreeMap::from([("src/a.py".to_owned(), Some(code))]));
+        let files: BTreeMap<String, Option<String>> =
+            files.into_iter().map(|(path, text)| (path, text.as_deref().map(repeated))).collect();
+        let files: Vec<(&str, Option<&str>)> =
+            files.iter().map(|(path, text)| (path.as_str(), text.as_deref())).collect();
+        let message = push.message.unwrap_or_else(|| format!("push {}", self.pushes));
+        let onto = push.onto.as_ref().map(|onto| self.heads.get(onto).unwrap_or(onto).clone());
+        let lifted = if push.around_the_rules { self.lift()? } else { Vec::new() };
+        let head = match &push.exactly {
+            Some(name) => {
+                let sha = self.commit(Some(name))?;
+                let (refs, branch) = (format!("/repos/{REPO}/git/refs"), &push.branch);
+                match self.on.admin().branch(REPO, branch)? {
+                    Some(_) => {
+                        let body = json!({ "sha": sha, "force": true });
+                        self.on.admin().call_as(who, "PATCH", &format!("{refs}/heads/{branch}"), body)?
+                    }
+                    None => {
+                        let body = json!({ "sha": sha, "ref": format!("refs/heads/{branch}") });
+                        self.on.admin().call_as(who, "POST", &refs, body)?
+                    }
+                };
+                sha
+            }
+            None => {
+                let made = self.on.admin().commit_onto(REPO, who, &push.branch, onto.as_deref(), &message, &files);
+                ensure!(made.is_err() == push.refused, "the push was answered with {made:?}");
+                made.unwrap_or_default()
+            }
+        };
+        self.restore(&lifted)?;
+        if let Some(name) = push.name {
+            self.heads.insert(name, head);
+        }
+        Ok(())
+    }
+
+    fn opens(&mut self, who: &str, what: &Value) -> anyhow::Result<()> {
+        let open: Opens = read(or_empty(what, &json!({})))?;
+        let title = open.title.unwrap_or_else(|| "A brighter lamp".to_owned());
+        let body = json!({ "title": title, "head": open.branch, "base": open.base, "body": open.body });
+        let made = self.on.admin().call_as(who, "POST", &format!("/repos/{REPO}/pulls"), body)?;
+        let number = made["number"].as_u64().context("a pull request has a number")?;
+        self.numbers.push((open.name.unwrap_or_else(|| format!("pull {}", self.numbers.len() + 1)), number));
+        Ok(())
+    }
+
+    /// An issue. It never becomes the story's own pull request.
+    fn raises(&mut self, who: &str, what: &Value) -> anyhow::Result<()> {
+        let name: String = read(what)?;
+        let body = json!({ "title": name });
+        let made = self.on.admin().call_as(who, "POST", &format!("/repos/{REPO}/issues"), body)?;
+        self.numbers.push((name, made["number"].as_u64().context("an issue has a number")?));
+        Ok(())
+    }
+
+    fn says(&mut self, who: &str, what: &Value) -> anyhow::Result<()> {
+        let says = match read(what)? {
+            Short::Word(text) => Says { text, on: None, name: None },
+            Short::Long(says) => says,
+        };
+        let (number, text) = (self.number(says.on.as_deref())?, self.filled(&says.text)?);
+        let path = format!("/repos/{REPO}/issues/{number}/comments");
+        let made = self.call(who, "POST", &path, json!({ "body": text }))?;
+        if let (Some(name), Some(id)) = (says.name, made["id"].as_u64()) {
+            self.comments.insert(name, id);
+        }
+        Ok(())
+    }
+
+    fn reviews(&mut self, who: &str, what: &Value) -> anyhow::Result<()> {
+        let review = match read(what)? {
+            Short::Word(verdict) => Reviews { verdict, text: None, commit: None, on: None },
+            Short::Long(review) => review,
+        };
+        let number = self.number(review.on.as_deref())?;
+        let mut body = json!({ "event": review.verdict, "body": review.text.unwrap_or_else(|| "Read it.".to_owned()) });
+        if let Some(name) = review.commit {
+            body["commit_id"] = self.commit(Some(&name))?.into();
+        }
+        self.call(who, "POST", &format!("/repos/{REPO}/pulls/{number}/reviews"), body).map(drop)
+    }
+
+    fn dismisses(&mut self, who: &str, whose: &str) -> anyhow::Result<()> {
+        let number = self.number(None)?;
+        let issue = self.on.admin().issue(REPO, number)?;
+        let reviews = issue.pull.context("reviews are on pull requests")?.reviews;
+        let review = reviews.iter().rev().find(|review| review.user.login == whose).context("no such review")?;
+        let path = format!("/repos/{REPO}/pulls/{number}/reviews/{}/dismissals", review.id);
+        self.call(who, "PUT", &path, json!({ "message": "not any more" })).map(drop)
+    }
+
+    fn ci(&mut self, what: &Value) -> anyhow::Result<()> {
+        let ci = match read(what)? {
+            Short::Word(conclusion) => {
+                Ci { conclusion: Some(conclusion), workflow: workflow(), job: job(), event: event(), commit: None }
+            }
+            Short::Long(ci) => ci,
+        };
+        let head = self.commit(ci.commit.as_deref())?;
+        let jobs = [(ci.job.as_str(), ci.conclusion.as_deref())];
+        self.on.admin().workflow_run(REPO, &head, &ci.workflow, &ci.event, &jobs)?;
+        Ok(())
+    }
+
+    fn labels(&mut self, who: &str, labels: &Labels) -> anyhow::Result<()> {
+        let path = format!("/repos/{REPO}/issues/{}/labels", self.number(None)?);
+        if !labels.add.is_empty() {
+            self.call(who, "POST", &path, json!({ "labels": labels.add }))?;
+        }
+        for label in &labels.remove {
+            self.call(who, "DELETE", &format!("{path}/{}", label.replace(':', "%3A")), Value::Null)?;
+        }
+        Ok(())
+    }
+
+    fn edit_pull(&mut self, who: &str, which: Option<&str>, body: Value) -> anyhow::Result<()> {
+        let number = self.number(which)?;
+        self.call(who, "PATCH", &format!("/repos/{REPO}/pulls/{number}"), body).map(drop)
+    }
+
+    /// `hold` keeps what GitHub would send; `release` sends it in order, `release newest first` the other way round.
+    async fn webhooks(&mut self, how: &str) -> anyhow::Result<()> {
+        let app = self.on.app().id;
+        let url = self.on.server().context("the bot is off stage")?.webhook_url();
+        if how == "hold" {
+            self.held = Some(self.on.admin().deliveries(app).len());
+            self.on.admin().set_webhook_url(app, Some(NOWHERE))?;
+            return Ok(());
+        }
+        self.on.admin().wait_idle().await;
+        let from = self.held.take().context("nothing is held")?;
+        let mut waiting = self.on.admin().deliveries(app).split_off(from);
+        match how {
+            "release" => {}
+            "release newest first" => waiting.reverse(),
+            other => bail!("webhooks are held and released, not {other:?}"),
+        }
+        self.on.admin().set_webhook_url(app, Some(&url))?;
+        for delivery in waiting {
+            let status = hostile::send(self, &delivery.event, &delivery.guid, &delivery.payload.to_string()).await?;
+            ensure!((200..300).contains(&status), "{} was answered with {status}", delivery.event);
+            self.settle().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes every rule off the repository, as an admin can.
+    pub(crate) fn lift(&self) -> anyhow::Result<Vec<Ruleset>> {
+        let rules: Vec<Ruleset> = self.on.admin().repo(REPO)?.rulesets.into_values().collect();
+        for ruleset in &rules {
+            self.on.admin().remove_ruleset(REPO, ruleset.id)?;
+        }
+        Ok(rules)
+    }
+
+    pub(crate) fn restore(&self, rules: &[Ruleset]) -> anyhow::Result<()> {
+        for one in rules {
+            let include: Vec<&str> = one.include.iter().map(String::as_str).collect();
+            self.on.admin().add_ruleset(REPO, &one.name, &include, one.rules.clone(), one.bypass.clone())?;
+        }
+        Ok(())
+    }
+
+    /// A call as a person, or as an App (`app:NAME`, which comes into being when it is first named).
+    pub(crate) fn call(&mut self, who: &str, method: &str, path: &str, body: Value) -> anyhow::Result<Value> {
+        if who.starts_with("app:") {
+            let app = self.app(who)?;
+            return Ok(self.on.admin().call_as_app(app, REPO, method, path, body)?);
+        }
+        self.on.admin().call_as(who, method, path, body).map_err(|error| match error {
+            Error::Refused { message, .. } => anyhow::anyhow!("GitHub refused it: {message}"),
+            error => error.into(),
+        })
+    }
+
+    fn app(&mut self, who: &str) -> anyhow::Result<u64> {
+        let name = who.strip_prefix("app:").with_context(|| format!("`{who}` is no App"))?;
+        if let Some(app) = self.apps.get(name) {
+            return Ok(*app);
+        }
+        let permissions = ["checks", "pull_requests", "issues", "contents", "statuses"];
+        let new = NewApp {
+            name: name.to_owned(),
+            permissions: permissions.iter().map(|one| ((*one).to_owned(), Level::Write)).collect(),
+            ..NewApp::default()
+        };
+        let app = self.on.admin().register_app("octo-org", new)?.id;
+        self.on.admin().install(app, REPO)?;
+        self.apps.insert(name.to_owned(), app);
+        Ok(app)
+    }
+
+    /// The number of a pull request or issue by name; without one, of the first pull request.
+    pub(crate) fn number(&self, name: Option<&str>) -> anyhow::Result<u64> {
+        match name {
+            Some(name) => {
+                let found = self.numbers.iter().find(|(known, _)| known == name);
+                found.map(|(_, number)| *number).with_context(|| format!("nothing is called {name:?}"))
+            }
+            None => {
+                let issues = self.on.admin().repo(REPO)?.issues;
+                let pull = |number: &u64| issues.get(number).is_some_and(|issue| issue.pull.is_some());
+                let first = self.numbers.iter().map(|(_, number)| *number).find(pull);
+                first.context("no pull request was opened yet")
+            }
+        }
+    }
+
+    /// A commit by name; without one, the head of the first pull request.
+    pub(crate) fn commit(&self, name: Option<&str>) -> anyhow::Result<String> {
+        match name {
+            Some("main") => self.on.admin().branch(REPO, "main")?.context("there is a main"),
+            Some(name) => self.heads.get(name).cloned().with_context(|| format!("no commit is called {name:?}")),
+            None => self.on.head(self.number(None)?),
+        }
+    }
+
+    fn comment(&self, name: &str) -> anyhow::Result<u64> {
+        if name == "bot" {
+            let login = format!("{}[bot]", self.on.app().slug);
+            let comments = self.on.admin().comments(REPO, self.number(None)?)?;
+            let own = comments.into_iter().find(|comment| comment.user.login == login);
+            return own.map(|comment| comment.id).context("the bot has said nothing");
+        }
+        self.comments.get(name).copied().with_context(|| format!("no comment is called {name:?}"))
+    }
+
+    /// `{3 x ab}` becomes `ababab`, `{head}` becomes the head's first 12 digits, `{NAME}` those of the commit of that name.
+    pub(crate) fn filled(&self, text: &str) -> anyhow::Result<String> {
+        let mut out = repeated(text);
+        for (name, sha) in &self.heads {
+            out = out.replace(&format!("{{{name}}}"), &sha[..12]);
+        }
+        for (name, number) in &self.numbers {
+            out = out.replace(&format!("{{#{name}}}"), &format!("#{number}"));
+        }
+        if out.contains("{head}") {
+            out = out.replace("{head}", &self.commit(None)?[..12]);
+        }
+        Ok(out)
+    }
+
+    /// The bot's comments on the story's pull request and on every issue.
+    pub(crate) fn bot_comments(&self) -> anyhow::Result<Vec<String>> {
+        let numbers: BTreeSet<u64> = self.numbers.iter().map(|(_, number)| *number).collect();
+        let mut all = Vec::new();
+        for number in numbers {
+            all.extend(self.on.bot_comments(number)?);
+        }
+        Ok(all)
+    }
+}
+
+fn role(name: &str) -> anyhow::Result<Role> {
+    Ok(match name {
+        "none" => Role::None,
+        "read" => Role::Read,
+        "triage" => Role::Triage,
+        "write" => Role::Write,
+        "maintain" => Role::Maintain,
+        "admin" => Role::Admin,
+        other => bail!("there is no role {other:?}"),
+    })
+}
+
+/// `{3 x ab}` becomes `ababab`.
+fn repeated(text: &str) -> String {
+    let part = |from: &str| -> Option<(String, usize)> {
+        let (count, rest) = from.split_once(" x ")?;
+        let (what, _) = rest.split_once('}')?;
+        Some((what.repeat(count.parse().ok()?), count.len() + what.len() + 4))
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        match part(after) {
+            Some((many, length)) => {
+                out.push_str(&many);
+                rest = &after[length..];
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+/// A step without anything behind it takes its defaults.
+fn or_empty<'v>(what: &'v Value, empty: &'v Value) -> &'v Value {
+    if what.is_null() { empty } else { what }
+}

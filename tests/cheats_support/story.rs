@@ -1,0 +1,137 @@
+//! A story as it stands in its file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What kind of cheat it is. The names are those of the list of threats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub(crate) enum Class {
+    #[serde(rename = "wrong person")]
+    WrongPerson,
+    #[serde(rename = "talk")]
+    Talk,
+    #[serde(rename = "stale proof")]
+    StaleProof,
+    #[serde(rename = "the wrong law")]
+    WrongLaw,
+    #[serde(rename = "forged evidence")]
+    ForgedEvidence,
+    #[serde(rename = "tampered memory")]
+    TamperedMemory,
+    #[serde(rename = "skipped law")]
+    SkippedLaw,
+    #[serde(rename = "hostile input")]
+    HostileInput,
+    #[serde(rename = "around the gate")]
+    AroundTheGate,
+}
+
+impl Class {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Class::WrongPerson => "wrong person",
+            Class::Talk => "talk",
+            Class::StaleProof => "stale proof",
+            Class::WrongLaw => "the wrong law",
+            Class::ForgedEvidence => "forged evidence",
+            Class::TamperedMemory => "tampered memory",
+            Class::SkippedLaw => "skipped law",
+            Class::HostileInput => "hostile input",
+            Class::AroundTheGate => "around the gate",
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Story {
+    /// The cheat in a few words. The file is called the same, so it is for people.
+    #[allow(dead_code, reason = "it is read by people, in the file")]
+    pub(crate) name: String,
+    pub(crate) class: Class,
+    /// `merge`, `pipeline`, `none`, or the policy's text.
+    #[serde(default = "merge")]
+    pub(crate) policy: String,
+    /// More files on the default branch.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) cheat: Vec<Step>,
+    pub(crate) honest: Vec<Step>,
+}
+
+fn merge() -> String {
+    "merge".to_owned()
+}
+
+/// `who does: what`, or `does: what` where nobody in particular does it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Value>")]
+pub(crate) struct Step {
+    pub(crate) who: Option<String>,
+    pub(crate) does: String,
+    pub(crate) what: Value,
+}
+
+impl TryFrom<BTreeMap<String, Value>> for Step {
+    type Error = String;
+
+    fn try_from(map: BTreeMap<String, Value>) -> Result<Self, String> {
+        let count = map.len();
+        let Some((key, what)) = map.into_iter().next().filter(|_| count == 1) else {
+            return Err(format!("a step is one line `who does: what`, but this has {count}"));
+        };
+        let (who, does) = match key.split_once(' ') {
+            Some((who, does)) => (Some(who.to_owned()), does.to_owned()),
+            None => (None, key),
+        };
+        Ok(Self { who, does, what })
+    }
+}
+
+impl Story {
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path)?;
+        let story: Story = serde_yaml::from_str(&text).with_context(|| format!("{} is no story", path.display()))?;
+        for (half, steps) in [("cheat", &story.cheat), ("honest", &story.honest)] {
+            let looks = steps.iter().any(|step| step.does == "expect" || step.does == "merges");
+            ensure!(looks, "the {half} half of {} expects nothing, so it shows nothing", path.display());
+        }
+        Ok(story)
+    }
+
+    pub(crate) fn policy(&self) -> Option<String> {
+        match self.policy.as_str() {
+            "none" => None,
+            "merge" => Some(phasegate::rehearsal::MERGE_POLICY.to_owned()),
+            "pipeline" => Some(phasegate::rehearsal::PIPELINE_POLICY.to_owned()),
+            text => Some(text.to_owned()),
+        }
+    }
+}
+
+/// What a step says, in its own type. Unknown keys are errors.
+pub(crate) fn read<T: for<'de> Deserialize<'de>>(what: &Value) -> anyhow::Result<T> {
+    match serde_json::from_value(what.clone()) {
+        Ok(read) => Ok(read),
+        Err(error) => bail!("{what} is not what this step takes: {error}"),
+    }
+}
+
+/// Every story in the folder and those below it, in order.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "yml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
