@@ -1,5 +1,6 @@
 //! Reads the world for one change: from git what git knows, from the API the rest.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::memory::Kept;
@@ -335,17 +336,20 @@ async fn job_of(
             return Ok(Some(WorkflowRun { id, path: path.to_owned(), head }));
         }
     }
-    if !jobs.contains_key(&suite) {
-        let mut found = Vec::new();
-        for workflow in repo.workflow_runs_for_suite(suite).await? {
-            let ids = repo.jobs(workflow.id).await?.into_iter().map(|job| job.id).collect();
-            // Some answers carry the ref behind the path.
-            let path = workflow.path.split('@').next().unwrap_or_default().to_owned();
-            found.push((WorkflowRun { id: workflow.id, path, head: workflow.head_sha }, ids));
+    let of_suite = match jobs.entry(suite) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(unknown) => {
+            let mut found = Vec::new();
+            for workflow in repo.workflow_runs_for_suite(suite).await? {
+                let ids = repo.jobs(workflow.id).await?.into_iter().map(|job| job.id).collect();
+                // Some answers carry the ref behind the path.
+                let path = workflow.path.split('@').next().unwrap_or_default().to_owned();
+                found.push((WorkflowRun { id: workflow.id, path, head: workflow.head_sha }, ids));
+            }
+            unknown.insert(found)
         }
-        jobs.insert(suite, found);
-    }
-    let found = jobs[&suite].iter().find(|(_, ids)| ids.contains(&run)).map(|(workflow, _)| workflow.clone());
+    };
+    let found = of_suite.iter().find(|(_, ids)| ids.contains(&run)).map(|(workflow, _)| workflow.clone());
     if let Some(workflow) = &found {
         memory.keep(&key, &format!("{} {} {}", workflow.id, workflow.head, workflow.path)).await;
     }
