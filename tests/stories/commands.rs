@@ -91,6 +91,9 @@ async fn a_command_on_a_linked_issue_acts_on_the_change() {
     let link = on.says("ada", number, &format!("/link #{issue}")).await.unwrap();
     assert_eq!(on.reactions(link).unwrap(), ["eyes", "rocket"]);
     let approve = on.says("mia", issue, "/approve").await.unwrap();
+    assert_eq!(on.reactions(approve).unwrap(), ["eyes", "confused"], "there the content is not before her eyes");
+    let head = on.head(number).unwrap();
+    let approve = on.says("mia", issue, &format!("/approve {}", &head[..12])).await.unwrap();
     assert_eq!(on.reactions(approve).unwrap(), ["eyes", "rocket"]);
     on.ci(&on.head(number).unwrap(), "success").await.unwrap();
     assert_merge(&on, number, "success");
@@ -98,6 +101,6 @@ async fn a_command_on_a_linked_issue_acts_on_the_change() {
     let ask = on.says("tim", issue, "/status").await.unwrap();
     assert_eq!(on.reactions(ask).unwrap(), ["eyes", "rocket"]);
     let there = on.bot_comments(issue).unwrap();
-    assert_eq!(there.len(), 1, "the answer stands where the question was: {there:?}");
+    assert_eq!(there.len(), 2, "the answer stands where the question was: {there:?}");
     on.end().await;
 }
