@@ -4,6 +4,8 @@
 //! HTML comment it is talk about a command, not one. The table below is the only list: parsing, rights and `/help`
 //! all come from it.
 
+use std::ops::Range;
+
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::flow::{FlowName, Phase};
@@ -217,53 +219,102 @@ fn did_you_mean(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// The lines of ordinary paragraphs at the top level of the document.
+/// What GitHub reads in a comment beyond plain Markdown.
+const DIALECT: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_MATH);
+
+/// The lines of ordinary paragraphs at the top level of the document, outside every HTML element.
 fn plain_lines(body: &str) -> Vec<&str> {
-    let mut lines = Vec::new();
-    let mut depth = 0usize;
-    let mut paragraph: Option<(std::ops::Range<usize>, Vec<std::ops::Range<usize>>)> = None;
-    for (event, range) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
+    let mut paragraphs: Vec<Range<usize>> = Vec::new();
+    let mut holes: Vec<Range<usize>> = Vec::new();
+    let mut elements = Elements::default();
+    let (mut depth, mut inside) = (0usize, false);
+    for (event, range) in Parser::new_ext(body, DIALECT).into_offset_iter() {
         match event {
-            Event::Start(Tag::Paragraph) if depth == 0 => paragraph = Some((range, Vec::new())),
-            Event::End(TagEnd::Paragraph) if depth == 0 => {
-                if let Some((range, holes)) = paragraph.take() {
-                    lines.extend(lines_outside(body, range, &holes));
-                }
+            Event::Start(Tag::Paragraph) if depth == 0 => {
+                inside = true;
+                paragraphs.push(range);
             }
-            // A link's title and an image's text are not shown where they stand.
-            Event::Start(Tag::Link { .. } | Tag::Image { .. }) if paragraph.is_some() => {
-                if let Some((_, holes)) = &mut paragraph {
-                    holes.push(range);
-                }
+            Event::End(TagEnd::Paragraph) if depth == 0 => inside = false,
+            // A link's title and an image's text are not shown where they stand; what is struck out is taken back.
+            Event::Start(Tag::Link { .. } | Tag::Image { .. } | Tag::Strikethrough) if inside => holes.push(range),
+            // Emphasis nests too, but does not hide a line's beginning.
+            Event::Start(_) if !inside => depth += 1,
+            Event::End(_) if !inside => depth = depth.saturating_sub(1),
+            Event::Html(html) | Event::InlineHtml(html) => {
+                holes.extend(elements.read(&html, &range));
+                holes.push(range);
             }
-            // Inside a paragraph only: emphasis nests too, but does not hide a line's beginning.
-            Event::Start(_) if paragraph.is_none() => depth += 1,
-            Event::End(_) if paragraph.is_none() => depth = depth.saturating_sub(1),
-            Event::Code(_) | Event::InlineHtml(_) | Event::Html(_) => {
-                if let Some((_, holes)) = &mut paragraph {
-                    holes.push(range);
-                }
-            }
+            Event::Code(_) | Event::InlineMath(_) | Event::DisplayMath(_) => holes.push(range),
             _ => {}
+        }
+    }
+    // An element that is never closed reaches to the end.
+    holes.extend(elements.since.map(|start| start..body.len()));
+    let holes = joined(holes);
+    let hidden = |at: usize| {
+        let before = holes.partition_point(|hole| hole.start <= at);
+        before > 0 && holes[before - 1].end > at
+    };
+    let mut lines = Vec::new();
+    for paragraph in paragraphs {
+        let mut at = paragraph.start;
+        for line in body[paragraph].split('\n') {
+            if !hidden(at + (line.len() - line.trim_start().len())) {
+                lines.push(line.trim());
+            }
+            at += line.len() + 1;
         }
     }
     lines
 }
 
-/// The lines of this range whose first letter is not inside a code span or a piece of HTML.
-fn lines_outside<'a>(
-    body: &'a str,
-    range: std::ops::Range<usize>,
-    holes: &[std::ops::Range<usize>],
-) -> impl Iterator<Item = &'a str> {
-    let mut at = range.start;
-    let holes = holes.to_vec();
-    body[range].split('\n').filter_map(move |line| {
-        let start = at + (line.len() - line.trim_start().len());
-        at += line.len() + 1;
-        let hidden = holes.iter().any(|hole| hole.contains(&start));
-        (!hidden).then(|| line.trim())
-    })
+/// The HTML elements that are open: what stands in a quote, a table or a fold made of tags is as little a command as
+/// what stands in one made of Markdown.
+#[derive(Default)]
+struct Elements {
+    open: usize,
+    since: Option<usize>,
+}
+
+impl Elements {
+    /// Reads a piece of HTML. Gives the range from the first opened element to the last closed one, when all are closed.
+    fn read(&mut self, html: &str, at: &Range<usize>) -> Option<Range<usize>> {
+        let mut closed = None;
+        for piece in html.split('<').skip(1) {
+            let name = piece.trim_start_matches('/');
+            let word = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_ascii_lowercase();
+            let empty = matches!(word.as_str(), "br" | "hr" | "img" | "input" | "wbr") || piece.contains("/>");
+            if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || (empty && !piece.starts_with('/')) {
+                continue;
+            }
+            if piece.starts_with('/') {
+                self.open = self.open.saturating_sub(1);
+                if self.open == 0 {
+                    closed = self.since.take().map(|start| start..at.end).or(closed);
+                }
+            } else {
+                self.open += 1;
+                self.since.get_or_insert(at.start);
+            }
+        }
+        closed
+    }
+}
+
+/// Ranges in order, those that touch made one.
+fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -306,6 +357,13 @@ mod tests {
             "1. /approve",
             "# /approve",
             "<details>\n/approve\n</details>",
+            "<details>\n\n/approve\n\n</details>",
+            "<blockquote>\n\n/approve",
+            "a <code>\n/approve\n</code>",
+            "<div><pre>\n\n/approve\n\n</pre></div>",
+            "~~no\n/approve\nno~~",
+            "[^1]\n\n[^1]:\n    /approve",
+            "$$\n/approve\n$$",
             "please /approve this",
             "/approve/all",
             "/usr/bin",
@@ -315,6 +373,13 @@ mod tests {
             "| a | b |\n|---|---|\n| /approve | x |",
         ] {
             assert_eq!(names(talk), Vec::<String>::new(), "{talk:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_beside_html_is_one() {
+        for plain in ["line<br>\n/approve", "<details>x</details>\n\n/approve", "<b>so</b>\n/approve", "/approve <3"] {
+            assert_eq!(names(plain), ["approve"], "{plain:?}");
         }
     }
 

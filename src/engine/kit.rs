@@ -215,12 +215,14 @@ impl Game {
 
     /// A job of this workflow run on the head.
     pub(crate) fn job(&mut self, name: &str, path: &str, workflow_run: u64, conclusion: &str) -> CheckRun {
+        // Each call is another attempt, so the newest is the one with the highest id.
+        let (id, head) = (self.id(), self.world.pull.head.clone());
         CheckRun {
-            id: self.id(),
+            id,
             name: name.to_owned(),
             app: ACTIONS_APP,
             conclusion: (conclusion != "running").then(|| conclusion.to_owned()),
-            job_of: Some(WorkflowRun { id: workflow_run, path: path.to_owned(), head: self.world.pull.head.clone() }),
+            job_of: Some(WorkflowRun { id: workflow_run, attempt: id, path: path.to_owned(), head }),
         }
     }
 
@@ -339,7 +341,7 @@ impl Game {
     /// A check on the merge commit.
     pub(crate) fn merge_check(&mut self, conclusion: &str) -> &mut Self {
         let mut run = self.job(TEST, CI, 2, conclusion);
-        run.job_of = Some(WorkflowRun { id: 2, path: CI.to_owned(), head: commit("merge") });
+        run.job_of = Some(WorkflowRun { id: 2, attempt: run.id, path: CI.to_owned(), head: commit("merge") });
         self.world.merge_checks.push(run);
         self.look()
     }

@@ -128,9 +128,13 @@ fn seen_head(
             format!("Look at #{}, and if it stands, say {again}.", draft.state.change.0),
         ));
     }
-    // While there has been only one head, there is nothing to confuse it with.
+    // While there has been only one head, there is nothing to confuse it with; but a decision rests on having seen it:
+    // what was pushed between the comment and our first look leaves no trace here.
     if draft.state.heads.len() <= 1 {
-        return Ok(());
+        let seen = shown.is_some_and(|shown| shown.head == head && shown.since <= order.comment.created_at);
+        if seen || !spec.independent {
+            return Ok(());
+        }
     }
     let saw_it = shown.is_some_and(|shown| {
         // GitHub's clock has seconds. Which came first within one is not known, and a decision does not rest on it.

@@ -64,10 +64,10 @@ enum Attempts {
     App(u64),
 }
 
-fn attempts_of(run: &CheckRun) -> Attempts {
+fn attempts_of(run: &CheckRun) -> (Attempts, u64) {
     match &run.job_of {
-        Some(workflow) => Attempts::WorkflowRun(workflow.id),
-        None => Attempts::App(run.app),
+        Some(workflow) => (Attempts::WorkflowRun(workflow.id), workflow.attempt),
+        None => (Attempts::App(run.app), run.id),
     }
 }
 
@@ -91,13 +91,17 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
         .filter(|run| run.name == check.name)
         .map(|run| (run, discount(check, run, sought)))
         .collect();
+    // Of a workflow run that was run again only the newest attempt decides, with every job of that name in it; of an
+    // App's runs, the newest.
     let mut newest: BTreeMap<Attempts, u64> = BTreeMap::new();
     for (run, _) in mine.iter().filter(|(_, discounted)| discounted.is_none()) {
-        let id = newest.entry(attempts_of(run)).or_default();
-        *id = run.id.max(*id);
+        let (of, attempt) = attempts_of(run);
+        let known = newest.entry(of).or_default();
+        *known = attempt.max(*known);
     }
     for (run, discounted) in mine {
-        let superseded = discounted.is_none() && newest.get(&attempts_of(run)) != Some(&run.id);
+        let (of, attempt) = attempts_of(run);
+        let superseded = discounted.is_none() && newest.get(&of) != Some(&attempt);
         heard.evidence.push(Evidence::Check {
             name: run.name.clone(),
             app: run.app,

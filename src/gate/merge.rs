@@ -206,7 +206,10 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
         findings.push(Finding::error(
             "MRG-02",
             format!("`{login}` {says}."),
-            format!("Settle it with `{login}`; their approval, or new content that they agree with, lifts it."),
+            format!(
+                "Settle it with `{login}`: a new review of theirs lifts a review, their `{}` lifts a rejection.",
+                policy.commands.written("approve")
+            ),
         ));
     }
     let required = policy.merge.require.contains(&Require::Review);

@@ -82,6 +82,8 @@ pub struct CheckRun {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowRun {
     pub id: u64,
+    /// Which try of the run it was: a rerun has the same id and a higher number.
+    pub attempt: u64,
     /// The workflow's file.
     pub path: String,
     pub head: CommitId,

@@ -272,9 +272,9 @@ impl State {
                 }
                 for one in evidence {
                     if let Evidence::Review { review: Some(id), commit, .. } = one
-                        && *commit == about.head
+                        && let Some(content) = self.heads.get(commit)
                     {
-                        self.reviewed.entry(*id).or_insert_with(|| about.content.clone());
+                        self.reviewed.entry(*id).or_insert_with(|| content.clone());
                     }
                 }
                 let judged = Judged {

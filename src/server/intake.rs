@@ -61,10 +61,8 @@ async fn receive(State(app): State<Arc<App>>, headers: HeaderMap, body: Bytes) -
             return answer(StatusCode::OK, "Ignored: nothing here depends on it.");
         }
         Ok(Some(understood)) => {
-            if let (Some(repo), Fact::Push { branch, after: Some(_), sender, .. }) =
-                (&understood.repo, &understood.fact)
-            {
-                pushed = Some((repo.id, branch.clone(), sender.clone()));
+            if let (Some(repo), Fact::Push { branch, after, sender, .. }) = (&understood.repo, &understood.fact) {
+                pushed = Some((repo.id, branch.clone(), after.is_some().then(|| sender.clone())));
             }
             Delivery {
                 guid,
@@ -86,7 +84,11 @@ async fn receive(State(app): State<Arc<App>>, headers: HeaderMap, body: Bytes) -
         }
     };
     if let Some((repo, branch, sender)) = pushed {
-        Kept::new(&app.inbox, repo).pushed(&branch, &sender).await;
+        let kept = Kept::new(&app.inbox, repo);
+        match sender {
+            Some(sender) => kept.pushed(&branch, &sender).await,
+            None => kept.branch_is_gone(&branch).await,
+        }
     }
     match app.inbox.put(&delivery).await {
         Ok(Put::New(_)) => answer(StatusCode::ACCEPTED, "Kept."),

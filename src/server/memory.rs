@@ -31,6 +31,11 @@ impl Kept {
         }
     }
 
+    /// Forgets who pushed to a branch that is gone: the next of its name is another one.
+    pub(super) async fn branch_is_gone(&self, branch: &str) {
+        self.keep(&format!("pushers:{branch}"), "[]").await;
+    }
+
     /// Those who are known to have pushed to a branch.
     pub(super) async fn pushers(&self, branch: &str) -> Vec<Person> {
         let known = self.recall(&format!("pushers:{branch}")).await;

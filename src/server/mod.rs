@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::github::store::GitHubStore;
 use crate::github::{AppKey, Credentials, Endpoint, Hub, Keys, Repo};
-use crate::ids::{InstallationId, RepoId, RepoRef};
+use crate::ids::{InstallationId, RepoRef};
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
 use crate::ledger::Ledger;
 
@@ -55,7 +55,7 @@ pub(crate) struct App {
     secrets: Vec<SecretString>,
     inbox: Inbox,
     data: PathBuf,
-    ledgers: Mutex<HashMap<(RepoId, String), Arc<Ledger>>>,
+    ledgers: Mutex<HashMap<(RepoRef, String), Arc<Ledger>>>,
     metrics: PrometheusHandle,
 }
 
@@ -67,7 +67,7 @@ impl App {
     /// The one ledger of a repository: appends of several changes meet in it and share their commits.
     fn ledger(&self, repo: &RepoRef, branch: &str) -> Arc<Ledger> {
         let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
-        let ledger = ledgers.entry((repo.id, branch.to_owned())).or_insert_with(|| {
+        let ledger = ledgers.entry((repo.clone(), branch.to_owned())).or_insert_with(|| {
             let store = GitHubStore::new(self.repo(repo), branch);
             let keys: Keys = [self.key.public().clone()].into_iter().collect();
             Arc::new(Ledger::new(repo.id, Arc::new(store), self.key.clone(), Arc::new(keys)))

@@ -148,7 +148,8 @@ fn subject(
     };
     Ok(Some(Subject {
         present: present(&documents, &content),
-        changed: paths.iter().map(ToString::to_string).collect(),
+        // As they are, not as they are quoted: policy's globs are held against them.
+        changed: paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect(),
         documents: documents.into_iter().map(|(path, (_, size))| (path.to_owned(), size)).collect(),
         drift: match law {
             Law::Valid(policy) => drift(reader, policy, tip, &fetched.head)?,
@@ -300,7 +301,7 @@ pub(super) async fn checks(
             policy.gates.verify.checks.iter().any(|check| check.name == name && check.workflow.is_some())
         })
     };
-    let mut jobs: BTreeMap<u64, Vec<(WorkflowRun, BTreeSet<u64>)>> = BTreeMap::new();
+    let mut jobs: BTreeMap<u64, Vec<(u64, WorkflowRun)>> = BTreeMap::new();
     let mut runs = Vec::new();
     for run in listed {
         let app = run.app.as_ref().map_or(0, |app| app.id);
@@ -325,30 +326,38 @@ async fn job_of(
     memory: &Kept,
     run: u64,
     suite: u64,
-    jobs: &mut BTreeMap<u64, Vec<(WorkflowRun, BTreeSet<u64>)>>,
+    jobs: &mut BTreeMap<u64, Vec<(u64, WorkflowRun)>>,
 ) -> Result<Option<WorkflowRun>> {
     let key = format!("job:{run}");
     if let Some(known) = memory.recall(&key).await {
-        let mut parts = known.splitn(3, ' ');
+        let mut parts = known.splitn(4, ' ');
         let id = parts.next().and_then(|id| id.parse().ok());
+        let attempt = parts.next().and_then(|attempt| attempt.parse().ok());
         let head = parts.next().and_then(|head| CommitId::new(head).ok());
-        if let (Some(id), Some(head), Some(path)) = (id, head, parts.next()) {
-            return Ok(Some(WorkflowRun { id, path: path.to_owned(), head }));
+        if let (Some(id), Some(attempt), Some(head), Some(path)) = (id, attempt, head, parts.next()) {
+            return Ok(Some(WorkflowRun { id, attempt, path: path.to_owned(), head }));
         }
     }
     if let Entry::Vacant(unknown) = jobs.entry(suite) {
         let mut found = Vec::new();
         for workflow in repo.workflow_runs_for_suite(suite).await? {
-            let ids = repo.jobs(workflow.id).await?.into_iter().map(|job| job.id).collect();
-            // Some answers carry the ref behind the path.
-            let path = workflow.path.split('@').next().unwrap_or_default().to_owned();
-            found.push((WorkflowRun { id: workflow.id, path, head: workflow.head_sha }, ids));
+            // Some answers carry the ref behind the path. A file's name may have an `@` too, so only a ref is taken off.
+            let path = match workflow.path.rsplit_once('@') {
+                Some((path, name)) if name.starts_with("refs/") => path.to_owned(),
+                _ => workflow.path.clone(),
+            };
+            for job in repo.jobs(workflow.id).await? {
+                let head = workflow.head_sha.clone();
+                let run = WorkflowRun { id: workflow.id, attempt: job.run_attempt, path: path.clone(), head };
+                found.push((job.id, run));
+            }
         }
         unknown.insert(found);
     }
-    let found = jobs[&suite].iter().find(|(_, ids)| ids.contains(&run)).map(|(workflow, _)| workflow.clone());
+    let found = jobs[&suite].iter().find(|(job, _)| *job == run).map(|(_, workflow)| workflow.clone());
     if let Some(workflow) = &found {
-        memory.keep(&key, &format!("{} {} {}", workflow.id, workflow.head, workflow.path)).await;
+        let WorkflowRun { id, attempt, path, head } = workflow;
+        memory.keep(&key, &format!("{id} {attempt} {head} {path}")).await;
     }
     Ok(found)
 }

@@ -23,9 +23,10 @@ pub struct Seen<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surface {
-    /// The label that the change is to have; every other one with the prefix is to go.
+    /// The label that the change is to have; every other one of ours is to go.
     pub label: Option<Label>,
-    pub label_prefix: String,
+    /// Every label that is ours to set and to take off.
+    pub our_labels: Vec<String>,
     pub checks: Vec<Check>,
     pub comment: String,
     pub replies: Vec<Reply>,
@@ -89,13 +90,31 @@ pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
     };
     Surface {
         label: label(state, &prefix),
-        label_prefix: prefix,
+        our_labels: LABELS.iter().map(|name| format!("{prefix}{name}")).collect(),
         checks: checks(state, seen, &links),
         comment: comment::render(state, seen, &links),
         replies: answers::replies(state, seen, &links),
         reactions: answers::reactions(state),
     }
 }
+
+/// What our labels are called behind the prefix.
+const LABELS: &[&str] = &[
+    "start",
+    "expand",
+    "design",
+    "analyze",
+    "build",
+    "review",
+    "reconcile",
+    "verify",
+    "verified",
+    "deploy",
+    "complete",
+    "blocked",
+    "paused",
+    "dropped",
+];
 
 /// The label that a change is to have.
 pub fn label(state: &State, prefix: &str) -> Option<Label> {

@@ -208,7 +208,7 @@ fn report(check: &Check) -> Result<Report> {
 
 async fn write_label(surface: &Surface, present: &Present<'_>) -> Result<()> {
     let wanted = surface.label.as_ref();
-    for label in present.labels.iter().filter(|label| label.starts_with(&surface.label_prefix)) {
+    for label in present.labels.iter().filter(|label| surface.our_labels.contains(label)) {
         if wanted.is_none_or(|wanted| wanted.name != **label) {
             present.repo.remove_label(present.pull, label).await?;
         }
