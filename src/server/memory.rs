@@ -9,6 +9,8 @@ use crate::surface::sync::Memory;
 /// More people than this do not push to one branch before it is a pull request.
 const MOST_PUSHERS: usize = 50;
 
+static PUSHES: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 pub(super) struct Kept {
     inbox: Inbox,
     repo: RepoId,
@@ -22,6 +24,8 @@ impl Kept {
     /// Notes who pushed to a branch. When it becomes a pull request, they are its operators: GitHub tells of a push
     /// only while it happens.
     pub(super) async fn pushed(&self, branch: &str, by: &Person) {
+        // Pushes come in side by side, and each reads what the other writes.
+        let _one_at_a_time = PUSHES.lock().await;
         let mut known = self.pushers(branch).await;
         if known.len() < MOST_PUSHERS && !known.iter().any(|person| person.id == by.id) {
             known.push(by.clone());

@@ -291,9 +291,11 @@ impl Pass<'_> {
         events: &[(String, Event)],
     ) -> Result<Vec<Happened>, Halt> {
         let mut happened: Vec<Happened> = self.relabelled(pull, state, events).into_iter().collect();
-        if state.is_none() && !pull.is_from_fork() {
+        if !pull.is_from_fork() {
+            // Also those who pushed before it was opened, or while it was closed.
+            let operator = |id: u64| state.is_some_and(|state| state.operators.iter().any(|one| one.id == id));
             let pushers = self.memory.pushers(&pull.head.r#ref).await;
-            happened.extend(pushers.into_iter().map(Happened::Pushed));
+            happened.extend(pushers.into_iter().filter(|one| !operator(one.id)).map(Happened::Pushed));
         }
         for (guid, event) in events {
             match &event.fact {

@@ -23,7 +23,7 @@ use crate::ledger::store::StoreError;
 use crate::ledger::{Ledger, LedgerError};
 use crate::policy::Policy;
 use crate::repo::Mirror;
-use crate::surface::sync::Memory as _;
+use crate::surface::sync::{self, Memory as _};
 
 pub(super) struct Passes {
     app: Arc<App>,
@@ -74,7 +74,15 @@ impl Handler for Passes {
             return Outcome::Done;
         };
         let result = match batch.key.rsplit_once('/').and_then(|(_, number)| number.parse::<u64>().ok()) {
-            Some(number) => self.change(&repo, number, &events, attempt).await,
+            Some(number) => {
+                let result = self.change(&repo, number, &events, attempt).await;
+                if let Err(Halt::Again(error)) = &result
+                    && attempt >= FAULT_SHOWN
+                {
+                    self.close_the_gate(&repo, number, error).await;
+                }
+                result
+            }
             None => self.route(&repo, &events).await,
         };
         match result {
@@ -240,6 +248,28 @@ impl Passes {
         Err(Halt::Again(anyhow::anyhow!("the change moved on {MOST_RACES} times while it was being decided")))
     }
 
+    /// A look that fails again and again must not leave a green behind that nobody looks after.
+    async fn close_the_gate(&self, home: &RepoRef, number: u64, error: &anyhow::Error) {
+        let repo = self.app.repo(home);
+        let Ok(pull) = repo.get_pull(number).await else { return };
+        if !pull.is_open() {
+            return;
+        }
+        let mirror = Mirror::open(&self.app.data, &home.slug);
+        let silent = match mirror {
+            // Without a policy nobody hears anything, not even this.
+            Ok(mirror) => matches!(observe::law(&mirror, &repo, home).await, Ok(None)),
+            Err(_) => false,
+        };
+        if silent {
+            return;
+        }
+        let says = format!("{error:#}");
+        if let Err(error) = sync::show_fault(&pull.head.sha, number, &says, &repo, self.app.id).await {
+            tracing::warn!(number, %error, "that a look can't be finished can't be shown either");
+        }
+    }
+
     /// Passes what happened on a linked issue on to its change.
     async fn linked(&self, home: &RepoRef, ledger: &Ledger, issue: u64, events: &[(String, Event)]) -> Derived {
         let Some(change) = ledger.alias(issue).await?.filter(|change| change.0 != issue) else {
@@ -259,5 +289,7 @@ impl Passes {
     }
 }
 
+/// From this try on people are shown that a look can't be finished.
+const FAULT_SHOWN: u32 = 2;
 /// How often a pass begins again because another writer was faster.
 const MOST_RACES: usize = 5;

@@ -54,7 +54,8 @@ pub const RERUN: &str = "rerun";
 pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Result<()> {
     // Known comment, known memory: what it has not kept was not written.
     let warm = recall_comment(state, present.memory).await.is_some();
-    supersede(state, present).await?;
+    // That an old head can't be read must not keep the new one from being shown; it is said at the end.
+    let flipped = supersede(state, present).await;
     for check in &surface.checks {
         write_check(check, present).await?;
     }
@@ -67,7 +68,7 @@ pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Re
         let reaction = if *fine { Reaction::Rocket } else { Reaction::Confused };
         react(present.repo, present.memory, *comment, reaction).await?;
     }
-    Ok(())
+    flipped
 }
 
 /// Flips the merge check of every head that is not the head any more.
@@ -383,5 +384,28 @@ pub async fn show_broken(
         }
         Some(run) => repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
         None => repo.create_check_run(CHECK_NAME, head, "pg1-broken", &report).await.map(drop),
+    }
+}
+
+/// Closes the gate because a look can't be finished: what was green may not be any more, and nobody would know.
+pub async fn show_fault(head: &CommitId, number: u64, says: &str, repo: &Repo, app: u64) -> Result<()> {
+    let runs = repo.list_check_runs(head).await?;
+    let report = Report {
+        standing: Standing::Completed(Verdict::ActionRequired),
+        title: "Phasegate can't finish its look at this change".to_owned(),
+        summary: format!(
+            "It tried several times and goes on trying. Until then nothing can be said of this change.\n\n{}\n\n→ If \
+             it stays: `phasegate inbox list --dead` shows the deliveries, and `phasegate inbox retry` tries them again.",
+            super::plain(says)
+        ),
+        text: None,
+        details_url: None,
+        annotations: Vec::new(),
+        buttons: Buttons::default(),
+    };
+    match ours(&runs, app, CHECK_NAME) {
+        Some(run) if run.output.title == report.title && run.output.summary.trim() == report.summary.trim() => Ok(()),
+        Some(run) => repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
+        None => repo.create_check_run(CHECK_NAME, head, &format!("pg1-fault:{number}"), &report).await.map(drop),
     }
 }
