@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Finding;
 use crate::gate::people::May;
 use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Subject};
-use crate::ids::{BlobId, CommitId, Person};
+use crate::ids::{CommitId, Person};
 use crate::ledger::record::{By, Evidence};
 use crate::ledger::state::State;
 use crate::policy::{Check, MadeBy, Policy};
@@ -39,7 +39,7 @@ pub fn checks(
     head: &CommitId,
     runs: &[CheckRun],
     subject: Option<&Subject>,
-    accepted: &BTreeMap<String, BTreeSet<Option<BlobId>>>,
+    state: &State,
 ) -> Heard {
     let mut heard = Heard::default();
     if policy.gates.verify.checks.is_empty() {
@@ -49,7 +49,7 @@ pub fn checks(
             "Name one under `gates.verify.checks` in .github/phasegate.yml on the default branch.",
         ));
     }
-    let sought = Sought { rule, policy, head, runs, subject, accepted };
+    let sought = Sought { rule, policy, head, runs, subject, state };
     for check in &policy.gates.verify.checks {
         one_check(&sought, check, &mut heard);
     }
@@ -78,7 +78,7 @@ struct Sought<'a> {
     head: &'a CommitId,
     runs: &'a [CheckRun],
     subject: Option<&'a Subject>,
-    accepted: &'a BTreeMap<String, BTreeSet<Option<BlobId>>>,
+    state: &'a State,
 }
 
 fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
@@ -150,11 +150,12 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
         ));
     } else if counted.is_empty() {
         heard.findings.push(match discounts.first() {
-            Some(why) => Finding::error(
-                rule,
-                format!("`{name}` on {} does not count: {why}.", head.short()),
-                remedy(sought.policy, check, why),
-            ),
+            Some(why) => {
+                let says = format!("`{name}` on {} does not count: {why}.", head.short());
+                let next = remedy(sought.policy, check, why);
+                // Nobody did anything wrong where only the ground moved.
+                if why == RAN_BEFORE { Finding::waiting(rule, says, next) } else { Finding::error(rule, says, next) }
+            }
             None => Finding::waiting(
                 rule,
                 format!("`{name}` has not run on {}.", head.short()),
@@ -164,9 +165,13 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
     }
 }
 
+const RAN_BEFORE: &str = "it ran before the base, the target or the policy moved under this change";
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
 
 fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
+    if why == RAN_BEFORE {
+        return "Run it again on this head: re-run its workflow, or push.".to_owned();
+    }
     if why.starts_with(CHANGED_WORKFLOW) {
         format!(
             "Take the change to those files out or bring the branch up to date; or a maintainer who has read it says \
@@ -184,7 +189,13 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
 
 /// Why a run does not count, if it does not.
 fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String> {
-    let Sought { head, subject, accepted, .. } = *sought;
+    let Sought { head, subject, state, .. } = *sought;
+    // A run shows something of what was there when it ran: the same commit on another base, or under another policy, is
+    // other content.
+    let content = subject.map(|subject| &subject.about.content);
+    if state.ran_for.get(&run.id).is_some_and(|first| Some(first) != content) {
+        return Some(RAN_BEFORE.to_owned());
+    }
     match check.made_by()? {
         MadeBy::App(app) if run.app == app => None,
         MadeBy::App(app) => Some(format!("it comes from the App {}, not from {app}", run.app)),
@@ -204,7 +215,7 @@ fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String
                 };
                 let strange: Vec<&str> = drift
                     .iter()
-                    .filter(|(path, blob)| !accepted.get(*path).is_some_and(|seen| seen.contains(*blob)))
+                    .filter(|(path, blob)| !state.accepted.get(*path).is_some_and(|seen| seen.contains(*blob)))
                     .map(|(path, _)| path.as_str())
                     .collect();
                 (!strange.is_empty())

@@ -192,8 +192,7 @@ fn verified(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec
     if !policy.merge.require.contains(&Require::Verify) {
         return Default::default();
     }
-    let heard =
-        evidence::checks("MRG-01", policy, &world.pull.head, &world.checks, world.subject.as_ref(), &state.accepted);
+    let heard = evidence::checks("MRG-01", policy, &world.pull.head, &world.checks, world.subject.as_ref(), state);
     (heard.findings, heard.evidence)
 }
 

@@ -83,7 +83,7 @@ pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
 }
 
 fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
-    evidence::checks(rule, policy, &world.pull.head, &world.checks, world.subject.as_ref(), &state.accepted)
+    evidence::checks(rule, policy, &world.pull.head, &world.checks, world.subject.as_ref(), state)
 }
 
 fn settled(heard: Heard) -> Judgement {
@@ -250,5 +250,5 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
         }
         subject
     });
-    settled(evidence::checks("DEP-04", policy, commit, runs, trusted.as_ref(), &state.accepted))
+    settled(evidence::checks("DEP-04", policy, commit, runs, trusted.as_ref(), state))
 }

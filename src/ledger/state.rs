@@ -76,6 +76,9 @@ pub struct State {
     /// it, or be another.
     #[serde(default)]
     pub reviewed: BTreeMap<u64, Digest>,
+    /// The content that each check run was first seen with, for the same reason.
+    #[serde(default)]
+    pub ran_for: BTreeMap<u64, Digest>,
     /// Rejections by a comment, each for the content it was given for. The same person's approval lifts it.
     pub rejections: Vec<Rejection>,
     /// The latest commands and what came of them, newest last: they are answered from here, so that a crash between
@@ -178,6 +181,7 @@ impl State {
             tampered: Vec::new(),
             approvals: Vec::new(),
             reviewed: BTreeMap::new(),
+            ran_for: BTreeMap::new(),
             rejections: Vec::new(),
             recent: Vec::new(),
         })
@@ -271,6 +275,11 @@ impl State {
                     }
                 }
                 for one in evidence {
+                    if let Evidence::Check { run, head, .. } = one
+                        && *head == about.head
+                    {
+                        self.ran_for.entry(*run).or_insert_with(|| about.content.clone());
+                    }
                     if let Evidence::Review { review: Some(id), commit, .. } = one
                         && let Some(content) = self.heads.get(commit)
                     {

@@ -97,6 +97,8 @@ async fn retargeting_starts_the_gates_again() {
     assert!(on.merge_run(number).unwrap().summary.unwrap().contains("MRG-02"), "the approval was for another branch");
     let head = on.head(number).unwrap();
     on.says("mia", number, &format!("/approve {head}")).await.unwrap();
+    assert_merge(&on, number, "action_required");
+    on.ci(&head, "success").await.unwrap();
     assert_merge(&on, number, "success");
     on.end().await;
 }
@@ -109,6 +111,7 @@ async fn a_review_for_one_branch_is_none_for_another() {
     on.retargets("rover", number, "stable").await.unwrap();
     assert_merge(&on, number, "action_required");
     on.reviews("mia", number, "APPROVE").await.unwrap();
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
     assert_merge(&on, number, "success");
     on.retargets("rover", number, "main").await.unwrap();
     assert_red(&on, number);
@@ -125,6 +128,8 @@ async fn a_base_that_moves_under_the_change_makes_its_review_stale() {
     on.lands("root", "the same file", &[("src/lamp.py", "def shine(): return 1\n")]).await.unwrap();
     assert_merge(&on, number, "action_required");
     on.reviews("mia", number, "APPROVE").await.unwrap();
+    assert_merge(&on, number, "action_required");
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
     assert_merge(&on, number, "success");
     on.end().await;
 }
@@ -146,6 +151,8 @@ async fn retargeting_starts_the_phases_again() {
     };
     assert_eq!(passed(&on), 1);
     on.retargets("rover", number, "stable").await.unwrap();
+    assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:expand"));
+    on.ci(&head, "success").await.unwrap();
     assert_eq!(passed(&on), 2, "the expand gate was not judged again: {:?}", kinds(&on, number));
     assert_merge(&on, number, "action_required");
     on.end().await;

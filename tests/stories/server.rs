@@ -91,7 +91,7 @@ async fn a_busy_morning(on: &Rehearsal) -> Vec<u64> {
         let path = format!("src/{branch}.py");
         let head = on.admin().commit(REPO, "rover", branch, "work", &[(&path, Some("pass\n"))]).unwrap();
         let number = on.admin().open_pull(REPO, "rover", "Work", branch, "main").unwrap();
-        on.admin().comment(REPO, "mia", number, "/approve").unwrap();
+        on.admin().comment(REPO, "mia", number, &format!("/approve {}", &head[..12])).unwrap();
         on.admin().comment(REPO, "ada", number, "/status").unwrap();
         let jobs = [(phasegate::rehearsal::CHECK, Some("success"))];
         on.admin().workflow_run(REPO, &head, phasegate::rehearsal::WORKFLOW, "pull_request", &jobs).unwrap();
