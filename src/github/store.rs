@@ -100,7 +100,8 @@ impl GitHubStore {
             "owner": self.repo.slug().owner(),
             "name": self.repo.slug().name(),
             "ref": format!("refs/heads/{}", self.branch),
-            "at": format!("{}:{path}", self.branch),
+            // The whole name: of a short one a tag would come first, and tags are for anyone with write access.
+            "at": format!("refs/heads/{}:{path}", self.branch),
         });
         let asked: Asked = self.repo.graphql(query, variables).await.map_err(store_error)?;
         asked.repository.ok_or_else(|| StoreError::Refused(format!("{} can't be seen", self.repo.slug())))
