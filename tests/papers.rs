@@ -188,9 +188,22 @@ fn the_installation_asks_for_what_the_app_uses() {
     let help = assert_cmd::Command::cargo_bin("phasegate").unwrap().args(["serve", "--help"]).output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     let code = read("src/cli/app.rs") + &read("src/cli/serve.rs") + &read("src/github/endpoint.rs");
-    for name in first_column(&paper).iter().flat_map(|cell| cell.split("`, `")) {
+    let cells = first_column(&paper);
+    let (metrics, settings): (Vec<&str>, Vec<&str>) =
+        cells.iter().flat_map(|cell| cell.split("`, `")).partition(|name| name.starts_with("phasegate_"));
+    for name in settings {
         assert!(help.contains(name) || code.contains(name), "{name} is read nowhere");
     }
+    // The metrics of the paper are those that are described, and those that are set.
+    let named = |source: &str| -> BTreeSet<String> {
+        let name =
+            |part: &&str| part.starts_with("phasegate_") && part.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        source.split('"').filter(name).map(str::to_owned).collect()
+    };
+    let described = named(&read("src/server/mod.rs"));
+    assert_eq!(metrics.into_iter().map(str::to_owned).collect::<BTreeSet<_>>(), described);
+    let set = named(&(read("src/server/intake.rs") + &read("src/github/budget.rs") + &read("src/github/wire.rs")));
+    assert_eq!(set, described);
 }
 
 #[test]

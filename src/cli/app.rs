@@ -1,15 +1,16 @@
 //! The App's credentials, as the environment gives them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use secrecy::SecretString;
 use zeroize::Zeroizing;
 
-use crate::github::{AppKey, Endpoint};
+use super::out;
+use crate::github::{AppKey, Endpoint, PublicKey};
 
-fn variable(name: &str) -> Option<String> {
+pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
@@ -28,6 +29,31 @@ pub(super) fn key() -> anyhow::Result<Arc<AppKey>> {
     };
     let key = AppKey::from_pem(&SecretString::from(pem)).context("the private key is not one that can be used")?;
     Ok(Arc::new(key))
+}
+
+/// `PREVIOUS_KEYS_PATH`: the keys that the App had before, a PEM file or a folder of `.pem` files. What they signed on
+/// the ledger stays good. Public halves are enough.
+pub(super) fn earlier_keys() -> anyhow::Result<Vec<PublicKey>> {
+    let Some(path) = variable("PREVIOUS_KEYS_PATH").map(PathBuf::from) else { return Ok(Vec::new()) };
+    let unreadable = || format!("PREVIOUS_KEYS_PATH {} can't be read", path.display());
+    if !path.metadata().with_context(unreadable)?.is_dir() {
+        return Ok(vec![public_key(&path)?]);
+    }
+    let mut files = Vec::new();
+    for entry in path.read_dir().with_context(unreadable)? {
+        files.push(entry.with_context(unreadable)?.path());
+    }
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "pem"));
+    files.sort();
+    files.iter().map(|file| public_key(file)).collect()
+}
+
+/// The public half of the key in a PEM file, which may hold either half.
+pub(super) fn public_key(file: &Path) -> anyhow::Result<PublicKey> {
+    let name = out::plain(&file.display().to_string());
+    let pem = std::fs::read_to_string(file).map(Zeroizing::new);
+    let pem = pem.with_context(|| format!("can't read the key {name}"))?;
+    PublicKey::from_pem(&pem).with_context(|| format!("{name} is no key"))
 }
 
 /// `WEBHOOK_SECRET`; while it is being replaced, `WEBHOOK_SECRET_OLD` is accepted too.

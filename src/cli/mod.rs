@@ -16,6 +16,7 @@ mod config;
 mod demo;
 mod flow;
 mod inbox;
+mod key;
 mod out;
 mod replay;
 mod serve;
@@ -72,6 +73,7 @@ enum Command {
     Demo(demo::Args),
     Flow(flow::Args),
     Inbox(inbox::Args),
+    Key(key::Args),
     Replay(replay::Args),
     Serve(serve::Args),
     Twin(twin::Args),
@@ -84,6 +86,7 @@ impl Command {
             Self::Demo(args) => demo::run(&args).await,
             Self::Flow(args) => flow::run(&args),
             Self::Inbox(args) => inbox::run(&args).await,
+            Self::Key(args) => key::run(&args),
             Self::Replay(args) => replay::run(&args).await,
             Self::Serve(args) => serve::run(&args).await,
             Self::Twin(args) => twin::run(&args).await,
@@ -94,7 +97,7 @@ impl Command {
 /// The commands as the help lists them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
-    ("Run it", &["serve", "inbox"]),
+    ("Run it", &["serve", "inbox", "key"]),
     ("Rules", &["config", "flow"]),
     ("Proof", &["replay"]),
 ];
@@ -134,7 +137,10 @@ fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(runtime) => runtime,
         Err(error) => return failed(&anyhow::Error::new(error).context("can't start")),
     };
-    match runtime.block_on(cli.command.run()) {
+    let ended = runtime.block_on(cli.command.run());
+    // What still runs was given up: nobody waits for it.
+    runtime.shutdown_background();
+    match ended {
         Ok(exit) => exit,
         Err(error) => failed(&error),
     }

@@ -47,8 +47,8 @@ pub(super) struct Args {
     /// GitHub's numeric id of the repository; without it, the first record's is believed
     #[arg(long, value_name = "N")]
     repository_id: Option<u64>,
-    /// A PEM file with a key of the App, public or private; repeat it for earlier keys. PRIVATE_KEY and
-    /// PRIVATE_KEY_PATH of the environment are used too
+    /// A PEM file with a key of the App, public or private; repeat it for earlier keys. PRIVATE_KEY, PRIVATE_KEY_PATH
+    /// and PREVIOUS_KEYS_PATH of the environment are used too
     #[arg(long = "key", value_name = "FILE")]
     keys: Vec<PathBuf>,
     /// The `external_id` of the check run phasegate/merge: pg1:CHANGE:SEQ:DIGEST
@@ -242,13 +242,10 @@ fn anchor(args: &Args, change: ChangeNumber) -> anyhow::Result<Option<Anchor>> {
 
 /// Every key that the caller knows the App by. There is no proof without one.
 fn keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
-    let mut keys = Keys::default();
+    let mut keys: Keys = app::earlier_keys()?.into_iter().collect();
     let named = std::env::var_os("PRIVATE_KEY_PATH").filter(|path| !path.is_empty()).map(PathBuf::from);
     for file in files.iter().chain(&named) {
-        let name = out::plain(&file.display().to_string());
-        let pem = std::fs::read_to_string(file).map(Zeroizing::new);
-        let pem = pem.with_context(|| format!("can't read the key {name}"))?;
-        keys.add(PublicKey::from_pem(&pem).with_context(|| format!("{name} is no key"))?);
+        keys.add(app::public_key(file)?);
     }
     if let Some(pem) = std::env::var("PRIVATE_KEY").ok().filter(|pem| !pem.is_empty()).map(Zeroizing::new) {
         // Environment files often have literal `\n` in place of line ends.
@@ -343,8 +340,8 @@ fn finding(change: ChangeNumber, branch: &str, broken: &Break) -> Finding {
              another clone or in the activity log of {branch}, and put the branch back to them."
         ),
         BreakKind::UnknownKey => {
-            "If the App has had another key, give its public half too, with --key. If it never had this one, somebody \
-             else wrote the record: put the branch back to the commit before it."
+            "If the App's key was changed, give the old one's public half too, with --key or PREVIOUS_KEYS_PATH. If it \
+             never had this one, somebody else wrote the record: put the branch back to the commit before it."
                 .to_owned()
         }
         BreakKind::Foreign => {

@@ -173,7 +173,7 @@ fn open<T: Serialize + for<'a> Deserialize<'a>>(
         None => Err(Break::new(
             seq,
             BreakKind::UnknownKey,
-            format!("it is signed with the key {}, which is not known here", sealed.key.short()),
+            format!("it is signed with a key that is not known here (key id {})", sealed.key.short()),
         )),
     }
 }

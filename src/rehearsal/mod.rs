@@ -17,7 +17,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::github::{AppKey, Endpoint};
+use crate::github::{AppKey, Endpoint, PublicKey};
 use crate::inbox::Clock;
 use crate::server::{Config, Server};
 use crate::twin::{Admin, AppHandle, CheckRun, Level, NewApp, NewRepo, Options, Role, Twin};
@@ -136,6 +136,7 @@ pub struct Rehearsal {
     admin: Admin,
     server: Option<Server>,
     app: AppHandle,
+    earlier_keys: Vec<PublicKey>,
     database: String,
     data: TempDir,
 }
@@ -176,7 +177,8 @@ impl Rehearsal {
             },
         )?;
         let database = setup.database.unwrap_or_else(|| format!("sqlite:{}", data.path().join("inbox.db").display()));
-        let mut rehearsal = Self { clock: Arc::default(), twin, admin, server: None, app, database, data };
+        let mut rehearsal =
+            Self { clock: Arc::default(), twin, admin, server: None, app, earlier_keys: Vec::new(), database, data };
         rehearsal.start_server().await?;
         let app = rehearsal.app.id;
         rehearsal.admin.install(app, REPO)?;
@@ -191,6 +193,7 @@ impl Rehearsal {
         let config = Config {
             app: self.app.id.to_string(),
             key: Arc::new(AppKey::from_pem(&SecretString::from(self.app.pem.clone()))?),
+            earlier_keys: self.earlier_keys.clone(),
             secrets: vec![SecretString::from(self.app.webhook_secret.clone())],
             database: self.database.clone(),
             endpoint: Endpoint::new(&self.twin.api_url())?,
@@ -201,6 +204,7 @@ impl Rehearsal {
         };
         let server = Server::start_at(config, self.clock.clone()).await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;
+        server.working().await;
         self.server = Some(server);
         Ok(())
     }
@@ -231,6 +235,17 @@ impl Rehearsal {
                 _ => {}
             }
         }
+        self.start_server().await
+    }
+
+    /// The App gets another key and its old one is deleted; the bot starts again with the new one, and with the old
+    /// one's public half when it was kept.
+    pub async fn changes_key(&mut self, kept: bool) -> anyhow::Result<()> {
+        self.stop_server().await;
+        if kept {
+            self.earlier_keys.push(PublicKey::from_pem(&self.app.pem)?);
+        }
+        self.app.pem = self.admin.change_key(self.app.id)?;
         self.start_server().await
     }
 

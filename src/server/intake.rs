@@ -4,7 +4,7 @@
 //! and only then acknowledged: GitHub never sends one again by itself. What is of no use is dropped here, on purpose,
 //! among it the echo of our own writes.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use axum::Json;
 use axum::Router;
@@ -14,25 +14,25 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 
-use super::App;
 use super::memory::Kept;
+use super::{App, Door};
 use crate::fact::{Event, Fact};
 use crate::github::webhook;
-use crate::inbox::{Delivery, Put};
+use crate::inbox::{Delivery, Put, Stats};
 
 pub(super) const PATH: &str = "/api/github/webhooks";
 
 /// GitHub sends nothing larger.
 const LARGEST: usize = 25 * 1024 * 1024;
 
-pub(super) fn router(app: Arc<App>) -> Router {
+pub(super) fn router(door: Arc<Door>) -> Router {
     Router::new()
         .route(PATH, post(receive).layer(DefaultBodyLimit::max(LARGEST)))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .layer(tower_http::catch_panic::CatchPanicLayer::new())
-        .with_state(app)
+        .with_state(door)
 }
 
 type Answer = (StatusCode, Json<Value>);
@@ -42,8 +42,8 @@ fn answer(status: StatusCode, says: &str) -> Answer {
     (status, Json(json!({ "says": says })))
 }
 
-async fn receive(State(app): State<Arc<App>>, headers: HeaderMap, body: Bytes) -> Answer {
-    if let Err(error) = webhook::verify(&app.secrets, &headers, &body) {
+async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes) -> Answer {
+    if let Err(error) = webhook::verify(&door.secrets, &headers, &body) {
         tracing::warn!(%error, "a delivery without a good signature was refused");
         return answer(StatusCode::UNAUTHORIZED, &error.to_string());
     }
@@ -57,7 +57,7 @@ async fn receive(State(app): State<Arc<App>>, headers: HeaderMap, body: Bytes) -
     let mut pushed = None;
     let delivery = match webhook::parse(&event, &body) {
         Ok(None) => return answer(StatusCode::OK, "Ignored: nothing here depends on it."),
-        Ok(Some(understood)) if !matters(&app, &understood) => {
+        Ok(Some(understood)) if !matters(door.app.get().map(Arc::as_ref), &understood) => {
             return answer(StatusCode::OK, "Ignored: nothing here depends on it.");
         }
         Ok(Some(understood)) => {
@@ -84,13 +84,13 @@ async fn receive(State(app): State<Arc<App>>, headers: HeaderMap, body: Bytes) -
         }
     };
     if let Some((repo, branch, sender)) = pushed {
-        let kept = Kept::new(&app.inbox, repo);
+        let kept = Kept::new(&door.inbox, repo);
         match sender {
             Some(sender) => kept.pushed(&branch, &sender).await,
             None => kept.branch_is_gone(&branch).await,
         }
     }
-    match app.inbox.put(&delivery).await {
+    match door.inbox.put(&delivery).await {
         Ok(Put::New(_)) => answer(StatusCode::ACCEPTED, "Kept."),
         Ok(Put::Duplicate) => answer(StatusCode::OK, "Already known."),
         Err(error) => {
@@ -100,11 +100,12 @@ async fn receive(State(app): State<Arc<App>>, headers: HeaderMap, body: Bytes) -
     }
 }
 
-/// Whether anything can follow from it. The echo of our own writes can't.
-fn matters(app: &App, event: &Event) -> bool {
-    let ours = |login: &str| login == app.login;
+/// Whether anything can follow from it. The echo of our own writes can't. (As long as it is not known who we are, an
+/// echo is taken too, and a look finds nothing to do.)
+fn matters(app: Option<&App>, event: &Event) -> bool {
+    let ours = |login: &str| app.is_some_and(|app| login == app.login);
     match &event.fact {
-        Fact::Checks { app: made_by, .. } => *made_by != Some(app.id),
+        Fact::Checks { app: made_by, .. } => made_by.is_none() || *made_by != app.map(|app| app.id),
         Fact::Comment(comment) => !ours(&comment.author.login),
         Fact::CommentChanged { sender, .. } | Fact::Pull { sender, .. } | Fact::Push { sender, .. } => {
             !ours(&sender.login)
@@ -138,18 +139,24 @@ fn barrier(fact: &Fact) -> bool {
     }
 }
 
-async fn ready(State(app): State<Arc<App>>) -> Answer {
-    match app.inbox.stats().await {
-        Ok(stats) => (
-            StatusCode::OK,
-            Json(json!({ "ready": stats.ready, "running": stats.running, "parked": stats.parked, "dead": stats.dead })),
-        ),
+async fn ready(State(door): State<Arc<Door>>) -> Answer {
+    match door.inbox.stats().await {
+        Ok(stats) => {
+            let github = match (door.app.get(), &*door.waits.lock().unwrap_or_else(PoisonError::into_inner)) {
+                (Some(_), _) => "known".to_owned(),
+                (None, Some(why)) => format!("not reached yet: {why}"),
+                (None, None) => "not reached yet".to_owned(),
+            };
+            let Stats { ready, running, parked, dead, .. } = stats;
+            let says = json!({ "ready": ready, "running": running, "parked": parked, "dead": dead, "github": github });
+            (StatusCode::OK, Json(says))
+        }
         Err(_) => answer(StatusCode::SERVICE_UNAVAILABLE, "The inbox can't be reached."),
     }
 }
 
-async fn metrics(State(app): State<Arc<App>>) -> String {
-    if let Ok(stats) = app.inbox.stats().await {
+async fn metrics(State(door): State<Arc<Door>>) -> String {
+    if let Ok(stats) = door.inbox.stats().await {
         for (state, count) in
             [("ready", stats.ready), ("running", stats.running), ("parked", stats.parked), ("dead", stats.dead)]
         {
@@ -158,5 +165,5 @@ async fn metrics(State(app): State<Arc<App>>) -> String {
         }
         metrics::gauge!("phasegate_inbox_oldest_seconds").set(stats.oldest.as_secs_f64());
     }
-    app.metrics.render()
+    door.metrics.render()
 }

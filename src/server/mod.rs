@@ -14,15 +14,18 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Context as _;
+use metrics::{describe_counter, describe_gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
+use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 
 use crate::github::store::GitHubStore;
-use crate::github::{AppKey, Credentials, Endpoint, Hub, Keys, Repo};
+use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, Repo};
 use crate::ids::{InstallationId, RepoRef};
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
 use crate::ledger::Ledger;
@@ -32,6 +35,8 @@ pub struct Config {
     /// The App's id (or client id), which it signs its tokens as.
     pub app: String,
     pub key: Arc<AppKey>,
+    /// Keys that the App had before: what they signed on the ledger stays good.
+    pub earlier_keys: Vec<PublicKey>,
     /// More than one while a secret is being replaced.
     pub secrets: Vec<SecretString>,
     pub database: String,
@@ -44,19 +49,29 @@ pub struct Config {
     pub paced: bool,
 }
 
-/// What every request and every pass shares.
+/// What every pass shares. There is one only once GitHub has said who we are.
 pub(crate) struct App {
     hub: Hub,
     key: Arc<AppKey>,
+    keys: Arc<Keys>,
     /// The numeric id: whose check runs are ours.
     id: u64,
     /// The account that our comments carry.
     login: String,
-    secrets: Vec<SecretString>,
     inbox: Inbox,
     data: PathBuf,
     ledgers: Mutex<HashMap<(RepoRef, String), Arc<Ledger>>>,
+}
+
+/// What every request shares. It stands open from the first moment, whether GitHub can be reached or not: a webhook
+/// that is not taken is not sent again.
+pub(crate) struct Door {
+    secrets: Vec<SecretString>,
+    inbox: Inbox,
     metrics: PrometheusHandle,
+    app: SetOnce<Arc<App>>,
+    /// Why GitHub has not said yet who we are.
+    waits: Mutex<Option<String>>,
 }
 
 impl App {
@@ -69,8 +84,7 @@ impl App {
         let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
         let ledger = ledgers.entry((repo.clone(), branch.to_owned())).or_insert_with(|| {
             let store = GitHubStore::new(self.repo(repo), branch);
-            let keys: Keys = [self.key.public().clone()].into_iter().collect();
-            Arc::new(Ledger::new(repo.id, Arc::new(store), self.key.clone(), Arc::new(keys)))
+            Arc::new(Ledger::new(repo.id, Arc::new(store), self.key.clone(), self.keys.clone()))
         });
         Arc::clone(ledger)
     }
@@ -80,12 +94,12 @@ impl App {
 pub struct Server {
     address: SocketAddr,
     stop: CancellationToken,
-    running: tokio::task::JoinHandle<()>,
-    inbox: Inbox,
+    running: tokio::task::JoinHandle<anyhow::Result<()>>,
+    door: Arc<Door>,
 }
 
 impl Server {
-    /// Opens the inbox, asks GitHub who we are, and begins to listen and to work.
+    /// Opens the inbox and begins to listen. Who we are is asked of GitHub meanwhile, and work begins with its answer.
     pub async fn start(config: Config) -> anyhow::Result<Self> {
         Self::start_at(config, Arc::new(SystemClock)).await
     }
@@ -96,28 +110,22 @@ impl Server {
         let inbox = Inbox::open_with(&config.database, options).await.context("the inbox can't be opened")?;
         let credentials = Credentials::App { issuer: config.app.clone(), key: Arc::clone(&config.key) };
         let options = crate::github::Options { paced: config.paced, ..Default::default() };
-        let hub =
-            Hub::with_options(config.endpoint, credentials, options).context("the GitHub client can't be made")?;
-        let me =
-            hub.app().await.context("GitHub does not know this App: check APP_ID, the private key and the API URL")?;
-        let app = Arc::new(App {
-            login: format!("{}[bot]", me.slug),
-            hub,
-            key: config.key,
-            id: me.id,
-            secrets: config.secrets,
-            inbox: inbox.clone(),
-            data: config.data,
-            ledgers: Mutex::default(),
-            metrics: metrics()?,
-        });
+        let hub = Hub::with_options(config.endpoint.clone(), credentials, options)
+            .context("the GitHub client can't be made")?;
         let listener =
             TcpListener::bind(config.listen).await.with_context(|| format!("can't listen on {}", config.listen))?;
         let address = listener.local_addr()?;
+        let door = Arc::new(Door {
+            secrets: config.secrets.clone(),
+            inbox,
+            metrics: metrics()?,
+            app: SetOnce::new(),
+            waits: Mutex::default(),
+        });
         let stop = CancellationToken::new();
-        let running = tokio::spawn(run(app, listener, config.workers, stop.clone()));
-        tracing::info!(%address, app = me.slug, "listening");
-        Ok(Self { address, stop, running, inbox })
+        tracing::info!(%address, "listening");
+        let running = tokio::spawn(run(Arc::clone(&door), listener, hub, config, stop.clone()));
+        Ok(Self { address, stop, running, door })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -130,25 +138,70 @@ impl Server {
     }
 
     pub fn inbox(&self) -> &Inbox {
-        &self.inbox
+        &self.door.inbox
     }
 
-    /// Takes nothing new, finishes what is being worked on, and ends.
+    /// Returns when GitHub has said who we are and work has begun.
+    pub async fn working(&self) {
+        self.door.app.wait().await;
+    }
+
+    /// Runs until it is asked to stop, then takes nothing new and finishes what is being worked on. An error: GitHub
+    /// says that it does not know this App.
+    pub async fn run_until(mut self, asked: impl Future<Output = ()>) -> anyhow::Result<()> {
+        let ended = tokio::select! {
+            ended = &mut self.running => ended,
+            () = asked => {
+                self.stop.cancel();
+                (&mut self.running).await
+            }
+        };
+        self.door.inbox.close().await;
+        ended.context("the server ended badly")?
+    }
+
+    /// Stops it now.
     pub async fn drain(self) {
-        self.stop.cancel();
-        if let Err(error) = self.running.await {
-            tracing::error!(%error, "the server ended badly");
+        if let Err(error) = self.run_until(async {}).await {
+            tracing::error!(error = format!("{error:#}"), "the server ended badly");
         }
-        self.inbox.close().await;
     }
 }
 
-async fn run(app: Arc<App>, listener: TcpListener, workers: usize, stop: CancellationToken) {
-    let handler = Arc::new(route::Passes::new(Arc::clone(&app)));
-    let work = run_workers(app.inbox.clone(), workers, handler, stop.clone());
+async fn run(
+    door: Arc<Door>,
+    listener: TcpListener,
+    hub: Hub,
+    config: Config,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let work = async {
+        let me = tokio::select! {
+            me = introduced(&hub, &door) => me,
+            () = stop.cancelled() => return Ok(()),
+        };
+        // Without work there is no use in a door: whoever looks after it is to see that it ended.
+        let me = me.inspect_err(|_| stop.cancel())?;
+        tracing::info!(app = me.slug, "GitHub knows this App");
+        let keys: Keys = config.earlier_keys.into_iter().chain([config.key.public().clone()]).collect();
+        let app = Arc::new(App {
+            login: format!("{}[bot]", me.slug),
+            hub: hub.clone(),
+            key: config.key,
+            keys: Arc::new(keys),
+            id: me.id,
+            inbox: door.inbox.clone(),
+            data: config.data,
+            ledgers: Mutex::default(),
+        });
+        // It is set here alone, so it was not set before.
+        let _ = door.app.set(Arc::clone(&app));
+        run_workers(door.inbox.clone(), config.workers, Arc::new(route::Passes::new(app)), stop.clone()).await;
+        Ok(())
+    };
     let serve = async {
         let until = stop.clone();
-        let served = axum::serve(listener, intake::router(app)).with_graceful_shutdown(async move {
+        let served = axum::serve(listener, intake::router(Arc::clone(&door))).with_graceful_shutdown(async move {
             until.cancelled().await;
         });
         if let Err(error) = served.await {
@@ -156,7 +209,40 @@ async fn run(app: Arc<App>, listener: TcpListener, workers: usize, stop: Cancell
             stop.cancel();
         }
     };
-    tokio::join!(work, serve);
+    tokio::join!(work, serve).0
+}
+
+/// GitHub is asked again after so long, and then after twice as long, up to the longest.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Asks GitHub who we are until it answers. An error only when it clearly says that it does not know us.
+async fn introduced(hub: &Hub, door: &Door) -> anyhow::Result<crate::github::calls::app::App> {
+    let mut wait = FIRST_WAIT;
+    loop {
+        let error = match hub.app().await {
+            Ok(me) => return Ok(me),
+            Err(error @ (Error::Unauthorized { .. } | Error::NotFound { .. })) => {
+                return Err(anyhow::Error::new(error).context(
+                    "GitHub does not know this App: check APP_ID, the private key, the API URL and this machine's clock",
+                ));
+            }
+            Err(error) => error,
+        };
+        let pause = match &error {
+            Error::RateLimited { until, .. } => {
+                Duration::try_from(until.duration_since(jiff::Timestamp::now())).unwrap_or_default().max(FIRST_WAIT)
+            }
+            _ => wait,
+        };
+        tracing::error!(
+            %error, api = hub.endpoint().api(), again_in = ?pause,
+            "GitHub can't say who we are. Webhooks are kept on disk meanwhile; if it stays so, check the API URL and the network"
+        );
+        *door.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+        tokio::time::sleep(pause).await;
+        wait = LONGEST_WAIT.min(wait * 2);
+    }
 }
 
 /// The process has one recorder; a second server in the same process (tests, the demo) shares it.
@@ -167,6 +253,12 @@ fn metrics() -> anyhow::Result<PrometheusHandle> {
         return Ok(handle.clone());
     }
     let made = PrometheusBuilder::new().install_recorder().context("metrics can't be recorded")?;
+    describe_gauge!("phasegate_github_rate_limit", "GitHub's rate limit of an installation");
+    describe_gauge!("phasegate_github_rate_remaining", "What is left of it");
+    describe_counter!("phasegate_github_requests_total", "Requests to GitHub");
+    describe_counter!("phasegate_webhooks_total", "Webhooks that came in, by the status they were answered with");
+    describe_gauge!("phasegate_inbox", "Deliveries in the inbox");
+    describe_gauge!("phasegate_inbox_oldest_seconds", "How long the oldest unfinished delivery has waited");
     Ok(handle.insert(made).clone())
 }
 

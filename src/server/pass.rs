@@ -423,14 +423,16 @@ impl Pass<'_> {
         if !pull.is_open() {
             return Ok(Raced::No(BTreeSet::new()));
         }
-        let finding = Finding::error(
-            "MRG-08",
-            format!("The ledger's chain is broken at {broken}."),
-            format!(
-                "Restore the ledger's branch to the last commit before that; `phasegate replay {}` shows the place.",
-                pull.number
-            ),
+        let mut next = format!(
+            "Restore the ledger's branch to the last commit before that; `phasegate replay {}` shows the place.",
+            pull.number
         );
+        if broken.kind == BreakKind::UnknownKey {
+            let changed =
+                "If the App's key was changed, give the server the old key's public half in `PREVIOUS_KEYS_PATH`.";
+            next = format!("{changed} If it was not: {next}");
+        }
+        let finding = Finding::error("MRG-08", format!("The ledger's chain is broken at {broken}."), next);
         let merge = Judgement { verdict: Verdict::Fail, findings: vec![finding], evidence: Vec::new() };
         sync::show_broken(&pull.head.sha, &merge, listed, &self.repo, self.app.id).await?;
         Ok(Raced::No(BTreeSet::new()))

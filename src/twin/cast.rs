@@ -245,6 +245,13 @@ impl Admin {
         Ok(RepoHandle { id, slug, head })
     }
 
+    /// Gives an App another key, whose private half is returned; the one it had is no good any more.
+    pub fn change_key(&self, app: u64) -> Result<String> {
+        let (pem, public_key) = new_key()?;
+        self.state().apps.get_mut(&app).ok_or_else(Problem::not_found)?.public_key = public_key;
+        Ok(pem)
+    }
+
     /// Gives a repository another name, which its id survives.
     pub fn rename_repo(&self, slug: &str, name: &str) -> Result<()> {
         let mut state = self.state();

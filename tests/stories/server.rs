@@ -38,13 +38,16 @@ fn end_of(on: &Rehearsal, number: u64) -> End {
 }
 
 /// The program itself, as a server on the twin.
-struct Program {
+pub(crate) struct Program {
     child: Child,
+    pub(crate) address: String,
     log: tokio::task::JoinHandle<String>,
+    /// What it said last, up to now.
+    said: tokio::sync::watch::Receiver<String>,
 }
 
 impl Program {
-    async fn starts(on: &Rehearsal) -> Self {
+    pub(crate) async fn starts(on: &Rehearsal) -> Self {
         let mut command = Command::new(cargo_bin!("phasegate"));
         command.arg("serve").arg("--unpaced").env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("APP_ID", on.app().id.to_string()).env("PRIVATE_KEY", &on.app().pem);
@@ -65,20 +68,33 @@ impl Program {
             }
         };
         on.admin().set_webhook_url(on.app().id, Some(&format!("http://{address}/api/github/webhooks"))).unwrap();
+        let (tell, told) = tokio::sync::watch::channel(said);
         let log = tokio::spawn(async move {
             while let Ok(Some(line)) = lines.next_line().await {
-                said.push_str(&line);
-                said.push('\n');
+                tell.send_modify(|said| {
+                    said.push_str(&line);
+                    said.push('\n');
+                });
             }
-            said
+            tell.borrow().clone()
         });
-        Self { child, log }
+        Self { child, address, log, said: told }
+    }
+
+    /// Waits until it has said something with these words.
+    pub(crate) async fn says(&mut self, words: &str) {
+        let heard = self.said.wait_for(|said| said.contains(words));
+        assert!(heard.await.is_ok(), "it ended without saying {words:?}");
+    }
+
+    pub(crate) async fn sigterm(&self) {
+        let id = self.child.id().expect("it still runs").to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
     }
 
     /// SIGTERM, as a service manager sends it. Answers the exit code and the log.
-    async fn ends_by_sigterm(mut self) -> (Option<i32>, String) {
-        let id = self.child.id().expect("it still runs").to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+    pub(crate) async fn ends_by_sigterm(mut self) -> (Option<i32>, String) {
+        self.sigterm().await;
         let status = tokio::time::timeout(Duration::from_secs(60), self.child.wait()).await.expect("it hangs").unwrap();
         (status.code(), self.log.await.unwrap())
     }
@@ -217,6 +233,8 @@ async fn health_readiness_and_metrics_are_told() {
     let (status, metrics) = get(&on, "/metrics").await;
     assert_eq!(status, 200);
     for wanted in [
+        "# HELP phasegate_inbox Deliveries in the inbox",
+        "# TYPE phasegate_webhooks_total counter",
         "phasegate_inbox{state=\"ready\"} 0",
         "phasegate_inbox{state=\"dead\"} 0",
         "phasegate_inbox_oldest_seconds",
@@ -314,15 +332,10 @@ async fn wrong_settings_are_told_in_one_message_without_any_secret() {
     let inner = pem.lines().nth(3).unwrap().to_owned();
     let broken = pem.replace(&inner, &inner.chars().rev().collect::<String>());
     let not_a_key = "-----BEGIN SOMETHING-----\nhunter2hunter2\n-----END SOMETHING-----";
-    // Nobody listens there: the port was free a moment ago.
-    let nowhere = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        format!("http://{}", listener.local_addr().unwrap())
-    };
     let other =
         on.admin().register_app("octo-org", phasegate::twin::NewApp { name: "Other".into(), ..Default::default() });
     let other = other.unwrap().id.to_string();
-    let cases: [Case<'_>; 8] = [
+    let cases: [Case<'_>; 9] = [
         ("no id", vec![("PRIVATE_KEY", &pem), ("WEBHOOK_SECRET", secret)], "APP_ID is not set"),
         ("no key", vec![("APP_ID", &id), ("WEBHOOK_SECRET", secret)], "neither PRIVATE_KEY nor PRIVATE_KEY_PATH"),
         ("no secret", vec![("APP_ID", &id), ("PRIVATE_KEY", &pem)], "WEBHOOK_SECRET is not set"),
@@ -342,9 +355,14 @@ async fn wrong_settings_are_told_in_one_message_without_any_secret() {
             "GitHub does not know this App",
         ),
         (
-            "nobody there",
-            vec![("APP_ID", &id), ("PRIVATE_KEY", &pem), ("WEBHOOK_SECRET", secret), ("GITHUB_API_URL", &nowhere)],
-            "the API URL",
+            "no such log level",
+            vec![("APP_ID", &id), ("PRIVATE_KEY", &pem), ("WEBHOOK_SECRET", secret), ("LOG_LEVEL", "verbose")],
+            "LOG_LEVEL \"verbose\" is neither",
+        ),
+        (
+            "no earlier key",
+            vec![("APP_ID", &id), ("PRIVATE_KEY", &pem), ("WEBHOOK_SECRET", secret), ("PREVIOUS_KEYS_PATH", "nowhere")],
+            "PREVIOUS_KEYS_PATH nowhere can't be read",
         ),
         (
             "no URL",

@@ -1,0 +1,123 @@
+//! What a server lives through: another key, an outage of GitHub, a second server, a lost database, a hurried end.
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use phasegate::rehearsal::REPO;
+use phasegate::twin::{Effect, Fault};
+use serde_json::Value;
+
+use super::server::Program;
+use super::{assert_merge, green, merge_flow, proves};
+
+fn refuses(path: &str, status: u16, times: u32) -> Fault {
+    Fault { method: None, path_contains: path.to_owned(), effect: Effect::Refuse(status), times }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_earlier_key_signed_stays_good_when_the_server_is_given_it() {
+    let mut on = merge_flow().await;
+    let old = on.app().pem.clone();
+    let number = green(&on, "work").await;
+    on.changes_key(true).await.unwrap();
+    on.says("tim", number, "/status").await.unwrap();
+    assert_merge(&on, number, "success");
+    // Old and new records stand in one chain, and a reader needs both keys.
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("old.pem");
+    std::fs::write(&file, old).unwrap();
+    let public = cargo_bin_cmd!("phasegate").env_clear().arg("key").arg(&file).output().unwrap();
+    assert!(public.status.success() && public.stdout.starts_with(b"-----BEGIN PUBLIC KEY-----"));
+    std::fs::write(&file, public.stdout).unwrap();
+    let replay = |earlier: &std::path::Path| {
+        let mut command = cargo_bin_cmd!("phasegate");
+        command.env_clear().env("APP_ID", on.app().id.to_string()).env("PRIVATE_KEY", &on.app().pem);
+        command.env("GITHUB_API_URL", on.api_url()).env("PREVIOUS_KEYS_PATH", earlier);
+        let output = command.args(["replay", &number.to_string(), "--github", REPO, "--json"]).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(replay(dir.path())["verdict"], "PASS", "a folder of keys");
+    assert_eq!(replay(&file)["verdict"], "PASS", "one file");
+    std::fs::remove_file(&file).unwrap();
+    let report = replay(dir.path());
+    assert_eq!(report["findings"][0]["kind"], "unknown_key", "{report:#}");
+    on.merges("ada", number).await.unwrap().expect("nothing is in the way");
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_the_server_does_not_know_is_named_with_what_to_do() {
+    let mut on = merge_flow().await;
+    let number = green(&on, "work").await;
+    let id = phasegate::github::PublicKey::from_pem(&on.app().pem).unwrap().fingerprint();
+    on.changes_key(false).await.unwrap();
+    on.says("tim", number, "/status").await.unwrap();
+    assert_merge(&on, number, "failure");
+    let summary = on.merge_run(number).unwrap().summary.unwrap();
+    for part in ["MRG-08", "a key that is not known here", id.short(), "PREVIOUS_KEYS_PATH"] {
+        assert!(summary.contains(part), "{part} is missing in: {summary}");
+    }
+    on.end().await;
+}
+
+async fn ready(address: &str) -> Value {
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let answer = client.get(format!("http://{address}/readyz")).send().await.unwrap();
+    assert_eq!(answer.status().as_u16(), 200);
+    answer.json().await.unwrap()
+}
+
+/// GitHub is down when the server starts: what it is told then is worked off when GitHub is back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_at_the_start_loses_no_webhook() {
+    let mut on = merge_flow().await;
+    on.stop_server().await;
+    on.admin().inject(refuses("/app", 500, u32::MAX));
+    let mut program = Program::starts(&on).await;
+    program.says("GitHub can't say who we are").await;
+    let github = ready(&program.address).await["github"].clone();
+    assert!(github.as_str().unwrap().starts_with("not reached yet: GitHub answered with status 500"), "{github}");
+
+    let head = on.admin().commit(REPO, "rover", "work", "work", &[("src/lamp.py", Some("pass\n"))]).unwrap();
+    let number = on.admin().open_pull(REPO, "rover", "Shine", "work", "main").unwrap();
+    on.admin().wait_idle().await;
+    assert!(on.deliveries().iter().rev().take(2).all(|one| one.outcome.as_ref().is_some_and(|o| o.status_code == 202)));
+    on.admin().clear_faults();
+    program.says("GitHub knows this App").await;
+    assert_eq!(ready(&program.address).await["github"], "known");
+    let (code, log) = program.ends_by_sigterm().await;
+    assert_eq!(code, Some(0), "{log}");
+
+    on.start_server().await.unwrap();
+    on.settle().await.unwrap();
+    assert_eq!(on.head(number).unwrap(), head);
+    assert_merge(&on, number, "action_required");
+    on.end().await;
+}
+
+/// Nothing of it is lost: the delivery is still in the inbox.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signal_ends_the_server_at_once() {
+    let mut on = merge_flow().await;
+    on.stop_server().await;
+    let mut program = Program::starts(&on).await;
+    program.says("GitHub knows this App").await;
+    // A look that waits for GitHub again and again.
+    let effect = Effect::Secondary { retry_after: 2 };
+    on.admin().inject(Fault { method: None, path_contains: "/pulls/".to_owned(), effect, times: u32::MAX });
+    on.admin().commit(REPO, "rover", "work", "work", &[("src/lamp.py", Some("pass\n"))]).unwrap();
+    let number = on.admin().open_pull(REPO, "rover", "Shine", "work", "main").unwrap();
+    on.admin().wait_idle().await;
+    program.says("limited by GitHub").await;
+    program.sigterm().await;
+    program.says("a second signal ends at once").await;
+    let (code, log) = program.ends_by_sigterm().await;
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("ended at once"), "{log}");
+
+    on.admin().clear_faults();
+    on.start_server().await.unwrap();
+    on.time_passes(std::time::Duration::from_secs(120)).await.unwrap();
+    assert_merge(&on, number, "action_required");
+    proves(&on, number).await;
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
