@@ -27,7 +27,7 @@ pub(super) fn replies(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Repl
         .iter()
         .filter_map(|one| {
             let body = words(&one.outcome, &one.name)?;
-            Some(Reply { on: one.on, key: format!("{}:{}", one.comment, one.index), body })
+            Some(Reply { on: one.on, key: format!("{}:{}", one.comment, one.index), body, since: one.at })
         })
         .collect()
 }

@@ -79,6 +79,8 @@ pub struct Reply {
     pub on: u64,
     pub key: String,
     pub body: String,
+    /// When the command was recorded: the answer is not older.
+    pub since: jiff::Timestamp,
 }
 
 pub fn project(state: &State, seen: &Seen<'_>) -> Surface {

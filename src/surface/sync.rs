@@ -7,6 +7,9 @@
 //! The order is there for the races: a head that was superseded loses its green first, so that pushing back to it
 //! finds nothing to merge on; the merge check comes last, when everything it rests on is shown.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +19,10 @@ use crate::gate::merge::CHECK_NAME;
 use crate::github::calls::checks::{
     Annotation, Buttons, CheckRun, Conclusion as Concluded, Level, Report, RunButton, Standing, Status, Verdict,
 };
-use crate::github::calls::comments::{Marker, Reaction};
+use crate::github::calls::comments::{IssueComment, Marker, Reaction};
 use crate::github::{Error, Repo, Result};
 use crate::ids::{CommitId, Digest};
-use crate::ledger::State;
+use crate::ledger::{Anchor, State};
 
 /// A small store of what was written where. Losing it costs calls, never correctness.
 #[async_trait]
@@ -52,8 +55,6 @@ pub const RERUN: &str = "rerun";
 
 /// Writes the differences.
 pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Result<()> {
-    // Known comment, known memory: what it has not kept was not written.
-    let warm = recall_comment(state, present.memory).await.is_some();
     // That an old head can't be read must not keep the new one from being shown; it is said at the end.
     let flipped = supersede(state, present).await;
     for check in &surface.checks {
@@ -61,9 +62,7 @@ pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Re
     }
     write_label(surface, present).await?;
     write_comment(state, surface, present).await?;
-    for reply in &surface.replies {
-        write_reply(reply, present, warm).await?;
-    }
+    write_replies(&surface.replies, present).await?;
     for (comment, fine) in &surface.reactions {
         let reaction = if *fine { Reaction::Rocket } else { Reaction::Confused };
         react(present.repo, present.memory, *comment, reaction).await?;
@@ -71,33 +70,43 @@ pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Re
     flipped
 }
 
-/// Flips the merge check of every head that is not the head any more.
+/// Flips the merge check of every head that is not the head any more, and of every head of a change that was closed
+/// without a merge: whoever opens another pull request with it is not to begin with a green.
 async fn supersede(state: &State, present: &Present<'_>) -> Result<()> {
-    let Some(head) = state.subject.as_ref().map(|about| &about.head).filter(|_| state.open) else { return Ok(()) };
+    let Some(head) = state.subject.as_ref().map(|about| &about.head).filter(|_| state.merged.is_none()) else {
+        return Ok(());
+    };
+    let (title, summary) = if state.open {
+        let by = head.short();
+        (format!("Superseded by {by}"), format!("This head was replaced by `{by}`. What was shown for this one counts no more."))
+    } else {
+        let summary = format!("#{} was closed without a merge. What was shown for it counts no more.", present.pull);
+        ("Closed without a merge".to_owned(), summary)
+    };
     for old in state.heads.keys() {
         let key = format!("superseded:{}:{old}", state.change.0);
-        if old == head {
+        let done = present.memory.recall(&key).await.as_deref() == Some("yes");
+        if state.open && old == head {
             // It is the head again: what was flipped is judged anew, and may have to be flipped again.
-            if present.memory.recall(&key).await.as_deref() == Some("yes") {
+            if done {
                 present.memory.keep(&key, "no").await;
             }
             continue;
         }
-        if present.memory.recall(&key).await.as_deref() == Some("yes") {
+        if done {
             continue;
         }
         let runs = present.repo.list_check_runs(old).await?;
         if let Some(run) = ours(&runs, present.app, CHECK_NAME) {
             let lets_pass =
                 matches!(run.conclusion, Some(Concluded::Success | Concluded::Neutral | Concluded::Skipped));
-            if lets_pass {
+            // Another change may have this head too, and speak for it now.
+            let another = run.external_id.parse::<Anchor>().is_ok_and(|anchor| anchor.change != state.change);
+            if lets_pass && !another {
                 let report = Report {
                     standing: Standing::Completed(Verdict::ActionRequired),
-                    title: format!("Superseded by {}", head.short()),
-                    summary: format!(
-                        "This head was replaced by `{}`. What was shown for this one counts no more.",
-                        head.short()
-                    ),
+                    title: title.clone(),
+                    summary: summary.clone(),
                     text: None,
                     details_url: None,
                     annotations: Vec::new(),
@@ -286,7 +295,14 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
     };
     let written = match updated {
         Some(updated) => updated,
-        None => present.repo.create_comment(present.pull, &body, &marker).await?,
+        None => {
+            // Where the one we knew is gone, another server may have written a new one.
+            let other = if id.is_some() { present.repo.find_comment(present.pull, &marker, None).await? } else { None };
+            match other {
+                Some(other) => present.repo.update_comment(other.id, &body).await?,
+                None => present.repo.create_comment(present.pull, &body, &marker).await?,
+            }
+        }
     };
     let Some(head) = head else { return Ok(()) };
     let since = match kept {
@@ -317,22 +333,33 @@ pub async fn is_tampered(state: &State, repo: &Repo, memory: &dyn Memory, commen
     })
 }
 
-async fn write_reply(reply: &super::Reply, present: &Present<'_>, warm: bool) -> Result<()> {
-    let key = format!("reply:{}", reply.key);
-    let marker = Marker::new(&format!("phasegate:reply:{}", reply.key))?;
-    let known = present.memory.recall(&key).await;
-    if known.as_deref().is_some_and(|known| known != "begun") {
-        return Ok(());
+/// Our clock and GitHub's may differ by so much.
+const CLOCKS_DIFFER: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
+/// An answer that the memory does not know may be there all the same: from before a crash, from before the memory was
+/// lost, from another server. So it is looked for first, with one reading for all answers on an issue or pull request.
+async fn write_replies(replies: &[super::Reply], present: &Present<'_>) -> Result<()> {
+    let mut there: BTreeMap<u64, Vec<IssueComment>> = BTreeMap::new();
+    for reply in replies {
+        let key = format!("reply:{}", reply.key);
+        if present.memory.recall(&key).await.is_some() {
+            continue;
+        }
+        let marker = Marker::new(&format!("phasegate:reply:{}", reply.key))?;
+        let ours = match there.entry(reply.on) {
+            Entry::Occupied(read) => read.into_mut(),
+            // They come in the order of their records, so none that follows is older.
+            Entry::Vacant(unread) => {
+                let since = reply.since.checked_sub(CLOCKS_DIFFER).ok();
+                unread.insert(present.repo.our_comments(reply.on, since).await?)
+            }
+        };
+        let id = match ours.iter().find(|comment| marker.is_in(&comment.body)) {
+            Some(there) => there.id,
+            None => present.repo.create_comment(reply.on, &reply.body, &marker).await?.id,
+        };
+        present.memory.keep(&key, &id.to_string()).await;
     }
-    // Begun or unknown: it may be there, from before a crash or before the memory was lost.
-    let fresh = known.is_none() && warm;
-    present.memory.keep(&key, "begun").await;
-    let there = if fresh { None } else { present.repo.find_comment(reply.on, &marker, None).await? };
-    let id = match there {
-        Some(there) => there.id,
-        None => present.repo.create_comment(reply.on, &reply.body, &marker).await?.id,
-    };
-    present.memory.keep(&key, &id.to_string()).await;
     Ok(())
 }
 

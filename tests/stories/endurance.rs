@@ -1,12 +1,12 @@
 //! What a server lives through: another key, an outage of GitHub, a second server, a lost database, a hurried end.
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use phasegate::rehearsal::REPO;
+use phasegate::rehearsal::{REPO, Rehearsal};
 use phasegate::twin::{Effect, Fault};
 use serde_json::Value;
 
 use super::server::Program;
-use super::{assert_merge, green, merge_flow, proves};
+use super::{assert_merge, green, merge_flow, proposes, proves};
 
 fn refuses(path: &str, status: u16, times: u32) -> Fault {
     Fault { method: None, path_contains: path.to_owned(), effect: Effect::Refuse(status), times }
@@ -118,6 +118,109 @@ async fn a_second_signal_ends_the_server_at_once() {
     on.time_passes(std::time::Duration::from_secs(120)).await.unwrap();
     assert_merge(&on, number, "action_required");
     proves(&on, number).await;
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+/// Every delivery once more, with the same GUIDs.
+async fn everything_is_delivered_again(on: &Rehearsal) {
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    for delivery in on.deliveries().into_iter().filter(|delivery| !delivery.redelivery) {
+        let url = format!("{}/app/hook/deliveries/{}/attempts", on.api_url(), delivery.id);
+        let answer = client.post(url).bearer_auth(on.app().jwt().unwrap()).header("User-Agent", "test").send().await;
+        assert_eq!(answer.unwrap().status().as_u16(), 202);
+    }
+    on.settle().await.unwrap();
+}
+
+/// Writes that leave one more thing behind, by their paths.
+fn made(on: &Rehearsal) -> Vec<String> {
+    let adds = |path: &str| path.ends_with("/comments") || path.ends_with("/check-runs") || path.ends_with("/graphql");
+    on.writes().into_iter().filter(|one| one.method == "POST" && adds(&one.path)).map(|one| one.path).collect()
+}
+
+/// A second server with a memory of its own hears what the first has answered already. Its memory is empty, or it is
+/// that of a while ago: then it knows the comment, and not the answers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_server_with_a_memory_of_its_own_doubles_nothing() {
+    let mut on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let file = on.database().strip_prefix("sqlite:").unwrap().to_owned();
+    let copy = on.data().join("copy.db");
+    on.stop_server().await;
+    std::fs::copy(&file, &copy).unwrap();
+    on.start_server().await.unwrap();
+
+    on.says("tim", number, "/status").await.unwrap();
+    on.says("mia", number, "/help\n/explain").await.unwrap();
+    proves(&on, number).await;
+    let (comments, head) = (on.bot_comments(number).unwrap(), on.head(number).unwrap());
+    assert_eq!(comments.len(), 4);
+    let runs = on.admin().check_runs(REPO, &head).unwrap().len();
+    for empty in [false, true] {
+        on.loses_its_database().await.unwrap();
+        if !empty {
+            on.stop_server().await;
+            std::fs::copy(&copy, &file).unwrap();
+            on.start_server().await.unwrap();
+        }
+        on.admin().clear_log();
+        everything_is_delivered_again(&on).await;
+        assert_eq!(made(&on), Vec::<String>::new(), "empty: {empty}");
+        assert_eq!(on.bot_comments(number).unwrap(), comments, "empty: {empty}");
+        assert_eq!(on.admin().check_runs(REPO, &head).unwrap().len(), runs, "empty: {empty}");
+    }
+    on.end().await;
+}
+
+/// Somebody deletes the one comment; one server writes a new one, and the other, which knows only the old one, uses it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comment_that_another_server_wrote_anew_is_taken_up() {
+    let mut on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let file = on.database().strip_prefix("sqlite:").unwrap().to_owned();
+    let copy = on.data().join("copy.db");
+    on.stop_server().await;
+    std::fs::copy(&file, &copy).unwrap();
+    on.start_server().await.unwrap();
+    let ours = on.status_comment(number).unwrap().id;
+    on.does("ada", "DELETE", &format!("/issues/comments/{ours}"), Value::Null).await.unwrap();
+    let new = on.status_comment(number).unwrap().id;
+    assert_ne!(new, ours);
+
+    on.loses_its_database().await.unwrap();
+    on.stop_server().await;
+    std::fs::copy(&copy, &file).unwrap();
+    on.start_server().await.unwrap();
+    proves(&on, number).await;
+    assert_eq!(on.bot_comments(number).unwrap().len(), 1);
+    assert!(on.status_comment(number).unwrap().body.contains("may merge"));
+    on.end().await;
+}
+
+/// A green that a closed pull request leaves behind would be the first that another one with its head is seen with.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_request_that_is_closed_leaves_no_green_behind() {
+    let on = merge_flow().await;
+    let number = green(&on, "work").await;
+    let head = on.head(number).unwrap();
+    on.closes("rover", number).await.unwrap();
+    assert_merge(&on, number, "action_required");
+    assert_eq!(on.merge_run(number).unwrap().title.as_deref(), Some("Closed without a merge"));
+    on.admin().clear_log();
+    on.says("ada", number, "Hm.").await.unwrap();
+    on.ci(&head, "success").await.unwrap();
+    assert_eq!(on.writes().len(), 0, "{:?}", on.writes());
+
+    // Another one with the same head begins without a green, also when nobody tells the bot of it.
+    let quiet = on.admin().quiet();
+    let second = quiet.open_pull(REPO, "rover", "Again", "work", "main").unwrap();
+    assert!(on.merges("ada", second).await.unwrap().is_err(), "merged on a green of a closed pull request");
+    on.does("rover", "PATCH", &format!("/pulls/{second}"), serde_json::json!({ "state": "closed" })).await.unwrap();
+
+    on.reopens("rover", number).await.unwrap();
+    assert_merge(&on, number, "success");
+    on.merges("ada", number).await.unwrap().expect("it is as green as before");
     assert_merge(&on, number, "success");
     on.end().await;
 }

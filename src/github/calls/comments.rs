@@ -114,9 +114,16 @@ impl Repo {
         marker: &Marker,
         since: Option<Timestamp>,
     ) -> Result<Option<IssueComment>> {
+        let comments = self.our_comments(number, since).await?;
+        Ok(comments.into_iter().find(|comment| marker.is_in(&comment.body)))
+    }
+
+    /// What our own account wrote there, oldest first.
+    pub async fn our_comments(&self, number: u64, since: Option<Timestamp>) -> Result<Vec<IssueComment>> {
         let login = self.hub().login().await?;
-        let comments = self.list_comments(number, since).await?;
-        Ok(comments.into_iter().find(|comment| comment.user.login == login && marker.is_in(&comment.body)))
+        let mut comments = self.list_comments(number, since).await?;
+        comments.retain(|comment| comment.user.login == login);
+        Ok(comments)
     }
 
     /// Writes a comment once: after an unclear answer its marker is looked for before anything is written again.
