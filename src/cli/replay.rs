@@ -224,7 +224,7 @@ async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<(ChangeNumber, Fo
     let (change, found) = find(args, &GitHubStore::new(repo.clone(), &args.branch)).await?;
     let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
     let ours = |run: &CheckRun| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == me.id);
-    let runs = repo.list_check_runs(&head).await?;
+    let runs = repo.check_runs_of(me.id, &head).await?;
     let anchors = runs.iter().filter(|run| ours(run)).filter_map(|run| run.external_id.parse::<Anchor>().ok());
     let anchor = anchors.filter(|anchor| anchor.change == change).max_by_key(|anchor| anchor.seq);
     Ok((change, found, anchor, Some(id)))

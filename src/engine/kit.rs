@@ -93,6 +93,7 @@ impl Game {
                 },
                 subject: None,
                 checks: Vec::new(),
+                checks_unread: false,
                 merge_checks: Vec::new(),
                 deployments: Vec::new(),
                 reviews: Vec::new(),

@@ -50,11 +50,28 @@ pub fn checks(
         ));
     }
     let sought = Sought { rule, policy, head, runs, subject, state };
+    let named = |run: &&CheckRun| policy.gates.verify.checks.iter().any(|check| check.name == run.name);
+    let many = runs.iter().filter(named).count();
+    if many > MOST_RUNS {
+        // None of them ever goes away again, so on this head it stays so: nothing has to be kept to know that.
+        heard.findings.push(Finding::error(
+            rule,
+            format!(
+                "There are {many} runs of the policy's checks on {}; more than {MOST_RUNS} are not read.",
+                head.short()
+            ),
+            "Find out what makes them, and push a new head.",
+        ));
+        return heard;
+    }
     for check in &policy.gates.verify.checks {
         one_check(&sought, check, &mut heard);
     }
     heard
 }
+
+/// Every run of a named check is evidence, and evidence is recorded. Nobody needs more runs of one head than this.
+const MOST_RUNS: usize = 500;
 
 /// What a run is an attempt of: a workflow run's job can be run again, and so can another App's check. Of all attempts
 /// the newest decides; the older ones stay on record.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::evidence::{self, listed};
-use super::{Finding, Verdict, verdict};
+use super::{Finding, Verdict, bounded, verdict};
 use crate::flow::pipeline::{phase_of, waits_for_human};
 use crate::flow::{FlowName, Phase, Stage};
 use crate::gate::world::{Law, World};
@@ -33,6 +33,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(stopped(state, policy));
             findings.extend(audit(state, policy));
             findings.extend(forged(world));
+            findings.extend(unread(world));
             let autonomy = autonomy(state, world);
             findings.extend(weakened(world));
             findings.extend(high_risk(policy, world, autonomy));
@@ -55,7 +56,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             }
         }
     }
-    Judgement { verdict: verdict(&findings), findings, evidence }
+    Judgement { verdict: verdict(&findings), findings: bounded(findings), evidence }
 }
 
 /// The autonomy that holds after what the change does to itself.
@@ -138,6 +139,17 @@ fn forged(world: &World) -> Vec<Finding> {
             )
         })
         .collect()
+}
+
+/// `MRG-01`: nobody can tell which greens count where not all of them can be read.
+fn unread(world: &World) -> Option<Finding> {
+    world.checks_unread.then(|| {
+        Finding::error(
+            "MRG-01",
+            format!("There are more check runs on {} than GitHub tells, so none counts.", world.pull.head.short()),
+            "Find out what makes them, and push a new head.",
+        )
+    })
 }
 
 /// `self_weakening`: shown, and the reason why a person is asked.

@@ -9,4 +9,4 @@ pub mod people;
 pub mod phase;
 pub mod world;
 
-pub use crate::finding::{Finding, GateName, Severity, Verdict, only_waiting, verdict};
+pub use crate::finding::{Finding, GateName, Severity, Verdict, bounded, only_waiting, verdict};

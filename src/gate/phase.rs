@@ -4,8 +4,8 @@
 //! a document phase asks that its document exists, and every phase is judged by the same two sources. The check run
 //! says so, because a green that looks like more than it is is worse than none.
 
-use super::Finding;
 use super::evidence::{self, Heard};
+use super::{Finding, bounded};
 use crate::flow::Phase;
 use crate::gate::world::{Law, World};
 use crate::ledger::record::Evidence;
@@ -60,6 +60,11 @@ pub fn judged_by(phase: Phase) -> &'static str {
 }
 
 pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
+    let judged = unbounded(phase, state, world);
+    Judgement { findings: bounded(judged.findings), ..judged }
+}
+
+fn unbounded(phase: Phase, state: &State, world: &World) -> Judgement {
     let pending = |findings| Judgement { outcome: Outcome::Pending, findings, evidence: Vec::new() };
     let policy = match &world.law {
         Law::Valid(policy) => policy,

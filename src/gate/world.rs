@@ -31,6 +31,8 @@ pub struct World {
     pub subject: Option<Subject>,
     /// Every check run on the head.
     pub checks: Vec<CheckRun>,
+    /// There are more than can be read, and `checks` has only our own.
+    pub checks_unread: bool,
     /// Every check run on the merge commit, once there is one.
     pub merge_checks: Vec<CheckRun>,
     pub deployments: Vec<Deployment>,

@@ -17,6 +17,9 @@ pub enum Error {
     /// The credentials were refused, also after a fresh token.
     #[error("GitHub refused the credentials: check the App's id, private key and installation ({route})")]
     Unauthorized { route: &'static str },
+    /// There is no token for this installation: it is gone, or suspended.
+    #[error("the App is not installed there any more, or is suspended")]
+    NotInstalled,
     /// 409: something else got there first.
     #[error("GitHub reports a conflict: {message} ({route})")]
     Conflict { route: &'static str, message: String },
@@ -34,6 +37,9 @@ pub enum Error {
     Timeout { route: &'static str, unclear: bool },
     #[error("the connection to GitHub failed: {message} ({route})")]
     Transport { route: &'static str, message: String, unclear: bool },
+    /// A list that is longer than what is read, or than what GitHub tells. A part of it would be a wrong answer.
+    #[error("there are too many to read all of them ({route})")]
+    TooMany { route: &'static str },
     /// An answer that we can't read, or a request that would not be well-formed.
     #[error("not as expected: {what} ({route})")]
     Malformed { route: &'static str, what: String },

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::calls::git::{Addition, TreeEntry};
 use super::{Error, Repo};
-use crate::ids::CommitId;
+use crate::ids::{BlobId, CommitId};
 use crate::ledger::store::{Folder, NewFile, Store, StoreError};
 
 pub struct GitHubStore {
@@ -75,7 +75,10 @@ struct Oid {
 #[derive(Deserialize)]
 struct Object {
     entries: Option<Vec<Entry>>,
+    oid: Option<BlobId>,
     text: Option<String>,
+    #[serde(default, rename = "isTruncated")]
+    truncated: bool,
 }
 
 #[derive(Deserialize)]
@@ -87,12 +90,12 @@ struct Entry {
 const FOLDER: &str = "query($owner: String!, $name: String!, $ref: String!, $at: String!) { \
     repository(owner: $owner, name: $name) { \
     ref(qualifiedName: $ref) { target { oid } } \
-    object(expression: $at) { ... on Tree { entries { name object { ... on Blob { text } } } } } } }";
+    object(expression: $at) { ... on Tree { entries { name object { ... on Blob { oid text isTruncated } } } } } } }";
 
 const FILE: &str = "query($owner: String!, $name: String!, $ref: String!, $at: String!) { \
     repository(owner: $owner, name: $name) { \
     ref(qualifiedName: $ref) { target { oid } } \
-    object(expression: $at) { ... on Blob { text } } } }";
+    object(expression: $at) { ... on Blob { oid text isTruncated } } } }";
 
 impl GitHubStore {
     async fn ask(&self, query: &str, path: &str) -> Result<Repository, StoreError> {
@@ -105,6 +108,17 @@ impl GitHubStore {
         });
         let asked: Asked = self.repo.graphql(query, variables).await.map_err(store_error)?;
         asked.repository.ok_or_else(|| StoreError::Refused(format!("{} can't be seen", self.repo.slug())))
+    }
+
+    /// The whole text of a file. GraphQL gives only the beginning of a large one.
+    async fn whole(&self, blob: Object) -> Result<Option<String>, StoreError> {
+        match blob {
+            Object { truncated: true, oid: Some(id), .. } => {
+                let bytes = self.repo.blob(&id).await.map_err(store_error)?;
+                Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+            }
+            Object { text, .. } => Ok(text),
+        }
     }
 }
 
@@ -119,7 +133,8 @@ impl Store for GitHubStore {
         let entries = repository.object.and_then(|tree| tree.entries).unwrap_or_default();
         let mut files = BTreeMap::new();
         for entry in entries {
-            if let Some(text) = entry.object.and_then(|blob| blob.text) {
+            let Some(blob) = entry.object else { continue };
+            if let Some(text) = self.whole(blob).await? {
                 files.insert(entry.name, text);
             }
         }
@@ -127,7 +142,10 @@ impl Store for GitHubStore {
     }
 
     async fn file(&self, path: &str) -> Result<Option<String>, StoreError> {
-        Ok(self.ask(FILE, path).await?.object.and_then(|blob| blob.text))
+        match self.ask(FILE, path).await?.object {
+            Some(blob) => self.whole(blob).await,
+            None => Ok(None),
+        }
     }
 
     async fn commit(

@@ -245,7 +245,7 @@ impl Wire {
                 None => return Ok(()),
             }
         }
-        Err(Error::malformed(route, format!("a list of more than {most} pages")))
+        Err(Error::TooMany { route })
     }
 
     /// One call of an installation: admission, token, exchange, and once more when the token was refused.
@@ -387,7 +387,10 @@ impl Wire {
                     match self.as_app(&request).await {
                         // The installation is gone. That must not look as if the thing asked for were gone: a
                         // deleted comment or a person without a role would be a wrong conclusion.
-                        Err(Error::NotFound { .. }) => Err(Error::Unauthorized { route }),
+                        Err(Error::NotFound { .. }) => Err(Error::NotInstalled),
+                        Err(Error::Forbidden { message, .. }) if message.contains("suspended") => {
+                            Err(Error::NotInstalled)
+                        }
                         result => result?.json(),
                     }
                 };

@@ -16,7 +16,7 @@ use secrecy::SecretString;
 
 use super::program::{check_url, git};
 use super::{Error, LocalRepo, Reader, Result};
-use crate::ids::{CommitId, Digest, Slug};
+use crate::ids::{CommitId, Digest, RepoId};
 
 /// How deep to look, in turn; after the last the whole history is fetched.
 const DEPTHS: [u32; 4] = [50, 250, 1_250, 6_250];
@@ -69,11 +69,9 @@ pub struct Mirror {
 
 impl Mirror {
     /// The mirror of a repository below this directory. Nothing is made on disk before the first fetch.
-    pub fn open(dir: impl AsRef<Path>, slug: &Slug) -> Result<Self> {
-        // GitHub's names are the same in any case, so they are one mirror.
-        let name = format!("{}.git", slug.name().to_ascii_lowercase());
-        let root = std::path::absolute(dir.as_ref())?;
-        let dir = root.join(slug.owner().to_ascii_lowercase()).join(name);
+    pub fn open(dir: impl AsRef<Path>, repo: RepoId) -> Result<Self> {
+        // By its id: a repository that is renamed keeps its mirror, and another that takes its name gets its own.
+        let dir = std::path::absolute(dir.as_ref())?.join(format!("{}.git", repo.0));
         let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = Arc::clone(locks.entry(dir.clone()).or_default());
         Ok(Self { dir, lock, limit: TIME_LIMIT })
@@ -258,9 +256,7 @@ mod tests {
     use crate::repo::testing::Scratch;
     use crate::repo::{Filter, RepoPath};
 
-    fn slug() -> Slug {
-        "Octo/Repo".parse().unwrap()
-    }
+    const REPO: RepoId = RepoId(7);
 
     fn want(name: &str) -> Want {
         Want::Ref(name.into())
@@ -285,7 +281,7 @@ mod tests {
         remote.point("refs/heads/main", &base);
         remote.point("refs/pull/1/head", &head);
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::open(dir.path(), &slug()).unwrap();
+        let mirror = Mirror::open(dir.path(), REPO).unwrap();
 
         let ids =
             mirror.fetch(&remote.url(), None, &[want("refs/heads/main"), want("refs/pull/1/head")]).await.unwrap();
@@ -310,7 +306,7 @@ mod tests {
         let again = mirror.fetch_change("file:///nowhere", None, &base_want, &head_want).await.unwrap();
         assert_eq!(again, fetched);
         let other = tempfile::tempdir().unwrap();
-        let fresh = Mirror::open(other.path(), &slug()).unwrap();
+        let fresh = Mirror::open(other.path(), REPO).unwrap();
         assert_eq!(fresh.fetch_change(&remote.url(), None, &base_want, &head_want).await.unwrap(), fetched);
     }
 
@@ -325,7 +321,7 @@ mod tests {
         let head = remote.text(&[&long, &old], &[("a", "1"), ("merged", "1")]);
         let base = remote.text(&[&fork], &[("a", "1"), ("on-main", "1")]);
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::open(dir.path(), &slug()).unwrap();
+        let mirror = Mirror::open(dir.path(), REPO).unwrap();
         let fetched = mirror.fetch_change(&remote.url(), None, &Want::Commit(base), &Want::Commit(head)).await.unwrap();
         assert_eq!(fetched.merge_base, Some(fork));
     }
@@ -336,7 +332,7 @@ mod tests {
         let base = grow(&remote, &remote.text(&[], &[("a", "0")]), 60, "x");
         let head = grow(&remote, &remote.text(&[], &[("b", "0")]), 60, "y");
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::open(dir.path(), &slug()).unwrap();
+        let mirror = Mirror::open(dir.path(), REPO).unwrap();
         let fetched = mirror.fetch_change(&remote.url(), None, &Want::Commit(base), &Want::Commit(head)).await.unwrap();
         assert_eq!(fetched.merge_base, None);
     }
@@ -349,7 +345,7 @@ mod tests {
         remote.point("refs/heads/x", &two);
         remote.point("refs/heads/y/z", &one);
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::open(dir.path(), &slug()).unwrap();
+        let mirror = Mirror::open(dir.path(), REPO).unwrap();
         let url = remote.url();
         assert_eq!(mirror.fetch(&url, None, &[want("refs/heads/x")]).await.unwrap(), [two]);
         remote.point("refs/heads/x", &one);
@@ -397,7 +393,7 @@ mod tests {
         ];
         for (i, break_it) in breakages.into_iter().enumerate() {
             let dir = tempfile::tempdir().unwrap();
-            let mirror = Mirror::open(dir.path(), &slug()).unwrap();
+            let mirror = Mirror::open(dir.path(), REPO).unwrap();
             let wants = [want("refs/heads/main")];
             mirror.fetch(&remote.url(), None, &wants).await.unwrap();
             break_it(&mirror.dir);
@@ -412,14 +408,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_mirror_for_a_repository_in_any_case_and_one_fetch_at_a_time() {
+    async fn one_mirror_for_a_repository_and_one_fetch_at_a_time() {
         let remote = Scratch::new();
         let tip = grow(&remote, &remote.text(&[], &[("a", "1")]), 5, "x");
         remote.point("refs/heads/main", &tip);
         let dir = tempfile::tempdir().unwrap();
-        let fetches = (0..6).map(|i| {
-            let slug: Slug = if i % 2 == 0 { "octo/repo" } else { "OCTO/Repo" }.parse().unwrap();
-            let (mirror, url) = (Mirror::open(dir.path(), &slug).unwrap(), remote.url());
+        let fetches = (0..6).map(|_| {
+            let (mirror, url) = (Mirror::open(dir.path(), REPO).unwrap(), remote.url());
             tokio::spawn(async move { mirror.fetch(&url, None, &[want("refs/heads/main")]).await.unwrap() })
         });
         for fetch in fetches.collect::<Vec<_>>() {

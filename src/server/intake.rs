@@ -110,7 +110,15 @@ fn matters(app: Option<&App>, event: &Event) -> bool {
         Fact::CommentChanged { sender, .. } | Fact::Pull { sender, .. } | Fact::Push { sender, .. } => {
             !ours(&sender.login)
         }
-        Fact::Issue { .. } | Fact::MergeGroup { .. } | Fact::Repository { .. } | Fact::Installation { .. } => false,
+        // What was taken away needs nothing: there is no token for it any more.
+        Fact::Installation { action, .. } => {
+            ["created", "added", "unsuspend", "new_permissions_accepted"].contains(&action.as_str())
+        }
+        Fact::Repository { action, .. } => {
+            ["edited", "renamed", "transferred", "unarchived"].contains(&action.as_str())
+        }
+        // A linked issue only hands on what is said on it, open or closed; merge queues come with a later version.
+        Fact::Issue { .. } | Fact::MergeGroup { .. } => false,
         _ => event.repo.is_some(),
     }
 }

@@ -21,10 +21,10 @@ use crate::gate::merge::{CHECK_NAME, Judgement};
 use crate::gate::people::May;
 use crate::gate::world::{Law, Pull, Rival, World};
 use crate::gate::{Finding, GateName, Verdict};
-use crate::github::Repo;
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
+use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoRef};
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
@@ -102,7 +102,7 @@ impl Pass<'_> {
 
     pub(super) async fn once(&self, pull: &Fetched, events: &[(String, Event)]) -> Result<Raced, Halt> {
         let change = ChangeNumber(pull.number);
-        let listed = self.repo.list_check_runs(&pull.head.sha).await?;
+        let (listed, unread) = self.check_runs(&pull.head.sha).await?;
         let loaded = match self.ledger.load(change).await {
             Ok(loaded) => loaded,
             Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, &broken).await,
@@ -114,7 +114,7 @@ impl Pass<'_> {
             }
             return self.show_broken(pull, &listed, &broken).await;
         }
-        let world = self.world(pull, &listed, loaded.state.as_ref()).await?;
+        let world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
         let happened = self.happened(pull, loaded.state.as_ref(), events).await?;
         let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
@@ -130,6 +130,15 @@ impl Pass<'_> {
         }
         self.remember_head(pull).await;
         Ok(Raced::No(moved(pull, before.as_ref(), state.as_ref(), events)))
+    }
+
+    /// Every check run on a commit; or, where there are more than can be read, our own and that it is so.
+    async fn check_runs(&self, commit: &CommitId) -> Result<(Vec<Listed>, bool), Halt> {
+        match self.repo.list_check_runs(commit).await {
+            Ok(listed) => Ok((listed, false)),
+            Err(Error::TooMany { .. }) => Ok((self.repo.check_runs_of(self.app.id, commit).await?, true)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The newest anchor that is known, held against what the ledger says. It stands in our own merge check; on a head
@@ -150,7 +159,7 @@ impl Pass<'_> {
         let mut newest = [read(listed), kept].into_iter().flatten().max_by_key(|anchor| anchor.seq);
         let last = state.and_then(|state| state.subject.as_ref()).map(|about| &about.head);
         if let (None, Some(last)) = (&newest, last.filter(|last| **last != pull.head.sha)) {
-            newest = read(&self.repo.list_check_runs(last).await?);
+            newest = read(&self.repo.check_runs_of(self.app.id, last).await?);
         }
         Ok(newest.map_or(Ok(()), |anchor| Ledger::hold_against(state, &anchor)))
     }
@@ -168,7 +177,7 @@ impl Pass<'_> {
         };
         let (merge_checks, deployments) = match (&merged, state.and_then(|state| state.pipeline.as_ref())) {
             (Some(commit), Some(_)) => {
-                let listed = repo.list_check_runs(commit).await?;
+                let (listed, _) = self.check_runs(commit).await?;
                 let runs = observe::checks(repo, &self.memory, &listed, policy).await?;
                 (runs, observe::deployments(repo, commit).await?)
             }
@@ -192,6 +201,7 @@ impl Pass<'_> {
             },
             subject,
             checks: observe::checks(repo, &self.memory, listed, policy).await?,
+            checks_unread: false,
             merge_checks,
             deployments,
             reviews: observe::reviews(repo, policy, pull.number).await?,
@@ -211,7 +221,19 @@ impl Pass<'_> {
     /// Other open pull requests with this head, each judged by its own record.
     async fn rivals(&self, pull: &Fetched) -> Result<Vec<Rival>, Halt> {
         let mut rivals = Vec::new();
-        for other in self.repo.pulls_for_commit(&pull.head.sha).await? {
+        let mut others = self.repo.pulls_for_commit(&pull.head.sha).await?;
+        // A head in a fork is not always told of there. What was looked at with this head before is known here.
+        let known = self.memory.recall(&head_key(&pull.head.sha)).await.unwrap_or_default();
+        for number in known.split(' ').filter_map(|number| number.parse::<u64>().ok()) {
+            if number != pull.number && others.iter().all(|other| other.number != number) {
+                match self.repo.get_pull(number).await {
+                    Ok(other) => others.push(other),
+                    Err(Error::NotFound { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        for other in others {
             if other.number == pull.number || !other.is_open() || other.head.sha != pull.head.sha {
                 continue;
             }

@@ -17,7 +17,7 @@ use crate::fact::{Event, Fact};
 use crate::gate::world::Law;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo, webhook};
-use crate::ids::{CommitId, RepoRef};
+use crate::ids::{CommitId, RepoId, RepoRef, Slug};
 use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
 use crate::ledger::store::StoreError;
 use crate::ledger::{Ledger, LedgerError};
@@ -71,7 +71,7 @@ impl Handler for Passes {
         }
         let attempt = batch.items.iter().map(|item| item.attempt).max().unwrap_or(1);
         let Some(repo) = events.iter().find_map(|(_, event)| event.repo.clone()).filter(installed) else {
-            return Outcome::Done;
+            return ended(self.installations(&events).await, batch, attempt);
         };
         let result = match batch.key.rsplit_once('/').and_then(|(_, number)| number.parse::<u64>().ok()) {
             Some(number) => {
@@ -85,14 +85,24 @@ impl Handler for Passes {
             }
             None => self.route(&repo, &events).await,
         };
-        match result {
-            Ok(derived) if derived.is_empty() => Outcome::Done,
-            Ok(derived) => Outcome::DoneWith(derived),
-            Err(Halt::Later(until, error)) => Outcome::Retry { error, not_before: Some(until), counts: false },
-            Err(Halt::Again(error)) => {
-                tracing::warn!(key = batch.key, attempt, error = format!("{error:#}"), "a pass failed");
-                Outcome::Retry { error: format!("{error:#}"), not_before: None, counts: true }
-            }
+        ended(result, batch, attempt)
+    }
+}
+
+/// What becomes of a batch.
+fn ended(result: Derived, batch: &Batch, attempt: u32) -> Outcome {
+    match result {
+        Ok(derived) if derived.is_empty() => Outcome::Done,
+        Ok(derived) => Outcome::DoneWith(derived),
+        Err(Halt::Later(until, error)) => Outcome::Retry { error, not_before: Some(until), counts: false },
+        // Nothing there is ours to look at any more. Should it be installed again, everything open is looked at.
+        Err(Halt::Again(error)) if matches!(error.downcast_ref::<Error>(), Some(Error::NotInstalled)) => {
+            tracing::info!(key = batch.key, %error, "deliveries are let go");
+            Outcome::Done
+        }
+        Err(Halt::Again(error)) => {
+            tracing::warn!(key = batch.key, attempt, error = format!("{error:#}"), "a pass failed");
+            Outcome::Retry { error: format!("{error:#}"), not_before: None, counts: true }
         }
     }
 }
@@ -154,6 +164,11 @@ impl Passes {
                     let numbers = pulls.iter().filter(|pull| all || pull.base.r#ref == *branch);
                     (numbers.map(|pull| pull.number).collect(), None)
                 }
+                // Its default branch may be another now, and with it the law; or it can be written to again.
+                Fact::Repository { .. } => {
+                    let pulls = repo.list_open_pulls(None).await?;
+                    (pulls.iter().map(|pull| pull.number).collect(), None)
+                }
                 _ => (Vec::new(), None),
             };
             for number in numbers {
@@ -164,6 +179,31 @@ impl Passes {
         // Several looks at one change are one look.
         let mut looks = BTreeSet::new();
         out.retain(|delivery| delivery.barrier || looks.insert(delivery.key.clone()));
+        Ok(out)
+    }
+
+    /// Looks at everything that is open where the App was just installed or let in again. What happened there before,
+    /// nobody has told.
+    async fn installations(&self, events: &[(String, Event)]) -> Derived {
+        let mut out = Vec::new();
+        for (guid, event) in events {
+            let Fact::Installation { id, repos, .. } = &event.fact else { continue };
+            for (repo, name) in repos {
+                let Ok(slug) = name.parse::<Slug>() else { continue };
+                let client = self.app.hub.repo(*id, slug.clone());
+                let default_branch = match client.get_repo().await {
+                    Ok(found) => found.default_branch,
+                    Err(Error::NotFound { .. }) => continue,
+                    Err(error) => return Err(error.into()),
+                };
+                let home = RepoRef { id: RepoId(*repo), slug, installation: *id, default_branch };
+                let open = client.list_open_pulls(None).await?;
+                let look = |pull: &Fetched| {
+                    derived(&format!("{guid}/{repo}"), &home, pull.number, Fact::Look { number: pull.number })
+                };
+                out.extend(open.iter().filter_map(look));
+            }
+        }
         Ok(out)
     }
 
@@ -200,12 +240,18 @@ impl Passes {
         let about = |pull: &&Fetched| {
             pull.head.sha == *head || (!pull.is_open() && pull.merge_commit_sha.as_ref() == Some(head))
         };
-        Ok(pulls.iter().filter(about).map(|pull| pull.number).collect())
+        let found: Vec<u64> = pulls.iter().filter(about).map(|pull| pull.number).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        // A head in a fork is not always told of there.
+        let open = repo.list_open_pulls(None).await?;
+        Ok(open.iter().filter(|pull| pull.head.sha == *head).map(|pull| pull.number).collect())
     }
 
     async fn change(&self, home: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
         let repo = self.app.repo(home);
-        let mirror = Mirror::open(&self.app.data, &home.slug)?;
+        let mirror = Mirror::open(&self.app.data, home.id)?;
         let Some((law, tip)) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };
         let ledger_branch = match &law {
             Law::Valid(policy) => policy.ledger.branch.clone(),
@@ -255,7 +301,7 @@ impl Passes {
         if !pull.is_open() {
             return;
         }
-        let mirror = Mirror::open(&self.app.data, &home.slug);
+        let mirror = Mirror::open(&self.app.data, home.id);
         let silent = match mirror {
             // Without a policy nobody hears anything, not even this.
             Ok(mirror) => matches!(observe::law(&mirror, &repo, home).await, Ok(None)),

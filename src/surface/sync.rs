@@ -78,7 +78,10 @@ async fn supersede(state: &State, present: &Present<'_>) -> Result<()> {
     };
     let (title, summary) = if state.open {
         let by = head.short();
-        (format!("Superseded by {by}"), format!("This head was replaced by `{by}`. What was shown for this one counts no more."))
+        (
+            format!("Superseded by {by}"),
+            format!("This head was replaced by `{by}`. What was shown for this one counts no more."),
+        )
     } else {
         let summary = format!("#{} was closed without a merge. What was shown for it counts no more.", present.pull);
         ("Closed without a merge".to_owned(), summary)
@@ -96,7 +99,7 @@ async fn supersede(state: &State, present: &Present<'_>) -> Result<()> {
         if done {
             continue;
         }
-        let runs = present.repo.list_check_runs(old).await?;
+        let runs = present.repo.check_runs_of(present.app, old).await?;
         if let Some(run) = ours(&runs, present.app, CHECK_NAME) {
             let lets_pass =
                 matches!(run.conclusion, Some(Concluded::Success | Concluded::Neutral | Concluded::Skipped));
@@ -416,7 +419,7 @@ pub async fn show_broken(
 
 /// Closes the gate because a look can't be finished: what was green may not be any more, and nobody would know.
 pub async fn show_fault(head: &CommitId, number: u64, says: &str, repo: &Repo, app: u64) -> Result<()> {
-    let runs = repo.list_check_runs(head).await?;
+    let runs = repo.check_runs_of(app, head).await?;
     let report = Report {
         standing: Standing::Completed(Verdict::ActionRequired),
         title: "Phasegate can't finish its look at this change".to_owned(),

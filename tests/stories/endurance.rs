@@ -1,8 +1,17 @@
 //! What a server lives through: another key, an outage of GitHub, a second server, a lost database, a hurried end.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use assert_cmd::cargo::cargo_bin_cmd;
-use phasegate::rehearsal::{REPO, Rehearsal};
+use phasegate::github::store::GitHubStore;
+use phasegate::github::{AppKey, Credentials, Endpoint, Hub};
+use phasegate::ids::Slug;
+use phasegate::inbox::Which;
+use phasegate::ledger::store::{NewFile, Store as _};
+use phasegate::rehearsal::{LEDGER, MERGE_POLICY, REPO, Rehearsal, Setup};
 use phasegate::twin::{Effect, Fault};
+use secrecy::SecretString;
 use serde_json::Value;
 
 use super::server::Program;
@@ -115,7 +124,7 @@ async fn a_second_signal_ends_the_server_at_once() {
 
     on.admin().clear_faults();
     on.start_server().await.unwrap();
-    on.time_passes(std::time::Duration::from_secs(120)).await.unwrap();
+    on.time_passes(Duration::from_secs(120)).await.unwrap();
     assert_merge(&on, number, "action_required");
     proves(&on, number).await;
     assert_merge(&on, number, "success");
@@ -221,6 +230,154 @@ async fn a_pull_request_that_is_closed_leaves_no_green_behind() {
     on.reopens("rover", number).await.unwrap();
     assert_merge(&on, number, "success");
     on.merges("ada", number).await.unwrap().expect("it is as green as before");
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+/// More check runs than GitHub tells: a clear red on this head, no error that comes again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_check_runs_than_github_tells_are_a_finding() {
+    let on = merge_flow().await;
+    let number = green(&on, "work").await;
+    let head = on.head(number).unwrap();
+    let quiet = on.admin().quiet();
+    for _ in 0..1_000 {
+        quiet.workflow_run(REPO, &head, ".github/workflows/other.yml", "push", &[("other", Some("success"))]).unwrap();
+    }
+    on.says("tim", number, "/explain").await.unwrap();
+    assert_merge(&on, number, "failure");
+    let summary = on.merge_run(number).unwrap().summary.unwrap();
+    assert!(summary.contains("MRG-01") && summary.contains("more check runs on"), "{summary}");
+    assert_eq!(on.server().unwrap().inbox().stats().await.unwrap().dead, 0);
+    assert_eq!(on.bot_comments(number).unwrap().len(), 2, "the command was answered all the same");
+    let runs = on.admin().check_runs(REPO, &head).unwrap();
+    assert_eq!(runs.iter().filter(|run| run.name == "phasegate/merge").count(), 1);
+
+    on.pushes("rover", "work", "more", &[("src/more.py", "pass\n")]).await.unwrap();
+    proves(&on, number).await;
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+/// GraphQL gives 512,000 bytes of a file; the rest is read in another way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_file_of_the_ledger_is_read_whole() {
+    let on = merge_flow().await;
+    let number = green(&on, "work").await;
+    let key = AppKey::from_pem(&SecretString::from(on.app().pem.clone())).unwrap();
+    let credentials = Credentials::App { issuer: on.app().id.to_string(), key: Arc::new(key) };
+    let hub = Hub::new(Endpoint::new(&on.api_url()).unwrap(), credentials).unwrap();
+    let slug: Slug = REPO.parse().unwrap();
+    let installation = hub.installation_for(&slug).await.unwrap().unwrap();
+    let store = GitHubStore::new(hub.repo(installation, slug), LEDGER);
+    let head = store.head().await.unwrap();
+    let text = "0123456789".repeat(60_000);
+    let file = NewFile { path: "changes/0/9999/0001.json".to_owned(), bytes: text.clone().into_bytes() };
+    store.commit(head.as_ref(), "a large one", &[file]).await.unwrap();
+    assert_eq!(store.file("changes/0/9999/0001.json").await.unwrap().as_ref(), Some(&text));
+    let folder = store.folder("changes/0/9999").await.unwrap();
+    assert_eq!(folder.files.get("0001.json"), Some(&text));
+    assert!(!store.folder(&format!("changes/0/{number}")).await.unwrap().files.is_empty());
+    on.end().await;
+}
+
+/// What can't be looked at is not green, and says why; the next look that works puts it right and leaves nothing behind.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_that_fails_again_and_again_closes_the_gate_until_one_works() {
+    let on = merge_flow().await;
+    let number = green(&on, "work").await;
+    let (comments, records) = (on.bot_comments(number).unwrap(), on.records(number).unwrap().len());
+    on.admin().inject(refuses("/reviews", 500, u32::MAX));
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
+    assert_merge(&on, number, "success");
+    on.time_passes(Duration::from_secs(120)).await.unwrap();
+    assert_merge(&on, number, "action_required");
+    let run = on.merge_run(number).unwrap();
+    assert_eq!(run.title.as_deref(), Some("Phasegate can't finish its look at this change"));
+    assert!(run.summary.unwrap().contains("GitHub answered with status 500"));
+    assert!(on.merges("ada", number).await.unwrap().is_err(), "merged while nobody could look");
+    on.admin().clear_log();
+    on.time_passes(Duration::from_secs(600)).await.unwrap();
+    assert!(on.writes().is_empty(), "{:?}", on.writes());
+
+    on.admin().clear_faults();
+    on.time_passes(Duration::from_secs(3600)).await.unwrap();
+    assert_merge(&on, number, "success");
+    assert_eq!(on.merge_run(number).unwrap().title.as_deref(), Some("May merge"));
+    let runs = on.admin().check_runs(REPO, &on.head(number).unwrap()).unwrap();
+    assert_eq!(runs.iter().filter(|run| run.app == on.app().id).count(), 1);
+    assert_eq!(on.bot_comments(number).unwrap(), comments);
+    assert_eq!(on.records(number).unwrap().len(), records + 1, "the second green run is evidence");
+    assert_eq!(on.server().unwrap().inbox().stats().await.unwrap().dead, 0);
+    on.merges("ada", number).await.unwrap().expect("nothing is in the way");
+    on.end().await;
+}
+
+/// A dead letter is given a new life when its change is over already: there is nothing to do, and nothing fails.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_letter_of_a_change_that_is_over_can_be_tried_again() {
+    let on = merge_flow().await;
+    let (merged, closed) = (green(&on, "work").await, proposes(&on, "other").await);
+    on.admin().inject(refuses("/reviews", 500, u32::MAX));
+    for number in [merged, closed] {
+        on.says("tim", number, "/status").await.unwrap();
+    }
+    let inbox = on.server().unwrap().inbox().clone();
+    while inbox.stats().await.unwrap().dead < 2 {
+        on.time_passes(Duration::from_secs(86_400)).await.unwrap();
+    }
+    on.admin().clear_faults();
+    on.closes("rover", closed).await.unwrap();
+    on.ci(&on.head(merged).unwrap(), "success").await.unwrap();
+    on.merges("ada", merged).await.unwrap().expect("it is green again");
+    assert_eq!(inbox.retry_dead(Which::All).await.unwrap(), 2);
+    on.time_passes(Duration::from_secs(1)).await.unwrap();
+    assert_eq!(inbox.stats().await.unwrap().dead, 0);
+    // Both are answered, late as it is.
+    for number in [merged, closed] {
+        assert_eq!(on.bot_comments(number).unwrap().len(), 2);
+    }
+    on.end().await;
+}
+
+/// The App is taken away while something is waiting: that is let go, and is no dead letter. When it comes back, what is
+/// open is looked at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_an_installation_that_is_gone_is_let_go() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    on.admin().inject(refuses("/reviews", 500, u32::MAX));
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
+    on.admin().uninstall(on.app().id, REPO).unwrap();
+    on.admin().clear_faults();
+    for _ in 0..3 {
+        on.time_passes(Duration::from_secs(86_400)).await.unwrap();
+    }
+    let stats = on.server().unwrap().inbox().stats().await.unwrap();
+    assert_eq!((stats.ready, stats.running, stats.parked, stats.dead), (0, 0, 0, 0));
+    on.reviews("mia", number, "APPROVE").await.unwrap();
+    assert_merge(&on, number, "action_required");
+
+    on.admin().install(on.app().id, REPO).unwrap();
+    on.settle().await.unwrap();
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+/// A fork's head is not told by commit, so the rival is known from when it was looked at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rival_from_a_fork_is_seen() {
+    let on = Rehearsal::start(Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n"))).await.unwrap();
+    on.pushes("root", "stable", "stable", &[("STABLE", "yes\n")]).await.unwrap();
+    let number = proposes(&on, "work").await;
+    let fork = on.admin().fork(REPO, "eve").unwrap();
+    let rival = on.admin().open_pull(REPO, "eve", "The same", "eve:work", "stable").unwrap();
+    on.settle().await.unwrap();
+    assert_eq!(on.head(rival).unwrap(), on.head(number).unwrap(), "{}", fork.slug);
+    proves(&on, number).await;
+    assert_ne!(on.merge_check(number).unwrap().as_deref(), Some("success"));
+    assert!(on.status_comment(number).unwrap().body.contains("MRG-10"));
+    on.closes("eve", rival).await.unwrap();
     assert_merge(&on, number, "success");
     on.end().await;
 }

@@ -228,3 +228,31 @@ fn each_named_check_must_be_green() {
     game.check("lint", "failure").may_not_merge(&["MRG-01"]);
     game.check("lint", "success").may_merge();
 }
+
+/// Whoever posts one check can post thousands; what is recorded stays small, and nothing counts any more.
+#[test]
+fn a_flood_of_runs_is_red_and_leaves_a_small_record() {
+    let mut game = approved();
+    game.green().may_merge();
+    let posted = CheckRun { job_of: None, ..game.job(TEST, CI, 1, "success") };
+    for id in 0..1_500 {
+        game.world.checks.push(CheckRun { id: 10_000 + id, ..posted.clone() });
+        let name = format!("phasegate/{}{id}", "long".repeat(300));
+        game.world.checks.push(CheckRun { id: 20_000 + id, name, app: 99, ..posted.clone() });
+    }
+    game.look().may_not_merge(&["MRG-01", "MRG-04"]);
+    assert!(game.finding("MRG-01").says.contains("1501 runs of the policy's checks"), "{:?}", game.finding("MRG-01"));
+    let size = serde_json::to_string(game.recorded()).unwrap().len();
+    assert!(size < 150_000, "{size} bytes are recorded");
+    let more = game.findings().pop().unwrap();
+    assert_eq!((more.rule.as_str(), more.says.as_str()), ("MRG-04", "And 1450 more of this kind."));
+}
+
+#[test]
+fn checks_that_cant_all_be_read_are_no_green() {
+    let mut game = approved();
+    game.green().may_merge();
+    game.world.checks_unread = true;
+    game.look().may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").says.contains("more check runs on"), "{:?}", game.finding("MRG-01"));
+}

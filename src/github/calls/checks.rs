@@ -3,6 +3,8 @@
 //! A run is written once: its key is its `external_id`, together with name and commit. Annotations are appended by
 //! GitHub and not replaced, so a batch that may have arrived is counted before it is sent again.
 
+use std::collections::BTreeSet;
+
 use http::Method;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,8 @@ use crate::ids::CommitId;
 
 /// GitHub takes this many annotations a call.
 const BATCH: usize = 50;
+/// GitHub tells the runs of a commit's newest suites, this many, and not that there are more.
+const MOST_SUITES: usize = 1_000;
 
 /// A check run, anyone's.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -235,8 +239,23 @@ fn annotations(batch: &[Annotation]) -> Value {
 impl Repo {
     /// All check runs on a commit, of all Apps and all attempts.
     pub async fn list_check_runs(&self, commit: &CommitId) -> Result<Vec<CheckRun>> {
-        let request = self.get("/repos/{owner}/{repo}/commits/{commit}/check-runs", &[commit.as_str()])?;
-        self.list(request.query("filter", "all"), Some("check_runs")).await
+        let route = "/repos/{owner}/{repo}/commits/{commit}/check-runs";
+        let request = self.get(route, &[commit.as_str()])?.query("filter", "all");
+        let runs: Vec<CheckRun> = self.list(request, Some("check_runs")).await?;
+        let suites: BTreeSet<u64> = runs.iter().filter_map(|run| run.check_suite).map(|suite| suite.id).collect();
+        if suites.len() >= MOST_SUITES {
+            return Err(Error::TooMany { route });
+        }
+        Ok(runs)
+    }
+
+    /// The runs of one App on a commit: however many others have made, these are few.
+    pub async fn check_runs_of(&self, app: u64, commit: &CommitId) -> Result<Vec<CheckRun>> {
+        let request = self
+            .get("/repos/{owner}/{repo}/commits/{commit}/check-runs", &[commit.as_str()])?
+            .query("app_id", &app.to_string())
+            .query("filter", "all");
+        self.list(request, Some("check_runs")).await
     }
 
     pub async fn get_check_run(&self, run: u64) -> Result<CheckRun> {

@@ -12,7 +12,7 @@ use super::text;
 use crate::github::error::{clip, maybe};
 use crate::github::request::{Repeat, Request};
 use crate::github::{Error, Repo, Result};
-use crate::ids::CommitId;
+use crate::ids::{BlobId, CommitId};
 
 const GRAPHQL: &str = "/graphql";
 
@@ -61,6 +61,12 @@ struct RefBody {
 #[derive(Deserialize)]
 struct HasSha<T = CommitId> {
     sha: T,
+}
+
+#[derive(Deserialize)]
+struct BlobBody {
+    /// Base64, in lines.
+    content: String,
 }
 
 #[derive(Deserialize)]
@@ -122,6 +128,14 @@ impl Repo {
             }
             result => result,
         }
+    }
+
+    /// A file's bytes, up to GitHub's 100 MB.
+    pub async fn blob(&self, id: &BlobId) -> Result<Vec<u8>> {
+        let route = "/repos/{owner}/{repo}/git/blobs/{blob}";
+        let body: BlobBody = self.fetch(self.get(route, &[id.as_str()])?).await?;
+        let text: String = body.content.split_ascii_whitespace().collect();
+        base64::engine::general_purpose::STANDARD.decode(text).map_err(|error| Error::malformed(route, error))
     }
 
     /// Objects are named by their content, so making one twice is making it once.

@@ -214,6 +214,48 @@ async fn a_checkpoint_shortens_the_read_and_changes_nothing() {
     assert!(prove(REPO, ChangeNumber(1042), &forged, &key, From::Checkpoint).is_err());
 }
 
+/// What stands before a checkpoint can't matter to the state: the checkpoint is signed, names its repository and change,
+/// and the record after it follows the digest that stands in it.
+#[tokio::test]
+async fn what_is_done_before_a_checkpoint_changes_no_state() {
+    let house = House::new();
+    let state = house.long(7, CHECKPOINT_EVERY + 5).await;
+    house.long(8, CHECKPOINT_EVERY + 5).await;
+    let (files, other) = (house.files(7).await, house.files(8).await);
+    let key = TestKey("a");
+    let cold = |files: &BTreeMap<String, String>| prove(REPO, ChangeNumber(7), files, &key, From::Checkpoint);
+    let whole = |files: &BTreeMap<String, String>| prove(REPO, ChangeNumber(7), files, &key, From::Beginning);
+    let with = |name: &str, text: &str| {
+        let mut files = files.clone();
+        files.insert(name.to_owned(), text.to_owned());
+        files
+    };
+    // Before it: the server's read is the same, and `replay` locates it.
+    let altered = with(&file_name(50), &files[&file_name(50)].replace("note", "Note"));
+    let mut dropped = files.clone();
+    dropped.remove(&file_name(30));
+    for (changed, at) in [(altered, 50), (dropped, 30)] {
+        assert_eq!(cold(&changed).unwrap().state.as_ref(), Some(&state));
+        assert_eq!(whole(&changed).unwrap_err().seq, at);
+    }
+    // The checkpoint itself: another text, another signer, another change, and a right one that does not fit.
+    let checkpoint = &files[CHECKPOINT_FILE];
+    let forged = chain::seal_checkpoint(REPO, &state, &TestKey("mallory")).unwrap();
+    let forged = String::from_utf8(forged).unwrap();
+    for (text, kind) in [
+        (checkpoint.replace("\"ada\"", "\"eve\""), BreakKind::Altered),
+        (forged, BreakKind::UnknownKey),
+        (other[CHECKPOINT_FILE].clone(), BreakKind::Foreign),
+    ] {
+        assert_eq!(cold(&with(CHECKPOINT_FILE, &text)).unwrap_err().kind, kind);
+    }
+    let mut another = state.clone();
+    (another.seq, another.tip) = (CHECKPOINT_EVERY, Digest::of("another history"));
+    let unfit = String::from_utf8(chain::seal_checkpoint(REPO, &another, &key).unwrap()).unwrap();
+    let broken = cold(&with(CHECKPOINT_FILE, &unfit)).unwrap_err();
+    assert_eq!((broken.seq, broken.kind), (CHECKPOINT_EVERY + 1, BreakKind::Altered));
+}
+
 #[tokio::test]
 async fn many_changes_at_once_share_commits_and_lose_nothing() {
     let house = House::new();

@@ -123,6 +123,10 @@ fn commit_pulls(state: &mut State, call: &Call) -> Answer {
     for issue in repo.issues.values() {
         let Some(pull) = &issue.pull else { continue };
         let (Ok(head), Ok(base)) = (Oid::from_str(&pull.head_sha), Oid::from_str(&pull.base_sha)) else { continue };
+        // Of a head in a fork the repository itself has no branch, and it is not told.
+        if pull.head_repo != call.repo && issue.open {
+            continue;
+        }
         let within = git.is_ancestor(id, head) && !git.is_ancestor(id, base);
         let brought = pull.merge_commit_sha.as_deref() == Some(&id.to_string());
         if (within && (issue.open || pull.merged_at.is_some())) || (on_default && brought) {
