@@ -125,6 +125,30 @@ fn the_commands_are_documented_as_they_are() {
     }
 }
 
+#[test]
+fn the_marks_and_limits_are_documented_as_they_are() {
+    use phasegate::engine::COMMANDS_AN_HOUR;
+    use phasegate::engine::command::{COMMANDS_A_COMMENT, LATER};
+    use phasegate::flow::pipeline::{FAILS_THAT_BLOCK, RECONCILE_CYCLES};
+    let paper = read("docs/commands.md");
+    let line = |start: &str| paper.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}"));
+    for (mark, meaning) in phasegate::surface::MARKS {
+        assert_eq!(line(&format!("| {mark} |")), format!("| {mark} | {meaning} |"));
+    }
+    let most = format!("| commands in one comment | {COMMANDS_A_COMMENT} | the first {COMMANDS_A_COMMENT} are");
+    assert!(line("| commands in one comment |").starts_with(&most), "{most}");
+    let start = "| commands of one person on one change within an hour |";
+    assert!(line(start).starts_with(&format!("{start} {COMMANDS_AN_HOUR} |")));
+    assert!(line("| FAILs of a gate |").starts_with(&format!("| FAILs of a gate | {FAILS_THAT_BLOCK} |")));
+    assert_eq!(RECONCILE_CYCLES + 1, 4, "RECONCILE: the fourth");
+    let rules = read("docs/rules.md");
+    assert!(rules.contains(&format!("at most {COMMANDS_AN_HOUR} commands on one change within an hour")));
+    assert!(rules.contains(&format!("A comment has at most {COMMANDS_A_COMMENT} commands.")));
+    for name in LATER {
+        assert!(paper.contains(&format!("`/{name}`")), "{name}");
+    }
+}
+
 /// The blocks of a language in a paper.
 fn blocks(paper: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}");

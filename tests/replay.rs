@@ -177,7 +177,7 @@ fn a_person_reads_where_it_stands_and_what_is_not_proven() {
     assert_eq!((replayed.code, replayed.err.as_str()), (0, ""));
     for part in [
         "change #42: 5 records, the chain is intact",
-        "pipeline flow at PreferencesConfigured, open",
+        "pipeline flow at “ready to start”, open",
         "record 5, ",
         "it can't be seen whether records were cut off at the end",
         "--repository-id",

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::{Exit, app, out};
+use crate::flow::pipeline::words;
 use crate::flow::{FlowName, Stage};
 use crate::gate::merge::CHECK_NAME;
 use crate::github::calls::checks::CheckRun;
@@ -326,37 +327,17 @@ fn summary(state: &State) -> Summary {
 }
 
 fn finding(change: ChangeNumber, branch: &str, broken: &Break) -> Finding {
-    // A broken checkpoint has no number: records start at 1.
-    let file = if broken.seq == 0 { CHECKPOINT_FILE.to_owned() } else { file_name(broken.seq) };
-    let path = format!("{}/{file}", folder(change));
-    let history = format!("git log -p {branch} -- {path}");
+    let mend = broken.mend(change, branch);
     let next = match broken.kind {
-        BreakKind::Altered | BreakKind::Dropped | BreakKind::Reordered => format!(
-            "See who touched it with `{history}`, put the branch back to the commit before that, and let only the App \
-             write it (a ruleset)."
-        ),
-        BreakKind::CutOff => format!(
-            "The branch was rewound, or this copy is old: fetch it again. If it stays, find the lost commits in \
-             another clone or in the activity log of {branch}, and put the branch back to them."
-        ),
-        BreakKind::UnknownKey => {
-            "If the App's key was changed, give the old one's public half too, with --key or PREVIOUS_KEYS_PATH. If it \
-             never had this one, somebody else wrote the record: put the branch back to the commit before it."
-                .to_owned()
-        }
-        BreakKind::Foreign => {
-            format!("Check --repository-id and --repo. If they are right, see who put it there with `{history}`.")
-        }
-        BreakKind::Unlawful => {
-            "It is signed, so either another version of Phasegate wrote it, or the App's key is in wrong hands: \
-             compare with the version that runs, and if that is not it, change the key."
-                .to_owned()
-        }
+        BreakKind::CutOff => format!("If this is a copy, fetch it again: it may be old. {mend}"),
+        BreakKind::UnknownKey => format!("{mend} An earlier key is given with --key or PREVIOUS_KEYS_PATH."),
+        BreakKind::Foreign => format!("Check --repository-id and --repo. If they are right: {mend}"),
+        _ => mend,
     };
     Finding {
         rule: "MRG-08",
         severity: "error",
-        path,
+        path: broken.path(change),
         seq: broken.seq,
         kind: broken.kind,
         says: broken.says.clone(),
@@ -371,7 +352,7 @@ fn told(report: &Report) -> String {
     let verdict = if whole { "intact".green().to_string() } else { "broken".red().to_string() };
     let _ = writeln!(text, "change #{}: {records}, the chain is {verdict}", report.change);
     if let Some(state) = &report.state {
-        let stage = state.stage.map(|stage| format!(" at {stage}")).unwrap_or_default();
+        let stage = state.stage.map(|stage| format!(" at “{}”", words(stage))).unwrap_or_default();
         let life = match (&state.merged, state.open) {
             (Some(commit), _) => format!("merged as {commit}"),
             (None, true) => "open".to_owned(),

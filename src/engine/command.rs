@@ -154,6 +154,7 @@ impl Spec {
 pub struct Given {
     /// Its place among the comment's commands, from 0.
     pub index: u32,
+    /// As it was written, in small letters.
     pub name: String,
     pub args: String,
     /// The head that the author named, in hexadecimal.
@@ -161,52 +162,103 @@ pub struct Given {
     pub spec: Option<&'static Spec>,
     /// The command that an unknown name is within two letters of.
     pub close_to: Option<&'static str>,
+    /// How many commands of the comment are too many, this one included. Then it stands for all of them.
+    pub too_many: usize,
 }
 
 /// The longest argument that is kept.
 const LONGEST_ARGS: usize = 1000;
-/// More commands than this in one comment are not read.
-const MOST_COMMANDS: usize = 20;
+/// How many commands of one comment are carried out.
+pub const COMMANDS_A_COMMENT: usize = 20;
 
-/// The commands of a comment, in order. `strip` takes the policy's prefix off a line.
+/// Commands of the whole design whose work is not in this version. Whoever gives one is told.
+pub const LATER: &[&str] = &["audit", "flow", "resolve", "risk-accept"];
+
+/// The commands of a comment, in order. `strip` takes the policy's prefix off a line. What is more than
+/// [`COMMANDS_A_COMMENT`] comes as one, which says how many there are.
 pub fn parse(body: &str, strip: impl for<'a> Fn(&'a str) -> Option<&'a str>) -> Vec<Given> {
-    let mut found = Vec::new();
+    let mut found: Vec<Given> = Vec::new();
     for line in plain_lines(body) {
-        let Some(rest) = strip(line) else { continue };
-        let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let wellformed = !name.is_empty()
-            && name.len() <= 32
-            && name.starts_with(|c: char| c.is_ascii_lowercase())
-            && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
-        if !wellformed {
-            continue;
-        }
-        let spec = COMMANDS.iter().find(|spec| spec.name == name);
-        let close_to = if spec.is_none() { did_you_mean(name) } else { None };
-        if spec.is_none() && close_to.is_none() {
-            continue;
-        }
-        let (args, head) = split_head(args.trim());
-        found.push(Given {
-            index: u32::try_from(found.len()).unwrap_or(u32::MAX),
-            name: name.to_owned(),
-            args: args.chars().filter(|c| !c.is_control()).take(LONGEST_ARGS).collect(),
-            head,
-            spec,
-            close_to,
-        });
-        if found.len() == MOST_COMMANDS {
-            break;
+        let Some(mut given) = given(line, &strip) else { continue };
+        match found.get_mut(COMMANDS_A_COMMENT) {
+            None => {
+                given.index = u32::try_from(found.len()).unwrap_or(u32::MAX);
+                given.too_many = usize::from(found.len() == COMMANDS_A_COMMENT);
+                found.push(given);
+            }
+            // A near miss is told to few; a command speaks for the rest to everyone who may give one.
+            Some(rest) => {
+                let too_many = rest.too_many + 1;
+                if rest.spec.is_none() && given.spec.is_some() {
+                    *rest = Given { index: rest.index, ..given };
+                }
+                rest.too_many = too_many;
+            }
         }
     }
     found
 }
 
-/// A trailing word of 12 to 64 hexadecimal digits is the head the command is for.
-fn split_head(args: &str) -> (&str, Option<String>) {
-    let (front, last) = args.rsplit_once(char::is_whitespace).unwrap_or(("", args));
-    let is_head = (12..=64).contains(&last.len()) && last.bytes().all(|b| b.is_ascii_hexdigit());
-    if is_head { (front.trim_end(), Some(last.to_ascii_lowercase())) } else { (args, None) }
+/// Characters that take no room: pasted along with a command, they are not seen by whoever pastes it.
+fn takes_no_room(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{fe0e}' | '\u{fe0f}' | '\u{feff}')
+}
+
+/// The slashes of other keyboards.
+fn other_slash(c: char) -> bool {
+    matches!(c, '\u{2044}' | '\u{2215}' | '\u{29f8}' | '\u{ff0f}')
+}
+
+fn without_margin(line: &str) -> &str {
+    line.trim_start_matches(|c: char| takes_no_room(c) || c.is_whitespace())
+}
+
+/// Whether a comment may hold a command, without reading it closely.
+pub fn may_hold_one(body: &str) -> bool {
+    body.lines().any(|line| without_margin(line).starts_with(|c: char| c == '/' || other_slash(c)))
+}
+
+/// The command of a line, or what comes close to one.
+fn given(line: &str, strip: &impl for<'a> Fn(&'a str) -> Option<&'a str>) -> Option<Given> {
+    let line = without_margin(line);
+    let slash = line.chars().next().filter(|c| other_slash(*c));
+    let mended = slash.map(|slash| format!("/{}", &line[slash.len_utf8()..]));
+    let rest = strip(mended.as_deref().unwrap_or(line))?;
+    let (word, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let letters = word.find(|c: char| !c.is_ascii_alphabetic() && c != '-').unwrap_or(word.len());
+    let (name, tail) = word.split_at(letters);
+    // A full stop or a smile behind the name is a near miss. A path or somebody's address is none.
+    let foreign = |c: char| c.is_alphanumeric() || matches!(c, '/' | '\\' | '_' | '@' | '#');
+    if name.len() > 32 || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || tail.contains(foreign) {
+        return None;
+    }
+    let name = name.to_ascii_lowercase();
+    let clean = slash.is_none() && tail.chars().all(takes_no_room);
+    let known = COMMANDS.iter().find(|spec| spec.name == name);
+    let spec = known.filter(|_| clean);
+    let close_to = if spec.is_some() { None } else { known.map(|spec| spec.name).or_else(|| did_you_mean(&name)) };
+    if spec.is_none() && close_to.is_none() && !(clean && LATER.contains(&name.as_str())) {
+        return None;
+    }
+    let (head, args) = split_head(args.trim());
+    let tail = tail.chars().filter(|c| !takes_no_room(*c) && !c.is_control() && *c != '`').take(8);
+    Some(Given {
+        index: 0,
+        name: name.chars().chain(tail).collect(),
+        args: args.chars().filter(|c| !c.is_control()).take(LONGEST_ARGS).collect(),
+        head,
+        spec,
+        close_to,
+        too_many: 0,
+    })
+}
+
+/// The first word is the head that the command is for, when it is 12 to 64 hexadecimal digits. Anywhere else such a
+/// word is part of the text: reasons name commits.
+fn split_head(args: &str) -> (Option<String>, &str) {
+    let (first, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+    let is_head = (12..=64).contains(&first.len()) && first.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_head { (Some(first.to_ascii_lowercase()), rest.trim_start()) } else { (None, args) }
 }
 
 /// Within two letters, and the shorter the name the closer: `/fix` is not `/pmf`, `/retest` not `/reject`.
@@ -327,6 +379,43 @@ mod tests {
         line.strip_prefix('/')
     }
 
+    /// A piece of what people, phones and attackers put into comments.
+    fn odd() -> impl Strategy<Value = String> {
+        let known = prop::sample::select(COMMANDS).prop_map(|spec| format!("/{}", spec.name));
+        let marks = prop::sample::select(vec![
+            "\n",
+            "\r\n",
+            "\n\n",
+            "\t",
+            " ",
+            "\u{a0}",
+            "\u{200b}",
+            "\u{feff}",
+            "\u{ff0f}",
+            "\u{202e}",
+            "/",
+            ">",
+            "`",
+            "```",
+            "<details>",
+            "</details>",
+            "<!--",
+            "-->",
+            "|",
+            "$$",
+            "~~",
+            "[",
+            "](",
+            "#",
+            "- ",
+            "1. ",
+            "\u{1f44d}",
+            "\0",
+            "&#47;",
+        ]);
+        prop_oneof![3 => known, 4 => marks.prop_map(str::to_owned), 1 => "\\PC{0,12}", 1 => "[a-zA-Z0-9./ -]{0,12}"]
+    }
+
     fn names(body: &str) -> Vec<String> {
         parse(body, slash).into_iter().map(|given| given.name).collect()
     }
@@ -367,7 +456,8 @@ mod tests {
             "please /approve this",
             "/approve/all",
             "/usr/bin",
-            "/Approve",
+            "/approve_all",
+            "/approve@bot",
             "//approve",
             "/ approve",
             "| a | b |\n|---|---|\n| /approve | x |",
@@ -394,10 +484,75 @@ mod tests {
 
     #[test]
     fn a_head_is_twelve_digits_or_more() {
-        let given = &parse("/approve fine a1b2c3d4e5f6", slash)[0];
+        let given = &parse("/approve A1b2c3d4e5f6 fine", slash)[0];
         assert_eq!((given.args.as_str(), given.head.as_deref()), ("fine", Some("a1b2c3d4e5f6")));
         let given = &parse("/approve a1b2c3d", slash)[0];
         assert_eq!((given.args.as_str(), given.head.as_deref()), ("a1b2c3d", None));
+    }
+
+    #[test]
+    fn only_the_first_word_is_a_head() {
+        let given = &parse("/reject see commit a1b2c3d4e5f60718", slash)[0];
+        assert_eq!((given.args.as_str(), given.head.as_deref()), ("see commit a1b2c3d4e5f60718", None));
+        let given = &parse("/verify a1b2c3d4e5f6", slash)[0];
+        assert_eq!((given.args.as_str(), given.head.as_deref()), ("", Some("a1b2c3d4e5f6")));
+    }
+
+    #[test]
+    fn large_letters_and_what_takes_no_room_make_no_difference() {
+        for text in [
+            "/Approve",
+            "/APPROVE",
+            "\u{feff}/approve",
+            "\u{200b}/approve\u{200b}",
+            "/approve\u{a0}",
+            "text\n\t/approve",
+            "/approve\r\n",
+            "/approve \u{1f44d}",
+        ] {
+            let given = parse(text, slash);
+            assert_eq!(given.len(), 1, "{text:?}");
+            assert!(given[0].spec.is_some_and(|spec| spec.name == "approve"), "{text:?}");
+            assert_eq!(given[0].name, "approve");
+        }
+        assert_eq!(parse("/approve\u{a0}\u{1f44d} nice", slash)[0].args, "\u{1f44d} nice");
+    }
+
+    #[test]
+    fn a_mark_behind_the_name_or_another_slash_is_a_near_miss() {
+        for text in ["/approve.", "/approve,", "/approve, thanks", "/Approve!", "/approve\u{1f44d}", "\u{ff0f}approve"]
+        {
+            let given = parse(text, slash);
+            assert_eq!(given.len(), 1, "{text:?}");
+            assert!(given[0].spec.is_none(), "{text:?}");
+            assert_eq!(given[0].close_to, Some("approve"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_comes_later_is_known_by_name() {
+        for name in LATER {
+            let given = parse(&format!("/{name} now"), slash);
+            assert!(given.len() == 1 && given[0].spec.is_none() && given[0].close_to.is_none(), "{name}");
+            assert!(COMMANDS.iter().all(|spec| spec.name != *name), "{name} is here");
+        }
+    }
+
+    #[test]
+    fn what_is_too_many_is_said_once() {
+        let given = parse(&"/status\n".repeat(500), slash);
+        assert_eq!(given.len(), COMMANDS_A_COMMENT + 1);
+        assert!(given[..COMMANDS_A_COMMENT].iter().all(|one| one.too_many == 0));
+        assert_eq!(given[COMMANDS_A_COMMENT].too_many, 480);
+        assert_eq!(parse(&"/status\n".repeat(COMMANDS_A_COMMENT), slash).len(), COMMANDS_A_COMMENT);
+    }
+
+    #[test]
+    fn a_comment_as_long_as_github_takes_is_read() {
+        let longest = format!("{}\n/approve", "x ".repeat(32_763));
+        assert_eq!(names(&longest), ["approve"]);
+        let given = &parse(&format!("/reject {}", "y".repeat(65_528)), slash)[0];
+        assert_eq!(given.args.len(), LONGEST_ARGS);
     }
 
     #[test]
@@ -415,9 +570,28 @@ mod tests {
         }
 
         #[test]
-        fn a_quoted_comment_has_no_commands(body in "[a-z/ \n]{0,200}") {
-            let quoted: String = body.lines().map(|line| format!("> {line}\n")).collect();
-            prop_assert!(parse(&quoted, slash).is_empty());
+        fn nothing_odd_breaks_the_parser(pieces in prop::collection::vec(odd(), 0..40)) {
+            let body = pieces.concat();
+            let found = parse(&body, slash);
+            prop_assert!(found.is_empty() || may_hold_one(&body), "{body:?}");
+            for given in found {
+                prop_assert!(given.args.chars().count() <= LONGEST_ARGS);
+                prop_assert!(given.name.chars().count() <= 40 && !given.name.contains('`'));
+                prop_assert!(given.spec.is_some() || given.close_to.is_some() || LATER.contains(&given.name.as_str()));
+            }
+        }
+
+        #[test]
+        fn a_quoted_comment_has_no_commands(pieces in prop::collection::vec(odd(), 0..40)) {
+            let body = pieces.concat().replace('\r', "");
+            let quoted: String = body.split('\n').map(|line| format!("> {line}\n")).collect();
+            prop_assert!(parse(&quoted, slash).is_empty(), "{quoted:?}");
+        }
+
+        #[test]
+        fn a_fenced_comment_has_no_commands(pieces in prop::collection::vec(odd(), 0..40)) {
+            let fenced = format!("````\n{}\n````", pieces.concat());
+            prop_assert!(parse(&fenced, slash).is_empty(), "{fenced:?}");
         }
     }
 }

@@ -12,16 +12,16 @@
 use std::collections::BTreeSet;
 
 use super::command::Given;
-use super::verbs;
+use super::hear::hear;
 use crate::fact::Comment;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
-use crate::gate::people::{May, Standing};
+use crate::gate::people::Standing;
 use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
-use crate::ledger::record::{Claim, Outcome, Prev, Why};
+use crate::ledger::record::{Claim, Prev, Why};
 use crate::ledger::{Body, By, Entry, Record, State};
 use crate::policy::{Deploy, Enforce};
 
@@ -57,13 +57,15 @@ pub struct Shown {
 #[derive(Debug, Clone, Default)]
 pub struct Decision {
     pub entries: Vec<Entry>,
+    /// Comments with commands that were passed over, because their author has been told that they say too much.
+    pub unheard: BTreeSet<u64>,
 }
 
 /// The state as it becomes while the decision is made.
 pub(super) struct Draft<'w> {
     change: ChangeNumber,
     pub(super) state: State,
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     pub(super) world: &'w World,
 }
 
@@ -149,9 +151,10 @@ pub fn decide(
     }
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
+    let mut unheard = BTreeSet::new();
     for one in happened {
         if let Happened::Command(order) = one {
-            command(&mut draft, order, shown)?;
+            hear(&mut draft, order, shown, &mut unheard)?;
         }
     }
     claims(&mut draft, &before, happened)?;
@@ -160,7 +163,7 @@ pub fn decide(
         let judged = merge::judge(&draft.state, world);
         record_judgement(&mut draft, GateName::Merge, judged.verdict, None, judged.findings, judged.evidence)?;
     }
-    Ok(Decision { entries: draft.entries })
+    Ok(Decision { entries: draft.entries, unheard })
 }
 
 /// Notes the law. From the same policy, it may only get tighter: a label that is taken off again loosens nothing.
@@ -287,53 +290,6 @@ fn claims(draft: &mut Draft<'_>, before: &State, happened: &[Happened]) -> Resul
         draft.bot(Body::Claimed { phase: current, how: Claim::ReadyForReview })?;
     }
     Ok(())
-}
-
-/// How many commands one person may give on one change within an hour. The state must remember more than these.
-const COMMANDS_AN_HOUR: usize = 30;
-
-fn command(draft: &mut Draft<'_>, order: &Order, shown: Option<&Shown>) -> Result<(), Refusal> {
-    let Order { comment, given, standing } = order;
-    if draft.state.commands.contains(&(comment.id, given.index)) {
-        return Ok(());
-    }
-    // Strangers get no answer at all, and neither does a bot: another App's words are not ours to judge.
-    if comment.author.bot || !May::Ask.allows(*standing) {
-        return Ok(());
-    }
-    // A near miss may be another bot's command; only someone who could have meant it is told.
-    if given.spec.is_none() && !May::Move.allows(*standing) {
-        return Ok(());
-    }
-    let by = By::Person { person: comment.author.clone(), role: standing.role.as_str().to_owned() };
-    let hour_ago = comment.created_at - jiff::SignedDuration::from_hours(1);
-    let theirs = |by: &By| matches!(by, By::Person { person, .. } if person.id == comment.author.id);
-    let lately = draft.state.recent.iter().filter(|one| theirs(&one.by) && one.at >= hour_ago).count();
-    if lately >= COMMANDS_AN_HOUR {
-        return Ok(());
-    }
-    let (state, kept) = (draft.state.clone(), draft.entries.len());
-    let outcome = match verbs::run(draft, order, &by, shown) {
-        Ok(outcome) => outcome,
-        Err(refusal) => {
-            // Nothing of a refused command stays.
-            draft.state = state;
-            draft.entries.truncate(kept);
-            Outcome::Refused(refusal)
-        }
-    };
-    draft.by(
-        by,
-        Body::Command {
-            on: comment.number,
-            comment: comment.id,
-            index: given.index,
-            text: Digest::of(&comment.body),
-            name: given.name.clone(),
-            args: given.args.clone(),
-            outcome,
-        },
-    )
 }
 
 /// The most gates that one decision can pass: all of them, and each that went stale once more.

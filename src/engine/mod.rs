@@ -7,6 +7,7 @@
 
 pub mod command;
 mod decide;
+mod hear;
 #[cfg(test)]
 pub(crate) mod kit;
 
@@ -15,4 +16,5 @@ mod tests;
 mod verbs;
 
 pub use decide::{Decision, Happened, Order, Shown, ahead, decide, merge_gate, phase_gate};
+pub use hear::COMMANDS_AN_HOUR;
 pub(crate) use verbs::possible;

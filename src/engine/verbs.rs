@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::command::{Args, Given, Spec, Verb};
 use super::decide::{Draft, Order, Shown};
-use crate::flow::pipeline::Beside;
+use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
-use crate::gate::people::May;
+use crate::gate::people::{May, who_decides};
 use crate::ledger::record::{Claim, Outcome};
-use crate::ledger::{Body, By};
+use crate::ledger::{Body, By, State};
 use crate::policy::Commands;
 
 /// Runs one command on the draft.
@@ -16,20 +16,27 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     let given = &order.given;
     let commands = draft.world.policy().map(|policy| policy.commands.clone()).unwrap_or_default();
     let Some(spec) = given.spec else {
-        let meant = commands.written(given.close_to.unwrap_or("help"));
-        return Err(Refusal::new(
-            "CMD-01",
-            format!("there is no command `{}`.", commands.written(&given.name)),
-            format!("Did you mean `{meant}`? `{}` lists them all.", commands.written("help")),
-        ));
+        let (name, help) = (commands.written(&given.name), commands.written("help"));
+        return Err(match given.close_to {
+            Some(meant) => Refusal::new(
+                "CMD-01",
+                format!("there is no command `{name}`."),
+                format!("Did you mean `{}`? `{help}` lists them all.", commands.written(meant)),
+            ),
+            None => Refusal::new(
+                "CMD-01",
+                format!("`{name}` is not part of this version."),
+                format!("`{help}` lists what is."),
+            ),
+        });
     };
-    entitled(spec, order, &commands)?;
+    entitled(spec, draft, order)?;
     known_in(spec, draft.state.flow, &commands)?;
     arguments(spec, given, &commands)?;
     if spec.binds && !draft.state.open && draft.state.merged.is_none() {
         return Err(Refusal::new(
             "CMD-03",
-            format!("`{}` can't be done now: the pull request is closed.", commands.written(spec.name)),
+            "the pull request is closed.",
             "Reopen it first; what was reached is kept.",
         ));
     }
@@ -41,19 +48,18 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
 }
 
 /// `CMD-02`: who may.
-fn entitled(spec: &Spec, order: &Order, commands: &Commands) -> Result<(), Refusal> {
+fn entitled(spec: &Spec, draft: &Draft<'_>, order: &Order) -> Result<(), Refusal> {
     if spec.may.allows(order.standing) {
         return Ok(());
     }
+    let next = match draft.world.policy().filter(|_| spec.may == May::Approve) {
+        Some(policy) => format!("Ask {} to give it.", who_decides(policy)),
+        None => "Ask one of them to give it.".to_owned(),
+    };
     Err(Refusal::new(
         "CMD-02",
-        format!(
-            "`{}` is for {}; your role is {}.",
-            commands.written(spec.name),
-            spec.may.who(),
-            order.standing.role.as_str()
-        ),
-        "Ask one of them to give it.".to_owned(),
+        format!("it is for {}; your role is {}.", spec.may.who(), order.standing.role.as_str()),
+        next,
     ))
 }
 
@@ -62,10 +68,7 @@ fn known_in(spec: &Spec, flow: FlowName, commands: &Commands) -> Result<(), Refu
     match spec.flow {
         Some(wanted) if wanted != flow => Err(Refusal::new(
             "CMD-03",
-            format!(
-                "`{}` belongs to the {wanted} flow, and this repository's flow is {flow}.",
-                commands.written(spec.name)
-            ),
+            format!("it belongs to the {wanted} flow, and this repository's flow is {flow}."),
             format!("`{}` lists what can be done here.", commands.written("help")),
         )),
         _ => Ok(()),
@@ -75,27 +78,34 @@ fn known_in(spec: &Spec, flow: FlowName, commands: &Commands) -> Result<(), Refu
 /// `CMD-05`: what the command takes.
 fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refusal> {
     let usage = spec.usage(&commands.written(spec.name));
-    let fine = match spec.args {
-        Args::None => given.args.is_empty(),
-        Args::Optional(_) => true,
-        Args::Required(_) => !given.args.is_empty(),
-        Args::OneOf(words) => words.contains(&given.args.as_str()),
-        Args::Number => linked_number(&given.args).is_some(),
-    };
-    if fine {
-        return Ok(());
-    }
+    let got: String = given.args.chars().take(60).collect();
     let says = match spec.args {
-        Args::None => format!("it takes nothing after its name, but got `{}`.", given.args),
-        Args::Required(what) => format!("the {what} is missing."),
-        _ => format!("`{}` is not what it takes.", given.args),
+        Args::None if !given.args.is_empty() => format!("it takes nothing after its name, but got `{got}`."),
+        Args::Required(what) if given.args.is_empty() => format!("the {what} is missing."),
+        Args::OneOf(words) if !words.iter().any(|word| word.eq_ignore_ascii_case(&given.args)) => {
+            let words = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+            if got.is_empty() {
+                format!("it takes one of {words}.")
+            } else {
+                format!("it takes one of {words}, not `{got}`.")
+            }
+        }
+        Args::Number if given.args.is_empty() => "the issue's number is missing.".to_owned(),
+        Args::Number if linked_number(&given.args).is_none() => format!("`{got}` is no issue's number."),
+        _ => return Ok(()),
     };
     Err(Refusal::new("CMD-05", says, format!("Write it as `{usage}`.")))
 }
 
+/// `#7` or `7`.
 fn linked_number(args: &str) -> Option<u64> {
-    args.strip_prefix('#')?.parse().ok().filter(|number| *number > 0)
+    let digits = args.strip_prefix('#').unwrap_or(args);
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|number| plain && *number > 0)
 }
+
+/// A text of this length is not repeated in what is ready to copy.
+const LONG_ARGS: usize = 200;
 
 /// `CMD-04`: a command counts for the head that its author saw.
 fn seen_head(
@@ -107,8 +117,12 @@ fn seen_head(
 ) -> Result<(), Refusal> {
     let Some(head) = draft.state.subject.as_ref().map(|about| about.head.clone()) else { return Ok(()) };
     let given = &order.given;
-    let args = if given.args.is_empty() { String::new() } else { format!(" {}", given.args) };
-    let again = format!("`{}{args} {}`", commands.written(&given.name), head.short());
+    let args = match (spec.args, given.args.chars().count()) {
+        (_, 0) => String::new(),
+        (Args::Optional(what) | Args::Required(what), LONG_ARGS..) => format!(" {}", what.to_uppercase()),
+        _ => format!(" {}", given.args),
+    };
+    let again = format!("`{} {}{args}`", commands.written(&given.name), head.short());
     if let Some(named) = &given.head {
         return if head.as_str().starts_with(named.as_str()) {
             Ok(())
@@ -163,24 +177,50 @@ fn independent(spec: &Spec, draft: &Draft<'_>, order: &Order) -> Result<(), Refu
         return Err(Refusal::new(
             "CMD-07",
             "you wrote or pushed to this change, so this is not yours to decide.",
-            "Someone else who may approve gives it. (A single maintainer sets `people.solo: true` in the policy.)",
+            "Somebody else who may decide gives it. (A single maintainer sets `people.solo: true` in the policy.)",
         ));
     }
     Ok(())
 }
 
-fn not_now(draft: &Draft<'_>, what: &str, commands: &Commands) -> Refusal {
-    let (at, next) = match &draft.state.pipeline {
-        None => ("the merge flow has no phases".to_owned(), commands.written("status")),
-        Some(pipeline) => (format!("the change is at {}", pipeline.stage), possible(pipeline.stage, commands)),
-    };
-    Refusal::new("CMD-03", format!("`{what}` can't be done now: {at}."), format!("What can: {next}."))
+fn not_now(draft: &Draft<'_>, commands: &Commands) -> Refusal {
+    match &draft.state.pipeline {
+        Some(pipeline) => Refusal::new(
+            "CMD-03",
+            format!("the change stands at “{}”.", words(pipeline.stage)),
+            what_can(draft, commands),
+        ),
+        None if draft.state.merged.is_some() => after_the_merge(draft, commands),
+        None => Refusal::new(
+            "CMD-03",
+            "it is neither stopped nor blocked.",
+            format!("`{}` says what stands between it and its merge.", commands.written("explain")),
+        ),
+    }
 }
 
-/// The commands that lead on from a stage.
-pub(crate) fn possible(stage: Stage, commands: &Commands) -> String {
+/// `CMD-03`: what is decided about content that is merged.
+fn after_the_merge(draft: &Draft<'_>, commands: &Commands) -> Refusal {
+    Refusal::new("CMD-03", "it is merged.", what_can(draft, commands))
+}
+
+fn what_can(draft: &Draft<'_>, commands: &Commands) -> String {
+    match possible(&draft.state, commands) {
+        Some(possible) => format!("What can: {possible}."),
+        None => "What is to change now needs a pull request of its own.".to_owned(),
+    }
+}
+
+/// The commands that lead on from where a change stands.
+pub(crate) fn possible(state: &State, commands: &Commands) -> Option<String> {
     use Stage as S;
-    let names: &[&str] = match stage {
+    let pipeline = state.pipeline.as_ref()?;
+    let merged = state.merged.is_some();
+    // What was merged before it was through is not judged any more.
+    if merged && !rests(pipeline.stage) && pipeline.phase().is_some_and(|phase| phase < Phase::Deploy) {
+        return None;
+    }
+    let names: &[&str] = match pipeline.stage {
         S::PreferencesConfigured => &["expand", "distill", "audit-stack"],
         S::Expanding | S::ExpandRetrying => &["expand", "drop", "stop"],
         S::Designing | S::DesignRetrying => &["design", "reconcile", "drop", "stop"],
@@ -189,6 +229,8 @@ pub(crate) fn possible(stage: Stage, commands: &Commands) -> String {
         S::Reviewing | S::ReviewFixing | S::ReviewRetrying => &["review", "approve", "reject", "drop", "stop"],
         S::Reconciling => &["reconcile", "drop", "stop"],
         S::Verifying | S::VerifyFixing | S::VerifyRetrying => &["verify", "drop", "stop"],
+        S::Deploying if merged => &["deploy", "drop"],
+        S::DeployRetrying if merged => &["deploy"],
         S::Deploying | S::DeployRetrying => &["deploy", "stop"],
         S::SteppedModePaused => &["continue"],
         S::BlockedOnGate => &["unblock"],
@@ -198,23 +240,27 @@ pub(crate) fn possible(stage: Stage, commands: &Commands) -> String {
         S::Distilling => &["distill"],
         S::AuditingStack => &["audit-stack"],
         S::PipelineComplete => &["iterate", "pmf", "distill"],
+        S::IterationConfirmed if merged => return None,
         S::Iterating | S::IterationConfirmed => &["iterate"],
         S::IterationProposed => &["approve", "reject"],
         S::ValidatingPMF => &["pmf"],
         S::Ideating => &["iterate", "distill"],
         _ => &["status"],
     };
-    names.iter().map(|name| format!("`{}`", commands.written(name))).collect::<Vec<_>>().join(", ")
+    Some(names.iter().map(|name| format!("`{}`", commands.written(name))).collect::<Vec<_>>().join(", "))
 }
 
 fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Commands) -> Result<Outcome, Refusal> {
     let given = &order.given;
-    let written = commands.written(spec.name);
     let stage = draft.stage();
     // Whom the policy names to decide is a person, with or without write access.
     let person = May::Move.allows(order.standing) || May::Approve.allows(order.standing);
     let actor = if person { Actor::Human } else { Actor::Agent };
-    let refuse = |draft: &Draft<'_>| Err(not_now(draft, &written, commands));
+    let refuse = |draft: &Draft<'_>| Err(not_now(draft, commands));
+    let needs_content = matches!(spec.verb, Verb::Approve | Verb::Reject | Verb::Stop);
+    if needs_content && draft.state.merged.is_some() && stage != Some(Stage::IterationProposed) {
+        return Err(after_the_merge(draft, commands));
+    }
     let go = |draft: &mut Draft<'_>, action: Action| -> Result<Outcome, Refusal> {
         draft.step(action, actor, by.clone())?;
         draft.settle()?;
@@ -250,12 +296,15 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             if draft.state.pipeline.is_some() {
                 // A scope that outgrew its design is a concern about the design itself; the rest is for a person to
                 // unblock.
-                let structural = given.args.split([' ', ':']).next().is_some_and(|word| word == "scope");
+                let first = given.args.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                let structural = first.eq_ignore_ascii_case("scope");
                 draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural } })?;
             }
         }
         Verb::Unblock => {
             let blocked = match stage {
+                // The brake has a command of its own, and nothing else releases it.
+                Some(Stage::ComplexityBrakeTriggered) => return refuse(draft),
                 Some(Stage::BlockedOnGate) => Some(Action::UnblockByUser),
                 Some(Stage::ReconcileBlocked) => Some(Action::ResolveReconcileBlock),
                 _ => None,
@@ -296,7 +345,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             }
             draft.by(by.clone(), Body::Refrozen { paths, reason: given.args.clone() })?;
         }
-        Verb::Claim(phase) => return claim(draft, phase, actor, by, &written, commands),
+        Verb::Claim(phase) => return claim(draft, phase, actor, by, commands),
         Verb::Continue => {
             let action = match (stage, draft.state.pipeline.as_ref().and_then(|pipeline| pipeline.return_to)) {
                 (Some(Stage::SteppedModePaused), Some(Stage::Designing)) => Action::ResumeToDesign,
@@ -310,6 +359,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             };
             return go(draft, action);
         }
+        Verb::Drop if stage.is_some_and(nobody_works) => return refuse(draft),
         Verb::Drop => {
             // In a stage that has no such edge it is recorded, and the stage stays.
             draft.by(by.clone(), Body::Beside { fact: Beside::Dropped })?;
@@ -340,13 +390,23 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                 Some(Stage::PipelineComplete) => go(draft, Action::StartIteration),
                 Some(Stage::Ideating) => go(draft, Action::ReenterFromIdeation),
                 Some(Stage::Iterating) => go(draft, Action::ProposeIteration),
-                Some(Stage::IterationConfirmed) if given.args == "design" => go(draft, Action::IterateToDesign),
+                Some(Stage::IterationConfirmed) if draft.state.merged.is_some() => Err(Refusal::new(
+                    "CMD-03",
+                    "the round is confirmed, and this pull request is merged.",
+                    format!(
+                        "Open a pull request for the round's work and say `{}` there.",
+                        commands.written(Phase::Expand.as_str())
+                    ),
+                )),
+                Some(Stage::IterationConfirmed) if given.args.eq_ignore_ascii_case("design") => {
+                    go(draft, Action::IterateToDesign)
+                }
                 Some(Stage::IterationConfirmed) => go(draft, Action::IterateDirectToAnalyze),
                 _ => refuse(draft),
             };
         }
         Verb::Pmf => {
-            return match (stage, given.args.as_str()) {
+            return match (stage, given.args.to_ascii_lowercase().as_str()) {
                 (Some(Stage::PipelineComplete), "start") => go(draft, Action::StartPMFValidation),
                 (Some(Stage::ValidatingPMF), "validated") => go(draft, Action::PMFValidated),
                 (Some(Stage::ValidatingPMF), "iterate") => go(draft, Action::PMFNeedsIteration),
@@ -357,16 +417,24 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
     Ok(Outcome::Done)
 }
 
+/// Stages in which no agent is at work, so that none can be gone.
+fn nobody_works(stage: Stage) -> bool {
+    use Stage as S;
+    matches!(
+        stage,
+        S::PreferencesConfigured
+            | S::SessionDropped
+            | S::PipelineComplete
+            | S::IterationProposed
+            | S::IterationConfirmed
+            | S::ValidatingPMF
+            | S::Ideating
+    ) || waits_for_human(stage)
+}
+
 /// A phase's own command: starts it where it can be started, and otherwise claims that it is done.
-fn claim(
-    draft: &mut Draft<'_>,
-    phase: Phase,
-    actor: Actor,
-    by: &By,
-    written: &str,
-    commands: &Commands,
-) -> Result<Outcome, Refusal> {
-    let Some(pipeline) = draft.state.pipeline.clone() else { return Err(not_now(draft, written, commands)) };
+fn claim(draft: &mut Draft<'_>, phase: Phase, actor: Actor, by: &By, commands: &Commands) -> Result<Outcome, Refusal> {
+    let Some(pipeline) = draft.state.pipeline.clone() else { return Err(not_now(draft, commands)) };
     match (phase, pipeline.stage) {
         (Phase::Expand, Stage::PreferencesConfigured) => {
             draft.step(Action::RequestBuild, actor, by.clone())?;
@@ -392,8 +460,11 @@ fn claim(
     let takes_claims = at == Some(phase)
         && stage.is_some_and(|stage| stage == phase.stage() || crate::flow::pipeline::retry_action(stage).is_some());
     let alive = draft.state.open || phase == Phase::Deploy;
-    if !takes_claims || !alive {
-        return Err(not_now(draft, written, commands));
+    if takes_claims && !alive {
+        return Err(after_the_merge(draft, commands));
+    }
+    if !takes_claims {
+        return Err(not_now(draft, commands));
     }
     draft.by(by.clone(), Body::Claimed { phase, how: Claim::Command })?;
     Ok(Outcome::Done)

@@ -43,9 +43,12 @@ impl Exported {
                     .collect(),
             ),
             FlowName::Merge => (
-                merge::STATES[0],
-                merge::STATES.to_vec(),
-                merge::TRANSITIONS.iter().map(|&(action, from, to)| Edge { action, from, to }).collect(),
+                merge::Stage::default().as_str(),
+                merge::Stage::ALL.iter().map(|stage| stage.as_str()).collect(),
+                merge::TRANSITIONS
+                    .iter()
+                    .map(|(action, from, to)| Edge { action: action.as_str(), from: from.as_str(), to: to.as_str() })
+                    .collect(),
             ),
         };
         Self { schema: "phasegate/flow@1", name: flow.as_str(), initial, states, transitions }
@@ -62,6 +65,20 @@ impl Exported {
             Format::Dot => self.dot(),
             Format::Tla => self.tla(),
         }
+    }
+
+    /// A small state diagram with one state marked: the whole flow, or of a large one what lies next to that state.
+    pub fn diagram(&self, here: &str) -> String {
+        const SMALL: usize = 12;
+        let mut out = String::from("stateDiagram-v2\n    direction LR\n");
+        let small = self.transitions.len() <= SMALL;
+        for Edge { action, from, to } in &self.transitions {
+            if small || *from == here || *to == here {
+                let _ = writeln!(out, "    {from} --> {to}: {action}");
+            }
+        }
+        let _ = writeln!(out, "    classDef here fill:#fef2c0,stroke:#b08800\n    class {here} here");
+        out
     }
 
     fn mermaid(&self) -> String {

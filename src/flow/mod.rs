@@ -1,7 +1,7 @@
 //! The law: which stage may follow which, and why not.
 //!
-//! A flow is **data**: one table of `(action, from, to)` that the engine runs, the exporter prints and the model
-//! checker explores. There is no second copy. What a bare table can't carry (where to return to, which gates passed
+//! A flow is **data**: one table of `(action, from, to)` that the engine runs, the exporter prints, the comment draws and
+//! the model checker explores. There is no second copy. What a bare table can't carry (where to return to, which gates passed
 //! for which content, how often one failed) is in the flow's state, and every guard over it is in one function,
 //! [`pipeline::apply`].
 //!

@@ -28,7 +28,7 @@ use crate::ids::Digest;
 
 pub use beside::{beside, waits_for_human};
 pub use settle::settle;
-pub use words::{phase_of, retry_action, verdict_action};
+pub use words::{phase_of, rests, retry_action, verdict_action, words};
 
 use words::{GateEffect, after, gate_effect, gate_passed, needs_human};
 
@@ -141,11 +141,14 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
             .map(|(action, _, _)| action.as_str())
             .collect::<Vec<_>>()
             .join(", ");
-        return Err(not_now(format!("{action} does not lead anywhere from {}.", state.stage), could_be(&could)));
+        return Err(not_now(
+            format!("{action} does not lead anywhere from “{}”.", words(state.stage)),
+            could_be(&could),
+        ));
     };
     if needs_human(action) && step.actor != Actor::Human {
         return Err(not_now(
-            format!("{action} is a person's decision."),
+            "this is a person's decision.".to_owned(),
             "Ask someone who may give it; an agent can't.".to_owned(),
         ));
     }
@@ -366,8 +369,11 @@ fn could_be(could: &str) -> String {
 
 fn wrong_way(to: Stage, right: Option<Stage>) -> Refusal {
     match right {
-        Some(right) => not_now(format!("the way from here leads to {right}, not to {to}."), format!("Go to {right}.")),
-        None => not_now(format!("nothing leads to {to} from here."), "Ask for /status.".to_owned()),
+        Some(right) => not_now(
+            format!("the way from here leads to “{}”, not to “{}”.", words(right), words(to)),
+            format!("Go to “{}”.", words(right)),
+        ),
+        None => not_now(format!("nothing leads to “{}” from here.", words(to)), "Ask for /status.".to_owned()),
     }
 }
 

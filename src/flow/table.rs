@@ -29,6 +29,7 @@ macro_rules! names {
         }
     };
 }
+pub(super) use names;
 
 names! {
     /// Where a change stands in the pipeline.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::evidence::{self, listed};
 use super::{Finding, Verdict, bounded, verdict};
-use crate::flow::pipeline::{phase_of, waits_for_human};
+use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{FlowName, Phase, Stage};
+use crate::gate::people::who_decides_first;
 use crate::gate::world::{Law, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
@@ -90,23 +91,24 @@ fn rivals(world: &World) -> Vec<Finding> {
     .collect()
 }
 
-/// `MRG-05`: a stop that nobody has answered.
+/// `MRG-05`: somebody called a stop, or a gate blocked.
 fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
-    let next = || lifted_by(policy, "unblock");
+    let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
+    let brake = stage == Some(Stage::ComplexityBrakeTriggered);
+    let next = lifted_by(policy, if brake { "brake-resolved" } else { "unblock" });
     if let Some(stop) = &state.stopped {
-        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", stop.reason), next()));
+        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", stop.reason), next));
     }
     let pipeline = state.pipeline.as_ref().filter(|pipeline| waits_for_human(pipeline.stage))?;
     let says = match pipeline.return_to.and_then(phase_of) {
-        Some(phase) => format!("The change is blocked at {phase} ({}) and waits for a person.", pipeline.stage),
-        None => format!("The change is blocked ({}) and waits for a person.", pipeline.stage),
+        Some(phase) if !brake => format!("The change is blocked at {phase} and waits for a person."),
+        _ => format!("The change waits for a person: {}.", words(pipeline.stage)),
     };
-    let brake = pipeline.stage == Stage::ComplexityBrakeTriggered;
-    Some(Finding::error("MRG-05", says, if brake { lifted_by(policy, "brake-resolved") } else { next() }))
+    Some(Finding::error("MRG-05", says, next))
 }
 
 fn lifted_by(policy: &Policy, command: &str) -> String {
-    format!("Someone else who may approve looks at it and says `{} REASON`.", policy.commands.written(command))
+    format!("{} looks at it and says `{} REASON`.", who_decides_first(policy), policy.commands.written(command))
 }
 
 /// `MRG-06`: pushing until a preview turns green is no way round a gate.

@@ -1,6 +1,7 @@
 //! Who may do what.
 
 use crate::ids::Role;
+use crate::policy::Policy;
 
 /// Someone's standing at this moment: their role, and whether the policy names them among those who approve.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +39,30 @@ impl May {
     }
 }
 
+/// The most names that are listed.
+const MOST_NAMES: usize = 5;
+
+/// Who decides about a change, as people are told: with the names that the policy gives, and without those who may not.
+pub fn who_decides(policy: &Policy) -> String {
+    let names: Vec<&str> = policy.people.approve.iter().map(|one| one.as_str().trim_start_matches('@')).collect();
+    let mut who = "a maintainer".to_owned();
+    for name in names.iter().take(MOST_NAMES) {
+        who.push_str(&format!(", `{name}`"));
+    }
+    if names.len() > MOST_NAMES {
+        who.push_str(" and others whom the policy names");
+    }
+    if let Some(comma) = who.rfind(", ").filter(|_| names.len() <= MOST_NAMES) {
+        who.replace_range(comma..comma + 2, " or ");
+    }
+    if policy.people.solo { who } else { format!("{who} (not its author, and nobody who pushed to it)") }
+}
+
+/// The same at the beginning of a sentence.
+pub fn who_decides_first(policy: &Policy) -> String {
+    who_decides(policy).replacen('a', "A", 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +78,19 @@ mod tests {
         assert!(May::Approve.allows(of(Role::Maintain, false)));
         assert!(May::Approve.allows(of(Role::Write, true)));
         assert!(!May::Move.allows(of(Role::None, true)), "being named to approve gives no write access");
+    }
+
+    #[test]
+    fn who_decides_is_said_by_name() {
+        let of = |people: &str| {
+            let text = format!("people: {people}\ngates: {{ verify: {{ checks: [{{ name: t, app: 5 }}] }} }}\n");
+            who_decides(&crate::policy::parse(text.as_bytes()).unwrap_or_else(|problems| panic!("{problems:?}")))
+        };
+        assert_eq!(of("{}"), "a maintainer (not its author, and nobody who pushed to it)");
+        assert_eq!(of("{ solo: true, approve: ['@zoe'] }"), "a maintainer or `zoe`");
+        assert_eq!(of("{ solo: true, approve: ['@zoe', '@octo/leads'] }"), "a maintainer, `zoe` or `octo/leads`");
+        let many: Vec<String> = (0..9).map(|n| format!("'@p{n}'")).collect();
+        let many = of(&format!("{{ solo: true, approve: [{}] }}", many.join(", ")));
+        assert_eq!(many, "a maintainer, `p0`, `p1`, `p2`, `p3`, `p4` and others whom the policy names");
     }
 }

@@ -157,10 +157,10 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
     if !findings.is_empty() {
         return Judgement { outcome: Outcome::Fail, findings, evidence: approvals.evidence };
     }
-    if let Some(stale) = state.pipeline.as_ref().filter(|pipeline| !pipeline.holds(Phase::Build)) {
+    if state.pipeline.as_ref().is_some_and(|pipeline| !pipeline.holds(Phase::Build)) {
         findings.push(Finding::waiting(
             "REV-05",
-            format!("The build evidence is for older content (the change is at {}).", stale.stage),
+            "The build evidence is for older content.",
             "It is made again when the checks are green on this head.",
         ));
     }

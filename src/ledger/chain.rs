@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{Prev, Record};
 use super::state::{FoldError, State};
-use super::{CHECKPOINT_FILE, file_name};
+use super::{CHECKPOINT_FILE, file_name, folder};
 use crate::ids::{ChangeNumber, Digest, RepoId};
 
 /// Signs records. The App's key does.
@@ -111,6 +111,40 @@ pub struct Break {
 impl Break {
     fn new(seq: u64, kind: BreakKind, says: impl Into<String>) -> Self {
         Self { seq, kind, says: says.into() }
+    }
+}
+
+impl Break {
+    /// The file that it is about. A broken checkpoint has no number: records start at 1.
+    pub fn path(&self, change: ChangeNumber) -> String {
+        let file = if self.seq == 0 { CHECKPOINT_FILE.to_owned() } else { file_name(self.seq) };
+        format!("{}/{file}", folder(change))
+    }
+
+    /// How to put it right. Nobody is told to move the branch back: other changes have recorded on it since.
+    pub fn mend(&self, change: ChangeNumber, branch: &str) -> String {
+        let path = self.path(change);
+        match self.kind {
+            BreakKind::Altered | BreakKind::Dropped | BreakKind::Reordered | BreakKind::Foreign => format!(
+                "`git log -p {branch} -- {path}` shows the commit that did it. Revert that one commit on {branch}; \
+                 moving the branch back would take away what other changes have recorded since. Then let only the App \
+                 write the branch (a ruleset)."
+            ),
+            BreakKind::CutOff => format!(
+                "`git log {branch} -- {folder}` shows the commit that took the records away, if one did: revert that \
+                 one. If the branch was rewound, find the lost commit in another clone or in the branch's activity \
+                 on GitHub, and bring back this change's files alone: `git checkout LOST -- {folder}`, commit, push.",
+                folder = folder(change)
+            ),
+            BreakKind::UnknownKey => "If the App's key was changed, give the server the old key's public half in \
+                                      `PREVIOUS_KEYS_PATH`. If it never had this one, somebody else wrote the \
+                                      record: revert the one commit that did."
+                .to_owned(),
+            BreakKind::Unlawful => "It is signed, so either another version of Phasegate wrote it, or the App's key \
+                                    is in wrong hands: compare with the version that runs, and if that is not it, \
+                                    change the key."
+                .to_owned(),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ pub mod store;
 pub use chain::{Anchor, Break, BreakKind, KeyRing, Signer};
 pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded};
 pub use record::{About, Body, By, Record};
-pub use state::State;
+pub use state::{OVER_THE_HOUR, State};
 
 use crate::ids::ChangeNumber;
 

@@ -195,6 +195,9 @@ pub enum Body {
         name: String,
         args: String,
         outcome: Outcome,
+        /// When the comment was written, on GitHub's clock.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<jiff::Timestamp>,
     },
     /// An entitled person approves this content, by a comment.
     Approved {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::record::{About, Body, By, Claim, Evidence, Outcome, Record, Why};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
-use crate::flow::{FlowName, Mode, Phase, Refusal, Stage};
+use crate::flow::{FlowName, Mode, Phase, Refusal, Stage, merge};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
 use crate::policy::Autonomy;
 
@@ -46,6 +46,9 @@ pub struct State {
     /// The author, and whoever pushed. None of them is an independent human.
     pub operators: BTreeSet<Person>,
     pub pipeline: Option<pipeline::State>,
+    /// Where it stands in the merge flow. The gate is the same in every flow, so every flow keeps it.
+    #[serde(default)]
+    pub merge: merge::Stage,
     /// A gate run that was claimed on the present head and is not judged yet.
     pub claim: Option<(Phase, Claim)>,
     /// The last verdict of each gate.
@@ -84,6 +87,18 @@ pub struct State {
     /// The latest commands and what came of them, newest last: they are answered from here, so that a crash between
     /// the record and the answer loses no answer.
     pub recent: Vec<Answered>,
+    /// What each person has said within the last hour, by their id.
+    #[serde(default)]
+    pub said: BTreeMap<u64, Said>,
+}
+
+/// When somebody gave commands, as far as it matters for how many they may give.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// The latest commands that were taken, oldest first.
+    pub at: Vec<jiff::Timestamp>,
+    /// When they were last told that it is too many.
+    pub told: Option<jiff::Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,6 +152,11 @@ pub struct Answered {
 
 /// How many of the latest commands are kept in the state. The records keep all of them.
 const RECENT: usize = 40;
+/// How many times of one person are kept. More than the most that one may say in an hour.
+const TIMES: usize = 64;
+/// The rule of the refusal that tells a person that they have said too much within an hour.
+pub const OVER_THE_HOUR: &str = "CMD-09";
+
 fn same_person(a: &By, b: &By) -> bool {
     match (a, b) {
         (By::Person { person: a, .. }, By::Person { person: b, .. }) => a.id == b.id,
@@ -168,6 +188,7 @@ impl State {
             heads: BTreeMap::new(),
             operators: BTreeSet::from([author.clone()]),
             pipeline: None,
+            merge: merge::Stage::default(),
             claim: None,
             gates: BTreeMap::new(),
             previews: BTreeMap::new(),
@@ -184,6 +205,7 @@ impl State {
             ran_for: BTreeMap::new(),
             rejections: Vec::new(),
             recent: Vec::new(),
+            said: BTreeMap::new(),
         })
     }
 
@@ -229,13 +251,18 @@ impl State {
             Body::Operator { person } => {
                 self.operators.insert(person.clone());
             }
-            Body::Closed {} => self.open = false,
+            Body::Closed {} => {
+                self.open = false;
+                self.told(merge::Told::Closed);
+            }
             Body::Reopened {} => {
                 self.open = true;
+                self.told(merge::Told::Reopened);
                 self.beside(&Beside::Reopened);
             }
             Body::Merged { commit, bypassed } => {
                 self.open = false;
+                self.told(merge::Told::Merged { bypassed: !bypassed.is_empty() });
                 self.merged = Some(Merged { commit: commit.clone(), bypassed: bypassed.clone() });
             }
             Body::Step { action, actor } => {
@@ -258,6 +285,10 @@ impl State {
             }
             Body::Judged { gate, verdict, claimed, findings, evidence } => {
                 let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
+                if *gate == GateName::Merge {
+                    let green = *verdict == Verdict::Pass;
+                    self.told(if green { merge::Told::Green } else { merge::Told::Red });
+                }
                 if let GateName::Phase(phase) = gate {
                     match (claimed, verdict) {
                         (None, Verdict::Fail) => *self.previews.entry(*phase).or_insert(0) += 1,
@@ -295,7 +326,8 @@ impl State {
                 };
                 self.gates.insert(*gate, judged);
             }
-            Body::Command { on, comment, index, name, args, outcome, .. } => {
+            Body::Command { on, comment, index, name, args, outcome, written, .. } => {
+                self.heard(&record.by, written.unwrap_or(record.at), outcome);
                 self.commands.insert((*comment, *index));
                 self.recent.push(Answered {
                     on: *on,
@@ -354,6 +386,24 @@ impl State {
         Ok(())
     }
 
+    /// Notes when somebody gave a command, and forgets what is more than an hour older.
+    fn heard(&mut self, by: &By, at: jiff::Timestamp, outcome: &Outcome) {
+        let By::Person { person, .. } = by else { return };
+        let hour_ago = at - jiff::SignedDuration::from_hours(1);
+        self.said.retain(|_, said| said.at.last().is_some_and(|last| *last > hour_ago));
+        let said = self.said.entry(person.id).or_default();
+        if matches!(outcome, Outcome::Refused(refusal) if refusal.rule == OVER_THE_HOUR) {
+            said.told = Some(at);
+            return;
+        }
+        // Deliveries come in any order.
+        said.at.push(at);
+        said.at.sort_unstable();
+        if said.at.len() > TIMES {
+            said.at.remove(0);
+        }
+    }
+
     /// What was shown and approved for another base branch counts for nothing any more.
     fn retargeted(&mut self) {
         self.beside(&Beside::Retargeted);
@@ -370,6 +420,10 @@ impl State {
     pub fn audit_due(&self, limit: u32) -> Option<(Phase, u32)> {
         let tallies = self.previews.iter().chain(&self.reds_at_pass);
         tallies.map(|(phase, reds)| (*phase, *reds)).find(|(_, reds)| *reds > limit)
+    }
+
+    fn told(&mut self, told: merge::Told) {
+        self.merge = merge::follow(self.merge, told);
     }
 
     fn beside(&mut self, fact: &Beside) {

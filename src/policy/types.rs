@@ -425,7 +425,11 @@ impl Commands {
 
     /// What follows the prefix, when the line starts with it: `expand now` of `/pg expand now`.
     pub fn strip<'l>(&self, line: &'l str) -> Option<&'l str> {
-        let rest = line.strip_prefix(self.prefix.as_str())?;
+        // A telephone makes the first letter a large one.
+        let (start, rest) = line.split_at_checked(self.prefix.len())?;
+        if !start.eq_ignore_ascii_case(&self.prefix) {
+            return None;
+        }
         if self.prefix == "/" {
             return Some(rest);
         }

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::memory::Kept;
 use super::{App, Door};
+use crate::engine::command;
 use crate::fact::{Event, Fact};
 use crate::github::webhook;
 use crate::inbox::{Delivery, Put, Stats};
@@ -141,7 +142,7 @@ pub(super) fn key(event: &Event) -> String {
 /// A comment that may hold a command is never merged with another delivery.
 fn barrier(fact: &Fact) -> bool {
     match fact {
-        Fact::Comment(comment) => comment.body.lines().any(|line| line.trim_start().starts_with('/')),
+        Fact::Comment(comment) => command::may_hold_one(&comment.body),
         Fact::Button { .. } => true,
         _ => false,
     }

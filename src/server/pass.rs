@@ -17,10 +17,10 @@ use super::route::Halt;
 use super::{App, observe};
 use crate::engine::{self, Decision, Happened, Order, command, merge_gate, phase_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
-use crate::gate::merge::{CHECK_NAME, Judgement};
+use crate::gate::merge::CHECK_NAME;
 use crate::gate::people::May;
 use crate::gate::world::{Law, Pull, Rival, World};
-use crate::gate::{Finding, GateName, Verdict};
+use crate::gate::{GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
@@ -29,6 +29,7 @@ use crate::ids::{ChangeNumber, CommitId, RepoRef};
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
 use crate::repo::Mirror;
+use crate::surface::broken::Broken;
 use crate::surface::sync::Memory as _;
 use crate::surface::{self, Seen, sync};
 
@@ -105,14 +106,14 @@ impl Pass<'_> {
         let (listed, unread) = self.check_runs(&pull.head.sha).await?;
         let loaded = match self.ledger.load(change).await {
             Ok(loaded) => loaded,
-            Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, &broken).await,
+            Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, events, &broken).await,
             Err(error) => return Err(error.into()),
         };
         if let Err(broken) = self.anchored(pull, loaded.state.as_ref(), &listed).await? {
             if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES {
                 return Err(Halt::Again(anyhow::anyhow!("the ledger's answer is older than our last write: {broken}")));
             }
-            return self.show_broken(pull, &listed, &broken).await;
+            return self.show_broken(pull, &listed, events, &broken).await;
         }
         let world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
         let happened = self.happened(pull, loaded.state.as_ref(), events).await?;
@@ -124,9 +125,10 @@ impl Pass<'_> {
         let world = self.with_rivals(pull, world, would.as_ref()).await?;
         let decision =
             if world.rivals.is_empty() { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
+        let unheard = decision.unheard.clone();
         let Some(state) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
         if let Some(state) = &state {
-            self.show(pull, &listed, state, &world, events).await?;
+            self.show(pull, &listed, state, &world, events, &unheard).await?;
         }
         self.remember_head(pull).await;
         Ok(Raced::No(moved(pull, before.as_ref(), state.as_ref(), events)))
@@ -408,11 +410,14 @@ impl Pass<'_> {
         state: &State,
         world: &World,
         events: &[(String, Event)],
+        unheard: &BTreeSet<u64>,
     ) -> Result<(), Halt> {
         let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
         let seen = Seen { slug: &self.home.slug, server: &server, world, merge: &merge, phase: phase.as_ref() };
-        let surface = surface::project(state, &seen);
+        let mut surface = surface::project(state, &seen);
+        surface.reactions.retain(|(comment, _)| !unheard.contains(comment));
+        surface.reactions.extend(unheard.iter().map(|comment| (*comment, false)));
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let again: Vec<u64> = events
             .iter()
@@ -439,24 +444,39 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// `MRG-08`: a broken chain. Nothing is recorded on it; the merge check says where it breaks.
-    async fn show_broken(&self, pull: &Fetched, listed: &[Listed], broken: &Break) -> Result<Raced, Halt> {
-        tracing::error!(change = pull.number, %broken, "the ledger's chain is broken");
-        if !pull.is_open() {
-            return Ok(Raced::No(BTreeSet::new()));
+    /// `MRG-08`: a broken chain. Nothing is recorded on it; check, comment and answers say where it breaks.
+    async fn show_broken(
+        &self,
+        pull: &Fetched,
+        listed: &[Listed],
+        events: &[(String, Event)],
+        place: &Break,
+    ) -> Result<Raced, Halt> {
+        tracing::error!(change = pull.number, %place, "the ledger's chain is broken");
+        let fallback = Policy::default();
+        let policy = self.policy().unwrap_or(&fallback);
+        let broken = Broken {
+            change: ChangeNumber(pull.number),
+            slug: &self.home.slug,
+            branch: &policy.ledger.branch,
+            place,
+            repo: &self.repo,
+            memory: &self.memory,
+        };
+        if pull.is_open() {
+            broken.show_check(&pull.head.sha, listed, self.app.id).await?;
         }
-        let mut next = format!(
-            "Restore the ledger's branch to the last commit before that; `phasegate replay {}` shows the place.",
-            pull.number
-        );
-        if broken.kind == BreakKind::UnknownKey {
-            let changed =
-                "If the App's key was changed, give the server the old key's public half in `PREVIOUS_KEYS_PATH`.";
-            next = format!("{changed} If it was not: {next}");
+        broken.show_comment().await?;
+        for (_, event) in events {
+            let Fact::Comment(comment) = &event.fact else { continue };
+            let given = command::parse(&comment.body, |line| policy.commands.strip(line));
+            let Some(first) = given.iter().find(|given| given.spec.is_some()).filter(|_| !comment.author.bot) else {
+                continue;
+            };
+            if May::Ask.allows(observe::standing(&self.repo, self.policy(), &comment.author).await?) {
+                broken.answer(comment, &policy.commands.written(&first.name)).await?;
+            }
         }
-        let finding = Finding::error("MRG-08", format!("The ledger's chain is broken at {broken}."), next);
-        let merge = Judgement { verdict: Verdict::Fail, findings: vec![finding], evidence: Vec::new() };
-        sync::show_broken(&pull.head.sha, &merge, listed, &self.repo, self.app.id).await?;
         Ok(Raced::No(BTreeSet::new()))
     }
 }

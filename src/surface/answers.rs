@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::Seen;
-use super::comment::{commands, next_step};
+use super::comment::{commands, cut, next_step};
 use super::project::{Reply, standing};
-use super::text::{Links, items, marks, plain};
+use super::text::{Links, items, marks, plain, plain_to};
 use crate::engine::command::COMMANDS;
 use crate::flow::Refusal;
 use crate::gate::Verdict;
@@ -41,16 +41,20 @@ pub(super) fn reactions(state: &State) -> Vec<(u64, bool)> {
     fine.into_iter().collect()
 }
 
+/// Under 1 KB, so that an agent can read it.
 fn refused(written: &str, refusal: &Refusal) -> String {
     format!(
         "`{}` `{}` was not done: {}\n\n{}",
         refusal.rule,
-        plain(written),
-        plain(&refusal.says),
+        plain_to(60, written),
+        cut(MOST_SAID, plain(&refusal.says)),
         // It may hold a command in code marks, ready to copy.
-        plain(&refusal.next)
+        cut(MOST_SAID, plain(&refusal.next))
     )
 }
+
+/// What half of a refusal may take, in bytes.
+const MOST_SAID: usize = 450;
 
 fn help(state: &State, seen: &Seen<'_>) -> String {
     let commands = commands(seen);
@@ -61,8 +65,11 @@ fn help(state: &State, seen: &Seen<'_>) -> String {
     }
     out.push_str(
         "\nA command stands at the beginning of a line. It counts for the head that was shown when it was written; \
-         add the head's first 12 digits to be exact.",
+         put 12 digits or more of the head behind its name to be exact.",
     );
+    if seen.world.policy().is_none_or(|policy| !policy.people.solo) {
+        out.push_str(" What maintainers decide is not for the author of the change, nor for anyone who pushed to it.");
+    }
     out
 }
 
@@ -89,5 +96,6 @@ fn explain(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let _ = writeln!(out, "\nAnd at {phase}, the phase it is in:\n");
         out.push_str(&items(&judged.findings, usize::MAX, links));
     }
+    let _ = write!(out, "\nNext: {}", next_step(state, seen));
     out
 }

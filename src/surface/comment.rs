@@ -6,13 +6,15 @@ use super::Seen;
 use super::project::{headline, standing};
 use super::text::{Links, items, marks, plain, plain_to};
 use crate::engine::possible;
-use crate::flow::pipeline::{self, waits_for_human};
-use crate::flow::{Phase, Stage, TRANSITIONS};
+use crate::flow::{Exported, Phase, Stage, merge, pipeline};
+use crate::gate::people::who_decides_first;
 use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::{Finding, GateName, Verdict};
+use crate::ids::CommitId;
 use crate::ledger::State;
-use crate::ledger::record::{By, Outcome};
-use crate::policy::{Commands, Enforce};
+use crate::ledger::record::{By, Evidence, Outcome};
+use crate::ledger::state::Judged;
+use crate::policy::{Commands, Enforce, Policy};
 
 /// At most this many findings of a gate are listed; the check run has them all.
 const MOST_FINDINGS: usize = 12;
@@ -84,8 +86,11 @@ fn findings(out: &mut String, title: &str, findings: &[Finding], links: &Links) 
 }
 
 fn details(out: &mut String, state: &State) {
-    let Some(pipeline) = &state.pipeline else { return };
-    out.push_str("<details><summary>Where this is in the pipeline</summary>\n\n");
+    let here = match &state.pipeline {
+        Some(pipeline) => pipeline.stage.as_str(),
+        None => state.merge.as_str(),
+    };
+    let _ = writeln!(out, "<details><summary>Where this is in the {} flow</summary>\n", state.flow);
     for (gate, judged) in &state.gates {
         let verdict = if judged.verdict == Verdict::Pass { "PASS" } else { "FAIL" };
         let reds = match gate {
@@ -97,20 +102,45 @@ fn details(out: &mut String, state: &State) {
             1 => ", after 1 red push".to_owned(),
             reds => format!(", after {reds} red pushes"),
         };
-        let _ = writeln!(out, "- {gate}: {verdict} on `{}`{after}", judged.about.head.short());
+        let _ = writeln!(out, "- {gate}: {verdict} on {}{after}", judged_on(state, *gate, judged));
     }
-    out.push_str("\n```mermaid\nstateDiagram-v2\n    direction LR\n");
-    // The neighbourhood of where it stands: the whole table would be a thicket.
-    let here = pipeline.stage;
-    for (action, from, to) in TRANSITIONS.iter().filter(|(_, from, to)| *from == here || *to == here) {
-        let _ = writeln!(out, "    {from} --> {to}: {action}");
-    }
-    let _ = writeln!(out, "    classDef here fill:#fef2c0,stroke:#b08800\n    class {here} here\n```\n");
-    out.push_str("</details>\n\n");
+    let _ = writeln!(out, "\n```mermaid\n{}```\n\n</details>\n", Exported::of(state.flow).diagram(here));
 }
 
-/// The one thing to do now.
+/// What a verdict is about. A deployment after the merge is one of the merge commit, not of the head.
+fn judged_on(state: &State, gate: GateName, judged: &Judged) -> String {
+    let merge = state.merged.as_ref().map(|merged| &merged.commit).filter(|_| gate == GateName::Phase(Phase::Deploy));
+    let of_merge = |commit: &&CommitId| {
+        judged.evidence.iter().any(|one| match one {
+            Evidence::Deployment { commit: of, .. } | Evidence::Check { head: of, .. } => of == *commit,
+            Evidence::Review { .. } => false,
+        })
+    };
+    match merge.filter(of_merge) {
+        Some(commit) => format!("the merge commit `{}`", commit.short()),
+        None => format!("`{}`", judged.about.head.short()),
+    }
+}
+
+/// The one thing to do now, and why: what an agent reads. It is under 1 KB.
 pub(super) fn next_step(state: &State, seen: &Seen<'_>) -> String {
+    cut(MOST_BYTES, what_next(state, seen))
+}
+
+/// What the next step may take, and what an answer to a command may.
+const MOST_BYTES: usize = 900;
+
+/// The text, not longer than this many bytes.
+pub(super) fn cut(most: usize, mut text: String) -> String {
+    if text.len() > most {
+        let end = (0..=most - '…'.len_utf8()).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+fn what_next(state: &State, seen: &Seen<'_>) -> String {
     let commands = commands(seen);
     if !state.open && state.merged.is_none() {
         return "Nothing: it is closed. Reopening takes it up where its gates stand.".to_owned();
@@ -120,66 +150,105 @@ pub(super) fn next_step(state: &State, seen: &Seen<'_>) -> String {
             .to_owned();
     }
     if let Some(stop) = &state.stopped {
+        let brake = state.pipeline.as_ref().is_some_and(|at| at.stage == Stage::ComplexityBrakeTriggered);
         return format!(
-            "It is stopped (“{}”). Someone who may approve says `{} REASON`.",
+            "It is stopped (“{}”). {} looks at it and says `{} REASON`.",
             plain_to(200, &stop.reason),
-            commands.written("unblock")
+            who(seen),
+            commands.written(if brake { "brake-resolved" } else { "unblock" })
         );
     }
-    match &state.pipeline {
-        Some(pipeline) => in_pipeline(state, seen, pipeline, &commands),
-        None if state.merged.is_some() => "Nothing: it is merged.".to_owned(),
-        None => first_step(&seen.merge.findings).unwrap_or_else(|| "It may be merged.".to_owned()),
+    match (&state.pipeline, state.merge) {
+        (Some(pipeline), _) => in_pipeline(state, seen, pipeline, &commands),
+        (None, merge::Stage::Merged) => "Nothing: it is merged.".to_owned(),
+        (None, _) => first_step(&seen.merge.findings).unwrap_or_else(|| "It may be merged.".to_owned()),
     }
 }
 
+/// Who decides, at the beginning of a sentence.
+fn who(seen: &Seen<'_>) -> String {
+    let fallback = Policy::default();
+    plain_to(300, &who_decides_first(seen.world.policy().unwrap_or(&fallback)))
+}
+
+/// The finding that matters most: its rule, what was found, what to do.
 fn first_step(findings: &[Finding]) -> Option<String> {
     let blocking = || findings.iter().filter(|finding| finding.blocks());
     blocking()
         .find(|finding| !finding.waiting)
         .or_else(|| blocking().next())
-        .map(|finding| plain_to(400, &finding.next))
+        .map(|finding| format!("`{}` {} {}", finding.rule, plain_to(300, &finding.says), plain_to(400, &finding.next)))
 }
 
 fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands: &Commands) -> String {
     let say = |name: &str| format!("`{}`", commands.written(name));
+    let can = || possible(state, commands).unwrap_or_else(|| say("status"));
     match pipeline.stage {
+        stage
+            if state.merged.is_some()
+                && pipeline.phase().is_some_and(|at| at < Phase::Deploy)
+                && !pipeline::rests(stage) =>
+        {
+            "Nothing: it was merged before it was through, and its gates are not judged any more.".to_owned()
+        }
         Stage::PreferencesConfigured => format!("Say {} to begin.", say("expand")),
         Stage::SteppedModePaused => format!("Look at what the phase left behind, then say {}.", say("continue")),
         Stage::SessionDropped => format!("Say {} to take it up again.", say("recover")),
-        Stage::BlockedOnGate => blocked(state, pipeline, commands),
-        stage if waits_for_human(stage) => format!("A person decides: {}.", possible(stage, commands)),
+        Stage::BlockedOnGate | Stage::ReconcileBlocked => blocked(state, seen, pipeline, commands),
+        Stage::ComplexityBrakeTriggered => {
+            format!("{} looks at it and says `{} REASON`.", who(seen), commands.written("brake-resolved"))
+        }
         Stage::VerifyGatePassed | Stage::PipelineComplete if state.open => {
             first_step(&seen.merge.findings).unwrap_or_else(|| "It may be merged.".to_owned())
         }
-        Stage::PipelineComplete => format!("Nothing: it is through. {} begins another round.", say("iterate")),
-        stage if state.merged.is_some() && pipeline::phase_of(stage).is_some_and(|at| at < Phase::Deploy) => {
-            "Nothing: it was merged before it was through, and its gates are not judged any more.".to_owned()
+        Stage::PipelineComplete => {
+            format!(
+                "Nothing: it is through. {} begins another round, {} asks its users.",
+                say("iterate"),
+                say("pmf start")
+            )
         }
-        stage => match seen.phase {
+        Stage::Distilling => format!("Say {} when the input documents are structured.", say("distill")),
+        Stage::AuditingStack => format!("Say {} when the stack is audited.", say("audit-stack")),
+        Stage::Ideating => format!("Collect what the users said; {} begins another round with it.", say("iterate")),
+        Stage::Iterating => {
+            format!("Write down what the round is to bring, then say {} to propose it.", say("iterate"))
+        }
+        Stage::IterationProposed => format!("{} decides about the proposal: {}.", who(seen), can()),
+        Stage::IterationConfirmed if state.merged.is_some() => {
+            format!("Open a pull request for the round's work and say {} there; this one is merged.", say("expand"))
+        }
+        Stage::IterationConfirmed => {
+            format!("Say {} to go on with the readiness, or {} to design first.", say("iterate"), say("iterate design"))
+        }
+        Stage::ValidatingPMF => {
+            format!(
+                "Say {} when its users are content, or {} when they are not.",
+                say("pmf validated"),
+                say("pmf iterate")
+            )
+        }
+        _ => match seen.phase {
             Some((phase, judged)) if judged.outcome == GateOutcome::Pass => {
-                format!("Say {} to claim it.", say(phase.as_str()))
+                format!("The {phase} gate would pass. Say {} to claim it.", say(phase.as_str()))
             }
             Some((_, judged)) => first_step(&judged.findings)
                 .unwrap_or_else(|| plain_to(400, &format!("{}.", headline(&judged.findings)))),
-            None => format!("Possible: {}.", possible(stage, commands)),
+            None => format!("Possible: {}.", can()),
         },
     }
 }
 
 /// The report in the form that people know: what is wrong, the options, a recommendation.
-fn blocked(state: &State, pipeline: &pipeline::State, commands: &Commands) -> String {
-    let phase = pipeline.return_to.and_then(pipeline::phase_of).unwrap_or(Phase::Expand);
-    let wrong = state
-        .gates
-        .get(&GateName::Phase(phase))
-        .map_or_else(|| "A person stopped it.".to_owned(), |judged| headline(&judged.findings));
-    let unblock = commands.written("unblock");
+fn blocked(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands: &Commands) -> String {
+    let phase = pipeline.phase().unwrap_or(Phase::Expand);
+    let wrong = state.gates.get(&GateName::Phase(phase)).map(|judged| headline(&judged.findings)).unwrap_or_default();
     format!(
-        "BLOCKED: {phase} failed {} times. {} Options: (A) mend it and say `{unblock} REASON`; (B) change the scope \
-         and say `{unblock} REASON`; (C) close the pull request. Recommendation: read the findings; if they name one \
-         cause, A.",
-        pipeline.fails(phase).max(pipeline::FAILS_THAT_BLOCK),
+        "BLOCKED: {phase} failed {} times. {} Options: (A) mend it; (B) change the scope; (C) close the pull request. \
+         After A or B: {} says `{} REASON`. Recommendation: read the findings; if they name one cause, A.",
+        pipeline.fails(phase),
         plain_to(300, &wrong),
+        who(seen).replacen('A', "a", 1),
+        commands.written("unblock"),
     )
 }

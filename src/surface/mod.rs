@@ -2,9 +2,11 @@
 //!
 //! All of it is computed from the ledger's state and the gates' present verdicts ([`project`]), compared with what is
 //! there, and written only where it differs ([`sync`]). Nothing here decides anything, and nothing shown here is ever
-//! read back as state: anyone with triage rights can move a label, anyone with write access can edit a comment.
+//! read back as state: anyone with triage rights can move a label, anyone with write access can edit a comment. Where the
+//! ledger is [`broken`] there is no state, and that is what is shown.
 
 mod answers;
+pub mod broken;
 mod comment;
 mod project;
 pub mod sync;
@@ -13,4 +15,4 @@ mod tests;
 mod text;
 
 pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, label, project};
-pub use text::plain;
+pub use text::{MARKS, plain};

@@ -1,8 +1,9 @@
 //! From state to what is to be seen.
 
-use super::text::{Links, items, one_line, plain, stage_name};
+use super::text::{Links, items, one_line, plain};
 use super::{answers, comment};
-use crate::flow::pipeline::{phase_of, waits_for_human};
+use crate::flow::merge::Stage as MergeStage;
+use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{Phase, Stage};
 use crate::gate::phase::{self, Outcome};
 use crate::gate::world::World;
@@ -310,15 +311,15 @@ fn annotations(findings: &[Finding]) -> Vec<Annotation> {
 
 /// Where it stands, in a few words.
 pub(super) fn standing(state: &State, seen: &Seen<'_>) -> String {
-    let name = match &state.pipeline {
+    let name = match (&state.pipeline, state.merge) {
         _ if state.merged.as_ref().is_some_and(|merged| !merged.bypassed.is_empty()) => "merged around the gate",
-        Some(pipeline) if state.open || state.merged.is_some() => return stage_name(pipeline.stage),
-        None if state.merged.is_some() => "merged",
-        _ if !state.open => "closed",
+        (Some(pipeline), _) if state.open || state.merged.is_some() => return words(pipeline.stage),
+        (_, MergeStage::Merged) => "merged",
+        (_, MergeStage::Closed) => "closed",
         _ if state.stopped.is_some() => "stopped",
-        _ if seen.merge.verdict == Verdict::Pass => "may merge",
-        _ if only_waiting(&seen.merge.findings) => "waiting",
-        _ => "may not merge",
+        (_, MergeStage::Mergeable) => "may merge",
+        (_, MergeStage::Waiting) if only_waiting(&seen.merge.findings) => "waiting",
+        (_, MergeStage::Waiting) => "may not merge",
     };
     name.to_owned()
 }

@@ -21,7 +21,7 @@ use crate::github::calls::checks::{
 };
 use crate::github::calls::comments::{IssueComment, Marker, Reaction};
 use crate::github::{Error, Repo, Result};
-use crate::ids::{CommitId, Digest};
+use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::ledger::{Anchor, State};
 
 /// A small store of what was written where. Losing it costs calls, never correctness.
@@ -62,7 +62,7 @@ pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Re
     }
     write_label(surface, present).await?;
     write_comment(state, surface, present).await?;
-    write_replies(&surface.replies, present).await?;
+    write_replies(&surface.replies, present.repo, present.memory).await?;
     for (comment, fine) in &surface.reactions {
         let reaction = if *fine { Reaction::Rocket } else { Reaction::Confused };
         react(present.repo, present.memory, *comment, reaction).await?;
@@ -124,7 +124,7 @@ async fn supersede(state: &State, present: &Present<'_>) -> Result<()> {
 }
 
 /// Our newest run of this name.
-fn ours<'r>(runs: &'r [CheckRun], app: u64, name: &str) -> Option<&'r CheckRun> {
+pub(super) fn ours<'r>(runs: &'r [CheckRun], app: u64, name: &str) -> Option<&'r CheckRun> {
     runs.iter()
         .filter(|run| run.name == name && run.app.as_ref().is_some_and(|made_by| made_by.id == app))
         .max_by_key(|run| run.id)
@@ -247,12 +247,12 @@ struct Kept {
     since: jiff::Timestamp,
 }
 
-fn comment_key(state: &State) -> String {
-    format!("comment:{}", state.change.0)
+pub(super) fn comment_key(change: ChangeNumber) -> String {
+    format!("comment:{}", change.0)
 }
 
-fn marker(state: &State) -> Result<Marker> {
-    Marker::new(&format!("phasegate:status:{}", state.change.0))
+pub(super) fn marker(change: ChangeNumber) -> Result<Marker> {
+    Marker::new(&format!("phasegate:status:{}", change.0))
 }
 
 /// The head that the bot's comment shows, and since when. Where it is not remembered, the comment itself tells, and
@@ -261,18 +261,18 @@ pub async fn shown(state: &State, repo: &Repo, memory: &dyn Memory, pull: u64) -
     if let Some(kept) = recall_comment(state, memory).await {
         return Ok(Some(Shown { head: kept.head, since: kept.since }));
     }
-    let Some(comment) = repo.find_comment(pull, &marker(state)?, None).await? else { return Ok(None) };
+    let Some(comment) = repo.find_comment(pull, &marker(state.change)?, None).await? else { return Ok(None) };
     let named = comment.body.rsplit("Head `").next().and_then(|rest| rest.split('`').next());
     let head = state.heads.keys().find(|head| Some(head.short()) == named).cloned();
     Ok(head.map(|head| Shown { head, since: comment.updated_at.unwrap_or(comment.created_at) }))
 }
 
 async fn recall_comment(state: &State, memory: &dyn Memory) -> Option<Kept> {
-    serde_json::from_str(&memory.recall(&comment_key(state)).await?).ok()
+    serde_json::from_str(&memory.recall(&comment_key(state.change)).await?).ok()
 }
 
 async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) -> Result<()> {
-    let marker = marker(state)?;
+    let marker = marker(state.change)?;
     let body = marker.put(&surface.comment);
     let print = Digest::of(&body);
     let kept = recall_comment(state, present.memory).await;
@@ -315,7 +315,7 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
     };
     let kept = Kept { id: written.id, print, head, since };
     if let Ok(text) = serde_json::to_string(&kept) {
-        present.memory.keep(&comment_key(state), &text).await;
+        present.memory.keep(&comment_key(state.change), &text).await;
     }
     Ok(())
 }
@@ -331,7 +331,7 @@ pub async fn is_tampered(state: &State, repo: &Repo, memory: &dyn Memory, commen
         (Some(_), None) => true,
         (Some(kept), Some(there)) => Digest::of(&there.body) != kept.print,
         // What it was is not remembered; that it is ours, its marker tells.
-        (None, Some(there)) => marker(state)?.is_in(&there.body),
+        (None, Some(there)) => marker(state.change)?.is_in(&there.body),
         (None, None) => false,
     })
 }
@@ -341,11 +341,11 @@ const CLOCKS_DIFFER: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 
 /// An answer that the memory does not know may be there all the same: from before a crash, from before the memory was
 /// lost, from another server. So it is looked for first, with one reading for all answers on an issue or pull request.
-async fn write_replies(replies: &[super::Reply], present: &Present<'_>) -> Result<()> {
+pub(super) async fn write_replies(replies: &[super::Reply], repo: &Repo, memory: &dyn Memory) -> Result<()> {
     let mut there: BTreeMap<u64, Vec<IssueComment>> = BTreeMap::new();
     for reply in replies {
         let key = format!("reply:{}", reply.key);
-        if present.memory.recall(&key).await.is_some() {
+        if memory.recall(&key).await.is_some() {
             continue;
         }
         let marker = Marker::new(&format!("phasegate:reply:{}", reply.key))?;
@@ -354,14 +354,14 @@ async fn write_replies(replies: &[super::Reply], present: &Present<'_>) -> Resul
             // They come in the order of their records, so none that follows is older.
             Entry::Vacant(unread) => {
                 let since = reply.since.checked_sub(CLOCKS_DIFFER).ok();
-                unread.insert(present.repo.our_comments(reply.on, since).await?)
+                unread.insert(repo.our_comments(reply.on, since).await?)
             }
         };
         let id = match ours.iter().find(|comment| marker.is_in(&comment.body)) {
             Some(there) => there.id,
-            None => present.repo.create_comment(reply.on, &reply.body, &marker).await?.id,
+            None => repo.create_comment(reply.on, &reply.body, &marker).await?.id,
         };
-        present.memory.keep(&key, &id.to_string()).await;
+        memory.keep(&key, &id.to_string()).await;
     }
     Ok(())
 }
@@ -384,39 +384,6 @@ pub async fn react(repo: &Repo, memory: &dyn Memory, comment: u64, reaction: Rea
     }
 }
 
-/// Shows on the merge check that nothing can be said, because the ledger's chain is broken. The anchor that the run
-/// carries stays as it is: it is the witness.
-pub async fn show_broken(
-    head: &CommitId,
-    merge: &crate::gate::merge::Judgement,
-    runs: &[CheckRun],
-    repo: &Repo,
-    app: u64,
-) -> Result<()> {
-    let says = merge.findings.first().map_or("", |finding| finding.says.as_str());
-    let next = merge.findings.first().map_or("", |finding| finding.next.as_str());
-    let report = Report {
-        standing: Standing::Completed(Verdict::Failure),
-        title: "The ledger's chain is broken".to_owned(),
-        summary: format!("`MRG-08` {}\n\n{}", super::plain(says), super::plain(next)),
-        text: None,
-        details_url: None,
-        annotations: Vec::new(),
-        buttons: Buttons::default(),
-    };
-    match ours(runs, app, CHECK_NAME) {
-        Some(run)
-            if run.conclusion == Some(Concluded::Failure)
-                && run.output.title == report.title
-                && run.output.summary.trim() == report.summary.trim() =>
-        {
-            Ok(())
-        }
-        Some(run) => repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
-        None => repo.create_check_run(CHECK_NAME, head, "pg1-broken", &report).await.map(drop),
-    }
-}
-
 /// Closes the gate because a look can't be finished: what was green may not be any more, and nobody would know.
 pub async fn show_fault(head: &CommitId, number: u64, says: &str, repo: &Repo, app: u64) -> Result<()> {
     let runs = repo.check_runs_of(app, head).await?;
@@ -425,7 +392,7 @@ pub async fn show_fault(head: &CommitId, number: u64, says: &str, repo: &Repo, a
         title: "Phasegate can't finish its look at this change".to_owned(),
         summary: format!(
             "It tried several times and goes on trying. Until then nothing can be said of this change.\n\n{}\n\n→ If \
-             it stays: `phasegate inbox list --dead` shows the deliveries, and `phasegate inbox retry` tries them again.",
+             it stays: `phasegate inbox list --dead` shows the deliveries, and `phasegate inbox retry --all` tries them again.",
             super::plain(says)
         ),
         text: None,

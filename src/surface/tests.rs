@@ -45,7 +45,7 @@ fn a_fresh_change_of_the_pipeline() {
     - ⏳ `MRG-01` `ci / test` has not run on cbb8c768af4a.<br>→ It is looked at again when it has. If it never runs, check the workflow's triggers.
     - ⏳ `MRG-02` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
 
-    <details><summary>Where this is in the pipeline</summary>
+    <details><summary>Where this is in the pipeline flow</summary>
 
     - merge: FAIL on `cbb8c768af4a`
 
@@ -78,7 +78,7 @@ fn waiting_for_a_review() {
 
     ● expand · ● design · ● analyze · ● build · ◐ review · ○ reconcile · ○ verify · ○ deploy
 
-    **Next:** Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
+    **Next:** `REV-01` Nobody entitled has approved this content yet. Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
 
     **REVIEW gate**
 
@@ -90,7 +90,7 @@ fn waiting_for_a_review() {
 
     Last command: `/expand` by `ada`: done.
 
-    <details><summary>Where this is in the pipeline</summary>
+    <details><summary>Where this is in the pipeline flow</summary>
 
     - expand: PASS on `cbb8c768af4a`
     - design: PASS on `cbb8c768af4a`
@@ -130,7 +130,7 @@ fn blocked_after_three_tries() {
         game.push(head).red().says("ada", Role::Write, "/build");
     }
     game.at(Stage::BlockedOnGate);
-    insta::assert_snapshot!(next(&game), @"BLOCKED: build failed 3 times. `ci / test` ended as failure on a6e18682aa5b. Options: (A) mend it and say `/unblock REASON`; (B) change the scope and say `/unblock REASON`; (C) close the pull request. Recommendation: read the findings; if they name one cause, A.");
+    insta::assert_snapshot!(next(&game), @"BLOCKED: build failed 3 times. `ci / test` ended as failure on a6e18682aa5b. Options: (A) mend it; (B) change the scope; (C) close the pull request. After A or B: a maintainer (not its author, and nobody who pushed to it) says `/unblock REASON`. Recommendation: read the findings; if they name one cause, A.");
     assert_eq!(gate_check(&game).conclusion, Conclusion::Failure);
     assert_eq!(merge_check(&game).conclusion, Conclusion::Failure);
     assert_eq!(game.surface().label.unwrap().name, "phase:blocked");
@@ -145,6 +145,29 @@ fn may_merge_merged_and_around_the_gate() {
 
     **Next:** It may be merged.
 
+    <details><summary>Where this is in the merge flow</summary>
+
+    - merge: PASS on `cbb8c768af4a`
+
+    ```mermaid
+    stateDiagram-v2
+        direction LR
+        Waiting --> Mergeable: GateTurnsGreen
+        Mergeable --> Waiting: GateTurnsRed
+        Mergeable --> Merged: Merge
+        Waiting --> Merged: MergeUnhindered
+        Waiting --> Merged: Bypass
+        Mergeable --> Merged: Bypass
+        Closed --> Merged: Bypass
+        Waiting --> Closed: CloseWaiting
+        Mergeable --> Closed: CloseMergeable
+        Closed --> Waiting: Reopen
+        classDef here fill:#fef2c0,stroke:#b08800
+        class Mergeable here
+    ```
+
+    </details>
+
     Head `cbb8c768af4a` · flow merge · record 6 · `/help`
     "#);
     let check = merge_check(&game);
@@ -157,6 +180,29 @@ fn may_merge_merged_and_around_the_gate() {
     **Next:** Nothing: it is merged.
 
     Merged as `338346dcee64`.
+
+    <details><summary>Where this is in the merge flow</summary>
+
+    - merge: PASS on `cbb8c768af4a`
+
+    ```mermaid
+    stateDiagram-v2
+        direction LR
+        Waiting --> Mergeable: GateTurnsGreen
+        Mergeable --> Waiting: GateTurnsRed
+        Mergeable --> Merged: Merge
+        Waiting --> Merged: MergeUnhindered
+        Waiting --> Merged: Bypass
+        Mergeable --> Merged: Bypass
+        Closed --> Merged: Bypass
+        Waiting --> Closed: CloseWaiting
+        Mergeable --> Closed: CloseMergeable
+        Closed --> Waiting: Reopen
+        classDef here fill:#fef2c0,stroke:#b08800
+        class Merged here
+    ```
+
+    </details>
 
     Head `cbb8c768af4a` · flow merge · record 7 · `/help`
     "#);
@@ -172,6 +218,29 @@ fn may_merge_merged_and_around_the_gate() {
     Merged as `338346dcee64`.
 
     ❌ `bypassed_gate` It was merged while `MRG-02` stood against it.
+
+    <details><summary>Where this is in the merge flow</summary>
+
+    - merge: FAIL on `cbb8c768af4a`
+
+    ```mermaid
+    stateDiagram-v2
+        direction LR
+        Waiting --> Mergeable: GateTurnsGreen
+        Mergeable --> Waiting: GateTurnsRed
+        Mergeable --> Merged: Merge
+        Waiting --> Merged: MergeUnhindered
+        Waiting --> Merged: Bypass
+        Mergeable --> Merged: Bypass
+        Closed --> Merged: Bypass
+        Waiting --> Closed: CloseWaiting
+        Mergeable --> Closed: CloseMergeable
+        Closed --> Waiting: Reopen
+        classDef here fill:#fef2c0,stroke:#b08800
+        class Merged here
+    ```
+
+    </details>
 
     Head `cbb8c768af4a` · flow merge · record 6 · `/help`
     "#);
@@ -234,7 +303,7 @@ fn a_refusal_is_answered_with_its_rule_and_the_way_on() {
     game.says("ada", Role::Write, "/pmf maybe");
     let surface = game.surface();
     insta::assert_snapshot!(surface.replies[0].body, @r#"
-    `CMD-05` `/pmf` was not done: `maybe` is not what it takes.
+    `CMD-05` `/pmf` was not done: it takes one of `start`, `validated`, `iterate`, not `maybe`.
 
     Write it as `/pmf start|validated|iterate`.
     "#);
@@ -279,7 +348,7 @@ fn a_paused_change_says_how_to_go_on() {
     assert_eq!(check.conclusion, Conclusion::ActionRequired);
     game.says("ada", Role::Write, "/continue");
     assert_eq!(gate_check(&game).title, "DESIGN would pass; say /design to claim it");
-    assert_eq!(next(&game), "Say `/design` to claim it.");
+    assert_eq!(next(&game), "The design gate would pass. Say `/design` to claim it.");
     game.says("ada", Role::Write, "/drop");
     assert_eq!(gate_check(&game).title, "DESIGN was dropped: say /recover to take it up");
 }
@@ -319,6 +388,114 @@ fn a_stop_reason_is_shown_in_short() {
     game.says("ada", Role::Write, &format!("/stop {}", "x".repeat(900)));
     assert_eq!(*game.outcome(), Outcome::Done);
     assert!(next(&game).len() < 400);
+}
+
+/// What is said without the drawing, which has the table's own names.
+fn said(text: &str) -> String {
+    let (before, rest) = text.split_once("```mermaid").unwrap_or((text, ""));
+    format!("{before}{}", rest.split_once("```").map_or("", |(_, after)| after))
+}
+
+#[test]
+fn no_inner_name_is_shown_in_any_stage_and_each_says_what_is_next() {
+    for merged in [false, true] {
+        let mut game = Game::pipeline();
+        game.until_reviewing().says("tom", Role::Triage, "/explain\n/status");
+        if merged {
+            game.approved_by("mia").merged();
+        }
+        for &stage in Stage::ALL {
+            let state = game.state.as_mut().unwrap();
+            state.pipeline.as_mut().unwrap().stage = stage;
+            let surface = game.surface();
+            let mut shown = vec![said(&surface.comment)];
+            shown.extend(surface.replies.iter().map(|reply| reply.body.clone()));
+            shown.extend(surface.checks.iter().map(|check| format!("{}\n{}", check.title, check.summary)));
+            for text in &shown {
+                let inner = Stage::ALL.iter().find(|inner| text.contains(inner.as_str()));
+                assert_eq!(inner, None, "{stage} {merged}: {text}");
+            }
+            assert!(next(&game).len() > 10, "{stage}: {}", next(&game));
+            let (explain, status) = (&surface.replies[0].body, &surface.replies[1].body);
+            assert!(explain.contains("Next: ") || explain.starts_with("Nothing stands against"), "{stage}: {explain}");
+            assert!(status.len() < 1024, "{status}");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_is_under_a_kilobyte_whatever_was_written() {
+    let mut game = Game::pipeline();
+    let long = "\u{1f4a5}".repeat(900);
+    for text in ["/verify ", "/pmf ", "/link ", "/unblock ", "/approve "] {
+        game.push(text).says_too_early("mia", Role::Maintain, &format!("{text}{long}"));
+        let reply = game.surface().replies.pop().unwrap().body;
+        assert!(reply.len() < 1024 && reply.contains("`CMD-"), "{} {reply}", reply.len());
+    }
+}
+
+#[test]
+fn a_deployment_after_the_merge_names_the_merge_commit() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged().deployment("success").at(Stage::PipelineComplete);
+    let comment = comment(&game);
+    let line = format!("- deploy: PASS on the merge commit `{}`", commit("merge").short());
+    assert!(comment.lines().any(|one| one == line), "{comment}");
+    insta::assert_snapshot!(next(&game), @"Nothing: it is through. `/iterate` begins another round, `/pmf start` asks its users.");
+}
+
+#[test]
+fn the_complexity_brake_names_the_command_that_releases_it() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().says("ada", Role::Write, "/stop Scope: it has doubled").at(Stage::ComplexityBrakeTriggered);
+    insta::assert_snapshot!(next(&game), @"It is stopped (“Scope: it has doubled”). A maintainer (not its author, and nobody who pushed to it) looks at it and says `/brake-resolved REASON`.");
+    assert!(game.finding("MRG-05").next.contains("/brake-resolved"));
+    game.says("mia", Role::Maintain, "/unblock fine");
+    insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"
+    `CMD-03` `/unblock` was not done: the change stands at “stopped by the complexity brake”.
+
+    What can: `/brake-resolved`.
+    "#);
+    game.says("mia", Role::Maintain, "/brake-resolved split it").done().at(Stage::Reviewing);
+}
+
+#[test]
+fn those_who_decide_are_named() {
+    let mut game = Game::with("people: { approve: ['@zoe', '@octo/leads'] }");
+    game.opened().says("ada", Role::Write, "/stop it leaks");
+    let next = next(&game);
+    assert!(next.contains("A maintainer, `zoe` or `octo/leads` (not its author"), "{next}");
+}
+
+#[test]
+fn after_the_merge_it_says_so() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").merged().says("mia", Role::Maintain, "/approve");
+    insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"
+    `CMD-03` `/approve` was not done: it is merged.
+
+    What is to change now needs a pull request of its own.
+    "#);
+}
+
+#[test]
+fn the_limits_are_told_in_words() {
+    let mut game = Game::merge();
+    for _ in 0..30 {
+        game.says("ada", Role::Write, "/link #9").done();
+    }
+    game.says("ada", Role::Write, "/status");
+    insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"
+    `CMD-09` `/status` was not done: you have given 30 commands on this change within an hour, and more are not taken.
+
+    Say it again after 14:47 UTC. Until then what you say here gets 😕 and no answer; others are not held up.
+    "#);
+    game.says("bob", Role::Write, &"/link 9\n".repeat(23));
+    insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"
+    `CMD-10` `/link` was not done: a comment has at most 20 commands. The first 20 were carried out, the other 3 were not.
+
+    Give the rest in another comment.
+    "#);
 }
 
 /// Text as an attacker writes it.

@@ -1,7 +1,7 @@
 //! Text that came from elsewhere, made harmless; and the small words that every page uses.
 
-use crate::flow::pipeline::{State, phase_of, retry_action, waits_for_human};
-use crate::flow::{Phase, Stage};
+use crate::flow::Phase;
+use crate::flow::pipeline::{State, waits_for_human};
 use crate::gate::Finding;
 use crate::ids::{CommitId, Slug};
 
@@ -110,49 +110,33 @@ pub(super) fn items(findings: &[Finding], most: usize, links: &Links) -> String 
     out
 }
 
+/// The marks of the phases' line, and what each means.
+pub const MARKS: [(char, &str); 5] = [
+    ('●', "passed for what is there now"),
+    ('◐', "the present phase"),
+    ('■', "blocked: a person decides"),
+    ('◌', "passed, but for something older"),
+    ('○', "yet to come"),
+];
+
 /// The phases as a line of marks.
 pub(super) fn marks(state: &State) -> String {
     let current = state.phase();
     let mark = |phase: Phase| {
-        if state.holds(phase) {
-            "●"
+        let meaning = if state.holds(phase) {
+            0
         } else if current == Some(phase) && waits_for_human(state.stage) {
-            "■"
+            2
         } else if current == Some(phase) {
-            "◐"
+            1
         } else if state.passed.contains_key(&phase) {
-            "◌"
+            3
         } else {
-            "○"
-        }
+            4
+        };
+        MARKS[meaning].0
     };
     Phase::ALL.into_iter().map(|phase| format!("{} {phase}", mark(phase))).collect::<Vec<_>>().join(" · ")
-}
-
-/// What a stage is called in front of people.
-pub(super) fn stage_name(stage: Stage) -> String {
-    use Stage as S;
-    let phase = phase_of(stage).map(|phase| phase.as_str().to_uppercase()).unwrap_or_default();
-    let name = match stage {
-        S::PreferencesConfigured => "ready to start",
-        S::AuditingStack => "auditing the stack",
-        S::Distilling => "distilling",
-        S::BlockedOnGate => "BLOCKED",
-        S::ReconcileBlocked => "RECONCILE stopped for a person",
-        S::ComplexityBrakeTriggered => "stopped by the complexity brake",
-        S::SteppedModePaused => "paused",
-        S::SessionDropped => "dropped",
-        S::ContextRecovering => "recovering",
-        S::PipelineComplete => "FULL PIPELINE COMPLETE",
-        S::Iterating | S::IterationProposed | S::IterationConfirmed => "iterating",
-        S::ValidatingPMF => "validating with users",
-        S::VerifyGatePassed => "VERIFY passed",
-        S::Ideating | S::TemplateForked | S::RepoCloned | S::WorkspaceOpened => "setting up",
-        S::ReviewFixing | S::VerifyFixing => return format!("{phase}, fixing"),
-        _ if retry_action(stage).is_some() => return format!("{phase}, another try"),
-        _ => return phase,
-    };
-    name.to_owned()
 }
 
 #[cfg(test)]

@@ -104,3 +104,57 @@ async fn a_command_on_a_linked_issue_acts_on_the_change() {
     assert_eq!(there.len(), 2, "the answer stands where the question was: {there:?}");
     on.end().await;
 }
+
+/// Thirty commands an hour, and then one answer that says so; whoever goes on sees that it was of no use.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_says_too_much_is_told_once() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let issue = on.files_issue("ada", "The lamp").await.unwrap();
+    let link = format!("/link #{issue}\n");
+    let most = on.says("ada", number, &link.repeat(20)).await.unwrap();
+    assert_eq!(on.reactions(most).unwrap(), ["eyes", "rocket"]);
+    let over = on.says("ada", number, &link.repeat(13)).await.unwrap();
+    assert_eq!(on.reactions(over).unwrap(), ["eyes", "confused"]);
+    let said = on.bot_comments(number).unwrap();
+    assert_eq!(said.len(), 2, "one answer: {said:?}");
+    let start = "`CMD-09` `/link` was not done: you have given 30 commands on this change within an hour, and more are \
+                 not taken.\n\nSay it again after ";
+    assert!(said[1].starts_with(start) && said[1].contains(" UTC. Until then what you say here gets 😕"), "{said:?}");
+
+    let records = kinds(&on, number).len();
+    let again = on.says("ada", number, "/status").await.unwrap();
+    assert_eq!(on.reactions(again).unwrap(), ["eyes", "confused"]);
+    assert_eq!(on.bot_comments(number).unwrap().len(), 2, "once an hour");
+    assert_eq!(kinds(&on, number).len(), records, "a flood leaves no records");
+    let other = on.says("tim", number, "/status").await.unwrap();
+    assert_eq!(on.reactions(other).unwrap(), ["eyes", "rocket"]);
+
+    let many = on.says("mia", number, &link.repeat(22)).await.unwrap();
+    assert_eq!(on.reactions(many).unwrap(), ["eyes", "confused"]);
+    let said = on.bot_comments(number).unwrap();
+    assert!(
+        said.last().unwrap().starts_with(
+            "`CMD-10` `/link` was not done: a comment has at most 20 commands. The first 20 were carried out, the other \
+             2 were not.\n\nGive the rest in another comment."
+        ),
+        "{said:?}"
+    );
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_telephone_s_capital_is_no_obstacle_and_a_full_stop_is_asked_about() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let stopped = on.says("mia", number, "/approve.").await.unwrap();
+    assert_eq!(on.reactions(stopped).unwrap(), ["eyes", "confused"]);
+    let said = on.bot_comments(number).unwrap().pop().unwrap();
+    let words = "`CMD-01` `/approve.` was not done: there is no command `/approve.`.\n\nDid you mean `/approve`? `/help` \
+                 lists them all.";
+    assert!(said.starts_with(words), "{said}");
+    on.says("mia", number, "/Approve").await.unwrap();
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
+    assert_merge(&on, number, "success");
+    on.end().await;
+}

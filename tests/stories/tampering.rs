@@ -102,8 +102,19 @@ async fn assert_broken(on: &Rehearsal, number: u64, record: &str) {
     let run = on.merge_run(number).unwrap();
     let summary = run.summary.unwrap();
     assert!(summary.contains("MRG-08") && summary.contains(record), "{summary}");
+    let shown = on.status_comment(number).unwrap().body;
+    assert!(shown.starts_with("### Phasegate: the ledger can't be trusted\n\n❌ `MRG-08` "), "{shown}");
     let head = on.ledger_head().unwrap();
-    on.says("mia", number, "/approve").await.unwrap();
+    let answers = on.bot_comments(number).unwrap().len();
+    let said = on.says("mia", number, "/approve").await.unwrap();
+    // Where the end is missing, each delivery waits for it first: it might be lag.
+    for _ in 0..4 {
+        if on.reactions(said).unwrap().is_empty() {
+            on.time_passes(Duration::from_secs(120)).await.unwrap();
+        }
+    }
+    assert_eq!(on.reactions(said).unwrap(), ["eyes", "confused"]);
+    assert!(on.bot_comments(number).unwrap().len() <= answers + 1, "no more than one answer");
     on.ci(&on.head(number).unwrap(), "success").await.unwrap();
     assert_eq!(on.ledger_head().unwrap(), head, "something was appended to a broken chain");
     assert!(on.merges("ada", number).await.unwrap().is_err(), "merged on a broken chain");
@@ -137,6 +148,55 @@ async fn an_altered_or_dropped_record_stops_everything_until_it_is_restored() {
     on.moves_ledger("root", &good).await.unwrap();
     assert_merge(&on, number, "success");
     on.merges("ada", number).await.unwrap().expect("it is whole again");
+    on.end().await;
+}
+
+/// Nobody is left with an old page before them, and nobody wonders why nothing happens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broken_ledger_is_said_wherever_people_look() {
+    let on = merge_flow().await;
+    let number = green(&on, "work").await;
+    let before = on.status_comment(number).unwrap();
+    let path = on.record_path(number, 2);
+    let good = on.admin().file(REPO, "phasegate/ledger", &path).unwrap().unwrap();
+    on.rewrites_ledger("root", &[(&path, Some(&good.replace("\"auto\"", "\"manual\"")))]).await.unwrap();
+
+    let shown = on.status_comment(number).unwrap();
+    assert_eq!(shown.id, before.id, "it is the same comment");
+    for words in [
+        "### Phasegate: the ledger can't be trusted",
+        "❌ `MRG-08` The ledger can't be trusted: the chain of this change's records is broken at record 2: ",
+        "no command is carried out, and it can't merge",
+        &format!("`phasegate replay {number} --github {REPO}`, with `APP_ID` and `PRIVATE_KEY_PATH` of the App set"),
+        &format!("`git log -p phasegate/ledger -- {path}` shows the commit that did it. Revert that one commit"),
+        "moving the branch back would take away what other changes have recorded since",
+    ] {
+        assert!(shown.body.contains(words), "{words}\n{}", shown.body);
+    }
+    assert!(!shown.body.contains("may merge"), "{}", shown.body);
+
+    let said = on.says("mia", number, "/status").await.unwrap();
+    assert_eq!(on.reactions(said).unwrap(), ["eyes", "confused"]);
+    let answers = on.bot_comments(number).unwrap();
+    let start = format!("`MRG-08` `/status` was not done: the ledger of #{number} is broken at record 2: ");
+    assert!(answers.last().unwrap().starts_with(&start), "{answers:?}");
+    // Told again, it is not said again; a stranger is told nothing.
+    on.admin().clear_log();
+    on.says("eve", number, "/status").await.unwrap();
+    assert!(on.writes().is_empty(), "{:?}", on.writes());
+    let again = on.says("mia", number, "/approve").await.unwrap();
+    assert_eq!(on.reactions(again).unwrap(), ["eyes", "confused"]);
+    assert_eq!(on.bot_comments(number).unwrap().len(), answers.len(), "once an hour");
+
+    // The one file is put back, as the advice says. Others may have recorded meanwhile.
+    let other = proposes(&on, "other").await;
+    on.rewrites_ledger("root", &[(&path, Some(&good))]).await.unwrap();
+    assert_merge(&on, number, "success");
+    let after = on.status_comment(number).unwrap();
+    assert!(after.id == before.id && after.body.contains("### Phasegate: may merge"), "{}", after.body);
+    assert!(!after.body.contains("put right"), "{}", after.body);
+    assert!(!on.records(other).unwrap().is_empty());
+    assert_eq!(replay(&on, number).0, 0);
     on.end().await;
 }
 

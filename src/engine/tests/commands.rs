@@ -1,6 +1,7 @@
 //! Who may say what, when, and for which head.
 
 use crate::engine::kit::*;
+use crate::engine::{COMMANDS_AN_HOUR, Happened};
 use crate::flow::Stage;
 use crate::ids::Role;
 use crate::ledger::Body;
@@ -78,8 +79,7 @@ fn a_command_at_the_wrong_time_says_what_can_be_done() {
     assert!(refusal.next.contains("`/expand`"), "{refusal}");
     for command in ["/continue", "/recover", "/iterate", "/pmf start", "/deploy"] {
         game.says("ada", Role::Write, command).refused_with("CMD-03");
-        let refusal = game.refused_with("CMD-03");
-        assert!(refusal.says.starts_with(&format!("`{}`", command.split(' ').next().unwrap())), "{refusal}");
+        assert_eq!(game.refused_with("CMD-03").says, "the change stands at “ready to start”.", "{command}");
     }
     game.says("mia", Role::Maintain, "/brake-resolved fine").refused_with("CMD-03");
     game.says("mia", Role::Maintain, "/unblock fine").refused_with("CMD-03");
@@ -94,15 +94,18 @@ fn arguments_are_what_the_command_takes() {
         ("/verify now", "`/verify`"),
         ("/stop", "`/stop REASON`"),
         ("/pmf maybe", "`/pmf start|validated|iterate`"),
-        ("/link 12", "`/link #NUMBER`"),
+        ("/pmf", "`/pmf start|validated|iterate`"),
+        ("/link", "`/link #NUMBER`"),
         ("/link #0", "`/link #NUMBER`"),
+        ("/link +7", "`/link #NUMBER`"),
     ] {
         game.says("ada", Role::Write, text).refused_with("CMD-05");
         let refusal = game.refused_with("CMD-05");
         assert!(refusal.next.contains(usage), "{text}: {refusal}");
+        assert!(!refusal.says.contains("``"), "{refusal}");
     }
-    game.says("ada", Role::Write, "/link #12").done();
-    assert!(game.now().linked.contains(&12));
+    game.says("ada", Role::Write, "/link #12\n/link 13").done();
+    assert!(game.now().linked.contains(&12) && game.now().linked.contains(&13));
 }
 
 #[test]
@@ -120,7 +123,7 @@ fn a_command_counts_for_the_head_that_its_author_saw() {
     let mut game = Game::merge();
     game.push("two").green();
     game.says_too_early("mia", Role::Maintain, "/approve nice").refused_with("CMD-04");
-    let ready = format!("`/approve nice {}`", commit("two").short());
+    let ready = format!("`/approve {} nice`", commit("two").short());
     assert!(game.refused_with("CMD-04").next.contains(&ready), "{}", game.refused_with("CMD-04"));
     game.may_not_merge(&["MRG-02"]);
     // What the refusal gives to copy is accepted, even from someone who was too early again.
@@ -187,16 +190,117 @@ fn a_prefix_of_the_policy_is_the_one_that_is_shown() {
 }
 
 #[test]
-fn there_is_a_limit_for_each_person() {
+fn there_is_a_limit_for_each_person_and_it_is_told_once() {
     let mut game = Game::merge();
     let mut taken = 0;
     for _ in 0..100 {
+        // Others talk all the while, and neither count for Tom nor are held up.
+        game.says("mia", Role::Maintain, "/nothing of ours");
         game.says("tom", Role::Triage, "/status");
         taken += game.fresh;
     }
-    assert!((10..=60).contains(&taken), "{taken} of 100 were taken");
+    assert_eq!(taken, COMMANDS_AN_HOUR + 1, "thirty, and one refusal");
+    assert!(game.log.iter().any(|entry| matches!(&entry.body,
+        Body::Command { outcome: Outcome::Refused(refusal), .. } if refusal.rule == "CMD-09")));
     game.says("mia", Role::Maintain, "/status");
     assert_eq!(*game.outcome(), Outcome::Answered, "another person still is heard");
+}
+
+#[test]
+fn what_others_say_does_not_dilute_the_limit() {
+    let mut game = Game::merge();
+    let mut taken = 0;
+    for round in 0..40 {
+        game.says("tom", Role::Triage, "/status");
+        taken += usize::from(game.fresh > 0 && *game.outcome() == Outcome::Answered);
+        for other in 0..3 {
+            game.says(&format!("p{other}-{}", round / 9), Role::Write, "/link #9");
+        }
+    }
+    assert_eq!(taken, COMMANDS_AN_HOUR);
+}
+
+#[test]
+fn the_limit_is_one_of_an_hour() {
+    let mut game = Game::merge();
+    let mut orders: Vec<_> = (0..32).map(|_| game.comment("tom", standing(Role::Triage), "/status")).collect();
+    // A late delivery counts for when it was written.
+    let much_later = |orders: &mut Vec<Happened>, seconds: i64| {
+        for one in orders {
+            if let Happened::Command(order) = one {
+                order.comment.created_at += jiff::SignedDuration::from_secs(seconds);
+            }
+        }
+    };
+    much_later(&mut orders[31], 7200);
+    for one in &orders[..30] {
+        game.happens(one);
+    }
+    game.happens(&orders[30]).refused_with("CMD-09");
+    game.happens(&orders[31]);
+    assert_eq!(*game.outcome(), Outcome::Answered);
+    game.happens(&orders[30]);
+    assert_eq!(game.fresh, 0, "it was answered");
+}
+
+#[test]
+fn the_rest_of_a_comment_with_too_many_commands_is_refused_once() {
+    let mut game = Game::merge();
+    let orders = game.comment("ada", standing(Role::Write), &"/link #9\n".repeat(25));
+    game.happens(&orders);
+    let outcomes = game.outcomes();
+    assert_eq!(outcomes.len(), 21);
+    assert!(outcomes[..20].iter().all(|(_, outcome)| **outcome == Outcome::Done));
+    game.refused_with("CMD-10");
+    game.happens(&orders);
+    assert_eq!(game.fresh, 0);
+}
+
+#[test]
+fn letters_of_any_size_are_a_command_and_a_mark_behind_it_is_a_near_miss() {
+    let mut game = Game::merge();
+    game.green().says("mia", Role::Maintain, "/Approve").done().may_merge();
+    game.says("ada", Role::Write, "/STOP It leaks").done();
+    for text in ["/unblock. fine", "/Unblock, fine", "/unblock\u{1f44d} fine"] {
+        game.says("mia", Role::Maintain, text);
+        let refusal = game.refused_with("CMD-01");
+        assert!(refusal.next.starts_with("Did you mean `/unblock`?"), "{refusal}");
+        game.says("tom", Role::Triage, text);
+        assert_eq!(game.fresh, 0, "only someone with write access is asked");
+    }
+    assert!(game.now().stopped.is_some());
+}
+
+#[test]
+fn a_reason_may_name_a_commit() {
+    let mut game = Game::merge();
+    game.push("two");
+    let reason = format!("see commit {}", commit("one"));
+    game.says("mia", Role::Maintain, &format!("/reject {reason}")).done();
+    assert_eq!(game.now().rejections[0].reason, reason);
+}
+
+#[test]
+fn what_a_later_version_brings_is_said() {
+    let mut game = Game::merge();
+    for text in ["/resolve SHIPPED", "/risk-accept", "/flow merge"] {
+        game.says("tom", Role::Triage, text);
+        assert_eq!(game.fresh, 0);
+        game.says("ada", Role::Write, text);
+        let refusal = game.refused_with("CMD-01");
+        assert!(refusal.says.ends_with("is not part of this version."), "{refusal}");
+    }
+}
+
+#[test]
+fn nobody_is_dropped_where_nobody_works() {
+    let mut game = Game::pipeline();
+    game.says("ada", Role::Write, "/drop").refused_with("CMD-03");
+    let refusal = game.refused_with("CMD-03");
+    assert_eq!(refusal.says, "the change stands at “ready to start”.");
+    game.until_designing().says("ada", Role::Write, "/drop").done().at(Stage::SessionDropped);
+    game.says("ada", Role::Write, "/drop").refused_with("CMD-03");
+    game.says("ada", Role::Write, "/recover").done().at(Stage::Designing);
 }
 
 #[test]

@@ -459,7 +459,21 @@ fn after_delivery_comes_the_next_round() {
     game.says("ada", Role::Write, "/iterate").done().at(Stage::IterationProposed);
     game.says("ada", Role::Admin, "/approve").refused_with("CMD-07");
     game.says("mia", Role::Maintain, "/approve").done().at(Stage::IterationConfirmed);
-    game.says("ada", Role::Write, "/iterate design").done().at(Stage::Designing);
+    // The round's work needs a pull request; this one is merged.
+    game.says("ada", Role::Write, "/iterate design").refused_with("CMD-03");
+    let refusal = game.refused_with("CMD-03");
+    assert!(refusal.next.contains("Open a pull request"), "{refusal}");
+    game.at(Stage::IterationConfirmed);
+}
+
+#[test]
+fn a_round_before_the_merge_goes_on_in_the_same_pull_request() {
+    let mut game = Game::pipeline_with("deploy: before_merge\n");
+    game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::PipelineComplete);
+    game.says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").done();
+    game.says("mia", Role::Maintain, "/approve").done().at(Stage::IterationConfirmed);
+    game.without("scaffolding/design.md").says("ada", Role::Write, "/iterate Design").done().at(Stage::Designing);
+    game.says("ada", Role::Write, "/design").done();
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn the_unsafe_path_of_the_bare_table_is_refused() {
     assert_eq!(walk.0.stage, Stage::SteppedModePaused);
     let no = walk.refuses(Action::ResumeToDeploy, Actor::Human);
     assert_eq!(no.rule, "CMD-03");
-    assert!(no.says.contains("leads to Designing, not to Deploying"), "{no}");
+    assert!(no.says.contains("leads to “DESIGN”, not to “DEPLOY”"), "{no}");
     walk.person(Action::ResumeToDesign);
     assert_eq!(walk.0.stage, Stage::Designing);
 }
@@ -148,7 +148,7 @@ fn a_code_push_after_verify_goes_back_to_build_and_an_edited_scope_to_expand() {
     walk.beside(&content("two"));
     assert_eq!(walk.0.stage, Stage::ContextRecovering);
     assert!(!walk.0.proven());
-    assert!(walk.refuses(Action::RecoverToVerify, Actor::Human).says.contains("leads to Building"));
+    assert!(walk.refuses(Action::RecoverToVerify, Actor::Human).says.contains("leads to “BUILD”"));
     walk.settle();
     assert_eq!(walk.0.stage, Stage::Building);
     walk.beside(&documents("another scope")).settle();
@@ -183,7 +183,7 @@ fn a_reconcile_that_was_asked_for_returns_to_its_phase() {
     walk.person(Action::RequestBuild).passes_through(Phase::Analyze);
     walk.person(Action::ManualReconcileFromBuilding);
     assert!(walk.refuses(Action::ReconcileClean, Actor::Bot).says.contains("in the middle of another phase"));
-    assert!(walk.refuses(Action::ResumeAfterReconcileToVerifying, Actor::Bot).says.contains("leads to Building"));
+    assert!(walk.refuses(Action::ResumeAfterReconcileToVerifying, Actor::Bot).says.contains("leads to “BUILD”"));
     walk.bot(Action::ResumeAfterReconcileToBuilding);
     assert_eq!((walk.0.stage, walk.0.return_to), (Stage::Building, None));
 }
@@ -228,7 +228,7 @@ fn a_stop_waits_for_a_person_in_either_form() {
 fn distilling_returns_where_it_came_from() {
     let mut walk = Walk::configured(Mode::Auto);
     walk.person(Action::DistillFromConfigured);
-    assert!(walk.refuses(Action::DistillCompleteToIterate, Actor::Bot).says.contains("PreferencesConfigured"));
+    assert!(walk.refuses(Action::DistillCompleteToIterate, Actor::Bot).says.contains("ready to start"));
     walk.bot(Action::DistillCompleteToExpand);
     assert_eq!(walk.0.stage, Stage::PreferencesConfigured);
 }

@@ -18,6 +18,50 @@ pub fn phase_of(stage: Stage) -> Option<Phase> {
     })
 }
 
+/// What a stage is called in front of people. The table's own names are for the exporter and for other programs.
+pub fn words(stage: Stage) -> String {
+    use Stage as S;
+    let phase = phase_of(stage).map(|phase| phase.as_str().to_uppercase()).unwrap_or_default();
+    let name = match stage {
+        S::Ideating => "collecting ideas",
+        S::TemplateForked | S::RepoCloned | S::WorkspaceOpened => "setting up",
+        S::PreferencesConfigured => "ready to start",
+        S::AuditingStack => "auditing the stack",
+        S::Distilling => "distilling",
+        S::BlockedOnGate => "BLOCKED",
+        S::ReconcileBlocked => "RECONCILE stopped for a person",
+        S::ComplexityBrakeTriggered => "stopped by the complexity brake",
+        S::SteppedModePaused => "paused",
+        S::SessionDropped => "dropped",
+        S::ContextRecovering => "recovering",
+        S::PipelineComplete => "FULL PIPELINE COMPLETE",
+        S::Iterating => "another round, to be proposed",
+        S::IterationProposed => "another round, proposed",
+        S::IterationConfirmed => "another round, confirmed",
+        S::ValidatingPMF => "validating with users",
+        S::ReviewFixing | S::VerifyFixing => return format!("{phase}, fixing"),
+        _ if gate_passed(stage).is_some() => return format!("{phase} passed"),
+        _ if retry_action(stage).is_some() => return format!("{phase}, another try"),
+        _ => return phase,
+    };
+    name.to_owned()
+}
+
+/// Stages beyond the phases, in which a delivered change rests or begins another round.
+pub fn rests(stage: Stage) -> bool {
+    use Stage as S;
+    matches!(
+        stage,
+        S::PipelineComplete
+            | S::Ideating
+            | S::Iterating
+            | S::IterationProposed
+            | S::IterationConfirmed
+            | S::ValidatingPMF
+            | S::Distilling
+    )
+}
+
 /// The gate that has just passed in a stage, for the stages that say so.
 pub(super) fn gate_passed(stage: Stage) -> Option<Phase> {
     use Stage as S;
