@@ -4,6 +4,8 @@
 //! a document phase asks that its document exists, and every phase is judged by the same two sources. The check run
 //! says so, because a green that looks like more than it is is worse than none.
 
+use std::collections::BTreeMap;
+
 use super::Finding;
 use super::evidence::{self, Heard};
 use crate::flow::Phase;
@@ -246,7 +248,7 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
     let trusted = world.subject.clone().map(|mut subject| {
         if state.merged.is_some() {
             let workflows = policy.gates.verify.checks.iter().filter_map(|check| check.workflow.clone());
-            subject.drift = workflows.map(|path| (path, Default::default())).collect();
+            subject.drift = workflows.map(|path| (path, Ok(BTreeMap::new()))).collect();
         }
         subject
     });

@@ -112,7 +112,7 @@ fn a_changed_workflow_counts_only_after_a_refreeze_of_just_that_change() {
 fn a_deleted_file_is_accepted_as_deleted_only() {
     let mut game = approved();
     game.push_with("two", |game| {
-        game.subject().drift.entry(CI.to_owned()).or_default().insert("scripts/test.sh".to_owned(), None);
+        game.drifted("scripts/test.sh", None);
     });
     game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
     game.says("mia", Role::Maintain, "/refreeze not needed any more").done().may_merge();

@@ -1,0 +1,654 @@
+//! What gives a workflow's run its meaning, and what of it is not as on the default branch.
+//!
+//! A green of a workflow says something only where the change did not decide itself what was run. In the set are the
+//! workflow's file, the local actions and workflows that it uses to any depth, the scripts and task files that its steps
+//! run and those that these run in turn, and the configuration of test runners and linters (`set`, as data). Both sides
+//! are read, the default branch's and the head's: what a changed workflow uses counts as well.
+//!
+//! Symbolic links are followed inside the tree, and each link on the way is in the set. Where one leads out of the tree
+//! or nowhere, nothing is known of what would be run, and the answer is that.
+
+mod parts;
+pub mod set;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::LazyLock;
+
+use globset::{GlobMatcher, GlobSet};
+
+use super::actions::{Text, workflow};
+use super::{Delta, Mode, Reader, RepoPath, Result};
+use crate::ids::{BlobId, CommitId};
+use crate::policy;
+use set::{CONFIGURATION, INTERPRETERS, PARTS, PRODUCT, READERS, RUNNERS, SHELL, SOURCE, TOOLS, WRAPPERS};
+use words::HOLE;
+
+/// A file of the set that is not as on the default branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// Its content at the head; none when it is gone.
+    pub blob: Option<BlobId>,
+    pub what: &'static str,
+}
+
+/// The files of the set that differ, by their shown path; or why that can't be known.
+pub type Drift = std::result::Result<BTreeMap<String, Changed>, String>;
+
+const WORKFLOW: &str = "the workflow";
+const USED: &str = "an action or workflow that it uses";
+const SCRIPT: &str = "a script that it runs";
+const LINK: &str = "a link on the way to what it runs";
+const NAMED: &str = "configuration that it names";
+const BY_POLICY: &str = "named in the policy's `freeze.meaning`";
+
+/// More files than any workflow runs.
+const MOST_FILES: usize = 1000;
+/// How far scripts are followed from the workflow: what it runs, what that runs, and what that runs.
+const DEPTH: usize = 3;
+/// A script larger than this is compared, not read.
+const LONGEST_SCRIPT: usize = 512 * 1024;
+const MOST_LINKS: usize = 20;
+
+static GROUPS: LazyLock<Vec<(GlobSet, &'static str)>> = LazyLock::new(|| {
+    let group = |group: &set::Group| policy::globs(group.files).ok().map(|globs| (globs, group.what));
+    CONFIGURATION.iter().filter_map(group).collect()
+});
+
+/// What kind of configuration a path is by its name, wherever it stands.
+pub fn configuration(path: &RepoPath) -> Option<&'static str> {
+    GROUPS.iter().find(|(globs, _)| path.matches(globs)).map(|(_, what)| *what)
+}
+
+/// What of the set differs between the default branch's tip and the head. `different` is their diff, `named` the
+/// policy's own globs.
+pub fn drift(
+    reader: &dyn Reader,
+    workflow: &str,
+    named: Option<&GlobSet>,
+    (tip, head): (&CommitId, &CommitId),
+    different: &[Delta],
+) -> Result<Drift> {
+    let mut gather = Gather::new(reader, tip, head);
+    gather.uses(workflow)?;
+    if let Some(why) = gather.unknown {
+        return Ok(Err(why));
+    }
+    let mut files = BTreeMap::new();
+    for delta in different {
+        let what = match gather.what(delta)? {
+            Some(what) => Some(what),
+            None if named.is_none_or(|globs| delta.path.matches(globs)) => Some(BY_POLICY),
+            None => None,
+        };
+        if let Some(what) = what {
+            let blob = delta.new.as_ref().map(|(_, blob)| blob.clone());
+            files.insert(delta.path.to_string(), Changed { blob, what });
+        }
+    }
+    Ok(Ok(files))
+}
+
+/// What stands at a path, links followed.
+enum Place {
+    Nothing,
+    File(String),
+    Folder(String),
+    /// It is not in this tree; why.
+    Unknown(String),
+}
+
+struct Gather<'a> {
+    reader: &'a dyn Reader,
+    sides: [&'a CommitId; 2],
+    /// Files and folders that are in the set as a whole.
+    roots: BTreeMap<RepoPath, &'static str>,
+    globs: Vec<(GlobMatcher, &'static str)>,
+    /// Scripts whose names are only known when they run, as far as they are known.
+    patterns: Vec<GlobMatcher>,
+    /// Programs that decide whether a part of a manifest is in the set.
+    programs: BTreeSet<&'static str>,
+    read: BTreeSet<(String, usize)>,
+    unknown: Option<String>,
+}
+
+impl<'a> Gather<'a> {
+    fn new(reader: &'a dyn Reader, tip: &'a CommitId, head: &'a CommitId) -> Self {
+        Self {
+            reader,
+            sides: [tip, head],
+            roots: BTreeMap::new(),
+            globs: Vec::new(),
+            patterns: Vec::new(),
+            programs: BTreeSet::new(),
+            read: BTreeSet::new(),
+            unknown: None,
+        }
+    }
+
+    fn not_known(&mut self, why: String) {
+        self.unknown.get_or_insert(why);
+    }
+
+    fn add(&mut self, path: &str, what: &'static str) {
+        if self.roots.len() >= MOST_FILES {
+            self.not_known(format!("it runs more than {MOST_FILES} files"));
+        } else {
+            self.roots.entry(RepoPath::from(path)).or_insert(what);
+        }
+    }
+
+    /// What a differing path is, if it is in the set.
+    fn what(&self, delta: &Delta) -> Result<Option<&'static str>> {
+        let path = &delta.path;
+        if let Some((_, what)) = self.roots.iter().find(|(root, _)| path.is_under(root)) {
+            return Ok(Some(what));
+        }
+        let text = String::from_utf8_lossy(path.as_bytes());
+        if let Some((_, what)) = self.globs.iter().find(|(glob, _)| glob.is_match(text.as_ref())) {
+            return Ok(Some(what));
+        }
+        if let Some(what) = configuration(path) {
+            return Ok(Some(what));
+        }
+        if self.patterns.iter().any(|pattern| pattern.is_match(text.as_ref())) && self.is_script(delta)? {
+            return Ok(Some(SCRIPT));
+        }
+        let name = text.rsplit('/').next().unwrap_or_default();
+        for part in PARTS.iter().filter(|part| part.file == name) {
+            let asked = part.after.is_empty() || part.after.iter().any(|program| self.programs.contains(program));
+            if asked && self.part_differs(delta, part)? {
+                return Ok(Some(part.what));
+            }
+        }
+        Ok(None)
+    }
+
+    fn part_differs(&self, delta: &Delta, part: &set::Part) -> Result<bool> {
+        let read = |at: &CommitId, side: &Option<(Mode, BlobId)>| -> Result<Option<BTreeMap<String, String>>> {
+            // A file that is not there says nothing, and neither does one without these members.
+            if side.is_none() {
+                return Ok(Some(BTreeMap::new()));
+            }
+            let bytes = self.bytes(at, &delta.path)?;
+            Ok(bytes.and_then(|bytes| parts::parts(part.file, part.members, &bytes)))
+        };
+        let (old, new) = (read(self.sides[0], &delta.old)?, read(self.sides[1], &delta.new)?);
+        // What can't be read may say anything.
+        Ok(old.is_none() || old != new)
+    }
+
+    fn is_script(&self, delta: &Delta) -> Result<bool> {
+        for (at, side) in self.sides.into_iter().zip([&delta.old, &delta.new]) {
+            if let Some((mode, _)) = side
+                && self.runs_by_itself(at, &String::from_utf8_lossy(delta.path.as_bytes()), *mode)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The content of a plain file of bounded size.
+    fn bytes(&self, at: &CommitId, path: &RepoPath) -> Result<Option<Vec<u8>>> {
+        match self.reader.blob(at, path) {
+            Ok(blob) => Ok(blob.filter(|blob| blob.mode.is_file()).map(|blob| blob.bytes)),
+            Err(super::Error::TooLarge { .. } | super::Error::NotAFile(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A file that is there to be run: by its name, its mode or its first line.
+    fn runs_by_itself(&self, at: &CommitId, path: &str, mode: Mode) -> Result<bool> {
+        if ends_in(path, SHELL) || mode == Mode::EXECUTABLE || mode.is_symlink() {
+            return Ok(true);
+        }
+        Ok(self.bytes(at, &RepoPath::from(path))?.is_some_and(|bytes| bytes.starts_with(b"#!")))
+    }
+
+    /// Follows a path inside the tree. Every link on the way is added to the set.
+    fn place(&mut self, at: &CommitId, path: &str) -> Result<Place> {
+        let mut rest: VecDeque<String> = path.split('/').map(str::to_owned).collect();
+        let mut here: Vec<String> = Vec::new();
+        let mut links = 0;
+        let gone = |links: usize, path: &str| match links {
+            0 => Place::Nothing,
+            _ => Place::Unknown(format!("`{path}` goes through a link that leads nowhere in the repository")),
+        };
+        while let Some(part) = rest.pop_front() {
+            match part.as_str() {
+                "" | "." => continue,
+                ".." if here.pop().is_none() => return Ok(gone(links, path)),
+                ".." => continue,
+                _ => here.push(part),
+            }
+            let so_far = here.join("/");
+            match self.reader.mode(at, &RepoPath::from(so_far.as_str()))? {
+                None => return Ok(gone(links, path)),
+                Some(mode) if mode.is_tree() => {}
+                Some(mode) if mode.is_symlink() => {
+                    links += 1;
+                    self.add(&so_far, LINK);
+                    let blob = self.reader.blob(at, &RepoPath::from(so_far.as_str()))?;
+                    let target = blob.and_then(|blob| String::from_utf8(blob.bytes).ok()).unwrap_or_default();
+                    if links > MOST_LINKS || target.is_empty() || target.starts_with('/') {
+                        return Ok(Place::Unknown(format!("`{so_far}` is a link that leads out of the repository")));
+                    }
+                    here.pop();
+                    for part in target.split('/').rev() {
+                        rest.push_front(part.to_owned());
+                    }
+                }
+                // Behind a submodule's commit is content that can't change without it.
+                Some(mode) if mode.is_submodule() => return Ok(Place::File(so_far)),
+                Some(_) if rest.iter().all(|part| part.is_empty() || part == ".") => return Ok(Place::File(so_far)),
+                Some(_) => return Ok(gone(links, path)),
+            }
+        }
+        Ok(Place::Folder(here.join("/")))
+    }
+
+    /// A workflow's file and the local actions and workflows that it uses, to any depth.
+    fn uses(&mut self, first: &str) -> Result<()> {
+        let mut open = vec![(first.to_owned(), WORKFLOW)];
+        let mut seen = BTreeSet::new();
+        while let Some((path, what)) = open.pop() {
+            let Some(path) = inside(&path) else {
+                self.not_known(format!("`{path}` is not in the repository"));
+                continue;
+            };
+            if !seen.insert(path.clone()) || self.unknown.is_some() {
+                continue;
+            }
+            self.add(&path, what);
+            for at in self.sides {
+                let (file, folder) = match self.place(at, &path)? {
+                    Place::Nothing => continue,
+                    Place::Unknown(why) => {
+                        self.not_known(why);
+                        continue;
+                    }
+                    Place::File(file) => (vec![file], String::new()),
+                    Place::Folder(folder) => {
+                        let files = ["action.yml", "action.yaml"].map(|name| join(&folder, name));
+                        (files.to_vec(), folder)
+                    }
+                };
+                if file.len() > 1 {
+                    self.add(&folder, USED);
+                    self.links_below(at, &folder)?;
+                }
+                for file in file {
+                    let Place::File(file) = self.place(at, &file)? else { continue };
+                    self.add(&file, what);
+                    let Some(bytes) = self.bytes(at, &RepoPath::from(file.as_str()))? else { continue };
+                    match workflow(&bytes) {
+                        Ok(read) => {
+                            open.extend(read.uses.iter().map(|used| (used.replace('\\', "/"), USED)));
+                            self.texts(&read.texts, &read.folders, &folder)?;
+                        }
+                        Err(error) => self.not_known(format!("`{file}`: {error}")),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the links inside an action's folder lead to.
+    fn links_below(&mut self, at: &CommitId, folder: &str) -> Result<()> {
+        let below = self.reader.tree(at, super::Filter::Under(&RepoPath::from(folder)))?;
+        for entry in below.into_iter().filter(|entry| entry.mode.is_symlink()) {
+            let path = String::from_utf8_lossy(entry.path.as_bytes()).into_owned();
+            match self.place(at, &path)? {
+                Place::File(to) | Place::Folder(to) => self.add(&to, USED),
+                Place::Nothing => {}
+                Place::Unknown(why) => self.not_known(why),
+            }
+        }
+        Ok(())
+    }
+
+    fn texts(&mut self, texts: &[Text], folders: &BTreeSet<String>, own: &str) -> Result<()> {
+        let mut bases: BTreeSet<String> = folders.iter().map(|folder| clean(folder)).collect();
+        bases.extend([String::new(), own.to_owned()]);
+        for text in texts {
+            self.scan(&text.text, &bases, &From { level: 0, beside: None, patterns: text.is_command })?;
+        }
+        Ok(())
+    }
+
+    /// Looks for what a text runs, in each of these folders.
+    fn scan(&mut self, text: &str, bases: &BTreeSet<String>, from: &From) -> Result<()> {
+        let commands = words::commands(text);
+        let mut bases = bases.clone();
+        for words in &commands {
+            for (at, word) in words.iter().enumerate() {
+                let into = ["cd", "pushd", "-C", "--directory", "--prefix", "--cwd", "--dir"];
+                let (option, value) = word.split_once('=').unwrap_or((word, ""));
+                if into.contains(&word.as_str()) {
+                    bases.extend(words.get(at + 1).map(|folder| clean(folder)));
+                } else if into.contains(&option) {
+                    bases.insert(clean(value));
+                }
+            }
+        }
+        bases.retain(|base| !base.contains(HOLE));
+        let bases: Vec<String> = bases.into_iter().take(30).collect();
+        for words in &commands {
+            self.command(words, &bases, from)?;
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, words: &[String], bases: &[String], from: &From) -> Result<()> {
+        let words = unwrapped(words);
+        let Some(program) = words.first().map(|word| base_name(word)) else { return Ok(()) };
+        self.runners(words, program, bases, from)?;
+        for (at, word) in words.iter().enumerate() {
+            let (option, value) = word.split_once('=').unwrap_or((word, ""));
+            if ["--config", "--config-file", "--configuration", "--rcfile"].contains(&option) {
+                let file = if value.is_empty() { words.get(at + 1).map_or("", String::as_str) } else { value };
+                self.configured(file, bases)?;
+            }
+        }
+        if READERS.contains(&program) {
+            return Ok(());
+        }
+        for word in words {
+            let word = word.split_once('=').map_or(word.as_str(), |(_, value)| value);
+            if word.contains('/') || ends_in(word, SHELL) {
+                self.script(word, bases, from, Kind::ByItself)?;
+            }
+        }
+        self.interpreted(words, program, bases, from)
+    }
+
+    /// The file that an interpreter is given.
+    fn interpreted(&mut self, words: &[String], program: &str, bases: &[String], from: &From) -> Result<()> {
+        let version = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let known = |name: &str| INTERPRETERS.contains(&name);
+        let arguments = match program {
+            "go" | "deno" | "bun" if words.get(1).is_some_and(|word| word == "run") => &words[2..],
+            _ if known(program) || known(version) => &words[1..],
+            _ => return Ok(()),
+        };
+        if arguments.iter().any(|word| word == "--test") {
+            return Ok(());
+        }
+        if let Some(at) = arguments.iter().position(|word| word == "-m") {
+            let module = arguments.get(at + 1).map(|module| module.replace('.', "/")).unwrap_or_default();
+            for file in [format!("{module}.py"), format!("{module}/__main__.py")] {
+                self.script(&file, bases, from, Kind::Interpreted)?;
+            }
+            return Ok(());
+        }
+        let mut after_option = false;
+        for word in arguments.iter().take(20) {
+            if word.starts_with('-') {
+                after_option = true;
+                continue;
+            }
+            let folder = ["__main__.py", "index.js"].map(|name| format!("{}/{name}", word.trim_end_matches('/')));
+            let mut found = self.script(word, bases, from, Kind::Interpreted)?;
+            if program == "go" {
+                found |= self.package(word, bases, from)?;
+            }
+            for file in folder.iter().filter(|_| word.contains('/')) {
+                found |= self.script(file, bases, from, Kind::Interpreted)?;
+            }
+            if found || !after_option {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A Go program is a folder.
+    fn package(&mut self, word: &str, bases: &[String], from: &From) -> Result<bool> {
+        let mut any = false;
+        for path in bases.iter().map(|base| join(base, word)) {
+            for at in self.sides {
+                if let Place::Folder(folder) = self.place(at, &path)?
+                    && !folder.is_empty()
+                    && !product(&folder, SHELL)
+                    && from.reaches(&join(&folder, "main.go"))
+                {
+                    any = true;
+                    self.add(&folder, SCRIPT);
+                }
+            }
+        }
+        Ok(any)
+    }
+
+    fn configured(&mut self, file: &str, bases: &[String]) -> Result<()> {
+        for base in bases.iter().filter(|_| !file.is_empty() && !file.contains(HOLE)) {
+            for at in self.sides {
+                if let Place::File(path) = self.place(at, &join(base, file))? {
+                    self.add(&path, NAMED);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Programs that run what a file beside them says.
+    fn runners(&mut self, words: &[String], program: &str, bases: &[String], from: &From) -> Result<()> {
+        let two = format!("{program} {}", words.get(1).map_or("", String::as_str));
+        for part in PARTS {
+            let Some(asked) = part.after.iter().find(|name| **name == program) else { continue };
+            self.programs.insert(asked);
+            for base in bases {
+                self.follow(&join(base, part.file), Some(part), from)?;
+            }
+        }
+        for runner in
+            RUNNERS.iter().filter(|runner| runner.commands.iter().any(|name| *name == program || *name == two))
+        {
+            for base in bases {
+                for file in runner.files {
+                    let path = join(base, file);
+                    if file.contains('*') {
+                        self.globs.extend(policy::glob(&path).ok().map(|glob| (glob, runner.what)));
+                        continue;
+                    }
+                    let found = self.found(&path)?;
+                    // One that comes with the change may be taken before the one that is there.
+                    self.add(&path, runner.what);
+                    for path in found {
+                        self.add(&path, runner.what);
+                        self.follow(&path, None, from)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that a path leads to, on either side.
+    fn found(&mut self, path: &str) -> Result<BTreeSet<String>> {
+        let mut found = BTreeSet::new();
+        for at in self.sides {
+            match self.place(at, path)? {
+                Place::File(path) => drop(found.insert(path)),
+                Place::Unknown(why) => self.not_known(why),
+                Place::Nothing | Place::Folder(_) => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes a word for a script, if there is one of this name. Says whether there is.
+    fn script(&mut self, word: &str, bases: &[String], from: &From, kind: Kind) -> Result<bool> {
+        let word = word.trim_start_matches("./");
+        // What a path starts with at run time is most often the folder that one is in anyway.
+        let (anywhere, word) = match word.split_once('/') {
+            Some((first, rest)) if first.contains(HOLE) => (true, rest),
+            _ => (false, word),
+        };
+        if word.is_empty() || word.starts_with(['/', '~', '-']) || word.contains("://") {
+            return Ok(false);
+        }
+        let open = word.contains([HOLE, '*', '?']);
+        if from.patterns && (open || anywhere) {
+            let pattern = word.replace(HOLE, "*");
+            if pattern.chars().filter(|c| c.is_alphanumeric()).count() >= 2 {
+                let bases = if anywhere { vec!["**".to_owned()] } else { bases.to_vec() };
+                self.patterns.extend(bases.iter().filter_map(|base| policy::glob(&join(base, &pattern)).ok()));
+            }
+        }
+        if open {
+            return Ok(false);
+        }
+        let mut any = false;
+        for base in bases {
+            let path = join(base, word);
+            for at in self.sides {
+                let Some((found, mode)) = self.at_end(at, &path)? else { continue };
+                let fits = match kind {
+                    Kind::ByItself => self.runs_by_itself(at, &found, mode)? && !product(&found, SHELL),
+                    Kind::Interpreted => {
+                        let runs =
+                            !base_name(&found).contains('.') || ends_in(&found, SHELL) || ends_in(&found, SOURCE);
+                        runs && !product(&found, SHELL)
+                    }
+                };
+                if fits && from.reaches(&found) {
+                    any = true;
+                    self.add(&found, SCRIPT);
+                    self.follow(&found, None, from)?;
+                }
+            }
+        }
+        Ok(any)
+    }
+
+    /// The file at the end of a path, with its mode.
+    fn at_end(&mut self, at: &CommitId, path: &str) -> Result<Option<(String, Mode)>> {
+        match self.place(at, path)? {
+            Place::File(found) => {
+                let mode = self.reader.mode(at, &RepoPath::from(found.as_str()))?;
+                Ok(mode.map(|mode| (found, mode)))
+            }
+            Place::Unknown(why) => {
+                self.not_known(why);
+                Ok(None)
+            }
+            Place::Nothing | Place::Folder(_) => Ok(None),
+        }
+    }
+
+    /// Reads what a script, or a part of a manifest, runs in turn.
+    fn follow(&mut self, path: &str, part: Option<&set::Part>, from: &From) -> Result<()> {
+        let level = from.level + 1;
+        if level >= DEPTH || !self.read.insert((path.to_owned(), level)) {
+            return Ok(());
+        }
+        let own = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let bases = BTreeSet::from([String::new(), own.clone()]);
+        let beside = (!own.is_empty()).then_some(own);
+        for at in self.sides {
+            let Some(bytes) = self.bytes(at, &RepoPath::from(path))? else { continue };
+            if bytes.len() > LONGEST_SCRIPT {
+                continue;
+            }
+            let text = match part {
+                Some(part) => {
+                    let parts = parts::parts(part.file, part.members, &bytes).unwrap_or_default();
+                    // A script's text is a string of JSON: its braces and colons end words, which is what is wanted.
+                    parts.into_values().collect::<Vec<_>>().join("\n").replace(':', "\n")
+                }
+                None => String::from_utf8_lossy(&bytes).into_owned(),
+            };
+            self.scan(&text, &bases, &From { level, beside: beside.clone(), patterns: false })?;
+        }
+        Ok(())
+    }
+}
+
+/// Where a word stands.
+struct From {
+    /// How far from the workflow.
+    level: usize,
+    /// The folder of the script that it stands in.
+    beside: Option<String>,
+    /// Whether names that are only partly known are taken for scripts.
+    patterns: bool,
+}
+
+impl From {
+    /// The workflow may run anything; what a script names is followed where tools are, and beside the script. A
+    /// makefile names the product's own sources too.
+    fn reaches(&self, path: &str) -> bool {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        self.level == 0
+            || folder.split('/').any(|part| TOOLS.contains(&part))
+            || self.beside.as_deref().is_some_and(|beside| folder == beside)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Named as a command, or as an argument of anything: then it must be there to be run.
+    ByItself,
+    /// Given to an interpreter.
+    Interpreted,
+}
+
+/// The command behind assignments and programs that only start another.
+fn unwrapped(words: &[String]) -> &[String] {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let assigns = word
+            .split_once('=')
+            .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+        // `timeout 10m`, `nice -n 5`.
+        let option = at > 0 && word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        if !assigns && !option && !WRAPPERS.contains(&word.as_str()) {
+            break;
+        }
+        at += 1;
+    }
+    &words[at..]
+}
+
+fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+fn ends_in(path: &str, ends: &[&str]) -> bool {
+    let name = base_name(path);
+    name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && ends.contains(&end))
+}
+
+/// Ordinary source: below a folder of the product, not in one of tools, and no shell script.
+fn product(path: &str, shell: &[&str]) -> bool {
+    let mut parts = path.split('/');
+    let first = parts.next().unwrap_or_default();
+    PRODUCT.contains(&first) && !parts.any(|part| TOOLS.contains(&part)) && !ends_in(path, shell)
+}
+
+/// A path from the root without dots, unless it leads out.
+fn inside(path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// A folder as it is written, without what changes nothing.
+fn clean(folder: &str) -> String {
+    let parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    parts.join("/")
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
