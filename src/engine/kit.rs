@@ -98,6 +98,7 @@ impl Game {
                 deployments: Vec::new(),
                 reviews: Vec::new(),
                 rivals: Vec::new(),
+                base_protected: true,
             },
             state: None,
             log: Vec::new(),

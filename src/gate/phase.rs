@@ -123,7 +123,10 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
     };
     let mut heard = checks("BLD-02", policy, state, world);
     if let Some((says, next)) = found {
-        heard.findings.insert(0, Finding::error(rule, says, next).at(path, None));
+        let finding = Finding::error(rule, says, next);
+        // What does not exist can't be pointed at.
+        let there = subject.documents.contains_key(path);
+        heard.findings.insert(0, if there { finding.at(path, None) } else { finding });
         return Judgement { outcome: Outcome::Fail, findings: heard.findings, evidence: heard.evidence };
     }
     settled(heard)

@@ -39,6 +39,8 @@ pub struct World {
     pub reviews: Vec<Review>,
     /// Other open pull requests with this head.
     pub rivals: Vec<Rival>,
+    /// Whether the base branch is protected. The default branch is taken to be: that is what installing is about.
+    pub base_protected: bool,
 }
 
 #[derive(Debug, Clone)]

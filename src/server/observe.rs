@@ -18,17 +18,24 @@ use crate::repo::meaning::{self, Drift};
 use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched};
 use crate::surface::sync::Memory;
 
-/// The law at the tip of the default branch, and where that is. `None`: there is no policy, so nobody is to hear
-/// anything from us.
-pub(super) async fn law(mirror: &Mirror, repo: &Repo, home: &RepoRef) -> anyhow::Result<Option<(Law, CommitId)>> {
+/// The policy file as it was read.
+pub(super) struct Read {
+    pub(super) law: Law,
+    /// The default branch's tip, where it stands.
+    pub(super) tip: CommitId,
+    /// The ledger's branch, where the file names one that can be read, with its line; also out of an invalid file.
+    pub(super) ledger: Option<(String, u32)>,
+}
+
+/// The law at the tip of the default branch. `None`: there is no policy, so nobody is to hear anything from us.
+pub(super) async fn law(mirror: &Mirror, repo: &Repo, home: &RepoRef) -> anyhow::Result<Option<Read>> {
     let auth = repo.git_auth().await?;
     let wants = [branch(&home.default_branch)];
     let Some(tip) = mirror.fetch(&auth.url, Some(auth.password()), &wants).await?.into_iter().next() else {
         return Ok(None);
     };
-    let (mirror, at) = (mirror.clone(), tip.clone());
-    let law = blocking(move || read_law(&mirror.reader()?, &at)).await?;
-    Ok(law.map(|law| (law, tip)))
+    let mirror = mirror.clone();
+    blocking(move || read_law(&mirror.reader()?, tip)).await
 }
 
 fn branch(name: &str) -> Want {
@@ -72,21 +79,24 @@ async fn blocking<T: Send + 'static>(
     Ok(tokio::task::spawn_blocking(work).await??)
 }
 
-fn read_law(reader: &LocalRepo, tip: &CommitId) -> crate::repo::Result<Option<Law>> {
-    let blob = match reader.blob(tip, &RepoPath::from(policy::PATH)) {
+fn read_law(reader: &LocalRepo, tip: CommitId) -> crate::repo::Result<Option<Read>> {
+    let unread = |finding: Finding, tip| {
+        Ok(Some(Read { law: Law::Invalid(vec![finding.at(policy::PATH, None)]), tip, ledger: None }))
+    };
+    let blob = match reader.blob(&tip, &RepoPath::from(policy::PATH)) {
         Ok(None) => return Ok(None),
         Ok(Some(blob)) if blob.mode == Mode::SYMLINK => {
-            let finding = Finding::error("MRG-07", "The policy is a symbolic link.", "Make it a plain file.");
-            return Ok(Some(Law::Invalid(vec![finding.at(policy::PATH, None)])));
+            return unread(Finding::error("MRG-07", "The policy is a symbolic link.", "Make it a plain file."), tip);
         }
         Ok(Some(blob)) => blob,
         Err(error @ (crate::repo::Error::TooLarge { .. } | crate::repo::Error::NotAFile(_))) => {
             let finding = Finding::error("MRG-07", error.to_string(), "Make it a plain file of at most 256 KiB.");
-            return Ok(Some(Law::Invalid(vec![finding.at(policy::PATH, None)])));
+            return unread(finding, tip);
         }
         Err(error) => return Err(error),
     };
-    Ok(Some(match policy::parse(&blob.bytes) {
+    let ledger = policy::ledger_branch(&blob.bytes);
+    let law = match policy::parse(&blob.bytes) {
         Ok(policy) => Law::Valid(Box::new(policy)),
         Err(problems) => Law::Invalid(
             problems
@@ -98,7 +108,8 @@ fn read_law(reader: &LocalRepo, tip: &CommitId) -> crate::repo::Result<Option<La
                 })
                 .collect(),
         ),
-    }))
+    };
+    Ok(Some(Read { law, tip, ledger }))
 }
 
 fn subject(

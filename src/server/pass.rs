@@ -14,10 +14,10 @@ use jiff::Timestamp;
 
 use super::memory::Kept;
 use super::route::Halt;
-use super::{App, observe};
+use super::{App, ledger_branch, observe};
 use crate::engine::{self, Decision, Happened, Order, command, merge_gate, phase_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
-use crate::gate::merge::{CHECK_NAME, Judgement};
+use crate::gate::merge::CHECK_NAME;
 use crate::gate::people::May;
 use crate::gate::world::{Law, Pull, Rival, World};
 use crate::gate::{Finding, GateName, Verdict};
@@ -27,7 +27,7 @@ use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::ids::{ChangeNumber, CommitId, RepoRef};
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
-use crate::policy::Policy;
+use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
 use crate::surface::sync::Memory as _;
 use crate::surface::{self, Seen, sync};
@@ -71,6 +71,8 @@ pub(super) struct Pass<'a> {
     pub(super) repo: Repo,
     pub(super) mirror: Mirror,
     pub(super) ledger: Arc<Ledger>,
+    /// The branch that it is on.
+    pub(super) branch: String,
     pub(super) law: Law,
     pub(super) tip: CommitId,
     pub(super) attempt: u32,
@@ -103,16 +105,21 @@ impl Pass<'_> {
     pub(super) async fn once(&self, pull: &Fetched, events: &[(String, Event)]) -> Result<Raced, Halt> {
         let change = ChangeNumber(pull.number);
         let listed = self.repo.list_check_runs(&pull.head.sha).await?;
+        if pull.head.r#ref == self.branch && !pull.is_from_fork() {
+            return self.show_ledger_as_head(pull, &listed).await;
+        }
         let loaded = match self.ledger.load(change).await {
             Ok(loaded) => loaded,
-            Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, &broken).await,
+            Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, &broken, false).await,
             Err(error) => return Err(error.into()),
         };
         if let Err(broken) = self.anchored(pull, loaded.state.as_ref(), &listed).await? {
-            if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES {
+            // Under an invalid policy the branch may be the wrong one; that is said at once.
+            if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES && self.policy().is_some() {
                 return Err(Halt::Again(anyhow::anyhow!("the ledger's answer is older than our last write: {broken}")));
             }
-            return self.show_broken(pull, &listed, &broken).await;
+            let none = broken.kind == BreakKind::CutOff && loaded.state.is_none();
+            return self.show_broken(pull, &listed, &broken, none).await;
         }
         let world = self.world(pull, &listed, loaded.state.as_ref()).await?;
         let happened = self.happened(pull, loaded.state.as_ref(), events).await?;
@@ -176,6 +183,10 @@ impl Pass<'_> {
         };
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let fallback = Policy::default();
+        let (base, default) = (&pull.base.r#ref, &self.home.default_branch);
+        let named = base != default && policy.is_some_and(|policy| policy.may_merge_into(base, default));
+        // Rules change without a word to us, so it is asked each time, where it can matter.
+        let base_protected = base == default || (named && pull.is_open() && repo.is_protected(base).await?);
         Ok(World {
             default_branch: self.home.default_branch.clone(),
             app: self.app.id,
@@ -196,6 +207,7 @@ impl Pass<'_> {
             deployments,
             reviews: observe::reviews(repo, policy, pull.number).await?,
             rivals: Vec::new(),
+            base_protected,
         })
     }
 
@@ -265,10 +277,8 @@ impl Pass<'_> {
 
     /// Keeps which pull requests have this head: checks name commits, not pull requests.
     async fn remember_head(&self, pull: &Fetched) {
-        let ledger =
-            self.policy().map_or_else(|| Policy::default().ledger.branch, |policy| policy.ledger.branch.clone());
-        if self.memory.recall(&ledger_key(&ledger)).await.is_none() {
-            self.memory.keep(&ledger_key(&ledger), "seen").await;
+        if self.policy().is_some() {
+            ledger_branch::remember(&self.memory, &self.branch).await;
         }
         if pull.base.r#ref != self.home.default_branch {
             self.memory.keep(&base_key(&pull.base.r#ref), "seen").await;
@@ -418,21 +428,78 @@ impl Pass<'_> {
     }
 
     /// `MRG-08`: a broken chain. Nothing is recorded on it; the merge check says where it breaks.
-    async fn show_broken(&self, pull: &Fetched, listed: &[Listed], broken: &Break) -> Result<Raced, Halt> {
+    async fn show_broken(
+        &self,
+        pull: &Fetched,
+        listed: &[Listed],
+        broken: &Break,
+        no_records: bool,
+    ) -> Result<Raced, Halt> {
         tracing::error!(change = pull.number, %broken, "the ledger's chain is broken");
+        let finding = if no_records {
+            let branch = &self.branch;
+            let old = ledger_branch::last(&self.memory).await.filter(|old| old != branch);
+            let old = old.unwrap_or_else(|| "OLD".to_owned());
+            Finding::error(
+                "MRG-08",
+                format!(
+                    "There are no records of this change on the ledger's branch `{branch}`, and there were ({broken})."
+                ),
+                format!(
+                    "If the ledger was given another branch in the policy, bring the records along: `git push origin \
+                     {old}:{branch}`. Otherwise restore the branch; `phasegate replay {}` shows the place.",
+                    pull.number
+                ),
+            )
+        } else {
+            Finding::error(
+                "MRG-08",
+                format!("The ledger's chain is broken at {broken}."),
+                format!(
+                    "Restore the ledger's branch to the last commit before that; `phasegate replay {}` shows the \
+                     place.",
+                    pull.number
+                ),
+            )
+        };
+        self.show_unrecorded(pull, listed, "The ledger's chain is broken", finding).await
+    }
+
+    /// `MRG-07`: a pull request from the ledger's own branch. A record about it would be another head of it.
+    async fn show_ledger_as_head(&self, pull: &Fetched, listed: &[Listed]) -> Result<Raced, Halt> {
+        let finding = Finding::error(
+            "MRG-07",
+            format!("`{}` is the ledger's branch: it belongs into no other branch.", self.branch),
+            "Close this pull request.",
+        );
+        self.show_unrecorded(pull, listed, "This is the ledger's own branch", finding).await
+    }
+
+    /// What can only be shown, because nothing can be recorded. What is wrong with the policy comes first: it may be
+    /// the cause.
+    async fn show_unrecorded(
+        &self,
+        pull: &Fetched,
+        listed: &[Listed],
+        title: &str,
+        finding: Finding,
+    ) -> Result<Raced, Halt> {
         if !pull.is_open() {
             return Ok(Raced::No(BTreeSet::new()));
         }
-        let finding = Finding::error(
-            "MRG-08",
-            format!("The ledger's chain is broken at {broken}."),
-            format!(
-                "Restore the ledger's branch to the last commit before that; `phasegate replay {}` shows the place.",
-                pull.number
-            ),
-        );
-        let merge = Judgement { verdict: Verdict::Fail, findings: vec![finding], evidence: Vec::new() };
-        sync::show_broken(&pull.head.sha, &merge, listed, &self.repo, self.app.id).await?;
+        let (title, mut findings) = match &self.law {
+            Law::Valid(_) => (title, Vec::new()),
+            Law::Invalid(problems) => ("The policy is not valid", problems.clone()),
+        };
+        findings.push(finding);
+        let closed = sync::Closed {
+            head: &pull.head.sha,
+            title,
+            findings: &findings,
+            default_branch: &self.home.default_branch,
+            observed: self.policy().is_some_and(|policy| policy.enforce == Enforce::Observe),
+        };
+        sync::show_closed(&closed, listed, &self.repo, self.app.id).await?;
         Ok(Raced::No(BTreeSet::new()))
     }
 }

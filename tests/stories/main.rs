@@ -4,6 +4,7 @@
 
 mod buttons;
 mod commands;
+mod ledger_branch;
 mod rivals;
 mod server;
 mod silence;

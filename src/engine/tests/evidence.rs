@@ -74,6 +74,12 @@ fn a_workflow_that_nobody_compared_does_not_count() {
     game.subject().drift.clear();
     game.green().may_not_merge(&["MRG-01"]);
     discounted(&game, "not known whether its workflow");
+    // What can't be known can't be accepted either.
+    let mut game = approved();
+    game.subject().drift.insert(CI.to_owned(), Err("`ci` is a link that leads out of the repository".to_owned()));
+    game.green().may_not_merge(&["MRG-01"]);
+    discounted(&game, "`ci` is a link that leads out of the repository");
+    game.says("mia", Role::Maintain, "/refreeze fine").refused_with("CMD-03");
 }
 
 #[test]

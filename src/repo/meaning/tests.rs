@@ -1,4 +1,5 @@
 use super::super::testing::{File, Scratch};
+use super::set::RUNNERS;
 use super::*;
 use crate::repo::Error;
 
