@@ -273,7 +273,11 @@ fn ledger_branch(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
             format!("`{shown}` is the name of a ref, not of a branch"),
             "Write the branch without `refs/heads/`",
         );
-    } else if text.len() > 200 || text.starts_with('-') || text == "HEAD" || !git2::Reference::is_valid_name(&full) {
+    } else if text.len() > 200
+        || text.starts_with('-')
+        || ["HEAD", "@"].contains(&text)
+        || !git2::Reference::is_valid_name(&full)
+    {
         d.problem(
             spot.at(),
             &spot.path,

@@ -265,30 +265,30 @@ impl<'a> Gather<'a> {
             }
             self.add(&path, what);
             for at in self.sides {
-                let (file, folder) = match self.place(at, &path)? {
+                let (files, folder) = match self.place(at, &path)? {
                     Place::Nothing => continue,
                     Place::Unknown(why) => {
                         self.not_known(why);
                         continue;
                     }
-                    Place::File(file) => (vec![file], String::new()),
+                    Place::File(file) => (vec![file], None),
                     Place::Folder(folder) => {
                         let files = ["action.yml", "action.yaml"].map(|name| join(&folder, name));
-                        (files.to_vec(), folder)
+                        (files.to_vec(), Some(folder))
                     }
                 };
-                if file.len() > 1 {
-                    self.add(&folder, USED);
-                    self.links_below(at, &folder)?;
+                if let Some(folder) = &folder {
+                    self.add(folder, USED);
+                    self.links_below(at, folder)?;
                 }
-                for file in file {
+                for file in files {
                     let Place::File(file) = self.place(at, &file)? else { continue };
                     self.add(&file, what);
                     let Some(bytes) = self.bytes(at, &RepoPath::from(file.as_str()))? else { continue };
                     match workflow(&bytes) {
                         Ok(read) => {
                             open.extend(read.uses.iter().map(|used| (used.replace('\\', "/"), USED)));
-                            self.texts(&read.texts, &read.folders, &folder)?;
+                            self.texts(&read.texts, &read.folders, folder.as_deref().unwrap_or_default())?;
                         }
                         Err(error) => self.not_known(format!("`{file}`: {error}")),
                     }

@@ -80,11 +80,14 @@ async fn the_ledger_is_not_put_on_the_branch_of_a_change() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pull_request_from_the_ledgers_branch_is_refused_and_harms_nobody() {
     let on = merge_flow().await;
+    // A branch that began as one of code; from an orphan GitHub lets nobody open a pull request.
+    on.pushes("root", "records/gate", "begin", &[("notes.md", "Records.\n")]).await.unwrap();
+    on.lands("root", "another branch", &[(PATH, &policy("records/gate"))]).await.unwrap();
     let number = green(&on, "work").await;
-    let other = on.opens("ada", "The records", "phasegate/ledger").await.unwrap();
+    let other = on.opens("ada", "The records", "records/gate").await.unwrap();
     let tip = on.head(other).unwrap();
     assert_merge(&on, other, "failure");
-    assert!(on.merge_run(other).unwrap().summary.unwrap().contains("`phasegate/ledger` is the ledger's branch"));
+    assert!(on.merge_run(other).unwrap().summary.unwrap().contains("`records/gate` is the ledger's branch"));
     assert_merge(&on, number, "success");
     assert_eq!(on.head(other).unwrap(), tip, "nothing is recorded about it");
     on.end().await;

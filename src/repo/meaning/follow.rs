@@ -113,7 +113,7 @@ impl Gather<'_> {
             for at in self.sides {
                 if let Place::Folder(folder) = self.place(at, &path)?
                     && !folder.is_empty()
-                    && !product(&folder, SHELL)
+                    && !product(&folder)
                     && from.reaches(&join(&folder, "main.go"))
                 {
                     any = true;
@@ -209,11 +209,11 @@ impl Gather<'_> {
             for at in self.sides {
                 let Some((found, mode)) = self.at_end(at, &path)? else { continue };
                 let fits = match kind {
-                    Kind::ByItself => self.runs_by_itself(at, &found, mode)? && !product(&found, SHELL),
+                    Kind::ByItself => self.runs_by_itself(at, &found, mode)? && !product(&found),
                     Kind::Interpreted => {
                         let runs =
                             !base_name(&found).contains('.') || ends_in(&found, SHELL) || ends_in(&found, SOURCE);
-                        runs && !product(&found, SHELL)
+                        runs && !product(&found)
                     }
                 };
                 if fits && from.reaches(&found) {
@@ -325,8 +325,8 @@ pub(super) fn ends_in(path: &str, ends: &[&str]) -> bool {
 }
 
 /// Ordinary source: below a folder of the product, not in one of tools, and no shell script.
-fn product(path: &str, shell: &[&str]) -> bool {
+fn product(path: &str) -> bool {
     let mut parts = path.split('/');
     let first = parts.next().unwrap_or_default();
-    PRODUCT.contains(&first) && !parts.any(|part| TOOLS.contains(&part)) && !ends_in(path, shell)
+    PRODUCT.contains(&first) && !parts.any(|part| TOOLS.contains(&part)) && !ends_in(path, SHELL)
 }
