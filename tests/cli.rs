@@ -111,7 +111,7 @@ fn an_unknown_flow_is_answered_with_those_that_exist() {
     assert_eq!(run_anywhere(&["flow", "export", "merge", "--format", "svg"]).code, 2);
 }
 
-const VALID: &str = "version: 1\nflow: pipeline\nmerge: { require: [review] }\n";
+const VALID: &str = "version: 1\nmode: stepped\nmerge: { require: [review] }\n";
 const BROKEN: &str = "version: 1\nflow: pipelin\nmodus: auto\nmerge: { require: [review] }\n";
 
 #[test]
@@ -152,6 +152,24 @@ fn every_mistake_of_a_policy_is_shown_with_its_line() {
     for key in ["rule", "severity", "path", "line", "says", "next"] {
         assert!(!report["findings"][0][key].is_null(), "{key}");
     }
+}
+
+#[test]
+fn what_is_valid_and_hardly_meant_is_a_warning() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("p.yml"), "version: 1\nmerge:\n  require: []\n").unwrap();
+    let shown = run(dir.path(), &["config", "check", "p.yml"]);
+    assert_eq!(shown.code, 0, "{}", shown.out);
+    for part in ["warning", "p.yml:3:12", "nothing is required", "p.yml: the policy is valid."] {
+        assert!(shown.out.contains(part), "{part:?} is missing in:\n{}", shown.out);
+    }
+    let report = run(dir.path(), &["config", "check", "p.yml", "--json"]).json();
+    assert_eq!(report["verdict"], "PASS");
+    let finding = &report["findings"][0];
+    assert_eq!(
+        (&finding["severity"], &finding["path"], &finding["line"]),
+        (&json!("warning"), &json!("merge.require"), &json!(3))
+    );
 }
 
 #[test]

@@ -238,3 +238,35 @@ fn the_templates_are_valid_policies() {
         assert_eq!(policy.flow.as_str(), flow);
     }
 }
+
+/// The set that decides which greens count is printed as it is in the code, line by line.
+#[test]
+fn the_built_in_set_is_printed_as_it_is() {
+    use phasegate::repo::meaning::set::{CONFIGURATION, PARTS, RUNNERS};
+    let paper = read("docs/policy.md");
+    let paper = paper.split("## Which greens count").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let ticks = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let mut lines: Vec<String> = Vec::new();
+    for runner in RUNNERS {
+        let (files, commands) = (ticks(runner.files), ticks(runner.commands));
+        lines.push(format!("| {} | {files} | {commands} | {} |", runner.what, runner.why));
+    }
+    for part in PARTS {
+        let after = if part.after.is_empty() { "anything".to_owned() } else { ticks(part.after) };
+        lines.push(format!("| {} | {} of `{}` | {after} | {} |", part.what, ticks(part.members), part.file, part.why));
+    }
+    for group in CONFIGURATION {
+        lines.push(format!("| {} | {} | {} |", group.what, ticks(group.files), group.why));
+    }
+    let head = |line: &&str| line.starts_with("| ") && !line.starts_with("| what it is");
+    let printed: Vec<&str> = paper.lines().filter(head).collect();
+    assert_eq!(printed, lines);
+}
+
+#[test]
+fn the_answer_of_config_check_is_printed_as_it_is() {
+    let paper = read("docs/policy.md");
+    let printed: serde_json::Value = serde_json::from_str(&blocks(&paper, "json")[0]).unwrap();
+    let policy = "version: 1\nmerge:\n  aprovals: 2\n  require: [review]\n";
+    assert_eq!(serde_json::to_value(phasegate::policy::check(policy.as_bytes())).unwrap(), printed);
+}

@@ -47,14 +47,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn check(file: &Path, json: bool) -> anyhow::Result<Exit> {
     let (name, bytes) = read(file)?;
-    let problems = policy::parse(&bytes).err().unwrap_or_default();
+    let (_, problems) = policy::inspect(&bytes);
     let report = Report::new(&problems);
     if json {
         out::json(&report)?;
     } else if report.passed() {
-        out::text(&format!("{name}: the policy is valid.\n"))?;
+        let listed = policy::render_problems(&name, &bytes, &problems);
+        out::text(&format!("{listed}{name}: the policy is valid.\n"))?;
     } else {
-        let count = problems.len();
+        let count = problems.iter().filter(|problem| problem.is_error()).count();
         let mistakes = if count == 1 { "1 mistake".to_owned() } else { format!("{count} mistakes") };
         let listed = policy::render_problems(&name, &bytes, &problems);
         out::text(&format!("{listed}{name}: {mistakes}. Nothing turns green until the policy is valid.\n"))?;

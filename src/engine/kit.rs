@@ -18,6 +18,7 @@ use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
 use crate::ledger::record::{Outcome, Prev};
 use crate::ledger::{About, Body, Entry, Record, State};
 use crate::policy::{self, Policy};
+use crate::repo::meaning::Changed;
 use crate::surface::{Seen, Surface, project};
 
 pub(crate) const CI: &str = ".github/workflows/ci.yml";
@@ -98,6 +99,7 @@ impl Game {
                 deployments: Vec::new(),
                 reviews: Vec::new(),
                 rivals: Vec::new(),
+                base_protected: true,
             },
             state: None,
             log: Vec::new(),
@@ -143,7 +145,7 @@ impl Game {
             about,
             changed: vec!["src/lib.rs".to_owned()],
             documents: old.map(|old| old.documents).unwrap_or_default(),
-            drift: BTreeMap::from([(CI.to_owned(), BTreeMap::new())]),
+            drift: BTreeMap::from([(CI.to_owned(), Ok(BTreeMap::new()))]),
             trailer: None,
             structural_fix: false,
         });
@@ -183,7 +185,13 @@ impl Game {
 
     /// A file that gives the check its meaning is not the default branch's.
     pub(crate) fn drifts(&mut self, path: &str, version: &str) -> &mut Self {
-        self.subject().drift.entry(CI.to_owned()).or_default().insert(path.to_owned(), Some(blob(version)));
+        self.drifted(path, Some(blob(version)))
+    }
+
+    pub(crate) fn drifted(&mut self, path: &str, blob: Option<BlobId>) -> &mut Self {
+        let drift = self.subject().drift.entry(CI.to_owned()).or_insert_with(|| Ok(BTreeMap::new()));
+        let drift = drift.as_mut().expect("it is known");
+        drift.insert(path.to_owned(), Changed { blob, what: "a script that it runs" });
         self
     }
 

@@ -334,8 +334,8 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                     "Check that the head and the base branch exist and share history.",
                 ));
             };
-            let drift = subject.drift.values().flatten();
-            let paths: BTreeMap<_, _> = drift.map(|(path, blob)| (path.clone(), blob.clone())).collect();
+            let drift = subject.drift.values().flatten().flatten();
+            let paths: BTreeMap<_, _> = drift.map(|(path, now)| (path.clone(), now.blob.clone())).collect();
             if paths.is_empty() {
                 return Err(Refusal::new(
                     "CMD-03",

@@ -183,11 +183,16 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
 }
 
 const RAN_BEFORE: &str = "it ran before the base, the target or the policy moved under this change";
+const NOT_KNOWN: &str = "it is not known whether its workflow is the default branch's own";
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
 
 fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
     if why == RAN_BEFORE {
         return "Run it again on this head: re-run its workflow, or push.".to_owned();
+    }
+    if why.starts_with(NOT_KNOWN) {
+        return "Let the workflow use and run only files that are in the repository, and no link that leads out of it."
+            .to_owned();
     }
     if why.starts_with(CHANGED_WORKFLOW) {
         format!(
@@ -227,16 +232,18 @@ fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String
             }
             Some(_) => {
                 let drift = subject.and_then(|subject| subject.drift.get(path));
-                let Some(drift) = drift else {
-                    return Some("it is not known whether its workflow is the default branch's own".to_owned());
+                let drift = match drift {
+                    Some(Ok(drift)) => drift,
+                    Some(Err(why)) => return Some(format!("{NOT_KNOWN}: {why}")),
+                    None => return Some(NOT_KNOWN.to_owned()),
                 };
-                let strange: Vec<&str> = drift
+                let strange: Vec<String> = drift
                     .iter()
-                    .filter(|(path, blob)| !state.accepted.get(*path).is_some_and(|seen| seen.contains(*blob)))
-                    .map(|(path, _)| path.as_str())
+                    .filter(|(path, now)| !state.accepted.get(*path).is_some_and(|seen| seen.contains(&now.blob)))
+                    .map(|(path, now)| format!("`{path}`, {}", now.what))
                     .collect();
                 (!strange.is_empty())
-                    .then(|| format!("{CHANGED_WORKFLOW} ({} not as on the default branch)", listed(&strange)))
+                    .then(|| format!("{CHANGED_WORKFLOW} ({}: not as on the default branch)", few(&strange, "; ")))
             }
         },
     }
@@ -244,10 +251,15 @@ fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String
 
 /// A few names, and how many more there are.
 pub fn listed(names: &[&str]) -> String {
-    let shown: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
-    match names.len().saturating_sub(3) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    few(&names, ", ")
+}
+
+fn few(things: &[String], between: &str) -> String {
+    let shown = things.get(..3).unwrap_or(things).join(between);
+    match things.len().saturating_sub(3) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

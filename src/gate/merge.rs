@@ -30,6 +30,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
         Law::Invalid(problems) => findings.extend(problems.iter().cloned()),
         Law::Valid(policy) => {
             findings.extend(right_base(policy, world));
+            findings.extend(nothing_required(policy));
             findings.extend(rivals(world));
             findings.extend(stopped(state, policy));
             findings.extend(audit(state, policy));
@@ -69,11 +70,33 @@ pub fn autonomy(state: &State, world: &World) -> Autonomy {
 /// a soft branch that is then merged into a hard one.
 fn right_base(policy: &Policy, world: &World) -> Option<Finding> {
     let base = &world.pull.base_ref;
-    (!policy.may_merge_into(base, &world.default_branch)).then(|| {
-        Finding::error(
+    if !policy.may_merge_into(base, &world.default_branch) {
+        return Some(Finding::error(
             "MRG-11",
             format!("`{base}` is not a branch that the policy covers, so nothing that goes into it can be green."),
             format!("Retarget to `{}`, or add the branch to `branches` in the policy.", world.default_branch),
+        ));
+    }
+    // Anyone could push to it past the gate, and merge the green commit from there into a branch that is protected.
+    (!world.base_protected).then(|| {
+        Finding::error(
+            "MRG-11",
+            format!("The policy names `{base}`, but it is not protected, so nothing that goes into it can be green."),
+            format!(
+                "Protect it with a ruleset that requires `{CHECK_NAME}`, and say `{}`; or take it out of `branches`.",
+                policy.commands.written("status")
+            ),
+        )
+    })
+}
+
+/// `MRG-07`: a law that asks for nothing is valid, and hardly meant.
+fn nothing_required(policy: &Policy) -> Option<Finding> {
+    policy.merge.require.is_empty().then(|| {
+        Finding::warning(
+            "MRG-07",
+            "Nothing is required: `merge.require` is empty, so every change is green as it comes.",
+            "Ask for `verify`, `review` or both in the policy on the default branch.",
         )
     })
 }

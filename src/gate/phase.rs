@@ -4,6 +4,8 @@
 //! a document phase asks that its document exists, and every phase is judged by the same two sources. The check run
 //! says so, because a green that looks like more than it is is worse than none.
 
+use std::collections::BTreeMap;
+
 use super::evidence::{self, Heard};
 use super::{Finding, bounded};
 use crate::flow::Phase;
@@ -126,7 +128,10 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
     };
     let mut heard = checks("BLD-02", policy, state, world);
     if let Some((says, next)) = found {
-        heard.findings.insert(0, Finding::error(rule, says, next).at(path, None));
+        let finding = Finding::error(rule, says, next);
+        // What does not exist can't be pointed at.
+        let there = subject.documents.contains_key(path);
+        heard.findings.insert(0, if there { finding.at(path, None) } else { finding });
         return Judgement { outcome: Outcome::Fail, findings: heard.findings, evidence: heard.evidence };
     }
     settled(heard)
@@ -251,7 +256,7 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
     let trusted = world.subject.clone().map(|mut subject| {
         if state.merged.is_some() {
             let workflows = policy.gates.verify.checks.iter().filter_map(|check| check.workflow.clone());
-            subject.drift = workflows.map(|path| (path, Default::default())).collect();
+            subject.drift = workflows.map(|path| (path, Ok(BTreeMap::new()))).collect();
         }
         subject
     });

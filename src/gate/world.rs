@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::people::Standing;
 use crate::flow::Phase;
 use crate::gate::Finding;
-use crate::ids::{BlobId, CommitId, Digest, Person};
+use crate::ids::{CommitId, Digest, Person};
 use crate::ledger::About;
 use crate::policy::{Effective, Policy};
+use crate::repo::RepoPath;
+use crate::repo::meaning::{self, Drift};
 
 /// GitHub Actions' own App. Everything that a workflow's token writes belongs to it.
 pub const ACTIONS_APP: u64 = 15368;
@@ -39,6 +41,8 @@ pub struct World {
     pub reviews: Vec<Review>,
     /// Other open pull requests with this head.
     pub rivals: Vec<Rival>,
+    /// Whether the base branch is protected. The default branch is taken to be: that is what installing is about.
+    pub base_protected: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -62,8 +66,8 @@ pub struct Subject {
     /// The pipeline's documents that exist at the head, with their size.
     pub documents: BTreeMap<String, u64>,
     /// For each workflow that a required check comes from: the files that give its run a meaning and are not the
-    /// default branch's at the head, with their blob there (none: it is gone).
-    pub drift: BTreeMap<String, BTreeMap<String, Option<BlobId>>>,
+    /// default branch's at the head.
+    pub drift: BTreeMap<String, Drift>,
     /// `Phasegate-Claim:` on the head commit.
     pub trailer: Option<Phase>,
     /// Whether what was pushed since VERIFY failed adds a file or touches a dependency manifest.
@@ -130,11 +134,15 @@ impl World {
         let Some(subject) = &self.subject else { return BTreeSet::new() };
         let named = self.policy().and_then(|policy| crate::policy::globs(&policy.freeze.meaning).ok());
         let meaning = |path: &str| named.as_ref().is_some_and(|named| named.is_match(path));
-        subject.changed.iter().map(String::as_str).filter(|path| weakens(path) || meaning(path)).collect()
+        let configures = |path: &str| meaning::configuration(&RepoPath::from(path)).is_some();
+        let drifted = |path: &str| subject.drift.values().flatten().any(|files| files.contains_key(path));
+        let touched = subject.changed.iter().map(String::as_str);
+        touched.filter(|path| weakens(path) || meaning(path) || configures(path) || drifted(path)).collect()
     }
 }
 
-/// Workflows and their actions, the policy, code owners, and the files that instruct agents.
+/// Workflows and their actions, the policy, code owners, and the files that instruct agents. (Test runners'
+/// configuration is [`meaning::configuration`].)
 fn weakens(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     path.starts_with(".github/workflows/")

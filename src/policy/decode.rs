@@ -42,6 +42,14 @@ impl Decoder {
         }
     }
 
+    pub(super) fn warning(&mut self, at: At, path: &str, says: &str, next: &str) {
+        let before = self.problems.len();
+        self.problem(at, path, says, next);
+        for problem in &mut self.problems[before..] {
+            problem.severity = "warning";
+        }
+    }
+
     fn expected(&mut self, spot: &Spot<'_>, what: &str, next: impl Into<String>) {
         let found = describe(spot.node);
         self.problem(spot.at(), &spot.path, format!("expected {what}, found {found}"), next);

@@ -33,6 +33,12 @@ pub const PATH: &str = ".github/phasegate.yml";
 
 /// Reads a policy file. An empty file means all defaults, and is judged like one that spells them out.
 pub fn parse(bytes: &[u8]) -> Result<Policy, Vec<Problem>> {
+    let (policy, problems) = inspect(bytes);
+    policy.ok_or(problems)
+}
+
+/// The same with what is valid and hardly meant: warnings come with a policy, errors without.
+pub fn inspect(bytes: &[u8]) -> (Option<Policy>, Vec<Problem>) {
     let mut d = decode::Decoder::default();
     let policy = match yaml::text(bytes).and_then(|text| yaml::tree(text, &mut d.problems)) {
         Ok(tree) => {
@@ -47,17 +53,22 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, Vec<Problem>> {
         }
     };
     let mut problems = d.problems;
-    match policy {
-        Some(policy) if problems.is_empty() => Ok(policy),
-        _ => {
-            problems.sort_by_key(|p| (p.line, p.column));
-            problems.truncate(problem::MAX_PROBLEMS);
-            Err(problems)
-        }
-    }
+    problems.sort_by_key(|p| (p.line, p.column));
+    problems.truncate(problem::MAX_PROBLEMS);
+    let valid = !problems.iter().any(Problem::is_error);
+    (policy.filter(|_| valid), problems)
 }
 
 /// The findings about a policy file, for `config check`.
 pub fn check(bytes: &[u8]) -> Report {
-    Report::new(&parse(bytes).err().unwrap_or_default())
+    Report::new(&inspect(bytes).1)
+}
+
+/// The ledger's branch with its line, out of a file that may be invalid elsewhere: a slip in one key must not make the
+/// records look lost. `None`: the file does not name one that could be used.
+pub fn ledger_branch(bytes: &[u8]) -> Option<(String, u32)> {
+    let mut d = decode::Decoder::default();
+    let tree = yaml::tree(yaml::text(bytes).ok()?, &mut d.problems).ok()??;
+    let spot = decode::Spot { node: &tree, path: String::new(), key: tree.at };
+    read::ledger(&mut d, &spot)
 }

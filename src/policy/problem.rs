@@ -12,6 +12,8 @@ pub(super) const MAX_PROBLEMS: usize = 100;
 pub struct Problem {
     /// The rule it breaks: always `MRG-07`, "policy valid".
     pub rule: &'static str,
+    /// `error`, or `warning` for what is valid and hardly meant.
+    pub severity: &'static str,
     pub line: u32,
     pub column: u32,
     /// The key it is about, as `gates.verify.checks[0].workflow`; empty when it is about the file.
@@ -26,12 +28,19 @@ impl Problem {
     pub(super) fn at(at: At, path: impl Into<String>, says: impl Into<String>, next: impl Into<String>) -> Self {
         Self {
             rule: "MRG-07",
+            severity: "error",
             line: at.line,
             column: at.column,
             path: path.into(),
             says: says.into(),
             next: next.into(),
         }
+    }
+}
+
+impl Problem {
+    pub fn is_error(&self) -> bool {
+        self.severity == "error"
     }
 }
 
@@ -73,7 +82,7 @@ impl Report {
     pub fn new(problems: &[Problem]) -> Self {
         let finding = |p: &Problem| Finding {
             rule: p.rule,
-            severity: "error",
+            severity: p.severity,
             path: p.path.clone(),
             line: p.line,
             column: p.column,
@@ -82,12 +91,12 @@ impl Report {
         };
         Self {
             schema: "phasegate/config-check@1",
-            verdict: if problems.is_empty() { "PASS" } else { "FAIL" },
+            verdict: if problems.iter().any(Problem::is_error) { "FAIL" } else { "PASS" },
             findings: problems.iter().map(finding).collect(),
         }
     }
 
     pub fn passed(&self) -> bool {
-        self.findings.is_empty()
+        self.verdict == "PASS"
     }
 }

@@ -68,7 +68,63 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     }
     p.rules = f.get("match").and_then(|s| rules(d, s, &p)).unwrap_or_default();
     gates(d, &f, &mut p);
+    ledger_apart(d, &f, &p);
+    required(d, &f, &p);
     p
+}
+
+/// The ledger's branch of a file whose other keys may say anything.
+pub(super) fn ledger(d: &mut Decoder, root: &Spot<'_>) -> Option<(String, u32)> {
+    let top = d.map(root, &["ledger"], &[])?;
+    let inner = d.map(top.get("ledger")?, &["branch"], &[])?;
+    let spot = inner.get("branch")?;
+    let branch = ledger_branch(d, spot)?;
+    Some((branch, spot.at().line))
+}
+
+/// Records and code on one branch: each would be in the way of the other, and a change could rewrite its own record.
+fn ledger_apart(d: &mut Decoder, top: &Fields<'_>, p: &Policy) {
+    let branch = &p.ledger.branch;
+    let matched = p.branches.iter().any(|glob| law::glob(glob).is_ok_and(|glob| glob.is_match(branch)));
+    if !matched && !["main", "master"].contains(&branch.as_str()) {
+        return;
+    }
+    let at = inner(top, "ledger", "branch").or(top.get("branches").map(Spot::at)).unwrap_or(At::START);
+    let why = if matched { "it is one of `branches`, which changes go into" } else { "it is a branch of code" };
+    d.problem(
+        at,
+        "ledger.branch",
+        format!("the ledger can't be on `{}`: {why}", excerpt(branch)),
+        "Give the ledger a branch of its own, such as `phasegate/ledger`",
+    );
+}
+
+/// Where the value of a key in a mapping stands.
+fn inner(top: &Fields<'_>, outer: &str, key: &str) -> Option<At> {
+    let Kind::Map(entries) = &top.get(outer)?.node.kind else { return None };
+    entries.iter().find(|(name, _)| name.name == key).map(|(_, node)| node.at)
+}
+
+/// What is required must be possible, and something should be.
+fn required(d: &mut Decoder, top: &Fields<'_>, p: &Policy) {
+    let Some(at) = inner(top, "merge", "require") else { return };
+    let pipeline = p.flow == Flow::Pipeline || p.rules.iter().any(|rule| rule.flow == Some(Flow::Pipeline));
+    let lacks = [Require::Verify, Require::Review].into_iter().find(|one| !p.merge.require.contains(one));
+    if let (true, Some(lacks)) = (pipeline, lacks) {
+        d.problem(
+            at,
+            "merge.require",
+            format!("the pipeline can't do without `{lacks}`: nothing gets through it without VERIFY and REVIEW"),
+            "Write `require: [verify, review]`, or leave the key out",
+        );
+    } else if p.merge.require.is_empty() {
+        d.warning(
+            at,
+            "merge.require",
+            "nothing is required: every change is green as it comes",
+            "Ask for `verify`, `review` or both",
+        );
+    }
 }
 
 fn small(d: &mut Decoder, spot: &Spot<'_>, min: u64, max: u64) -> Option<u32> {
@@ -217,7 +273,11 @@ fn ledger_branch(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
             format!("`{shown}` is the name of a ref, not of a branch"),
             "Write the branch without `refs/heads/`",
         );
-    } else if text.len() > 200 || text.starts_with('-') || text == "HEAD" || !git2::Reference::is_valid_name(&full) {
+    } else if text.len() > 200
+        || text.starts_with('-')
+        || ["HEAD", "@"].contains(&text)
+        || !git2::Reference::is_valid_name(&full)
+    {
         d.problem(
             spot.at(),
             &spot.path,

@@ -20,7 +20,8 @@ pub fn render_problems(name: &str, source: &[u8], problems: &[Problem]) -> Strin
             lines.get(index).copied().unwrap_or_default().trim_end_matches('\r').chars().take(400).collect();
         let title =
             if problem.path.is_empty() { problem.says.clone() } else { format!("{}: {}", problem.path, problem.says) };
-        let group = Level::ERROR
+        let level = if problem.is_error() { Level::ERROR } else { Level::WARNING };
+        let group = level
             .primary_title(title)
             .id(problem.rule)
             .element(

@@ -205,6 +205,26 @@ fn each_mistake_is_named() {
             "1:19 ledger.branch: `refs/heads/x` is the name of a ref, not of a branch -> Write the branch without `refs/heads/`",
         ),
         (
+            "ledger: { branch: main }",
+            "1:19 ledger.branch: the ledger can't be on `main`: it is a branch of code -> Give the ledger a branch of its own, such as `phasegate/ledger`",
+        ),
+        (
+            "branches: [\"release/*\"]\nledger: { branch: release/log }",
+            "2:19 ledger.branch: the ledger can't be on `release/log`: it is one of `branches`, which changes go into -> Give the ledger a branch of its own, such as `phasegate/ledger`",
+        ),
+        (
+            "branches: [\"**\"]",
+            "1:11 ledger.branch: the ledger can't be on `phasegate/ledger`: it is one of `branches`, which changes go into -> Give the ledger a branch of its own, such as `phasegate/ledger`",
+        ),
+        (
+            "flow: pipeline\nmerge: { require: [review] }",
+            "2:19 merge.require: the pipeline can't do without `verify`: nothing gets through it without VERIFY and REVIEW -> Write `require: [verify, review]`, or leave the key out",
+        ),
+        (
+            "merge: { require: [verify] }\nmatch: [{ label: x, flow: pipeline }]",
+            "1:19 merge.require: the pipeline can't do without `review`: nothing gets through it without VERIFY and REVIEW -> Write `require: [verify, review]`, or leave the key out",
+        ),
+        (
             "agents: {}",
             "1:1 agents: `agents` is not available in this version of Phasegate; remove it -> Remove `agents`",
         ),
@@ -229,6 +249,71 @@ fn each_mistake_is_named() {
     for (text, expected) in cases {
         assert_eq!(only(text), expected);
     }
+}
+
+#[test]
+fn the_ledgers_branch_is_read_out_of_an_invalid_file() {
+    let of = |text: &str| ledger_branch(text.as_bytes());
+    let found = Some(("records/gate".to_owned(), 3));
+    assert_eq!(of("flwo: x\nledger:\n  branch: records/gate\n"), found);
+    assert_eq!(of("flow: merge\nledger:\n  branch: records/gate\n  more: 1\nflow: task\n"), found);
+    for unreadable in [
+        "",
+        "flow: merge",
+        "ledger: x",
+        "ledger: { branch: [a] }",
+        "ledger: { branch: \"a..b\" }",
+        "ledger: { branch: x",
+    ] {
+        assert_eq!(of(unreadable), None, "{unreadable}");
+    }
+}
+
+/// The names that `git check-ref-format --branch` refuses are refused, and no others.
+#[test]
+fn the_ledgers_branch_is_a_name_that_git_takes() {
+    let valid = |name: &str| parse(format!("ledger: {{ branch: {name:?} }}\n{CHECK}").as_bytes()).is_ok();
+    for name in ["a", "phasegate/ledger", "a.b/c-d_e", "é", "a@b", "x/@"] {
+        assert!(valid(name), "{name}");
+    }
+    for name in [
+        "",
+        "/a",
+        "a/",
+        "a//b",
+        ".a",
+        "a/.b",
+        "a.lock",
+        "a/b.lock/c",
+        "a..b",
+        "a b",
+        "a~b",
+        "a^b",
+        "a:b",
+        "a?b",
+        "a*b",
+        "a[b",
+        "a\\b",
+        "a.",
+        "a@{b",
+        "@",
+        "-a",
+        "HEAD",
+        "refs/heads/a",
+    ] {
+        assert!(!valid(name), "{name}");
+    }
+}
+
+#[test]
+fn an_empty_list_of_what_is_required_is_a_warning() {
+    let (policy, said) = inspect(b"merge:\n  require: []\n");
+    assert!(policy.is_some());
+    assert_eq!((said.len(), said[0].severity, said[0].line, said[0].path.as_str()), (1, "warning", 2, "merge.require"));
+    let (policy, said) = inspect(b"merge:\n  require: []\nflwo: x\n");
+    assert!(policy.is_none());
+    assert_eq!(said.iter().map(|problem| problem.severity).collect::<Vec<_>>(), ["warning", "error"]);
+    assert!(inspect(b"merge: { require: [review] }").1.is_empty());
 }
 
 #[test]

@@ -9,20 +9,37 @@ const MAX_EVENTS: usize = 200_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a workflow that can be read: {0}")]
-pub struct NotYaml(String);
+pub(super) struct NotYaml(String);
 
-/// The local references of a workflow or of an action's own file, as they are written: `./path/to/action` and
-/// `./.github/workflows/reusable.yml`. Sorted, each once.
-///
-/// Every `uses` in the file counts, wherever it stands: to name a file too many costs a comparison, to miss one lets a
-/// change decide what its own green means. What is not YAML is an error for the same reason.
-pub fn local_actions(yaml: &[u8]) -> Result<Vec<String>, NotYaml> {
+/// What a workflow, or an action's own file, takes from the repository.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Workflow {
+    /// Local references as they are written, `./path/to/action` and `./.github/workflows/reusable.yml`.
+    ///
+    /// Every `uses` in the file counts, wherever it stands: to name a file too many costs a comparison, to miss one
+    /// lets a change decide what its own green means.
+    pub(super) uses: BTreeSet<String>,
+    /// The folders that its steps work in.
+    pub(super) folders: BTreeSet<String>,
+    /// Every value but those of its triggers: commands stand in steps, in inputs of actions and in matrices.
+    pub(super) texts: Vec<Text>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) text: String,
+    /// It is run, and not only handed on.
+    pub(super) is_command: bool,
+}
+
+/// Reads a workflow. What is not YAML is an error: nothing is known of it.
+pub(super) fn workflow(yaml: &[u8]) -> Result<Workflow, NotYaml> {
     if yaml.len() > MAX_BYTES {
         return Err(NotYaml(format!("more than {MAX_BYTES} bytes")));
     }
     let text = std::str::from_utf8(yaml).map_err(|e| NotYaml(e.to_string()))?;
     let options = granit_parser::options! { emit_comments: false, flow_nesting_limit: 100, block_nesting_limit: 100 };
-    let mut found = BTreeSet::new();
+    let mut found = Workflow::default();
     let mut anchored: HashMap<usize, String> = HashMap::new();
     // One entry an open collection; for a mapping, the key that waits for its value.
     let mut open: Vec<Open> = Vec::new();
@@ -51,7 +68,7 @@ pub fn local_actions(yaml: &[u8]) -> Result<Vec<String>, NotYaml> {
             _ => {}
         }
     }
-    Ok(found.into_iter().collect())
+    Ok(found)
 }
 
 enum Open {
@@ -59,18 +76,28 @@ enum Open {
     Map(Option<String>),
 }
 
-fn scalar(open: &mut [Open], text: &str, found: &mut BTreeSet<String>) {
-    match open.last_mut() {
-        Some(Open::Map(key @ None)) => *key = Some(text.to_owned()),
-        Some(Open::Map(key)) => {
-            // The runner takes both slashes.
-            let uses = key.take().is_some_and(|key| key.trim().eq_ignore_ascii_case("uses"));
-            let path = text.trim();
-            if uses && (path.starts_with("./") || path.starts_with(".\\") || path == ".") {
-                found.insert(path.to_owned());
-            }
+/// Keys whose value is run.
+const COMMANDS: &[&str] = &["run", "shell", "command", "cmd", "script", "entrypoint", "args"];
+
+fn scalar(open: &mut [Open], text: &str, found: &mut Workflow) {
+    let triggers = matches!(open.first(), Some(Open::Map(Some(key))) if key == "on");
+    let key = match open.last_mut() {
+        Some(Open::Map(key @ None)) => {
+            *key = Some(text.to_owned());
+            return;
         }
-        _ => {}
+        Some(Open::Map(key)) => key.take().unwrap_or_default().trim().to_ascii_lowercase(),
+        Some(Open::List) => String::new(),
+        None => return,
+    };
+    // The runner takes both slashes.
+    let path = text.trim();
+    if key == "uses" && (path.starts_with("./") || path.starts_with(".\\") || path == ".") {
+        found.uses.insert(path.to_owned());
+    } else if key == "working-directory" {
+        found.folders.insert(path.to_owned());
+    } else if !triggers && !["uses", "name", "if"].contains(&key.as_str()) {
+        found.texts.push(Text { text: text.to_owned(), is_command: COMMANDS.contains(&key.as_str()) });
     }
 }
 
@@ -89,6 +116,36 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn local_actions(yaml: &[u8]) -> Result<Vec<String>, NotYaml> {
+        workflow(yaml).map(|read| read.uses.into_iter().collect())
+    }
+
+    #[test]
+    fn commands_are_found_in_steps_inputs_and_matrices() {
+        let read = workflow(
+            br#"
+on: { push: { paths: [ci/trigger.sh] } }
+defaults: { run: { shell: bash ci/shell.sh, working-directory: web } }
+jobs:
+  test:
+    strategy: { matrix: { cmd: [./a.sh] } }
+    steps:
+      - run: |
+          make test
+        working-directory: ./api
+      - uses: other/retry@v1
+        with: { command: ./b.sh, path: dist/** }
+"#,
+        )
+        .unwrap();
+        let texts = |is_command: bool| {
+            read.texts.iter().filter(move |text| text.is_command == is_command).map(|text| text.text.trim())
+        };
+        assert_eq!(texts(true).collect::<Vec<_>>(), ["bash ci/shell.sh", "make test", "./b.sh"]);
+        assert_eq!(texts(false).collect::<Vec<_>>(), ["./a.sh", "dist/**"]);
+        assert_eq!(read.folders.iter().collect::<Vec<_>>(), ["./api", "web"]);
+    }
 
     #[test]
     fn local_references_are_found_wherever_they_stand() {

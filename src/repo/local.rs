@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
 
 use super::tree::{Walk, blob_id, missing};
-use super::{Blob, CommitInfo, Delta, Entry, Error, Filter, Reader, RepoPath, Result, Signed, TreeId};
+use super::{Blob, CommitInfo, Delta, Entry, Error, Filter, Mode, Reader, RepoPath, Result, Signed, TreeId};
 use crate::ids::CommitId;
 
 /// Larger files are not read; they are still listed and compared by their ids.
@@ -113,6 +113,12 @@ impl Reader for LocalRepo {
         }
         let blob = repo.find_blob(id).map_err(|e| missing(e, what))?;
         Ok(Some(Blob { id: blob_id(id)?, mode, bytes: blob.content().to_vec() }))
+    }
+
+    fn mode(&self, at: &CommitId, path: &RepoPath) -> Result<Option<Mode>> {
+        let repo = self.lock();
+        let root = tree_of(&repo, at)?;
+        Ok(Walk::new(&repo).find(root, path)?.map(|(mode, _)| mode))
     }
 
     fn tree(&self, at: &CommitId, filter: Filter<'_>) -> Result<Vec<Entry>> {

@@ -17,6 +17,7 @@
 mod actions;
 mod content;
 mod local;
+pub mod meaning;
 mod mirror;
 mod path;
 mod program;
@@ -33,7 +34,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{BlobId, CommitId};
 
-pub use actions::{NotYaml, local_actions};
 pub use content::{content_digest, same_blobs, touched};
 pub use local::LocalRepo;
 pub use mirror::{Fetched, Mirror, Want};
@@ -202,6 +202,9 @@ pub enum Filter<'a> {
 pub trait Reader: Send + Sync {
     /// The file at a path, without following symlinks; `None` when nothing or a directory is there.
     fn blob(&self, at: &CommitId, path: &RepoPath) -> Result<Option<Blob>>;
+
+    /// What stands at a path: a file, a symlink, a submodule or a directory. The root is a directory.
+    fn mode(&self, at: &CommitId, path: &RepoPath) -> Result<Option<Mode>>;
 
     /// The files, symlinks and submodules that the filter lets through, sorted by the bytes of their paths.
     fn tree(&self, at: &CommitId, filter: Filter<'_>) -> Result<Vec<Entry>>;

@@ -5,6 +5,7 @@
 //! again.
 
 mod intake;
+mod ledger_branch;
 mod memory;
 mod observe;
 mod pass;

@@ -14,20 +14,28 @@ use crate::github::{Repo, Result};
 use crate::ids::{BlobId, CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, State};
 use crate::policy::{self, Base, MadeBy, Policy, Who};
-use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, local_actions, touched};
+use crate::repo::meaning::{self, Drift};
+use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched};
 use crate::surface::sync::Memory;
 
-/// The law at the tip of the default branch, and where that is. `None`: there is no policy, so nobody is to hear
-/// anything from us.
-pub(super) async fn law(mirror: &Mirror, repo: &Repo, home: &RepoRef) -> anyhow::Result<Option<(Law, CommitId)>> {
+/// The policy file as it was read.
+pub(super) struct Read {
+    pub(super) law: Law,
+    /// The default branch's tip, where it stands.
+    pub(super) tip: CommitId,
+    /// The ledger's branch, where the file names one that can be read, with its line; also out of an invalid file.
+    pub(super) ledger: Option<(String, u32)>,
+}
+
+/// The law at the tip of the default branch. `None`: there is no policy, so nobody is to hear anything from us.
+pub(super) async fn law(mirror: &Mirror, repo: &Repo, home: &RepoRef) -> anyhow::Result<Option<Read>> {
     let auth = repo.git_auth().await?;
     let wants = [branch(&home.default_branch)];
     let Some(tip) = mirror.fetch(&auth.url, Some(auth.password()), &wants).await?.into_iter().next() else {
         return Ok(None);
     };
-    let (mirror, at) = (mirror.clone(), tip.clone());
-    let law = blocking(move || read_law(&mirror.reader()?, &at)).await?;
-    Ok(law.map(|law| (law, tip)))
+    let mirror = mirror.clone();
+    blocking(move || read_law(&mirror.reader()?, tip)).await
 }
 
 fn branch(name: &str) -> Want {
@@ -71,21 +79,24 @@ async fn blocking<T: Send + 'static>(
     Ok(tokio::task::spawn_blocking(work).await??)
 }
 
-fn read_law(reader: &LocalRepo, tip: &CommitId) -> crate::repo::Result<Option<Law>> {
-    let blob = match reader.blob(tip, &RepoPath::from(policy::PATH)) {
+fn read_law(reader: &LocalRepo, tip: CommitId) -> crate::repo::Result<Option<Read>> {
+    let unread = |finding: Finding, tip| {
+        Ok(Some(Read { law: Law::Invalid(vec![finding.at(policy::PATH, None)]), tip, ledger: None }))
+    };
+    let blob = match reader.blob(&tip, &RepoPath::from(policy::PATH)) {
         Ok(None) => return Ok(None),
         Ok(Some(blob)) if blob.mode == Mode::SYMLINK => {
-            let finding = Finding::error("MRG-07", "The policy is a symbolic link.", "Make it a plain file.");
-            return Ok(Some(Law::Invalid(vec![finding.at(policy::PATH, None)])));
+            return unread(Finding::error("MRG-07", "The policy is a symbolic link.", "Make it a plain file."), tip);
         }
         Ok(Some(blob)) => blob,
         Err(error @ (crate::repo::Error::TooLarge { .. } | crate::repo::Error::NotAFile(_))) => {
             let finding = Finding::error("MRG-07", error.to_string(), "Make it a plain file of at most 256 KiB.");
-            return Ok(Some(Law::Invalid(vec![finding.at(policy::PATH, None)])));
+            return unread(finding, tip);
         }
         Err(error) => return Err(error),
     };
-    Ok(Some(match policy::parse(&blob.bytes) {
+    let ledger = policy::ledger_branch(&blob.bytes);
+    let law = match policy::parse(&blob.bytes) {
         Ok(policy) => Law::Valid(Box::new(policy)),
         Err(problems) => Law::Invalid(
             problems
@@ -97,7 +108,8 @@ fn read_law(reader: &LocalRepo, tip: &CommitId) -> crate::repo::Result<Option<La
                 })
                 .collect(),
         ),
-    }))
+    };
+    Ok(Some(Read { law, tip, ledger }))
 }
 
 fn subject(
@@ -197,64 +209,24 @@ fn present(documents: &BTreeMap<&'static str, (Option<BlobId>, u64)>, content: &
     present
 }
 
-/// For each workflow that a required check comes from: the files that give its run a meaning and differ from the
-/// default branch's.
+/// For each workflow that a required check comes from: what gives its run a meaning and differs from the default
+/// branch's.
 fn drift(
     reader: &LocalRepo,
     policy: &Policy,
     tip: &CommitId,
     head: &CommitId,
-) -> crate::repo::Result<BTreeMap<String, BTreeMap<String, Option<BlobId>>>> {
+) -> crate::repo::Result<BTreeMap<String, Drift>> {
     let different = reader.diff(tip, head)?;
-    let meaning = policy::globs(&policy.freeze.meaning).ok();
+    let named = policy::globs(&policy.freeze.meaning).ok();
     let mut drift = BTreeMap::new();
     for check in &policy.gates.verify.checks {
         let Some(MadeBy::Workflow(path)) = check.made_by() else { continue };
-        let roots = meaning_of(reader, path, tip, head)?;
-        let matters = |delta: &&crate::repo::Delta| {
-            let named = roots.iter().any(|root| delta.path == *root || delta.path.is_under(root));
-            named || meaning.as_ref().is_none_or(|globs| delta.path.matches(globs))
-        };
-        let files = different
-            .iter()
-            .filter(matters)
-            .map(|delta| (delta.path.to_string(), delta.new.as_ref().map(|(_, blob)| blob.clone())))
-            .collect();
-        drift.insert(path.to_owned(), files);
+        if !drift.contains_key(path) {
+            drift.insert(path.to_owned(), meaning::drift(reader, path, named.as_ref(), (tip, head), &different)?);
+        }
     }
     Ok(drift)
-}
-
-/// A workflow's file and the local actions and workflows that it uses, on either side, to any depth.
-fn meaning_of(
-    reader: &LocalRepo,
-    workflow: &str,
-    tip: &CommitId,
-    head: &CommitId,
-) -> crate::repo::Result<BTreeSet<RepoPath>> {
-    let mut roots = BTreeSet::new();
-    let mut open = vec![workflow.to_owned()];
-    while let Some(path) = open.pop() {
-        if !roots.insert(RepoPath::from(path.as_str())) || roots.len() > 200 {
-            continue;
-        }
-        let files = [path.clone(), format!("{path}/action.yml"), format!("{path}/action.yaml")];
-        for (commit, file) in [tip, head].into_iter().flat_map(|commit| files.iter().map(move |file| (commit, file))) {
-            let Ok(Some(blob)) = reader.blob(commit, &RepoPath::from(file.as_str())) else { continue };
-            // A file that can't be read as YAML can't be run as a workflow either.
-            for used in local_actions(&blob.bytes).unwrap_or_default() {
-                let used = used.replace('\\', "/");
-                let used = used.trim_start_matches("./").trim_end_matches('/');
-                if used.is_empty() || used.split('/').any(|part| part == "..") {
-                    // The repository's root is an action: everything gives the run its meaning.
-                    roots.insert(RepoPath::from(""));
-                } else {
-                    open.push(used.to_owned());
-                }
-            }
-        }
-    }
-    Ok(roots)
 }
 
 /// Files that name what a project depends on.

@@ -14,20 +14,20 @@ use jiff::Timestamp;
 
 use super::memory::Kept;
 use super::route::Halt;
-use super::{App, observe};
+use super::{App, ledger_branch, observe};
 use crate::engine::{self, Decision, Happened, Order, command, merge_gate, phase_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::gate::merge::CHECK_NAME;
 use crate::gate::people::May;
 use crate::gate::world::{Law, Pull, Rival, World};
-use crate::gate::{GateName, Verdict};
+use crate::gate::{Finding, GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoRef};
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
-use crate::policy::Policy;
+use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
 use crate::surface::broken::Broken;
 use crate::surface::sync::Memory as _;
@@ -72,6 +72,8 @@ pub(super) struct Pass<'a> {
     pub(super) repo: Repo,
     pub(super) mirror: Mirror,
     pub(super) ledger: Arc<Ledger>,
+    /// The branch that it is on.
+    pub(super) branch: String,
     pub(super) law: Law,
     pub(super) tip: CommitId,
     pub(super) attempt: u32,
@@ -104,16 +106,21 @@ impl Pass<'_> {
     pub(super) async fn once(&self, pull: &Fetched, events: &[(String, Event)]) -> Result<Raced, Halt> {
         let change = ChangeNumber(pull.number);
         let (listed, unread) = self.check_runs(&pull.head.sha).await?;
+        if pull.head.r#ref == self.branch && !pull.is_from_fork() {
+            return self.show_ledger_as_head(pull, &listed).await;
+        }
         let loaded = match self.ledger.load(change).await {
             Ok(loaded) => loaded,
-            Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, events, &broken).await,
+            Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, events, &broken, false).await,
             Err(error) => return Err(error.into()),
         };
         if let Err(broken) = self.anchored(pull, loaded.state.as_ref(), &listed).await? {
-            if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES {
+            // Under an invalid policy the branch may be the wrong one; that is said at once.
+            if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES && self.policy().is_some() {
                 return Err(Halt::Again(anyhow::anyhow!("the ledger's answer is older than our last write: {broken}")));
             }
-            return self.show_broken(pull, &listed, events, &broken).await;
+            let none = broken.kind == BreakKind::CutOff && loaded.state.is_none();
+            return self.show_broken(pull, &listed, events, &broken, none).await;
         }
         let world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
         let happened = self.happened(pull, loaded.state.as_ref(), events).await?;
@@ -187,6 +194,10 @@ impl Pass<'_> {
         };
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let fallback = Policy::default();
+        let (base, default) = (&pull.base.r#ref, &self.home.default_branch);
+        let named = base != default && policy.is_some_and(|policy| policy.may_merge_into(base, default));
+        // Rules change without a word to us, so it is asked each time, where it can matter.
+        let base_protected = base == default || (named && pull.is_open() && repo.is_protected(base).await?);
         Ok(World {
             default_branch: self.home.default_branch.clone(),
             app: self.app.id,
@@ -208,6 +219,7 @@ impl Pass<'_> {
             deployments,
             reviews: observe::reviews(repo, policy, pull.number).await?,
             rivals: Vec::new(),
+            base_protected,
         })
     }
 
@@ -289,10 +301,8 @@ impl Pass<'_> {
 
     /// Keeps which pull requests have this head: checks name commits, not pull requests.
     async fn remember_head(&self, pull: &Fetched) {
-        let ledger =
-            self.policy().map_or_else(|| Policy::default().ledger.branch, |policy| policy.ledger.branch.clone());
-        if self.memory.recall(&ledger_key(&ledger)).await.is_none() {
-            self.memory.keep(&ledger_key(&ledger), "seen").await;
+        if self.policy().is_some() {
+            ledger_branch::remember(&self.memory, &self.branch).await;
         }
         if pull.base.r#ref != self.home.default_branch {
             self.memory.keep(&base_key(&pull.base.r#ref), "seen").await;
@@ -451,32 +461,81 @@ impl Pass<'_> {
         listed: &[Listed],
         events: &[(String, Event)],
         place: &Break,
+        no_records: bool,
     ) -> Result<Raced, Halt> {
         tracing::error!(change = pull.number, %place, "the ledger's chain is broken");
         let fallback = Policy::default();
-        let policy = self.policy().unwrap_or(&fallback);
+        let commands = &self.policy().unwrap_or(&fallback).commands;
+        let renamed_from = if no_records {
+            let old = ledger_branch::last(&self.memory).await.filter(|old| *old != self.branch);
+            Some(old.unwrap_or_else(|| "OLD".to_owned()))
+        } else {
+            None
+        };
         let broken = Broken {
             change: ChangeNumber(pull.number),
             slug: &self.home.slug,
-            branch: &policy.ledger.branch,
+            branch: &self.branch,
             place,
+            renamed_from,
             repo: &self.repo,
             memory: &self.memory,
         };
-        if pull.is_open() {
-            broken.show_check(&pull.head.sha, listed, self.app.id).await?;
-        }
-        broken.show_comment().await?;
+        let finding = broken.finding();
+        let shown = self.show_unrecorded(pull, listed, "The ledger's chain is broken", finding).await?;
+        let problems = match &self.law {
+            Law::Valid(_) => &[][..],
+            Law::Invalid(problems) => problems,
+        };
+        broken.show_comment(problems).await?;
         for (_, event) in events {
             let Fact::Comment(comment) = &event.fact else { continue };
-            let given = command::parse(&comment.body, |line| policy.commands.strip(line));
+            let given = command::parse(&comment.body, |line| commands.strip(line));
             let Some(first) = given.iter().find(|given| given.spec.is_some()).filter(|_| !comment.author.bot) else {
                 continue;
             };
             if May::Ask.allows(observe::standing(&self.repo, self.policy(), &comment.author).await?) {
-                broken.answer(comment, &policy.commands.written(&first.name)).await?;
+                broken.answer(comment, &commands.written(&first.name)).await?;
             }
         }
+        Ok(shown)
+    }
+
+    /// `MRG-07`: a pull request from the ledger's own branch. A record about it would be another head of it.
+    async fn show_ledger_as_head(&self, pull: &Fetched, listed: &[Listed]) -> Result<Raced, Halt> {
+        let finding = Finding::error(
+            "MRG-07",
+            format!("`{}` is the ledger's branch: it belongs into no other branch.", self.branch),
+            "Close this pull request.",
+        );
+        self.show_unrecorded(pull, listed, "This is the ledger's own branch", finding).await
+    }
+
+    /// What can only be shown, because nothing can be recorded. What is wrong with the policy comes first: it may be
+    /// the cause.
+    async fn show_unrecorded(
+        &self,
+        pull: &Fetched,
+        listed: &[Listed],
+        title: &str,
+        finding: Finding,
+    ) -> Result<Raced, Halt> {
+        if !pull.is_open() {
+            return Ok(Raced::No(BTreeSet::new()));
+        }
+        let (title, mut findings) = match &self.law {
+            Law::Valid(_) => (title, Vec::new()),
+            Law::Invalid(problems) => ("The policy is not valid", problems.clone()),
+        };
+        findings.push(finding);
+        let closed = sync::Closed {
+            head: &pull.head.sha,
+            title,
+            findings: &findings,
+            default_branch: &self.home.default_branch,
+            observed: self.policy().is_some_and(|policy| policy.enforce == Enforce::Observe),
+        };
+        sync::show_closed(&closed, listed, &self.repo, self.app.id).await?;
         Ok(Raced::No(BTreeSet::new()))
     }
 }

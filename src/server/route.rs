@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::memory::Kept;
+use super::observe::Read;
 use super::pass::{Pass, Raced, base_key, head_key, ledger_key};
-use super::{App, installed, observe};
+use super::{App, installed, ledger_branch, observe};
 use crate::fact::{Event, Fact};
 use crate::gate::world::Law;
 use crate::github::calls::pulls::Pull as Fetched;
@@ -21,7 +22,7 @@ use crate::ids::{CommitId, RepoId, RepoRef, Slug};
 use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
 use crate::ledger::store::StoreError;
 use crate::ledger::{Ledger, LedgerError};
-use crate::policy::Policy;
+use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
 use crate::surface::sync::{self, Memory as _};
 
@@ -252,12 +253,10 @@ impl Passes {
     async fn change(&self, home: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
         let repo = self.app.repo(home);
         let mirror = Mirror::open(&self.app.data, home.id)?;
-        let Some((law, tip)) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };
-        let ledger_branch = match &law {
-            Law::Valid(policy) => policy.ledger.branch.clone(),
-            Law::Invalid(_) => Policy::default().ledger.branch,
-        };
-        let ledger = self.app.ledger(home, &ledger_branch);
+        let Some(mut read) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };
+        let memory = Kept::new(&self.app.inbox, home.id);
+        let branch = ledger_branch::choose(&mut read, home, &repo, &memory).await?;
+        let ledger = self.app.ledger(home, &branch);
         // What was just said of a pull request may not have reached the replica that answers.
         let known = events.iter().any(|(_, event)| match &event.fact {
             Fact::Pull { .. } | Fact::Review { .. } => true,
@@ -271,17 +270,8 @@ impl Passes {
             Err(Error::NotFound { .. }) => return self.linked(home, &ledger, number, events).await,
             Err(error) => return Err(error.into()),
         };
-        let pass = Pass {
-            app: &self.app,
-            memory: Kept::new(&self.app.inbox, home.id),
-            home,
-            repo,
-            mirror,
-            ledger,
-            law,
-            tip,
-            attempt,
-        };
+        let pass =
+            Pass { app: &self.app, memory, home, repo, mirror, ledger, branch, law: read.law, tip: read.tip, attempt };
         for _ in 0..MOST_RACES {
             match pass.once(&pull, events).await? {
                 Raced::Yes => tracing::info!(number, "the change moved on meanwhile; looking again"),
@@ -302,16 +292,18 @@ impl Passes {
             return;
         }
         let mirror = Mirror::open(&self.app.data, home.id);
-        let silent = match mirror {
-            // Without a policy nobody hears anything, not even this.
-            Ok(mirror) => matches!(observe::law(&mirror, &repo, home).await, Ok(None)),
-            Err(_) => false,
+        let read = match mirror {
+            Ok(mirror) => observe::law(&mirror, &repo, home).await.ok(),
+            Err(_) => None,
         };
-        if silent {
-            return;
-        }
+        let observed = match read {
+            // Without a policy nobody hears anything, not even this.
+            Some(None) => return,
+            Some(Some(Read { law: Law::Valid(policy), .. })) => policy.enforce == Enforce::Observe,
+            _ => false,
+        };
         let says = format!("{error:#}");
-        if let Err(error) = sync::show_fault(&pull.head.sha, number, &says, &repo, self.app.id).await {
+        if let Err(error) = sync::show_fault(&pull.head.sha, number, &says, &repo, self.app.id, observed).await {
             tracing::warn!(number, %error, "that a look can't be finished can't be shown either");
         }
     }

@@ -2,14 +2,13 @@
 //!
 //! There is no state to project from. What is written carries a marker, so that it is written once all the same.
 
-use super::sync::{Memory, comment_key, marker, ours, react, write_replies};
+use super::sync::{Memory, comment_key, marker, react, write_replies};
 use super::{Reply, plain};
 use crate::fact::Comment;
-use crate::gate::merge::CHECK_NAME;
-use crate::github::calls::checks::{Buttons, CheckRun, Conclusion, Report, Standing, Verdict};
+use crate::gate::Finding;
 use crate::github::calls::comments::Reaction;
 use crate::github::{Error, Repo, Result};
-use crate::ids::{ChangeNumber, CommitId, Slug};
+use crate::ids::{ChangeNumber, Slug};
 use crate::ledger::Break;
 
 /// What is broken, and where it is shown.
@@ -19,67 +18,62 @@ pub struct Broken<'a> {
     /// The ledger's branch.
     pub branch: &'a str,
     pub place: &'a Break,
+    /// There are no records at all where there were some: the branch they may have been on before.
+    pub renamed_from: Option<String>,
     pub repo: &'a Repo,
     pub memory: &'a dyn Memory,
 }
 
 impl Broken<'_> {
-    fn says(&self) -> String {
-        format!("`MRG-08` The ledger can't be trusted: the chain of this change's records is broken at {}.", self.at())
+    /// `MRG-08`, with the way out.
+    pub fn finding(&self) -> Finding {
+        let says = match &self.renamed_from {
+            Some(_) => format!(
+                "The ledger can't be trusted: there are no records of this change on its branch `{}`, and there were ({}).",
+                self.branch,
+                self.at()
+            ),
+            None => {
+                format!("The ledger can't be trusted: the chain of this change's records is broken at {}.", self.at())
+            }
+        };
+        Finding::error("MRG-08", says, self.mend())
     }
 
     fn at(&self) -> String {
-        if self.place.seq == 0 {
-            format!("its checkpoint: {}", plain(&self.place.says))
-        } else {
-            plain(&self.place.to_string())
-        }
+        if self.place.seq == 0 { format!("its checkpoint: {}", self.place.says) } else { self.place.to_string() }
     }
 
     /// How it is proven and mended, for whoever administers the repository.
     fn mend(&self) -> String {
+        let renamed = match &self.renamed_from {
+            Some(old) => format!(
+                "If the ledger was given another branch in the policy, bring the records along: `git push origin \
+                 {old}:{}`. Otherwise: ",
+                self.branch
+            ),
+            None => String::new(),
+        };
         format!(
-            "Somebody who may write the ledger's branch mends it. `phasegate replay {} --github {}`, with `APP_ID` and \
+            "{renamed}Somebody who may write the ledger's branch mends it. `phasegate replay {} --github {}`, with `APP_ID` and \
              `PRIVATE_KEY_PATH` of the App set, proves where it breaks and shows when it is whole again. {}",
             self.change.0,
             self.slug,
-            plain(&self.place.mend(self.change, self.branch)),
+            self.place.mend(self.change, self.branch),
         )
     }
 
-    /// The merge check of the head. The anchor that a run carries stays as it is: it is the witness.
-    pub async fn show_check(&self, head: &CommitId, runs: &[CheckRun], app: u64) -> Result<()> {
-        let report = Report {
-            standing: Standing::Completed(Verdict::Failure),
-            title: "The ledger's chain is broken".to_owned(),
-            summary: format!("{}\n\n→ {}", self.says(), self.mend()),
-            text: None,
-            details_url: None,
-            annotations: Vec::new(),
-            buttons: Buttons::default(),
-        };
-        match ours(runs, app, CHECK_NAME) {
-            Some(run)
-                if run.conclusion == Some(Conclusion::Failure)
-                    && run.output.title == report.title
-                    && run.output.summary.trim() == report.summary.trim() =>
-            {
-                Ok(())
-            }
-            Some(run) => self.repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
-            None => self.repo.create_check_run(CHECK_NAME, head, "pg1-broken", &report).await.map(drop),
-        }
-    }
-
     /// The one comment. It shows no head, so no command that is written under it counts for one afterwards.
-    pub async fn show_comment(&self) -> Result<()> {
+    pub async fn show_comment(&self, problems: &[Finding]) -> Result<()> {
         let marker = marker(self.change)?;
+        let finding = self.finding();
+        let says = |finding: &Finding| format!("❌ `{}` {}\n\n", finding.rule, plain(&finding.says));
+        let all: String = problems.iter().chain([&finding]).map(says).collect();
         let body = marker.put(&format!(
-            "### Phasegate: the ledger can't be trusted\n\n❌ {}\n\nUntil it is whole again nothing is judged or \
+            "### Phasegate: the ledger can't be trusted\n\n{all}Until it is whole again nothing is judged or \
              recorded for this change, no command is carried out, and it can't merge. What stood here before counts for \
              nothing meanwhile; it comes back by itself.\n\n**Next:** {}",
-            self.says(),
-            self.mend()
+            plain(&finding.next)
         ));
         let there = self.repo.find_comment(self.change.0, &marker, None).await?;
         match there {
@@ -109,7 +103,7 @@ impl Broken<'_> {
                  to mend it.",
                 plain(written),
                 self.change.0,
-                self.at(),
+                plain(&self.at()),
                 self.change.0
             ),
         };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Seen;
-use super::project::{headline, standing};
+use super::project::{headline, observes, self_approved, standing};
 use super::text::{Links, items, marks, plain, plain_to};
 use crate::engine::possible;
 use crate::flow::{Exported, Phase, Stage, merge, pipeline};
@@ -14,7 +14,7 @@ use crate::ids::CommitId;
 use crate::ledger::State;
 use crate::ledger::record::{By, Evidence, Outcome};
 use crate::ledger::state::Judged;
-use crate::policy::{Commands, Enforce, Policy};
+use crate::policy::{Commands, Policy};
 
 /// At most this many findings of a gate are listed; the check run has them all.
 const MOST_FINDINGS: usize = 12;
@@ -24,7 +24,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     if let Some(pipeline) = &state.pipeline {
         let _ = writeln!(out, "{}\n", marks(pipeline));
     }
-    if seen.world.policy().is_some_and(|policy| policy.enforce == Enforce::Observe) {
+    if observes(seen) {
         out.push_str("_Observing only: nothing is blocked._\n\n");
     }
     let _ = writeln!(out, "**Next:** {}\n", next_step(state, seen));
@@ -41,6 +41,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let rest: Vec<Finding> =
             seen.merge.findings.iter().filter(|finding| !said.contains(&finding.says.as_str())).cloned().collect();
         findings(&mut out, "Merge gate", &rest, links);
+        if let Some(said) = self_approved(seen.merge) {
+            let _ = writeln!(out, "{said}\n");
+        }
     }
     if let Some(merged) = &state.merged {
         let _ = writeln!(out, "Merged as `{}`.\n", merged.commit.short());

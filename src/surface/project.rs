@@ -1,5 +1,7 @@
 //! From state to what is to be seen.
 
+use std::collections::BTreeSet;
+
 use super::text::{Links, items, one_line, plain};
 use super::{answers, comment};
 use crate::flow::merge::Stage as MergeStage;
@@ -9,6 +11,7 @@ use crate::gate::phase::{self, Outcome};
 use crate::gate::world::World;
 use crate::gate::{Finding, Severity, Verdict, merge, only_waiting};
 use crate::ids::{CommitId, Slug};
+use crate::ledger::record::Evidence;
 use crate::ledger::{Anchor, State};
 use crate::policy::Enforce;
 
@@ -90,6 +93,7 @@ pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
         server: seen.server.to_owned(),
         slug: seen.slug.clone(),
         head: state.subject.as_ref().map_or_else(|| seen.world.pull.head.clone(), |about| about.head.clone()),
+        default_branch: seen.world.default_branch.clone(),
     };
     Surface {
         label: label(state, &prefix),
@@ -161,7 +165,27 @@ fn checks(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Check> {
         checks.extend(others.map(|phase| past_check(state, phase, links)));
     }
     checks.push(merge_check(state, seen, links));
+    if observes(seen) {
+        checks.iter_mut().for_each(only_observed);
+    }
     checks
+}
+
+pub(super) fn observes(seen: &Seen<'_>) -> bool {
+    seen.world.policy().is_some_and(|policy| policy.enforce == Enforce::Observe)
+}
+
+/// Whoever requires one of our runs is not held back by it while we only observe: it is neutral, and its title says
+/// what it would be.
+fn only_observed(check: &mut Check) {
+    let would = match check.conclusion {
+        Conclusion::Success => "Observing, would be green",
+        Conclusion::Failure => "Observing, would be red",
+        Conclusion::ActionRequired => "Observing, would wait",
+        Conclusion::Neutral => return,
+    };
+    check.title = clip(&format!("{would}: {}", check.title));
+    check.conclusion = Conclusion::Neutral;
 }
 
 fn gate_key(state: &State, phase: Phase) -> String {
@@ -231,14 +255,14 @@ fn current_check(state: &State, seen: &Seen<'_>, phase: Phase, judged: &phase::J
         conclusion,
         title: clip(&title),
         summary,
-        annotations: annotations(&judged.findings),
+        annotations: annotations(&judged.findings, &links.default_branch),
         only_if_there: false,
     }
 }
 
 fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
     let merge = seen.merge;
-    let observe = seen.world.policy().is_some_and(|policy| policy.enforce == Enforce::Observe);
+    let observe = observes(seen);
     let what = headline(&merge.findings);
     let (conclusion, title) = match (merge.verdict, observe) {
         (Verdict::Pass, false) => (Conclusion::Success, "May merge".to_owned()),
@@ -254,6 +278,7 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
         summary.push_str("What the policy asks for is there, for exactly this content.\n");
     }
     summary.push_str(&items(&merge.findings, usize::MAX, links));
+    summary.extend(self_approved(merge).map(|said| format!("\n{said}\n")));
     if let Some(about) = &state.subject {
         summary.push_str(&format!(
             "\nHead `{}`, content `{}`, base `{}` at `{}`. Record {} of the ledger.\n",
@@ -272,9 +297,21 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
         conclusion,
         title: clip(&title),
         summary,
-        annotations: annotations(&merge.findings),
+        annotations: annotations(&merge.findings, &links.default_branch),
         only_if_there: false,
     }
+}
+
+/// Who approved what they wrote or pushed themselves, where the policy lets them (`people.solo`).
+pub(super) fn self_approved(merge: &merge::Judgement) -> Option<String> {
+    let own = |one: &Evidence| match one {
+        Evidence::Review { by, self_approved: true, .. } => Some(format!("`{}`", plain(&by.login))),
+        _ => None,
+    };
+    let who: BTreeSet<String> = merge.evidence.iter().filter_map(own).collect();
+    let who: Vec<String> = who.into_iter().collect();
+    let and = who.join(", ");
+    (!who.is_empty()).then(|| format!("*Self-approved*: {and} wrote or pushed to this change (`people.solo`)."))
 }
 
 /// The finding that matters most, in a line.
@@ -294,7 +331,12 @@ fn clip(title: &str) -> String {
     if line.chars().count() <= 200 { line } else { line.chars().take(199).chain(['…']).collect() }
 }
 
-fn annotations(findings: &[Finding]) -> Vec<Annotation> {
+pub(super) fn annotations(findings: &[Finding], default_branch: &str) -> Vec<Annotation> {
+    // An annotation's path is read at the run's own head, and the policy there may be another file.
+    let whose = |finding: &Finding| match finding.rule.as_str() {
+        "MRG-07" => format!("\nThis is about the file on `{}`.", one_line(default_branch)),
+        _ => String::new(),
+    };
     findings
         .iter()
         .filter_map(|finding| {
@@ -303,7 +345,7 @@ fn annotations(findings: &[Finding]) -> Vec<Annotation> {
                 line: finding.line.unwrap_or(1),
                 failure: finding.severity == Severity::Error,
                 title: finding.rule.clone(),
-                message: format!("{}\n{}", one_line(&finding.says), one_line(&finding.next)),
+                message: format!("{}\n{}{}", one_line(&finding.says), one_line(&finding.next), whose(finding)),
             })
         })
         .collect()

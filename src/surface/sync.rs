@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Check, Conclusion, Surface};
 use crate::engine::Shown;
+use crate::gate::Finding;
 use crate::gate::merge::CHECK_NAME;
 use crate::github::calls::checks::{
     Annotation, Buttons, CheckRun, Conclusion as Concluded, Level, Report, RunButton, Standing, Status, Verdict,
@@ -56,7 +57,10 @@ pub const RERUN: &str = "rerun";
 /// Writes the differences.
 pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Result<()> {
     // That an old head can't be read must not keep the new one from being shown; it is said at the end.
-    let flipped = supersede(state, present).await;
+    let observes =
+        surface.checks.iter().any(|check| check.name == CHECK_NAME && check.conclusion == Conclusion::Neutral);
+    // Where we only observe, no head is to be held back, and an old one has nothing to lose.
+    let flipped = if observes { Ok(()) } else { supersede(state, present).await };
     for check in &surface.checks {
         write_check(check, present).await?;
     }
@@ -191,19 +195,20 @@ fn concluded(conclusion: Conclusion) -> Concluded {
     }
 }
 
+fn notes(annotations: &[super::Annotation]) -> Vec<Annotation> {
+    let note = |note: &super::Annotation| Annotation {
+        path: note.path.clone(),
+        start_line: note.line,
+        end_line: note.line,
+        level: if note.failure { Level::Failure } else { Level::Warning },
+        title: note.title.clone(),
+        message: note.message.clone(),
+    };
+    annotations.iter().map(note).collect()
+}
+
 fn report(check: &Check) -> Result<Report> {
-    let annotations = check
-        .annotations
-        .iter()
-        .map(|note| Annotation {
-            path: note.path.clone(),
-            start_line: note.line,
-            end_line: note.line,
-            level: if note.failure { Level::Failure } else { Level::Warning },
-            title: note.title.clone(),
-            message: note.message.clone(),
-        })
-        .collect();
+    let annotations = notes(&check.annotations);
     let buttons = Buttons::new(vec![
         RunButton::new("Explain", "What stands against merging", EXPLAIN)?,
         RunButton::new("Re-run", "Look at everything again", RERUN)?,
@@ -384,12 +389,68 @@ pub async fn react(repo: &Repo, memory: &dyn Memory, comment: u64, reaction: Rea
     }
 }
 
-/// Closes the gate because a look can't be finished: what was green may not be any more, and nobody would know.
-pub async fn show_fault(head: &CommitId, number: u64, says: &str, repo: &Repo, app: u64) -> Result<()> {
-    let runs = repo.check_runs_of(app, head).await?;
+/// A merge check for a change of which nothing can be recorded.
+pub struct Closed<'a> {
+    pub head: &'a CommitId,
+    pub title: &'a str,
+    pub findings: &'a [Finding],
+    pub default_branch: &'a str,
+    /// The policy only observes, so nobody is held back.
+    pub observed: bool,
+}
+
+/// Shows on the merge check why nothing can be said. The anchor that the run carries stays as it is: it is the witness.
+pub async fn show_closed(closed: &Closed<'_>, runs: &[CheckRun], repo: &Repo, app: u64) -> Result<()> {
+    let one = |finding: &Finding| {
+        format!("`{}` {}\n\n{}", finding.rule, super::plain(&finding.says), super::plain(&finding.next))
+    };
+    let (verdict, title) = observed(Verdict::Failure, closed.title, closed.observed);
     let report = Report {
-        standing: Standing::Completed(Verdict::ActionRequired),
-        title: "Phasegate can't finish its look at this change".to_owned(),
+        standing: Standing::Completed(verdict),
+        title,
+        summary: closed.findings.iter().map(one).collect::<Vec<_>>().join("\n\n"),
+        text: None,
+        details_url: None,
+        annotations: notes(&super::project::annotations(closed.findings, closed.default_branch)),
+        buttons: Buttons::default(),
+    };
+    match ours(runs, app, CHECK_NAME) {
+        Some(run)
+            if run.status == Status::Completed
+                && run.output.title == report.title
+                && run.output.summary.trim() == report.summary.trim() =>
+        {
+            Ok(())
+        }
+        // Annotations can't be taken off again, so they go on a run of their own; the witness goes with them.
+        Some(run) if report.annotations.is_empty() => {
+            repo.update_check_run(run.id, &run.external_id, &report).await.map(drop)
+        }
+        Some(run) => repo.create_check_run(CHECK_NAME, closed.head, &run.external_id, &report).await.map(drop),
+        None => repo.create_check_run(CHECK_NAME, closed.head, "pg1-broken", &report).await.map(drop),
+    }
+}
+
+/// While we only observe, nothing of ours holds anybody back.
+fn observed(verdict: Verdict, title: &str, observed: bool) -> (Verdict, String) {
+    if observed { (Verdict::Neutral, format!("Observing: {title}")) } else { (verdict, title.to_owned()) }
+}
+
+/// Closes the gate because a look can't be finished: what was green may not be any more, and nobody would know.
+pub async fn show_fault(
+    head: &CommitId,
+    number: u64,
+    says: &str,
+    repo: &Repo,
+    app: u64,
+    only_observes: bool,
+) -> Result<()> {
+    let runs = repo.check_runs_of(app, head).await?;
+    let (verdict, title) =
+        observed(Verdict::ActionRequired, "Phasegate can't finish its look at this change", only_observes);
+    let report = Report {
+        standing: Standing::Completed(verdict),
+        title,
         summary: format!(
             "It tried several times and goes on trying. Until then nothing can be said of this change.\n\n{}\n\n→ If \
              it stays: `phasegate inbox list --dead` shows the deliveries, and `phasegate inbox retry --all` tries them again.",

@@ -297,6 +297,34 @@ fn observing_shows_and_blocks_nothing() {
     assert!(!comment(&game).contains("bypassed_gate"));
 }
 
+/// A phase's run may be required by somebody too.
+#[test]
+fn observing_every_run_is_neutral_and_says_what_it_would_be() {
+    let mut game = Game::with("flow: pipeline\nenforce: observe");
+    let all = |game: &Game| {
+        let checks = game.surface().checks;
+        assert!(checks.iter().all(|check| check.conclusion == Conclusion::Neutral), "{checks:#?}");
+        checks.into_iter().map(|check| check.title).collect::<Vec<_>>().join("\n")
+    };
+    game.opened().says("ada", Role::Write, "/expand");
+    assert!(all(&game).contains("Observing, would be red: EXPAND: "), "{}", all(&game));
+    game.documents().green();
+    assert!(all(&game).contains("Observing, would be green: EXPAND passed"), "{}", all(&game));
+    assert!(all(&game).contains("Observing, would wait: "), "{}", all(&game));
+}
+
+#[test]
+fn an_approval_of_ones_own_is_called_so() {
+    let mut game = Game::with("people: { solo: true }");
+    game.opened().green().approved_by("mia");
+    assert!(!comment(&game).contains("Self-approved"));
+    let mut game = Game::with("people: { solo: true }");
+    game.opened().green().approved_by("ada").may_merge();
+    let said = "*Self-approved*: `ada` wrote or pushed to this change (`people.solo`).";
+    assert!(comment(&game).contains(said), "{}", comment(&game));
+    assert!(merge_check(&game).summary.contains(said), "{}", merge_check(&game).summary);
+}
+
 #[test]
 fn a_refusal_is_answered_with_its_rule_and_the_way_on() {
     let mut game = Game::pipeline();
@@ -357,11 +385,17 @@ fn a_paused_change_says_how_to_go_on() {
 fn a_finding_with_a_place_is_annotated_and_linked() {
     let mut game = Game::with("flow: pipeline");
     game.opened().says("ada", Role::Write, "/expand");
+    // What does not exist can't be pointed at.
+    assert!(gate_check(&game).annotations.is_empty());
+    assert!(comment(&game).contains("`scaffolding/scope.md` does not exist."), "{}", comment(&game));
+    assert!(!comment(&game).contains("/blob/"), "{}", comment(&game));
+    game.subject().documents.insert("scaffolding/scope.md".to_owned(), 0);
+    game.look();
     let check = gate_check(&game);
     assert_eq!(check.annotations.len(), 1);
     let one = &check.annotations[0];
     assert_eq!((one.path.as_str(), one.line, one.title.as_str()), ("scaffolding/scope.md", 1, "EXP-01"));
-    assert!(one.failure && one.message.contains("does not exist"));
+    assert!(one.failure && one.message.contains("is empty"));
     assert!(
         comment(&game).contains(&format!("https://github.com/octo/demo/blob/{}/scaffolding/scope.md", commit("one")))
     );

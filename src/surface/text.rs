@@ -53,21 +53,32 @@ pub(super) struct Links {
     pub(super) server: String,
     pub(super) slug: Slug,
     pub(super) head: CommitId,
+    pub(super) default_branch: String,
 }
 
 impl Links {
-    pub(super) fn line(&self, path: &str, line: Option<u32>) -> String {
-        let path: String = path
-            .bytes()
-            .map(|b| match b {
-                b'/' | b'-' | b'_' | b'.' | b'~' => (b as char).to_string(),
-                b if b.is_ascii_alphanumeric() => (b as char).to_string(),
-                b => format!("%{b:02X}"),
-            })
-            .collect();
-        let anchor = line.map(|line| format!("#L{line}")).unwrap_or_default();
-        format!("{}/{}/blob/{}/{path}{anchor}", self.server, self.slug, self.head)
+    /// Where a finding's file can be read: the policy on the default branch, which is the one that is the law, and
+    /// everything else at the head.
+    fn place(&self, finding: &Finding, path: &str) -> String {
+        let at = if finding.rule == "MRG-07" { &self.default_branch } else { self.head.as_str() };
+        self.line(at, path, finding.line)
     }
+
+    fn line(&self, at: &str, path: &str, line: Option<u32>) -> String {
+        let (at, path) = (escaped(at), escaped(path));
+        let anchor = line.map(|line| format!("#L{line}")).unwrap_or_default();
+        format!("{}/{}/blob/{at}/{path}{anchor}", self.server, self.slug)
+    }
+}
+
+fn escaped(path: &str) -> String {
+    path.bytes()
+        .map(|b| match b {
+            b'/' | b'-' | b'_' | b'.' | b'~' => (b as char).to_string(),
+            b if b.is_ascii_alphanumeric() => (b as char).to_string(),
+            b => format!("%{b:02X}"),
+        })
+        .collect()
 }
 
 /// A finding as one list item.
@@ -85,7 +96,7 @@ pub(super) fn item(finding: &Finding, links: &Links) -> String {
             if path.len() > 300 {
                 format!(" ({shown})")
             } else {
-                format!(" ([{shown}]({}))", links.line(path, finding.line))
+                format!(" ([{shown}]({}))", links.place(finding, path))
             }
         }
         None => String::new(),
@@ -158,8 +169,13 @@ mod tests {
             server: "https://example.test".to_owned(),
             slug: "o/r".parse().unwrap(),
             head: CommitId::new("a".repeat(40)).unwrap(),
+            default_branch: "trunk".to_owned(),
         };
-        let link = links.line("a b)/c#d.md", Some(3));
+        let link = links.line(links.head.as_str(), "a b)/c#d.md", Some(3));
         assert!(link.ends_with("/a%20b%29/c%23d.md#L3"), "{link}");
+        // The law is on the default branch; what stands at the head may be another file, or none.
+        let mistake = Finding::error("MRG-07", "wrong", "mend").at(".github/phasegate.yml", Some(3));
+        let shown = item(&mistake, &links);
+        assert!(shown.contains("(https://example.test/o/r/blob/trunk/.github/phasegate.yml#L3)"), "{shown}");
     }
 }

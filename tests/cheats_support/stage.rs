@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail, ensure};
+use phasegate::gate::merge::CHECK_NAME;
 use phasegate::rehearsal::{CHECK, REPO, Rehearsal, Setup, WORKFLOW};
-use phasegate::twin::{Error, Level, NewApp, Role, Ruleset};
+use phasegate::twin::{Error, Level, NewApp, RequiredCheck, Role, Rule, Ruleset};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -83,6 +84,17 @@ struct Pushes {
     /// What to call the commit.
     #[serde(rename = "as")]
     name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Links {
+    #[serde(default = "agents_branch")]
+    branch: String,
+    /// Symbolic links, and where each leads.
+    to: BTreeMap<String, String>,
+    #[serde(default)]
+    around_the_rules: bool,
 }
 
 fn agents_branch() -> String {
@@ -208,6 +220,8 @@ impl Stage {
             "expect" => return expect::hold(self, &read(what)?).await,
             "change" => return self.change(&read::<String>(what)?).await,
             "pushes" => self.pushes(who()?, what)?,
+            "links" => self.links(who()?, &read(what)?)?,
+            "protects" => self.protects(&read::<String>(what)?)?,
             "opens" => self.opens(who()?, what)?,
             "raises" => self.raises(who()?, what)?,
             "says" => self.says(who()?, what)?,
@@ -335,6 +349,41 @@ impl Stage {
         if let Some(name) = push.name {
             self.heads.insert(name, head);
         }
+        Ok(())
+    }
+
+    /// A commit of symbolic links.
+    fn links(&mut self, who: &str, links: &Links) -> anyhow::Result<()> {
+        let admin = self.on.admin();
+        let old = admin.branch(REPO, &links.branch)?;
+        let parent = old.clone().or(admin.branch(REPO, "main")?).context("there is a main")?;
+        let entry =
+            |(path, to): (&String, &String)| json!({ "path": path, "mode": "120000", "type": "blob", "content": to });
+        let entries: Vec<Value> = links.to.iter().map(entry).collect();
+        let git = format!("/repos/{REPO}/git");
+        let made =
+            admin.call_as(who, "POST", &format!("{git}/trees"), json!({ "base_tree": parent, "tree": entries }))?;
+        let body = json!({ "message": "links", "tree": made["sha"], "parents": [parent] });
+        let made = admin.call_as(who, "POST", &format!("{git}/commits"), body)?;
+        let lifted = if links.around_the_rules { self.lift()? } else { Vec::new() };
+        let (admin, branch) = (self.on.admin(), &links.branch);
+        match old {
+            Some(_) => {
+                admin.call_as(who, "PATCH", &format!("{git}/refs/heads/{branch}"), json!({ "sha": made["sha"] }))?
+            }
+            None => {
+                let body = json!({ "sha": made["sha"], "ref": format!("refs/heads/{branch}") });
+                admin.call_as(who, "POST", &format!("{git}/refs"), body)?
+            }
+        };
+        self.restore(&lifted)
+    }
+
+    /// The branch requires our check from now on.
+    fn protects(&mut self, branch: &str) -> anyhow::Result<()> {
+        let check = RequiredCheck { context: CHECK_NAME.to_owned(), integration_id: Some(self.on.app().id) };
+        let rules = vec![Rule::RequiredChecks { checks: vec![check], strict: false }];
+        self.on.admin().add_ruleset(REPO, branch, &[&format!("refs/heads/{branch}")], rules, Vec::new())?;
         Ok(())
     }
 

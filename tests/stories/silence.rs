@@ -65,6 +65,20 @@ async fn observing_the_pipeline_blocks_nothing() {
     let number = proposes(&on, "work").await;
     on.says("ada", number, "/expand").await.unwrap();
     assert_merge(&on, number, "neutral");
+    on.pushes("rover", "work", "more", &[("scaffolding/scope.md", "# Scope\n")]).await.unwrap();
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
+    // Every head that was ever shown something: a run of a phase may be required as well.
+    let ours: Vec<_> = on
+        .admin()
+        .repo(REPO)
+        .unwrap()
+        .check_runs
+        .into_values()
+        .filter(|run| run.app == on.app().id)
+        .map(|run| (run.name, run.conclusion))
+        .collect();
+    assert!(ours.iter().any(|(name, _)| name == "phasegate/expand"), "{ours:?}");
+    assert!(ours.iter().all(|(_, conclusion)| conclusion.as_deref() == Some("neutral")), "{ours:?}");
     on.merges("ada", number).await.unwrap().expect("nothing is blocked");
     on.end().await;
 }

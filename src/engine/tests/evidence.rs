@@ -74,6 +74,12 @@ fn a_workflow_that_nobody_compared_does_not_count() {
     game.subject().drift.clear();
     game.green().may_not_merge(&["MRG-01"]);
     discounted(&game, "not known whether its workflow");
+    // What can't be known can't be accepted either.
+    let mut game = approved();
+    game.subject().drift.insert(CI.to_owned(), Err("`ci` is a link that leads out of the repository".to_owned()));
+    game.green().may_not_merge(&["MRG-01"]);
+    discounted(&game, "`ci` is a link that leads out of the repository");
+    game.says("mia", Role::Maintain, "/refreeze fine").refused_with("CMD-03");
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn a_changed_workflow_counts_only_after_a_refreeze_of_just_that_change() {
 fn a_deleted_file_is_accepted_as_deleted_only() {
     let mut game = approved();
     game.push_with("two", |game| {
-        game.subject().drift.entry(CI.to_owned()).or_default().insert("scripts/test.sh".to_owned(), None);
+        game.drifted("scripts/test.sh", None);
     });
     game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
     game.says("mia", Role::Maintain, "/refreeze not needed any more").done().may_merge();

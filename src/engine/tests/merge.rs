@@ -375,3 +375,23 @@ fn the_first_look_begins_the_change_once() {
     let again = decide(ChangeNumber(7), None, &game.world, &[], None).unwrap();
     assert_eq!(again.entries.len(), game.log.len(), "the same world gives the same decision");
 }
+
+#[test]
+fn a_branch_that_the_policy_names_must_be_protected() {
+    let mut game = Game::with("branches: [next]");
+    game.world.pull.base_ref = "next".to_owned();
+    game.subject().about.base_ref = "next".to_owned();
+    game.world.base_protected = false;
+    game.opened().green().approved_by("mia").may_not_merge(&["MRG-11"]);
+    assert!(game.finding("MRG-11").says.contains("not protected"), "{:?}", game.finding("MRG-11"));
+    game.world.base_protected = true;
+    game.look().may_merge();
+}
+
+#[test]
+fn a_law_that_asks_for_nothing_says_so() {
+    let mut game = Game::with("merge: { require: [] }");
+    game.opened().may_merge();
+    let finding = game.finding("MRG-07");
+    assert!(!finding.blocks() && finding.says.starts_with("Nothing is required"), "{finding:?}");
+}

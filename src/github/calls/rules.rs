@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::github::{Repo, Result};
+use crate::github::{Error, Repo, Result};
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Repository {
@@ -28,6 +28,12 @@ pub struct Owner {
     pub login: String,
     #[serde(default, rename = "type")]
     pub kind: String,
+}
+
+#[derive(Deserialize)]
+struct Branch {
+    #[serde(default)]
+    protected: bool,
 }
 
 /// A rule that is in force on a branch.
@@ -62,6 +68,16 @@ impl Rule {
 impl Repo {
     pub async fn get_repo(&self) -> Result<Repository> {
         self.fetch(self.get("/repos/{owner}/{repo}", &[])?).await
+    }
+
+    /// Whether a branch is under branch protection or a ruleset: the answer's `protected` is about both. A branch that
+    /// is not there is not.
+    pub async fn is_protected(&self, branch: &str) -> Result<bool> {
+        match self.fetch::<Branch>(self.get("/repos/{owner}/{repo}/branches/{branch*}", &[branch])?).await {
+            Ok(branch) => Ok(branch.protected),
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The active rules of all rulesets on a branch. Private repositories on free plans have none.
