@@ -262,3 +262,14 @@ fn checks_that_cant_all_be_read_are_no_green() {
     game.look().may_not_merge(&["MRG-01"]);
     assert!(game.finding("MRG-01").says.contains("more check runs on"), "{:?}", game.finding("MRG-01"));
 }
+
+#[test]
+fn two_jobs_of_one_name_in_one_attempt_must_both_be_green() {
+    for (first, second) in [("success", "failure"), ("failure", "success"), ("success", "skipped")] {
+        let mut game = approved();
+        let one = game.job(TEST, CI, 1, first);
+        let other = CheckRun { id: one.id + 100, conclusion: Some(second.to_owned()), ..one.clone() };
+        game.world.checks.push(one);
+        game.run(other).may_not_merge(&["MRG-01"]);
+    }
+}
