@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 
 use super::set::{self, INTERPRETERS, PARTS, PRODUCT, READERS, RUNNERS, SHELL, SOURCE, TOOLS, WRAPPERS};
 use super::words::HOLE;
-use super::{DEPTH, Gather, LONGEST_SCRIPT, NAMED, Place, SCRIPT, clean, join, parts, words};
+use super::{DEPTH, Gather, LONGEST_SCRIPT, NAMED, Place, SCRIPT, clean, inside, join, parts, words};
 use crate::ids::CommitId;
 use crate::policy;
 use crate::repo::actions::Text;
 use crate::repo::{Mode, RepoPath, Result};
+
+/// More folders than a step works in.
+const MOST_FOLDERS: usize = 40;
 
 impl Gather<'_> {
     pub(super) fn texts(&mut self, texts: &[Text], folders: &BTreeSet<String>, own: &str) -> Result<()> {
@@ -28,15 +31,26 @@ impl Gather<'_> {
             for (at, word) in words.iter().enumerate() {
                 let into = ["cd", "pushd", "-C", "--directory", "--prefix", "--cwd", "--dir"];
                 let (option, value) = word.split_once('=').unwrap_or((word, ""));
-                if into.contains(&word.as_str()) {
-                    bases.extend(words.get(at + 1).map(|folder| clean(folder)));
+                let folder = if into.contains(&word.as_str()) {
+                    words.get(at + 1).map_or("", String::as_str)
                 } else if into.contains(&option) {
-                    bases.insert(clean(value));
+                    value
+                } else {
+                    ""
+                };
+                // What a path starts with at run time is most often the folder that one is in anyway.
+                let folder = match folder.split_once('/') {
+                    Some((first, rest)) if first.contains(HOLE) => clean(rest),
+                    _ => clean(folder),
+                };
+                if !folder.is_empty() && !folder.contains(HOLE) && bases.len() < MOST_FOLDERS {
+                    // Seen from wherever the step may be by then.
+                    let below: Vec<String> = bases.iter().filter_map(|base| inside(&join(base, &folder))).collect();
+                    bases.extend(below);
                 }
             }
         }
-        bases.retain(|base| !base.contains(HOLE));
-        let bases: Vec<String> = bases.into_iter().take(30).collect();
+        let bases: Vec<String> = bases.into_iter().collect();
         for words in &commands {
             self.command(words, &bases, from)?;
         }
@@ -62,6 +76,10 @@ impl Gather<'_> {
             if word.contains('/') || ends_in(word, SHELL) {
                 self.script(word, bases, from, Kind::ByItself)?;
             }
+        }
+        // Behind `uv run` and the like stands the file itself.
+        if ends_in(program, SOURCE) {
+            self.script(&words[0], bases, from, Kind::Interpreted)?;
         }
         self.interpreted(words, program, bases, from)
     }

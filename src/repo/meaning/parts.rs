@@ -44,7 +44,7 @@ fn counts(section: &str, members: &[&str]) -> bool {
     let below = |member: &&str| {
         section.strip_prefix(*member).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':', '-']))
     };
-    section.is_empty() || section == "tool" || members.iter().any(|member| below(&member))
+    section.is_empty() || section == "tool" || members.iter().any(below)
 }
 
 /// `[tool.pytest.ini_options]`, `[[tool.mypy.overrides]]`, `[tool:pytest]`. What does not look like one is a value.

@@ -151,7 +151,7 @@ pub struct Part {
     pub why: &'static str,
 }
 
-const NODE: &[&str] = &["npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "lerna", "nx", "turbo", "corepack"];
+const NODE: &[&str] = &["npm", "pnpm", "yarn", "bun", "lerna", "nx", "turbo"];
 
 pub const PARTS: &[Part] = &[
     Part {

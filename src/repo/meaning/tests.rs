@@ -206,6 +206,8 @@ fn scripts_are_found_however_they_are_named() {
         "./ci/test.sh",
         "bash -eu ci/test.sh",
         "cd ci && ./test.sh",
+        "cd \"$GITHUB_WORKSPACE/ci\" && sh test.sh",
+        "cd x && cd ../ci && ./test.sh",
         "env A=1 timeout 10m ci/test.sh --fast",
         "bash -c \"ci/test.sh\"",
         "if ! ci/test.sh; then exit 1; fi",
@@ -226,6 +228,13 @@ fn scripts_are_found_however_they_are_named() {
     for run in ["shellcheck ci/*.sh", "cat ci/test.sh", "git diff --exit-code ci/test.sh"] {
         let stage = Stage::new(&steps(&format!("      - run: {run}\n"))).with("ci/test.sh", "x");
         stage.free("ci/test.sh");
+    }
+    for run in
+        ["uv run tools/check.py", "coverage run tools/check.py", "tools/check.py", "poetry run python tools/check.py"]
+    {
+        let workflow = steps(&format!("      - run: {run}\n        working-directory: web\n"));
+        let stage = Stage::new(&workflow).with("web/tools/check.py", "x").with("web/src/app.py", "x");
+        stage.counts("web/tools/check.py", SCRIPT).free("web/src/app.py").free("web/tests/test_check.py");
     }
     let go = Stage::new(&steps("      - run: go run ./tools/check && go run ./cmd/server\n"))
         .with("tools/check/main.go", "x")
