@@ -21,6 +21,7 @@ use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
+use crate::ledger::origin::Inherited;
 use crate::ledger::record::{Claim, Outcome, Prev, Why};
 use crate::ledger::{Body, By, Entry, Record, State};
 use crate::policy::{Deploy, Enforce};
@@ -142,6 +143,7 @@ pub fn decide(
     let mut draft = Draft { change, state, entries, world };
     let before = draft.state.clone();
     law(&mut draft)?;
+    inherit(&mut draft)?;
     for one in happened {
         if let Happened::Tampered(what) = one {
             draft.bot(Body::Tampered { what: what.clone() })?;
@@ -184,12 +186,36 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     } else {
         (flow, mode, wanted.autonomy)
     };
+    // What was tightened for an earlier change of the same work is not loosened by a new number.
+    let (mut flow, mut mode, mut autonomy) = (flow, mode, autonomy);
+    for earlier in draft.world.earlier.iter().filter(|earlier| earlier.policy.as_ref() == Some(&digest)) {
+        flow = flow.max(earlier.flow);
+        autonomy = autonomy.min(earlier.autonomy);
+        if earlier.mode == Mode::Stepped {
+            mode = Mode::Stepped;
+        }
+    }
     let same =
         state.policy.as_ref() == Some(&digest) && (state.flow, state.mode, state.autonomy) == (flow, mode, autonomy);
     if same || state.merged.is_some() {
         return Ok(());
     }
     draft.bot(Body::Law { policy: digest, flow, mode, autonomy })
+}
+
+/// Takes over what stands against earlier changes of the same work.
+fn inherit(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let world = draft.world;
+    let runs: BTreeSet<u64> = world.checks.iter().map(|run| run.id).collect();
+    for earlier in &world.earlier {
+        if draft.state.inherited.iter().any(|taken| taken.from == earlier.change) {
+            continue;
+        }
+        if let Some(taken) = Inherited::of(earlier, &draft.state, &world.pull.base_ref, &runs) {
+            draft.bot(Body::Inherited(Box::new(taken)))?;
+        }
+    }
+    Ok(())
 }
 
 fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> {
@@ -209,7 +235,14 @@ fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> 
                 Some(old) if old.head != subject.about.head => Why::Pushed,
                 Some(_) => Why::BaseMoved,
             };
-            let body = Body::Subject { why, pushed_by: pushers.next().cloned(), present: subject.present.clone() };
+            let origin = draft.world.origin();
+            let news = origin.keys(&subject.about.head).iter().any(|(_, key)| !draft.state.origins.contains(key));
+            let body = Body::Subject {
+                why,
+                pushed_by: pushers.next().cloned(),
+                present: subject.present.clone(),
+                origin: news.then_some(origin),
+            };
             draft.about(By::Bot, Some(subject.about.clone()), body)?;
             draft.settle()?;
         }

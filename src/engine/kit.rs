@@ -15,6 +15,7 @@ use crate::gate::people::Standing;
 use crate::gate::world::{ACTIONS_APP, CheckRun, Deployment, Law, Pull, Review, Rival, Subject, WorkflowRun, World};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
+use crate::ledger::origin::Branch;
 use crate::ledger::record::{Outcome, Prev};
 use crate::ledger::{About, Body, Entry, Record, State};
 use crate::policy::{self, Policy};
@@ -90,6 +91,7 @@ impl Game {
                     author: person("ada"),
                     head: commit("one"),
                     base_ref: "main".to_owned(),
+                    branch: Some(Branch { repo: RepoId(0), name: "feature".to_owned() }),
                 },
                 subject: None,
                 checks: Vec::new(),
@@ -97,6 +99,7 @@ impl Game {
                 deployments: Vec::new(),
                 reviews: Vec::new(),
                 rivals: Vec::new(),
+                earlier: Vec::new(),
             },
             state: None,
             log: Vec::new(),
@@ -139,6 +142,7 @@ impl Game {
         self.world.pull.head = about.head.clone();
         self.world.subject = Some(Subject {
             present: present(content, "first", &about.base_ref),
+            patch: Some(about.content.clone()),
             about,
             changed: vec!["src/lib.rs".to_owned()],
             documents: old.map(|old| old.documents).unwrap_or_default(),

@@ -6,7 +6,8 @@ use super::people::Standing;
 use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::ids::{BlobId, CommitId, Digest, Person};
-use crate::ledger::About;
+use crate::ledger::origin::{Branch, Origin};
+use crate::ledger::{About, State};
 use crate::policy::{Effective, Policy};
 
 /// GitHub Actions' own App. Everything that a workflow's token writes belongs to it.
@@ -37,6 +38,8 @@ pub struct World {
     pub reviews: Vec<Review>,
     /// Other open pull requests with this head.
     pub rivals: Vec<Rival>,
+    /// Earlier changes of the same work. They are looked for once, when there is content for the first time.
+    pub earlier: Vec<State>,
 }
 
 #[derive(Debug, Clone)]
@@ -48,11 +51,15 @@ pub struct Pull {
     pub author: Person,
     pub head: CommitId,
     pub base_ref: String,
+    /// The branch that the head is on; none when its repository is gone.
+    pub branch: Option<Branch>,
 }
 
 #[derive(Debug, Clone)]
 pub struct Subject {
     pub about: About,
+    /// The patch id of the change, where it is not as recorded.
+    pub patch: Option<Digest>,
     /// What each gate would be bound to.
     pub present: BTreeMap<Phase, Digest>,
     /// The paths that the change touches.
@@ -116,6 +123,12 @@ pub struct Rival {
 }
 
 impl World {
+    /// Where the content comes from.
+    pub fn origin(&self) -> Origin {
+        let patch = self.subject.as_ref().and_then(|subject| subject.patch.clone());
+        Origin { branch: self.pull.branch.clone(), patch }
+    }
+
     pub fn policy(&self) -> Option<&Policy> {
         match &self.law {
             Law::Valid(policy) => Some(policy),

@@ -10,6 +10,7 @@
 pub mod chain;
 mod journal;
 pub mod local;
+pub mod origin;
 pub mod record;
 pub mod state;
 pub mod store;

@@ -60,8 +60,21 @@ pub(super) async fn content(
         .and_then(|state| state.gates.get(&GateName::Phase(Phase::Verify)))
         .filter(|judged| judged.verdict == Verdict::Fail)
         .map(|judged| judged.about.head.clone());
+    let known = state.and_then(|state| state.subject.clone());
     let (mirror, law, tip, base_ref) = (mirror.clone(), law.clone(), tip.clone(), base_ref.to_owned());
-    blocking(move || subject(&mirror.reader()?, &law, &tip, &base_ref, &fetched, failed_at.as_ref())).await
+    blocking(move || {
+        let reader = mirror.reader()?;
+        let mut subject = subject(&reader, &law, &tip, &base_ref, &fetched, failed_at.as_ref())?;
+        if let Some(subject) = &mut subject {
+            let About { base, head, .. } = &subject.about;
+            // It costs a diff of every line, and is the same for the same two commits.
+            if known.is_none_or(|known| known.base != *base || known.head != *head) {
+                subject.patch = reader.patch_id(base, head)?;
+            }
+        }
+        Ok(subject)
+    })
+    .await
 }
 
 /// git2 blocks, so it is done where that does no harm.
@@ -147,6 +160,7 @@ fn subject(
         _ => false,
     };
     Ok(Some(Subject {
+        patch: None,
         present: present(&documents, &content),
         // As they are, not as they are quoted: policy's globs are held against them.
         changed: paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect(),
@@ -280,6 +294,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
     let present = state.pipeline.as_ref().map(|pipeline| pipeline.present.clone()).unwrap_or_default();
     Some(Subject {
         about,
+        patch: None,
         present,
         changed: Vec::new(),
         documents: BTreeMap::new(),

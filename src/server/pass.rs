@@ -25,7 +25,8 @@ use crate::github::Repo;
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
-use crate::ids::{ChangeNumber, CommitId, RepoRef};
+use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
+use crate::ledger::origin::Branch;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
 use crate::repo::Mirror;
@@ -114,7 +115,10 @@ impl Pass<'_> {
             }
             return self.show_broken(pull, &listed, &broken).await;
         }
-        let world = self.world(pull, &listed, loaded.state.as_ref()).await?;
+        let mut world = self.world(pull, &listed, loaded.state.as_ref()).await?;
+        if world.subject.is_some() && loaded.state.as_ref().is_none_or(|state| state.subject.is_none()) {
+            world.earlier = self.ledger.earlier(change, &world.origin().keys(&pull.head.sha)).await?;
+        }
         let happened = self.happened(pull, loaded.state.as_ref(), events).await?;
         let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
@@ -189,6 +193,11 @@ impl Pass<'_> {
                 author: pull.user.clone(),
                 head: pull.head.sha.clone(),
                 base_ref: pull.base.r#ref.clone(),
+                branch: pull
+                    .head
+                    .repo
+                    .as_ref()
+                    .map(|repo| Branch { repo: RepoId(repo.id), name: pull.head.r#ref.clone() }),
             },
             subject,
             checks: observe::checks(repo, &self.memory, listed, policy).await?,
@@ -196,6 +205,7 @@ impl Pass<'_> {
             deployments,
             reviews: observe::reviews(repo, policy, pull.number).await?,
             rivals: Vec::new(),
+            earlier: Vec::new(),
         })
     }
 

@@ -274,6 +274,10 @@ impl Store for Unsure {
         self.inner.file(path).await
     }
 
+    async fn names(&self, folders: &[String]) -> Result<Vec<Vec<String>>, StoreError> {
+        self.inner.names(folders).await
+    }
+
     async fn commit(&self, at: Option<&CommitId>, text: &str, files: &[NewFile]) -> Result<CommitId, StoreError> {
         match self.calls.fetch_add(1, Ordering::SeqCst) % 3 {
             0 => Err(StoreError::Unclear("time-out before the write".to_owned())),
