@@ -163,6 +163,18 @@ pub struct Given {
     pub close_to: Option<&'static str>,
 }
 
+impl Given {
+    /// The number that a `/link` names.
+    pub fn links_to(&self) -> Option<u64> {
+        self.spec.filter(|spec| spec.verb == Verb::Link)?;
+        linked_number(&self.args)
+    }
+}
+
+pub(super) fn linked_number(args: &str) -> Option<u64> {
+    args.strip_prefix('#')?.parse().ok().filter(|number| *number > 0)
+}
+
 /// The longest argument that is kept.
 const LONGEST_ARGS: usize = 1000;
 /// More commands than this in one comment are not read.

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use super::command::Given;
-use super::verbs;
+use super::{binding, verbs};
 use crate::fact::Comment;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
@@ -21,9 +21,8 @@ use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
-use crate::ledger::origin::Inherited;
 use crate::ledger::record::{Claim, Outcome, Prev, Why};
-use crate::ledger::{Body, By, Entry, Record, State};
+use crate::ledger::{About, Body, By, Entry, Record, State};
 use crate::policy::{Deploy, Enforce};
 
 /// Something that happened and can't be read from the world afterwards.
@@ -45,12 +44,27 @@ pub struct Order {
     pub comment: Comment,
     pub given: Given,
     pub standing: Standing,
+    /// What stands behind the number of a `/link`.
+    pub target: Option<Target>,
+}
+
+/// What is to be linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Nothing,
+    Pull,
+    /// An issue, and the change that it belongs to already.
+    Issue {
+        of: Option<ChangeNumber>,
+    },
 }
 
 /// The head that the bot's comment shows, and since when (on GitHub's clock).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     pub head: CommitId,
+    /// Its content then; none where only the comment itself is left to tell.
+    pub content: Option<Digest>,
     pub since: jiff::Timestamp,
 }
 
@@ -78,7 +92,7 @@ impl Draft<'_> {
         self.by(By::Bot, body)
     }
 
-    fn about(&mut self, by: By, about: Option<crate::ledger::About>, body: Body) -> Result<(), Refusal> {
+    fn about(&mut self, by: By, about: Option<About>, body: Body) -> Result<(), Refusal> {
         let entry = Entry { by, about, body };
         self.state = scratch(Some(self.state.clone()), self.change, &entry)?;
         self.entries.push(entry);
@@ -143,7 +157,7 @@ pub fn decide(
     let mut draft = Draft { change, state, entries, world };
     let before = draft.state.clone();
     law(&mut draft)?;
-    inherit(&mut draft)?;
+    binding::inherit(&mut draft)?;
     for one in happened {
         if let Happened::Tampered(what) = one {
             draft.bot(Body::Tampered { what: what.clone() })?;
@@ -186,36 +200,14 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     } else {
         (flow, mode, wanted.autonomy)
     };
-    // What was tightened for an earlier change of the same work is not loosened by a new number.
-    let (mut flow, mut mode, mut autonomy) = (flow, mode, autonomy);
-    for earlier in draft.world.earlier.iter().filter(|earlier| earlier.policy.as_ref() == Some(&digest)) {
-        flow = flow.max(earlier.flow);
-        autonomy = autonomy.min(earlier.autonomy);
-        if earlier.mode == Mode::Stepped {
-            mode = Mode::Stepped;
-        }
-    }
+    let (flow, mode, autonomy) = binding::tightened(draft, &digest, (flow, mode, autonomy));
+    let state = &draft.state;
     let same =
         state.policy.as_ref() == Some(&digest) && (state.flow, state.mode, state.autonomy) == (flow, mode, autonomy);
     if same || state.merged.is_some() {
         return Ok(());
     }
     draft.bot(Body::Law { policy: digest, flow, mode, autonomy })
-}
-
-/// Takes over what stands against earlier changes of the same work.
-fn inherit(draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let world = draft.world;
-    let runs: BTreeSet<u64> = world.checks.iter().map(|run| run.id).collect();
-    for earlier in &world.earlier {
-        if draft.state.inherited.iter().any(|taken| taken.from == earlier.change) {
-            continue;
-        }
-        if let Some(taken) = Inherited::of(earlier, &draft.state, &world.pull.base_ref, &runs) {
-            draft.bot(Body::Inherited(Box::new(taken)))?;
-        }
-    }
-    Ok(())
 }
 
 fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> {
@@ -242,6 +234,8 @@ fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> 
                 pushed_by: pushers.next().cloned(),
                 present: subject.present.clone(),
                 origin: news.then_some(origin),
+                older_reviews: binding::older_reviews(draft, &subject.about),
+                older_runs: binding::older_runs(draft, &subject.about),
             };
             draft.about(By::Bot, Some(subject.about.clone()), body)?;
             draft.settle()?;
@@ -326,7 +320,7 @@ fn claims(draft: &mut Draft<'_>, before: &State, happened: &[Happened]) -> Resul
 const COMMANDS_AN_HOUR: usize = 30;
 
 fn command(draft: &mut Draft<'_>, order: &Order, shown: Option<&Shown>) -> Result<(), Refusal> {
-    let Order { comment, given, standing } = order;
+    let Order { comment, given, standing, .. } = order;
     if draft.state.commands.contains(&(comment.id, given.index)) {
         return Ok(());
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::command;
-use super::{Happened, Order, Shown, decide};
+use super::{Happened, Order, Shown, Target, decide};
 use crate::fact::Comment;
 use crate::flow::pipeline::State as Pipeline;
 use crate::flow::{Phase, Refusal, Stage};
@@ -66,6 +66,8 @@ pub(crate) struct Game {
     /// How many entries the last decision had.
     pub(crate) fresh: usize,
     pub(crate) shown: Option<Shown>,
+    /// What `/link` finds.
+    pub(crate) target: Target,
     now: i64,
     ids: u64,
     branch: String,
@@ -98,6 +100,8 @@ impl Game {
                 merge_checks: Vec::new(),
                 deployments: Vec::new(),
                 reviews: Vec::new(),
+                standings: BTreeMap::new(),
+                settled: None,
                 rivals: Vec::new(),
                 earlier: Vec::new(),
             },
@@ -105,6 +109,7 @@ impl Game {
             log: Vec::new(),
             fresh: 0,
             shown: None,
+            target: Target::Issue { of: None },
             now: 1_000_000,
             ids: 100,
             branch: "feature".to_owned(),
@@ -226,6 +231,7 @@ impl Game {
             name: name.to_owned(),
             app: ACTIONS_APP,
             conclusion: (conclusion != "running").then(|| conclusion.to_owned()),
+            started_at: jiff::Timestamp::from_second(self.now).ok(),
             job_of: Some(WorkflowRun { id: workflow_run, attempt: id, path: path.to_owned(), head }),
         }
     }
@@ -256,6 +262,7 @@ impl Game {
             standing: standing(role),
             state: state.to_owned(),
             commit: Some(self.world.pull.head.clone()),
+            submitted_at: jiff::Timestamp::from_second(self.now).ok(),
         };
         self.world.reviews.push(review);
         self.look()
@@ -380,7 +387,8 @@ impl Game {
             created_at: jiff::Timestamp::from_second(self.now).unwrap(),
         };
         let commands = self.world.policy().map(|policy| policy.commands.clone()).unwrap_or_default();
-        let order = |given| Happened::Command(Box::new(Order { comment: comment.clone(), given, standing }));
+        let target = Some(self.target);
+        let order = |given| Happened::Command(Box::new(Order { comment: comment.clone(), given, standing, target }));
         command::parse(text, |line| commands.strip(line)).into_iter().map(order).collect()
     }
 
@@ -406,9 +414,11 @@ impl Game {
         }
         // The bot's comment follows.
         self.now += 5;
-        let head = self.state.as_ref().and_then(|state| state.subject.as_ref()).map(|about| about.head.clone());
-        if let Some(head) = head.filter(|head| self.shown.as_ref().is_none_or(|shown| shown.head != *head)) {
-            self.shown = Some(Shown { head, since: jiff::Timestamp::from_second(self.now).unwrap() });
+        if let Some(about) = self.state.as_ref().and_then(|state| state.subject.clone()) {
+            let (head, content) = (about.head, Some(about.content));
+            if self.shown.as_ref().is_none_or(|shown| shown.head != head || shown.content != content) {
+                self.shown = Some(Shown { head, content, since: jiff::Timestamp::from_second(self.now).unwrap() });
+            }
         }
         self.now += 5;
         count

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::people::Standing;
 use crate::flow::Phase;
 use crate::gate::Finding;
@@ -36,6 +38,12 @@ pub struct World {
     pub merge_checks: Vec<CheckRun>,
     pub deployments: Vec<Deployment>,
     pub reviews: Vec<Review>,
+    /// Where those stand now who were asked about in this look, by their ids: reviewers, and whoever approved this
+    /// content by a comment.
+    pub standings: BTreeMap<u64, Standing>,
+    /// Since when the base branch and the law are as they are, on GitHub's clock. It is asked for only where the
+    /// content changed under the same head; none where it is not known.
+    pub settled: Option<Timestamp>,
     /// Other open pull requests with this head.
     pub rivals: Vec<Rival>,
     /// Earlier changes of the same work. They are looked for once, when there is content for the first time.
@@ -82,6 +90,7 @@ pub struct CheckRun {
     pub app: u64,
     /// `None` while it runs.
     pub conclusion: Option<String>,
+    pub started_at: Option<Timestamp>,
     /// The workflow run that it is a job of. A check that was merely posted under Actions' App has none.
     pub job_of: Option<WorkflowRun>,
 }
@@ -111,6 +120,7 @@ pub struct Review {
     /// `APPROVED`, `CHANGES_REQUESTED`, `DISMISSED`, `COMMENTED`.
     pub state: String,
     pub commit: Option<CommitId>,
+    pub submitted_at: Option<Timestamp>,
 }
 
 /// Another open pull request with the same head. A check belongs to a commit, so what is green for one would be green

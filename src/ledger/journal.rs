@@ -151,6 +151,17 @@ impl Ledger {
         Ok(text.and_then(|text| text.trim().parse().ok()).map(ChangeNumber))
     }
 
+    /// Which change an issue belongs to by that change's own records: the alias only finds it.
+    pub async fn linked_to(&self, issue: u64) -> Result<Option<ChangeNumber>, LedgerError> {
+        let Some(change) = self.alias(issue).await?.filter(|change| change.0 != issue) else { return Ok(None) };
+        let linked = match self.load(change).await {
+            Ok(loaded) => loaded.state.is_some_and(|state| state.linked.contains(&issue)),
+            Err(LedgerError::Broken(_)) => false,
+            Err(error) => return Err(error),
+        };
+        Ok(linked.then_some(change))
+    }
+
     /// The earlier changes that hand down to this one. The index finds them; that they have what it says stands in
     /// their records. One whose chain is broken says nothing here: its own merge check tells of that.
     pub async fn earlier(&self, change: ChangeNumber, keys: &[(Same, Digest)]) -> Result<Vec<State>, LedgerError> {

@@ -15,7 +15,7 @@ pub mod record;
 pub mod state;
 pub mod store;
 
-pub use chain::{Anchor, Break, BreakKind, KeyRing, Signer};
+pub use chain::{Anchor, Anchors, Break, BreakKind, KeyRing, Signer};
 pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded};
 pub use record::{About, Body, By, Record};
 pub use state::State;

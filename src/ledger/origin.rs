@@ -138,9 +138,15 @@ impl Inherited {
     pub fn says(&self) -> Vec<String> {
         let mut says = Vec::new();
         let fails = self.attempts.iter().filter(|(_, fails)| **fails > 0);
-        says.extend(fails.map(|(phase, fails)| format!("{fails} FAILs at {phase}")));
+        says.extend(fails.map(|(phase, fails)| match fails {
+            1 => format!("1 FAIL at {phase}"),
+            fails => format!("{fails} FAILs at {phase}"),
+        }));
         let reds = self.previews.iter().chain(&self.reds_at_pass).filter(|(_, reds)| **reds > 0);
-        says.extend(reds.map(|(phase, reds)| format!("{reds} red pushes at {phase}")));
+        says.extend(reds.map(|(phase, reds)| match reds {
+            1 => format!("1 red push at {phase}"),
+            reds => format!("{reds} red pushes at {phase}"),
+        }));
         says.extend(self.blocked.as_ref().map(|blocked| format!("it waits for a person ({})", blocked.stage)));
         says.extend(self.stopped.as_ref().map(|stop| format!("it is stopped (“{}”)", stop.reason)));
         says.extend(self.rejections.iter().filter_map(|rejection| match &rejection.by {

@@ -222,8 +222,16 @@ impl State {
                     (FlowName::Merge, _) => self.pipeline = None,
                 }
             }
-            Body::Subject { why, pushed_by, present, origin } => {
+            Body::Subject { why, pushed_by, present, origin, older_reviews, older_runs } => {
                 let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
+                if let Some(old) = &self.subject {
+                    for review in older_reviews {
+                        self.reviewed.entry(*review).or_insert_with(|| old.content.clone());
+                    }
+                    for run in older_runs {
+                        self.ran_for.entry(*run).or_insert_with(|| old.content.clone());
+                    }
+                }
                 let keys = origin.iter().flat_map(|origin| origin.keys(&about.head));
                 self.origins.extend(keys.map(|(_, key)| key));
                 self.heads.insert(about.head.clone(), about.content.clone());

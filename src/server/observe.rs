@@ -12,7 +12,7 @@ use crate::gate::{Finding, GateName, Verdict};
 use crate::github::calls::checks::{CheckRun as Listed, Conclusion, Status};
 use crate::github::{Repo, Result};
 use crate::ids::{BlobId, CommitId, Digest, Person, RepoRef, Role};
-use crate::ledger::{About, State};
+use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, MadeBy, Policy, Who};
 use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, local_actions, touched};
 use crate::surface::sync::Memory;
@@ -329,6 +329,7 @@ pub(super) async fn checks(
             name: run.name.clone(),
             app,
             conclusion: (run.status == Status::Completed).then(|| conclusion(run.conclusion)),
+            started_at: run.started_at,
             job_of,
         });
     }
@@ -411,8 +412,12 @@ pub(super) async fn standing(repo: &Repo, policy: Option<&Policy>, person: &Pers
 }
 
 /// The reviews of a pull request, with where each reviewer stands now.
-pub(super) async fn reviews(repo: &Repo, policy: Option<&Policy>, pull: u64) -> Result<Vec<Review>> {
-    let mut known: BTreeMap<u64, Standing> = BTreeMap::new();
+pub(super) async fn reviews(
+    repo: &Repo,
+    policy: Option<&Policy>,
+    pull: u64,
+    known: &mut BTreeMap<u64, Standing>,
+) -> Result<Vec<Review>> {
     let mut reviews = Vec::new();
     for review in repo.list_reviews(pull).await? {
         let decides = matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED");
@@ -431,9 +436,29 @@ pub(super) async fn reviews(repo: &Repo, policy: Option<&Policy>, pull: u64) -> 
             standing: at,
             state: review.state,
             commit: review.commit_id,
+            submitted_at: review.submitted_at,
         });
     }
     Ok(reviews)
+}
+
+/// Asks where those stand now whose approval by a comment is for this content: a role can be lost.
+pub(super) async fn approvers(
+    repo: &Repo,
+    policy: Option<&Policy>,
+    state: Option<&State>,
+    content: Option<&Digest>,
+    known: &mut BTreeMap<u64, Standing>,
+) -> Result<()> {
+    let given = state.iter().flat_map(|state| &state.approvals).filter(|given| Some(&given.content) == content);
+    for approval in given {
+        if let By::Person { person, .. } = &approval.by
+            && !known.contains_key(&person.id)
+        {
+            known.insert(person.id, standing(repo, policy, person).await?);
+        }
+    }
+    Ok(())
 }
 
 /// The deployments of a commit, oldest first, each with its newest state.

@@ -4,6 +4,7 @@
 
 mod buttons;
 mod commands;
+mod identity;
 mod rivals;
 mod server;
 mod silence;
