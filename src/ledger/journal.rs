@@ -120,7 +120,7 @@ impl Lineage {
     }
 }
 
-/// How many earlier changes are read for one that begins.
+/// How many earlier changes are read for one that begins, of the oldest and of the newest.
 const MOST_EARLIER: usize = 4;
 
 /// How often a commit is tried on a new head before the work is put back.
@@ -169,9 +169,13 @@ impl Ledger {
         let names = self.store.names(&folders).await?;
         let numbers: BTreeSet<ChangeNumber> =
             names.iter().flatten().filter_map(|name| name.parse().ok()).map(ChangeNumber).collect();
+        let numbers: Vec<ChangeNumber> = numbers.into_iter().filter(|number| *number != change).collect();
         let mut earlier = Vec::new();
-        // The newest have taken over from those before them.
-        for number in numbers.into_iter().rev().filter(|number| *number != change).take(MOST_EARLIER) {
+        // The newest have taken over from those before them, and the oldest are where it began.
+        let beyond = numbers.len().saturating_sub(MOST_EARLIER);
+        let ends = numbers.iter().enumerate().filter(|(at, _)| *at < MOST_EARLIER || *at >= beyond);
+        for (_, number) in ends.rev() {
+            let number = *number;
             match self.load(number).await {
                 Ok(Loaded { state: Some(state), .. }) if origin::hands_down(&state, keys) => earlier.push(state),
                 Ok(_) => {}

@@ -70,6 +70,8 @@ impl Pass<'_> {
     /// What stands behind a number that is to be linked.
     pub(super) async fn target(&self, number: u64) -> Result<Target, Halt> {
         match self.repo.get_issue(number).await {
+            // One that was moved to another repository answers from there.
+            Ok(issue) if issue.number != number => Ok(Target::Nothing),
             Ok(issue) if issue.is_pull() => Ok(Target::Pull),
             Ok(_) => Ok(Target::Issue { of: self.ledger.linked_to(number).await? }),
             Err(Error::NotFound { .. }) => Ok(Target::Nothing),

@@ -4,7 +4,7 @@ use phasegate::gate::merge::CHECK_NAME;
 use phasegate::ids::ChangeNumber;
 use phasegate::ledger::Anchors;
 use phasegate::rehearsal::{MERGE_POLICY, REPO, Rehearsal, Setup};
-use phasegate::twin::{Effect, Fault};
+use phasegate::twin::{Effect, Fault, Role};
 
 use super::{assert_merge, green, kinds, merge_flow, proposes, proves};
 
@@ -98,6 +98,21 @@ async fn where_github_does_not_list_pushes_the_look_goes_on() {
         on.merges("ada", number).await.unwrap().expect("it is green");
         on.end().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_pushed_to_a_fork_is_known_too() {
+    let on = merge_flow().await;
+    let fork = on.admin().fork(REPO, "rover").unwrap().slug;
+    on.admin().set_role(&fork, "mia", Role::Write).unwrap();
+    on.admin().commit(&fork, "mia", "work", "early", &[("src/early.py", Some("print(1)\n"))]).unwrap();
+    let number = on.opens("rover", "Shine", "rover:work").await.unwrap();
+    proves(&on, number).await;
+    assert_merge(&on, number, "action_required");
+    assert!(on.merge_run(number).unwrap().summary.unwrap().contains("`mia`'s approval does not count: they wrote"));
+    on.reviews("root", number, "APPROVE").await.unwrap();
+    assert_merge(&on, number, "success");
+    on.end().await;
 }
 
 /// A long-lived branch: who worked on what was merged before has no hand in what comes next.
