@@ -171,6 +171,20 @@ fn an_intact_chain_is_proven_to_its_end() {
 }
 
 #[test]
+fn of_the_anchors_of_several_changes_the_changes_own_is_taken() {
+    let house = House::with(5);
+    let other = Anchor { change: ChangeNumber(41), seq: 99, tip: Digest::of("another") };
+    let replay =
+        |anchor: &str| house.run("42", &["--key", "app.pem", "--repository-id", "7", "--json", "--anchor", anchor]);
+    let replayed = replay(&format!("{other} {}", house.anchor));
+    assert_eq!(replayed.code, 0, "{}", replayed.err);
+    assert_eq!(replayed.json()["anchor"], house.anchor.to_string());
+    let newer = Anchor { seq: 6, ..house.anchor.clone() };
+    assert_eq!(replay(&format!("{other} {newer}")).broken(), (1, 6, "cut_off".to_owned()));
+    assert!(replay(&other.to_string()).err.contains("the anchor is one of change #41, not of #42"));
+}
+
+#[test]
 fn a_person_reads_where_it_stands_and_what_is_not_proven() {
     let house = House::with(5);
     let replayed = house.run("#42", &["--key", "app.pem"]);

@@ -25,7 +25,7 @@ use crate::ids::{ChangeNumber, Digest, RepoId, Slug};
 use crate::ledger::chain::{self, From, Proven};
 use crate::ledger::local::LocalStore;
 use crate::ledger::store::{Folder, Store};
-use crate::ledger::{Anchor, Break, BreakKind, CHECKPOINT_FILE, State, alias_path, file_name, folder};
+use crate::ledger::{Anchor, Anchors, Break, BreakKind, CHECKPOINT_FILE, State, alias_path, file_name, folder};
 
 /// Prove a change's records and refold them
 ///
@@ -52,9 +52,10 @@ pub(super) struct Args {
     /// and PREVIOUS_KEYS_PATH of the environment are used too
     #[arg(long = "key", value_name = "FILE")]
     keys: Vec<PathBuf>,
-    /// The `external_id` of the check run phasegate/merge: pg1:CHANGE:SEQ:DIGEST
+    /// The `external_id` of the check run phasegate/merge: pg1:CHANGE:SEQ:DIGEST, several of them where pull requests
+    /// share a head
     #[arg(long)]
-    anchor: Option<Anchor>,
+    anchor: Option<Anchors>,
     /// Print `phasegate/replay@1`
     #[arg(long)]
     json: bool,
@@ -226,18 +227,18 @@ async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<(ChangeNumber, Fo
     let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
     let ours = |run: &CheckRun| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == me.id);
     let runs = repo.check_runs_of(me.id, &head).await?;
-    let anchors = runs.iter().filter(|run| ours(run)).filter_map(|run| run.external_id.parse::<Anchor>().ok());
-    let anchor = anchors.filter(|anchor| anchor.change == change).max_by_key(|anchor| anchor.seq);
+    let anchors =
+        runs.iter().filter(|run| ours(run)).filter_map(|run| Anchors::read(&run.external_id).of(change).cloned());
+    let anchor = anchors.max_by_key(|anchor| anchor.seq);
     Ok((change, found, anchor, Some(id)))
 }
 
 /// The anchor that was given by hand.
 fn anchor(args: &Args, change: ChangeNumber) -> anyhow::Result<Option<Anchor>> {
-    match &args.anchor {
-        Some(anchor) if anchor.change != change => {
-            bail!("the anchor is one of change {}, not of {change}", anchor.change)
-        }
-        anchor => Ok(anchor.clone()),
+    let Some(given) = &args.anchor else { return Ok(None) };
+    match (given.of(change), given.first()) {
+        (None, Some(other)) => bail!("the anchor is one of change {}, not of {change}", other.change),
+        (anchor, _) => Ok(anchor.cloned()),
     }
 }
 

@@ -166,6 +166,21 @@ pub struct Given {
     pub too_many: usize,
 }
 
+impl Given {
+    /// The number that a `/link` names.
+    pub fn links_to(&self) -> Option<u64> {
+        self.spec.filter(|spec| spec.verb == Verb::Link)?;
+        linked_number(&self.args)
+    }
+}
+
+/// `#7` or `7`.
+pub(super) fn linked_number(args: &str) -> Option<u64> {
+    let digits = args.strip_prefix('#').unwrap_or(args);
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|number| plain && *number > 0)
+}
+
 /// The longest argument that is kept.
 const LONGEST_ARGS: usize = 1000;
 /// How many commands of one comment are carried out.

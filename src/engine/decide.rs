@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 
+use super::binding;
 use super::command::Given;
 use super::hear::hear;
 use crate::fact::Comment;
@@ -22,7 +23,7 @@ use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::record::{Claim, Prev, Why};
-use crate::ledger::{Body, By, Entry, Record, State};
+use crate::ledger::{About, Body, By, Entry, Record, State};
 use crate::policy::{Deploy, Enforce};
 
 /// Something that happened and can't be read from the world afterwards.
@@ -44,12 +45,27 @@ pub struct Order {
     pub comment: Comment,
     pub given: Given,
     pub standing: Standing,
+    /// What stands behind the number of a `/link`.
+    pub target: Option<Target>,
+}
+
+/// What is to be linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Nothing,
+    Pull,
+    /// An issue, and the change that it belongs to already.
+    Issue {
+        of: Option<ChangeNumber>,
+    },
 }
 
 /// The head that the bot's comment shows, and since when (on GitHub's clock).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     pub head: CommitId,
+    /// Its content then; none where only the comment itself is left to tell.
+    pub content: Option<Digest>,
     pub since: jiff::Timestamp,
 }
 
@@ -79,7 +95,7 @@ impl Draft<'_> {
         self.by(By::Bot, body)
     }
 
-    fn about(&mut self, by: By, about: Option<crate::ledger::About>, body: Body) -> Result<(), Refusal> {
+    fn about(&mut self, by: By, about: Option<About>, body: Body) -> Result<(), Refusal> {
         let entry = Entry { by, about, body };
         self.state = scratch(Some(self.state.clone()), self.change, &entry)?;
         self.entries.push(entry);
@@ -144,6 +160,7 @@ pub fn decide(
     let mut draft = Draft { change, state, entries, world };
     let before = draft.state.clone();
     law(&mut draft)?;
+    binding::inherit(&mut draft)?;
     for one in happened {
         if let Happened::Tampered(what) = one {
             draft.bot(Body::Tampered { what: what.clone() })?;
@@ -187,6 +204,8 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     } else {
         (flow, mode, wanted.autonomy)
     };
+    let (flow, mode, autonomy) = binding::tightened(draft, &digest, (flow, mode, autonomy));
+    let state = &draft.state;
     let same =
         state.policy.as_ref() == Some(&digest) && (state.flow, state.mode, state.autonomy) == (flow, mode, autonomy);
     if same || state.merged.is_some() {
@@ -212,7 +231,16 @@ fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> 
                 Some(old) if old.head != subject.about.head => Why::Pushed,
                 Some(_) => Why::BaseMoved,
             };
-            let body = Body::Subject { why, pushed_by: pushers.next().cloned(), present: subject.present.clone() };
+            let origin = draft.world.origin();
+            let news = origin.keys(&subject.about.head).iter().any(|(_, key)| !draft.state.origins.contains(key));
+            let body = Body::Subject {
+                why,
+                pushed_by: pushers.next().cloned(),
+                present: subject.present.clone(),
+                origin: news.then_some(origin),
+                older_reviews: binding::older_reviews(draft, &subject.about),
+                older_runs: binding::older_runs(draft, &subject.about),
+            };
             draft.about(By::Bot, Some(subject.about.clone()), body)?;
             draft.settle()?;
         }

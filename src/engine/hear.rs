@@ -23,7 +23,7 @@ pub(super) fn hear(
     shown: Option<&Shown>,
     unheard: &mut BTreeSet<u64>,
 ) -> Result<(), Refusal> {
-    let Order { comment, given, standing } = order;
+    let Order { comment, given, standing, .. } = order;
     if draft.state.commands.contains(&(comment.id, given.index)) {
         return Ok(());
     }

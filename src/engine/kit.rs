@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::command;
-use super::{Happened, Order, Shown, decide};
+use super::{Happened, Order, Shown, Target, decide};
 use crate::fact::Comment;
 use crate::flow::pipeline::State as Pipeline;
 use crate::flow::{Phase, Refusal, Stage};
@@ -15,6 +15,7 @@ use crate::gate::people::Standing;
 use crate::gate::world::{ACTIONS_APP, CheckRun, Deployment, Law, Pull, Review, Rival, Subject, WorkflowRun, World};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
+use crate::ledger::origin::Branch;
 use crate::ledger::record::{Outcome, Prev};
 use crate::ledger::{About, Body, Entry, Record, State};
 use crate::policy::{self, Policy};
@@ -66,6 +67,8 @@ pub(crate) struct Game {
     /// How many entries the last decision had.
     pub(crate) fresh: usize,
     pub(crate) shown: Option<Shown>,
+    /// What `/link` finds.
+    pub(crate) target: Target,
     now: i64,
     ids: u64,
     branch: String,
@@ -91,6 +94,7 @@ impl Game {
                     author: person("ada"),
                     head: commit("one"),
                     base_ref: "main".to_owned(),
+                    branch: Some(Branch { repo: RepoId(0), name: "feature".to_owned() }),
                 },
                 subject: None,
                 checks: Vec::new(),
@@ -98,13 +102,17 @@ impl Game {
                 merge_checks: Vec::new(),
                 deployments: Vec::new(),
                 reviews: Vec::new(),
+                standings: BTreeMap::new(),
+                settled: None,
                 rivals: Vec::new(),
                 base_protected: true,
+                earlier: Vec::new(),
             },
             state: None,
             log: Vec::new(),
             fresh: 0,
             shown: None,
+            target: Target::Issue { of: None },
             now: 1_000_000,
             ids: 100,
             branch: "feature".to_owned(),
@@ -142,6 +150,7 @@ impl Game {
         self.world.pull.head = about.head.clone();
         self.world.subject = Some(Subject {
             present: present(content, "first", &about.base_ref),
+            patch: Some(about.content.clone()),
             about,
             changed: vec!["src/lib.rs".to_owned()],
             documents: old.map(|old| old.documents).unwrap_or_default(),
@@ -231,6 +240,7 @@ impl Game {
             name: name.to_owned(),
             app: ACTIONS_APP,
             conclusion: (conclusion != "running").then(|| conclusion.to_owned()),
+            started_at: jiff::Timestamp::from_second(self.now).ok(),
             job_of: Some(WorkflowRun { id: workflow_run, attempt: id, path: path.to_owned(), head }),
         }
     }
@@ -261,6 +271,7 @@ impl Game {
             standing: standing(role),
             state: state.to_owned(),
             commit: Some(self.world.pull.head.clone()),
+            submitted_at: jiff::Timestamp::from_second(self.now).ok(),
         };
         self.world.reviews.push(review);
         self.look()
@@ -385,7 +396,8 @@ impl Game {
             created_at: jiff::Timestamp::from_second(self.now).unwrap(),
         };
         let commands = self.world.policy().map(|policy| policy.commands.clone()).unwrap_or_default();
-        let order = |given| Happened::Command(Box::new(Order { comment: comment.clone(), given, standing }));
+        let target = Some(self.target);
+        let order = |given| Happened::Command(Box::new(Order { comment: comment.clone(), given, standing, target }));
         command::parse(text, |line| commands.strip(line)).into_iter().map(order).collect()
     }
 
@@ -411,9 +423,11 @@ impl Game {
         }
         // The bot's comment follows.
         self.now += 5;
-        let head = self.state.as_ref().and_then(|state| state.subject.as_ref()).map(|about| about.head.clone());
-        if let Some(head) = head.filter(|head| self.shown.as_ref().is_none_or(|shown| shown.head != *head)) {
-            self.shown = Some(Shown { head, since: jiff::Timestamp::from_second(self.now).unwrap() });
+        if let Some(about) = self.state.as_ref().and_then(|state| state.subject.clone()) {
+            let (head, content) = (about.head, Some(about.content));
+            if self.shown.as_ref().is_none_or(|shown| shown.head != head || shown.content != content) {
+                self.shown = Some(Shown { head, content, since: jiff::Timestamp::from_second(self.now).unwrap() });
+            }
         }
         self.now += 5;
         count

@@ -5,6 +5,7 @@
 //! entries for the ledger come out. It reads no clock and talks to nobody, so the same input always gives the same decision, and
 //! running it again on its own result decides nothing: that is what makes a repeated delivery harmless.
 
+mod binding;
 pub mod command;
 mod decide;
 mod hear;
@@ -15,6 +16,6 @@ pub(crate) mod kit;
 mod tests;
 mod verbs;
 
-pub use decide::{Decision, Happened, Order, Shown, ahead, decide, merge_gate, phase_gate};
+pub use decide::{Decision, Happened, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
 pub use hear::COMMANDS_AN_HOUR;
 pub(crate) use verbs::possible;

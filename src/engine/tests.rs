@@ -2,6 +2,7 @@
 
 mod commands;
 mod evidence;
+mod identity;
 mod merge;
 mod pipeline;
 mod properties;

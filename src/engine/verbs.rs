@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::command::{Args, Given, Spec, Verb};
-use super::decide::{Draft, Order, Shown};
+use super::command::{Args, Given, Spec, Verb, linked_number};
+use super::decide::{Draft, Order, Shown, Target};
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
 use crate::gate::people::{May, who_decides};
@@ -97,11 +97,22 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
     Err(Refusal::new("CMD-05", says, format!("Write it as `{usage}`.")))
 }
 
-/// `#7` or `7`.
-fn linked_number(args: &str) -> Option<u64> {
-    let digits = args.strip_prefix('#').unwrap_or(args);
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    digits.parse().ok().filter(|number| plain && *number > 0)
+/// `CMD-05`: an issue that is there, and nobody else's. What was linked first stays where it is.
+fn linkable(draft: &Draft<'_>, order: &Order) -> Result<u64, Refusal> {
+    let number = order.given.links_to().unwrap_or_default();
+    let own = draft.state.change;
+    let (says, next) = match order.target {
+        Some(Target::Issue { of }) if of.is_none_or(|of| of == own) => return Ok(number),
+        Some(Target::Issue { of }) => {
+            let of = of.unwrap_or(own);
+            (format!("#{number} belongs to {of}."), format!("What is said on it is said on {of}. Link another issue."))
+        }
+        Some(Target::Pull) => {
+            (format!("#{number} is a pull request, and a change of its own."), "Link an issue.".to_owned())
+        }
+        Some(Target::Nothing) | None => (format!("there is no issue #{number}."), "Check the number.".to_owned()),
+    };
+    Err(Refusal::new("CMD-05", says, next))
 }
 
 /// A text of this length is not repeated in what is ready to copy.
@@ -123,6 +134,17 @@ fn seen_head(
         _ => format!(" {}", given.args),
     };
     let again = format!("`{} {}{args}`", commands.written(&given.name), head.short());
+    // The same commit on another base, or under another policy, is other content: naming the head does not name it.
+    let present = draft.state.subject.as_ref().map(|about| &about.content);
+    let moved_under =
+        shown.is_some_and(|shown| shown.head == head && shown.content.is_some() && shown.content.as_ref() != present);
+    if spec.independent && moved_under {
+        return Err(Refusal::new(
+            "CMD-04",
+            "the base, the target or the policy moved under this head before or while this was written.",
+            format!("Look at what it is now, and if it still stands, say {again}."),
+        ));
+    }
     if let Some(named) = &given.head {
         return if head.as_str().starts_with(named.as_str()) {
             Ok(())
@@ -269,7 +291,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
     match spec.verb {
         Verb::Help | Verb::Status | Verb::Explain => return Ok(Outcome::Answered),
         Verb::Link => {
-            let number = linked_number(&given.args).unwrap_or_default();
+            let number = linkable(draft, order)?;
             draft.by(by.clone(), Body::Linked { number })?;
         }
         Verb::Approve if stage == Some(Stage::IterationProposed) => return go(draft, Action::ConfirmIteration),

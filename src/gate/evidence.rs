@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
-use crate::gate::people::May;
-use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Subject};
+use crate::gate::people::{May, Standing};
+use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Subject, World};
 use crate::ids::{CommitId, Person};
 use crate::ledger::record::{By, Evidence};
 use crate::ledger::state::State;
@@ -264,14 +264,14 @@ fn few(things: &[String], between: &str) -> String {
 }
 
 /// Approvals of this content by entitled people who are not operators, and who asks for changes.
-pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals {
+pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
     let mut approvals = Approvals::default();
     let Some(about) = &state.subject else { return approvals };
     let operator = |id: u64| state.operators.iter().any(|person| person.id == id);
 
     // A person's newest review is the one that holds. Remarks without a verdict leave the earlier one standing.
     let mut latest: BTreeMap<u64, &Review> = BTreeMap::new();
-    for review in reviews.iter().filter(|review| review.state != "COMMENTED" && review.state != "PENDING") {
+    for review in world.reviews.iter().filter(|review| review.state != "COMMENTED" && review.state != "PENDING") {
         latest.insert(review.by.id, review);
     }
     for review in latest.into_values() {
@@ -287,7 +287,7 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
         } else if review.by.bot {
             Some("bots never approve".to_owned())
         } else if !May::Approve.allows(review.standing) {
-            Some(format!("their role is {}; approving is for {}", review.standing.role.as_str(), May::Approve.who()))
+            Some(not_entitled(review.standing))
         } else if self_approved && !policy.people.solo {
             Some("they wrote or pushed to this change".to_owned())
         } else if !for_this {
@@ -324,13 +324,17 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
     }
     for approval in state.approvals.iter().filter(|approval| approval.content == about.content) {
         let By::Person { person, role } = &approval.by else { continue };
-        // They may have pushed since, and the policy may have changed its mind about a single maintainer.
+        // They may have pushed since, they may not have the role any more (whoever gave it in this look has just been
+        // asked), and the policy may have changed its mind about a single maintainer.
         let self_approved = operator(person.id);
-        let discounted =
-            (self_approved && !policy.people.solo).then(|| "they wrote or pushed to this change".to_owned());
+        let now = world.standings.get(&person.id);
+        let discounted = match now {
+            Some(now) if !May::Approve.allows(*now) => Some(not_entitled(*now)),
+            _ => (self_approved && !policy.people.solo).then(|| "they wrote or pushed to this change".to_owned()),
+        };
         approvals.evidence.push(Evidence::Review {
             by: person.clone(),
-            role: role.clone(),
+            role: now.map_or_else(|| role.clone(), |now| now.role.as_str().to_owned()),
             review: None,
             commit: approval.head.clone(),
             state: "APPROVED".to_owned(),
@@ -343,6 +347,10 @@ pub fn reviews(policy: &Policy, state: &State, reviews: &[Review]) -> Approvals 
         }
     }
     approvals
+}
+
+fn not_entitled(standing: Standing) -> String {
+    format!("their role is {}; approving is for {}", standing.role.as_str(), May::Approve.who())
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

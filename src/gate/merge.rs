@@ -235,7 +235,7 @@ fn verified(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec
 
 /// `MRG-02` and `MRG-03`: review evidence for this content, and as many approvals as policy and autonomy ask for.
 fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -> (Vec<Finding>, Vec<Evidence>) {
-    let approvals = evidence::reviews(policy, state, &world.reviews);
+    let approvals = evidence::reviews(policy, state, world);
     let mut findings = Vec::new();
     let have = approvals.by.len();
     for (login, says) in &approvals.against {

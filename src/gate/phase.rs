@@ -153,7 +153,7 @@ fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
 
 /// `REV-01`, `REV-03`, `REV-04`, `REV-05`.
 fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
-    let approvals = evidence::reviews(policy, state, &world.reviews);
+    let approvals = evidence::reviews(policy, state, world);
     let mut findings: Vec<Finding> = approvals
         .against
         .iter()

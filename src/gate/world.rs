@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::people::Standing;
 use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::ids::{CommitId, Digest, Person};
-use crate::ledger::About;
+use crate::ledger::origin::{Branch, Origin};
+use crate::ledger::{About, State};
 use crate::policy::{Effective, Policy};
 use crate::repo::RepoPath;
 use crate::repo::meaning::{self, Drift};
@@ -39,10 +42,18 @@ pub struct World {
     pub merge_checks: Vec<CheckRun>,
     pub deployments: Vec<Deployment>,
     pub reviews: Vec<Review>,
+    /// Where those stand now who were asked about in this look, by their ids: reviewers, and whoever approved this
+    /// content by a comment.
+    pub standings: BTreeMap<u64, Standing>,
+    /// Since when the base branch and the law are as they are, on GitHub's clock. It is asked for only where the
+    /// content changed under the same head; none where it is not known.
+    pub settled: Option<Timestamp>,
     /// Other open pull requests with this head.
     pub rivals: Vec<Rival>,
     /// Whether the base branch is protected. The default branch is taken to be: that is what installing is about.
     pub base_protected: bool,
+    /// Earlier changes of the same work. They are looked for once, when there is content for the first time.
+    pub earlier: Vec<State>,
 }
 
 #[derive(Debug, Clone)]
@@ -54,11 +65,15 @@ pub struct Pull {
     pub author: Person,
     pub head: CommitId,
     pub base_ref: String,
+    /// The branch that the head is on; none when its repository is gone.
+    pub branch: Option<Branch>,
 }
 
 #[derive(Debug, Clone)]
 pub struct Subject {
     pub about: About,
+    /// The patch id of the change, where it is not as recorded.
+    pub patch: Option<Digest>,
     /// What each gate would be bound to.
     pub present: BTreeMap<Phase, Digest>,
     /// The paths that the change touches.
@@ -81,6 +96,7 @@ pub struct CheckRun {
     pub app: u64,
     /// `None` while it runs.
     pub conclusion: Option<String>,
+    pub started_at: Option<Timestamp>,
     /// The workflow run that it is a job of. A check that was merely posted under Actions' App has none.
     pub job_of: Option<WorkflowRun>,
 }
@@ -110,6 +126,7 @@ pub struct Review {
     /// `APPROVED`, `CHANGES_REQUESTED`, `DISMISSED`, `COMMENTED`.
     pub state: String,
     pub commit: Option<CommitId>,
+    pub submitted_at: Option<Timestamp>,
 }
 
 /// Another open pull request with the same head. A check belongs to a commit, so what is green for one would be green
@@ -122,6 +139,12 @@ pub struct Rival {
 }
 
 impl World {
+    /// Where the content comes from.
+    pub fn origin(&self) -> Origin {
+        let patch = self.subject.as_ref().and_then(|subject| subject.patch.clone());
+        Origin { branch: self.pull.branch.clone(), patch }
+    }
+
     pub fn policy(&self) -> Option<&Policy> {
         match &self.law {
             Law::Valid(policy) => Some(policy),

@@ -87,6 +87,11 @@ struct Entry {
     object: Option<Object>,
 }
 
+#[derive(Deserialize)]
+struct Listed {
+    repository: Option<BTreeMap<String, Option<Object>>>,
+}
+
 const FOLDER: &str = "query($owner: String!, $name: String!, $ref: String!, $at: String!) { \
     repository(owner: $owner, name: $name) { \
     ref(qualifiedName: $ref) { target { oid } } \
@@ -146,6 +151,27 @@ impl Store for GitHubStore {
             Some(blob) => self.whole(blob).await,
             None => Ok(None),
         }
+    }
+
+    async fn names(&self, folders: &[String]) -> Result<Vec<Vec<String>>, StoreError> {
+        let mut variables = json!({ "owner": self.repo.slug().owner(), "name": self.repo.slug().name() });
+        let (mut declared, mut asked) = (String::new(), String::new());
+        for (at, path) in folders.iter().enumerate() {
+            declared.push_str(&format!(", $at{at}: String!"));
+            asked.push_str(&format!("at{at}: object(expression: $at{at}) {{ ... on Tree {{ entries {{ name }} }} }} "));
+            variables[format!("at{at}")] = format!("refs/heads/{}:{path}", self.branch).into();
+        }
+        let query = format!(
+            "query($owner: String!, $name: String!{declared}) {{ repository(owner: $owner, name: $name) {{ {asked}}} }}"
+        );
+        let asked: Listed = self.repo.graphql(&query, variables).await.map_err(store_error)?;
+        let mut found =
+            asked.repository.ok_or_else(|| StoreError::Refused(format!("{} can't be seen", self.repo.slug())))?;
+        let names = |at: usize| {
+            let entries = found.remove(&format!("at{at}")).flatten().and_then(|tree| tree.entries);
+            entries.unwrap_or_default().into_iter().map(|entry| entry.name).collect()
+        };
+        Ok((0..folders.len()).map(names).collect())
     }
 
     async fn commit(

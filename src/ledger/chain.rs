@@ -80,6 +80,76 @@ impl std::str::FromStr for Anchor {
     }
 }
 
+/// All anchors that a merge check carries. One commit may be the head of several pull requests, and has one check: each
+/// of them keeps its anchor there, and leaves the others' as they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Anchors(BTreeMap<ChangeNumber, Anchor>);
+
+impl Anchors {
+    /// Longer than this GitHub might not keep an `external_id`.
+    const LONGEST: usize = 255;
+
+    /// What of this text are anchors. Anything else is left out.
+    pub fn read(text: &str) -> Self {
+        let mut all = Self::default();
+        for anchor in text.split(' ').filter_map(|part| part.parse::<Anchor>().ok()) {
+            if all.of(anchor.change).is_none_or(|known| known.seq < anchor.seq) {
+                all.0.insert(anchor.change, anchor);
+            }
+        }
+        all
+    }
+
+    pub fn of(&self, change: ChangeNumber) -> Option<&Anchor> {
+        self.0.get(&change)
+    }
+
+    /// The first of them, if there are any.
+    pub fn first(&self) -> Option<&Anchor> {
+        self.0.values().next()
+    }
+
+    /// These, with the newer ones of the others.
+    #[must_use]
+    pub fn with(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
+    /// Whether more than one change has its anchor here.
+    pub fn shared(&self) -> bool {
+        self.0.len() > 1
+    }
+}
+
+/// Sorted, so that whoever writes them writes the same; as many as there is room for.
+impl fmt::Display for Anchors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = String::new();
+        for anchor in self.0.values().map(Anchor::to_string) {
+            if line.len() + 1 + anchor.len() > Self::LONGEST {
+                break;
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&anchor);
+        }
+        f.write_str(&line)
+    }
+}
+
+impl std::str::FromStr for Anchors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split(' ').try_fold(Self::default(), |all, part| {
+            let anchor: Anchor = part.parse()?;
+            Ok(all.with(Self(BTreeMap::from([(anchor.change, anchor)]))))
+        })
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BreakKind {

@@ -14,11 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 use super::chain::{self, Anchor, Break, KeyRing, Proven, Signer};
+use super::origin::{self, Same};
 use super::record::{About, Body, By, Prev, Record};
 use super::state::{FoldError, State};
 use super::store::{NewFile, Store, StoreError};
 use super::{CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, file_name, folder};
-use crate::ids::{ChangeNumber, CommitId, RepoId};
+use crate::ids::{ChangeNumber, CommitId, Digest, RepoId};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
@@ -119,6 +120,9 @@ impl Lineage {
     }
 }
 
+/// How many earlier changes are read for one that begins, of the oldest and of the newest.
+const MOST_EARLIER: usize = 4;
+
 /// How often a commit is tried on a new head before the work is put back.
 const TRIES: usize = 8;
 
@@ -147,6 +151,43 @@ impl Ledger {
         Ok(text.and_then(|text| text.trim().parse().ok()).map(ChangeNumber))
     }
 
+    /// Which change an issue belongs to by that change's own records: the alias only finds it.
+    pub async fn linked_to(&self, issue: u64) -> Result<Option<ChangeNumber>, LedgerError> {
+        let Some(change) = self.alias(issue).await?.filter(|change| change.0 != issue) else { return Ok(None) };
+        let linked = match self.load(change).await {
+            Ok(loaded) => loaded.state.is_some_and(|state| state.linked.contains(&issue)),
+            Err(LedgerError::Broken(_)) => false,
+            Err(error) => return Err(error),
+        };
+        Ok(linked.then_some(change))
+    }
+
+    /// The earlier changes that hand down to this one. The index finds them; that they have what it says stands in
+    /// their records. One whose chain is broken says nothing here: its own merge check tells of that.
+    pub async fn earlier(&self, change: ChangeNumber, keys: &[(Same, Digest)]) -> Result<Vec<State>, LedgerError> {
+        let folders: Vec<String> = keys.iter().map(|(_, key)| origin::folder(key)).collect();
+        let names = self.store.names(&folders).await?;
+        let numbers: BTreeSet<ChangeNumber> =
+            names.iter().flatten().filter_map(|name| name.parse().ok()).map(ChangeNumber).collect();
+        let numbers: Vec<ChangeNumber> = numbers.into_iter().filter(|number| *number != change).collect();
+        let mut earlier = Vec::new();
+        // The newest have taken over from those before them, and the oldest are where it began.
+        let beyond = numbers.len().saturating_sub(MOST_EARLIER);
+        let ends = numbers.iter().enumerate().filter(|(at, _)| *at < MOST_EARLIER || *at >= beyond);
+        for (_, number) in ends.rev() {
+            let number = *number;
+            match self.load(number).await {
+                Ok(Loaded { state: Some(state), .. }) if origin::hands_down(&state, keys) => earlier.push(state),
+                Ok(_) => {}
+                Err(LedgerError::Broken(broken)) => {
+                    tracing::warn!(%number, %broken, "an earlier change can't be read");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(earlier)
+    }
+
     /// Appends these entries to a change as it was loaded: all of them in one commit, or none.
     pub async fn append(
         &self,
@@ -166,6 +207,13 @@ impl Ledger {
             };
             if let Body::Linked { number } = entry.body {
                 files.push(NewFile { path: alias_path(number), bytes: format!("{}\n", change.0).into_bytes() });
+            }
+            if let (Body::Subject { origin: Some(origin), .. }, Some(about)) = (&entry.body, &entry.about) {
+                let known = |key: &Digest| state.as_ref().is_some_and(|state| state.origins.contains(key));
+                for (_, key) in origin.keys(&about.head).into_iter().filter(|(_, key)| !known(key)) {
+                    let path = format!("{}/{}", origin::folder(&key), change.0);
+                    files.push(NewFile { path, bytes: format!("{}\n", change.0).into_bytes() });
+                }
             }
             let at = jiff::Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at);
             let record =

@@ -107,6 +107,22 @@ impl Store for LocalStore {
         .await
     }
 
+    async fn names(&self, folders: &[String]) -> Result<Vec<Vec<String>>, StoreError> {
+        let folders = folders.to_vec();
+        self.blocking(move |store| {
+            let repo = store.open()?;
+            let Some(tip) = store.tip(&repo)? else { return Ok(vec![Vec::new(); folders.len()]) };
+            let root = repo.find_commit(tip).and_then(|commit| commit.tree()).map_err(|e| refused(&e))?;
+            let names = |path: &String| {
+                let entry = root.get_path(Path::new(path)).ok()?;
+                let tree = repo.find_tree(entry.id()).ok()?;
+                Some(tree.iter().map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned()).collect())
+            };
+            Ok(folders.iter().map(|path| names(path).unwrap_or_default()).collect())
+        })
+        .await
+    }
+
     async fn commit(
         &self,
         expected: Option<&CommitId>,

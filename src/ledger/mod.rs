@@ -10,11 +10,12 @@
 pub mod chain;
 mod journal;
 pub mod local;
+pub mod origin;
 pub mod record;
 pub mod state;
 pub mod store;
 
-pub use chain::{Anchor, Break, BreakKind, KeyRing, Signer};
+pub use chain::{Anchor, Anchors, Break, BreakKind, KeyRing, Signer};
 pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded};
 pub use record::{About, Body, By, Record};
 pub use state::{OVER_THE_HOUR, State};

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::origin::{Inherited, Origin};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal};
@@ -148,7 +149,18 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pushed_by: Option<Person>,
         present: BTreeMap<Phase, Digest>,
+        /// Where it comes from, when that is news: a later pull request of the same work is known by it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Origin>,
+        /// Reviews and check runs that were first seen together with this content and were there before it, under the
+        /// same head: they are for the content before.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        older_reviews: BTreeSet<u64>,
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        older_runs: BTreeSet<u64>,
     },
+    /// This pull request is the same work as an earlier change, and takes over what stood against that.
+    Inherited(Box<Inherited>),
     /// Who pushed, learned apart from the content.
     Operator {
         person: Person,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::origin::Inherited;
 use super::record::{About, Body, By, Claim, Evidence, Outcome, Record, Why};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
@@ -43,6 +44,12 @@ pub struct State {
     pub subject: Option<About>,
     /// Every head this change has had, with its content.
     pub heads: BTreeMap<CommitId, Digest>,
+    /// The keys by which a later pull request of the same work finds this change.
+    #[serde(default)]
+    pub origins: BTreeSet<Digest>,
+    /// What it took over from earlier changes.
+    #[serde(default)]
+    pub inherited: Vec<Inherited>,
     /// The author, and whoever pushed. None of them is an independent human.
     pub operators: BTreeSet<Person>,
     pub pipeline: Option<pipeline::State>,
@@ -186,6 +193,8 @@ impl State {
             merged: None,
             subject: None,
             heads: BTreeMap::new(),
+            origins: BTreeSet::new(),
+            inherited: Vec::new(),
             operators: BTreeSet::from([author.clone()]),
             pipeline: None,
             merge: merge::Stage::default(),
@@ -235,8 +244,18 @@ impl State {
                     (FlowName::Merge, _) => self.pipeline = None,
                 }
             }
-            Body::Subject { why, pushed_by, present } => {
+            Body::Subject { why, pushed_by, present, origin, older_reviews, older_runs } => {
                 let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
+                if let Some(old) = &self.subject {
+                    for review in older_reviews {
+                        self.reviewed.entry(*review).or_insert_with(|| old.content.clone());
+                    }
+                    for run in older_runs {
+                        self.ran_for.entry(*run).or_insert_with(|| old.content.clone());
+                    }
+                }
+                let keys = origin.iter().flat_map(|origin| origin.keys(&about.head));
+                self.origins.extend(keys.map(|(_, key)| key));
                 self.heads.insert(about.head.clone(), about.content.clone());
                 self.operators.extend(pushed_by.clone());
                 if self.subject.as_ref().is_none_or(|old| old.head != about.head) {
@@ -248,6 +267,7 @@ impl State {
                 self.beside(&Beside::Content { present: present.clone() });
                 self.subject = Some(about);
             }
+            Body::Inherited(taken) => self.inherit(taken),
             Body::Operator { person } => {
                 self.operators.insert(person.clone());
             }

@@ -47,6 +47,9 @@ pub trait Store: Send + Sync {
     /// One file, if it is there.
     async fn file(&self, path: &str) -> Result<Option<String>, StoreError>;
 
+    /// The names of what is in each of these folders, in one call. A folder that is not there has none.
+    async fn names(&self, folders: &[String]) -> Result<Vec<Vec<String>>, StoreError>;
+
     /// One commit that adds these files, if the branch is still at `expected`. With `None` the branch is made, as an
     /// orphan, if it does not exist.
     async fn commit(

@@ -8,10 +8,13 @@ use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
 
 use super::tree::{Walk, blob_id, missing};
 use super::{Blob, CommitInfo, Delta, Entry, Error, Filter, Mode, Reader, RepoPath, Result, Signed, TreeId};
-use crate::ids::CommitId;
+use crate::ids::{CommitId, Digest};
 
 /// Larger files are not read; they are still listed and compared by their ids.
 const BLOB_CAP: u64 = 8 * 1024 * 1024;
+
+/// A change of more files has no patch id: reading every line of it would take too long.
+const PATCH_FILES: usize = 3_000;
 
 /// A repository on disk: a checkout, or a bare one.
 pub struct LocalRepo {
@@ -42,6 +45,29 @@ impl LocalRepo {
             Err(e) if matches!(e.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => Ok(None),
             Err(e) => Err(e.into()),
         }
+    }
+
+    /// The patch id: the same for the same lines taken out and put in, wherever they stand and however many commits
+    /// they come in. A binary file counts by its content. None for a change without content, or with more files than
+    /// anyone reads.
+    pub fn patch_id(&self, from: &CommitId, to: &CommitId) -> Result<Option<Digest>> {
+        let repo = self.lock();
+        let (from, to) = (find(&repo, from)?.tree()?, find(&repo, to)?.tree()?);
+        let mut options = git2::DiffOptions::new();
+        options.max_size(i64::try_from(self.cap).unwrap_or(i64::MAX));
+        let diff = repo.diff_tree_to_tree(Some(&from), Some(&to), Some(&mut options))?;
+        if diff.deltas().len() == 0 || diff.deltas().len() > PATCH_FILES {
+            return Ok(None);
+        }
+        // Of a binary file git's patch id knows no more than that it differs.
+        let mut parts = vec![diff.patchid(None)?.to_string().into_bytes()];
+        let mut binary = |delta: git2::DiffDelta<'_>, _: git2::DiffBinary<'_>| {
+            parts.push(delta.new_file().path_bytes().unwrap_or_default().to_vec());
+            parts.push(delta.new_file().id().to_string().into_bytes());
+            true
+        };
+        diff.foreach(&mut |_, _| true, Some(&mut binary), None, None)?;
+        Ok(Some(Digest::of_parts(parts)))
     }
 
     fn lock(&self) -> MutexGuard<'_, Repository> {

@@ -267,3 +267,29 @@ proptest! {
         prop_assert_eq!(of(&a), of(&turned));
     }
 }
+
+#[test]
+fn a_patch_is_known_by_its_lines_wherever_they_stand() {
+    let repo = Scratch::new();
+    let body: String = (1..30).map(|n| format!("line {n}\n")).collect();
+    let edited = body.replace("line 15\n", "line fifteen\n");
+    let base = repo.text(&[], &[("a", &body)]);
+    let change = repo.text(&[&base], &[("a", &edited)]);
+    let step = repo.text(&[&base], &[("a", &body.replace("line 15\n", "line\n"))]);
+    let in_two = repo.text(&[&step], &[("a", &edited)]);
+    let moved = repo.text(&[&base], &[("a", &format!("new\n{body}")), ("b", "2")]);
+    let rebased = repo.text(&[&moved], &[("a", &format!("new\n{edited}")), ("b", "2")]);
+    let other = repo.text(&[&base], &[("a", &body.replace("line 15\n", "line 15!\n"))]);
+    let reader = repo.reader();
+    let own = reader.patch_id(&base, &change).unwrap();
+    assert!(own.is_some());
+    assert_eq!(own, reader.patch_id(&base, &in_two).unwrap());
+    assert_eq!(own, reader.patch_id(&moved, &rebased).unwrap());
+    assert_ne!(own, reader.patch_id(&base, &other).unwrap());
+    assert_eq!(reader.patch_id(&base, &base).unwrap(), None, "nothing is no patch");
+    // Git's own patch id says of two binary files only that they differ.
+    let picture = |bytes: &[u8]| repo.commit(&[&base], &[(b"a", FILE, body.as_bytes()), (b"p.png", FILE, bytes)]);
+    let (one, two) = (picture(b"\0one"), picture(b"\0two"));
+    assert_ne!(reader.patch_id(&base, &one).unwrap(), reader.patch_id(&base, &two).unwrap());
+    assert_eq!(reader.patch_id(&base, &one).unwrap(), reader.patch_id(&base, &picture(b"\0one")).unwrap());
+}

@@ -14,7 +14,6 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 
-use super::memory::Kept;
 use super::{App, Door};
 use crate::engine::command;
 use crate::fact::{Event, Fact};
@@ -55,27 +54,21 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes)
     if guid.len() > 100 || event.len() > 100 {
         return answer(StatusCode::BAD_REQUEST, "X-GitHub-Event or X-GitHub-Delivery is too long.");
     }
-    let mut pushed = None;
     let delivery = match webhook::parse(&event, &body) {
         Ok(None) => return answer(StatusCode::OK, "Ignored: nothing here depends on it."),
         Ok(Some(understood)) if !matters(door.app.get().map(Arc::as_ref), &understood) => {
             return answer(StatusCode::OK, "Ignored: nothing here depends on it.");
         }
-        Ok(Some(understood)) => {
-            if let (Some(repo), Fact::Push { branch, after, sender, .. }) = (&understood.repo, &understood.fact) {
-                pushed = Some((repo.id, branch.clone(), after.is_some().then(|| sender.clone())));
-            }
-            Delivery {
-                guid,
-                event,
-                installation: understood.repo.as_ref().map(|repo| repo.installation),
-                repo: understood.repo.as_ref().map(|repo| repo.id),
-                key: key(&understood),
-                barrier: barrier(&understood.fact),
-                payload: body.to_vec(),
-                meta: Value::Null,
-            }
-        }
+        Ok(Some(understood)) => Delivery {
+            guid,
+            event,
+            installation: understood.repo.as_ref().map(|repo| repo.installation),
+            repo: understood.repo.as_ref().map(|repo| repo.id),
+            key: key(&understood),
+            barrier: barrier(&understood.fact),
+            payload: body.to_vec(),
+            meta: Value::Null,
+        },
         // It is kept, and shows in the list of dead letters: a payload that can't be read is a bug to be seen.
         Err(error) => {
             tracing::error!(%error, guid, "a delivery can't be understood");
@@ -84,13 +77,6 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes)
             Delivery { guid, event, installation: None, repo: None, key, barrier: false, payload: body.to_vec(), meta }
         }
     };
-    if let Some((repo, branch, sender)) = pushed {
-        let kept = Kept::new(&door.inbox, repo);
-        match sender {
-            Some(sender) => kept.pushed(&branch, &sender).await,
-            None => kept.branch_is_gone(&branch).await,
-        }
-    }
     match door.inbox.put(&delivery).await {
         Ok(Put::New(_)) => answer(StatusCode::ACCEPTED, "Kept."),
         Ok(Put::Duplicate) => answer(StatusCode::OK, "Already known."),

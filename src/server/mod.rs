@@ -4,6 +4,7 @@
 //! by a `pass`: read the world (`observe`), decide, record, show. A pass can be stopped at any instruction and done
 //! again.
 
+mod hands;
 mod intake;
 mod ledger_branch;
 mod memory;

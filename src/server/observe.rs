@@ -12,7 +12,7 @@ use crate::gate::{Finding, GateName, Verdict};
 use crate::github::calls::checks::{CheckRun as Listed, Conclusion, Status};
 use crate::github::{Repo, Result};
 use crate::ids::{BlobId, CommitId, Digest, Person, RepoRef, Role};
-use crate::ledger::{About, State};
+use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, MadeBy, Policy, Who};
 use crate::repo::meaning::{self, Drift};
 use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched};
@@ -68,8 +68,21 @@ pub(super) async fn content(
         .and_then(|state| state.gates.get(&GateName::Phase(Phase::Verify)))
         .filter(|judged| judged.verdict == Verdict::Fail)
         .map(|judged| judged.about.head.clone());
+    let known = state.and_then(|state| state.subject.clone());
     let (mirror, law, tip, base_ref) = (mirror.clone(), law.clone(), tip.clone(), base_ref.to_owned());
-    blocking(move || subject(&mirror.reader()?, &law, &tip, &base_ref, &fetched, failed_at.as_ref())).await
+    blocking(move || {
+        let reader = mirror.reader()?;
+        let mut subject = subject(&reader, &law, &tip, &base_ref, &fetched, failed_at.as_ref())?;
+        if let Some(subject) = &mut subject {
+            let About { base, head, .. } = &subject.about;
+            // It costs a diff of every line, and is the same for the same two commits.
+            if known.is_none_or(|known| known.base != *base || known.head != *head) {
+                subject.patch = reader.patch_id(base, head)?;
+            }
+        }
+        Ok(subject)
+    })
+    .await
 }
 
 /// git2 blocks, so it is done where that does no harm.
@@ -159,6 +172,7 @@ fn subject(
         _ => false,
     };
     Ok(Some(Subject {
+        patch: None,
         present: present(&documents, &content),
         // As they are, not as they are quoted: policy's globs are held against them.
         changed: paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect(),
@@ -252,6 +266,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
     let present = state.pipeline.as_ref().map(|pipeline| pipeline.present.clone()).unwrap_or_default();
     Some(Subject {
         about,
+        patch: None,
         present,
         changed: Vec::new(),
         documents: BTreeMap::new(),
@@ -286,6 +301,7 @@ pub(super) async fn checks(
             name: run.name.clone(),
             app,
             conclusion: (run.status == Status::Completed).then(|| conclusion(run.conclusion)),
+            started_at: run.started_at,
             job_of,
         });
     }
@@ -368,8 +384,12 @@ pub(super) async fn standing(repo: &Repo, policy: Option<&Policy>, person: &Pers
 }
 
 /// The reviews of a pull request, with where each reviewer stands now.
-pub(super) async fn reviews(repo: &Repo, policy: Option<&Policy>, pull: u64) -> Result<Vec<Review>> {
-    let mut known: BTreeMap<u64, Standing> = BTreeMap::new();
+pub(super) async fn reviews(
+    repo: &Repo,
+    policy: Option<&Policy>,
+    pull: u64,
+    known: &mut BTreeMap<u64, Standing>,
+) -> Result<Vec<Review>> {
     let mut reviews = Vec::new();
     for review in repo.list_reviews(pull).await? {
         let decides = matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED");
@@ -388,9 +408,29 @@ pub(super) async fn reviews(repo: &Repo, policy: Option<&Policy>, pull: u64) -> 
             standing: at,
             state: review.state,
             commit: review.commit_id,
+            submitted_at: review.submitted_at,
         });
     }
     Ok(reviews)
+}
+
+/// Asks where those stand now whose approval by a comment is for this content: a role can be lost.
+pub(super) async fn approvers(
+    repo: &Repo,
+    policy: Option<&Policy>,
+    state: Option<&State>,
+    content: Option<&Digest>,
+    known: &mut BTreeMap<u64, Standing>,
+) -> Result<()> {
+    let given = state.iter().flat_map(|state| &state.approvals).filter(|given| Some(&given.content) == content);
+    for approval in given {
+        if let By::Person { person, .. } = &approval.by
+            && !known.contains_key(&person.id)
+        {
+            known.insert(person.id, standing(repo, policy, person).await?);
+        }
+    }
+    Ok(())
 }
 
 /// The deployments of a commit, oldest first, each with its newest state.

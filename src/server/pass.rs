@@ -7,7 +7,7 @@
 //! - *the ledger's answer is older than our last write* (replica lag): the anchor in our own merge check tells, and the
 //!   pass is put off. Only when it stays so is the end of the chain taken for cut off.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -25,8 +25,9 @@ use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
-use crate::ids::{ChangeNumber, CommitId, RepoRef};
-use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
+use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
+use crate::ledger::origin::Branch;
+use crate::ledger::{Anchor, Anchors, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
 use crate::surface::broken::Broken;
@@ -50,7 +51,7 @@ pub(super) fn head_key(head: &CommitId) -> String {
 }
 
 /// After so many tries an end that is missing is not lag any more.
-const LAG_TRIES: u32 = 4;
+pub(super) const LAG_TRIES: u32 = 4;
 
 pub(super) enum Raced {
     Yes,
@@ -122,8 +123,12 @@ impl Pass<'_> {
             let none = broken.kind == BreakKind::CutOff && loaded.state.is_none();
             return self.show_broken(pull, &listed, events, &broken, none).await;
         }
-        let world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
-        let happened = self.happened(pull, loaded.state.as_ref(), events).await?;
+        let mut world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
+        if world.subject.is_some() && loaded.state.as_ref().is_none_or(|state| state.subject.is_none()) {
+            world.earlier = self.ledger.earlier(change, &world.origin().keys(&pull.head.sha)).await?;
+        }
+        world.settled = self.settled(&world, loaded.state.as_ref()).await?;
+        let happened = self.happened(pull, loaded.state.as_ref(), &world, events).await?;
         let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
         let ahead = self.decide(pull, &loaded, &world, &happened).await?;
@@ -161,8 +166,9 @@ impl Pass<'_> {
         let change = ChangeNumber(pull.number);
         let ours = |run: &&Listed| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == self.app.id);
         let read = |runs: &[Listed]| {
-            let anchors = runs.iter().filter(ours).filter_map(|run| run.external_id.parse::<Anchor>().ok());
-            anchors.filter(|anchor| anchor.change == change).max_by_key(|anchor| anchor.seq)
+            let anchors =
+                runs.iter().filter(ours).filter_map(|run| Anchors::read(&run.external_id).of(change).cloned());
+            anchors.max_by_key(|anchor| anchor.seq)
         };
         let kept = self.memory.recall(&anchor_key(change)).await.and_then(|text| text.parse::<Anchor>().ok());
         let mut newest = [read(listed), kept].into_iter().flatten().max_by_key(|anchor| anchor.seq);
@@ -193,6 +199,10 @@ impl Pass<'_> {
             _ => (Vec::new(), Vec::new()),
         };
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
+        let mut standings = BTreeMap::new();
+        let reviews = observe::reviews(repo, policy, pull.number, &mut standings).await?;
+        let content = subject.as_ref().map(|subject| &subject.about.content);
+        observe::approvers(repo, policy, state, content, &mut standings).await?;
         let fallback = Policy::default();
         let (base, default) = (&pull.base.r#ref, &self.home.default_branch);
         let named = base != default && policy.is_some_and(|policy| policy.may_merge_into(base, default));
@@ -211,15 +221,23 @@ impl Pass<'_> {
                 author: pull.user.clone(),
                 head: pull.head.sha.clone(),
                 base_ref: pull.base.r#ref.clone(),
+                branch: pull
+                    .head
+                    .repo
+                    .as_ref()
+                    .map(|repo| Branch { repo: RepoId(repo.id), name: pull.head.r#ref.clone() }),
             },
             subject,
             checks: observe::checks(repo, &self.memory, listed, policy).await?,
             checks_unread: false,
             merge_checks,
             deployments,
-            reviews: observe::reviews(repo, policy, pull.number).await?,
+            reviews,
+            standings,
+            settled: None,
             rivals: Vec::new(),
             base_protected,
+            earlier: Vec::new(),
         })
     }
 
@@ -322,22 +340,18 @@ impl Pass<'_> {
         &self,
         pull: &Fetched,
         state: Option<&State>,
+        world: &World,
         events: &[(String, Event)],
     ) -> Result<Vec<Happened>, Halt> {
         let mut happened: Vec<Happened> = self.relabelled(pull, state, events).into_iter().collect();
-        if !pull.is_from_fork() {
-            // Also those who pushed before it was opened, or while it was closed.
-            let operator = |id: u64| state.is_some_and(|state| state.operators.iter().any(|one| one.id == id));
-            let pushers = self.memory.pushers(&pull.head.r#ref).await;
-            happened.extend(pushers.into_iter().filter(|one| !operator(one.id)).map(Happened::Pushed));
-        }
+        happened.extend(self.pushers(pull, state, world, events).await?.into_iter().map(Happened::Pushed));
         for (guid, event) in events {
             match &event.fact {
                 Fact::Pull { what: PullEvent::Synchronize, sender, .. } => {
                     happened.push(Happened::Pushed(sender.clone()));
                 }
                 Fact::Pull { what: PullEvent::ReadyForReview, .. } => happened.push(Happened::Ready),
-                Fact::Comment(comment) => happened.extend(self.orders(state, comment).await?),
+                Fact::Comment(comment) => happened.extend(self.orders(state, world, comment).await?),
                 Fact::CommentChanged { comment, deleted, sender, .. } => {
                     if let Some(state) = state
                         && sync::is_tampered(state, &self.repo, &self.memory, *comment).await?
@@ -361,7 +375,7 @@ impl Pass<'_> {
                     for mut given in command::parse("/explain", |line| line.strip_prefix('/')) {
                         given.index = word;
                         let standing = observe::standing(&self.repo, self.policy(), sender).await?;
-                        let order = Order { comment: comment.clone(), given, standing };
+                        let order = Order { comment: comment.clone(), given, standing, target: None };
                         happened.push(Happened::Command(Box::new(order)));
                     }
                 }
@@ -397,20 +411,30 @@ impl Pass<'_> {
     }
 
     /// The commands of a comment. Whoever may give one sees at once that it was received.
-    async fn orders(&self, state: Option<&State>, comment: &Comment) -> Result<Vec<Happened>, Halt> {
+    async fn orders(&self, state: Option<&State>, world: &World, comment: &Comment) -> Result<Vec<Happened>, Halt> {
         let commands = self.policy().map(|policy| policy.commands.clone()).unwrap_or_default();
         let given = command::parse(&comment.body, |line| commands.strip(line));
         let done = |index| state.is_some_and(|state| state.commands.contains(&(comment.id, index)));
         if comment.author.bot || given.iter().all(|given| done(given.index)) {
             return Ok(Vec::new());
         }
-        let standing = observe::standing(&self.repo, self.policy(), &comment.author).await?;
+        let standing = match world.standings.get(&comment.author.id) {
+            Some(standing) => *standing,
+            None => observe::standing(&self.repo, self.policy(), &comment.author).await?,
+        };
         let known = given.iter().any(|given| given.spec.is_some()) || May::Move.allows(standing);
         if known && May::Ask.allows(standing) {
             sync::react(&self.repo, &self.memory, comment.id, Reaction::Eyes).await?;
         }
-        let order = |given| Happened::Command(Box::new(Order { comment: comment.clone(), given, standing }));
-        Ok(given.into_iter().map(order).collect())
+        let mut orders = Vec::new();
+        for given in given {
+            let target = match given.links_to().filter(|_| May::Move.allows(standing)) {
+                Some(number) => Some(self.target(number).await?),
+                None => None,
+            };
+            orders.push(Happened::Command(Box::new(Order { comment: comment.clone(), given, standing, target })));
+        }
+        Ok(orders)
     }
 
     async fn show(

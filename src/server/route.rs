@@ -20,8 +20,8 @@ use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo, webhook};
 use crate::ids::{CommitId, RepoId, RepoRef, Slug};
 use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
+use crate::ledger::Ledger;
 use crate::ledger::store::StoreError;
-use crate::ledger::{Ledger, LedgerError};
 use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
 use crate::surface::sync::{self, Memory as _};
@@ -310,18 +310,7 @@ impl Passes {
 
     /// Passes what happened on a linked issue on to its change.
     async fn linked(&self, home: &RepoRef, ledger: &Ledger, issue: u64, events: &[(String, Event)]) -> Derived {
-        let Some(change) = ledger.alias(issue).await?.filter(|change| change.0 != issue) else {
-            return Ok(Vec::new());
-        };
-        // The alias only finds the change. Whether the issue is linked stands in its records, which are signed.
-        let linked = match ledger.load(change).await {
-            Ok(loaded) => loaded.state.is_some_and(|state| state.linked.contains(&issue)),
-            Err(LedgerError::Broken(_)) => false,
-            Err(error) => return Err(error.into()),
-        };
-        if !linked {
-            return Ok(Vec::new());
-        }
+        let Some(change) = ledger.linked_to(issue).await? else { return Ok(Vec::new()) };
         let comments = events.iter().filter(|(_, event)| matches!(event.fact, Fact::Comment(_)));
         Ok(comments.filter_map(|(guid, event)| derived(guid, home, change.0, event.fact.clone())).collect())
     }

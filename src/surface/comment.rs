@@ -45,6 +45,12 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
             let _ = writeln!(out, "{said}\n");
         }
     }
+    for taken in &state.inherited {
+        let what = taken.says();
+        if !what.is_empty() {
+            let _ = writeln!(out, "Carries on from {}: {}.\n", taken.from, plain_to(400, &what.join("; ")));
+        }
+    }
     if let Some(merged) = &state.merged {
         let _ = writeln!(out, "Merged as `{}`.\n", merged.commit.short());
         if !merged.bypassed.is_empty() {

@@ -314,6 +314,11 @@ pub(super) fn self_approved(merge: &merge::Judgement) -> Option<String> {
     (!who.is_empty()).then(|| format!("*Self-approved*: {and} wrote or pushed to this change (`people.solo`)."))
 }
 
+/// Whether a merge check's title is one of [`merge_check`]'s, and not a notice that something else is the matter.
+pub(super) fn is_verdict(title: &str) -> bool {
+    ["May merge", "May not merge:", "Not yet:", "Observing:"].iter().any(|begin| title.starts_with(begin))
+}
+
 /// The finding that matters most, in a line.
 pub(super) fn headline(findings: &[Finding]) -> String {
     let blocking = || findings.iter().filter(|finding| finding.blocks());

@@ -23,7 +23,7 @@ use crate::github::calls::checks::{
 use crate::github::calls::comments::{IssueComment, Marker, Reaction};
 use crate::github::{Error, Repo, Result};
 use crate::ids::{ChangeNumber, CommitId, Digest};
-use crate::ledger::{Anchor, State};
+use crate::ledger::{Anchor, Anchors, State};
 
 /// A small store of what was written where. Losing it costs calls, never correctness.
 #[async_trait]
@@ -141,7 +141,12 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
     }
     let report = report(check)?;
     let print = annotations_print(check);
+    let external_id = external_id(check, found);
     if let Some(run) = found {
+        let again = present.again.iter().any(|asked| *asked == run.id || *asked == 0);
+        if !again && said_with_others(check, run, &external_id) {
+            return Ok(());
+        }
         let key = format!("annotations:{}", run.id);
         let known = present.memory.recall(&key).await;
         let same_notes = match &known {
@@ -152,21 +157,42 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
             && run.conclusion == Some(concluded(check.conclusion))
             && run.output.title == report.title
             && run.output.summary.trim() == report.summary.trim()
-            && run.external_id == check.external_id;
-        let again = present.again.iter().any(|asked| *asked == run.id || *asked == 0);
+            && run.external_id == external_id;
         if same && same_notes && !again {
             return Ok(());
         }
         if same_notes {
             let quiet = Report { annotations: Vec::new(), ..report };
-            present.repo.update_check_run(run.id, &check.external_id, &quiet).await?;
+            present.repo.update_check_run(run.id, &external_id, &quiet).await?;
             return Ok(());
         }
         // Annotations can only be added to a run, never taken off: other ones need a new run of the same name.
     }
-    let run = present.repo.create_check_run(&check.name, &check.head, &check.external_id, &report).await?;
+    let run = present.repo.create_check_run(&check.name, &check.head, &external_id, &report).await?;
     present.memory.keep(&format!("annotations:{}", run.id), &print).await;
     Ok(())
+}
+
+/// What the run is known by. The merge check carries the anchors of all changes with this head.
+fn external_id(check: &Check, found: Option<&CheckRun>) -> String {
+    match found {
+        Some(run) if check.name == CHECK_NAME => {
+            Anchors::read(&run.external_id).with(Anchors::read(&check.external_id)).to_string()
+        }
+        _ => check.external_id.clone(),
+    }
+}
+
+/// Whether a merge check that several changes share needs no word of this one: what it had to say when it was last
+/// recorded has been written, another one's words stand over it now, and they let through or stop just the same.
+fn said_with_others(check: &Check, run: &CheckRun, external_id: &str) -> bool {
+    let lets_pass = |conclusion| matches!(conclusion, Concluded::Success | Concluded::Neutral | Concluded::Skipped);
+    check.name == CHECK_NAME
+        && run.external_id == external_id
+        && Anchors::read(external_id).shared()
+        && run.status == Status::Completed
+        && run.conclusion.is_some_and(|there| lets_pass(there) == lets_pass(concluded(check.conclusion)))
+        && super::project::is_verdict(&run.output.title)
 }
 
 fn annotations_print(check: &Check) -> String {
@@ -249,6 +275,8 @@ struct Kept {
     /// The digest of what we wrote.
     print: Digest,
     head: CommitId,
+    #[serde(default)]
+    content: Option<Digest>,
     since: jiff::Timestamp,
 }
 
@@ -264,12 +292,12 @@ pub(super) fn marker(change: ChangeNumber) -> Result<Marker> {
 /// its last change stands for the beginning: later than the truth, so that it refuses rather than lets through.
 pub async fn shown(state: &State, repo: &Repo, memory: &dyn Memory, pull: u64) -> Result<Option<Shown>> {
     if let Some(kept) = recall_comment(state, memory).await {
-        return Ok(Some(Shown { head: kept.head, since: kept.since }));
+        return Ok(Some(Shown { head: kept.head, content: kept.content, since: kept.since }));
     }
     let Some(comment) = repo.find_comment(pull, &marker(state.change)?, None).await? else { return Ok(None) };
     let named = comment.body.rsplit("Head `").next().and_then(|rest| rest.split('`').next());
     let head = state.heads.keys().find(|head| Some(head.short()) == named).cloned();
-    Ok(head.map(|head| Shown { head, since: comment.updated_at.unwrap_or(comment.created_at) }))
+    Ok(head.map(|head| Shown { head, content: None, since: comment.updated_at.unwrap_or(comment.created_at) }))
 }
 
 async fn recall_comment(state: &State, memory: &dyn Memory) -> Option<Kept> {
@@ -282,6 +310,7 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
     let print = Digest::of(&body);
     let kept = recall_comment(state, present.memory).await;
     let head = state.subject.as_ref().map(|about| about.head.clone());
+    let content = state.subject.as_ref().map(|about| about.content.clone());
     let untouched = kept.as_ref().filter(|_| !present.comment_changed);
     if untouched.is_some_and(|kept| kept.print == print && Some(&kept.head) == head.as_ref()) {
         return Ok(());
@@ -314,11 +343,11 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
     };
     let Some(head) = head else { return Ok(()) };
     let since = match kept {
-        // The same head has been shown since before this change of the comment.
-        Some(kept) if kept.head == head && kept.id == written.id => kept.since,
+        // The same content of the same head has been shown since before this change of the comment.
+        Some(kept) if kept.head == head && kept.content == content && kept.id == written.id => kept.since,
         _ => written.updated_at.unwrap_or(written.created_at),
     };
-    let kept = Kept { id: written.id, print, head, since };
+    let kept = Kept { id: written.id, print, head, content, since };
     if let Ok(text) = serde_json::to_string(&kept) {
         present.memory.keep(&comment_key(state.change), &text).await;
     }

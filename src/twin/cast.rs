@@ -144,6 +144,7 @@ impl State {
             rulesets: BTreeMap::new(),
             deployments: BTreeMap::new(),
             dispatches: Vec::new(),
+            activities: Vec::new(),
             created_at: at,
             pushed_at: at,
         };

@@ -345,7 +345,7 @@ fn told(reply: Reply, page: Option<&Page>, url: &str, query: &str, link: &mut Op
         }
         Reply::Cursor(items, next) => {
             let size = page.map_or(30, |page| page.size);
-            *link = next.map(|next| format!("<{url}?per_page={size}&cursor={next}>; rel=\"next\""));
+            *link = next.map(|next| format!("<{url}?per_page={size}&{next}>; rel=\"next\""));
             (200, Told::Json(items.into()))
         }
     }

@@ -157,6 +157,8 @@ pub struct Repo {
     pub rulesets: BTreeMap<u64, Ruleset>,
     pub deployments: BTreeMap<u64, Deployment>,
     pub dispatches: Vec<Dispatch>,
+    /// Oldest first.
+    pub activities: Vec<Activity>,
     pub created_at: Timestamp,
     pub pushed_at: Timestamp,
 }
@@ -363,6 +365,19 @@ pub struct Dispatch {
     pub inputs: Value,
     pub sender: Account,
     pub at: Timestamp,
+}
+
+/// A move of a branch.
+#[derive(Debug, Clone)]
+pub struct Activity {
+    pub id: u64,
+    pub before: String,
+    pub after: String,
+    pub refname: String,
+    pub at: Timestamp,
+    /// `push`, `force_push`, `branch_creation`, `branch_deletion` or `pr_merge`.
+    pub kind: &'static str,
+    pub actor: Account,
 }
 
 /// A branch ruleset.

@@ -29,6 +29,7 @@ impl State {
         self.repo_mut(repo)?.pushed_at = now();
         self.tell_push(repo, refname, step, by)?;
         let Some(branch) = refname.strip_prefix("refs/heads/") else { return Ok(()) };
+        self.note_activity(repo, refname, step, by)?;
         if let Some(new) = step.new {
             self.open_suites(repo, branch, new, by)?;
         }
@@ -36,6 +37,20 @@ impl State {
         if let Some(new) = step.new {
             self.notice_merged(repo, branch, step.old, new, by)?;
         }
+        Ok(())
+    }
+
+    fn note_activity(&mut self, repo: u64, refname: &str, step: Move, by: &Account) -> Result<(), Problem> {
+        let git = self.git(repo)?;
+        let kind = match (step.old, step.new) {
+            (_, None) => "branch_deletion",
+            (None, Some(_)) => "branch_creation",
+            (Some(old), Some(new)) if !git.is_ancestor(old, new) => "force_push",
+            _ => "push",
+        };
+        let (id, before, after) = (self.new_id(), told(step.old), told(step.new));
+        let one = Activity { id, before, after, refname: refname.to_owned(), at: now(), kind, actor: by.clone() };
+        self.repo_mut(repo)?.activities.push(one);
         Ok(())
     }
 

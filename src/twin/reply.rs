@@ -13,7 +13,7 @@ pub(crate) enum Reply {
     List(Vec<Value>),
     /// `{"total_count": n, key: […]}`, paged.
     Counted(&'static str, Vec<Value>),
-    /// A page that the call cut itself, with the cursor of the next one.
+    /// A page that the call cut itself, with the query of the next one.
     Cursor(Vec<Value>, Option<String>),
     Raw(Vec<u8>),
 }

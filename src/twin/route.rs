@@ -85,6 +85,7 @@ fn tables() -> impl Iterator<Item = &'static Route> {
     [
         api::apps::ROUTES,
         api::repos::ROUTES,
+        api::activity::ROUTES,
         api::contents::ROUTES,
         api::pulls::ROUTES,
         api::reviews::ROUTES,

@@ -190,6 +190,13 @@ struct Labels {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Merges {
+    ends: String,
+    on: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Grants {
     to: String,
     role: String,
@@ -203,12 +210,12 @@ enum Short<T> {
 }
 
 /// What a step that can be refused came to.
-fn as_told(what: &Value, done: Result<(), String>) -> anyhow::Result<()> {
-    match (what.as_str(), done) {
-        (None | Some("ok"), Ok(())) | (Some("refused"), Err(_)) => Ok(()),
-        (None | Some("ok"), Err(why)) => bail!("GitHub refused it: {why}"),
-        (Some("refused"), Ok(())) => bail!("GitHub let it through"),
-        (Some(other), _) => bail!("it ends as `ok` or `refused`, not as {other:?}"),
+fn as_told(ends: &str, done: Result<(), String>) -> anyhow::Result<()> {
+    match (ends, done) {
+        ("ok", Ok(())) | ("refused", Err(_)) => Ok(()),
+        ("ok", Err(why)) => bail!("GitHub refused it: {why}"),
+        ("refused", Ok(())) => bail!("GitHub let it through"),
+        (other, _) => bail!("it ends as `ok` or `refused`, not as {other:?}"),
     }
 }
 
@@ -253,8 +260,13 @@ impl Stage {
             }
             "labels" => self.labels(who()?, &read(what)?)?,
             "merges" => {
-                let refused = self.on.merges(who()?, self.number(None)?).await?;
-                as_told(what, refused.map(drop))?;
+                let merge = match read::<Option<Short<Merges>>>(what)? {
+                    None => Merges { ends: "ok".to_owned(), on: None },
+                    Some(Short::Word(ends)) => Merges { ends, on: None },
+                    Some(Short::Long(merge)) => merge,
+                };
+                let refused = self.on.merges(who()?, self.number(merge.on.as_deref())?).await?;
+                as_told(&merge.ends, refused.map(drop))?;
             }
             "retargets" => self.edit_pull(who()?, None, json!({ "base": read::<String>(what)? }))?,
             "closes" => self.edit_pull(who()?, what.as_str(), json!({ "state": "closed" }))?,

@@ -5,6 +5,7 @@
 mod buttons;
 mod commands;
 mod endurance;
+mod identity;
 mod ledger_branch;
 mod rivals;
 mod server;

@@ -36,7 +36,14 @@ fn a_check_of_the_wrong_app_does_not_count() {
 
     let mut game = Game::with("gates: { verify: { checks: [{ name: ci, app: 42 }] } }");
     game.opened().approved_by("mia");
-    let run = CheckRun { id: 1, name: "ci".into(), app: 43, conclusion: Some("success".into()), job_of: None };
+    let run = CheckRun {
+        id: 1,
+        name: "ci".into(),
+        app: 43,
+        conclusion: Some("success".into()),
+        started_at: None,
+        job_of: None,
+    };
     game.run(run.clone()).may_not_merge(&["MRG-01"]);
     discounted(&game, "App 43, not from 42");
     game.run(CheckRun { id: 2, app: 42, ..run }).may_merge();
@@ -205,6 +212,7 @@ fn of_one_app_the_newest_run_decides() {
         name: "ci".into(),
         app: 42,
         conclusion: Some(conclusion.into()),
+        started_at: None,
         job_of: None,
     };
     game.run(run(5, "failure")).may_not_merge(&["MRG-01"]);

@@ -4,6 +4,7 @@
 //! the ghost.
 
 pub mod actions;
+pub mod activity;
 pub mod app;
 pub mod checks;
 pub mod comments;

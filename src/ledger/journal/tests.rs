@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::flow::{Action, Actor, FlowName, Mode, Stage};
 use crate::ids::{Digest, Person};
-use crate::ledger::chain::{BreakKind, From, hold_against, prove};
+use crate::ledger::chain::{Anchors, BreakKind, From, hold_against, prove};
 use crate::ledger::local::LocalStore;
 use crate::ledger::store::Folder;
 use crate::policy::Autonomy;
@@ -316,6 +316,10 @@ impl Store for Unsure {
         self.inner.file(path).await
     }
 
+    async fn names(&self, folders: &[String]) -> Result<Vec<Vec<String>>, StoreError> {
+        self.inner.names(folders).await
+    }
+
     async fn commit(&self, at: Option<&CommitId>, text: &str, files: &[NewFile]) -> Result<CommitId, StoreError> {
         match self.calls.fetch_add(1, Ordering::SeqCst) % 3 {
             0 => Err(StoreError::Unclear("time-out before the write".to_owned())),
@@ -384,4 +388,83 @@ fn an_anchor_reads_what_it_writes() {
     assert_eq!(anchor.to_string().parse::<Anchor>(), Ok(anchor));
     assert!("pg1:9:12".parse::<Anchor>().is_err());
     assert!("pg1:9:x:00".parse::<Anchor>().is_err());
+}
+
+fn content(head: &str, branch: &str, patch: &str) -> Entry {
+    let commit = |text: &str| CommitId::new(&Digest::of(text).as_str()[..40]).unwrap();
+    let about =
+        About { base_ref: "main".to_owned(), base: commit("base"), head: commit(head), content: Digest::of(head) };
+    let branch = origin::Branch { repo: REPO, name: branch.to_owned() };
+    let body = Body::Subject {
+        why: crate::ledger::record::Why::Opened,
+        pushed_by: None,
+        present: BTreeMap::new(),
+        origin: Some(origin::Origin { branch: Some(branch), patch: Some(Digest::of(patch)) }),
+        older_reviews: BTreeSet::new(),
+        older_runs: BTreeSet::new(),
+    };
+    Entry { by: By::Bot, about: Some(about), body }
+}
+
+fn keys(entry: &Entry) -> Vec<(Same, Digest)> {
+    let (Body::Subject { origin: Some(origin), .. }, Some(about)) = (&entry.body, &entry.about) else { panic!() };
+    origin.keys(&about.head)
+}
+
+#[tokio::test]
+async fn a_change_is_found_by_its_head_its_branch_and_its_patch() {
+    let house = House::new();
+    assert!(house.ledger.earlier(ChangeNumber(9), &keys(&content("h", "b", "p"))).await.unwrap().is_empty());
+    house.begin(3).await;
+    let loaded = house.ledger.load(ChangeNumber(3)).await.unwrap();
+    house.ledger.append(loaded, AT, vec![content("h", "b", "p")]).await.unwrap();
+    let found = |head: &'static str, branch: &'static str, patch: &'static str| {
+        let keys = keys(&content(head, branch, patch));
+        let ledger = house.ledger.clone();
+        async move {
+            let found = ledger.earlier(ChangeNumber(9), &keys).await.unwrap();
+            found.into_iter().map(|state| state.change.0).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(found("h", "other", "other").await, [3]);
+    assert_eq!(found("other", "b", "other").await, [3]);
+    assert_eq!(found("other", "other", "p").await, [3]);
+    assert!(found("other", "other", "other").await.is_empty());
+    // Not by itself, and a second one beside it does not take its place.
+    assert!(house.ledger.earlier(ChangeNumber(3), &keys(&content("h", "b", "p"))).await.unwrap().is_empty());
+    house.begin(5).await;
+    let loaded = house.ledger.load(ChangeNumber(5)).await.unwrap();
+    house.ledger.append(loaded, AT, vec![content("h", "elsewhere", "x")]).await.unwrap();
+    assert_eq!(found("h", "other", "other").await, [5, 3]);
+    assert_eq!(found("other", "b", "other").await, [3]);
+}
+
+#[tokio::test]
+async fn an_index_that_lies_finds_nobody() {
+    let house = House::new();
+    house.begin(3).await;
+    let keys = keys(&content("h", "b", "p"));
+    let files: Vec<NewFile> = ["3", "4", "x"]
+        .iter()
+        .map(|name| NewFile { path: format!("{}/{name}", origin::folder(&keys[0].1)), bytes: b"3".to_vec() })
+        .collect();
+    let store = house.store();
+    let head = store.head().await.unwrap();
+    store.commit(head.as_ref(), "forged", &files).await.unwrap();
+    assert!(house.ledger.earlier(ChangeNumber(9), &keys).await.unwrap().is_empty());
+}
+
+#[test]
+fn a_merge_check_carries_the_anchors_of_several_changes() {
+    let anchor = |change, seq: u64| Anchor { change: ChangeNumber(change), seq, tip: Digest::of(seq.to_string()) };
+    let one = Anchors::read(&anchor(9, 12).to_string());
+    let both = Anchors::read("pg1-broken").with(one.clone()).with(Anchors::read(&anchor(4, 2).to_string()));
+    assert!(both.shared() && !one.shared());
+    assert_eq!(both.to_string(), format!("{} {}", anchor(4, 2), anchor(9, 12)));
+    assert_eq!(both.to_string().parse::<Anchors>(), Ok(both.clone()));
+    let newer = both.with(Anchors::read(&anchor(9, 13).to_string()));
+    assert_eq!((newer.of(ChangeNumber(9)), newer.of(ChangeNumber(4))), (Some(&anchor(9, 13)), Some(&anchor(4, 2))));
+    let many = (1..=9).map(|change| Anchors::read(&anchor(change, 1).to_string())).fold(newer, Anchors::with);
+    assert!(many.to_string().len() <= 255, "GitHub may not keep more");
+    assert!("pg1:9:12".parse::<Anchors>().is_err() && "".parse::<Anchors>().is_err());
 }

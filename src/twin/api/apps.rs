@@ -161,7 +161,7 @@ fn deliveries(state: &mut State, call: &Call) -> Answer {
         attempted.filter(|one| one.app == id && one.outcome.is_some()).take(size + 1).collect();
     let more = page.len() > size;
     page.truncate(size);
-    let next = page.last().filter(|_| more).map(|last| format!("v1_{}", last.id));
+    let next = page.last().filter(|_| more).map(|last| format!("cursor=v1_{}", last.id));
     Ok(Reply::Cursor(page.into_iter().map(|one| delivery_json(one, false)).collect(), next))
 }
 

@@ -88,5 +88,8 @@ fn merge(state: &mut State, call: &Call) -> Answer {
     issue.closed_at = Some(now());
     state.tell_pull(id, number, "closed", &by, json!({}))?;
     state.move_ref(id, &refname, Move { old: Some(base), new: Some(new) }, &by)?;
+    if let Some(last) = state.repo_mut(id)?.activities.last_mut() {
+        last.kind = "pr_merge";
+    }
     Ok(Reply::Ok(json!({"sha": new.to_string(), "merged": true, "message": "Pull Request successfully merged"})))
 }

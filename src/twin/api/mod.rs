@@ -1,6 +1,7 @@
 //! The REST API, one file a corner of it. Each file is a table of routes and the functions behind them.
 
 pub(crate) mod actions;
+pub(crate) mod activity;
 pub(crate) mod apps;
 pub(crate) mod checks;
 pub(crate) mod comments;

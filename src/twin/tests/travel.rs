@@ -138,3 +138,37 @@ async fn a_draft_is_not_merged_until_it_is_ready() {
     let (status, _) = stage.ask(&stage.ada.token, Method::PUT, "/repos/ada/site/pulls/1/merge", json!({})).await;
     assert_eq!(status, 200);
 }
+
+#[tokio::test]
+async fn who_moved_a_branch_is_listed_newest_first() {
+    let stage = Stage::set().await;
+    let first = stage.admin.commit("ada/site", "ada", "work", "one", &[("a.txt", Some("1\n"))]).unwrap();
+    let second = stage.admin.quiet().commit("ada/site", "ada", "work", "two", &[("a.txt", Some("2\n"))]).unwrap();
+    let body = json!({"sha": first, "force": true});
+    let (status, said) = stage.ask(&stage.ada.token, Method::PATCH, "/repos/ada/site/git/refs/heads/work", body).await;
+    assert_eq!(status, 200, "{said}");
+    stage.admin.open_pull("ada/site", "ada", "Work", "work", "main").unwrap();
+    let merge = stage.ask(&stage.ada.token, Method::PUT, "/repos/ada/site/pulls/1/merge", json!({})).await;
+    assert_eq!(merge.0, 200, "{}", merge.1);
+
+    let token = stage.app_token().await;
+    let (status, moves) = stage.get(&token, "/repos/ada/site/activity?ref=refs/heads/work").await;
+    assert_eq!(status, 200, "{moves}");
+    let told = |moves: &Value| -> Vec<(String, String)> {
+        let text = |one: &Value, field: &str| one[field].as_str().unwrap().to_owned();
+        moves.as_array().unwrap().iter().map(|one| (text(one, "activity_type"), text(one, "after"))).collect()
+    };
+    let expected = [("force_push", &first), ("push", &second), ("branch_creation", &first)];
+    assert_eq!(told(&moves), expected.map(|(kind, after)| (kind.to_owned(), after.clone())));
+    assert_eq!((moves[0]["actor"]["login"].as_str(), moves[0]["ref"].as_str()), (Some("ada"), Some("refs/heads/work")));
+    let (_, merged) = stage.get(&token, "/repos/ada/site/activity?ref=main&per_page=1").await;
+    assert_eq!(told(&merged)[0].0, "pr_merge");
+
+    // The cursor keeps the branch that was asked for.
+    let url = format!("{}/repos/ada/site/activity?ref=refs/heads/work&per_page=2", stage.twin.api_url());
+    let answer = stage.http.get(url).bearer_auth(&token).send().await.unwrap();
+    let link = answer.headers()["link"].to_str().unwrap().to_owned();
+    let next = link.strip_prefix('<').and_then(|link| link.split_once('>')).unwrap().0;
+    let rest: Value = stage.http.get(next).bearer_auth(&token).send().await.unwrap().json().await.unwrap();
+    assert_eq!(told(&rest), [("branch_creation".to_owned(), first)]);
+}

@@ -1,0 +1,74 @@
+//! What is bound to which content, and what the same work brings along under another number.
+
+use std::collections::BTreeSet;
+
+use super::decide::Draft;
+use crate::flow::{FlowName, Mode, Refusal};
+use crate::ids::Digest;
+use crate::ledger::origin::Inherited;
+use crate::ledger::{About, Body};
+use crate::policy::Autonomy;
+
+/// What was tightened for an earlier change of the same work is not loosened by a new number.
+pub(super) fn tightened(
+    draft: &Draft<'_>,
+    policy: &Digest,
+    (mut flow, mut mode, mut autonomy): (FlowName, Mode, Autonomy),
+) -> (FlowName, Mode, Autonomy) {
+    for earlier in draft.world.earlier.iter().filter(|earlier| earlier.policy.as_ref() == Some(policy)) {
+        flow = flow.max(earlier.flow);
+        autonomy = autonomy.min(earlier.autonomy);
+        if earlier.mode == Mode::Stepped {
+            mode = Mode::Stepped;
+        }
+    }
+    (flow, mode, autonomy)
+}
+
+/// Takes over what stands against earlier changes of the same work.
+pub(super) fn inherit(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let world = draft.world;
+    let runs: BTreeSet<u64> = world.checks.iter().map(|run| run.id).collect();
+    for earlier in &world.earlier {
+        if draft.state.inherited.iter().any(|taken| taken.from == earlier.change) {
+            continue;
+        }
+        if let Some(taken) = Inherited::of(earlier, &draft.state, &world.pull.base_ref, &runs) {
+            draft.bot(Body::Inherited(Box::new(taken)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the content is another one while the head is not: the base, the target or the policy moved under it.
+fn moved_under(draft: &Draft<'_>, now: &About) -> bool {
+    draft.state.subject.as_ref().is_some_and(|old| old.head == now.head && old.content != now.content)
+}
+
+/// Whether something was there before the base and the law were as they are now. In doubt it was.
+fn older(draft: &Draft<'_>, at: Option<jiff::Timestamp>) -> bool {
+    !matches!((at, draft.world.settled), (Some(at), Some(settled)) if at > settled)
+}
+
+/// Reviews of this head that nobody saw before its content became another one under it.
+pub(super) fn older_reviews(draft: &Draft<'_>, now: &About) -> BTreeSet<u64> {
+    if !moved_under(draft, now) {
+        return BTreeSet::new();
+    }
+    let reviews = draft.world.reviews.iter().filter(|review| review.commit.as_ref() == Some(&now.head));
+    let unseen = reviews.filter(|review| !draft.state.reviewed.contains_key(&review.id));
+    unseen.filter(|review| older(draft, review.submitted_at)).map(|review| review.id).collect()
+}
+
+/// The same for runs of the checks that policy names.
+pub(super) fn older_runs(draft: &Draft<'_>, now: &About) -> BTreeSet<u64> {
+    if !moved_under(draft, now) {
+        return BTreeSet::new();
+    }
+    let named = |name: &str| {
+        draft.world.policy().is_none_or(|policy| policy.gates.verify.checks.iter().any(|check| check.name == name))
+    };
+    let runs = draft.world.checks.iter().filter(|run| run.app != draft.world.app && named(&run.name));
+    let unseen = runs.filter(|run| !draft.state.ran_for.contains_key(&run.id));
+    unseen.filter(|run| older(draft, run.started_at)).map(|run| run.id).collect()
+}

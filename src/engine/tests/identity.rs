@@ -1,0 +1,175 @@
+//! The same work under another number, and what is bound to which content.
+
+use crate::engine::Target;
+use crate::engine::kit::*;
+use crate::flow::{Phase, Stage};
+use crate::gate::people::Standing;
+use crate::ids::{ChangeNumber, Digest, Role};
+use crate::ledger::Body;
+use crate::ledger::origin::{Same, hands_down};
+
+/// A game that begins with what this one left behind.
+fn heir(earlier: &Game, yaml: &str) -> Game {
+    let mut game = Game::with(yaml);
+    let mut state = earlier.now().clone();
+    state.change = ChangeNumber(3);
+    game.world.earlier = vec![state];
+    game
+}
+
+#[test]
+fn three_fails_and_the_block_are_taken_over() {
+    let mut first = Game::pipeline();
+    first.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+    for _ in 0..3 {
+        first.says("ada", Role::Write, "/expand").done();
+    }
+    first.at(Stage::BlockedOnGate);
+    let mut second = heir(&first, "flow: pipeline\n");
+    second.documents().look().at(Stage::BlockedOnGate);
+    assert_eq!(second.table().fails(Phase::Expand), 3);
+    let comment = second.surface().comment;
+    assert!(comment.contains("Carries on from #3: 3 FAILs at expand; "), "{comment}");
+    assert!(comment.contains("it waits for a person"), "{comment}");
+    second.green().approved_by("mia").may_not_merge(&["MRG-01", "MRG-05"]);
+    second.says("ada", Role::Write, "/expand").refused_with("CMD-03");
+    second.says("mia", Role::Maintain, "/unblock go on").done().at(Stage::Designing);
+}
+
+#[test]
+fn two_fails_and_one_more_block() {
+    let mut first = Game::pipeline();
+    first.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+    for _ in 0..2 {
+        first.says("ada", Role::Write, "/expand").done();
+    }
+    let mut second = heir(&first, "flow: pipeline\n");
+    second.look().at(Stage::PreferencesConfigured);
+    second.says("ada", Role::Write, "/expand").done().says("ada", Role::Write, "/expand").at(Stage::BlockedOnGate);
+}
+
+#[test]
+fn a_stop_a_rejection_and_the_operators_are_taken_over() {
+    let mut first = Game::merge();
+    first.pushed_by("mia", "one").says("root", Role::Admin, "/reject it leaks").done();
+    first.says("root", Role::Admin, "/stop it leaks").done();
+    let mut second = heir(&first, "");
+    second.look().green().approved_by("mia").may_not_merge(&["MRG-02", "MRG-05"]);
+    assert!(second.findings().iter().any(|finding| finding.says.contains("rejects it: it leaks")));
+    second.says("root", Role::Admin, "/unblock it does not").done();
+    second.says("root", Role::Admin, "/approve").done();
+    let says = second.findings();
+    second.may_merge();
+    assert!(says.iter().all(|finding| finding.rule != "MRG-05"));
+}
+
+#[test]
+fn what_a_label_tightened_stays_tight_under_the_same_policy() {
+    let yaml = "match: [{ label: careful, flow: pipeline, mode: stepped, autonomy: manual }]\n";
+    let mut first = Game::with(yaml);
+    first.look().labelled("careful");
+    let mut second = heir(&first, yaml);
+    second.look();
+    assert_eq!((second.now().flow, second.now().autonomy), (first.now().flow, first.now().autonomy));
+    assert_eq!(second.now().mode, first.now().mode);
+    let mut other = heir(&first, "limits: { previews: 4 }\n");
+    other.look();
+    assert_ne!(other.now().flow, first.now().flow, "another policy is another law");
+}
+
+#[test]
+fn a_run_that_went_stale_is_not_fresh_under_another_number() {
+    let mut first = Game::merge();
+    first.green();
+    let runs = first.world.checks.clone();
+    first.subject().about.content = Digest::of("the base moved");
+    first.look();
+    let mut second = heir(&first, "");
+    second.subject().about.content = Digest::of("the base moved");
+    second.world.checks = runs;
+    second.look().approved_by("mia").may_not_merge(&["MRG-01"]);
+    assert!(second.finding("MRG-01").waiting);
+}
+
+#[test]
+fn nothing_to_take_over_is_no_record() {
+    let mut first = Game::merge();
+    first.green();
+    let mut second = heir(&first, "");
+    second.look();
+    assert!(!second.log.iter().any(|entry| matches!(entry.body, Body::Inherited(_))));
+}
+
+#[test]
+fn a_merged_change_hands_down_by_head_and_patch_but_not_by_branch() {
+    let mut game = Game::merge();
+    let keys = game.world.origin().keys(&game.world.pull.head);
+    let only = |same: Same| keys.iter().filter(|(kind, _)| *kind == same).cloned().collect::<Vec<_>>();
+    assert_eq!(keys.len(), 3);
+    for same in [Same::Head, Same::Branch, Same::Patch] {
+        assert!(hands_down(game.now(), &only(same)), "{same:?}");
+    }
+    game.merged();
+    assert!(hands_down(game.now(), &only(Same::Head)) && hands_down(game.now(), &only(Same::Patch)));
+    assert!(!hands_down(game.now(), &only(Same::Branch)));
+    assert!(!hands_down(game.now(), &[(Same::Head, Digest::of("another"))]));
+}
+
+/// A review and a run come in, and the base moves under the head, before anyone looks.
+fn together(settled: i64, came: i64) -> Game {
+    let mut game = Game::merge();
+    let mut run = game.job(TEST, CI, 1, "success");
+    run.started_at = jiff::Timestamp::from_second(came).ok();
+    game.world.checks.push(run);
+    let mut early = Game::merge();
+    early.approved_by("mia");
+    let mut review = early.world.reviews.remove(0);
+    review.submitted_at = jiff::Timestamp::from_second(came).ok();
+    game.world.reviews.push(review);
+    game.subject().about.content = Digest::of("the base moved");
+    game.world.settled = jiff::Timestamp::from_second(settled).ok();
+    game.look();
+    game
+}
+
+#[test]
+fn what_came_before_the_base_moved_is_for_the_content_before() {
+    let mut game = together(100, 99);
+    game.may_not_merge(&["MRG-01", "MRG-02"]);
+    assert!(game.finding("MRG-02").says.contains("it is for other content than this"));
+    assert!(game.finding("MRG-01").says.contains("it ran before the base"));
+    // Within one second nobody knows which came first.
+    together(100, 100).may_not_merge(&["MRG-01", "MRG-02"]);
+    together(100, 101).may_merge();
+    game.world.settled = None;
+    game.green().approved_by("mia").may_merge();
+}
+
+#[test]
+fn an_approval_by_comment_falls_with_the_role() {
+    let mut game = Game::merge();
+    game.green().says("mia", Role::Maintain, "/approve").done().may_merge();
+    let mia = person("mia").id;
+    game.world.standings.insert(mia, Standing { role: Role::Write, named: false });
+    game.look().may_not_merge(&["MRG-02"]);
+    assert!(game.finding("MRG-02").says.contains("`mia`'s approval does not count: their role is write"));
+    game.world.standings.insert(mia, Standing { role: Role::Write, named: true });
+    game.look().may_merge();
+}
+
+#[test]
+fn only_an_issue_that_is_there_and_free_is_linked() {
+    let mut game = Game::merge();
+    for (target, says) in [
+        (Target::Nothing, "there is no issue #12."),
+        (Target::Pull, "#12 is a pull request"),
+        (Target::Issue { of: Some(ChangeNumber(3)) }, "#12 belongs to #3."),
+    ] {
+        game.target = target;
+        let refusal = game.says("ada", Role::Write, "/link #12").refused_with("CMD-05").clone();
+        assert!(refusal.says.contains(says), "{refusal:?}");
+        assert!(game.now().linked.is_empty());
+    }
+    game.target = Target::Issue { of: Some(ChangeNumber(7)) };
+    game.says("ada", Role::Write, "/link #12").done();
+}

@@ -1,0 +1,61 @@
+//! Who moved a branch.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{ghost, someone, text};
+use crate::github::{Error, Repo, Result};
+use crate::ids::Person;
+
+/// One move of a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Activity {
+    /// Where the branch was afterwards; zeros when it was deleted.
+    #[serde(default, deserialize_with = "text")]
+    pub after: String,
+    /// `push`, `force_push`, `branch_creation`, `branch_deletion`, `pr_merge`, `merge_queue_merge`, and whatever comes.
+    #[serde(default, deserialize_with = "text")]
+    pub activity_type: String,
+    #[serde(default = "ghost", deserialize_with = "someone")]
+    pub actor: Person,
+    pub timestamp: Timestamp,
+}
+
+/// More pages than this are not asked for: 300 pushes to one branch.
+const MOST_PAGES: usize = 3;
+
+impl Repo {
+    /// What moved a branch last; none where GitHub does not tell.
+    pub async fn last_activity(&self, branch: &str) -> Result<Option<Activity>> {
+        let request = self.get("/repos/{owner}/{repo}/activity", &[])?;
+        let request = request.query("ref", &format!("refs/heads/{branch}")).query("per_page", "1");
+        match self.fetch::<Vec<Activity>>(request).await {
+            Ok(found) => Ok(found.into_iter().next()),
+            Err(Error::NotFound { .. } | Error::Forbidden { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What moved a branch, newest first, back to where it was last made. None where GitHub does not tell: a fork that
+    /// the App can't see, an Enterprise Server that is too old.
+    pub async fn branch_activity(&self, branch: &str) -> Result<Option<Vec<Activity>>> {
+        let request = self.get("/repos/{owner}/{repo}/activity", &[])?.query("ref", &format!("refs/heads/{branch}"));
+        let (mut found, mut pages) = (Vec::new(), 0);
+        let take = |page: Vec<Activity>| {
+            pages += 1;
+            for one in page {
+                let begins = one.activity_type == "branch_creation";
+                found.push(one);
+                if begins {
+                    return false;
+                }
+            }
+            pages < MOST_PAGES
+        };
+        match self.wire().pages(self.lane(), request, None, MOST_PAGES, take).await {
+            Ok(()) => Ok(Some(found)),
+            Err(Error::NotFound { .. } | Error::Forbidden { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Who had a hand in a change, since when the ground under it is as it is, and whose an issue is: what the look at a change
+//! asks GitHub for only when it matters.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::pass::{LAG_TRIES, Pass};
+use super::route::Halt;
+use crate::engine::Target;
+use crate::fact::{Event, Fact, PullEvent};
+use crate::gate::world::World;
+use crate::github::Error;
+use crate::github::calls::activity::Activity;
+use crate::github::calls::pulls::Pull as Fetched;
+use crate::ids::{CommitId, Person};
+use crate::ledger::State;
+
+impl Pass<'_> {
+    /// Those who pushed without our being told: before it was opened, while it was closed, or in a delivery that never
+    /// came.
+    pub(super) async fn pushers(
+        &self,
+        pull: &Fetched,
+        state: Option<&State>,
+        world: &World,
+        events: &[(String, Event)],
+    ) -> Result<Vec<Person>, Halt> {
+        let told = |wanted: PullEvent| {
+            events.iter().any(|(_, event)| matches!(&event.fact, Fact::Pull { what, .. } if *what == wanted))
+        };
+        let last = state.and_then(|state| state.subject.as_ref()).map(|about| &about.head);
+        let unheard = last != Some(&pull.head.sha) && (last.is_none() || !told(PullEvent::Synchronize));
+        let reopened = state.is_some_and(|state| !state.open) || told(PullEvent::Reopened);
+        let (Some(subject), Some(source)) = (&world.subject, &pull.head.repo) else { return Ok(Vec::new()) };
+        if !pull.is_open() || !(unheard || reopened) {
+            return Ok(Vec::new());
+        }
+        let repo = match source.full_name.parse() {
+            Ok(slug) if pull.is_from_fork() => self.app.hub.repo(self.home.installation, slug),
+            _ => self.repo.clone(),
+        };
+        let moves = repo.branch_activity(&pull.head.r#ref).await?.unwrap_or_default();
+        let listed = |one: &Activity| one.after == pull.head.sha.as_str();
+        if !moves.is_empty() && !moves.iter().any(listed) && self.attempt < LAG_TRIES {
+            return Err(Halt::Again(anyhow::anyhow!("GitHub does not yet list who pushed {}", pull.head.sha.short())));
+        }
+        Ok(pushers(moves, &subject.about.base, state))
+    }
+
+    /// Since when the default branch, which is base and law, is where it is. It matters only where the content changed
+    /// under the same head and target, and there is something that may have come before or after.
+    pub(super) async fn settled(&self, world: &World, state: Option<&State>) -> Result<Option<Timestamp>, Halt> {
+        let (Some(state), Some(now)) = (state, world.subject.as_ref().map(|subject| &subject.about)) else {
+            return Ok(None);
+        };
+        let moved = state
+            .subject
+            .as_ref()
+            .is_some_and(|old| old.head == now.head && old.base_ref == now.base_ref && old.content != now.content);
+        let new = world.reviews.iter().any(|review| !state.reviewed.contains_key(&review.id))
+            || world.checks.iter().any(|run| run.app != self.app.id && !state.ran_for.contains_key(&run.id));
+        if !moved || !new || now.base_ref != self.home.default_branch {
+            return Ok(None);
+        }
+        let last = self.repo.last_activity(&now.base_ref).await?;
+        Ok(last.filter(|last| last.after == self.tip.as_str()).map(|last| last.timestamp))
+    }
+
+    /// What stands behind a number that is to be linked.
+    pub(super) async fn target(&self, number: u64) -> Result<Target, Halt> {
+        match self.repo.get_issue(number).await {
+            // One that was moved to another repository answers from there.
+            Ok(issue) if issue.number != number => Ok(Target::Nothing),
+            Ok(issue) if issue.is_pull() => Ok(Target::Pull),
+            Ok(_) => Ok(Target::Issue { of: self.ledger.linked_to(number).await? }),
+            Err(Error::NotFound { .. }) => Ok(Target::Nothing),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Whose pushes the change is made of, beside its known operators: all since the branch was made, or since it was where
+/// the base is now. (A long-lived branch was there when the work before this was merged. Only a plain push counts as
+/// that: a force-push back to the base, and then forward again, hides nobody.)
+fn pushers(moves: Vec<Activity>, base: &CommitId, state: Option<&State>) -> Vec<Person> {
+    let mut people: BTreeMap<u64, Person> = BTreeMap::new();
+    for one in moves {
+        if one.activity_type == "branch_deletion" {
+            break;
+        }
+        if one.after == base.as_str() && one.activity_type != "force_push" {
+            break;
+        }
+        let operator = state.is_some_and(|state| state.operators.iter().any(|known| known.id == one.actor.id));
+        if !operator {
+            people.insert(one.actor.id, one.actor);
+        }
+    }
+    people.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whose_pushes_a_change_is_made_of() {
+        let base = CommitId::new("a".repeat(40)).unwrap();
+        let moved = |by: u64, kind: &str, after: &str| Activity {
+            after: after.repeat(40),
+            activity_type: kind.to_owned(),
+            actor: Person { id: by, login: format!("p{by}"), bot: false },
+            timestamp: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let ids = |moves: Vec<Activity>| pushers(moves, &base, None).iter().map(|one| one.id).collect::<Vec<_>>();
+        assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "branch_creation", "b")]), [1, 2]);
+        assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "branch_creation", "a")]), [1], "it was made at the base");
+        assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "push", "a"), moved(3, "push", "9")]), [1]);
+        let reset = vec![moved(1, "push", "c"), moved(1, "force_push", "a"), moved(3, "pr_merge", "9")];
+        assert_eq!(ids(reset), [1, 3], "a reset to the base hides nobody");
+        assert_eq!(ids(vec![moved(1, "branch_creation", "c"), moved(2, "branch_deletion", "0")]), [1]);
+    }
+}
