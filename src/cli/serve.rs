@@ -35,6 +35,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let filter = EnvFilter::try_from_env("LOG_LEVEL").unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let mut stop = StopSignal::new()?;
     let server = Server::start(Config {
         app: app::id()?,
         key: app::key()?,
@@ -47,18 +48,29 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         paced: !args.unpaced,
     })
     .await?;
-    stop_signal().await.context("can't wait for signals")?;
+    stop.came().await;
     tracing::info!("stopping: what is being worked on is finished first");
     server.drain().await;
     Ok(Exit::Fine)
 }
 
-/// Waits for Ctrl-C or SIGTERM.
-pub(super) async fn stop_signal() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut term = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted,
-        _ = term.recv() => Ok(()),
+/// Ctrl-C, SIGTERM or the end of the terminal, from the moment this was made: one that comes earlier than anybody
+/// waits for it is not lost.
+pub(super) struct StopSignal([tokio::signal::unix::Signal; 3]);
+
+impl StopSignal {
+    pub(super) fn new() -> anyhow::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| signal(kind).context("can't wait for signals");
+        Ok(Self([listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?, listen(SignalKind::hangup())?]))
+    }
+
+    pub(super) async fn came(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
     }
 }
