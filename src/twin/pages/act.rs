@@ -146,18 +146,20 @@ pub(super) fn forms(state: &State, repo: &Repo, issue: &Issue) -> String {
 /// The form that opens a pull request, for a branch that was pushed.
 pub(super) fn opening(state: &State, repo: &Repo) -> String {
     let Some(stage) = state.stages.get(&repo.id) else { return String::new() };
+    // It has its pull request, open or merged.
     let taken = |name: &str| {
-        let pulls = repo.issues.values().filter(|issue| issue.open).filter_map(|issue| issue.pull.as_ref());
-        pulls.into_iter().any(|pull| pull.head_ref == name)
+        let mut pulls = repo.issues.values().filter_map(|issue| issue.pull.as_ref().map(|pull| (issue, pull)));
+        pulls.any(|(issue, pull)| pull.head_ref == name && (issue.open || pull.merged_at.is_some()))
     };
-    let merged = |name: &str| {
-        let pulls = repo.issues.values().filter_map(|issue| issue.pull.as_ref());
-        pulls.into_iter().any(|pull| pull.head_ref == name && pull.merged_at.is_some())
+    // Nobody but an App writes there: it is no change.
+    let reserved = |name: &str| {
+        let mut rulesets = repo.rulesets.values().filter(|ruleset| ruleset.rules.contains(&Rule::Update));
+        rulesets.any(|ruleset| ruleset.include.contains(&format!("refs/heads/{name}")))
     };
     let branches: Vec<String> = state.git(repo.id).map(|git| git.branches()).unwrap_or_default();
     let free: String = branches
         .iter()
-        .filter(|name| **name != repo.default_branch && !taken(name) && !merged(name))
+        .filter(|name| **name != repo.default_branch && !taken(name) && !reserved(name))
         .map(|name| format!("<option>{}</option>", safe(name)))
         .collect();
     if free.is_empty() {

@@ -139,7 +139,10 @@ async fn visitors_act_as_the_cast_with_their_rights_and_only_where_the_stage_is_
     admin.commit("ada/site", "ada", "idea", "an idea", &[("a.md", Some("a"))]).unwrap();
     assert_eq!(house.posts("/ada/site/act", None, "do=open&as=ada&branch=idea&title=Mine").await.0, 404, "closed");
     house.open_stage();
-    assert!(house.page("/ada/site").contains("<option>idea</option>"));
+    admin.commit("ada/site", "ada", "kept", "for an App", &[("k.md", Some("k"))]).unwrap();
+    admin.reserve_branch("ada/site", "kept", 7).unwrap();
+    let html = house.page("/ada/site");
+    assert!(html.contains("<option>idea</option>") && !html.contains("<option>kept</option>"), "{html}");
     assert_eq!(house.posts("/ada/site/act", None, "do=open&as=ada&branch=idea&title=Mine").await.0, 303);
     assert!(!house.page("/ada/site").contains("<option>idea</option>"), "it has its pull request");
     let act = "/ada/site/pull/1/act";
