@@ -6,7 +6,7 @@
 #
 # What is missing is installed where that is possible; otherwise the script says what and stops. It ends with a line
 # "N passed, M failed", and fails when anything did. PHASEGATE_PG_BIN names the folder of PostgreSQL's initdb where that
-# is not /usr/lib/postgresql/<version>/bin.
+# is not /usr/lib/postgresql/<version>/bin, and PHASEGATE_CHROMIUM a Chromium where there is none of that name.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -16,6 +16,8 @@ cd "$root"
 source tests/support/say.sh
 # shellcheck source=tests/support/packages.sh
 source tests/support/packages.sh
+# shellcheck source=tests/support/oracles.sh
+source tests/support/oracles.sh
 # shellcheck source=tests/support/postgres.sh
 source tests/support/postgres.sh
 # shellcheck source=tests/support/checks.sh
@@ -28,10 +30,7 @@ trap 'exit 143' TERM HUP
 heading "What the tests need"
 need_rust
 need_postgres
-need_npm_package @octokit/webhooks-examples 7.6.1
-export PHASEGATE_WEBHOOK_EXAMPLES="$npm_package/api.github.com/index.json"
-[[ -f $PHASEGATE_WEBHOOK_EXAMPLES ]] || give_up "the webhook examples lack api.github.com/index.json." \
-    "Remove target/oracles, and run the script again."
+need_oracles
 start_postgres
 
 # The tests say what they get from the environment themselves; a developer's own settings stay out.

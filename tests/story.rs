@@ -73,7 +73,7 @@ async fn a_change_goes_from_expand_to_its_merge(setup: Setup) {
     let timeline = play(&on, &mut |_| {}).await.unwrap();
     assert!(timeline.merged);
     let (requests, writes) = (on.requests(), on.writes());
-    eprintln!("{} requests, {} of them writes\n{}", requests.len(), writes.len(), table(&requests));
+    eprintln!("the story cost {} requests, {} of them writes", requests.len(), writes.len());
     assert!(
         requests.len() <= MOST_REQUESTS && writes.len() <= MOST_WRITES,
         "{} requests and {} writes are more than {MOST_REQUESTS} and {MOST_WRITES}:\n{}",

@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use anyhow::Context as _;
 use clap::builder::Styles;
 
-use super::{Exit, out, serve};
-use crate::rehearsal::{Beat, REPO, Rehearsal, Setup, play};
+use super::serve::StopSignal;
+use super::{Exit, out};
+use crate::rehearsal::{Beat, CHECK, REPO, Rehearsal, Setup, WORKFLOW, play};
+use crate::twin::{Role, Stage};
 
 /// Play one change from /expand to its merge, on an embedded GitHub
 #[derive(Debug, clap::Args)]
@@ -22,44 +24,101 @@ pub(super) struct Args {
     json: bool,
 }
 
+/// Whom visitors may act as. `guest` is theirs; the others are the story's cast.
+const CAST: &[&str] = &["guest", "mia", "ada", "rover", "tim", "eve", "root"];
+
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
-    let say = |text: &str| if args.json { Ok(()) } else { out::text(text) };
-    say("Phasegate's demo: an embedded GitHub, the real bot, and a cast that plays one change.\n\n")?;
+    let mut stop = StopSignal::new()?;
+    say(args, "Phasegate's demo: an embedded GitHub, the real bot, and a cast that plays one change.\n\n")?;
     let setup = Setup { listen: args.listen, ..Setup::default() };
     let rehearsal = Rehearsal::start(setup).await.context("the rehearsal can't begin")?;
-    let url = rehearsal.url();
-    say(&format!("The repository is {url}/{REPO}; its main branch takes nothing without phasegate/merge.\n\n"))?;
-    let mut broken_pipe = Ok(());
-    let timeline = play(&rehearsal, &mut |beat| {
-        if let Err(error) = say(&told(beat)) {
-            broken_pipe = Err(error);
+    let ended = perform(args, &rehearsal, &mut stop).await;
+    // However it ended: the bot is stopped before its folder is removed.
+    rehearsal.end().await;
+    ended
+}
+
+fn say(args: &Args, text: &str) -> anyhow::Result<()> {
+    if args.json { Ok(()) } else { out::text(text) }
+}
+
+async fn perform(args: &Args, on: &Rehearsal, stop: &mut StopSignal) -> anyhow::Result<Exit> {
+    let url = on.url();
+    say(
+        args,
+        &format!(
+            "Watch it in a browser:  {url}/{REPO}\n\
+             Its main branch takes nothing without the check phasegate/merge.\n\n"
+        ),
+    )?;
+    let mut written = Ok(());
+    let mut tell = |beat: &Beat| {
+        if let Err(error) = say(args, &told(beat)) {
+            written = Err(error);
         }
-    })
-    .await
-    .context("the story did not go as it should")?;
-    broken_pipe?;
+    };
+    let timeline = tokio::select! {
+        played = play(on, &mut tell) => played.context("the story did not go as it should")?,
+        () = stop.came() => {
+            say(args, "\nStopped in the middle of the story; everything is tidied up.\n")?;
+            return Ok(Exit::Interrupted);
+        }
+    };
+    written?;
     if args.json {
         out::json(&timeline)?;
     }
     if args.once {
-        say(&format!("\nMerged: {}. {} beats.\n", if timeline.merged { "yes" } else { "no" }, timeline.beats.len()))?;
-        rehearsal.end().await;
+        let merged = if timeline.merged { "yes" } else { "no" };
+        say(args, &format!("\nMerged: {merged}. {} beats.\n", timeline.beats.len()))?;
         return Ok(Exit::found(!timeline.merged));
     }
-    let number = timeline.change;
-    let token = rehearsal.admin().create_user("guest")?.token;
-    rehearsal.admin().set_role(REPO, "guest", crate::twin::Role::Maintain)?;
-    say(&format!(
-        "\nThe stage stays up. Look around, or take part (you are `guest`, who maintains):\n\n  \
-         the pull request   {url}/{REPO}/pull/{number}\n  \
-         clone and push     git clone http://guest:{token}@{host}/{REPO}.git\n  \
-         say something      curl -H 'Authorization: Bearer {token}' -d '{{\"body\":\"/status\"}}' \\\n                     \
-         {url}/api/v3/repos/{REPO}/issues/{number}/comments\n\nCtrl-C ends it.\n",
-        host = url.trim_start_matches("http://"),
-    ))?;
-    serve::stop_signal().await.context("can't wait for signals")?;
-    rehearsal.end().await;
+    let token = on.admin().create_user("guest")?.token;
+    on.admin().set_role(REPO, "guest", Role::Maintain)?;
+    let stage = Stage {
+        cast: CAST.iter().map(|login| (*login).to_owned()).collect(),
+        workflow: WORKFLOW.to_owned(),
+        job: CHECK.to_owned(),
+    };
+    on.admin().open_stage(REPO, stage)?;
+    say(args, &invitation(&url, &token, timeline.change))?;
+    stop.came().await;
+    say(args, "\nThe stage is taken down; nothing is left of it.\n")?;
     Ok(Exit::Fine)
+}
+
+/// What a visitor can do now, to be copied line by line.
+fn invitation(url: &str, token: &str, change: u64) -> String {
+    let host = url.trim_start_matches("http://");
+    let next = change + 1;
+    format!(
+        "
+The stage stays up. What was played:  {url}/{REPO}/pull/{change}
+
+Now bring a change of your own. You are `guest`, who maintains; in another terminal:
+
+  git clone http://guest:{token}@{host}/{REPO}.git && cd lantern
+  git switch -c brighter && mkdir -p src && echo 'def brighten(level): return level + 1' > src/brighter.py
+  git add . && git -c user.name=guest -c user.email=guest@example.com commit -m 'Brighter'
+  git push origin brighter
+
+Open a pull request for it at {url}/{REPO}, as guest, and drive it on its
+page: say /expand as guest, let CI end green, approve as mia (nobody approves their own change: try it), merge. Or push
+something more after the approval, and see it fall. The same without a browser:
+
+  curl {url}/{REPO}/act -d do=open -d as=guest -d branch=brighter -d title=Brighter
+  curl {url}/{REPO}/pull/{next}/act -d do=comment -d as=guest -d body=/expand
+  curl {url}/{REPO}/pull/{next}/act -d do=ci-green
+  curl {url}/{REPO}/pull/{next}/act -d do=approve -d as=mia
+  curl {url}/{REPO}/pull/{next}/act -d do=merge -d as=guest
+
+GitHub's own API is there too:
+
+  curl -H 'Authorization: Bearer {token}' {url}/api/v3/repos/{REPO}/pulls/{next}
+
+Ctrl-C ends it.
+"
+    )
 }
 
 /// One beat, as two or three lines.

@@ -41,6 +41,8 @@ pub enum Exit {
     /// A human must decide.
     Human = 3,
     Bug = 70,
+    /// A signal ended it before it was done; the shell's own number for that.
+    Interrupted = 130,
 }
 
 impl Exit {
@@ -65,7 +67,7 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a finding exists, 2 wrong usage or configuration, \
-                          3 a human must decide, 70 a bug.";
+                          3 a human must decide, 70 a bug, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

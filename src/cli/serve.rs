@@ -40,6 +40,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let filter = log_filter(app::variable("LOG_LEVEL").as_deref().unwrap_or("info"))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let mut stop = StopSignal::new()?;
     let server = Server::start(Config {
         app: app::id()?,
         key: app::key()?,
@@ -54,12 +55,11 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     })
     .await?;
     let asked = CancellationToken::new();
-    let mut signals = Signals::new().context("can't wait for signals")?;
     let hurried = async {
-        signals.next().await;
+        stop.came().await;
         tracing::info!("stopping: what is being worked on is finished first; a second signal ends at once");
         asked.cancel();
-        signals.next().await;
+        stop.came().await;
     };
     tokio::select! {
         ended = server.run_until(asked.cancelled()) => ended?,
@@ -96,29 +96,24 @@ fn log_filter(text: &str) -> anyhow::Result<EnvFilter> {
     EnvFilter::try_new(text).with_context(wrong)
 }
 
-/// Ctrl-C and SIGTERM. Kept from the first to the second, so that none falls in between.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
+/// Ctrl-C, SIGTERM or the end of the terminal, from the moment this was made: one that comes earlier than anybody
+/// waits for it is not lost.
+pub(super) struct StopSignal([Signal; 3]);
 
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+impl StopSignal {
+    pub(super) fn new() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("can't wait for signals");
+        Ok(Self([listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?, listen(SignalKind::hangup())?]))
     }
 
-    async fn next(&mut self) {
+    pub(super) async fn came(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
         }
     }
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-pub(super) async fn stop_signal() -> std::io::Result<()> {
-    Signals::new()?.next().await;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -52,7 +52,8 @@ gates:
       - { name: test, workflow: .github/workflows/ci.yml }
 ";
 
-const CI: &str = "\
+/// That workflow.
+pub const CI: &str = "\
 name: ci
 on: [push, pull_request]
 permissions: {}

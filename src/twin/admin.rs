@@ -236,6 +236,14 @@ impl Admin {
         Ok(state.tell_run(id, run, "requested_action", &account, more)?)
     }
 
+    /// Lets whoever reaches a repository's pages act as one of the cast there: for demos.
+    pub fn open_stage(&self, repo: &str, stage: Stage) -> Result<()> {
+        let mut state = self.state();
+        let id = self.find(&state, repo)?;
+        state.stages.insert(id, stage);
+        Ok(())
+    }
+
     /// Plays a failure on the next requests that match.
     pub fn inject(&self, fault: Fault) {
         self.state().faults.push(fault);

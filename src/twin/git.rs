@@ -52,6 +52,16 @@ impl Git {
         self.reference(&format!("refs/heads/{name}"))
     }
 
+    /// The names of all branches, in alphabetical order.
+    pub(crate) fn branches(&self) -> Vec<String> {
+        let Ok(found) = self.0.references_glob("refs/heads/*") else { return Vec::new() };
+        let name =
+            |full: &[u8]| String::from_utf8_lossy(full.strip_prefix(b"refs/heads/").unwrap_or(full)).into_owned();
+        let mut names: Vec<String> = found.filter_map(Result::ok).map(|one| name(one.name_bytes())).collect();
+        names.sort();
+        names
+    }
+
     pub(crate) fn reference(&self, full: &str) -> Option<Oid> {
         self.0.refname_to_id(full).ok()
     }

@@ -90,17 +90,40 @@ pub(crate) async fn handle(Extract(shared): Extract<Shared>, request: axum::extr
         return smart_http::handle(shared, &slug, &rest, incoming.method, &incoming.query, &incoming.headers, body)
             .await;
     }
-    let page = pages::page(&lock(&shared), &incoming.path);
-    let (status, html) = match page {
-        Some(html) => (200, html),
-        None => (404, pages::not_found()),
-    };
-    let headers = vec![
+    // A page reads git under the lock too.
+    let shown = tokio::task::spawn_blocking(move || show(&shared, &incoming)).await;
+    respond(shown.unwrap_or_else(|_| Outgoing { status: 500, ..Outgoing::default() }))
+}
+
+/// A page for people, or what came of the form that they sent.
+fn show(shared: &Shared, incoming: &Incoming) -> Outgoing {
+    let mut headers = vec![
         ("content-type", "text/html; charset=utf-8".to_owned()),
         // What people wrote is shown escaped; this is the second lock on the same door.
-        ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'".to_owned()),
+        (
+            "content-security-policy",
+            "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+                .to_owned(),
+        ),
     ];
-    respond(Outgoing { status, headers, body: html.into_bytes(), broken: false })
+    let (status, html) = if incoming.method == Method::POST {
+        let form = pages::Form { path: &incoming.path, body: &incoming.body, origin: incoming.header("origin") };
+        match pages::act(&mut lock(shared), &form) {
+            Ok(next) => {
+                // A browser goes there; somebody with curl reads where.
+                let done = format!("done: {}\n", next.trim_end_matches("?fresh"));
+                headers.push(("location", next));
+                (303, done)
+            }
+            Err(refused) => refused,
+        }
+    } else {
+        match pages::page(&lock(shared), &incoming.path, incoming.query == "fresh") {
+            Some(html) => (200, html),
+            None => (404, pages::not_found()),
+        }
+    };
+    Outgoing { status, headers, body: html.into_bytes(), broken: false }
 }
 
 fn respond(outgoing: Outgoing) -> Response {

@@ -58,6 +58,8 @@ pub(crate) struct State {
     pub(crate) log: Vec<Logged>,
     pub(crate) quotas: HashMap<String, Quota>,
     pub(crate) faults: Vec<Fault>,
+    /// The repositories whose pages let visitors act.
+    pub(crate) stages: BTreeMap<u64, Stage>,
     /// While set, nothing that happens sends a webhook.
     pub(crate) quiet: bool,
     pub(crate) post: Post,
@@ -79,6 +81,7 @@ impl State {
             log: Vec::new(),
             quotas: HashMap::new(),
             faults: Vec::new(),
+            stages: BTreeMap::new(),
             quiet: false,
             post,
         };

