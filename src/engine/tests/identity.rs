@@ -33,7 +33,9 @@ fn three_fails_and_the_block_are_taken_over() {
     assert!(comment.contains("it waits for a person"), "{comment}");
     second.green().approved_by("mia").may_not_merge(&["MRG-01", "MRG-05"]);
     second.says("ada", Role::Write, "/expand").refused_with("CMD-03");
-    second.says("mia", Role::Maintain, "/unblock go on").done().at(Stage::Designing);
+    // All that it takes is there, so a person's word is enough.
+    second.says("mia", Role::Maintain, "/unblock go on").done().may_merge();
+    assert_eq!(second.table().fails(Phase::Expand), 0);
 }
 
 #[test]
