@@ -2,6 +2,7 @@
 
 use phasegate::gate::merge::CHECK_NAME;
 use phasegate::rehearsal::{MERGE_POLICY, REPO, Rehearsal, Setup};
+use phasegate::twin::{RequiredCheck, Rule};
 
 use super::{assert_merge, green, kinds, merge_flow, proposes, proves};
 
@@ -12,11 +13,19 @@ fn assert_red(on: &Rehearsal, number: u64) {
     assert!(!lets_through, "{:?}: {:?}", run.title, run.summary);
 }
 
+/// The branch `stable`, protected as the policy asks for it.
+async fn stable(on: &Rehearsal) {
+    on.pushes("root", "stable", "stable", &[("STABLE", "yes\n")]).await.unwrap();
+    let check = RequiredCheck { context: CHECK_NAME.to_owned(), integration_id: Some(on.app().id) };
+    let rules = vec![Rule::RequiredChecks { checks: vec![check], strict: false }];
+    on.admin().add_ruleset(REPO, "stable", &["refs/heads/stable"], rules, Vec::new()).unwrap();
+}
+
 /// A stage with a second branch that the policy covers, `stable`.
 async fn two_branches() -> Rehearsal {
     let policy = format!("{MERGE_POLICY}branches: [stable]\n");
     let on = Rehearsal::start(Setup::with_policy(&policy)).await.unwrap();
-    on.pushes("root", "stable", "stable", &[("STABLE", "yes\n")]).await.unwrap();
+    stable(&on).await;
     on
 }
 
@@ -139,7 +148,7 @@ async fn a_base_that_moves_under_the_change_makes_its_review_stale() {
 async fn retargeting_starts_the_phases_again() {
     let policy = format!("{}branches: [stable]\n", phasegate::rehearsal::PIPELINE_POLICY);
     let on = Rehearsal::start(Setup::with_policy(&policy)).await.unwrap();
-    on.pushes("root", "stable", "stable", &[("STABLE", "yes\n")]).await.unwrap();
+    stable(&on).await;
     let number = proposes(&on, "work").await;
     on.says("ada", number, "/expand").await.unwrap();
     let head = on.pushes("rover", "work", "scope", &[("scaffolding/scope.md", "# Scope\n")]).await.unwrap();
