@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::record::{By, Evidence};
 use super::state::{Rejection, State, Stop};
 use crate::finding::GateName;
-use crate::flow::pipeline::waits_for_human;
+use crate::flow::pipeline::{waits_for_human, words};
 use crate::flow::{Phase, Stage};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 
@@ -147,7 +147,7 @@ impl Inherited {
             1 => format!("1 red push at {phase}"),
             reds => format!("{reds} red pushes at {phase}"),
         }));
-        says.extend(self.blocked.as_ref().map(|blocked| format!("it waits for a person ({})", blocked.stage)));
+        says.extend(self.blocked.as_ref().map(|blocked| format!("it waits for a person ({})", words(blocked.stage))));
         says.extend(self.stopped.as_ref().map(|stop| format!("it is stopped (“{}”)", stop.reason)));
         says.extend(self.rejections.iter().filter_map(|rejection| match &rejection.by {
             By::Person { person, .. } => Some(format!("{} is against this content", person.login)),

@@ -26,7 +26,7 @@ use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
-use crate::ledger::origin::Branch;
+use crate::ledger::origin::{Branch, Same};
 use crate::ledger::{Anchor, Anchors, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
@@ -124,9 +124,7 @@ impl Pass<'_> {
             return self.show_broken(pull, &listed, events, &broken, none).await;
         }
         let mut world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
-        if world.subject.is_some() && loaded.state.as_ref().is_none_or(|state| state.subject.is_none()) {
-            world.earlier = self.ledger.earlier(change, &world.origin().keys(&pull.head.sha)).await?;
-        }
+        world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
         let happened = self.happened(pull, loaded.state.as_ref(), &world, events).await?;
         let before = loaded.state.clone();
@@ -153,6 +151,23 @@ impl Pass<'_> {
             Err(Error::TooMany { .. }) => Ok((self.repo.check_runs_of(self.app.id, commit).await?, true)),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Earlier changes of the same work, looked for once a head. After the first head its branch is its own; what is
+    /// pushed to it may still be somebody else's work. Another that is open with this very head is its rival
+    /// (`MRG-10`), not its past.
+    async fn earlier(&self, pull: &Fetched, world: &World, state: Option<&State>) -> Result<Vec<State>, Halt> {
+        let begun = state.filter(|state| state.subject.is_some());
+        if world.subject.is_none() || begun.is_some_and(|state| state.heads.contains_key(&pull.head.sha)) {
+            return Ok(Vec::new());
+        }
+        let mut keys = world.origin().keys(&pull.head.sha);
+        keys.retain(|(same, _)| begun.is_none() || *same != Same::Branch);
+        let mut earlier = self.ledger.earlier(ChangeNumber(pull.number), &keys).await?;
+        let rival =
+            |other: &State| other.open && other.subject.as_ref().is_some_and(|about| about.head == pull.head.sha);
+        earlier.retain(|other| begun.is_none() || !rival(other));
+        Ok(earlier)
     }
 
     /// The newest anchor that is known, held against what the ledger says. It stands in our own merge check; on a head

@@ -30,6 +30,25 @@ async fn what_stood_against_the_earlier_number_outlives_the_database() {
     on.end().await;
 }
 
+/// A harmless pull request is opened first, and then gets what was rejected on another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_is_moved_into_another_pull_request_brings_along_what_stood_against_it() {
+    let on = merge_flow().await;
+    let first = green(&on, "work").await;
+    let head = on.head(first).unwrap();
+    on.says("root", first, "/stop it leaks the key").await.unwrap();
+    on.closes("rover", first).await.unwrap();
+    on.pushes("ada", "other", "harmless", &[("src/harmless.py", "pass\n")]).await.unwrap();
+    let second = on.opens("ada", "Something harmless", "other").await.unwrap();
+    assert!(!kinds(&on, second).contains(&"inherited".to_owned()), "{:?}", kinds(&on, second));
+    on.force_pushes("ada", "other", &head).await.unwrap();
+    assert!(on.status_comment(second).unwrap().body.contains(&format!("Carries on from #{first}: it is stopped")));
+    on.ci(&head, "success").await.unwrap();
+    on.reviews("mia", second, "APPROVE").await.unwrap();
+    assert_merge(&on, second, "failure");
+    on.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_branch_whose_work_was_merged_is_free_for_other_work() {
     let on = merge_flow().await;
@@ -136,7 +155,7 @@ async fn pushes_that_were_merged_before_make_no_operators() {
 async fn one_head_with_two_pull_requests_anchors_both_and_then_is_silent() {
     let policy = format!("{MERGE_POLICY}branches: [stable]\n");
     let on = Rehearsal::start(Setup::with_policy(&policy)).await.unwrap();
-    on.pushes("root", "stable", "stable", &[("STABLE", "yes\n")]).await.unwrap();
+    super::rivals::stable(&on).await;
     let first = proposes(&on, "work").await;
     let second = on.opens_into("rover", "Shine on stable", "work", "stable").await.unwrap();
     let head = on.head(first).unwrap();

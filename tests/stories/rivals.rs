@@ -14,7 +14,7 @@ fn assert_red(on: &Rehearsal, number: u64) {
 }
 
 /// The branch `stable`, protected as the policy asks for it.
-async fn stable(on: &Rehearsal) {
+pub(super) async fn stable(on: &Rehearsal) {
     on.pushes("root", "stable", "stable", &[("STABLE", "yes\n")]).await.unwrap();
     let check = RequiredCheck { context: CHECK_NAME.to_owned(), integration_id: Some(on.app().id) };
     let rules = vec![Rule::RequiredChecks { checks: vec![check], strict: false }];
