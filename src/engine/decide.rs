@@ -172,6 +172,8 @@ pub fn decide(
     for one in happened {
         if let Happened::Command(order) = one {
             hear(&mut draft, order, shown, &mut unheard)?;
+            // The next command of the same comment finds what became of this one.
+            gates(&mut draft)?;
         }
     }
     claims(&mut draft, &before, happened)?;

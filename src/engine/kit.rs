@@ -12,7 +12,9 @@ use crate::fact::Comment;
 use crate::flow::pipeline::State as Pipeline;
 use crate::flow::{Phase, Refusal, Stage};
 use crate::gate::people::Standing;
-use crate::gate::world::{ACTIONS_APP, CheckRun, Deployment, Law, Pull, Review, Rival, Subject, WorkflowRun, World};
+use crate::gate::world::{
+    ACTIONS_APP, CheckRun, Deployment, Document, Law, Proposal, Pull, Review, Rival, Subject, WorkflowRun, World,
+};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
 use crate::ledger::origin::Branch;
@@ -154,6 +156,7 @@ impl Game {
             about,
             changed: vec!["src/lib.rs".to_owned()],
             documents: old.map(|old| old.documents).unwrap_or_default(),
+            proposal: Proposal::Untouched,
             drift: BTreeMap::from([(CI.to_owned(), Ok(BTreeMap::new()))]),
             trailer: None,
             structural_fix: false,
@@ -166,7 +169,7 @@ impl Game {
     }
 
     pub(crate) fn documents(&mut self) -> &mut Self {
-        self.subject().documents = DOCUMENTS.map(|path| (path.to_owned(), 100)).into();
+        self.subject().documents = DOCUMENTS.map(|path| (path.to_owned(), Document::Text)).into();
         self
     }
 

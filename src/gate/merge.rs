@@ -7,7 +7,7 @@ use super::{Finding, Verdict, bounded, verdict};
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{FlowName, Phase, Stage};
 use crate::gate::people::who_decides_first;
-use crate::gate::world::{Law, World};
+use crate::gate::world::{Law, Proposal, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::{Autonomy, Deploy, Policy, Require};
@@ -27,10 +27,14 @@ pub fn judge(state: &State, world: &World) -> Judgement {
     let (mut findings, mut evidence) = (Vec::new(), Vec::new());
     match &world.law {
         // Without a valid law nothing else can be judged.
-        Law::Invalid(problems) => findings.extend(problems.iter().cloned()),
+        Law::Invalid(problems) => {
+            findings.extend(problems.iter().cloned());
+            findings.extend(mends(world));
+        }
         Law::Valid(policy) => {
             findings.extend(right_base(policy, world));
             findings.extend(nothing_required(policy));
+            findings.extend(proposed(world));
             findings.extend(rivals(world));
             findings.extend(stopped(state, policy));
             findings.extend(audit(state, policy));
@@ -97,6 +101,41 @@ fn nothing_required(policy: &Policy) -> Option<Finding> {
             "MRG-07",
             "Nothing is required: `merge.require` is empty, so every change is green as it comes.",
             "Ask for `verify`, `review` or both in the policy on the default branch.",
+        )
+    })
+}
+
+/// `MRG-12`: what the change makes of the policy. A mistake in it would hold up everything, its own repair too.
+fn proposed(world: &World) -> Vec<Finding> {
+    match world.subject.as_ref().map(|subject| &subject.proposal) {
+        Some(Proposal::Invalid(problems)) => problems
+            .iter()
+            .map(|problem| Finding {
+                rule: "MRG-12".to_owned(),
+                says: format!("The change would leave an invalid policy: {}", problem.says),
+                ..problem.clone()
+            })
+            .collect(),
+        Some(Proposal::Removed) => {
+            let gone = Finding::warning(
+                "MRG-12",
+                format!("The change removes the policy: `{CHECK_NAME}` will not come any more, required or not."),
+                "Before it is merged, take the required check out of the branch's rules.",
+            );
+            vec![gone]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The change that mends an invalid policy can't be let through by it.
+fn mends(world: &World) -> Option<Finding> {
+    let valid = world.subject.as_ref().is_some_and(|subject| subject.proposal == Proposal::Valid);
+    valid.then(|| {
+        Finding::warning(
+            "MRG-07",
+            "This change would leave a valid policy, but there is no valid one to judge it by.",
+            "Somebody who may go around the branch's rules merges it; that is recorded.",
         )
     })
 }
@@ -186,6 +225,7 @@ fn weakened(world: &World) -> Option<Finding> {
             format!("The change touches what decides its own green: {}. Its autonomy is manual.", listed(&paths)),
             "A person who is neither author nor operator has to approve it.",
         )
+        .at(paths[0], None)
     })
 }
 
@@ -203,6 +243,7 @@ fn high_risk(policy: &Policy, world: &World, autonomy: Autonomy) -> Option<Findi
             "Lower it for this change: a `match` rule in the policy with `autonomy: conservative` for its branch or a \
              label.",
         )
+        .at(paths[0], None)
     })
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::evidence::{self, Heard};
 use super::{Finding, bounded};
 use crate::flow::Phase;
-use crate::gate::world::{Law, World};
+use crate::gate::world::{Document, Law, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::Policy;
@@ -119,12 +119,18 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
             format!("`{path}` does not exist."),
             format!("Write it and push; then say `{}`.", policy.commands.written(phase.as_str())),
         )),
-        Some(0) => Some((format!("`{path}` is empty."), "Write it and push.".to_owned())),
-        Some(size) if *size > LARGEST_DOCUMENT => Some((
-            format!("`{path}` has {size} bytes; at most {LARGEST_DOCUMENT} are read."),
+        Some(Document::Empty) => Some((format!("`{path}` is empty."), "Write it and push.".to_owned())),
+        Some(Document::NotText) => {
+            Some((format!("`{path}` is no text: it is not UTF-8, or has a NUL."), "Write it as text.".to_owned()))
+        }
+        Some(Document::NotAFile) => {
+            Some((format!("`{path}` is no plain file."), "Make it one: links and folders are not read.".to_owned()))
+        }
+        Some(Document::TooLarge) => Some((
+            format!("`{path}` has more than {LARGEST_DOCUMENT} bytes; it is not read."),
             "Shorten it: people have to read it too.".to_owned(),
         )),
-        Some(_) => None,
+        Some(Document::Text) => None,
     };
     let mut heard = checks("BLD-02", policy, state, world);
     if let Some((says, next)) = found {

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::memory::Kept;
 use crate::flow::Phase;
 use crate::gate::people::Standing;
-use crate::gate::phase::document;
-use crate::gate::world::{ACTIONS_APP, CheckRun, Deployment, Law, Review, Subject, WorkflowRun};
+use crate::gate::phase::{LARGEST_DOCUMENT, document};
+use crate::gate::world::{ACTIONS_APP, CheckRun, Deployment, Document, Law, Proposal, Review, Subject, WorkflowRun};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::github::calls::checks::{CheckRun as Listed, Conclusion, Status};
 use crate::github::{Repo, Result};
@@ -173,10 +173,11 @@ fn subject(
     };
     Ok(Some(Subject {
         patch: None,
+        proposal: proposal(reader, &paths, &fetched.head)?,
         present: present(&documents, &content),
         // As they are, not as they are quoted: policy's globs are held against them.
         changed: paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect(),
-        documents: documents.into_iter().map(|(path, (_, size))| (path.to_owned(), size)).collect(),
+        documents: documents.into_iter().map(|(path, (_, what))| (path.to_owned(), what)).collect(),
         drift: match law {
             Law::Valid(policy) => drift(reader, policy, tip, &fetched.head)?,
             Law::Invalid(_) => BTreeMap::new(),
@@ -187,18 +188,39 @@ fn subject(
     }))
 }
 
-/// The pipeline's documents at the head: blob and size.
-fn documents(
-    reader: &LocalRepo,
-    head: &CommitId,
-) -> crate::repo::Result<BTreeMap<&'static str, (Option<BlobId>, u64)>> {
+/// What the change makes of the policy file.
+fn proposal(reader: &LocalRepo, paths: &BTreeSet<RepoPath>, head: &CommitId) -> crate::repo::Result<Proposal> {
+    if !paths.contains(&RepoPath::from(policy::PATH)) {
+        return Ok(Proposal::Untouched);
+    }
+    Ok(match read_law(reader, head.clone())?.map(|read| read.law) {
+        None => Proposal::Removed,
+        Some(Law::Valid(_)) => Proposal::Valid,
+        Some(Law::Invalid(problems)) => Proposal::Invalid(problems),
+    })
+}
+
+type Documents = BTreeMap<&'static str, (Option<BlobId>, Document)>;
+
+/// The pipeline's documents at the head.
+fn documents(reader: &LocalRepo, head: &CommitId) -> crate::repo::Result<Documents> {
     let mut found = BTreeMap::new();
     for path in Phase::ALL.into_iter().filter_map(document) {
         match reader.blob(head, &RepoPath::from(path)) {
-            Ok(Some(blob)) => drop(found.insert(path, (Some(blob.id), blob.bytes.len() as u64))),
+            Ok(Some(blob)) => {
+                let what = match std::str::from_utf8(&blob.bytes) {
+                    _ if blob.mode == Mode::SYMLINK => Document::NotAFile,
+                    _ if blob.bytes.len() as u64 > LARGEST_DOCUMENT => Document::TooLarge,
+                    Err(_) => Document::NotText,
+                    Ok(text) if text.contains('\0') => Document::NotText,
+                    Ok(text) if text.trim().is_empty() => Document::Empty,
+                    Ok(_) => Document::Text,
+                };
+                found.insert(path, (Some(blob.id), what));
+            }
             Ok(None) => {}
-            Err(crate::repo::Error::TooLarge { .. }) => drop(found.insert(path, (None, u64::MAX))),
-            Err(crate::repo::Error::NotAFile(_)) => drop(found.insert(path, (None, 0))),
+            Err(crate::repo::Error::TooLarge { .. }) => drop(found.insert(path, (None, Document::TooLarge))),
+            Err(crate::repo::Error::NotAFile(_)) => drop(found.insert(path, (None, Document::NotAFile))),
             Err(error) => return Err(error),
         }
     }
@@ -206,7 +228,7 @@ fn documents(
 }
 
 /// What each gate's pass is bound to. A document gate reads its document and those before it.
-fn present(documents: &BTreeMap<&'static str, (Option<BlobId>, u64)>, content: &Digest) -> BTreeMap<Phase, Digest> {
+fn present(documents: &Documents, content: &Digest) -> BTreeMap<Phase, Digest> {
     let mut read: Vec<String> = Vec::new();
     let mut present = BTreeMap::new();
     for phase in Phase::ALL {
@@ -270,6 +292,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         present,
         changed: Vec::new(),
         documents: BTreeMap::new(),
+        proposal: Proposal::Untouched,
         drift: BTreeMap::new(),
         trailer: None,
         structural_fix: false,

@@ -52,6 +52,7 @@ impl Pass<'_> {
             app: self.app.id,
             pull: pull.number,
             labels: &labels,
+            head: &pull.head.sha,
             runs: listed,
             comment_changed: events.iter().any(|(_, event)| ours_changed(&event.fact)),
             again: &again,

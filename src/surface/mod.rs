@@ -8,6 +8,7 @@
 mod answers;
 pub mod broken;
 mod comment;
+mod end;
 mod project;
 pub mod sync;
 #[cfg(test)]

@@ -41,6 +41,7 @@ pub struct Present<'a> {
     /// The number of the pull request that is the change's face.
     pub pull: u64,
     pub labels: &'a [String],
+    pub head: &'a CommitId,
     /// Every check run on the head.
     pub runs: &'a [CheckRun],
     /// Whether one of our comments was edited or deleted by somebody. Otherwise the one comment is as we left it.
@@ -64,6 +65,7 @@ pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Re
     for check in &surface.checks {
         write_check(check, present).await?;
     }
+    super::end::anchor(state, present).await?;
     write_label(surface, present).await?;
     write_comment(state, surface, present).await?;
     write_replies(&surface.replies, present.repo, present.memory).await?;
