@@ -153,6 +153,7 @@ impl Game {
         self.world.subject = Some(Subject {
             present: present(content, "first", &about.base_ref),
             patch: Some(about.content.clone()),
+            commits: Vec::new(),
             about,
             changed: vec!["src/lib.rs".to_owned()],
             documents: old.map(|old| old.documents).unwrap_or_default(),

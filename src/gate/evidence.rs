@@ -280,7 +280,10 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
             state.heads.contains_key(commit) && content == Some(&about.content)
         });
         let self_approved = operator(review.by.id);
-        let discounted = if review.state == "CHANGES_REQUESTED" {
+        let objects = review.state == "CHANGES_REQUESTED";
+        // It is theirs to take back, by a newer review. Otherwise whoever stands to gain could dismiss it.
+        let dismissed = review.state == "DISMISSED" && state.objections.get(&review.id) == Some(&about.content);
+        let discounted = if objects || dismissed {
             (!May::Move.allows(review.standing)).then(|| "they have no write access".to_owned())
         } else if review.state != "APPROVED" {
             Some("it was dismissed".to_owned())
@@ -300,6 +303,10 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
         match (&discounted, review.state.as_str()) {
             (None, "CHANGES_REQUESTED") => {
                 approvals.against.push((review.by.login.clone(), "asks for changes".to_owned()));
+            }
+            (None, "DISMISSED") => {
+                let says = "asks for changes (that it was dismissed takes nothing back for this content)";
+                approvals.against.push((review.by.login.clone(), says.to_owned()));
             }
             (None, _) => approvals.count(&review.by),
             (Some(why), "APPROVED") => {

@@ -74,6 +74,8 @@ pub struct Subject {
     pub about: About,
     /// The patch id of the change, where it is not as recorded.
     pub patch: Option<Digest>,
+    /// The newest commits that the change is made of, where its head or its base is not as recorded.
+    pub commits: Vec<CommitId>,
     /// What each gate would be bound to.
     pub present: BTreeMap<Phase, Digest>,
     /// The paths that the change touches.

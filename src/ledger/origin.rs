@@ -1,8 +1,8 @@
 //! By what a new pull request is known as the continuation of an earlier change, and what it takes over.
 //!
-//! Closing a pull request and opening another with the same work must shake off nothing that stood against it. Three
-//! things tell that it is the same work: the head commit, the branch, and the patch. Each is a key; under the key the
-//! ledger keeps, in the commit that has the records, a file a change (`origins/…/42`), so that nobody's entry is
+//! Closing a pull request and opening another with the same work must shake off nothing that stood against it. What
+//! tells that it is the same work: the head commit, also where it is now among the commits of another; the branch; the
+//! patch. Each is a key; under the key the ledger keeps, in the commit that has the records, a file a change (`origins/…/42`), so that nobody's entry is
 //! written over. The files only find a change. What it is and hands down stands in its signed records, and taking over
 //! only ever makes things tighter: a forged file grants nothing, a missing one is as if there had been no index.
 
@@ -41,12 +41,23 @@ pub enum Same {
     Head,
     Branch,
     Patch,
+    /// One of its commits was a head.
+    Commit,
+}
+
+fn head_key(head: &CommitId) -> Digest {
+    Digest::of_parts(["head", head.as_str()])
+}
+
+/// The keys of the commits that a change is made of.
+pub fn commit_keys(commits: &[CommitId]) -> impl Iterator<Item = (Same, Digest)> {
+    commits.iter().map(|commit| (Same::Commit, head_key(commit)))
 }
 
 impl Origin {
     /// The keys that a change with this head is found by.
     pub fn keys(&self, head: &CommitId) -> Vec<(Same, Digest)> {
-        let mut keys = vec![(Same::Head, Digest::of_parts(["head", head.as_str()]))];
+        let mut keys = vec![(Same::Head, head_key(head))];
         if let Some(branch) = &self.branch {
             keys.push((Same::Branch, Digest::of_parts(["branch", &branch.repo.0.to_string(), &branch.name])));
         }
@@ -62,9 +73,10 @@ pub fn folder(key: &Digest) -> String {
 }
 
 /// Whether an earlier change, by its own records, has one of these keys and hands down by it. A branch whose work was
-/// merged is free for other work.
+/// merged is free for other work, and so is what is built on its commits.
 pub fn hands_down(earlier: &State, keys: &[(Same, Digest)]) -> bool {
-    keys.iter().any(|(same, key)| earlier.origins.contains(key) && (*same != Same::Branch || earlier.merged.is_none()))
+    let counts = |same: Same| matches!(same, Same::Head | Same::Patch) || earlier.merged.is_none();
+    keys.iter().any(|(same, key)| earlier.origins.contains(key) && counts(*same))
 }
 
 /// What a change takes over from an earlier one.
@@ -168,13 +180,11 @@ fn asked_for_changes(earlier: &State) -> Vec<Rejection> {
     let evidence = judged.iter().flat_map(|judged| judged.evidence.iter().map(|one| (one, &judged.about.content)));
     evidence
         .filter_map(|(one, content)| match one {
-            Evidence::Review { by, role, state, discounted: None, .. } if state == "CHANGES_REQUESTED" => {
-                Some(Rejection {
-                    by: By::Person { person: by.clone(), role: role.clone() },
-                    content: content.clone(),
-                    reason: format!("asked for changes on {}", earlier.change),
-                })
-            }
+            Evidence::Review { by, role, state, discounted: None, .. } if state != "APPROVED" => Some(Rejection {
+                by: By::Person { person: by.clone(), role: role.clone() },
+                content: content.clone(),
+                reason: format!("asked for changes on {}", earlier.change),
+            }),
             _ => None,
         })
         .collect()

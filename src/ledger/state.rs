@@ -86,6 +86,10 @@ pub struct State {
     /// it, or be another.
     #[serde(default)]
     pub reviewed: BTreeMap<u64, Digest>,
+    /// Reviews that asked for changes, each with the content for which that last stood. Anybody with write access can
+    /// dismiss one; that takes nothing back.
+    #[serde(default)]
+    pub objections: BTreeMap<u64, Digest>,
     /// The content that each check run was first seen with, for the same reason.
     #[serde(default)]
     pub ran_for: BTreeMap<u64, Digest>,
@@ -211,6 +215,7 @@ impl State {
             tampered: Vec::new(),
             approvals: Vec::new(),
             reviewed: BTreeMap::new(),
+            objections: BTreeMap::new(),
             ran_for: BTreeMap::new(),
             rejections: Vec::new(),
             recent: Vec::new(),
@@ -335,6 +340,11 @@ impl State {
                         && let Some(content) = self.heads.get(commit)
                     {
                         self.reviewed.entry(*id).or_insert_with(|| content.clone());
+                    }
+                    if let Evidence::Review { review: Some(id), state, discounted: None, .. } = one
+                        && state == "CHANGES_REQUESTED"
+                    {
+                        self.objections.insert(*id, about.content.clone());
                     }
                 }
                 let judged = Judged {

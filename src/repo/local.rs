@@ -70,6 +70,15 @@ impl LocalRepo {
         Ok(Some(Digest::of_parts(parts)))
     }
 
+    /// The commits after `from` up to `to`, newest first, `most` of them.
+    pub fn commits_between(&self, from: &CommitId, to: &CommitId, most: usize) -> Result<Vec<CommitId>> {
+        let repo = self.lock();
+        let mut walk = repo.revwalk()?;
+        walk.push(oid(to)?)?;
+        walk.hide(oid(from)?)?;
+        walk.take(most).map(|one| commit_id(one?)).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Repository> {
         self.repo.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -77,13 +77,18 @@ pub(super) async fn content(
             let About { base, head, .. } = &subject.about;
             // It costs a diff of every line, and is the same for the same two commits.
             if known.is_none_or(|known| known.base != *base || known.head != *head) {
-                subject.patch = reader.patch_id(base, head)?;
+                let (patch, commits) =
+                    (reader.patch_id(base, head)?, reader.commits_between(base, head, MOST_COMMITS)?);
+                (subject.patch, subject.commits) = (patch, commits);
             }
         }
         Ok(subject)
     })
     .await
 }
+
+/// Of so many of a change's commits it is asked whether one was the head of another change.
+const MOST_COMMITS: usize = 50;
 
 /// git2 blocks, so it is done where that does no harm.
 async fn blocking<T: Send + 'static>(
@@ -173,6 +178,7 @@ fn subject(
     };
     Ok(Some(Subject {
         patch: None,
+        commits: Vec::new(),
         proposal: proposal(reader, &paths, &fetched.head)?,
         present: present(&documents, &content),
         // As they are, not as they are quoted: policy's globs are held against them.
@@ -289,6 +295,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
     Some(Subject {
         about,
         patch: None,
+        commits: Vec::new(),
         present,
         changed: Vec::new(),
         documents: BTreeMap::new(),

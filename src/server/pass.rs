@@ -26,7 +26,7 @@ use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
-use crate::ledger::origin::{Branch, Same};
+use crate::ledger::origin::{self, Branch, Same};
 use crate::ledger::{Anchor, Anchors, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
 use crate::repo::Mirror;
@@ -162,6 +162,9 @@ impl Pass<'_> {
         }
         let mut keys = world.origin().keys(&pull.head.sha);
         keys.retain(|(same, _)| begun.is_none() || *same != Same::Branch);
+        let commits = world.subject.as_ref().map(|subject| subject.commits.as_slice()).unwrap_or_default();
+        let others = commits.iter().filter(|commit| **commit != pull.head.sha).cloned().collect::<Vec<_>>();
+        keys.extend(origin::commit_keys(&others));
         let mut earlier = self.ledger.earlier(ChangeNumber(pull.number), &keys).await?;
         let rival =
             |other: &State| other.open && other.subject.as_ref().is_some_and(|about| about.head == pull.head.sha);

@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin_cmd;
+use phasegate::gate::merge::CHECK_NAME;
+use phasegate::ids::ChangeNumber;
+use phasegate::ledger::Anchors;
 use phasegate::rehearsal::{REPO, Rehearsal, Setup};
 use serde_json::{Value, json};
 
@@ -237,5 +240,24 @@ async fn a_cut_off_end_is_seen_on_a_new_head_too() {
     }
     assert_eq!(on.ledger_head().unwrap(), head, "something was appended to a chain that was cut");
     assert_merge(&on, number, "failure");
+    on.end().await;
+}
+
+/// What happens after the merge is recorded too, and its end can't be cut off unseen either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_records_after_the_merge_are_anchored() {
+    let on = merge_flow().await;
+    let number = green(&on, "work").await;
+    let head = on.head(number).unwrap();
+    on.merges("ada", number).await.unwrap().expect("it is green");
+    let anchor = || {
+        let run = on.run(&head, CHECK_NAME).unwrap().unwrap();
+        Anchors::read(&run.external_id.unwrap()).of(ChangeNumber(number)).cloned().unwrap()
+    };
+    assert!(kinds(&on, number).contains(&"merged".to_owned()));
+    assert_eq!(anchor().seq, on.records(number).unwrap().len() as u64);
+    on.says("mia", number, "/status").await.unwrap();
+    assert_eq!(anchor().seq, on.records(number).unwrap().len() as u64);
+    assert_merge(&on, number, "success");
     on.end().await;
 }

@@ -144,8 +144,10 @@ fn whoever_asks_for_changes_blocks_until_they_say_otherwise() {
 
     let mut game = Game::merge();
     game.green().approved_by("mia").review("zoe", Role::Write, "CHANGES_REQUESTED");
+    // Whoever gains by it may have dismissed it. For other content the others have to look anyway.
     game.world.reviews[1].state = "DISMISSED".to_owned();
-    game.look().may_merge();
+    game.look().may_not_merge(&["MRG-02"]);
+    game.push("two").green().approved_by("mia").may_merge();
 
     // A stranger's wish is no veto.
     let mut game = Game::merge();

@@ -7,6 +7,7 @@ use crate::gate::{GateName, Verdict};
 use crate::ids::Role;
 use crate::ledger::Body;
 use crate::ledger::record::Claim;
+use crate::ledger::record::Outcome;
 
 const STEPPED: &str = "mode: stepped\n";
 
@@ -57,6 +58,16 @@ fn the_whole_way_in_auto_mode() {
     game.deployment("in_progress").at(Stage::Deploying);
     game.deployment("success").at(Stage::PipelineComplete);
     assert!(game.surface().comment.contains("FULL PIPELINE COMPLETE"));
+}
+
+#[test]
+fn each_command_of_a_comment_finds_what_became_of_the_one_before() {
+    let mut game = Game::pipeline_with(STEPPED);
+    game.green().look();
+    game.says("ada", Role::Write, "/expand\n/expand\n/continue\n/design\n/continue").at(Stage::Analyzing);
+    let outcomes = game.outcomes();
+    assert_eq!(outcomes.len(), 5);
+    assert!(outcomes.iter().all(|(_, outcome)| **outcome == Outcome::Done), "{outcomes:#?}");
 }
 
 #[test]
