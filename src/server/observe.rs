@@ -422,7 +422,7 @@ pub(super) async fn reviews(
 ) -> Result<Vec<Review>> {
     let mut reviews = Vec::new();
     for review in repo.list_reviews(pull).await? {
-        let decides = matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED");
+        let decides = matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED" | "DISMISSED");
         let at = match known.get(&review.user.id) {
             Some(at) => *at,
             None if decides => {
