@@ -213,7 +213,7 @@ fn inbox() -> TempDir {
         key: format!("7#{n}"),
         barrier: false,
         payload: b"PAYLOADWORD".to_vec(),
-        meta: json!({ "header": "METAWORD" }),
+        meta: json!({ "header": "METAWORD", "about": if n == 3 { json!("octo/lamp#3") } else { Value::Null } }),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -238,7 +238,9 @@ fn deliveries_are_listed_without_what_is_in_them() {
     let dir = inbox();
     let shown = run(dir.path(), &["inbox", "list"]);
     assert_eq!((shown.code, shown.err.as_str()), (0, ""));
-    for part in ["1 ready, 0 running, 0 parked, 1 dead", "7#3", "last failure: it broke", "inbox retry ID"] {
+    for part in
+        ["1 ready, 0 running, 0 parked, 1 dead", "7#1", "octo/lamp#3", "last failure: it broke", "inbox retry ID"]
+    {
         assert!(shown.out.contains(part), "{part:?} is missing in:\n{}", shown.out);
     }
     let json = run(dir.path(), &["inbox", "list", "--json"]);
@@ -250,6 +252,16 @@ fn deliveries_are_listed_without_what_is_in_them() {
     for secret in ["PAYLOADWORD", "METAWORD", "\x1b"] {
         assert!(!shown.out.contains(secret) && !json.out.contains(secret), "{secret:?}");
     }
+}
+
+#[test]
+fn an_empty_variable_counts_as_unset() {
+    let dir = inbox();
+    let mut command = phasegate(dir.path());
+    command.args(["inbox", "list"]).env("DATABASE_URL", "");
+    let ended = end(command);
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+    assert!(ended.out.contains("octo/lamp#3"), "{}", ended.out);
 }
 
 #[test]

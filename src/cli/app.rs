@@ -1,6 +1,7 @@
 //! The App's credentials, as the environment gives them.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
@@ -12,6 +13,28 @@ use crate::github::{AppKey, Endpoint, PublicKey};
 
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// The inbox's database, where nothing else is said.
+pub(super) const DATABASE: &str = "sqlite:phasegate.db";
+
+/// An argument that a variable can give too. Empty counts as not given, as it does for [`variable`].
+#[derive(Debug, Clone)]
+pub(super) struct Given<T>(Option<T>);
+
+impl<T> Given<T> {
+    pub(super) fn get(given: Option<&Self>) -> Option<&T> {
+        given.and_then(|given| given.0.as_ref())
+    }
+}
+
+impl<T: FromStr> FromStr for Given<T> {
+    type Err = T::Err;
+
+    fn from_str(text: &str) -> Result<Self, T::Err> {
+        let text = text.trim();
+        if text.is_empty() { Ok(Self(None)) } else { text.parse().map(|value| Self(Some(value))) }
+    }
 }
 
 /// `APP_ID`: the App's id or client id.

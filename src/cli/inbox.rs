@@ -9,6 +9,7 @@ use clap::{Subcommand, ValueEnum};
 use serde::Serialize;
 use sqlx::sqlite::SqliteConnectOptions;
 
+use super::app::{self, Given};
 use super::{Exit, out};
 use crate::inbox::{DeliveryId, Entry, Filter, Inbox, State, Stats, Which};
 
@@ -53,15 +54,9 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct Common {
-    /// Where the inbox is: sqlite:FILE or postgres://…
-    #[arg(
-        long,
-        env = "DATABASE_URL",
-        hide_env_values = true,
-        default_value = "sqlite:phasegate.db",
-        value_name = "URL"
-    )]
-    database: String,
+    /// Where the inbox is: sqlite:FILE or postgres://… [default: sqlite:phasegate.db]
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
+    database: Option<Given<String>>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -121,6 +116,8 @@ struct Row {
     installation: Option<u64>,
     repository: Option<u64>,
     key: String,
+    /// The repository and the change by their names, where they are known.
+    about: Option<String>,
     state: State,
     attempts: u32,
     received_at: jiff::Timestamp,
@@ -138,6 +135,7 @@ impl From<Entry> for Row {
             installation: entry.installation.map(|id| id.0),
             repository: entry.repo.map(|id| id.0),
             key: entry.key,
+            about: entry.meta["about"].as_str().map(str::to_owned),
             state: entry.state,
             attempts: entry.attempts,
             received_at: entry.received_at,
@@ -168,7 +166,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn list(filter: &Filter, common: &Common) -> anyhow::Result<Exit> {
-    let inbox = open(&common.database).await?;
+    let inbox = open(common).await?;
     let entries = inbox.list(filter).await.context("can't list the inbox")?;
     let stats = inbox.stats().await.context("can't count the inbox")?;
     inbox.close().await;
@@ -188,7 +186,7 @@ fn table(listed: &Listed) -> String {
         let _ = writeln!(text, "{:>8}  {:7}  {:>5}  {:20}  {:28}  KEY", "ID", "STATE", "TRIES", "RECEIVED", "EVENT");
     }
     for row in &listed.deliveries {
-        let (event, key) = (out::plain(&row.event), out::plain(&row.key));
+        let (event, key) = (out::plain(&row.event), out::plain(row.about.as_ref().unwrap_or(&row.key)));
         let received = row.received_at.strftime("%Y-%m-%dT%H:%M:%SZ");
         let (id, state, tries) = (row.id.0, row.state.as_str(), row.attempts);
         let _ = writeln!(text, "{id:>8}  {state:7}  {tries:>5}  {received:20}  {event:28}  {key}");
@@ -207,7 +205,7 @@ fn table(listed: &Listed) -> String {
 
 /// Retries these, or all when there are none.
 async fn retry(ids: &[i64], common: &Common) -> anyhow::Result<Exit> {
-    let inbox = open(&common.database).await?;
+    let inbox = open(common).await?;
     let mut report = Retried { schema: "phasegate/inbox-retry@1", retried: 0, not_dead: Vec::new() };
     if ids.is_empty() {
         report.retried = inbox.retry_dead(Which::All).await.context("can't write to the inbox")?;
@@ -233,7 +231,8 @@ async fn retry(ids: &[i64], common: &Common) -> anyhow::Result<Exit> {
 }
 
 /// Opens an inbox that is there. The server makes a new one; somebody who looks has mistyped its name.
-async fn open(url: &str) -> anyhow::Result<Inbox> {
+async fn open(common: &Common) -> anyhow::Result<Inbox> {
+    let url = Given::get(common.database.as_ref()).map_or(app::DATABASE, String::as_str);
     let path = url.strip_prefix("sqlite:").map_or_else(
         || (!url.contains(':')).then(|| url.into()),
         |_| SqliteConnectOptions::from_str(url).ok().map(|options| options.get_filename().to_owned()),

@@ -1,14 +1,17 @@
 //! `phasegate serve`: the App server.
 
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::{Exit, app};
+use super::app::{self, Given};
+use super::{Exit, out};
+use crate::repo;
 use crate::server::{Config, Server};
 
 /// Run the App server
@@ -19,41 +22,46 @@ use crate::server::{Config, Server};
 pub(super) struct Args {
     /// Where to listen [default: 127.0.0.1:3000, or that PORT of every address]
     #[arg(long, env = "LISTEN")]
-    listen: Option<SocketAddr>,
+    listen: Option<Given<SocketAddr>>,
     /// The port to listen on, at every address, where LISTEN says nothing
     #[arg(long, env = "PORT")]
-    port: Option<u16>,
-    /// The inbox's database: sqlite:FILE or postgres://…
-    #[arg(long, env = "DATABASE_URL", default_value = "sqlite:phasegate.db", hide_env_values = true)]
-    database: String,
-    /// Where mirrors of repositories are kept; it can be deleted at any time
-    #[arg(long, env = "PHASEGATE_DATA", default_value = "phasegate-data")]
-    data: PathBuf,
-    /// How many changes are worked on at once
-    #[arg(long, env = "PHASEGATE_WORKERS", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
-    workers: u16,
+    port: Option<Given<u16>>,
+    /// The inbox's database: sqlite:FILE or postgres://… [default: sqlite:phasegate.db]
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    database: Option<Given<String>>,
+    /// Where mirrors of repositories are kept; it can be deleted at any time [default: phasegate-data]
+    #[arg(long, env = "PHASEGATE_DATA")]
+    data: Option<Given<PathBuf>>,
+    /// How many changes are worked on at once, from 1 to 64 [default: 4]
+    #[arg(long, env = "PHASEGATE_WORKERS", value_parser = workers)]
+    workers: Option<Given<u16>>,
     /// Do not keep under GitHub's secondary rate limits by ourselves: for an Enterprise Server without any
-    #[arg(long, env = "PHASEGATE_UNPACED")]
+    #[arg(long, env = "PHASEGATE_UNPACED", value_parser = clap::builder::FalseyValueParser::new())]
     unpaced: bool,
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let filter = log_filter(app::variable("LOG_LEVEL").as_deref().unwrap_or("info"))?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    // Colours only where somebody sees them.
+    let colours = std::io::stderr().is_terminal() && app::variable("NO_COLOR").is_none();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
     let mut stop = StopSignal::new()?;
-    let server = Server::start(Config {
+    let data = Given::get(args.data.as_ref()).cloned().unwrap_or_else(|| PathBuf::from("phasegate-data"));
+    let config = Config {
         app: app::id()?,
         key: app::key()?,
         earlier_keys: app::earlier_keys()?,
         secrets: app::secrets()?,
-        database: args.database.clone(),
+        database: Given::get(args.database.as_ref()).cloned().unwrap_or_else(|| app::DATABASE.to_owned()),
         endpoint: app::endpoint()?,
-        listen: listen(args.listen, args.port),
-        data: args.data.clone(),
-        workers: args.workers.into(),
+        listen: listen(Given::get(args.listen.as_ref()).copied(), Given::get(args.port.as_ref()).copied()),
+        data,
+        workers: Given::get(args.workers.as_ref()).copied().unwrap_or(4).into(),
         paced: !args.unpaced,
-    })
-    .await?;
+    };
+    repo::git_runs().await.context("the server needs git: install it, or put the folder that it is in on PATH")?;
+    writable(&config.data)?;
+    let server = Server::start(config).await?;
     let asked = CancellationToken::new();
     let hurried = async {
         stop.came().await;
@@ -68,6 +76,24 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Fine)
+}
+
+/// Without a place for its mirrors every pass would fail, later and one by one.
+fn writable(data: &Path) -> anyhow::Result<()> {
+    let tried = std::fs::create_dir_all(data).and_then(|()| tempfile::tempfile_in(data).map(drop));
+    tried.with_context(|| {
+        let data = out::plain(&data.display().to_string());
+        format!("PHASEGATE_DATA {data} can't be used: name a folder that may be written, or can be made")
+    })
+}
+
+fn workers(text: &str) -> Result<Given<u16>, String> {
+    let wrong = || "a number from 1 to 64 is needed".to_owned();
+    let given: Given<u16> = text.parse().map_err(|_| wrong())?;
+    match Given::get(Some(&given)) {
+        Some(count) if !(1..=64).contains(count) => Err(wrong()),
+        _ => Ok(given),
+    }
 }
 
 /// On a platform that gives a port, it is the platform that stands in front.

@@ -11,14 +11,18 @@ use sqlx::postgres::{PgArguments, PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, PgPool, Postgres, Row as _, Sqlite, SqlitePool, Transaction};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, Row as _, Sqlite, SqlitePool, Transaction};
 
 use super::InboxError;
 
 /// How long a SQLite connection waits for another process's write.
 const BUSY: Duration = Duration::from_secs(10);
-/// How long an operation waits for a connection before it is a fault.
-const ACQUIRE: Duration = Duration::from_secs(15);
+/// How long an operation waits for a connection before it is a fault. GitHub waits for ten seconds in all.
+const ACQUIRE: Duration = Duration::from_secs(5);
+
+const CHECK_POSTGRES: &str = "host, port, name, user and password in DATABASE_URL, that the server runs, and that this \
+                              machine may connect to it";
+const CHECK_SQLITE: &str = "that the folder of the file that DATABASE_URL names exists, and that both may be written";
 
 #[derive(Debug, Clone)]
 pub(super) enum Db {
@@ -239,16 +243,27 @@ impl Db {
         let options = PgConnectOptions::from_str(url)
             .map_err(|_| InboxError::Url("not a PostgreSQL URL; write postgres://user:password@host:5432/name"))?
             .application_name("phasegate");
+        let name = options.get_database().unwrap_or_else(|| options.get_username());
         let database = match options.get_socket() {
-            Some(socket) => format!("PostgreSQL at {}", socket.display()),
-            None => format!("PostgreSQL at {}:{}", options.get_host(), options.get_port()),
+            Some(socket) => format!("the database {name} of PostgreSQL at {}", socket.display()),
+            None => format!("the database {name} of PostgreSQL at {}:{}", options.get_host(), options.get_port()),
         };
+        let failed = |error: sqlx::Error| InboxError::Open {
+            database: database.clone(),
+            why: in_plain_words(&error),
+            check: CHECK_POSTGRES,
+        };
+        // A pool tries until its time is over, and then only says so; one connection says what is wrong, at once.
+        let first = tokio::time::timeout(ACQUIRE, PgConnection::connect_with(&options)).await;
+        let first = first.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(failed)?;
+        // Whatever becomes of this one, the pool makes its own.
+        let _ = first.close().await;
         let pool = PgPoolOptions::new()
             .max_connections(10)
             .acquire_timeout(ACQUIRE)
             .connect_with(options)
             .await
-            .map_err(|source| InboxError::Open { database, source })?;
+            .map_err(failed)?;
         Ok(Self::Postgres(pool))
     }
 
@@ -280,7 +295,9 @@ impl Db {
             match pool.clone().connect_with(options.clone()).await {
                 Ok(pool) => return Ok(Self::Sqlite(pool)),
                 Err(err) if tries < 100 && is_locked(&err) => tokio::time::sleep(Duration::from_millis(50)).await,
-                Err(source) => return Err(InboxError::Open { database, source }),
+                Err(error) => {
+                    return Err(InboxError::Open { database, why: in_plain_words(&error), check: CHECK_SQLITE });
+                }
             }
         }
     }
@@ -309,6 +326,16 @@ impl Db {
             Self::Sqlite(pool) => pool.close().await,
             Self::Postgres(pool) => pool.close().await,
         }
+    }
+}
+
+/// Why a database can't be opened, without the places in its source code that it adds.
+fn in_plain_words(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Io(error) => error.to_string(),
+        sqlx::Error::Database(error) => error.message().to_owned(),
+        sqlx::Error::PoolTimedOut => format!("no answer within {} seconds", ACQUIRE.as_secs()),
+        other => other.to_string(),
     }
 }
 

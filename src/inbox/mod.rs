@@ -132,8 +132,9 @@ pub enum InboxError {
     /// Never holds the URL, which may hold a password.
     #[error("the database URL can't be used: {0}")]
     Url(&'static str),
-    #[error("can't open {database}")]
-    Open { database: String, source: sqlx::Error },
+    /// Never holds the password.
+    #[error("can't open {database}: {why}. Check {check}")]
+    Open { database: String, why: String, check: &'static str },
     #[error("the inbox was made by a newer version (schema {found}, this one knows {known}): update phasegate")]
     Newer { found: i64, known: i64 },
     #[error("a delivery's {0} must not be empty, longer than 512 bytes or hold a NUL")]

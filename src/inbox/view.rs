@@ -1,5 +1,6 @@
 //! Looking at the inbox: for the dashboard, the metrics and the person who repairs things.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -93,7 +94,7 @@ pub struct Stats {
     pub running: u64,
     pub parked: u64,
     pub dead: u64,
-    /// How long the oldest delivery that is ready or running has been here.
+    /// How long the oldest unfinished delivery has been here: ready, running or parked.
     pub oldest: Duration,
 }
 
@@ -149,6 +150,19 @@ impl Inbox {
         Ok(rows.iter().map(entry).collect::<Result<_, _>>()?)
     }
 
+    /// Which of these guids have been here, whatever became of them.
+    pub async fn known<'a>(&self, guids: impl Iterator<Item = &'a str>) -> Result<BTreeSet<String>, InboxError> {
+        let mut tx = self.db.read().await?;
+        let mut known = BTreeSet::new();
+        for guid in guids {
+            if let Some(row) = tx.row("select guid from inbox_deliveries where guid = $1", args![guid]).await? {
+                known.insert(row.text(0)?);
+            }
+        }
+        tx.commit().await?;
+        Ok(known)
+    }
+
     /// The dead letters, newest first.
     pub async fn dead(&self) -> Result<Vec<Entry>, InboxError> {
         self.list(&Filter { state: Some(State::Dead), limit: 1000, ..Filter::default() }).await
@@ -189,7 +203,7 @@ impl Inbox {
                 State::Dead | State::Done => &mut stats.dead,
             };
             *of_state = count;
-            if matches!(state, State::Ready | State::Running) {
+            if matches!(state, State::Ready | State::Running | State::Parked) {
                 oldest = oldest.min(row.maybe_int(2)?.unwrap_or(now));
             }
         }

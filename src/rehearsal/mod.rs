@@ -205,7 +205,7 @@ impl Rehearsal {
         };
         let server = Server::start_at(config, self.clock.clone()).await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;
-        server.working().await;
+        server.caught_up().await;
         self.server = Some(server);
         Ok(())
     }

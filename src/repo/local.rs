@@ -105,7 +105,7 @@ fn cuts(repo: &Repository) -> Result<HashSet<Oid>> {
     match std::fs::read_to_string(repo.commondir().join("shallow")) {
         Ok(text) => Ok(text.lines().filter_map(|line| Oid::from_str(line.trim()).ok()).collect()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(HashSet::new()),
-        Err(e) => Err(e.into()),
+        Err(e) => Err(Error::io("can't read where the history is cut")(e)),
     }
 }
 

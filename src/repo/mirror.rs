@@ -71,7 +71,8 @@ impl Mirror {
     /// The mirror of a repository below this directory. Nothing is made on disk before the first fetch.
     pub fn open(dir: impl AsRef<Path>, repo: RepoId) -> Result<Self> {
         // By its id: a repository that is renamed keeps its mirror, and another that takes its name gets its own.
-        let dir = std::path::absolute(dir.as_ref())?.join(format!("{}.git", repo.0));
+        let dir = std::path::absolute(dir.as_ref()).map_err(Error::io("can't tell where the mirrors are"))?;
+        let dir = dir.join(format!("{}.git", repo.0));
         let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = Arc::clone(locks.entry(dir.clone()).or_default());
         Ok(Self { dir, lock, limit: TIME_LIMIT })
@@ -145,11 +146,12 @@ impl Mirror {
         match self.fetch_once(url, auth, wants, depth).await {
             Err(error) if self.is_broken(&error).await => {
                 tracing::warn!(mirror = %self.dir.display(), %error, "the mirror is broken and is made again");
-                match std::fs::remove_dir_all(&self.dir) {
-                    Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => std::fs::remove_file(&self.dir)?,
-                    Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e.into()),
-                    _ => {}
-                }
+                let removed = match std::fs::remove_dir_all(&self.dir) {
+                    Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => std::fs::remove_file(&self.dir),
+                    Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                    removed => removed,
+                };
+                removed.map_err(self.io("remove"))?;
                 self.fetch_once(url, auth, wants, depth).await
             }
             other => other,
@@ -215,7 +217,7 @@ impl Mirror {
         ];
         match error {
             Error::Git(_) | Error::Missing(_) | Error::Malformed(_) => true,
-            Error::Io(e) => e.kind() == std::io::ErrorKind::NotADirectory,
+            Error::Io { error, .. } => error.kind() == std::io::ErrorKind::NotADirectory,
             Error::Fetch(said) => {
                 // What the remote says is not evidence about us; what git says about our own history is.
                 let mut own = said.lines().filter(|line| !line.starts_with("remote:"));
@@ -235,9 +237,13 @@ impl Mirror {
 
     fn note_depth(&self, depth: u32) -> Result<()> {
         if depth != self.depth() || !self.depth_file().exists() {
-            std::fs::write(self.depth_file(), depth.to_string())?;
+            std::fs::write(self.depth_file(), depth.to_string()).map_err(self.io("write to"))?;
         }
         Ok(())
+    }
+
+    fn io(&self, verb: &str) -> impl FnOnce(std::io::Error) -> Error {
+        Error::io(format!("can't {verb} the mirror {}", self.dir.display()))
     }
 
     fn depth_file(&self) -> PathBuf {

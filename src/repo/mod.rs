@@ -38,6 +38,7 @@ pub use content::{content_digest, same_blobs, touched};
 pub use local::LocalRepo;
 pub use mirror::{Fetched, Mirror, Want};
 pub use path::RepoPath;
+pub use program::git_runs;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -63,8 +64,16 @@ pub enum Error {
     TimedOut(u64),
     #[error("git: {0}")]
     Git(#[from] git2::Error),
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
+    /// The system's error is in the message and not its source, or it would be told twice.
+    #[error("{what}: {error}")]
+    Io { what: String, error: std::io::Error },
+}
+
+impl Error {
+    fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |error| Self::Io { what, error }
+    }
 }
 
 /// The mode of a tree's entry, exactly as the tree has it.

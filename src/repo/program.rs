@@ -69,6 +69,16 @@ pub(super) fn check_url(url: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether there is a `git` to run.
+pub async fn git_runs() -> Result<()> {
+    let mut command = Command::new("git");
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let status = command.status().await.map_err(Error::io(CANT_RUN))?;
+    if status.success() { Ok(()) } else { Err(Error::Fetch(format!("`git --version` ended with {status}"))) }
+}
+
+const CANT_RUN: &str = "can't run git";
+
 /// Runs `git --git-dir <dir> <args>` and returns what went wrong, without secrets.
 pub(super) async fn git(dir: &Path, args: &[String], auth: Option<&SecretString>, limit: Duration) -> Result<()> {
     let secret = auth.map(Secret::new).transpose()?;
@@ -97,14 +107,14 @@ pub(super) async fn git(dir: &Path, args: &[String], auth: Option<&SecretString>
     command.env("GIT_CONFIG_COUNT", count.to_string());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
 
-    let mut child = command.spawn()?;
+    let mut child = command.spawn().map_err(Error::io(CANT_RUN))?;
     let stderr = child.stderr.take();
     let run = async {
         let said = match stderr {
             Some(pipe) => read_some(pipe).await,
             None => String::new(),
         };
-        Ok::<_, Error>((child.wait().await?, said))
+        Ok::<_, Error>((child.wait().await.map_err(Error::io("can't wait for git"))?, said))
     };
     let (status, said) = tokio::time::timeout(limit, run).await.map_err(|_| Error::TimedOut(limit.as_secs()))??;
     if status.success() {
@@ -206,6 +216,12 @@ mod tests {
         assert_eq!(seen.await.unwrap(), format!("Authorization: Basic {basic}"));
         assert!(error.contains("you sent") && error.contains("***"), "{error}");
         assert!(!error.contains("tok-en-123") && !error.contains(&basic), "{error}");
+    }
+
+    #[tokio::test]
+    async fn an_error_of_the_system_says_what_was_tried_and_once() {
+        let error = anyhow::Error::new(Error::io(CANT_RUN)(std::io::ErrorKind::NotFound.into()));
+        assert_eq!(format!("{error:#}"), "can't run git: entity not found");
     }
 
     #[tokio::test]

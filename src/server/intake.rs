@@ -5,10 +5,12 @@
 //! among it the echo of our own writes.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use axum::Json;
 use axum::Router;
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
@@ -18,12 +20,15 @@ use super::{App, Door};
 use crate::engine::command;
 use crate::fact::{Event, Fact};
 use crate::github::webhook;
-use crate::inbox::{Delivery, Put, Stats};
+use crate::inbox::{Delivery, InboxError, Put, Stats};
 
 pub(super) const PATH: &str = "/api/github/webhooks";
 
 /// GitHub sends nothing larger.
 const LARGEST: usize = 25 * 1024 * 1024;
+
+/// GitHub gives up on a webhook after ten seconds; it is answered before that, whatever the database does.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn router(door: Arc<Door>) -> Router {
     Router::new()
@@ -42,7 +47,15 @@ fn answer(status: StatusCode, says: &str) -> Answer {
     (status, Json(json!({ "says": says })))
 }
 
-async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes) -> Answer {
+async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, body: Result<Bytes, BytesRejection>) -> Answer {
+    let body = match body {
+        Ok(body) => body,
+        Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let says = format!("Too large: a webhook has at most {LARGEST} bytes.");
+            return answer(StatusCode::PAYLOAD_TOO_LARGE, &says);
+        }
+        Err(_) => return answer(StatusCode::BAD_REQUEST, "The body could not be read."),
+    };
     if let Err(error) = webhook::verify(&door.secrets, &headers, &body) {
         tracing::warn!(%error, "a delivery without a good signature was refused");
         return answer(StatusCode::UNAUTHORIZED, &error.to_string());
@@ -67,7 +80,7 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes)
             key: key(&understood),
             barrier: barrier(&understood.fact),
             payload: body.to_vec(),
-            meta: Value::Null,
+            meta: about(&understood),
         },
         // It is kept, and shows in the list of dead letters: a payload that can't be read is a bug to be seen.
         Err(error) => {
@@ -77,14 +90,27 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes)
             Delivery { guid, event, installation: None, repo: None, key, barrier: false, payload: body.to_vec(), meta }
         }
     };
-    match door.inbox.put(&delivery).await {
+    match in_time(PATIENCE, door.inbox.put(&delivery)).await {
         Ok(Put::New(_)) => answer(StatusCode::ACCEPTED, "Kept."),
         Ok(Put::Duplicate) => answer(StatusCode::OK, "Already known."),
         Err(error) => {
-            tracing::error!(%error, "a delivery could not be kept");
+            let (guid, event) = (&delivery.guid, &delivery.event);
+            tracing::error!(
+                error = format!("{error:#}"),
+                guid,
+                event,
+                "a delivery could not be kept; it is asked for again when the database is back"
+            );
             answer(StatusCode::SERVICE_UNAVAILABLE, "It could not be kept; send it again.")
         }
     }
+}
+
+/// The inbox's answer, or an error when it takes too long. What was given up may still have been kept; then it is a
+/// duplicate when it comes again.
+async fn in_time<T>(limit: Duration, asked: impl Future<Output = Result<T, InboxError>>) -> anyhow::Result<T> {
+    let answered = tokio::time::timeout(limit, asked).await;
+    Ok(answered.map_err(|_| anyhow::anyhow!("the inbox's database did not answer within {limit:?}"))??)
 }
 
 /// Whether anything can follow from it. The echo of our own writes can't. (As long as it is not known who we are, an
@@ -110,19 +136,33 @@ fn matters(app: Option<&App>, event: &Event) -> bool {
     }
 }
 
-/// One key a change: whatever has the same key is worked off one after the other.
-pub(super) fn key(event: &Event) -> String {
-    let repo = event.repo.as_ref().map_or(0, |repo| repo.id.0);
-    let number = match &event.fact {
+/// The change that a fact names.
+fn number(fact: &Fact) -> Option<u64> {
+    match fact {
         Fact::Pull { number, .. } | Fact::CommentChanged { number, .. } | Fact::Look { number } => Some(*number),
         Fact::Review { pull, .. } => Some(*pull),
         Fact::Comment(comment) => Some(comment.number),
         _ => None,
-    };
-    match number {
+    }
+}
+
+/// One key a change: whatever has the same key is worked off one after the other.
+pub(super) fn key(event: &Event) -> String {
+    let repo = event.repo.as_ref().map_or(0, |repo| repo.id.0);
+    match number(&event.fact) {
         Some(number) => format!("{repo}/{number}"),
         None => format!("{repo}/*"),
     }
+}
+
+/// What it is about, for people: the key has ids.
+fn about(event: &Event) -> Value {
+    let Some(repo) = &event.repo else { return Value::Null };
+    let about = match number(&event.fact) {
+        Some(number) => format!("{}#{number}", repo.slug),
+        None => repo.slug.to_string(),
+    };
+    json!({ "about": about })
 }
 
 /// A comment that may hold a command is never merged with another delivery.
@@ -135,7 +175,7 @@ fn barrier(fact: &Fact) -> bool {
 }
 
 async fn ready(State(door): State<Arc<Door>>) -> Answer {
-    match door.inbox.stats().await {
+    match in_time(PATIENCE, door.inbox.stats()).await {
         Ok(stats) => {
             let github = match (door.app.get(), &*door.waits.lock().unwrap_or_else(PoisonError::into_inner)) {
                 (Some(_), _) => "known".to_owned(),
@@ -151,7 +191,7 @@ async fn ready(State(door): State<Arc<Door>>) -> Answer {
 }
 
 async fn metrics(State(door): State<Arc<Door>>) -> String {
-    if let Ok(stats) = door.inbox.stats().await {
+    if let Ok(stats) = in_time(PATIENCE, door.inbox.stats()).await {
         for (state, count) in
             [("ready", stats.ready), ("running", stats.running), ("parked", stats.parked), ("dead", stats.dead)]
         {
@@ -161,4 +201,17 @@ async fn metrics(State(door): State<Arc<Door>>) -> String {
         metrics::gauge!("phasegate_inbox_oldest_seconds").set(stats.oldest.as_secs_f64());
     }
     door.metrics.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_database_that_does_not_answer_is_not_waited_for() {
+        assert!(PATIENCE < Duration::from_secs(10), "GitHub waits no longer");
+        let error = in_time(Duration::ZERO, std::future::pending::<Result<(), InboxError>>()).await.unwrap_err();
+        assert!(error.to_string().contains("did not answer"), "{error}");
+        assert_eq!(in_time(PATIENCE, async { Ok(1) }).await.unwrap(), 1);
+    }
 }

@@ -4,6 +4,7 @@
 //! by a `pass`: read the world (`observe`), decide, record, show. A pass can be stopped at any instruction and done
 //! again.
 
+mod catch_up;
 mod hands;
 mod intake;
 mod ledger_branch;
@@ -73,6 +74,8 @@ pub(crate) struct Door {
     inbox: Inbox,
     metrics: PrometheusHandle,
     app: SetOnce<Arc<App>>,
+    /// Set when it was first looked for webhooks that were missed.
+    caught_up: SetOnce<()>,
     /// Why GitHub has not said yet who we are.
     waits: Mutex<Option<String>>,
 }
@@ -123,6 +126,7 @@ impl Server {
             inbox,
             metrics: metrics()?,
             app: SetOnce::new(),
+            caught_up: SetOnce::new(),
             waits: Mutex::default(),
         });
         let stop = CancellationToken::new();
@@ -144,9 +148,10 @@ impl Server {
         &self.door.inbox
     }
 
-    /// Returns when GitHub has said who we are and work has begun.
-    pub async fn working(&self) {
-        self.door.app.wait().await;
+    /// Returns when GitHub has said who we are, work has begun, and what it could not deliver before was asked for again
+    /// (or that failed once).
+    pub async fn caught_up(&self) {
+        self.door.caught_up.wait().await;
     }
 
     /// Runs until it is asked to stop, then takes nothing new and finishes what is being worked on. An error: GitHub
@@ -199,7 +204,10 @@ async fn run(
         });
         // It is set here alone, so it was not set before.
         let _ = door.app.set(Arc::clone(&app));
-        run_workers(door.inbox.clone(), config.workers, Arc::new(route::Passes::new(app)), stop.clone()).await;
+        tokio::join!(
+            run_workers(door.inbox.clone(), config.workers, Arc::new(route::Passes::new(app)), stop.clone()),
+            catch_up::run(&hub, &door, &stop),
+        );
         Ok(())
     };
     let serve = async {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::json;
 
 use super::memory::Kept;
 use super::observe::Read;
@@ -137,7 +137,7 @@ fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Option<Delive
         key: format!("{}/{number}", repo.id.0),
         barrier,
         payload,
-        meta: Value::Null,
+        meta: json!({ "about": format!("{}#{number}", repo.slug) }),
     })
 }
 

@@ -52,7 +52,7 @@ impl Program {
         command.arg("serve").arg("--unpaced").env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("APP_ID", on.app().id.to_string()).env("PRIVATE_KEY", &on.app().pem);
         command.env("WEBHOOK_SECRET", &on.app().webhook_secret).env("GITHUB_API_URL", on.api_url());
-        command.env("DATABASE_URL", on.database()).env("LISTEN", "127.0.0.1:0").env("NO_COLOR", "1");
+        command.env("DATABASE_URL", on.database()).env("LISTEN", "127.0.0.1:0");
         command.env("PHASEGATE_DATA", on.data().join("program"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
@@ -134,6 +134,7 @@ async fn sigterm_in_the_middle_of_work_loses_nothing() {
     let (code, log) = program.ends_by_sigterm().await;
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("stopping"), "{log}");
+    assert!(!log.contains('\x1b'), "no colours where nobody sees them");
     for secret in ["PRIVATE KEY", on.app().webhook_secret.as_str()] {
         assert!(!log.contains(secret), "a secret is in the log");
     }
@@ -169,6 +170,70 @@ async fn what_was_sent_while_the_server_was_down_is_worked_off_when_it_is_sent_a
     }
     on.settle().await.unwrap();
     assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+/// How often GitHub was asked to deliver again.
+fn asked_again(on: &Rehearsal) -> usize {
+    on.admin().deliveries(on.app().id).iter().filter(|one| one.redelivery).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_sent_while_the_server_was_down_is_asked_for_at_its_start_and_answered_once() {
+    let mut on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let before = on.bot_comments(number).unwrap().len();
+    on.stop_server().await;
+    on.admin().comment(REPO, "tim", number, "/status").unwrap();
+    on.admin().wait_idle().await;
+    let missed = on.deliveries().into_iter().filter(|one| one.outcome.as_ref().is_some_and(|o| o.status_code == 0));
+    let missed = missed.count();
+    assert!(missed > 0);
+
+    // Too young: GitHub may still be at it.
+    on.start_server().await.unwrap();
+    on.settle().await.unwrap();
+    assert_eq!((asked_again(&on), on.bot_comments(number).unwrap().len()), (0, before));
+    on.stop_server().await;
+
+    on.time_passes(Duration::from_mins(2)).await.unwrap();
+    on.start_server().await.unwrap();
+    on.settle().await.unwrap();
+    assert_eq!((asked_again(&on), on.bot_comments(number).unwrap().len()), (missed, before + 1));
+
+    // It arrived, so nobody asks a third time.
+    on.stop_server().await;
+    on.time_passes(Duration::from_mins(30)).await.unwrap();
+    on.start_server().await.unwrap();
+    on.settle().await.unwrap();
+    assert_eq!((asked_again(&on), on.bot_comments(number).unwrap().len()), (missed, before + 1));
+    on.end().await;
+}
+
+/// GitHub heard no answer, or a late one; the inbox has it all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_inbox_has_is_not_asked_for_again() {
+    let mut on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    on.stop_server().await;
+    on.admin().comment(REPO, "tim", number, "/status").unwrap();
+    on.admin().wait_idle().await;
+    let missed = on.deliveries().into_iter().filter(|one| one.outcome.as_ref().is_some_and(|o| o.status_code == 0));
+    let missed: Vec<_> = missed.collect();
+    assert!(!missed.is_empty());
+    on.start_server().await.unwrap();
+    for one in &missed {
+        let body = one.payload.to_string().into_bytes();
+        let status = on.posts(&one.event, &one.guid, body).await.unwrap();
+        assert_eq!((status, asked_again(&on)), (202, 0));
+    }
+    on.settle().await.unwrap();
+    let comments = on.bot_comments(number).unwrap().len();
+    on.stop_server().await;
+    on.time_passes(Duration::from_mins(2)).await.unwrap();
+    on.start_server().await.unwrap();
+    on.settle().await.unwrap();
+    assert_eq!((asked_again(&on), on.bot_comments(number).unwrap().len()), (0, comments));
     on.end().await;
 }
 
@@ -259,21 +324,34 @@ async fn only_what_is_signed_and_not_too_large_comes_in() {
         for (name, value) in headers {
             request = request.header(name, value);
         }
-        async move { request.body(body).send().await.unwrap().status().as_u16() }
+        async move { request.body(body).send().await.unwrap() }
     };
     let good = on.signature(&body);
-    assert_eq!(send(vec![("X-Hub-Signature-256", good.clone())], body.clone()).await, 200);
-    assert_eq!(send(vec![], body.clone()).await, 401);
-    assert_eq!(send(vec![("X-Hub-Signature-256", good.clone())], b"{}".to_vec()).await, 401);
-    assert_eq!(send(vec![("X-Hub-Signature-256", "sha256=".to_owned())], body.clone()).await, 401);
+    assert_eq!(send(vec![("X-Hub-Signature-256", good.clone())], body.clone()).await.status(), 200);
+    assert_eq!(send(vec![], body.clone()).await.status(), 401);
+    assert_eq!(send(vec![("X-Hub-Signature-256", good.clone())], b"{}".to_vec()).await.status(), 401);
+    assert_eq!(send(vec![("X-Hub-Signature-256", "sha256=".to_owned())], body.clone()).await.status(), 401);
     // The old kind of signature alone is not enough, even a right one.
     let key =
         aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, on.app().webhook_secret.as_bytes());
     let sha1 = format!("sha1={}", hex::encode(aws_lc_rs::hmac::sign(&key, &body)));
-    assert_eq!(send(vec![("X-Hub-Signature", sha1)], body.clone()).await, 401);
+    assert_eq!(send(vec![("X-Hub-Signature", sha1)], body.clone()).await.status(), 401);
     let large = vec![b' '; 25 * 1024 * 1024 + 1];
     let signed = on.signature(&large);
-    assert_eq!(send(vec![("X-Hub-Signature-256", signed)], large).await, 413);
+    let refused = send(vec![("X-Hub-Signature-256", signed)], large).await;
+    assert_eq!(refused.status(), 413);
+    let says: Value = refused.json().await.unwrap();
+    assert_eq!(says["says"], "Too large: a webhook has at most 26214400 bytes.");
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deliveries_are_listed_by_the_names_of_what_they_are_about() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let (_, listed) = inbox(&on, &["list"]);
+    let about: Vec<_> = listed["deliveries"].as_array().unwrap().iter().map(|one| one["about"].as_str()).collect();
+    assert!(about.contains(&Some(format!("{REPO}#{number}").as_str())) && about.contains(&Some(REPO)), "{about:?}");
     on.end().await;
 }
 
@@ -335,7 +413,7 @@ async fn wrong_settings_are_told_in_one_message_without_any_secret() {
     let other =
         on.admin().register_app("octo-org", phasegate::twin::NewApp { name: "Other".into(), ..Default::default() });
     let other = other.unwrap().id.to_string();
-    let cases: [Case<'_>; 9] = [
+    let cases: [Case<'_>; 14] = [
         ("no id", vec![("PRIVATE_KEY", &pem), ("WEBHOOK_SECRET", secret)], "APP_ID is not set"),
         ("no key", vec![("APP_ID", &id), ("WEBHOOK_SECRET", secret)], "neither PRIVATE_KEY nor PRIVATE_KEY_PATH"),
         ("no secret", vec![("APP_ID", &id), ("PRIVATE_KEY", &pem)], "WEBHOOK_SECRET is not set"),
@@ -363,6 +441,52 @@ async fn wrong_settings_are_told_in_one_message_without_any_secret() {
             "no earlier key",
             vec![("APP_ID", &id), ("PRIVATE_KEY", &pem), ("WEBHOOK_SECRET", secret), ("PREVIOUS_KEYS_PATH", "nowhere")],
             "PREVIOUS_KEYS_PATH nowhere can't be read",
+        ),
+        (
+            "no git",
+            vec![("APP_ID", &id), ("PRIVATE_KEY", &pem), ("WEBHOOK_SECRET", secret), ("PATH", "/nowhere")],
+            "because: can't run git: No such file",
+        ),
+        (
+            "no folder for the mirrors",
+            vec![("APP_ID", &id), ("PRIVATE_KEY", &pem), ("WEBHOOK_SECRET", secret), ("PHASEGATE_DATA", "/dev/null")],
+            "PHASEGATE_DATA /dev/null can't be used: name a folder",
+        ),
+        (
+            "no database",
+            vec![
+                ("APP_ID", &id),
+                ("PRIVATE_KEY", &pem),
+                ("WEBHOOK_SECRET", secret),
+                ("DATABASE_URL", "postgres://bot:hunter2@127.0.0.1:1/inbox"),
+            ],
+            "can't open the database inbox of PostgreSQL at 127.0.0.1:1: ",
+        ),
+        (
+            "too many workers",
+            vec![("APP_ID", &id), ("PRIVATE_KEY", &pem), ("WEBHOOK_SECRET", secret), ("PHASEGATE_WORKERS", "65")],
+            "a number from 1 to 64 is needed",
+        ),
+        (
+            // It comes as far as to ask GitHub, which knows nobody of this id.
+            "everything empty that may be",
+            vec![
+                ("APP_ID", &other),
+                ("PRIVATE_KEY", &pem),
+                ("PRIVATE_KEY_PATH", ""),
+                ("PREVIOUS_KEYS_PATH", ""),
+                ("WEBHOOK_SECRET", secret),
+                ("WEBHOOK_SECRET_OLD", ""),
+                ("DATABASE_URL", ""),
+                ("GITHUB_API_URL", &api),
+                ("LISTEN", ""),
+                ("PORT", "0"),
+                ("PHASEGATE_DATA", ""),
+                ("PHASEGATE_WORKERS", ""),
+                ("PHASEGATE_UNPACED", ""),
+                ("LOG_LEVEL", ""),
+            ],
+            "GitHub does not know this App",
         ),
         (
             "no URL",

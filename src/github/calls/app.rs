@@ -13,8 +13,8 @@ use crate::github::request::Request;
 use crate::github::{Hub, Result};
 use crate::ids::{InstallationId, Slug};
 
-/// A busy App has many deliveries in three days; the caller bounds them by time.
-const MOST_DELIVERY_PAGES: usize = 2_000;
+/// A busy App has many deliveries in three days; of more than 50,000 attempts only the newest are told.
+const MOST_DELIVERY_PAGES: usize = 500;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct App {
@@ -89,14 +89,16 @@ impl Hub {
         Ok(found.map(|installation| InstallationId(installation.id)))
     }
 
-    /// All attempts to deliver since then, newest first.
+    /// The attempts to deliver since then, newest first.
     pub async fn deliveries(&self, since: Timestamp) -> Result<Vec<Delivery>> {
         let mut all: Vec<Delivery> = Vec::new();
+        let mut pages = 0;
         let request = Request::new(Method::GET, "/app/hook/deliveries", &[])?;
         self.wire()
             .pages(&self.wire().app, request, None, MOST_DELIVERY_PAGES, |page: Vec<Delivery>| {
                 all.extend(page);
-                all.last().is_some_and(|oldest| oldest.delivered_at >= since)
+                pages += 1;
+                pages < MOST_DELIVERY_PAGES && all.last().is_some_and(|oldest| oldest.delivered_at >= since)
             })
             .await?;
         all.retain(|delivery| delivery.delivered_at >= since);

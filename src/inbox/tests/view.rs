@@ -41,6 +41,27 @@ both! {
         bench.inbox.complete(&running).await.unwrap();
     }
 
+    async fn what_waits_in_back_off_grows_old_too(bench: Bench) {
+        bench.arrives("parked", "a").await;
+        bench.inbox.retry(&bench.claims_something().await, "not now", None).await.unwrap();
+        bench.later(Duration::from_secs(2));
+        let stats = bench.inbox.stats().await.unwrap();
+        assert_eq!(stats, Stats { parked: 1, oldest: Duration::from_secs(2), ..Stats::default() });
+        bench.later(MINUTE);
+        bench.inbox.bury(&bench.claims_something().await, "no").await.unwrap();
+        assert_eq!(bench.inbox.stats().await.unwrap(), Stats { dead: 1, ..Stats::default() }, "the dead wait for nothing");
+    }
+
+    async fn a_guid_is_known_whatever_became_of_it(bench: Bench) {
+        bench.arrives("done", "a").await;
+        bench.inbox.complete(&bench.claims_something().await).await.unwrap();
+        bench.arrives("dead", "a").await;
+        bench.inbox.bury(&bench.claims_something().await, "no").await.unwrap();
+        bench.arrives("waits", "a").await;
+        let known = bench.inbox.known(["waits", "never", "dead", "done"].into_iter()).await.unwrap();
+        assert_eq!(known.into_iter().collect::<Vec<_>>(), ["dead", "done", "waits"]);
+    }
+
     async fn what_is_done_is_remembered_for_a_week(bench: Bench) {
         bench.arrives("old", "a").await;
         bench.inbox.complete(&bench.claims_something().await).await.unwrap();
@@ -178,7 +199,7 @@ fn everything(err: &InboxError) -> String {
 
 #[tokio::test]
 async fn no_error_repeats_the_password() {
-    // Something that answers, but is no PostgreSQL: one that is not there at all is waited for.
+    // Something that answers, but is no PostgreSQL.
     let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = server.local_addr().unwrap();
     tokio::spawn(async move {
@@ -203,6 +224,36 @@ async fn no_error_repeats_the_password() {
         let text = everything(&Inbox::open(url).await.unwrap_err());
         assert!(!text.contains("hunter2"), "{text}");
     }
+}
+
+/// What a person sees of it.
+fn told(err: InboxError) -> String {
+    format!("{:#}", anyhow::Error::new(err))
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_named_with_what_to_check() {
+    // A port that was free a moment ago has nobody on it.
+    let at = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let text = told(Inbox::open(&format!("postgres://bot:hunter2@{at}/phasegate")).await.unwrap_err());
+    for part in [&format!("the database phasegate of PostgreSQL at {at}"), "refused", "DATABASE_URL"] {
+        assert!(text.contains(part), "{part} is missing in: {text}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("missing/inbox.db").display().to_string();
+    let text = told(Inbox::open(&file).await.unwrap_err());
+    assert!(text.contains(&file) && text.contains("DATABASE_URL"), "{text}");
+}
+
+#[tokio::test]
+async fn a_server_without_that_database_is_told_from_one_that_is_not_there() {
+    let bench = Bench::postgres().await;
+    let (server, _) = bench.schema.clone().unwrap();
+    let (front, _) = server.rsplit_once('/').unwrap();
+    let text = told(Inbox::open(&format!("{front}/nodb")).await.unwrap_err());
+    assert!(text.contains("the database nodb of PostgreSQL at"), "{text}");
+    assert!(text.contains("database \"nodb\" does not exist") && !text.contains("line"), "{text}");
+    bench.clear_away().await;
 }
 
 #[tokio::test]
