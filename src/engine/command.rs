@@ -109,12 +109,7 @@ pub const COMMANDS: &[Spec] = &[
     },
     Spec {
         args: Args::Required("reason"),
-        ..spec(
-            "stop",
-            Verb::Stop,
-            May::Move,
-            "Stops the change for a person to look at; a reason that begins with `scope` pulls the complexity brake.",
-        )
+        ..spec("stop", Verb::Stop, May::Move, "Stops the change for a person to look at.")
     },
     Spec {
         args: Args::Number,
@@ -159,6 +154,10 @@ pub struct Given {
     pub args: String,
     /// The head that the author named, in hexadecimal.
     pub head: Option<String>,
+    /// The first word, when it looks like a head and is too short to name one. It is still part of `args`.
+    pub short_head: Option<String>,
+    /// The slash, when it is another keyboard's.
+    pub slash: Option<char>,
     pub spec: Option<&'static Spec>,
     /// The command that an unknown name is within two letters of.
     pub close_to: Option<&'static str>,
@@ -214,9 +213,16 @@ pub fn parse(body: &str, strip: impl for<'a> Fn(&'a str) -> Option<&'a str>) -> 
     found
 }
 
-/// Characters that take no room: pasted along with a command, they are not seen by whoever pastes it.
+/// Characters that take no room, those that turn the reading direction among them: pasted along with a command, they
+/// are not seen by whoever pastes it.
 fn takes_no_room(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{fe0e}' | '\u{fe0f}' | '\u{feff}')
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{feff}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{fe00}'..='\u{fe0f}')
+}
+
+fn seen(text: &str) -> String {
+    text.chars().filter(|c| !takes_no_room(*c)).collect()
 }
 
 /// The slashes of other keyboards.
@@ -240,6 +246,7 @@ fn given(line: &str, strip: &impl for<'a> Fn(&'a str) -> Option<&'a str>) -> Opt
     let mended = slash.map(|slash| format!("/{}", &line[slash.len_utf8()..]));
     let rest = strip(mended.as_deref().unwrap_or(line))?;
     let (word, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let word = seen(word);
     let letters = word.find(|c: char| !c.is_ascii_alphabetic() && c != '-').unwrap_or(word.len());
     let (name, tail) = word.split_at(letters);
     // A full stop or a smile behind the name is a near miss. A path or somebody's address is none.
@@ -248,20 +255,23 @@ fn given(line: &str, strip: &impl for<'a> Fn(&'a str) -> Option<&'a str>) -> Opt
         return None;
     }
     let name = name.to_ascii_lowercase();
-    let clean = slash.is_none() && tail.chars().all(takes_no_room);
+    let clean = slash.is_none() && tail.is_empty();
     let known = COMMANDS.iter().find(|spec| spec.name == name);
     let spec = known.filter(|_| clean);
     let close_to = if spec.is_some() { None } else { known.map(|spec| spec.name).or_else(|| did_you_mean(&name)) };
     if spec.is_none() && close_to.is_none() && !(clean && LATER.contains(&name.as_str())) {
         return None;
     }
-    let (head, args) = split_head(args.trim());
-    let tail = tail.chars().filter(|c| !takes_no_room(*c) && !c.is_control() && *c != '`').take(8);
+    let args = args.trim_matches(|c: char| takes_no_room(c) || c.is_whitespace());
+    let (head, args) = split_head(args);
+    let tail = tail.chars().filter(|c| !c.is_control() && *c != '`').take(8);
     Some(Given {
         index: 0,
         name: name.chars().chain(tail).collect(),
         args: args.chars().filter(|c| !c.is_control()).take(LONGEST_ARGS).collect(),
+        short_head: if head.is_none() { short_head(args) } else { None },
         head,
+        slash,
         spec,
         close_to,
         too_many: 0,
@@ -272,8 +282,19 @@ fn given(line: &str, strip: &impl for<'a> Fn(&'a str) -> Option<&'a str>) -> Opt
 /// word is part of the text: reasons name commits.
 fn split_head(args: &str) -> (Option<String>, &str) {
     let (first, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+    let first = seen(first);
     let is_head = (12..=64).contains(&first.len()) && first.bytes().all(|b| b.is_ascii_hexdigit());
     if is_head { (Some(first.to_ascii_lowercase()), rest.trim_start()) } else { (None, args) }
+}
+
+/// A first word of 7 to 11 hexadecimal digits was meant for a head, as GitHub's pages shorten them: taking it for text
+/// would approve something else than what was named. `facade` and `added` are words, so a decimal digit must be there.
+fn short_head(args: &str) -> Option<String> {
+    let first = seen(args.split(char::is_whitespace).next().unwrap_or_default());
+    let short = (7..=11).contains(&first.len())
+        && first.bytes().all(|b| b.is_ascii_hexdigit())
+        && first.bytes().any(|b| b.is_ascii_digit());
+    short.then(|| first.to_ascii_lowercase())
 }
 
 /// Within two letters, and the shorter the name the closer: `/fix` is not `/pmf`, `/retest` not `/reject`.
@@ -506,6 +527,23 @@ mod tests {
     }
 
     #[test]
+    fn a_first_word_that_looks_like_a_short_head_is_told_apart() {
+        for (text, short) in [
+            ("/approve DEADBEE1 fine", Some("deadbee1")),
+            ("/approve a1b2c3d", Some("a1b2c3d")),
+            ("/approve a1b2\u{200b}c3d", Some("a1b2c3d")),
+            ("/approve a1b2c3d4e5f", Some("a1b2c3d4e5f")),
+            ("/approve a1b2c3d4e5f6", None),
+            ("/approve deadbeef", None),
+            ("/approve facade", None),
+            ("/approve a1b2c3", None),
+            ("/approve see a1b2c3d", None),
+        ] {
+            assert_eq!(parse(text, slash)[0].short_head.as_deref(), short, "{text:?}");
+        }
+    }
+
+    #[test]
     fn only_the_first_word_is_a_head() {
         let given = &parse("/reject see commit a1b2c3d4e5f60718", slash)[0];
         assert_eq!((given.args.as_str(), given.head.as_deref()), ("see commit a1b2c3d4e5f60718", None));
@@ -524,9 +562,14 @@ mod tests {
             "text\n\t/approve",
             "/approve\r\n",
             "/approve \u{1f44d}",
+            "/approve\u{202e}",
+            "/app\u{200b}rove",
+            "/approve \u{200b}\u{202e} ",
+            "\u{2066}/approve\u{2069}",
         ] {
             let given = parse(text, slash);
             assert_eq!(given.len(), 1, "{text:?}");
+            assert!(given[0].args.is_empty() || given[0].args == "\u{1f44d}", "{text:?}");
             assert!(given[0].spec.is_some_and(|spec| spec.name == "approve"), "{text:?}");
             assert_eq!(given[0].name, "approve");
         }

@@ -18,6 +18,14 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     let Some(spec) = given.spec else {
         let (name, help) = (commands.written(&given.name), commands.written("help"));
         return Err(match given.close_to {
+            Some(meant) if given.slash.is_some() && given.name == meant => {
+                let slash = given.slash.unwrap_or_default();
+                Refusal::new(
+                    "CMD-01",
+                    format!("its slash is another character, `{slash}` (U+{:04X}).", u32::from(slash)),
+                    format!("Write `{name}`, with the slash of the keyboard."),
+                )
+            }
             Some(meant) => Refusal::new(
                 "CMD-01",
                 format!("there is no command `{name}`."),
@@ -134,6 +142,25 @@ fn seen_head(
         _ => format!(" {}", given.args),
     };
     let again = format!("`{} {}{args}`", commands.written(&given.name), head.short());
+    if let Some(short) = &given.short_head {
+        let text = given.args.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start());
+        let text = match (spec.args, text.chars().count()) {
+            (Args::Required(what), 0) | (Args::Optional(what) | Args::Required(what), LONG_ARGS..) => {
+                format!(" {}", what.to_uppercase())
+            }
+            (_, 0) => String::new(),
+            _ => format!(" {text}"),
+        };
+        return Err(Refusal::new(
+            "CMD-04",
+            format!("`{short}` is too short to name a head; 12 digits or more do."),
+            format!(
+                "Look at the head, and if you mean it, say `{} {}{text}`. If it is text, begin it with another word.",
+                commands.written(&given.name),
+                head.short()
+            ),
+        ));
+    }
     // The same commit on another base, or under another policy, is other content: naming the head does not name it.
     let present = draft.state.subject.as_ref().map(|about| &about.content);
     let moved_under =

@@ -327,7 +327,8 @@ fn entered(action: Action, to: Stage) -> Option<Phase> {
     Phase::ALL.into_iter().find(|phase| !detour && phase.stage() == to)
 }
 
-fn limit(phase: Phase) -> u8 {
+/// How many FAILs of this gate block the change.
+pub fn limit(phase: Phase) -> u8 {
     if phase == Phase::Reconcile { RECONCILE_CYCLES + 1 } else { FAILS_THAT_BLOCK }
 }
 

@@ -159,6 +159,9 @@ pub struct Answered {
     pub by: By,
     pub at: jiff::Timestamp,
     pub outcome: Outcome,
+    /// Of a claim: what the gate said to it, once it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub came: Option<Verdict>,
 }
 
 /// How many of the latest commands are kept in the state. The records keep all of them.
@@ -325,6 +328,12 @@ impl State {
                         }
                         _ => {}
                     }
+                    if *claimed == Some(Claim::Command) {
+                        let of_it = |one: &&mut Answered| one.name == phase.as_str() && one.outcome == Outcome::Done;
+                        if let Some(asked) = self.recent.iter_mut().rfind(of_it) {
+                            asked.came.get_or_insert(*verdict);
+                        }
+                    }
                     // An earlier gate that was made again leaves the claim of the present one standing.
                     if claimed.is_some() && self.claim.is_some_and(|(of, _)| of == *phase) {
                         self.claim = None;
@@ -368,6 +377,7 @@ impl State {
                     by: record.by.clone(),
                     at: record.at,
                     outcome: outcome.clone(),
+                    came: None,
                 });
                 if self.recent.len() > RECENT {
                     self.recent.remove(0);

@@ -93,10 +93,21 @@ impl Decoder {
     }
 
     pub(super) fn items<'n>(&mut self, spot: &Spot<'n>, of: &str, max: usize) -> Option<Vec<Spot<'n>>> {
+        self.items_like(spot, of, max, |text| format!("`[{text}]`"))
+    }
+
+    /// The same; `like` shows how a list with what stands there instead of one is written.
+    pub(super) fn items_like<'n>(
+        &mut self,
+        spot: &Spot<'n>,
+        of: &str,
+        max: usize,
+        like: impl Fn(&str) -> String,
+    ) -> Option<Vec<Spot<'n>>> {
         let Kind::List(items) = &spot.node.kind else {
             let next = match &spot.node.kind {
                 Kind::Scalar { text, .. } if !spot.node.is_nothing() => {
-                    format!("Write it as a list: `[{}]`", excerpt(text))
+                    format!("Write it as a list: {}", like(&excerpt(text)))
                 }
                 _ => "Write it as a list: `[…]`, or leave the key out".to_owned(),
             };

@@ -107,8 +107,19 @@ fn inner(top: &Fields<'_>, outer: &str, key: &str) -> Option<At> {
 
 /// What is required must be possible, and something should be.
 fn required(d: &mut Decoder, top: &Fields<'_>, p: &Policy) {
-    let Some(at) = inner(top, "merge", "require") else { return };
     let pipeline = p.flow == Flow::Pipeline || p.rules.iter().any(|rule| rule.flow == Some(Flow::Pipeline));
+    if let Some(at) = inner(top, "merge", "approvals").filter(|_| p.merge.approvals == 0)
+        && p.merge.require.contains(&Require::Review)
+    {
+        let next = if pipeline {
+            "Write `approvals: 1`, or leave the key out: the pipeline can't do without `review`"
+        } else {
+            "Write `require: [verify]` to do without approvals, or `approvals: 1`"
+        };
+        let says = "`approvals: 0` has no effect while `review` is required, and a review is at least one approval";
+        d.problem(at, "merge.approvals", says, next);
+    }
+    let Some(at) = inner(top, "merge", "require") else { return };
     let lacks = [Require::Verify, Require::Review].into_iter().find(|one| !p.merge.require.contains(one));
     if let (true, Some(lacks)) = (pipeline, lacks) {
         d.problem(
@@ -133,13 +144,16 @@ fn small(d: &mut Decoder, spot: &Spot<'_>, min: u64, max: u64) -> Option<u32> {
 
 fn version(d: &mut Decoder, spot: &Spot<'_>) {
     if !matches!(&spot.node.kind, Kind::Scalar { text, plain: true } if text == "1") {
+        let quoted = matches!(&spot.node.kind, Kind::Scalar { text, plain: false } if text == "1");
+        let next = if quoted { "Write `version: 1`, without quotes" } else { "Write `version: 1`" };
         let says = match &spot.node.kind {
+            _ if quoted => "`\"1\"` is a text, and the version is a number".to_owned(),
             Kind::Scalar { text, .. } if !spot.node.is_nothing() => {
                 format!("this version of Phasegate reads policies of version 1, not `{}`", excerpt(text))
             }
             _ => "this version of Phasegate reads policies of version 1".to_owned(),
         };
-        d.problem(spot.at(), &spot.path, says, "Write `version: 1`");
+        d.problem(spot.at(), &spot.path, says, next);
     }
 }
 
@@ -201,7 +215,8 @@ fn approvers(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Approver>> {
 
 fn rules(d: &mut Decoder, spot: &Spot<'_>, p: &Policy) -> Option<Vec<MatchRule>> {
     let mut list = Vec::new();
-    for item in d.items(spot, "rules", MAX_LIST)? {
+    let like = |text: &str| format!("`- {{ branch: {text}, autonomy: conservative }}`");
+    for item in d.items_like(spot, "rules", MAX_LIST, like)? {
         let Some(f) = d.map(&item, &["branch", "label", "autonomy", "mode", "flow"], &[]) else { continue };
         let before = d.problems.len();
         let rule = MatchRule {
@@ -363,19 +378,25 @@ fn gates(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
 
 fn checks(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Check>> {
     let mut list: Vec<Check> = Vec::new();
-    for item in d.items(spot, "checks", 100)? {
+    // Those of checks with another mistake too.
+    let mut names: Vec<String> = Vec::new();
+    let like = |text: &str| format!("`- {{ name: {text}, workflow: .github/workflows/ci.yml }}`");
+    for item in d.items_like(spot, "checks", 100, like)? {
         let Some(f) = d.map(&item, &["name", "workflow", "app"], &[]) else { continue };
         let name = match f.get("name") {
-            Some(s) => check_name(d, s, &list),
+            Some(s) => check_name(d, s, &names),
             None => {
                 d.problem(item.at(), &item.path, "the check has no name", "Add `name:`, as the pull request shows it");
                 None
             }
         };
+        names.extend(name.clone());
         let (workflow, app) = match (f.get("workflow"), f.get("app")) {
-            (Some(_), Some(s)) => {
+            (Some(made_by), Some(s)) => {
                 let says = "the check has both `workflow` and `app`; who makes it must be one of them";
                 d.problem(s.key, &item.path, says, "Keep `workflow` for GitHub Actions, `app` for any other CI");
+                workflow(d, made_by);
+                app(d, s);
                 continue;
             }
             (None, None) => {
@@ -396,14 +417,14 @@ fn checks(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Check>> {
     Some(list)
 }
 
-fn check_name(d: &mut Decoder, spot: &Spot<'_>, others: &[Check]) -> Option<String> {
+fn check_name(d: &mut Decoder, spot: &Spot<'_>, others: &[String]) -> Option<String> {
     let text = d.text(spot)?;
     let shown = excerpt(text);
     let (says, next) = if text.trim().is_empty() || text.chars().count() > 200 {
         ("a check's name has 1 to 200 characters".to_owned(), "Write the name as the pull request shows it")
     } else if text.starts_with("phasegate/") {
         (format!("`{shown}` is Phasegate's own check; a gate can't wait for itself"), "Name a check of your CI")
-    } else if others.iter().any(|c| c.name == text) {
+    } else if others.iter().any(|name| name == text) {
         (format!("the check `{shown}` is named twice"), "Remove one, or give the jobs different names")
     } else {
         return Some(text.to_owned());

@@ -238,7 +238,7 @@ fn each_mistake_is_named() {
         ),
         (
             "tier: !!str house",
-            "1:13 tier: YAML tags (`!…`) have no meaning in a policy -> Remove the tag; quote the value if it is text",
+            "1:7 tier: YAML tags (`!…`) have no meaning in a policy -> Remove the tag; quote the value if it is text",
         ),
         ("? [a, b]\n: c", "1:3 : a key must be a single word -> Write `key: value`"),
         (
@@ -574,4 +574,51 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn what_is_told_to_be_written_is_taken() {
+    assert_eq!(
+        only("version: \"1\""),
+        "1:10 version: `\"1\"` is a text, and the version is a number -> Write `version: 1`, without quotes"
+    );
+    let said = said("gates: { verify: { checks: test } }");
+    let next = "Write it as a list: `- { name: test, workflow: .github/workflows/ci.yml }`";
+    assert!(said.len() == 1 && said[0].ends_with(next), "{said:#?}");
+    assert!(
+        parse(b"gates:\n  verify:\n    checks:\n    - { name: test, workflow: .github/workflows/ci.yml }\n").is_ok()
+    );
+    assert!(only("match: x").ends_with("`- { branch: x, autonomy: conservative }`"));
+}
+
+#[test]
+fn a_check_with_two_mistakes_hides_none() {
+    let both = "gates: { verify: { checks: [{ name: test, app: 5, workflow: nope }, { name: test, app: 6 }] } }";
+    let said = said(both);
+    assert_eq!(said.len(), 3, "{said:#?}");
+    assert!(said[0].contains("both `workflow` and `app`"), "{said:#?}");
+    assert!(said[1].contains("`nope` is not a workflow file"), "{said:#?}");
+    assert!(said[2].contains("the check `test` is named twice"), "{said:#?}");
+}
+
+#[test]
+fn no_approvals_and_a_required_review_do_not_go_together() {
+    let says = "`approvals: 0` has no effect while `review` is required, and a review is at least one approval";
+    let next = "Write `require: [verify]` to do without approvals, or `approvals: 1`";
+    assert_eq!(only("merge: { approvals: 0 }"), format!("1:21 merge.approvals: {says} -> {next}"));
+    assert!(only("flow: pipeline\nmerge: { approvals: 0 }").ends_with("the pipeline can't do without `review`"));
+    let fine = format!("merge: {{ require: [verify], approvals: 0 }}\n{CHECK}");
+    assert!(parse(fine.as_bytes()).is_ok());
+}
+
+#[test]
+fn an_anchor_and_a_tag_are_pointed_at() {
+    let at = |text: &str| bad(text).into_iter().map(|p| (p.line, p.column)).next().unwrap();
+    assert_eq!(at("mode: &a auto\n"), (1, 7));
+    assert_eq!(at("branches: &list\n  # not & this\n  - main\n"), (1, 11));
+    assert_eq!(at("branches: [&one main]\n"), (1, 12));
+    assert_eq!(at("mode: &a\n"), (1, 7));
+    assert_eq!(at("a: &x 1\nmode: *x\n"), (1, 4));
+    let tags = said("mode: !!str auto\nbranches: !mine\n  - main\n");
+    assert!(tags[1].starts_with("1:7 mode: YAML tags") && tags[2].starts_with("2:11 branches: YAML tags"), "{tags:#?}");
 }

@@ -7,7 +7,7 @@
 
 use serde_yaml::granit_parser::{self, Event, Marker, Parser, ScalarStyle, Span};
 
-use super::problem::{Problem, excerpt, join};
+use super::problem::{MAX_PROBLEMS, Problem, excerpt, join};
 
 /// The largest file that is read at all.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
@@ -31,6 +31,13 @@ impl At {
     fn of(marker: &Marker) -> At {
         let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         At { line: small(marker.line()).max(1), column: small(marker.col()).saturating_add(1) }
+    }
+
+    fn of_byte(text: &str, byte: usize) -> At {
+        let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let before = &text[..byte];
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        At { line: small(before.matches('\n').count() + 1), column: small(line.chars().count() + 1) }
     }
 }
 
@@ -162,7 +169,7 @@ pub(super) fn tree(text: &str, found: &mut Vec<Problem>) -> Result<Option<Node>,
         disallow_directives: true,
         emit_unresolved_aliases: true,
     };
-    let mut build = Build { found, open: Vec::new(), root: None, documents: 0 };
+    let mut build = Build { text, found, open: Vec::new(), root: None, documents: 0 };
     for (count, step) in Parser::new_from_str_with_options(text, options).enumerate() {
         let (event, span) = step.map_err(|e| syntax(&e))?;
         if count >= MAX_EVENTS {
@@ -196,6 +203,7 @@ fn too_deep(at: At) -> Problem {
 }
 
 struct Build<'f> {
+    text: &'f str,
     found: &'f mut Vec<Problem>,
     open: Vec<Open>,
     root: Option<Node>,
@@ -225,7 +233,7 @@ impl Build<'_> {
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => return Err(no_anchors(at)),
             Event::Scalar(text, style, anchor, tag) => {
-                self.plainly(at, anchor, tag.is_some())?;
+                self.plainly(&span.start, anchor, tag.is_some())?;
                 if let Some(c) = text.chars().find(|c| is_hostile(*c)) {
                     return Err(hostile(at, c));
                 }
@@ -233,11 +241,11 @@ impl Build<'_> {
                 self.put(Node { at, kind: Kind::Scalar { text: text.into_owned(), plain } })?;
             }
             Event::SequenceStart(_, anchor, tag) => {
-                self.plainly(at, anchor, tag.is_some())?;
+                self.plainly(&span.start, anchor, tag.is_some())?;
                 self.enter(Node { at, kind: Kind::List(Vec::new()) })?;
             }
             Event::MappingStart(_, anchor, tag) => {
-                self.plainly(at, anchor, tag.is_some())?;
+                self.plainly(&span.start, anchor, tag.is_some())?;
                 self.enter(Node { at, kind: Kind::Map(Vec::new()) })?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -250,19 +258,36 @@ impl Build<'_> {
         Ok(())
     }
 
-    fn plainly(&mut self, at: At, anchor: usize, tagged: bool) -> Result<(), Problem> {
+    fn plainly(&mut self, start: &Marker, anchor: usize, tagged: bool) -> Result<(), Problem> {
         if anchor != 0 {
-            return Err(no_anchors(at));
+            return Err(no_anchors(self.before(start, '&')));
         }
-        if tagged {
+        // More of them than are told are not looked for.
+        if tagged && self.found.len() < MAX_PROBLEMS {
             self.found.push(Problem::at(
-                at,
+                self.before(start, '!'),
                 self.path(),
                 "YAML tags (`!…`) have no meaning in a policy",
                 "Remove the tag; quote the value if it is text",
             ));
         }
         Ok(())
+    }
+
+    /// Where the word with this first character stands that came last before an element: its anchor or its tag. The
+    /// parser tells where the element starts, and a list or mapping may start lines below.
+    fn before(&self, start: &Marker, sign: char) -> At {
+        let begins = |(at, _): &(usize, &str)| {
+            let before = self.text[..*at].chars().next_back();
+            let named = sign == '!' || self.text[at + 1..].starts_with(|c: char| !c.is_whitespace());
+            named && before.is_none_or(|c| c.is_whitespace() || matches!(c, '[' | '{' | ','))
+        };
+        // An empty element may be said to start at its own anchor, so the character there is looked at too.
+        let end = self.text.char_indices().nth(start.index()).map_or(self.text.len(), |(at, c)| at + c.len_utf8());
+        match self.text[..end].rmatch_indices(sign).find(begins) {
+            Some((at, _)) => At::of_byte(self.text, at),
+            None => At::of(start),
+        }
     }
 
     fn enter(&mut self, node: Node) -> Result<(), Problem> {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::github::{AppKey, Endpoint, PublicKey};
-use crate::inbox::Clock;
+use crate::inbox::{Clock, Inbox};
 use crate::server::{Config, Server};
 use crate::twin::{Admin, AppHandle, CheckRun, Level, NewApp, NewRepo, Options, Role, Twin};
 
@@ -206,6 +206,17 @@ impl Rehearsal {
         let server = Server::start_at(config, self.clock.clone()).await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;
         server.caught_up().await;
+        let (inbox, app) = (server.inbox().clone(), self.app.id);
+        // Whoever acts from a page finds the bot done with it.
+        self.admin.settle_after_acts(move |admin| {
+            let inbox = inbox.clone();
+            Box::pin(async move {
+                let bounded = tokio::time::timeout(VISITORS_WAIT, settled(&admin, &inbox, app)).await;
+                if !matches!(bounded, Ok(Ok(()))) {
+                    tracing::warn!("the bot is not done with what a visitor did");
+                }
+            })
+        });
         self.server = Some(server);
         Ok(())
     }
@@ -289,19 +300,9 @@ impl Rehearsal {
 
     /// Waits until every webhook was delivered and worked off, and what followed from that too.
     pub async fn settle(&self) -> anyhow::Result<()> {
-        let Some(server) = &self.server else { return Ok(()) };
-        loop {
-            self.admin.wait_idle().await;
-            server.inbox().settled().await?;
-            // Working off may have made GitHub send more.
-            let sent = self.admin.deliveries(self.app.id).len();
-            self.admin.wait_idle().await;
-            if self.admin.deliveries(self.app.id).len() == sent {
-                let stats = server.inbox().stats().await?;
-                if stats.ready + stats.running == 0 {
-                    return Ok(());
-                }
-            }
+        match &self.server {
+            Some(server) => settled(&self.admin, server.inbox(), self.app.id).await,
+            None => Ok(()),
         }
     }
 
@@ -394,6 +395,25 @@ impl Rehearsal {
     pub fn merge_check(&self, number: u64) -> anyhow::Result<Option<String>> {
         let run = self.run(&self.head(number)?, crate::gate::merge::CHECK_NAME)?;
         Ok(run.and_then(|run| run.conclusion))
+    }
+}
+
+/// A visitor is told after this long at the latest.
+const VISITORS_WAIT: Duration = Duration::from_secs(10);
+
+async fn settled(admin: &Admin, inbox: &Inbox, app: u64) -> anyhow::Result<()> {
+    loop {
+        admin.wait_idle().await;
+        inbox.settled().await?;
+        // Working off may have made GitHub send more.
+        let sent = admin.deliveries(app).len();
+        admin.wait_idle().await;
+        if admin.deliveries(app).len() == sent {
+            let stats = inbox.stats().await?;
+            if stats.ready + stats.running == 0 {
+                return Ok(());
+            }
+        }
     }
 }
 

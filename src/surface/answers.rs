@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use super::Seen;
 use super::comment::{commands, cut, next_step};
 use super::project::{Reply, standing};
-use super::text::{Links, items, marks, plain, plain_to};
+use super::text::{Links, items, phases, plain, plain_to};
 use crate::engine::command::COMMANDS;
-use crate::flow::Refusal;
+use crate::flow::{FlowName, Refusal};
 use crate::gate::Verdict;
 use crate::ledger::State;
 use crate::ledger::record::Outcome;
 
-/// One reply for each command that needs words.
+/// One reply for each comment with a command that needs words. What is asked twice in it is answered once.
 pub(super) fn replies(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Reply> {
     let words = |outcome: &Outcome, name: &str| match (outcome, name) {
         (Outcome::Refused(refusal), name) => Some(refused(&commands(seen).written(name), refusal)),
@@ -22,15 +22,25 @@ pub(super) fn replies(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Repl
         (Outcome::Answered, "explain") => Some(explain(state, seen, links)),
         _ => None,
     };
-    state
-        .recent
-        .iter()
-        .filter_map(|one| {
-            let body = words(&one.outcome, &one.name)?;
-            Some(Reply { on: one.on, key: format!("{}:{}", one.comment, one.index), body, since: one.at })
-        })
-        .collect()
+    let mut found: Vec<(Reply, Vec<String>)> = Vec::new();
+    for one in &state.recent {
+        let Some(said) = words(&one.outcome, &one.name) else { continue };
+        // A button is no comment: each press is answered by itself.
+        let index = if one.comment == 0 { one.index } else { 0 };
+        let key = format!("{}:{index}", one.comment);
+        match found.iter_mut().find(|(reply, _)| reply.key == key) {
+            Some((_, all)) if all.contains(&said) => {}
+            Some((_, all)) => all.push(said),
+            None => found.push((Reply { on: one.on, key, body: String::new(), since: one.at }, vec![said])),
+        }
+    }
+    let joined =
+        |(reply, all): (Reply, Vec<String>)| Reply { body: cut(MOST_OF_A_REPLY, all.join("\n\n---\n\n")), ..reply };
+    found.into_iter().map(joined).collect()
 }
+
+/// What GitHub takes of a comment, in bytes, with room for the marker.
+const MOST_OF_A_REPLY: usize = 60_000;
 
 /// A comment with several commands went well when all of them did.
 pub(super) fn reactions(state: &State) -> Vec<(u64, bool)> {
@@ -63,6 +73,10 @@ fn help(state: &State, seen: &Seen<'_>) -> String {
         let usage = spec.usage(&commands.written(spec.name)).replace('|', "\\|");
         let _ = writeln!(out, "| `{usage}` | {} | {} |", spec.may.who(), spec.about);
     }
+    if state.flow == FlowName::Pipeline {
+        let stop = commands.written("stop");
+        let _ = writeln!(out, "\nA reason of `{stop}` that begins with `scope` pulls the complexity brake.");
+    }
     out.push_str(
         "\nA command stands at the beginning of a line. It counts for the head that was shown when it was written; \
          put 12 digits or more of the head behind its name to be exact.",
@@ -76,7 +90,7 @@ fn help(state: &State, seen: &Seen<'_>) -> String {
 fn status(state: &State, seen: &Seen<'_>) -> String {
     let mut out = format!("**{}**\n\n", standing(state, seen));
     if let Some(pipeline) = &state.pipeline {
-        let _ = writeln!(out, "{}\n", marks(pipeline));
+        let _ = writeln!(out, "{}\n", phases(pipeline));
     }
     let _ = write!(out, "Next: {}", next_step(state, seen));
     out

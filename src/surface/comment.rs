@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Seen;
 use super::project::{headline, observes, self_approved, standing};
-use super::text::{Links, items, marks, plain, plain_to};
+use super::text::{Links, items, phases, plain, plain_to};
 use crate::engine::possible;
 use crate::flow::{Exported, Phase, Stage, merge, pipeline};
 use crate::gate::people::who_decides_first;
@@ -12,8 +12,8 @@ use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::CommitId;
 use crate::ledger::State;
-use crate::ledger::record::{By, Evidence, Outcome};
-use crate::ledger::state::Judged;
+use crate::ledger::record::{By, Claim, Evidence, Outcome};
+use crate::ledger::state::{Answered, Judged};
 use crate::policy::{Commands, Policy};
 
 /// At most this many findings of a gate are listed; the check run has them all.
@@ -22,7 +22,7 @@ const MOST_FINDINGS: usize = 12;
 pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     let mut out = format!("### Phasegate: {}\n\n", standing(state, seen));
     if let Some(pipeline) = &state.pipeline {
-        let _ = writeln!(out, "{}\n", marks(pipeline));
+        let _ = writeln!(out, "{}\n", phases(pipeline));
     }
     if observes(seen) {
         out.push_str("_Observing only: nothing is blocked._\n\n");
@@ -64,7 +64,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
             By::Bot => "the bot".to_owned(),
         };
         let came = match &last.outcome {
-            Outcome::Done => "done".to_owned(),
+            Outcome::Done => came_of(state, last),
             Outcome::Answered => "answered".to_owned(),
             Outcome::Refused(refusal) => format!("refused by `{}`", refusal.rule),
         };
@@ -81,6 +81,18 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     let commands = commands(seen);
     let _ = write!(out, "flow {} · record {} · `{}`", state.flow, state.seq, commands.written("help"));
     out
+}
+
+/// What came of a command that was carried out. A claim is no pass: what the gate said to it is said.
+fn came_of(state: &State, last: &Answered) -> String {
+    let gate = last.name.to_uppercase();
+    let claimed = state.claim.is_some_and(|(phase, how)| how == Claim::Command && phase.as_str() == last.name.as_str());
+    match last.came {
+        Some(Verdict::Pass) => format!("claimed; {gate} said PASS"),
+        Some(Verdict::Fail) => format!("claimed; {gate} said FAIL"),
+        None if claimed => format!("claimed; {gate} waits for its evidence"),
+        None => "done".to_owned(),
+    }
 }
 
 pub(super) fn commands(seen: &Seen<'_>) -> Commands {
@@ -170,7 +182,15 @@ fn what_next(state: &State, seen: &Seen<'_>) -> String {
     match (&state.pipeline, state.merge) {
         (Some(pipeline), _) => in_pipeline(state, seen, pipeline, &commands),
         (None, merge::Stage::Merged) => "Nothing: it is merged.".to_owned(),
-        (None, _) => first_step(&seen.merge.findings).unwrap_or_else(|| "It may be merged.".to_owned()),
+        (None, _) => first_step(&seen.merge.findings).unwrap_or_else(|| may_be_merged(seen)),
+    }
+}
+
+fn may_be_merged(seen: &Seen<'_>) -> String {
+    if seen.world.pull.draft {
+        "Mark it ready for review; then it may be merged.".to_owned()
+    } else {
+        "It may be merged.".to_owned()
     }
 }
 
@@ -208,7 +228,7 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
             format!("{} looks at it and says `{} REASON`.", who(seen), commands.written("brake-resolved"))
         }
         Stage::VerifyGatePassed | Stage::PipelineComplete if state.open => {
-            first_step(&seen.merge.findings).unwrap_or_else(|| "It may be merged.".to_owned())
+            first_step(&seen.merge.findings).unwrap_or_else(|| may_be_merged(seen))
         }
         Stage::PipelineComplete => {
             format!(

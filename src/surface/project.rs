@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::text::{Links, items, one_line, plain};
+use super::text::{Links, counted, items, one_line, plain};
 use super::{answers, comment};
 use crate::flow::merge::Stage as MergeStage;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
@@ -218,10 +218,8 @@ fn current_check(state: &State, seen: &Seen<'_>, phase: Phase, judged: &phase::J
     let pipeline = state.pipeline.as_ref();
     let blocked = pipeline.is_some_and(|pipeline| waits_for_human(pipeline.stage));
     let held = pipeline.is_some_and(|pipeline| pipeline.holds(phase));
-    let tries = match pipeline.map_or(0, |pipeline| pipeline.fails(phase)) {
-        0 => String::new(),
-        fails => format!(" (failed {fails} of 3 times)"),
-    };
+    let tries = pipeline.and_then(|pipeline| counted(pipeline, phase)).map(|said| format!("{said}. "));
+    let tries = tries.unwrap_or_default();
     let say = |name: &str| comment::commands(seen).written(name);
     let stage = pipeline.map(|pipeline| pipeline.stage);
     let (conclusion, title) = match &judged.outcome {
@@ -236,9 +234,9 @@ fn current_check(state: &State, seen: &Seen<'_>, phase: Phase, judged: &phase::J
         Outcome::Pass => {
             (Conclusion::ActionRequired, format!("{name} would pass; say {} to claim it", say(phase.as_str())))
         }
-        Outcome::Fail => (Conclusion::Failure, format!("{name}: {}{tries}", headline(&judged.findings))),
+        Outcome::Fail => (Conclusion::Failure, format!("{name}: {tries}{}", headline(&judged.findings))),
         Outcome::Pending => {
-            (Conclusion::ActionRequired, format!("{name} waits: {}{tries}", headline(&judged.findings)))
+            (Conclusion::ActionRequired, format!("{name} waits: {tries}{}", headline(&judged.findings)))
         }
     };
     let mut summary = format!("{}\n\n", phase::judged_by(phase));
@@ -265,6 +263,9 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
     let observe = observes(seen);
     let what = headline(&merge.findings);
     let (conclusion, title) = match (merge.verdict, observe) {
+        (Verdict::Pass, false) if seen.world.pull.draft => {
+            (Conclusion::Success, "May merge once it is no draft".to_owned())
+        }
         (Verdict::Pass, false) => (Conclusion::Success, "May merge".to_owned()),
         (Verdict::Pass, true) => (Conclusion::Neutral, "Observing: it would be allowed to merge".to_owned()),
         (Verdict::Fail, true) => (Conclusion::Neutral, format!("Observing: it would be stopped. {what}")),
@@ -314,8 +315,16 @@ pub(super) fn self_approved(merge: &merge::Judgement) -> Option<String> {
     (!who.is_empty()).then(|| format!("*Self-approved*: {and} wrote or pushed to this change (`people.solo`)."))
 }
 
+/// The title of a check that several changes share: it says whose words these are.
+pub(super) fn titled_for(number: u64, title: &str) -> String {
+    clip(&format!("#{number}: {title}"))
+}
+
 /// Whether a merge check's title is one of [`merge_check`]'s, and not a notice that something else is the matter.
 pub(super) fn is_verdict(title: &str) -> bool {
+    let named = title.strip_prefix('#').and_then(|rest| rest.split_once(": "));
+    let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    let title = named.filter(|(word, _)| number(word)).map_or(title, |(_, rest)| rest);
     ["May merge", "May not merge:", "Not yet:", "Observing:"].iter().any(|begin| title.starts_with(begin))
 }
 
@@ -364,8 +373,11 @@ pub(super) fn standing(state: &State, seen: &Seen<'_>) -> String {
         (_, MergeStage::Merged) => "merged",
         (_, MergeStage::Closed) => "closed",
         _ if state.stopped.is_some() => "stopped",
+        // GitHub itself merges no draft.
+        (_, MergeStage::Mergeable) if seen.world.pull.draft => "may merge once it is no draft",
         (_, MergeStage::Mergeable) => "may merge",
         (_, MergeStage::Waiting) if only_waiting(&seen.merge.findings) => "waiting",
+        (_, MergeStage::Waiting) if observes(seen) => "would not let it merge (observing)",
         (_, MergeStage::Waiting) => "may not merge",
     };
     name.to_owned()

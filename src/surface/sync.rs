@@ -141,9 +141,12 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
     if check.only_if_there && found.is_none() {
         return Ok(());
     }
-    let report = report(check)?;
+    let mut report = report(check)?;
     let print = annotations_print(check);
     let external_id = external_id(check, found);
+    if check.name == CHECK_NAME && Anchors::read(&external_id).shared() {
+        report.title = super::project::titled_for(present.pull, &report.title);
+    }
     if let Some(run) = found {
         let again = present.again.iter().any(|asked| *asked == run.id || *asked == 0);
         if !again && said_with_others(check, run, &external_id) {

@@ -288,6 +288,9 @@ fn observing_shows_and_blocks_nothing() {
     assert_eq!(check.conclusion, Conclusion::Neutral);
     assert!(check.title.starts_with("Observing: it would be stopped."), "{}", check.title);
     assert!(comment(&game).contains("Observing only: nothing is blocked."));
+    assert!(comment(&game).starts_with("### Phasegate: waiting\n"), "{}", comment(&game));
+    game.red();
+    assert!(comment(&game).starts_with("### Phasegate: would not let it merge (observing)\n"), "{}", comment(&game));
     game.green().approved_by("mia");
     let check = merge_check(&game);
     assert_eq!(
@@ -352,6 +355,7 @@ fn help_lists_every_command_of_the_flow_once() {
             });
             assert_eq!(rows.count(), usize::from(known), "{flow} {}\n{help}", spec.name);
         }
+        assert_eq!(help.contains("complexity brake"), flow == "pipeline", "{help}");
         let cells = |line: &str| line.replace("\\|", "").matches('|').count();
         assert!(help.lines().filter(|line| line.starts_with('|')).all(|line| cells(line) == 4), "{help}");
     }
@@ -363,9 +367,76 @@ fn explain_says_every_rule_that_stands_against_it() {
     game.says("tom", Role::Triage, "/explain\n/status");
     let replies = game.surface().replies;
     assert!(replies[0].body.contains("`MRG-01`") && replies[0].body.contains("`MRG-02`"), "{}", replies[0].body);
-    assert!(replies[1].body.starts_with("**waiting**"), "{}", replies[1].body);
+    assert!(replies[0].body.contains("\n\n---\n\n**waiting**"), "{}", replies[0].body);
+    assert_eq!(replies.len(), 1, "one answer to one comment");
     game.green().approved_by("mia");
     assert!(game.surface().replies[0].body.starts_with("Nothing stands against merging"));
+}
+
+#[test]
+fn a_comment_gets_one_answer_however_much_is_in_it() {
+    let mut game = Game::merge();
+    game.says("tom", Role::Triage, &"/status\n".repeat(25));
+    let replies = game.surface().replies;
+    assert_eq!(replies.len(), 1, "{replies:#?}");
+    assert_eq!(replies[0].body.matches("**waiting**").count(), 1, "{}", replies[0].body);
+    assert!(replies[0].body.contains("`CMD-10`"), "{}", replies[0].body);
+    game.says("tom", Role::Triage, "/status");
+    let keys: Vec<String> = game.surface().replies.into_iter().map(|reply| reply.key).collect();
+    assert!(keys.len() == 2 && keys[0] == replies[0].key && keys[0] != keys[1], "{keys:?}");
+}
+
+#[test]
+fn a_failed_claim_is_called_so_and_counted() {
+    let mut game = Game::pipeline();
+    let last = |game: &Game| {
+        let comment = comment(game);
+        comment.lines().find(|line| line.starts_with("Last command: ")).unwrap_or_default().to_owned()
+    };
+    game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand");
+    assert_eq!(last(&game), "Last command: `/expand` by `ada`: done.");
+    assert!(!comment(&game).contains("FAIL 0"), "{}", comment(&game));
+    game.says("ada", Role::Write, "/expand");
+    assert_eq!(last(&game), "Last command: `/expand` by `ada`: claimed; EXPAND said FAIL.");
+    assert!(comment(&game).contains("\n**EXPAND: FAIL 1 of 3: the third blocks.**\n"), "{}", comment(&game));
+    let title = gate_check(&game).title;
+    assert!(title.starts_with("EXPAND: FAIL 1 of 3: the third blocks. "), "{title}");
+    game.says("ada", Role::Write, "/expand").says("tom", Role::Triage, "/status");
+    let said = game.surface().replies.pop().unwrap().body;
+    assert!(said.contains("EXPAND: FAIL 2 of 3: the third blocks."), "{said}");
+    game.says("ada", Role::Write, "/expand").at(Stage::BlockedOnGate);
+    assert!(!comment(&game).contains("the third blocks"), "it has: {}", comment(&game));
+    assert_eq!(last(&game), "Last command: `/expand` by `ada`: claimed; EXPAND said FAIL.");
+
+    let mut game = Game::pipeline();
+    game.until_building().says("ada", Role::Write, "/build");
+    assert_eq!(last(&game), "Last command: `/build` by `ada`: claimed; BUILD waits for its evidence.");
+    game.green();
+    assert_eq!(last(&game), "Last command: `/build` by `ada`: claimed; BUILD said PASS.");
+}
+
+#[test]
+fn a_draft_is_not_said_to_merge_as_it_is() {
+    let mut game = Game::merge();
+    game.world.pull.draft = true;
+    game.green().approved_by("mia").may_merge();
+    let check = merge_check(&game);
+    assert_eq!((check.conclusion, check.title.as_str()), (Conclusion::Success, "May merge once it is no draft"));
+    assert!(comment(&game).starts_with("### Phasegate: may merge once it is no draft\n"), "{}", comment(&game));
+    assert_eq!(next(&game), "Mark it ready for review; then it may be merged.");
+}
+
+#[test]
+fn a_title_is_known_as_a_verdict_with_its_number_too() {
+    use super::project::{is_verdict, titled_for};
+    for title in ["May merge", "May not merge: x", "Not yet: x", "Observing: x"] {
+        assert!(is_verdict(title) && is_verdict(&titled_for(31, title)), "{title}");
+    }
+    assert_eq!(titled_for(31, "May merge"), "#31: May merge");
+    for title in ["Superseded by x", "#31: Superseded by x", "#: May merge", "#x: May merge", "# May merge"] {
+        assert!(!is_verdict(title), "{title}");
+    }
+    assert!(titled_for(7, &"x".repeat(300)).chars().count() <= 200);
 }
 
 #[test]
@@ -435,7 +506,7 @@ fn said(text: &str) -> String {
 fn no_inner_name_is_shown_in_any_stage_and_each_says_what_is_next() {
     for merged in [false, true] {
         let mut game = Game::pipeline();
-        game.until_reviewing().says("tom", Role::Triage, "/explain\n/status");
+        game.until_reviewing().says("tom", Role::Triage, "/explain").says("tom", Role::Triage, "/status");
         if merged {
             game.approved_by("mia").merged();
         }

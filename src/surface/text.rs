@@ -1,7 +1,7 @@
 //! Text that came from elsewhere, made harmless; and the small words that every page uses.
 
 use crate::flow::Phase;
-use crate::flow::pipeline::{State, waits_for_human};
+use crate::flow::pipeline::{State, limit, waits_for_human};
 use crate::gate::Finding;
 use crate::ids::{CommitId, Slug};
 
@@ -130,8 +130,27 @@ pub const MARKS: [(char, &str); 5] = [
     ('○', "yet to come"),
 ];
 
-/// The phases as a line of marks.
-pub(super) fn marks(state: &State) -> String {
+/// The phases as a line of marks, and how often the present gate has failed.
+pub(super) fn phases(state: &State) -> String {
+    let failed = state.phase().and_then(|phase| Some((phase, counted(state, phase)?)));
+    match failed {
+        Some((phase, said)) => format!("{}\n\n**{}: {said}.**", marks(state), phase.as_str().to_uppercase()),
+        None => marks(state),
+    }
+}
+
+/// How often a gate has failed, and which FAIL blocks. Where it has blocked, that is what is said.
+pub(super) fn counted(state: &State, phase: Phase) -> Option<String> {
+    let (fails, limit) = (state.fails(phase), limit(phase));
+    let last = match limit {
+        3 => "third".to_owned(),
+        4 => "fourth".to_owned(),
+        other => format!("{other}th"),
+    };
+    (1..limit).contains(&fails).then(|| format!("FAIL {fails} of {limit}: the {last} blocks"))
+}
+
+fn marks(state: &State) -> String {
     let current = state.phase();
     let mark = |phase: Phase| {
         let meaning = if state.holds(phase) {

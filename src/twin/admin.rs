@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::api::contents::identity;
@@ -224,16 +225,13 @@ impl Admin {
         let mut state = self.state();
         let id = self.find(&state, repo)?;
         let account = state.account(login).ok_or_else(Problem::not_found)?.clone();
-        let about = state.repo(id)?;
-        if state.role(about, account.id) < Role::Write {
-            return Err(Problem::new(403, "Must have write access to press a button.").into());
-        }
-        let check = about.check_runs.get(&run).ok_or_else(Problem::not_found)?;
-        if check.actions.iter().all(|action| action.identifier != identifier) {
-            return Err(Problem::not_found().into());
-        }
-        let more = json!({"requested_action": {"identifier": identifier}});
-        Ok(state.tell_run(id, run, "requested_action", &account, more)?)
+        Ok(state.press(id, run, identifier, &account)?)
+    }
+
+    /// What a visitor who acts from a page waits for, before they are told that it is done: so that the next thing they
+    /// do finds everything that followed from this one.
+    pub fn settle_after_acts(&self, settles: impl Fn(Admin) -> BoxFuture<'static, ()> + Send + Sync + 'static) {
+        self.state().settles = Some(Arc::new(settles));
     }
 
     /// Lets whoever reaches a repository's pages act as one of the cast there: for demos.

@@ -16,7 +16,7 @@ use super::reply::{Problem, Reply};
 use super::route::{Request, parse_query};
 use super::state::{Effect, State};
 use super::view::escape_path;
-use super::{Shared, graphql, lock, pages, smart_http};
+use super::{Admin, Shared, graphql, lock, pages, smart_http};
 use crate::ids::Digest;
 
 /// More than GitHub takes of JSON, enough for a packed push.
@@ -91,9 +91,19 @@ pub(crate) async fn handle(Extract(shared): Extract<Shared>, request: axum::extr
             .await;
     }
     // A page reads git under the lock too.
-    let shown = tokio::task::spawn_blocking(move || show(&shared, &incoming)).await;
+    let house = shared.clone();
+    let shown = tokio::task::spawn_blocking(move || show(&house, &incoming)).await;
+    if shown.as_ref().is_ok_and(|shown| shown.status == 303) {
+        let settles = lock(&shared).settles.clone();
+        if let Some(settles) = settles {
+            settles(Admin::new(shared)).await;
+        }
+    }
     respond(shown.unwrap_or_else(|_| Outgoing { status: 500, ..Outgoing::default() }))
 }
+
+/// For whoever has no browser.
+const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// A page for people, or what came of the form that they sent.
 fn show(shared: &Shared, incoming: &Incoming) -> Outgoing {
@@ -112,10 +122,17 @@ fn show(shared: &Shared, incoming: &Incoming) -> Outgoing {
             Ok(next) => {
                 // A browser goes there; somebody with curl reads where.
                 let done = format!("done: {}\n", next.trim_end_matches("?fresh"));
+                headers[0].1 = PLAIN.to_owned();
                 headers.push(("location", next));
                 (303, done)
             }
-            Err(refused) => refused,
+            Err(problem) => {
+                let as_page = incoming.header("accept").is_some_and(|accept| accept.contains("text/html"));
+                if !as_page {
+                    headers[0].1 = PLAIN.to_owned();
+                }
+                (problem.status, pages::refused(&problem, &incoming.path, as_page))
+            }
         }
     } else {
         match pages::page(&lock(shared), &incoming.path, incoming.query == "fresh") {

@@ -5,9 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 
+use super::Admin;
 use super::auth::{Quota, Token};
 use super::git::Git;
 use super::hooks::Post;
@@ -44,6 +47,9 @@ pub enum Effect {
     Hang,
 }
 
+/// Waits until all that follows from what was done has happened.
+pub(crate) type Settles = Arc<dyn Fn(Admin) -> BoxFuture<'static, ()> + Send + Sync>;
+
 pub(crate) struct State {
     pub(crate) base: String,
     pub(crate) data: PathBuf,
@@ -60,6 +66,8 @@ pub(crate) struct State {
     pub(crate) faults: Vec<Fault>,
     /// The repositories whose pages let visitors act.
     pub(crate) stages: BTreeMap<u64, Stage>,
+    /// What is waited for after a visitor has acted, before they are told that it is done.
+    pub(crate) settles: Option<Settles>,
     /// While set, nothing that happens sends a webhook.
     pub(crate) quiet: bool,
     pub(crate) post: Post,
@@ -82,6 +90,7 @@ impl State {
             quotas: HashMap::new(),
             faults: Vec::new(),
             stages: BTreeMap::new(),
+            settles: None,
             quiet: false,
             post,
         };

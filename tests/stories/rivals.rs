@@ -39,6 +39,18 @@ async fn one_commit_is_green_when_it_is_for_every_pull_request() {
     assert!(on.merges("ada", first).await.unwrap().is_err(), "one of two was enough");
     let body = on.status_comment(first).unwrap().body;
     assert!(body.contains("MRG-10") && body.contains(&format!("#{second}")), "{body}");
+    let title = on.merge_run(first).unwrap().title.unwrap();
+    let whose = [first, second].map(|number| format!("#{number}: "));
+    assert!(whose.iter().any(|whose| title.starts_with(whose)), "{title}");
+    on.admin().clear_log();
+    on.presses("ada", first, "rerun").await.unwrap();
+    on.presses("ada", second, "rerun").await.unwrap();
+    let again = on.merge_run(first).unwrap().title.unwrap();
+    assert!(whose.iter().any(|whose| again.starts_with(whose)), "{again}");
+    on.says("eve", first, "Just talk.").await.unwrap();
+    on.admin().clear_log();
+    on.says("eve", second, "Just talk.").await.unwrap();
+    assert!(on.writes().is_empty(), "another look writes nothing: {:?}", on.writes());
 
     on.reviews("mia", second, "APPROVE").await.unwrap();
     assert_merge(&on, first, "success");

@@ -315,3 +315,36 @@ fn a_closed_change_is_not_moved() {
     game.says("ada", Role::Write, "/status");
     assert_eq!(*game.outcome(), Outcome::Answered);
 }
+
+#[test]
+fn a_short_head_names_none() {
+    let mut game = Game::merge();
+    game.green().says("mia", Role::Maintain, "/approve deadbee1 nice");
+    let refusal = game.refused_with("CMD-04").clone();
+    assert_eq!(refusal.says, "`deadbee1` is too short to name a head; 12 digits or more do.");
+    let ready = format!("say `/approve {} nice`.", commit("one").short());
+    assert!(refusal.next.contains(&ready), "{refusal}");
+    game.says("mia", Role::Maintain, &format!("/approve {}", &commit("one").as_str()[..8])).refused_with("CMD-04");
+    game.says("mia", Role::Maintain, "/reject deadbee1");
+    let ready = format!("say `/reject {} REASON`.", commit("one").short());
+    assert!(game.refused_with("CMD-04").next.contains(&ready), "{}", game.refused_with("CMD-04"));
+    game.says("mia", Role::Maintain, "/approve facade").done().may_merge();
+}
+
+#[test]
+fn another_keyboard_s_slash_is_named() {
+    let mut game = Game::merge();
+    game.says("bob", Role::Write, "\u{ff0f}status");
+    let refusal = game.refused_with("CMD-01").clone();
+    assert_eq!(refusal.says, "its slash is another character, `\u{ff0f}` (U+FF0F).");
+    assert_eq!(refusal.next, "Write `/status`, with the slash of the keyboard.");
+    for text in ["/status \u{200b}\u{202e}", "/status\u{202e}"] {
+        game.says("bob", Role::Write, text);
+        let last = game.state.as_ref().unwrap().recent.last().unwrap();
+        assert_eq!(
+            (last.name.as_str(), &last.outcome),
+            ("status", &crate::ledger::record::Outcome::Answered),
+            "{text:?}"
+        );
+    }
+}

@@ -296,6 +296,19 @@ impl State {
         Ok(self.check_run_json(about, about.check_runs.get(&id).ok_or_else(Problem::not_found)?))
     }
 
+    /// Someone presses a button of a check run.
+    pub(crate) fn press(&mut self, repo: u64, run: u64, identifier: &str, by: &Account) -> Result<(), Problem> {
+        let about = self.repo(repo)?;
+        if self.role(about, by.id) < Role::Write {
+            return Err(Problem::new(403, "Must have write access to press a button."));
+        }
+        let check = about.check_runs.get(&run).ok_or_else(Problem::not_found)?;
+        if check.actions.iter().all(|action| action.identifier != identifier) {
+            return Err(Problem::not_found());
+        }
+        self.tell_run(repo, run, "requested_action", by, json!({"requested_action": {"identifier": identifier}}))
+    }
+
     /// Sends a `check_run` webhook. Buttons and re-requests go to the App that owns the run, and to no other.
     pub(crate) fn tell_run(
         &mut self,

@@ -24,23 +24,26 @@ pub(crate) struct Form<'a> {
     pub(crate) origin: Option<&'a str>,
 }
 
-/// Where to go when it was done, or the page that says why it was not.
-pub(crate) fn act(state: &mut State, form: &Form<'_>) -> Result<String, (u16, String)> {
-    let back = form.path.strip_suffix("/act").unwrap_or("/").to_owned();
-    done(state, form).map_err(|problem| {
-        let more = problem.errors.as_ref().map(|errors| format!("<pre>{}</pre>", safe(&errors.to_string())));
-        let told = format!(
-            "<section class=\"box\"><div class=\"verdict bad\"><pre>{}</pre>{}</div></section>\
-             <p><a href=\"{}\">Back</a></p>",
-            safe(problem.message.trim()),
-            more.unwrap_or_default(),
-            safe(&back)
-        );
-        (problem.status, shell("That was refused", &told, None))
-    })
+/// Why it was not done, in plain text or as a page.
+pub(crate) fn refused(problem: &Problem, path: &str, as_page: bool) -> String {
+    let message = problem.message.trim();
+    let more = problem.errors.as_ref().map(ToString::to_string);
+    if !as_page {
+        return format!("refused: {message}\n{}", more.map(|more| format!("{more}\n")).unwrap_or_default());
+    }
+    let more = more.map(|more| format!("<pre>{}</pre>", safe(&more)));
+    let told = format!(
+        "<section class=\"box\"><div class=\"verdict bad\"><pre>{}</pre>{}</div></section>\
+         <p><a href=\"{}\">Back</a></p>",
+        safe(message),
+        more.unwrap_or_default(),
+        safe(path.strip_suffix("/act").unwrap_or("/"))
+    );
+    shell("That was refused", &told, None)
 }
 
-fn done(state: &mut State, form: &Form<'_>) -> Result<String, Problem> {
+/// Does what the form says. Gives where to go then.
+pub(crate) fn act(state: &mut State, form: &Form<'_>) -> Result<String, Problem> {
     // Another site's page may not send forms here with the visitor's browser.
     let port = state.base.rsplit(':').next().unwrap_or_default().to_owned();
     let ours = |origin: &str| origin == state.base || origin == format!("http://localhost:{port}");
@@ -50,13 +53,23 @@ fn done(state: &mut State, form: &Form<'_>) -> Result<String, Problem> {
     let fields = parse_query(&String::from_utf8_lossy(form.body));
     let field = |name: &str| fields.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value.as_str());
     let parts: Vec<&str> = form.path.split('/').filter(|part| !part.is_empty()).collect();
-    let (owner, name, number) = match parts.as_slice() {
-        [owner, name, "act"] => (*owner, *name, None),
-        [owner, name, "pull" | "issues", number, "act"] => (*owner, *name, Some(*number)),
+    let (owner, name, number, run) = match parts.as_slice() {
+        [owner, name, "act"] => (*owner, *name, None, None),
+        [owner, name, "pull" | "issues", number, "act"] => (*owner, *name, Some(*number), None),
+        [owner, name, "runs", run, "act"] => (*owner, *name, None, run.parse::<u64>().ok()),
         _ => return Err(Problem::not_found()),
     };
     let id = state.repo_id(owner, name).ok_or_else(Problem::not_found)?;
     let stage = state.stages.get(&id).ok_or_else(Problem::not_found)?.clone();
+    let visitor = || {
+        let login = stage.cast.iter().find(|login| *login == field("as")).ok_or_else(Problem::not_found)?;
+        state.account(login).cloned().ok_or_else(Problem::not_found)
+    };
+    if let Some(run) = run {
+        let by = visitor()?;
+        state.press(id, run, field("press"), &by)?;
+        return Ok(shown_at(state.repo(id)?, run));
+    }
     let repo = format!("/repos/{owner}/{name}");
     let (method, path, body) = match (number, field("do")) {
         (None, "open") => {
@@ -83,14 +96,13 @@ fn done(state: &mut State, form: &Form<'_>) -> Result<String, Problem> {
                 _ => (pull.head_sha.clone(), "pull_request"),
             };
             let by = state.repo(id)?.owner.clone();
-            let jobs = [(stage.job, Some(end.to_owned()))];
+            let jobs = [(stage.job.clone(), Some(end.to_owned()))];
             state.record_workflow_run(id, &sha, &stage.workflow, event, &jobs, &by)?;
             return Ok(format!("/{owner}/{name}/pull/{n}?fresh"));
         }
         _ => return Err(Problem::invalid("There is no such thing to do.")),
     };
-    let login = stage.cast.iter().find(|login| *login == field("as")).ok_or_else(Problem::not_found)?;
-    let account = state.account(login).ok_or_else(Problem::not_found)?.clone();
+    let account = visitor()?;
     let request = Request { method, path: &path, query: "", accept: "", body };
     let reply = state.answer(Actor::User(account), request)?;
     let number = match (number, super::super::http::whole(reply).1) {
@@ -99,6 +111,28 @@ fn done(state: &mut State, form: &Form<'_>) -> Result<String, Problem> {
         _ => return Ok(format!("/{owner}/{name}")),
     };
     Ok(format!("/{owner}/{name}/pull/{number}?fresh"))
+}
+
+/// Where what follows from a run's button is seen: the pull request, or the run where there is none.
+fn shown_at(repo: &Repo, run: u64) -> String {
+    let head = repo.check_runs.get(&run).map_or("", |run| run.head_sha.as_str());
+    match repo.pulls_at(head).next() {
+        Some((issue, _)) => format!("/{}/pull/{}?fresh", repo.full_name(), issue.number),
+        None => format!("/{}/runs/{run}", repo.full_name()),
+    }
+}
+
+/// A check run's buttons, where visitors may press them.
+pub(super) fn buttons(state: &State, repo: &Repo, run: &CheckRun) -> String {
+    let Some(stage) = state.stages.get(&repo.id).filter(|_| !run.actions.is_empty()) else { return String::new() };
+    let action = format!("/{}/runs/{}/act", safe(&repo.full_name()), run.id);
+    let mut out = format!("<form method=\"post\" action=\"{action}\">{}", cast(state, repo, stage));
+    for one in &run.actions {
+        let (id, about, label) = (safe(&one.identifier), safe(&one.description), safe(&one.label));
+        let _ = write!(out, "<button name=\"press\" value=\"{id}\" title=\"{about}\">{label}</button> ");
+    }
+    out.push_str("</form>");
+    out
 }
 
 fn cast(state: &State, repo: &Repo, stage: &Stage) -> String {

@@ -11,7 +11,7 @@ mod tests;
 
 use std::fmt::Write as _;
 
-pub(crate) use self::act::{Form, act};
+pub(crate) use self::act::{Form, act, refused};
 use super::model::*;
 use super::state::State;
 
@@ -220,7 +220,24 @@ fn check_rows<'a>(state: &State, repo: &Repo, runs: impl IntoIterator<Item = &'a
                 let _ = write!(out, "<div>{title}</div>");
             }
         }
+        out.push_str(&notes(run));
+        out.push_str(&act::buttons(state, repo, run));
         out.push_str("</li>");
+    }
+    out.push_str("</ul>");
+    out
+}
+
+/// A run's annotations: where, and what.
+fn notes(run: &CheckRun) -> String {
+    if run.annotations.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("<ul>");
+    for note in &run.annotations {
+        let text = |field: &str| safe(note[field].as_str().unwrap_or_default());
+        let (path, line) = (text("path"), &note["start_line"]);
+        let _ = write!(out, "<li><code>{path}:{line}</code> {} {}</li>", text("annotation_level"), text("message"));
     }
     out.push_str("</ul>");
     out
@@ -228,24 +245,13 @@ fn check_rows<'a>(state: &State, repo: &Repo, runs: impl IntoIterator<Item = &'a
 
 fn run_page(state: &State, repo: &Repo, run: &CheckRun) -> String {
     let bare = CheckRun { summary: None, ..run.clone() };
-    let mut body = format!(
+    let body = format!(
         "<p>on {}</p><section class=\"box\">{}<div class=\"md\">{}{}</div></section>",
         link(repo, &format!("/commit/{}", run.head_sha), &run.head_sha),
         check_rows(state, repo, [&bare]),
         markdown::render(run.summary.as_deref().unwrap_or_default()),
         markdown::render(run.text.as_deref().unwrap_or_default())
     );
-    for note in &run.annotations {
-        let text = |field: &str| safe(note[field].as_str().unwrap_or_default());
-        let _ = write!(
-            body,
-            "<section class=\"box\"><header><b>{}</b> line {} · {}</header><pre>{}</pre></section>",
-            text("path"),
-            note["start_line"],
-            text("annotation_level"),
-            text("message")
-        );
-    }
     shell(&run.name, &body, None)
 }
 

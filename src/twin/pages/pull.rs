@@ -10,7 +10,8 @@ use super::super::view::checks::latest;
 use super::super::view::git::oid;
 use super::{act, badge, check_rows, label, link, markdown, safe, shell};
 
-/// Something that happened, and when. Of what happened in the same second, commits come first, then by id.
+/// Something that happened, and when. Everything that happens takes the next id, so that ids tell what came first
+/// within a second.
 struct Moment {
     at: Timestamp,
     id: u64,
@@ -138,15 +139,21 @@ fn commits(state: &State, repo: &Repo, pull: &Pull) -> Option<Vec<Moment>> {
     let head = oid(&pull.head_sha).ok()?;
     let base = git.merge_base(oid(&pull.base_sha).ok()?, head);
     let mut found = Vec::new();
-    for id in git.commits_between(base, head).ok()? {
+    // It came with the push that brought it or a commit on top of it, whatever its own clock says.
+    let came = |id: &str| state.repos.get(&pull.head_repo)?.activities.iter().find(|one| one.after == id);
+    let mut with = None;
+    for id in git.commits_between(base, head).ok()?.into_iter().rev() {
         let commit = git.0.find_commit(id).ok()?;
+        with = came(&id.to_string()).or(with);
         let message = String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned();
-        let at = Timestamp::from_second(commit.time().seconds()).ok()?;
+        let written = Timestamp::from_second(commit.time().seconds()).ok()?;
+        let (at, order) = with.map_or((written, 0), |push| (push.at, push.id));
         let author = commit.author();
         let who = String::from_utf8_lossy(author.name_bytes()).into_owned();
         let to = link(repo, &format!("/commit/{id}"), &short(&id.to_string()));
-        found.push(line(at, 0, &format!("<b>{}</b> committed {to} {}", safe(&who), safe(&message))));
+        found.push(line(at, order, &format!("<b>{}</b> committed {to} {}", safe(&who), safe(&message))));
     }
+    found.reverse();
     Some(found)
 }
 
@@ -154,7 +161,8 @@ fn end(repo: &Repo, issue: &Issue, pull: &Pull) -> Option<Moment> {
     if let (Some(at), Some(by)) = (pull.merged_at, &pull.merged_by) {
         let commit = pull.merge_commit_sha.as_deref().unwrap_or_default();
         let to = link(repo, &format!("/commit/{commit}"), &short(commit));
-        return Some(line(at, u64::MAX, &format!("<b>{}</b> merged this as {to}", safe(&by.login))));
+        let order = repo.activities.iter().find(|one| one.after == commit).map_or(u64::MAX, |push| push.id);
+        return Some(line(at, order, &format!("<b>{}</b> merged this as {to}", safe(&by.login))));
     }
     let at = issue.closed_at.filter(|_| !issue.open)?;
     Some(line(at, u64::MAX, "closed"))

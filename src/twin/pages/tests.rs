@@ -164,9 +164,79 @@ async fn visitors_act_as_the_cast_with_their_rights_and_only_where_the_stage_is_
     assert_eq!(house.posts(act, Some(&own), "do=ci-red").await.0, 303);
     let (status, told) = house.posts(act, Some(&own), "do=merge&as=ada").await;
     assert_eq!(status, 405);
-    assert!(told.contains("Required status check &quot;test&quot; is failing."), "{told}");
+    assert!(told.starts_with("refused: ") && told.contains("Required status check \"test\" is failing."), "{told}");
+    assert!(!told.contains('<'), "whoever has no browser reads text: {told}");
+    let browser = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = browser.post(format!("{own}{act}")).header("accept", "text/html,*/*").body("do=merge&as=ada");
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status().as_u16(), 405);
+    let told = answer.text().await.unwrap();
+    assert!(told.contains("That was refused") && told.contains("check &quot;test&quot; is failing."), "{told}");
     assert_eq!(house.posts(act, Some(&own), "do=ci-green").await.0, 303);
     assert!(matches!(house.posts(act, Some(&own), "do=merge&as=eve").await.0, 403 | 404), "a reader can't");
     assert_eq!(house.posts(act, Some(&own), "do=merge&as=mia").await.0, 303);
     assert!(admin.issue("ada/site", 1).unwrap().pull.unwrap().merged_at.is_some());
+}
+
+/// All of it within a second or two, so that clocks tell nothing.
+#[tokio::test]
+async fn a_page_tells_things_in_the_order_they_happened() {
+    let house = house().await;
+    let admin = &house.admin;
+    admin.commit("ada/site", "ada", "idea", "the-first-push", &[("a.md", Some("a"))]).unwrap();
+    let number = admin.open_pull("ada/site", "ada", "An idea", "idea", "main").unwrap();
+    admin.comment("ada/site", "ada", number, "the-first-word").unwrap();
+    let review = json!({"event": "APPROVE", "body": "the-first-review"});
+    admin.call_as("mia", "POST", &format!("/repos/ada/site/pulls/{number}/reviews"), review).unwrap();
+    admin.commit("ada/site", "ada", "idea", "the-second-push", &[("b.md", Some("b"))]).unwrap();
+    admin.comment("ada/site", "mia", number, "the-second-word").unwrap();
+    admin.call_as("ada", "PUT", &format!("/repos/ada/site/pulls/{number}/merge"), json!({})).unwrap();
+    admin.comment("ada/site", "mia", number, "the-last-word").unwrap();
+    let html = house.page(&format!("/ada/site/pull/{number}"));
+    let order = ["the-first-push", "the-first-word", "the-first-review", "the-second-push", "the-second-word"];
+    let order = order.into_iter().chain(["merged this as", "the-last-word"]);
+    let found: Vec<usize> = order.map(|word| html.find(word).unwrap_or_else(|| panic!("no {word}"))).collect();
+    assert!(found.is_sorted(), "{found:?}\n{html}");
+}
+
+#[tokio::test]
+async fn a_check_shows_its_annotations_and_its_buttons_can_be_pressed() {
+    let house = house().await;
+    let admin = &house.admin;
+    let head = admin.commit("ada/site", "ada", "idea", "an idea", &[("a.md", Some("a"))]).unwrap();
+    let number = admin.open_pull("ada/site", "ada", "An idea", "idea", "main").unwrap();
+    let note =
+        json!({"path": "a.md", "start_line": 3, "end_line": 3, "annotation_level": "failure", "message": "Mend it."});
+    let output = json!({"title": "Red", "summary": "s", "annotations": [note]});
+    let action = json!({"label": "Explain", "description": "What is missing", "identifier": "explain"});
+    let run = json!({"name": "gate", "head_sha": head, "conclusion": "failure", "output": output, "actions": [action]});
+    let run = admin.check_run_as(super::super::model::ACTIONS_APP, "ada/site", run).unwrap();
+    let path = format!("/ada/site/pull/{number}");
+    let html = house.page(&path);
+    assert!(html.contains("<code>a.md:3</code> failure Mend it."), "{html}");
+    assert!(!html.contains("<button"), "nobody was let on the stage");
+    house.open_stage();
+    let button = "<button name=\"press\" value=\"explain\" title=\"What is missing\">Explain</button>";
+    assert!(house.page(&path).contains(button), "{}", house.page(&path));
+    let act = format!("/ada/site/runs/{run}/act");
+    let (status, told) = house.posts(&act, None, "as=mia&press=explain").await;
+    assert_eq!((status, told), (303, format!("done: {path}\n")));
+    assert_eq!(house.posts(&act, None, "as=mia&press=other").await.0, 404);
+    assert_eq!(house.posts(&act, None, "as=eve&press=explain").await.0, 403, "a reader can't");
+}
+
+#[tokio::test]
+async fn whoever_acts_is_told_when_what_follows_has_happened() {
+    let house = house().await;
+    house.admin.commit("ada/site", "ada", "idea", "an idea", &[("a.md", Some("a"))]).unwrap();
+    house.open_stage();
+    house.admin.settle_after_acts(|admin| {
+        Box::pin(async move {
+            admin.comment("ada/site", "mia", 1, "seen").unwrap();
+        })
+    });
+    assert_eq!(house.posts("/ada/site/act", None, "do=open&as=ada&branch=idea&title=Mine").await.0, 303);
+    assert_eq!(house.admin.comments("ada/site", 1).unwrap()[0].body, "seen");
+    assert_eq!(house.posts("/ada/site/act", None, "do=open&as=ada&branch=idea&title=Mine").await.0, 422);
+    assert_eq!(house.admin.comments("ada/site", 1).unwrap().len(), 1, "nothing followed from what was refused");
 }
