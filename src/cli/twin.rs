@@ -113,7 +113,7 @@ server in another terminal:
   GITHUB_API_URL={api} \\
   phasegate serve --listen {server} --database sqlite:{home}/inbox.db --data {home}/mirrors --unpaced
 
-(`cargo run -- serve …` in a checkout.) Then bring a change, in a third:
+(`cargo run -- serve …` in a checkout.) Then bring a change, in a third, line by line: the bot takes a moment for each.
 
   git clone http://ada:{token}@{host}/{REPO}.git && cd sandbox
   git switch -c idea && echo hello > hello.txt && git add .

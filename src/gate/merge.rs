@@ -261,7 +261,7 @@ fn phases(state: &State, policy: &Policy) -> Option<Finding> {
     Some(Finding::waiting(
         "MRG-01",
         format!("The pipeline is not through: the {open} gate has not passed for this content."),
-        "The next step in Phasegate's comment leads there.",
+        format!("`{}` says what the present phase waits for.", policy.commands.written("status")),
     ))
 }
 
