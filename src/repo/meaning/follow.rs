@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::set::{self, INTERPRETERS, PARTS, PRODUCT, READERS, RUNNERS, SHELL, SOURCE, TOOLS, WRAPPERS};
 use super::words::HOLE;
-use super::{DEPTH, Gather, LONGEST_SCRIPT, NAMED, Place, SCRIPT, clean, inside, join, parts, words};
+use super::{DEPTH, Gather, LONGEST_SCRIPT, Place, SCRIPT, clean, inside, join, parts, words};
 use crate::ids::CommitId;
 use crate::policy;
 use crate::repo::actions::Text;
@@ -146,7 +146,7 @@ impl Gather<'_> {
         for base in bases.iter().filter(|_| !file.is_empty() && !file.contains(HOLE)) {
             for at in self.sides {
                 if let Place::File(path) = self.place(at, &join(base, file))? {
-                    self.add(&path, NAMED);
+                    self.configured.insert(RepoPath::from(path.as_str()));
                 }
             }
         }

@@ -58,11 +58,18 @@ impl Stage {
     }
 
     fn head(&self, head: &BTreeMap<String, (u32, String)>) -> Drift {
-        let (tip, head) = (self.commit(&self.files), self.commit(head));
+        self.between(&self.files, head)
+    }
+
+    /// What is said of a head that began at a base, when the default branch stands as this does.
+    fn between(&self, base: &BTreeMap<String, (u32, String)>, head: &BTreeMap<String, (u32, String)>) -> Drift {
+        let (tip, base, head) = (self.commit(&self.files), self.commit(base), self.commit(head));
         let reader = self.repo.reader();
         let named = policy::globs(["named/**"]).unwrap();
         let different = reader.diff(&tip, &head).unwrap();
-        drift(&reader, CI, Some(&named), (&tip, &head), &different).unwrap()
+        let touched = crate::repo::touched(&reader.diff(&base, &head).unwrap());
+        let sides = Sides { tip: &tip, base: &base, head: &head };
+        drift(&reader, CI, Some(&named), sides, &different, &touched).unwrap()
     }
 
     #[track_caller]
@@ -110,7 +117,7 @@ fn a_rust_project() {
         stage.free(path);
     }
     let gone = stage.change(&[("scripts/coverage.sh", "")]).unwrap();
-    assert_eq!(gone["scripts/coverage.sh"], Changed { blob: None, what: SCRIPT });
+    assert_eq!(gone["scripts/coverage.sh"], Changed { blob: None, what: SCRIPT, touched: true });
 }
 
 #[test]
@@ -302,6 +309,41 @@ fn links_are_followed_inside_the_tree_and_nowhere_else() {
 }
 
 #[test]
+fn configuration_counts_where_the_change_touches_it_and_scripts_as_they_stand() {
+    let package = |test: &str, version: &str| {
+        format!(r#"{{"scripts": {{"test": "{test}"}}, "dependencies": {{"a": "{version}"}}}}"#)
+    };
+    let stage = Stage::new(&steps("      - run: npm test\n      - run: ci/test.sh && jest --config ci/jest.json\n"))
+        .exec("ci/test.sh", "new")
+        .with("ci/jest.json", "new")
+        .with("packages/new/tsconfig.json", "{}")
+        .with("package.json", &package("jest --strict", "1"))
+        .with("named/x", "new");
+    let mut base = stage.files.clone();
+    base.remove("packages/new/tsconfig.json");
+    for (path, text) in [("ci/test.sh", "old"), ("ci/jest.json", "old"), ("named/x", "old")] {
+        base.insert(path.to_owned(), (FILE, text.to_owned()));
+    }
+    base.insert("package.json".to_owned(), (FILE, package("jest", "1")));
+    // The default branch moved on under a change that only bumps a dependency.
+    let mut head = base.clone();
+    head.insert("package.json".to_owned(), (FILE, package("jest", "2")));
+    let found = stage.between(&base, &head).unwrap();
+    let moved: Vec<(&str, bool)> = found.iter().map(|(path, now)| (path.as_str(), now.touched)).collect();
+    assert_eq!(moved, [("ci/test.sh", false), ("named/x", false)]);
+    // What it touches counts, though the default branch moved too.
+    head.insert("package.json".to_owned(), (FILE, package("true", "2")));
+    head.insert("ci/jest.json".to_owned(), (FILE, "mine".to_owned()));
+    head.insert("tsconfig.json".to_owned(), (FILE, "{}".to_owned()));
+    let found = stage.between(&base, &head).unwrap();
+    let touched: Vec<&str> = found.iter().filter(|(_, now)| now.touched).map(|(path, _)| path.as_str()).collect();
+    assert_eq!(touched, ["ci/jest.json", "package.json", "tsconfig.json"]);
+    // What it took over from the default branch does not.
+    let found = stage.between(&base, &stage.files.clone()).unwrap();
+    assert_eq!(found, BTreeMap::new());
+}
+
+#[test]
 fn every_glob_of_the_set_is_one() {
     assert_eq!(GROUPS.len(), CONFIGURATION.len());
     for runner in RUNNERS {
@@ -322,7 +364,8 @@ fn a_file_that_is_not_text_is_compared_all_the_same() {
     assert_eq!(found.keys().collect::<Vec<_>>(), ["bin/tool"]);
     let reader = stage.repo.reader();
     let nowhere = CommitId::new("0".repeat(40)).unwrap();
-    assert!(matches!(drift(&reader, CI, None, (&nowhere, &nowhere), &[]), Err(Error::Missing(_))));
+    let sides = Sides { tip: &nowhere, base: &nowhere, head: &nowhere };
+    assert!(matches!(drift(&reader, CI, None, sides, &[], &BTreeSet::new()), Err(Error::Missing(_))));
 }
 
 proptest::proptest! {
