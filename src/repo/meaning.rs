@@ -9,6 +9,7 @@
 //! or nowhere, nothing is known of what would be run, and the answer is that.
 
 mod follow;
+mod imports;
 mod parts;
 pub mod set;
 #[cfg(test)]

@@ -168,11 +168,12 @@ fn a_node_project() {
     assert_eq!(emptied["web/package.json"].what, "scripts of a package");
     stage
         .counts("web/tools/run.js", SCRIPT)
+        .counts("src/server.js", SCRIPT)
         .counts("ci/eslint.mjs", NAMED)
         .counts("web/jest.config.ts", "configuration of a test runner")
         .counts("web/tsconfig.build.json", "configuration of a linter or type checker")
         .counts("web/.npmrc", "configuration of the program that runs the tests");
-    for path in ["src/server.js", "src/a.js", "web/package-lock.json", "web/src/server.js", "web/a.test.js"] {
+    for path in ["src/a.js", "web/package-lock.json", "web/src/server.js", "web/a.test.js"] {
         stage.free(path);
     }
     // Nobody runs the package's scripts here, so they mean nothing.
@@ -341,6 +342,60 @@ fn configuration_counts_where_the_change_touches_it_and_scripts_as_they_stand() 
     // What it took over from the default branch does not.
     let found = stage.between(&base, &stage.files.clone()).unwrap();
     assert_eq!(found, BTreeMap::new());
+}
+
+#[test]
+fn what_stands_behind_a_step_counts() {
+    let cases: &[(&str, &[(&str, &str)], &str)] = &[
+        ("python ci/run.py", &[("ci/run.py", "import checks\n"), ("ci/checks.py", "x")], "ci/checks.py"),
+        (
+            "node scripts/t.mjs",
+            &[("scripts/t.mjs", "import a from './r.mjs'\n"), ("scripts/r.mjs", "x")],
+            "scripts/r.mjs",
+        ),
+        (
+            "node scripts/t.js",
+            &[("scripts/t.js", "require('./lib/r')()\n"), ("scripts/lib/r.js", "x")],
+            "scripts/lib/r.js",
+        ),
+        ("make test", &[("Makefile", "include conf/rules.inc\n"), ("conf/rules.inc", "x")], "conf/rules.inc"),
+        ("cargo run --release -p xtask -- ci", &[("xtask/src/main.rs", "x")], "xtask/src/main.rs"),
+        ("cargo run --package=xtask ci", &[("crates/xtask/src/main.rs", "x")], "crates/xtask/src/main.rs"),
+        ("node lib/test-runner.js", &[("lib/test-runner.js", "x")], "lib/test-runner.js"),
+        ("python src/ci/run_tests.py", &[("src/ci/run_tests.py", "x")], "src/ci/run_tests.py"),
+        ("python -m pytest", &[], "pytest.py"),
+        ("python -m pytest", &[], "pytest/__init__.py"),
+        ("python -m pytest", &[], "_pytest/__init__.py"),
+        ("python -m unittest", &[], "unittest/__init__.py"),
+        (
+            "hatch run test",
+            &[("pyproject.toml", "[tool.hatch.envs.default.scripts]\ntest = 'pytest'\n")],
+            "pyproject.toml",
+        ),
+        ("pdm run test", &[("pyproject.toml", "[tool.pdm.scripts]\ntest = 'pytest'\n")], "pyproject.toml"),
+        ("pixi run test", &[("pixi.toml", "[tasks]\ntest = 'pytest'\n")], "pixi.toml"),
+        ("deno task test", &[("deno.jsonc", "{\"tasks\": {\"test\": \"deno test\"}}")], "deno.jsonc"),
+        ("tox", &[], "tox.toml"),
+        ("pytest", &[], "pytest.toml"),
+        ("mix test", &[("mix.exs", "x")], "mix.exs"),
+        ("yarn test", &[(".pnp.cjs", "x")], ".pnp.cjs"),
+        ("npx jest", &[], "node_modules/.bin/jest"),
+    ];
+    for (run, files, changed) in cases {
+        let mut stage = Stage::new(&steps(&format!("      - run: {run}\n")));
+        for (path, text) in *files {
+            stage = stage.with(path, text);
+        }
+        let found = stage.change(&[(changed, "changed = 1\n")]).unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), [changed], "{run}");
+        stage.free("src/a.py").free("lib/b.js").free("Cargo.lock");
+    }
+    // The product's own sources, though a script imports them, and the package that a step starts.
+    let stage = Stage::new(&steps("      - run: node scripts/t.mjs && python -m myapp --help\n"))
+        .with("scripts/t.mjs", "import a from '../src/a.mjs'\n")
+        .with("src/a.mjs", "x")
+        .with("myapp/core.py", "x");
+    stage.free("src/a.mjs").free("myapp/core.py");
 }
 
 #[test]
