@@ -204,7 +204,7 @@ impl Game {
     pub(crate) fn drifted(&mut self, path: &str, blob: Option<BlobId>) -> &mut Self {
         let drift = self.subject().drift.entry(CI.to_owned()).or_insert_with(|| Ok(BTreeMap::new()));
         let drift = drift.as_mut().expect("it is known");
-        drift.insert(path.to_owned(), Changed { blob, what: "a script that it runs" });
+        drift.insert(path.to_owned(), Changed { blob, what: "a script that it runs", touched: true });
         self
     }
 

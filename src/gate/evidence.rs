@@ -14,6 +14,7 @@ use crate::ids::{CommitId, Person};
 use crate::ledger::record::{By, Evidence};
 use crate::ledger::state::State;
 use crate::policy::{Check, MadeBy, Policy};
+use crate::repo::meaning::Changed;
 
 /// What a source of evidence came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -185,6 +186,10 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
 const RAN_BEFORE: &str = "it ran before the base, the target or the policy moved under this change";
 const NOT_KNOWN: &str = "it is not known whether its workflow is the default branch's own";
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
+const DIFFERS: &str = "not as on the default branch";
+/// The change did nothing to it.
+const OLD_WORKFLOW: &str = "made by an outdated workflow";
+const MOVED: &str = "moved on the default branch since; bring the branch up to date";
 
 fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
     if why == RAN_BEFORE {
@@ -194,11 +199,13 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
         return "Let the workflow use and run only files that are in the repository, and no link that leads out of it."
             .to_owned();
     }
-    if why.starts_with(CHANGED_WORKFLOW) {
+    let refreeze = policy.commands.written("refreeze");
+    if why.starts_with(OLD_WORKFLOW) {
+        format!("Bring the branch up to date; or a maintainer who finds the older files good says `{refreeze} REASON`.")
+    } else if why.starts_with(CHANGED_WORKFLOW) {
         format!(
             "Take the change to those files out or bring the branch up to date; or a maintainer who has read it says \
-             `{} REASON`.",
-            policy.commands.written("refreeze")
+             `{refreeze} REASON`.",
         )
     } else {
         match check.made_by() {
@@ -237,13 +244,21 @@ fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String
                     Some(Err(why)) => return Some(format!("{NOT_KNOWN}: {why}")),
                     None => return Some(NOT_KNOWN.to_owned()),
                 };
-                let strange: Vec<String> = drift
-                    .iter()
-                    .filter(|(path, now)| !state.accepted.get(*path).is_some_and(|seen| seen.contains(&now.blob)))
-                    .map(|(path, now)| format!("`{path}`, {}", now.what))
-                    .collect();
-                (!strange.is_empty())
-                    .then(|| format!("{CHANGED_WORKFLOW} ({}: not as on the default branch)", few(&strange, "; ")))
+                let strange = |touched: bool| -> Vec<String> {
+                    let open = |path: &String, now: &Changed| {
+                        now.touched == touched && !state.accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
+                    };
+                    let strange = drift.iter().filter(|(path, now)| open(path, now));
+                    strange.map(|(path, now)| format!("`{path}`, {}", now.what)).collect()
+                };
+                let (changed, moved) = (strange(true), few(&strange(false), "; "));
+                let changed = few(&changed, "; ");
+                match (changed.is_empty(), moved.is_empty()) {
+                    (true, true) => None,
+                    (true, false) => Some(format!("{OLD_WORKFLOW} ({moved}: {MOVED})")),
+                    (false, true) => Some(format!("{CHANGED_WORKFLOW} ({changed}: {DIFFERS})")),
+                    (false, false) => Some(format!("{CHANGED_WORKFLOW} ({changed}: {DIFFERS}; {moved}: {MOVED})")),
+                }
             }
         },
     }

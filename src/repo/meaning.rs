@@ -9,6 +9,7 @@
 //! or nowhere, nothing is known of what would be run, and the answer is that.
 
 mod follow;
+mod imports;
 mod parts;
 pub mod set;
 #[cfg(test)]
@@ -33,6 +34,18 @@ pub struct Changed {
     /// Its content at the head; none when it is gone.
     pub blob: Option<BlobId>,
     pub what: &'static str,
+    /// Whether the change did that; otherwise the default branch moved on.
+    pub touched: bool,
+}
+
+/// The commits that are compared.
+#[derive(Clone, Copy)]
+pub struct Sides<'a> {
+    /// The default branch's tip.
+    pub tip: &'a CommitId,
+    /// Where the change began.
+    pub base: &'a CommitId,
+    pub head: &'a CommitId,
 }
 
 /// The files of the set that differ, by their shown path; or why that can't be known.
@@ -64,29 +77,33 @@ pub fn configuration(path: &RepoPath) -> Option<&'static str> {
 }
 
 /// What of the set differs between the default branch's tip and the head. `different` is their diff, `named` the
-/// policy's own globs.
+/// policy's own globs, `touched` the paths that the change touches. Configuration counts only where the change touches
+/// it; what is run counts as it stands on the default branch.
 pub fn drift(
     reader: &dyn Reader,
     workflow: &str,
     named: Option<&GlobSet>,
-    (tip, head): (&CommitId, &CommitId),
+    sides: Sides<'_>,
     different: &[Delta],
+    touched: &BTreeSet<RepoPath>,
 ) -> Result<Drift> {
-    let mut gather = Gather::new(reader, tip, head);
+    let mut gather = Gather::new(reader, sides);
     gather.uses(workflow)?;
     if let Some(why) = gather.unknown {
         return Ok(Err(why));
     }
     let mut files = BTreeMap::new();
     for delta in different {
-        let what = match gather.what(delta)? {
+        let touched = touched.contains(&delta.path);
+        let what = match gather.runs(delta)? {
             Some(what) => Some(what),
             None if named.is_none_or(|globs| delta.path.matches(globs)) => Some(BY_POLICY),
+            None if touched => gather.configures(delta)?,
             None => None,
         };
         if let Some(what) = what {
             let blob = delta.new.as_ref().map(|(_, blob)| blob.clone());
-            files.insert(delta.path.to_string(), Changed { blob, what });
+            files.insert(delta.path.to_string(), Changed { blob, what, touched });
         }
     }
     Ok(Ok(files))
@@ -104,9 +121,12 @@ enum Place {
 struct Gather<'a> {
     reader: &'a dyn Reader,
     sides: [&'a CommitId; 2],
+    base: &'a CommitId,
     /// Files and folders that are in the set as a whole.
     roots: BTreeMap<RepoPath, &'static str>,
     globs: Vec<(GlobMatcher, &'static str)>,
+    /// Configuration that a step names.
+    configured: BTreeSet<RepoPath>,
     /// Scripts whose names are only known when they run, as far as they are known.
     patterns: Vec<GlobMatcher>,
     /// Programs that decide whether a part of a manifest is in the set.
@@ -116,12 +136,14 @@ struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    fn new(reader: &'a dyn Reader, tip: &'a CommitId, head: &'a CommitId) -> Self {
+    fn new(reader: &'a dyn Reader, sides: Sides<'a>) -> Self {
         Self {
             reader,
-            sides: [tip, head],
+            sides: [sides.tip, sides.head],
+            base: sides.base,
             roots: BTreeMap::new(),
             globs: Vec::new(),
+            configured: BTreeSet::new(),
             patterns: Vec::new(),
             programs: BTreeSet::new(),
             read: BTreeSet::new(),
@@ -141,8 +163,8 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// What a differing path is, if it is in the set.
-    fn what(&self, delta: &Delta) -> Result<Option<&'static str>> {
+    /// What a differing path is, if the workflow runs it.
+    fn runs(&self, delta: &Delta) -> Result<Option<&'static str>> {
         let path = &delta.path;
         if let Some((_, what)) = self.roots.iter().find(|(root, _)| path.is_under(root)) {
             return Ok(Some(what));
@@ -151,12 +173,19 @@ impl<'a> Gather<'a> {
         if let Some((_, what)) = self.globs.iter().find(|(glob, _)| glob.is_match(text.as_ref())) {
             return Ok(Some(what));
         }
-        if let Some(what) = configuration(path) {
+        let named = self.patterns.iter().any(|pattern| pattern.is_match(text.as_ref()));
+        Ok((named && self.is_script(delta)?).then_some(SCRIPT))
+    }
+
+    /// What a differing path is, if it is configuration.
+    fn configures(&self, delta: &Delta) -> Result<Option<&'static str>> {
+        if let Some(what) = configuration(&delta.path) {
             return Ok(Some(what));
         }
-        if self.patterns.iter().any(|pattern| pattern.is_match(text.as_ref())) && self.is_script(delta)? {
-            return Ok(Some(SCRIPT));
+        if self.configured.contains(&delta.path) {
+            return Ok(Some(NAMED));
         }
+        let text = String::from_utf8_lossy(delta.path.as_bytes());
         let name = text.rsplit('/').next().unwrap_or_default();
         for part in PARTS.iter().filter(|part| part.file == name) {
             let asked = part.after.is_empty() || part.after.iter().any(|program| self.programs.contains(program));
@@ -168,17 +197,17 @@ impl<'a> Gather<'a> {
     }
 
     fn part_differs(&self, delta: &Delta, part: &set::Part) -> Result<bool> {
-        let read = |at: &CommitId, side: &Option<(Mode, BlobId)>| -> Result<Option<BTreeMap<String, String>>> {
+        let read = |at: &CommitId| -> Result<Option<BTreeMap<String, String>>> {
             // A file that is not there says nothing, and neither does one without these members.
-            if side.is_none() {
+            if self.reader.mode(at, &delta.path)?.is_none() {
                 return Ok(Some(BTreeMap::new()));
             }
             let bytes = self.bytes(at, &delta.path)?;
             Ok(bytes.and_then(|bytes| parts::parts(part.file, part.members, &bytes)))
         };
-        let (old, new) = (read(self.sides[0], &delta.old)?, read(self.sides[1], &delta.new)?);
+        let head = read(self.sides[1])?;
         // What can't be read may say anything.
-        Ok(old.is_none() || old != new)
+        Ok(head.is_none() || (head != read(self.sides[0])? && head != read(self.base)?))
     }
 
     fn is_script(&self, delta: &Delta) -> Result<bool> {

@@ -14,7 +14,7 @@ use crate::github::{Repo, Result};
 use crate::ids::{BlobId, CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, MadeBy, Policy, Who};
-use crate::repo::meaning::{self, Drift};
+use crate::repo::meaning::{self, Drift, Sides};
 use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched};
 use crate::surface::sync::Memory;
 
@@ -185,7 +185,10 @@ fn subject(
         changed: paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect(),
         documents: documents.into_iter().map(|(path, (_, what))| (path.to_owned(), what)).collect(),
         drift: match law {
-            Law::Valid(policy) => drift(reader, policy, tip, &fetched.head)?,
+            Law::Valid(policy) => {
+                let sides = Sides { tip, base: merge_base, head: &fetched.head };
+                drift(reader, policy, sides, &paths)?
+            }
             Law::Invalid(_) => BTreeMap::new(),
         },
         trailer: trailer(&reader.commit(&fetched.head)?.message),
@@ -256,16 +259,16 @@ fn present(documents: &Documents, content: &Digest) -> BTreeMap<Phase, Digest> {
 fn drift(
     reader: &LocalRepo,
     policy: &Policy,
-    tip: &CommitId,
-    head: &CommitId,
+    sides: Sides<'_>,
+    touched: &BTreeSet<RepoPath>,
 ) -> crate::repo::Result<BTreeMap<String, Drift>> {
-    let different = reader.diff(tip, head)?;
+    let different = reader.diff(sides.tip, sides.head)?;
     let named = policy::globs(&policy.freeze.meaning).ok();
     let mut drift = BTreeMap::new();
     for check in &policy.gates.verify.checks {
         let Some(MadeBy::Workflow(path)) = check.made_by() else { continue };
         if !drift.contains_key(path) {
-            drift.insert(path.to_owned(), meaning::drift(reader, path, named.as_ref(), (tip, head), &different)?);
+            drift.insert(path.to_owned(), meaning::drift(reader, path, named.as_ref(), sides, &different, touched)?);
         }
     }
     Ok(drift)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::set::{self, INTERPRETERS, PARTS, PRODUCT, READERS, RUNNERS, SHELL, SOURCE, TOOLS, WRAPPERS};
 use super::words::HOLE;
-use super::{DEPTH, Gather, LONGEST_SCRIPT, NAMED, Place, SCRIPT, clean, inside, join, parts, words};
+use super::{DEPTH, Gather, LONGEST_SCRIPT, Place, SCRIPT, clean, imports, inside, join, parts, words};
 use crate::ids::CommitId;
 use crate::policy;
 use crate::repo::actions::Text;
@@ -68,6 +68,12 @@ impl Gather<'_> {
                 self.configured(file, bases)?;
             }
         }
+        if from.level > 0 && ["include", "sinclude"].contains(&program) {
+            for word in &words[1..] {
+                self.script(word, bases, from, Kind::Included)?;
+            }
+            return Ok(());
+        }
         if READERS.contains(&program) {
             return Ok(());
         }
@@ -98,6 +104,8 @@ impl Gather<'_> {
         }
         if let Some(at) = arguments.iter().position(|word| word == "-m") {
             let module = arguments.get(at + 1).map(|module| module.replace('.', "/")).unwrap_or_default();
+            self.runners(arguments.get(at + 1..).unwrap_or_default(), &module, bases, from)?;
+            self.shadows(&module, bases)?;
             for file in [format!("{module}.py"), format!("{module}/__main__.py")] {
                 self.script(&file, bases, from, Kind::Interpreted)?;
             }
@@ -119,6 +127,22 @@ impl Gather<'_> {
             }
             if found || !after_option {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A module that comes with the change is taken before the installed one of its name.
+    fn shadows(&mut self, module: &str, bases: &[String]) -> Result<()> {
+        let name = module.split('/').next().unwrap_or_default();
+        if name.is_empty() || name.contains(HOLE) {
+            return Ok(());
+        }
+        for base in bases {
+            for path in [format!("{name}.py"), name.to_owned()].map(|name| join(base, &name)) {
+                if self.reader.mode(self.sides[0], &RepoPath::from(path.as_str()))?.is_none() {
+                    self.add(&path, SCRIPT);
+                }
             }
         }
         Ok(())
@@ -146,7 +170,7 @@ impl Gather<'_> {
         for base in bases.iter().filter(|_| !file.is_empty() && !file.contains(HOLE)) {
             for at in self.sides {
                 if let Place::File(path) = self.place(at, &join(base, file))? {
-                    self.add(&path, NAMED);
+                    self.configured.insert(RepoPath::from(path.as_str()));
                 }
             }
         }
@@ -155,7 +179,15 @@ impl Gather<'_> {
 
     /// Programs that run what a file beside them says.
     fn runners(&mut self, words: &[String], program: &str, bases: &[String], from: &From) -> Result<()> {
-        let two = format!("{program} {}", words.get(1).map_or("", String::as_str));
+        let rest = words.get(1..).unwrap_or_default();
+        let xtask = |word: &String| matches!(word.as_str(), "xtask" | "--package=xtask" | "-pxtask");
+        let line = match program {
+            // However its options stand.
+            "cargo" if rest.iter().any(|word| word == "run") && rest.iter().any(xtask) => {
+                "cargo run -p xtask ".to_owned()
+            }
+            _ => format!("{program} {} ", rest.join(" ")),
+        };
         for part in PARTS {
             let Some(asked) = part.after.iter().find(|name| **name == program) else { continue };
             self.programs.insert(asked);
@@ -164,7 +196,7 @@ impl Gather<'_> {
             }
         }
         for runner in
-            RUNNERS.iter().filter(|runner| runner.commands.iter().any(|name| *name == program || *name == two))
+            RUNNERS.iter().filter(|runner| runner.commands.iter().any(|name| line.starts_with(&format!("{name} "))))
         {
             for base in bases {
                 for file in runner.files {
@@ -231,10 +263,12 @@ impl Gather<'_> {
                     Kind::Interpreted => {
                         let runs =
                             !base_name(&found).contains('.') || ends_in(&found, SHELL) || ends_in(&found, SOURCE);
-                        runs && !product(&found)
+                        // What a step itself names is a script wherever it lies.
+                        runs && (from.level == 0 || !product(&found))
                     }
+                    Kind::Included => true,
                 };
-                if fits && from.reaches(&found) {
+                if fits && (kind == Kind::Included || from.reaches(&found)) {
                     any = true;
                     self.add(&found, SCRIPT);
                     self.follow(&found, None, from)?;
@@ -281,7 +315,13 @@ impl Gather<'_> {
                 }
                 None => String::from_utf8_lossy(&bytes).into_owned(),
             };
-            self.scan(&text, &bases, &From { level, beside: beside.clone(), patterns: false })?;
+            let from = From { level, beside: beside.clone(), patterns: false };
+            if part.is_none() && !product(path) {
+                for name in imports::imports(path, &text) {
+                    self.script(&name, &[from.beside.clone().unwrap_or_default()], &from, Kind::Interpreted)?;
+                }
+            }
+            self.scan(&text, &bases, &from)?;
         }
         Ok(())
     }
@@ -314,6 +354,8 @@ enum Kind {
     ByItself,
     /// Given to an interpreter.
     Interpreted,
+    /// Read by a makefile.
+    Included,
 }
 
 /// The command behind assignments and programs that only start another.

@@ -7,7 +7,8 @@ use serde_json::Value;
 /// What the members say, in a form that can be compared. `None`: the file can't be read, so nothing is known of them.
 pub(super) fn parts(file: &str, members: &[&str], bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    if file.ends_with(".json") {
+    if file.ends_with(".json") || file.ends_with(".jsonc") {
+        // One with comments can't be read, and then any change to it counts.
         let Value::Object(whole) = serde_json::from_str(text).ok()? else { return None };
         let mut found = BTreeMap::new();
         for (name, value) in whole.iter().filter(|(name, _)| members.contains(&name.as_str())) {
@@ -16,7 +17,21 @@ pub(super) fn parts(file: &str, members: &[&str], bytes: &[u8]) -> Option<BTreeM
         }
         return Some(found);
     }
+    if file.ends_with(".exs") {
+        let lines: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_version(line)).collect();
+        return Some(BTreeMap::from([(String::new(), lines.join("\n"))]));
+    }
     Some(sections(text, members))
+}
+
+/// `{:phoenix, "~> 1.7"},` and nothing else on the line. An alias may be written as a pair too, but runs no number.
+fn is_version(line: &str) -> bool {
+    let pair = line.trim_end_matches(',').strip_prefix("{:").and_then(|rest| rest.strip_suffix("\"}"));
+    let Some((name, version)) = pair.and_then(|pair| pair.split_once(", \"")) else { return false };
+    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && version.starts_with(['~', '>', '=', '<', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+        && version.chars().all(|c| c.is_ascii_alphanumeric() || " .-~><=".contains(c))
 }
 
 /// The sections of a TOML or INI file with one of these names or below one of them, and what stands before the first
@@ -75,6 +90,14 @@ mod tests {
         assert!(!same("package.json", &["scripts"], own, "{}"));
         assert_eq!(parts("package.json", &["scripts"], b"{"), None);
         assert_eq!(parts("package.json", &["scripts"], b"[]"), None);
+    }
+
+    #[test]
+    fn of_an_elixir_project_everything_but_versions_counts() {
+        let own = "def project, do: [aliases: []]\ndefp deps do\n [\n  {:phoenix, \"~> 1.7\"},\n ]\nend\n";
+        assert!(same("mix.exs", &[], own, &own.replace("1.7", "1.8")));
+        assert!(!same("mix.exs", &[], own, &own.replace("aliases: []", "aliases: [test: \"run -e :ok\"]")));
+        assert!(!same("mix.exs", &[], own, &own.replace("{:phoenix, \"~> 1.7\"}", "{:test, \"run -e :ok\"}")));
     }
 
     #[test]

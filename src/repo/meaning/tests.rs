@@ -58,11 +58,18 @@ impl Stage {
     }
 
     fn head(&self, head: &BTreeMap<String, (u32, String)>) -> Drift {
-        let (tip, head) = (self.commit(&self.files), self.commit(head));
+        self.between(&self.files, head)
+    }
+
+    /// What is said of a head that began at a base, when the default branch stands as this does.
+    fn between(&self, base: &BTreeMap<String, (u32, String)>, head: &BTreeMap<String, (u32, String)>) -> Drift {
+        let (tip, base, head) = (self.commit(&self.files), self.commit(base), self.commit(head));
         let reader = self.repo.reader();
         let named = policy::globs(["named/**"]).unwrap();
         let different = reader.diff(&tip, &head).unwrap();
-        drift(&reader, CI, Some(&named), (&tip, &head), &different).unwrap()
+        let touched = crate::repo::touched(&reader.diff(&base, &head).unwrap());
+        let sides = Sides { tip: &tip, base: &base, head: &head };
+        drift(&reader, CI, Some(&named), sides, &different, &touched).unwrap()
     }
 
     #[track_caller]
@@ -110,7 +117,7 @@ fn a_rust_project() {
         stage.free(path);
     }
     let gone = stage.change(&[("scripts/coverage.sh", "")]).unwrap();
-    assert_eq!(gone["scripts/coverage.sh"], Changed { blob: None, what: SCRIPT });
+    assert_eq!(gone["scripts/coverage.sh"], Changed { blob: None, what: SCRIPT, touched: true });
 }
 
 #[test]
@@ -161,11 +168,12 @@ fn a_node_project() {
     assert_eq!(emptied["web/package.json"].what, "scripts of a package");
     stage
         .counts("web/tools/run.js", SCRIPT)
+        .counts("src/server.js", SCRIPT)
         .counts("ci/eslint.mjs", NAMED)
         .counts("web/jest.config.ts", "configuration of a test runner")
         .counts("web/tsconfig.build.json", "configuration of a linter or type checker")
         .counts("web/.npmrc", "configuration of the program that runs the tests");
-    for path in ["src/server.js", "src/a.js", "web/package-lock.json", "web/src/server.js", "web/a.test.js"] {
+    for path in ["src/a.js", "web/package-lock.json", "web/src/server.js", "web/a.test.js"] {
         stage.free(path);
     }
     // Nobody runs the package's scripts here, so they mean nothing.
@@ -302,6 +310,95 @@ fn links_are_followed_inside_the_tree_and_nowhere_else() {
 }
 
 #[test]
+fn configuration_counts_where_the_change_touches_it_and_scripts_as_they_stand() {
+    let package = |test: &str, version: &str| {
+        format!(r#"{{"scripts": {{"test": "{test}"}}, "dependencies": {{"a": "{version}"}}}}"#)
+    };
+    let stage = Stage::new(&steps("      - run: npm test\n      - run: ci/test.sh && jest --config ci/jest.json\n"))
+        .exec("ci/test.sh", "new")
+        .with("ci/jest.json", "new")
+        .with("packages/new/tsconfig.json", "{}")
+        .with("package.json", &package("jest --strict", "1"))
+        .with("named/x", "new");
+    let mut base = stage.files.clone();
+    base.remove("packages/new/tsconfig.json");
+    for (path, text) in [("ci/test.sh", "old"), ("ci/jest.json", "old"), ("named/x", "old")] {
+        base.insert(path.to_owned(), (FILE, text.to_owned()));
+    }
+    base.insert("package.json".to_owned(), (FILE, package("jest", "1")));
+    // The default branch moved on under a change that only bumps a dependency.
+    let mut head = base.clone();
+    head.insert("package.json".to_owned(), (FILE, package("jest", "2")));
+    let found = stage.between(&base, &head).unwrap();
+    let moved: Vec<(&str, bool)> = found.iter().map(|(path, now)| (path.as_str(), now.touched)).collect();
+    assert_eq!(moved, [("ci/test.sh", false), ("named/x", false)]);
+    // What it touches counts, though the default branch moved too.
+    head.insert("package.json".to_owned(), (FILE, package("true", "2")));
+    head.insert("ci/jest.json".to_owned(), (FILE, "mine".to_owned()));
+    head.insert("tsconfig.json".to_owned(), (FILE, "{}".to_owned()));
+    let found = stage.between(&base, &head).unwrap();
+    let touched: Vec<&str> = found.iter().filter(|(_, now)| now.touched).map(|(path, _)| path.as_str()).collect();
+    assert_eq!(touched, ["ci/jest.json", "package.json", "tsconfig.json"]);
+    // What it took over from the default branch does not.
+    let found = stage.between(&base, &stage.files.clone()).unwrap();
+    assert_eq!(found, BTreeMap::new());
+}
+
+#[test]
+fn what_stands_behind_a_step_counts() {
+    let cases: &[(&str, &[(&str, &str)], &str)] = &[
+        ("python ci/run.py", &[("ci/run.py", "import checks\n"), ("ci/checks.py", "x")], "ci/checks.py"),
+        (
+            "node scripts/t.mjs",
+            &[("scripts/t.mjs", "import a from './r.mjs'\n"), ("scripts/r.mjs", "x")],
+            "scripts/r.mjs",
+        ),
+        (
+            "node scripts/t.js",
+            &[("scripts/t.js", "require('./lib/r')()\n"), ("scripts/lib/r.js", "x")],
+            "scripts/lib/r.js",
+        ),
+        ("make test", &[("Makefile", "include conf/rules.inc\n"), ("conf/rules.inc", "x")], "conf/rules.inc"),
+        ("cargo run --release -p xtask -- ci", &[("xtask/src/main.rs", "x")], "xtask/src/main.rs"),
+        ("cargo run --package=xtask ci", &[("crates/xtask/src/main.rs", "x")], "crates/xtask/src/main.rs"),
+        ("node lib/test-runner.js", &[("lib/test-runner.js", "x")], "lib/test-runner.js"),
+        ("python src/ci/run_tests.py", &[("src/ci/run_tests.py", "x")], "src/ci/run_tests.py"),
+        ("python -m pytest", &[], "pytest.py"),
+        ("python -m pytest", &[], "pytest/__init__.py"),
+        ("python -m pytest", &[], "_pytest/__init__.py"),
+        ("python -m unittest", &[], "unittest/__init__.py"),
+        (
+            "hatch run test",
+            &[("pyproject.toml", "[tool.hatch.envs.default.scripts]\ntest = 'pytest'\n")],
+            "pyproject.toml",
+        ),
+        ("pdm run test", &[("pyproject.toml", "[tool.pdm.scripts]\ntest = 'pytest'\n")], "pyproject.toml"),
+        ("pixi run test", &[("pixi.toml", "[tasks]\ntest = 'pytest'\n")], "pixi.toml"),
+        ("deno task test", &[("deno.jsonc", "{\"tasks\": {\"test\": \"deno test\"}}")], "deno.jsonc"),
+        ("tox", &[], "tox.toml"),
+        ("pytest", &[], "pytest.toml"),
+        ("mix test", &[("mix.exs", "x")], "mix.exs"),
+        ("yarn test", &[(".pnp.cjs", "x")], ".pnp.cjs"),
+        ("npx jest", &[], "node_modules/.bin/jest"),
+    ];
+    for (run, files, changed) in cases {
+        let mut stage = Stage::new(&steps(&format!("      - run: {run}\n")));
+        for (path, text) in *files {
+            stage = stage.with(path, text);
+        }
+        let found = stage.change(&[(changed, "changed = 1\n")]).unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), [changed], "{run}");
+        stage.free("src/a.py").free("lib/b.js").free("Cargo.lock");
+    }
+    // The product's own sources, though a script imports them, and the package that a step starts.
+    let stage = Stage::new(&steps("      - run: node scripts/t.mjs && python -m myapp --help\n"))
+        .with("scripts/t.mjs", "import a from '../src/a.mjs'\n")
+        .with("src/a.mjs", "x")
+        .with("myapp/core.py", "x");
+    stage.free("src/a.mjs").free("myapp/core.py");
+}
+
+#[test]
 fn every_glob_of_the_set_is_one() {
     assert_eq!(GROUPS.len(), CONFIGURATION.len());
     for runner in RUNNERS {
@@ -322,7 +419,8 @@ fn a_file_that_is_not_text_is_compared_all_the_same() {
     assert_eq!(found.keys().collect::<Vec<_>>(), ["bin/tool"]);
     let reader = stage.repo.reader();
     let nowhere = CommitId::new("0".repeat(40)).unwrap();
-    assert!(matches!(drift(&reader, CI, None, (&nowhere, &nowhere), &[]), Err(Error::Missing(_))));
+    let sides = Sides { tip: &nowhere, base: &nowhere, head: &nowhere };
+    assert!(matches!(drift(&reader, CI, None, sides, &[], &BTreeSet::new()), Err(Error::Missing(_))));
 }
 
 proptest::proptest! {
