@@ -231,7 +231,10 @@ fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> 
         let old = draft.state.subject.as_ref();
         // A flow that was tightened to the pipeline has yet to learn what its gates would read.
         let unread = draft.state.pipeline.as_ref().is_some_and(|pipeline| pipeline.present != subject.present);
-        if old != Some(&subject.about) || unread {
+        // It may have gone into another base and back.
+        let based_since =
+            draft.world.based_since.filter(|since| draft.state.based_since.is_none_or(|old| old < *since));
+        if old != Some(&subject.about) || unread || based_since.is_some() {
             let why = match old {
                 None => Why::Opened,
                 Some(old) if old.base_ref != subject.about.base_ref => Why::Retargeted,
@@ -245,6 +248,7 @@ fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> 
                 pushed_by: pushers.next().cloned(),
                 present: subject.present.clone(),
                 origin: news.then_some(origin),
+                based_since,
                 older_reviews: binding::older_reviews(draft, &subject.about),
                 older_runs: binding::older_runs(draft, &subject.about),
             };

@@ -100,12 +100,15 @@ impl Game {
                 },
                 subject: None,
                 checks: Vec::new(),
+                workflow_runs: BTreeSet::new(),
                 checks_unread: false,
                 merge_checks: Vec::new(),
                 deployments: Vec::new(),
                 reviews: Vec::new(),
                 standings: BTreeMap::new(),
                 settled: None,
+                based_since: jiff::Timestamp::from_second(1).ok(),
+                siblings: Vec::new(),
                 rivals: Vec::new(),
                 base_protected: true,
                 earlier: Vec::new(),
@@ -245,7 +248,19 @@ impl Game {
             app: ACTIONS_APP,
             conclusion: (conclusion != "running").then(|| conclusion.to_owned()),
             started_at: jiff::Timestamp::from_second(self.now).ok(),
-            job_of: Some(WorkflowRun { id: workflow_run, attempt: id, path: path.to_owned(), head }),
+            job_of: Some(self.workflow_run(workflow_run, id, path, head)),
+        }
+    }
+
+    fn workflow_run(&self, id: u64, attempt: u64, path: &str, head: CommitId) -> WorkflowRun {
+        WorkflowRun {
+            id,
+            attempt,
+            path: path.to_owned(),
+            head,
+            event: "pull_request".to_owned(),
+            created_at: jiff::Timestamp::from_second(self.now).ok(),
+            branch: self.world.pull.branch.clone(),
         }
     }
 
@@ -330,6 +345,7 @@ impl Game {
 
     pub(crate) fn retargeted(&mut self, base: &str) -> &mut Self {
         self.world.pull.base_ref = base.to_owned();
+        self.world.based_since = jiff::Timestamp::from_second(self.now).ok();
         let content = self.subject().about.content.as_str().to_owned();
         let subject = self.subject();
         subject.about.base_ref = base.to_owned();
@@ -365,7 +381,8 @@ impl Game {
     /// A check on the merge commit.
     pub(crate) fn merge_check(&mut self, conclusion: &str) -> &mut Self {
         let mut run = self.job(TEST, CI, 2, conclusion);
-        run.job_of = Some(WorkflowRun { id: 2, attempt: run.id, path: CI.to_owned(), head: commit("merge") });
+        run.job_of =
+            Some(WorkflowRun { event: "push".to_owned(), ..self.workflow_run(2, run.id, CI, commit("merge")) });
         self.world.merge_checks.push(run);
         self.look()
     }
@@ -418,6 +435,7 @@ impl Game {
     }
 
     fn take(&mut self, happened: &[Happened]) -> usize {
+        self.world.workflow_runs.extend(self.world.checks.iter().filter_map(|run| Some(run.job_of.as_ref()?.id)));
         let decision = decide(ChangeNumber(7), self.state.as_ref(), &self.world, happened, self.shown.as_ref())
             .unwrap_or_else(|bug| panic!("a decision is refused: {bug}\nafter {:#?}", self.last()));
         let count = decision.entries.len();

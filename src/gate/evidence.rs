@@ -1,20 +1,22 @@
 //! Which greens count, and whose approvals.
 //!
-//! A check run with the right name proves nothing by itself. One of GitHub Actions counts only as a job of a workflow
-//! run whose file, local actions and scripts are the default branch's own at this head: the workflow of a pull request
-//! is the change's own file, so an agent can write any green it likes into it. One that was merely posted under
-//! Actions' App never counts. One of another App counts when policy names that App. Commit statuses never do.
+//! A check run with the right name proves nothing by itself. A check that a workflow makes is read from the jobs of its
+//! runs, never from check runs: a workflow's token can write, rename and end those. A job counts only where the
+//! workflow's file, local actions and scripts are the default branch's own at this head: the workflow of a pull request
+//! is the change's own file, so an agent can write any green it likes into it. And it counts only where its run was
+//! started by what runs the head, or its merge into *this* base. A check run of another App counts when policy names that
+//! App. Commit statuses never do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
 use crate::gate::people::{May, Standing};
-use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Subject, World};
+use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Sibling, WorkflowRun, World};
 use crate::ids::{CommitId, Person};
 use crate::ledger::record::{By, Evidence};
-use crate::ledger::state::State;
+use crate::ledger::state::{Red, State};
 use crate::policy::{Check, MadeBy, Policy};
-use crate::repo::meaning::Changed;
+use crate::repo::meaning::{Changed, Drift};
 
 /// What a source of evidence came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,14 +36,20 @@ impl Heard {
 }
 
 /// The checks that policy names, on this head.
-pub fn checks(
-    rule: &str,
-    policy: &Policy,
-    head: &CommitId,
-    runs: &[CheckRun],
-    subject: Option<&Subject>,
-    state: &State,
-) -> Heard {
+pub fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
+    let (head, runs) = (&world.pull.head, world.checks.as_slice());
+    all(&Sought { rule, policy, head, runs, drift: world.subject.as_ref().map(|subject| &subject.drift), state, world })
+}
+
+/// The same on the commit that the change was merged as. It is the default branch's own, workflows included.
+pub fn merged(rule: &str, policy: &Policy, commit: &CommitId, state: &State, world: &World) -> Heard {
+    let workflows = policy.gates.verify.checks.iter().filter_map(|check| check.workflow.clone());
+    let drift = workflows.map(|path| (path, Ok(BTreeMap::new()))).collect();
+    all(&Sought { rule, policy, head: commit, runs: &world.merge_checks, drift: Some(&drift), state, world })
+}
+
+fn all(sought: &Sought<'_>) -> Heard {
+    let Sought { rule, policy, head, runs, .. } = *sought;
     let mut heard = Heard::default();
     if policy.gates.verify.checks.is_empty() {
         heard.findings.push(Finding::error(
@@ -50,7 +58,6 @@ pub fn checks(
             "Name one under `gates.verify.checks` in .github/phasegate.yml on the default branch.",
         ));
     }
-    let sought = Sought { rule, policy, head, runs, subject, state };
     let named = |run: &&CheckRun| policy.gates.verify.checks.iter().any(|check| check.name == run.name);
     let many = runs.iter().filter(named).count();
     if many > MOST_RUNS {
@@ -66,16 +73,36 @@ pub fn checks(
         return heard;
     }
     for check in &policy.gates.verify.checks {
-        one_check(&sought, check, &mut heard);
+        one_check(sought, check, &mut heard);
+        deleted(sought, check, &mut heard);
     }
     heard
+}
+
+/// A red of this head that was recorded stays red when its run is gone: whoever can write can delete a run.
+fn deleted(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
+    let Sought { rule, head, state, world, .. } = *sought;
+    let gone =
+        |red: &&Red| red.head == *head && red.name == check.name && !world.workflow_runs.contains(&red.workflow_run);
+    if let Some(red) = state.reds.iter().find(gone) {
+        heard.findings.push(Finding::error(
+            rule,
+            format!(
+                "`{}` ended red on {} in a run that has been deleted ({}).",
+                check.name,
+                head.short(),
+                red.workflow_run
+            ),
+            "Push a new head.",
+        ));
+    }
 }
 
 /// Every run of a named check is evidence, and evidence is recorded. Nobody needs more runs of one head than this.
 const MOST_RUNS: usize = 500;
 
 /// What a run is an attempt of: a workflow run's job can be run again, and so can another App's check. Of all attempts
-/// the newest decides; the older ones stay on record.
+/// the newest that was not cancelled decides; the others stay on record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Attempts {
     WorkflowRun(u64),
@@ -95,31 +122,52 @@ struct Sought<'a> {
     policy: &'a Policy,
     head: &'a CommitId,
     runs: &'a [CheckRun],
-    subject: Option<&'a Subject>,
+    drift: Option<&'a BTreeMap<String, Drift>>,
     state: &'a State,
+    world: &'a World,
+}
+
+fn is_cancelled(run: &CheckRun) -> bool {
+    run.conclusion.as_deref() == Some("cancelled")
+}
+
+/// The runs that decide, by their ids: of each workflow run, and of each App, the newest attempt that tells something. A
+/// cancelled job tells nothing, so the attempt before it still does. Jobs of one name (a matrix) can't be told apart, so
+/// an attempt is replaced only when as many of them have told since as it had.
+fn deciding<'a>(runs: impl Iterator<Item = &'a CheckRun>) -> BTreeSet<u64> {
+    let mut attempts: BTreeMap<Attempts, BTreeMap<u64, Vec<&CheckRun>>> = BTreeMap::new();
+    for run in runs {
+        let (of, attempt) = attempts_of(run);
+        attempts.entry(of).or_default().entry(attempt).or_default().push(run);
+    }
+    let mut deciding = BTreeSet::new();
+    for of_one in attempts.values() {
+        let mut told = 0;
+        for jobs in of_one.values().rev() {
+            if told < jobs.len() {
+                let tell = jobs.iter().filter(|job| !is_cancelled(job));
+                deciding.extend(tell.clone().map(|job| job.id));
+                told += tell.count();
+            }
+        }
+    }
+    deciding
 }
 
 fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
     let Sought { rule, head, .. } = *sought;
-    let mut counted = Vec::new();
     let mut discounts = BTreeSet::new();
+    let (mut counted, mut cancelled) = (Vec::new(), false);
     let mine: Vec<(&CheckRun, Option<String>)> = sought
         .runs
         .iter()
         .filter(|run| run.name == check.name)
         .map(|run| (run, discount(check, run, sought)))
         .collect();
-    // Of a workflow run that was run again only the newest attempt decides, with every job of that name in it; of an
-    // App's runs, the newest.
-    let mut newest: BTreeMap<Attempts, u64> = BTreeMap::new();
-    for (run, _) in mine.iter().filter(|(_, discounted)| discounted.is_none()) {
-        let (of, attempt) = attempts_of(run);
-        let known = newest.entry(of).or_default();
-        *known = attempt.max(*known);
-    }
+    let deciding = deciding(mine.iter().filter(|(_, discounted)| discounted.is_none()).map(|(run, _)| *run));
     for (run, discounted) in mine {
-        let (of, attempt) = attempts_of(run);
-        let superseded = discounted.is_none() && newest.get(&of) != Some(&attempt);
+        let decides = deciding.contains(&run.id);
+        let idle = (!decides).then(|| if is_cancelled(run) { SAYS_NOTHING } else { NEWER_DECIDES }.to_owned());
         heard.evidence.push(Evidence::Check {
             name: run.name.clone(),
             app: run.app,
@@ -127,24 +175,23 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
             workflow_run: run.job_of.as_ref().map(|workflow| workflow.id),
             conclusion: run.conclusion.clone().unwrap_or_else(|| "running".to_owned()),
             head: head.clone(),
-            discounted: discounted.clone().or_else(|| superseded.then(|| "a newer attempt decides".to_owned())),
+            discounted: discounted.clone().or(idle),
         });
         match discounted {
-            None if superseded => {}
-            None => counted.push(run),
+            None if decides => counted.push(run),
+            None => cancelled |= is_cancelled(run),
             Some(why) => drop(discounts.insert(why)),
         }
     }
     let name = &check.name;
     let pending = counted.iter().any(|run| run.conclusion.is_none());
+    let shows_nothing = |conclusion: &&str| ["neutral", "skipped", "stale"].contains(conclusion);
     let ended: BTreeSet<&str> = counted.iter().filter_map(|run| run.conclusion.as_deref()).collect();
-    // A run that was cancelled shows nothing, good or bad: where another one has ended, that one tells.
-    let told = ended.iter().any(|conclusion| *conclusion != "cancelled");
-    let shows_nothing = |conclusion: &&str| ["cancelled", "neutral", "skipped", "stale"].contains(conclusion);
-    let bad: Vec<&str> = ended
-        .into_iter()
-        .filter(|conclusion| *conclusion != "success" && !(told && *conclusion == "cancelled"))
-        .collect();
+    let mut bad: Vec<&str> = ended.into_iter().filter(|conclusion| *conclusion != "success").collect();
+    // Where nothing else tells, it has to be run again.
+    if counted.is_empty() && cancelled {
+        bad.push("cancelled");
+    }
     if let Some(conclusion) = bad.iter().find(|one| !shows_nothing(one)).or(bad.first()) {
         let (says, next) = match *conclusion {
             "skipped" | "neutral" => (
@@ -172,7 +219,11 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
                 let says = format!("`{name}` on {} does not count: {why}.", head.short());
                 let next = remedy(sought.policy, check, why);
                 // Nobody did anything wrong where only the ground moved.
-                if why == RAN_BEFORE { Finding::waiting(rule, says, next) } else { Finding::error(rule, says, next) }
+                if [RAN_BEFORE, OTHER_BASE].contains(&why.as_str()) || why.starts_with(MAYBE_FOR) {
+                    Finding::waiting(rule, says, next)
+                } else {
+                    Finding::error(rule, says, next)
+                }
             }
             None => Finding::waiting(
                 rule,
@@ -184,16 +235,27 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
 }
 
 const RAN_BEFORE: &str = "it ran before the base, the target or the policy moved under this change";
+const OTHER_BASE: &str = "it was started before this pull request went into its base, so it ran something else";
+const MAYBE_FOR: &str = "it may have run for #";
+const OTHER_BRANCH: &str = "it ran for the branch";
 const NOT_KNOWN: &str = "it is not known whether its workflow is the default branch's own";
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
 const DIFFERS: &str = "not as on the default branch";
 /// The change did nothing to it.
 const OLD_WORKFLOW: &str = "made by an outdated workflow";
 const MOVED: &str = "moved on the default branch since; bring the branch up to date";
+const SAYS_NOTHING: &str = "it was cancelled, so it says nothing";
+const NEWER_DECIDES: &str = "a newer attempt decides";
+/// What starts a run of the head, or of its merge. Whatever else starts one may have given it inputs.
+const EVENTS: [&str; 4] = ["push", "pull_request", "pull_request_target", "merge_group"];
 
 fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
     if why == RAN_BEFORE {
         return "Run it again on this head: re-run its workflow, or push.".to_owned();
+    }
+    if why == OTHER_BASE || why.starts_with(MAYBE_FOR) || why.starts_with(OTHER_BRANCH) {
+        return "Let it run anew for this pull request: push, or close and reopen it. (A re-run repeats the old one.)"
+            .to_owned();
     }
     if why.starts_with(NOT_KNOWN) {
         return "Let the workflow use and run only files that are in the repository, and no link that leads out of it."
@@ -209,7 +271,9 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
         )
     } else {
         match check.made_by() {
-            Some(MadeBy::Workflow(path)) => format!("Let a job of {path} make it."),
+            Some(MadeBy::Workflow(path)) => {
+                format!("Let a job of {path} make it, in a run that a push or a pull request started.")
+            }
             Some(MadeBy::App(app)) => format!("Let the App with the id {app} make it."),
             None => "Say in the policy who makes it: `workflow` or `app`.".to_owned(),
         }
@@ -218,10 +282,10 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
 
 /// Why a run does not count, if it does not.
 fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String> {
-    let Sought { head, subject, state, .. } = *sought;
+    let Sought { head, state, world, .. } = *sought;
     // A run shows something of what was there when it ran: the same commit on another base, or under another policy, is
     // other content.
-    let content = subject.map(|subject| &subject.about.content);
+    let content = world.subject.as_ref().map(|subject| &subject.about.content);
     if state.ran_for.get(&run.id).is_some_and(|first| Some(first) != content) {
         return Some(RAN_BEFORE.to_owned());
     }
@@ -237,30 +301,57 @@ fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String
             Some(workflow) if workflow.head != *head => {
                 Some(format!("its workflow run was for {}", workflow.head.short()))
             }
-            Some(_) => {
-                let drift = subject.and_then(|subject| subject.drift.get(path));
-                let drift = match drift {
-                    Some(Ok(drift)) => drift,
-                    Some(Err(why)) => return Some(format!("{NOT_KNOWN}: {why}")),
-                    None => return Some(NOT_KNOWN.to_owned()),
-                };
-                let strange = |touched: bool| -> Vec<String> {
-                    let open = |path: &String, now: &Changed| {
-                        now.touched == touched && !state.accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
-                    };
-                    let strange = drift.iter().filter(|(path, now)| open(path, now));
-                    strange.map(|(path, now)| format!("`{path}`, {}", now.what)).collect()
-                };
-                let (changed, moved) = (strange(true), few(&strange(false), "; "));
-                let changed = few(&changed, "; ");
-                match (changed.is_empty(), moved.is_empty()) {
-                    (true, true) => None,
-                    (true, false) => Some(format!("{OLD_WORKFLOW} ({moved}: {MOVED})")),
-                    (false, true) => Some(format!("{CHANGED_WORKFLOW} ({changed}: {DIFFERS})")),
-                    (false, false) => Some(format!("{CHANGED_WORKFLOW} ({changed}: {DIFFERS}; {moved}: {MOVED})")),
-                }
-            }
+            Some(workflow) => started_otherwise(workflow, sought).or_else(|| drifted(path, sought)),
         },
+    }
+}
+
+/// Why what started a workflow run may have run something else than this head, or its merge into this base.
+fn started_otherwise(run: &WorkflowRun, sought: &Sought<'_>) -> Option<String> {
+    let Sought { state, world, .. } = *sought;
+    if !EVENTS.contains(&run.event.as_str()) {
+        return Some(format!("its run was started by `{}`, which can change what is run", run.event));
+    }
+    // A push runs the head's own files, which are compared.
+    if !run.event.starts_with("pull_request") {
+        return None;
+    }
+    if let (Some(of), Some(mine)) = (&run.branch, &world.pull.branch)
+        && of != mine
+    {
+        return Some(format!("{OTHER_BRANCH} `{}`, not for `{}`", of.name, mine.name));
+    }
+    // GitHub's times are whole seconds: in the same one it may have been before.
+    let (Some(at), Some(since)) = (run.created_at, state.based_since) else { return Some(OTHER_BASE.to_owned()) };
+    if at <= since {
+        return Some(OTHER_BASE.to_owned());
+    }
+    let open = |other: &&Sibling| other.opened <= at && other.closed.is_none_or(|closed| at <= closed);
+    let other = world.siblings.iter().filter(open).find(|other| !other.covered)?;
+    Some(format!("{MAYBE_FOR}{}, which goes into `{}`", other.number, other.base_ref))
+}
+
+/// Why a workflow's job would mean something else at this head than on the default branch.
+fn drifted(path: &str, sought: &Sought<'_>) -> Option<String> {
+    let drift = match sought.drift.and_then(|drift| drift.get(path)) {
+        Some(Ok(drift)) => drift,
+        Some(Err(why)) => return Some(format!("{NOT_KNOWN}: {why}")),
+        None => return Some(NOT_KNOWN.to_owned()),
+    };
+    let accepted = &sought.state.accepted;
+    let strange = |touched: bool| -> String {
+        let open = |path: &String, now: &Changed| {
+            now.touched == touched && !accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
+        };
+        let strange = drift.iter().filter(|(path, now)| open(path, now));
+        few(&strange.map(|(path, now)| format!("`{path}`, {}", now.what)).collect::<Vec<_>>(), "; ")
+    };
+    let (changed, moved) = (strange(true), strange(false));
+    match (changed.is_empty(), moved.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(format!("{OLD_WORKFLOW} ({moved}: {MOVED})")),
+        (false, true) => Some(format!("{CHANGED_WORKFLOW} ({changed}: {DIFFERS})")),
+        (false, false) => Some(format!("{CHANGED_WORKFLOW} ({changed}: {DIFFERS}; {moved}: {MOVED})")),
     }
 }
 

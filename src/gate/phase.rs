@@ -4,8 +4,6 @@
 //! a document phase asks that its document exists, and every phase is judged by the same two sources. The check run
 //! says so, because a green that looks like more than it is is worse than none.
 
-use std::collections::BTreeMap;
-
 use super::evidence::{self, Heard};
 use super::{Finding, bounded};
 use crate::flow::Phase;
@@ -90,7 +88,7 @@ fn unbounded(phase: Phase, state: &State, world: &World) -> Judgement {
 }
 
 fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
-    evidence::checks(rule, policy, &world.pull.head, &world.checks, world.subject.as_ref(), state)
+    evidence::checks(rule, policy, state, world)
 }
 
 fn settled(heard: Heard) -> Judgement {
@@ -257,14 +255,8 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
         };
         return Judgement { outcome, findings, evidence };
     }
-    let runs = if state.merged.is_some() { &world.merge_checks } else { &world.checks };
-    // What was merged is the default branch's own, workflows included.
-    let trusted = world.subject.clone().map(|mut subject| {
-        if state.merged.is_some() {
-            let workflows = policy.gates.verify.checks.iter().filter_map(|check| check.workflow.clone());
-            subject.drift = workflows.map(|path| (path, Ok(BTreeMap::new()))).collect();
-        }
-        subject
-    });
-    settled(evidence::checks("DEP-04", policy, commit, runs, trusted.as_ref(), state))
+    if state.merged.is_none() {
+        return settled(evidence::checks("DEP-04", policy, state, world));
+    }
+    settled(evidence::merged("DEP-04", policy, commit, state, world))
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::people::Standing;
 use crate::flow::Phase;
@@ -34,8 +35,10 @@ pub struct World {
     pub pull: Pull,
     /// `None` when the content could not be read. Then nothing is judged: unknown is not fine.
     pub subject: Option<Subject>,
-    /// Every check run on the head.
+    /// Every check run on the head, and every job that policy could count.
     pub checks: Vec<CheckRun>,
+    /// The workflow runs that there are on the head.
+    pub workflow_runs: BTreeSet<u64>,
     /// There are more than can be read, and `checks` has only our own.
     pub checks_unread: bool,
     /// Every check run on the merge commit, once there is one.
@@ -48,6 +51,10 @@ pub struct World {
     /// Since when the base branch and the law are as they are, on GitHub's clock. It is asked for only where the
     /// content changed under the same head; none where it is not known.
     pub settled: Option<Timestamp>,
+    /// Since when the pull request goes into its present base, on GitHub's clock; none where it was not asked.
+    pub based_since: Option<Timestamp>,
+    /// Other pull requests of the same branch. They are looked for only where everything else is green.
+    pub siblings: Vec<Sibling>,
     /// Other open pull requests with this head.
     pub rivals: Vec<Rival>,
     /// Whether the base branch is protected. The default branch is taken to be: that is what installing is about.
@@ -116,7 +123,7 @@ pub enum Proposal {
     Invalid(Vec<Finding>),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckRun {
     pub id: u64,
     pub name: String,
@@ -124,11 +131,12 @@ pub struct CheckRun {
     /// `None` while it runs.
     pub conclusion: Option<String>,
     pub started_at: Option<Timestamp>,
-    /// The workflow run that it is a job of. A check that was merely posted under Actions' App has none.
+    /// The workflow run that it is a job of: then all of this is told by Actions. A check run has none; a workflow's
+    /// token can write what it likes into it.
     pub job_of: Option<WorkflowRun>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkflowRun {
     pub id: u64,
     /// Which try of the run it was: a rerun has the same id and a higher number.
@@ -136,6 +144,24 @@ pub struct WorkflowRun {
     /// The workflow's file.
     pub path: String,
     pub head: CommitId,
+    /// What started it: `push`, `pull_request`, …
+    pub event: String,
+    /// When it was first started. A rerun repeats what was to be run then.
+    pub created_at: Option<Timestamp>,
+    /// The branch that it ran for.
+    pub branch: Option<Branch>,
+}
+
+/// Another pull request of the same branch. A run for a pull request runs its merge with its own base, but its jobs land
+/// on the head, which both have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sibling {
+    pub number: u64,
+    pub base_ref: String,
+    /// Whether the policy covers the base, and always did: it was never another.
+    pub covered: bool,
+    pub opened: Timestamp,
+    pub closed: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -152,6 +152,9 @@ pub enum Body {
         /// Where it comes from, when that is news: a later pull request of the same work is known by it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origin: Option<Origin>,
+        /// Since when it goes into this base, on GitHub's clock, when that is news.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        based_since: Option<jiff::Timestamp>,
         /// Reviews and check runs that were first seen together with this content and were there before it, under the
         /// same head: they are for the content before.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

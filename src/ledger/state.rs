@@ -93,6 +93,12 @@ pub struct State {
     /// The content that each check run was first seen with, for the same reason.
     #[serde(default)]
     pub ran_for: BTreeMap<u64, Digest>,
+    /// Since when the pull request goes into its present base.
+    #[serde(default)]
+    pub based_since: Option<jiff::Timestamp>,
+    /// Jobs that ended red on a head, by name, with their workflow runs: a run can be deleted.
+    #[serde(default)]
+    pub reds: BTreeSet<Red>,
     /// Rejections by a comment, each for the content it was given for. The same person's approval lifts it.
     pub rejections: Vec<Rejection>,
     /// The latest commands and what came of them, newest last: they are answered from here, so that a crash between
@@ -101,6 +107,14 @@ pub struct State {
     /// What each person has said within the last hour, by their id.
     #[serde(default)]
     pub said: BTreeMap<u64, Said>,
+}
+
+/// A job that ended red when it was last seen.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Red {
+    pub workflow_run: u64,
+    pub name: String,
+    pub head: CommitId,
 }
 
 /// When somebody gave commands, as far as it matters for how many they may give.
@@ -178,6 +192,9 @@ fn same_person(a: &By, b: &By) -> bool {
     }
 }
 
+/// Conclusions of a job that ran and did not succeed.
+const RED: [&str; 4] = ["failure", "timed_out", "action_required", "startup_failure"];
+
 /// How many tampering notes are kept in the state. The records keep all of them.
 const TAMPER_NOTES: usize = 5;
 
@@ -220,6 +237,8 @@ impl State {
             reviewed: BTreeMap::new(),
             objections: BTreeMap::new(),
             ran_for: BTreeMap::new(),
+            based_since: None,
+            reds: BTreeSet::new(),
             rejections: Vec::new(),
             recent: Vec::new(),
             said: BTreeMap::new(),
@@ -252,7 +271,7 @@ impl State {
                     (FlowName::Merge, _) => self.pipeline = None,
                 }
             }
-            Body::Subject { why, pushed_by, present, origin, older_reviews, older_runs } => {
+            Body::Subject { why, pushed_by, present, origin, based_since, older_reviews, older_runs } => {
                 let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
                 if let Some(old) = &self.subject {
                     for review in older_reviews {
@@ -262,6 +281,7 @@ impl State {
                         self.ran_for.entry(*run).or_insert_with(|| old.content.clone());
                     }
                 }
+                self.based_since = based_since.or(self.based_since);
                 let keys = origin.iter().flat_map(|origin| origin.keys(&about.head));
                 self.origins.extend(keys.map(|(_, key)| key));
                 self.heads.insert(about.head.clone(), about.content.clone());
@@ -339,6 +359,7 @@ impl State {
                         self.claim = None;
                     }
                 }
+                self.redden(evidence, &about.head);
                 for one in evidence {
                     if let Evidence::Check { run, head, .. } = one
                         && *head == about.head
@@ -442,6 +463,23 @@ impl State {
         if said.at.len() > TIMES {
             said.at.remove(0);
         }
+    }
+
+    /// Notes the reds of workflow runs, and forgets those that the same run has made good.
+    fn redden(&mut self, evidence: &[Evidence], on: &CommitId) {
+        let jobs = evidence.iter().filter_map(|one| match one {
+            Evidence::Check { name, workflow_run: Some(run), conclusion, head, discounted: None, .. } if head == on => {
+                Some((Red { workflow_run: *run, name: name.clone(), head: head.clone() }, conclusion.as_str()))
+            }
+            _ => None,
+        });
+        let jobs: Vec<(Red, &str)> = jobs.collect();
+        let ends = |red: &Red| -> Vec<&str> {
+            jobs.iter().filter(|(job, _)| job == red).map(|(_, conclusion)| *conclusion).collect()
+        };
+        self.reds.retain(|red| ends(red).is_empty() || ends(red).iter().any(|end| *end != "success"));
+        let red = jobs.iter().filter(|(_, conclusion)| RED.contains(conclusion));
+        self.reds.extend(red.map(|(job, _)| job.clone()));
     }
 
     /// What was shown and approved for another base branch counts for nothing any more.

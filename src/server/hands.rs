@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
 use crate::engine::Target;
 use crate::fact::{Event, Fact, PullEvent};
-use crate::gate::world::World;
+use crate::gate::world::{CheckRun, Sibling, World};
 use crate::github::Error;
 use crate::github::calls::activity::Activity;
 use crate::github::calls::pulls::Pull as Fetched;
@@ -65,6 +65,40 @@ impl Pass<'_> {
         }
         let last = self.repo.last_activity(&now.base_ref).await?;
         Ok(last.filter(|last| last.after == self.tip.as_str()).map(|last| last.timestamp))
+    }
+
+    /// Since when the pull request goes into its present base. It is asked for where it is not known, and where somebody
+    /// may have changed it; there and back again leaves no other trace.
+    pub(super) async fn based_since(
+        &self,
+        pull: &Fetched,
+        state: Option<&State>,
+        events: &[(String, Event)],
+    ) -> Result<Option<Timestamp>, Halt> {
+        let edited = events.iter().any(|(_, event)| matches!(&event.fact, Fact::Pull { what: PullEvent::Edited, .. }));
+        let known = state.filter(|state| state.based_since.is_some()).and_then(|state| state.subject.as_ref());
+        if !pull.is_open() || (known.is_some_and(|about| about.base_ref == pull.base.r#ref) && !edited) {
+            return Ok(None);
+        }
+        // A run of the very second in which it was opened is its own, or a sibling's, and those are asked about.
+        let opened = pull.created_at.map(|at| at - SignedDuration::from_secs(1));
+        Ok(self.repo.base_changes(pull.number).await?.into_iter().chain(opened).max())
+    }
+
+    /// Other pull requests of the same branch, open or not: a run for one of them lands on the same head.
+    pub(super) async fn siblings(&self, pull: &Fetched, world: &World) -> Result<Vec<Sibling>, Halt> {
+        let by_pull = |run: &CheckRun| run.job_of.as_ref().is_some_and(|run| run.event.starts_with("pull_request"));
+        let owner = pull.head.repo.as_ref().and_then(|repo| repo.full_name.split_once('/')).map(|(owner, _)| owner);
+        let (Some(owner), true) = (owner, world.checks.iter().any(by_pull)) else { return Ok(Vec::new()) };
+        let mut siblings = Vec::new();
+        for other in self.repo.pulls_from(&format!("{owner}:{}", pull.head.r#ref)).await? {
+            let Some(opened) = other.created_at.filter(|_| other.number != pull.number) else { continue };
+            let base_ref = other.base.r#ref;
+            let covered = world.policy().is_some_and(|policy| policy.may_merge_into(&base_ref, &world.default_branch))
+                && self.repo.base_changes(other.number).await?.is_empty();
+            siblings.push(Sibling { number: other.number, base_ref, covered, opened, closed: other.closed_at });
+        }
+        Ok(siblings)
     }
 
     /// What stands behind a number that is to be linked.

@@ -12,6 +12,7 @@ mod memory;
 mod observe;
 mod pass;
 mod route;
+mod runs;
 mod show;
 
 use std::collections::HashMap;

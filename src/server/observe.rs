@@ -1,22 +1,18 @@
 //! Reads the world for one change: from git what git knows, from the API the rest.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::memory::Kept;
 use crate::flow::Phase;
 use crate::gate::people::Standing;
 use crate::gate::phase::{LARGEST_DOCUMENT, document};
-use crate::gate::world::{ACTIONS_APP, CheckRun, Deployment, Document, Law, Proposal, Review, Subject, WorkflowRun};
+use crate::gate::world::{Deployment, Document, Law, Proposal, Review, Subject};
 use crate::gate::{Finding, GateName, Verdict};
-use crate::github::calls::checks::{CheckRun as Listed, Conclusion, Status};
 use crate::github::{Repo, Result};
 use crate::ids::{BlobId, CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, MadeBy, Policy, Who};
 use crate::repo::meaning::{self, Drift, Sides};
 use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched};
-use crate::surface::sync::Memory;
 
 /// The policy file as it was read.
 pub(super) struct Read {
@@ -307,96 +303,6 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         trailer: None,
         structural_fix: false,
     })
-}
-
-/// The check runs of a commit, with the workflow runs of those that policy could count.
-pub(super) async fn checks(
-    repo: &Repo,
-    memory: &Kept,
-    listed: &[Listed],
-    policy: Option<&Policy>,
-) -> Result<Vec<CheckRun>> {
-    let named = |name: &str| {
-        policy.is_some_and(|policy| {
-            policy.gates.verify.checks.iter().any(|check| check.name == name && check.workflow.is_some())
-        })
-    };
-    let mut jobs: BTreeMap<u64, Vec<(u64, WorkflowRun)>> = BTreeMap::new();
-    let mut runs = Vec::new();
-    for run in listed {
-        let app = run.app.as_ref().map_or(0, |app| app.id);
-        let job_of = match (&run.check_suite, app == ACTIONS_APP && named(&run.name)) {
-            (Some(suite), true) => job_of(repo, memory, run.id, suite.id, &mut jobs).await?,
-            _ => None,
-        };
-        runs.push(CheckRun {
-            id: run.id,
-            name: run.name.clone(),
-            app,
-            conclusion: (run.status == Status::Completed).then(|| conclusion(run.conclusion)),
-            started_at: run.started_at,
-            job_of,
-        });
-    }
-    Ok(runs)
-}
-
-/// The workflow run that a check run is a job of. What it is a job of never changes, so it is asked once.
-async fn job_of(
-    repo: &Repo,
-    memory: &Kept,
-    run: u64,
-    suite: u64,
-    jobs: &mut BTreeMap<u64, Vec<(u64, WorkflowRun)>>,
-) -> Result<Option<WorkflowRun>> {
-    let key = format!("job:{run}");
-    if let Some(known) = memory.recall(&key).await {
-        let mut parts = known.splitn(4, ' ');
-        let id = parts.next().and_then(|id| id.parse().ok());
-        let attempt = parts.next().and_then(|attempt| attempt.parse().ok());
-        let head = parts.next().and_then(|head| CommitId::new(head).ok());
-        if let (Some(id), Some(attempt), Some(head), Some(path)) = (id, attempt, head, parts.next()) {
-            return Ok(Some(WorkflowRun { id, attempt, path: path.to_owned(), head }));
-        }
-    }
-    if let Entry::Vacant(unknown) = jobs.entry(suite) {
-        let mut found = Vec::new();
-        for workflow in repo.workflow_runs_for_suite(suite).await? {
-            // Some answers carry the ref behind the path. A file's name may have an `@` too, so only a ref is taken off.
-            let path = match workflow.path.rsplit_once('@') {
-                Some((path, name)) if name.starts_with("refs/") => path.to_owned(),
-                _ => workflow.path.clone(),
-            };
-            for job in repo.jobs(workflow.id).await? {
-                let head = workflow.head_sha.clone();
-                let run = WorkflowRun { id: workflow.id, attempt: job.run_attempt, path: path.clone(), head };
-                found.push((job.id, run));
-            }
-        }
-        unknown.insert(found);
-    }
-    let found = jobs[&suite].iter().find(|(job, _)| *job == run).map(|(_, workflow)| workflow.clone());
-    if let Some(workflow) = &found {
-        let WorkflowRun { id, attempt, path, head } = workflow;
-        memory.keep(&key, &format!("{id} {attempt} {head} {path}")).await;
-    }
-    Ok(found)
-}
-
-fn conclusion(conclusion: Option<Conclusion>) -> String {
-    let word = match conclusion {
-        Some(Conclusion::Success) => "success",
-        Some(Conclusion::Failure) => "failure",
-        Some(Conclusion::Neutral) => "neutral",
-        Some(Conclusion::Skipped) => "skipped",
-        Some(Conclusion::ActionRequired) => "action_required",
-        Some(Conclusion::Cancelled) => "cancelled",
-        Some(Conclusion::TimedOut) => "timed_out",
-        Some(Conclusion::Stale) => "stale",
-        Some(Conclusion::StartupFailure) => "startup_failure",
-        Some(Conclusion::Unknown) | None => "unknown",
-    };
-    word.to_owned()
 }
 
 /// Where someone stands now: their role, and whether the policy names them.

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::memory::Kept;
 use super::route::Halt;
-use super::{App, ledger_branch, observe};
+use super::{App, ledger_branch, observe, runs};
 use crate::engine::{self, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::gate::merge::CHECK_NAME;
@@ -125,6 +125,7 @@ impl Pass<'_> {
         let mut world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
         world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
+        world.based_since = self.based_since(pull, loaded.state.as_ref(), events).await?;
         let happened = self.happened(pull, loaded.state.as_ref(), &world, events).await?;
         let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
@@ -132,8 +133,11 @@ impl Pass<'_> {
         let would = engine::ahead(loaded.change, loaded.state.as_ref(), &ahead)
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
         let world = self.with_rivals(pull, world, would.as_ref()).await?;
-        let decision =
-            if world.rivals.is_empty() { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
+        let decision = if world.rivals.is_empty() && world.siblings.is_empty() {
+            ahead
+        } else {
+            self.decide(pull, &loaded, &world, &happened).await?
+        };
         let unheard = decision.unheard.clone();
         let Some(state) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
         if let Some(state) = &state {
@@ -210,11 +214,12 @@ impl Pass<'_> {
         let (merge_checks, deployments) = match (&merged, state.and_then(|state| state.pipeline.as_ref())) {
             (Some(commit), Some(_)) => {
                 let (listed, _) = self.check_runs(commit).await?;
-                let runs = observe::checks(repo, &self.memory, &listed, policy).await?;
-                (runs, observe::deployments(repo, commit).await?)
+                let runs = runs::on(repo, &self.memory, commit, &listed, policy).await?;
+                (runs.checks, observe::deployments(repo, commit).await?)
             }
             _ => (Vec::new(), Vec::new()),
         };
+        let ran = runs::on(repo, &self.memory, &pull.head.sha, listed, policy).await?;
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let mut standings = BTreeMap::new();
         let reviews = observe::reviews(repo, policy, pull.number, &mut standings).await?;
@@ -245,13 +250,16 @@ impl Pass<'_> {
                     .map(|repo| Branch { repo: RepoId(repo.id), name: pull.head.r#ref.clone() }),
             },
             subject,
-            checks: observe::checks(repo, &self.memory, listed, policy).await?,
+            checks: ran.checks,
+            workflow_runs: ran.workflow_runs,
             checks_unread: false,
             merge_checks,
             deployments,
             reviews,
             standings,
             settled: None,
+            based_since: None,
+            siblings: Vec::new(),
             rivals: Vec::new(),
             base_protected,
             earlier: Vec::new(),
@@ -263,6 +271,7 @@ impl Pass<'_> {
         let green = state.is_none_or(|state| merge_gate(state, &world).verdict == Verdict::Pass);
         if pull.is_open() && green {
             world.rivals = self.rivals(pull).await?;
+            world.siblings = self.siblings(pull, &world).await?;
         }
         Ok(world)
     }

@@ -209,6 +209,15 @@ impl Admin {
         Ok(state.record_workflow_run(repo, head_sha, path, event, &jobs, &actor)?)
     }
 
+    /// A workflow run is run again: another attempt of it, with these of its jobs.
+    pub fn rerun(&self, repo: &str, run: u64, jobs: &[(&str, Option<&str>)]) -> Result<()> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        let jobs: Vec<_> = jobs.iter().map(|(name, end)| ((*name).to_owned(), end.map(str::to_owned))).collect();
+        let actor = state.repo(repo)?.owner.clone();
+        Ok(state.attempt(repo, run, &jobs, &actor)?)
+    }
+
     /// Posts a check run as any App that is installed, or as GitHub Actions. Answers its id.
     pub fn check_run_as(&self, app: u64, repo: &str, body: Value) -> Result<u64> {
         let made = self.call_as_app(app, repo, "POST", &format!("/repos/{repo}/check-runs"), body)?;

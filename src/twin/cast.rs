@@ -140,6 +140,7 @@ impl State {
             check_runs: BTreeMap::new(),
             workflows: BTreeMap::new(),
             workflow_runs: BTreeMap::new(),
+            jobs: BTreeMap::new(),
             statuses: Vec::new(),
             rulesets: BTreeMap::new(),
             deployments: BTreeMap::new(),

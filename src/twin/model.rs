@@ -153,6 +153,8 @@ pub struct Repo {
     pub check_runs: BTreeMap<u64, CheckRun>,
     pub workflows: BTreeMap<u64, Workflow>,
     pub workflow_runs: BTreeMap<u64, WorkflowRun>,
+    /// By their ids, which are those of their check runs.
+    pub jobs: BTreeMap<u64, Job>,
     pub statuses: Vec<CommitStatus>,
     pub rulesets: BTreeMap<u64, Ruleset>,
     pub deployments: BTreeMap<u64, Deployment>,
@@ -212,6 +214,8 @@ pub struct Pull {
     pub merged_by: Option<Account>,
     pub merge_commit_sha: Option<String>,
     pub reviews: Vec<Review>,
+    /// Each change of the base: the event's id, who and when.
+    pub retargets: Vec<(u64, Account, Timestamp)>,
 }
 
 #[derive(Debug, Clone)]
@@ -309,13 +313,27 @@ pub struct WorkflowRun {
     pub suite: u64,
     pub head_sha: String,
     pub head_branch: Option<String>,
+    /// Where the head is: a fork, or the repository itself.
+    pub head_repo: u64,
     pub status: String,
     pub conclusion: Option<String>,
     pub actor: Account,
-    /// Check run ids, which are the job ids.
+    pub attempt: u64,
+    /// Check run ids, which are the job ids; of every attempt.
     pub jobs: Vec<u64>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+/// What Actions knows of a job. Its check run begins the same, and can be written over.
+#[derive(Debug, Clone)]
+pub struct Job {
+    pub name: String,
+    pub attempt: u64,
+    pub status: String,
+    pub conclusion: Option<String>,
+    pub started_at: Timestamp,
+    pub completed_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone)]

@@ -195,10 +195,11 @@ impl State {
     }
 
     pub(crate) fn close_pull(&mut self, repo: u64, number: u64, by: &Account) -> Result<(), Problem> {
+        let at = self.tick();
         let issue = self.issue_mut(repo, number)?;
         issue.open = false;
         issue.updated_at = now();
-        issue.closed_at = Some(now());
+        issue.closed_at = Some(at);
         self.tell_pull(repo, number, "closed", by, json!({}))
     }
 

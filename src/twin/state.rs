@@ -71,6 +71,8 @@ pub(crate) struct State {
     /// While set, nothing that happens sends a webhook.
     pub(crate) quiet: bool,
     pub(crate) post: Post,
+    /// The last moment that [`State::tick`] told.
+    ticked: Timestamp,
 }
 
 impl State {
@@ -93,6 +95,7 @@ impl State {
             settles: None,
             quiet: false,
             post,
+            ticked: Timestamp::UNIX_EPOCH,
         };
         state.found_actions();
         state
@@ -125,6 +128,13 @@ impl State {
             created_at: now(),
         };
         self.apps.insert(app.id, app);
+    }
+
+    /// A moment in whole seconds that is later than all before it. Where it matters what came first, a story that is
+    /// played within one second must not lose the order.
+    pub(crate) fn tick(&mut self) -> Timestamp {
+        self.ticked = now().max(self.ticked + jiff::SignedDuration::from_secs(1));
+        self.ticked
     }
 
     pub(crate) fn new_id(&mut self) -> u64 {

@@ -157,6 +157,12 @@ struct Ci {
     #[serde(default = "event")]
     event: String,
     commit: Option<String>,
+    /// Another attempt of the last run, instead of a run of its own.
+    #[serde(default)]
+    again: bool,
+    /// More jobs of the run, with their conclusions.
+    #[serde(default)]
+    and: Vec<(String, String)>,
 }
 
 fn workflow() -> String {
@@ -181,6 +187,14 @@ struct Posts {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Rewrites {
+    check: String,
+    name: Option<String>,
+    conclusion: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Labels {
     #[serde(default)]
     add: Vec<String>,
@@ -192,6 +206,13 @@ struct Labels {
 #[serde(deny_unknown_fields)]
 struct Merges {
     ends: String,
+    on: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Aim {
+    to: String,
     on: Option<String>,
 }
 
@@ -253,6 +274,11 @@ impl Stage {
                 });
                 self.on.admin().check_run_as(app, REPO, body)?;
             }
+            "rewrites" => self.rewrites(who()?, &read(what)?)?,
+            "deletes-the-run" => {
+                let path = format!("/repos/{REPO}/actions/runs/{}", self.last_run()?);
+                self.call(who()?, "DELETE", &path, Value::Null)?;
+            }
             "sets-status" => {
                 let post: Posts = read(what)?;
                 let head = self.commit(post.commit.as_deref())?;
@@ -268,7 +294,13 @@ impl Stage {
                 let refused = self.on.merges(who()?, self.number(merge.on.as_deref())?).await?;
                 as_told(&merge.ends, refused.map(drop))?;
             }
-            "retargets" => self.edit_pull(who()?, None, json!({ "base": read::<String>(what)? }))?,
+            "retargets" => {
+                let aim = match read(what)? {
+                    Short::Word(to) => Aim { to, on: None },
+                    Short::Long(aim) => aim,
+                };
+                self.edit_pull(who()?, aim.on.as_deref(), json!({ "base": aim.to }))?;
+            }
             "closes" => self.edit_pull(who()?, what.as_str(), json!({ "state": "closed" }))?,
             "reopens" => self.edit_pull(who()?, what.as_str(), json!({ "state": "open" }))?,
             "lifts-the-rules" => drop(self.lift()?),
@@ -456,14 +488,40 @@ impl Stage {
 
     fn ci(&mut self, what: &Value) -> anyhow::Result<()> {
         let ci = match read(what)? {
-            Short::Word(conclusion) => {
-                Ci { conclusion: Some(conclusion), workflow: workflow(), job: job(), event: event(), commit: None }
-            }
+            Short::Word(conclusion) => read::<Ci>(&json!({ "conclusion": conclusion }))?,
             Short::Long(ci) => ci,
         };
-        let head = self.commit(ci.commit.as_deref())?;
-        let jobs = [(ci.job.as_str(), ci.conclusion.as_deref())];
-        self.on.admin().workflow_run(REPO, &head, &ci.workflow, &ci.event, &jobs)?;
+        let first = (ci.job.as_str(), ci.conclusion.as_deref());
+        let more = ci.and.iter().map(|(name, end)| (name.as_str(), Some(end.as_str())));
+        let jobs: Vec<(&str, Option<&str>)> = [first].into_iter().chain(more).collect();
+        if ci.again {
+            self.on.admin().rerun(REPO, self.last_run()?, &jobs)?;
+        } else {
+            let head = self.commit(ci.commit.as_deref())?;
+            self.on.admin().workflow_run(REPO, &head, &ci.workflow, &ci.event, &jobs)?;
+        }
+        Ok(())
+    }
+
+    fn last_run(&self) -> anyhow::Result<u64> {
+        let runs = self.on.admin().repo(REPO)?.workflow_runs;
+        runs.keys().next_back().copied().context("no workflow has run yet")
+    }
+
+    /// An App writes over check runs: those of Actions' App are every workflow's to write.
+    fn rewrites(&mut self, who: &str, rewrite: &Rewrites) -> anyhow::Result<()> {
+        let (app, head) = (self.app(who)?, self.commit(None)?);
+        let runs = self.on.admin().check_runs(REPO, &head)?;
+        let run = runs.iter().rev().find(|run| run.name == rewrite.check && run.app == app).context("no such check")?;
+        let mut body = json!({});
+        if let Some(name) = &rewrite.name {
+            body["name"] = name.as_str().into();
+        }
+        if let Some(conclusion) = &rewrite.conclusion {
+            (body["status"], body["conclusion"]) = ("completed".into(), conclusion.as_str().into());
+        }
+        let path = format!("/repos/{REPO}/check-runs/{}", run.id);
+        self.on.admin().call_as_app(app, REPO, "PATCH", &path, body)?;
         Ok(())
     }
 

@@ -164,7 +164,7 @@ async fn a_second_server_with_a_memory_of_its_own_doubles_nothing() {
     on.says("mia", number, "/help\n/explain").await.unwrap();
     proves(&on, number).await;
     let (comments, head) = (on.bot_comments(number).unwrap(), on.head(number).unwrap());
-    assert_eq!(comments.len(), 4);
+    assert_eq!(comments.len(), 3);
     let runs = on.admin().check_runs(REPO, &head).unwrap().len();
     for empty in [false, true] {
         on.loses_its_database().await.unwrap();

@@ -1,7 +1,7 @@
 //! Which greens count.
 
 use crate::engine::kit::*;
-use crate::gate::world::{ACTIONS_APP, CheckRun};
+use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling};
 use crate::ids::Role;
 use crate::ledger::record::Evidence;
 
@@ -279,5 +279,177 @@ fn two_jobs_of_one_name_in_one_attempt_must_both_be_green() {
         let other = CheckRun { id: one.id + 100, conclusion: Some(second.to_owned()), ..one.clone() };
         game.world.checks.push(one);
         game.run(other).may_not_merge(&["MRG-01"]);
+    }
+}
+
+#[test]
+fn a_red_is_not_hidden_by_cancelling_its_rerun() {
+    // The run of the push is green, that of the pull request is red.
+    let mut game = approved();
+    let (push, pull) = (game.job(TEST, CI, 1, "success"), game.job(TEST, CI, 2, "failure"));
+    game.world.checks = vec![push, pull];
+    game.look().may_not_merge(&["MRG-01"]);
+    let again = game.job(TEST, CI, 2, "cancelled");
+    game.run(again).may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").says.contains("ended as failure"));
+    let again = game.job(TEST, CI, 2, "success");
+    game.run(again).may_merge();
+    // A green that was run again for nothing stays one.
+    let again = game.job(TEST, CI, 2, "cancelled");
+    game.run(again).may_merge();
+}
+
+#[test]
+fn a_run_of_nothing_but_cancelled_attempts_says_nothing() {
+    let mut game = approved();
+    game.check(TEST, "cancelled").check(TEST, "cancelled").may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").next.contains("Run it again"));
+    let other = game.job(TEST, CI, 2, "success");
+    game.run(other).may_merge();
+}
+
+#[test]
+fn a_red_leg_of_a_matrix_is_not_hidden_by_running_another_again() {
+    let mut game = approved();
+    let one = game.job(TEST, CI, 1, "success");
+    let other = CheckRun { id: one.id + 100, conclusion: Some("failure".to_owned()), ..one.clone() };
+    game.world.checks = vec![one, other];
+    game.look().may_not_merge(&["MRG-01"]);
+    game.green().may_not_merge(&["MRG-01"]);
+    // All of them again.
+    let one = game.job(TEST, CI, 1, "success");
+    game.world.checks.push(CheckRun { id: one.id + 100, ..one.clone() });
+    game.run(one).may_merge();
+}
+
+#[test]
+fn a_recorded_red_outlives_its_run() {
+    let mut game = approved();
+    let red = game.job(TEST, CI, 1, "failure");
+    game.run(red).may_not_merge(&["MRG-01"]);
+    game.world.checks.clear();
+    game.world.workflow_runs.clear();
+    let green = game.job(TEST, CI, 2, "success");
+    game.run(green).may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").says.contains("in a run that has been deleted"), "{:?}", game.finding("MRG-01"));
+    game.push("two").green().approved_by("mia").may_merge();
+}
+
+#[test]
+fn a_red_that_was_made_good_may_be_deleted() {
+    let mut game = approved();
+    game.red().green().may_merge();
+    game.world.checks.clear();
+    game.world.workflow_runs.clear();
+    let green = game.job(TEST, CI, 2, "success");
+    game.run(green).may_merge();
+}
+
+#[test]
+fn a_red_is_not_forgotten_while_it_runs_again() {
+    let mut game = approved();
+    game.red().check(TEST, "running");
+    game.world.checks.clear();
+    game.world.workflow_runs.clear();
+    let green = game.job(TEST, CI, 2, "success");
+    game.run(green).may_not_merge(&["MRG-01"]);
+}
+
+#[test]
+fn what_started_a_run_must_not_change_what_it_runs() {
+    for event in ["workflow_dispatch", "schedule", "repository_dispatch", "workflow_run", ""] {
+        let mut game = approved();
+        let mut run = game.job(TEST, CI, 1, "success");
+        run.job_of.as_mut().unwrap().event = event.to_owned();
+        game.run(run).may_not_merge(&["MRG-01"]);
+        discounted(&game, "its run was started by");
+    }
+    for event in ["push", "pull_request", "pull_request_target", "merge_group"] {
+        let mut game = approved();
+        let mut run = game.job(TEST, CI, 1, "success");
+        run.job_of.as_mut().unwrap().event = event.to_owned();
+        game.run(run).may_merge();
+    }
+}
+
+/// A run that was started at this second after the pull request went into its base.
+fn started(game: &mut Game, event: &str, after: i64) -> CheckRun {
+    let since = game.world.based_since.unwrap();
+    let mut run = game.job(TEST, CI, 1, "success");
+    let workflow = run.job_of.as_mut().unwrap();
+    workflow.event = event.to_owned();
+    workflow.created_at = Some(since + jiff::SignedDuration::from_secs(after));
+    run
+}
+
+#[test]
+fn a_run_from_before_the_pull_request_went_into_its_base_does_not_count() {
+    for (event, after, counts) in
+        [("pull_request", 0, false), ("pull_request", -5, false), ("pull_request", 1, true), ("push", -5, true)]
+    {
+        let mut game = approved();
+        let run = started(&mut game, event, after);
+        game.run(run);
+        if counts {
+            game.may_merge();
+        } else {
+            game.may_not_merge(&["MRG-01"]);
+            assert!(game.finding("MRG-01").next.contains("close and reopen"), "{:?}", game.finding("MRG-01"));
+        }
+    }
+    // A rerun repeats what was run, so it is as old as its run.
+    let mut game = approved();
+    let run = started(&mut game, "pull_request", -5);
+    let mut again = CheckRun { id: run.id + 1, ..run.clone() };
+    again.job_of.as_mut().unwrap().attempt += 1;
+    game.world.checks.push(run);
+    game.run(again).may_not_merge(&["MRG-01"]);
+}
+
+#[test]
+fn a_base_that_was_another_in_between_is_noticed() {
+    let mut game = approved();
+    game.green().may_merge();
+    let since = game.world.checks[0].job_of.as_ref().unwrap().created_at.unwrap();
+    game.world.based_since = Some(since + jiff::SignedDuration::from_secs(1));
+    game.look().may_not_merge(&["MRG-01"]);
+}
+
+#[test]
+fn a_run_of_another_branch_does_not_count() {
+    let mut game = approved();
+    let mut run = game.job(TEST, CI, 1, "success");
+    run.job_of.as_mut().unwrap().branch.as_mut().unwrap().name = "twin".to_owned();
+    game.run(run).may_not_merge(&["MRG-01"]);
+    discounted(&game, "it ran for the branch `twin`");
+}
+
+#[test]
+fn a_run_that_may_have_been_for_another_pull_request_of_the_branch_does_not_count() {
+    for (covered, closed, event, counts) in [
+        (false, None, "pull_request", false),
+        (false, Some(10), "pull_request", false),
+        (false, Some(9), "pull_request", true),
+        (true, None, "pull_request", true),
+        (false, None, "push", true),
+    ] {
+        let mut game = approved();
+        let since = game.world.based_since.unwrap();
+        let second = |n| since + jiff::SignedDuration::from_secs(n);
+        game.world.siblings = vec![Sibling {
+            number: 8,
+            base_ref: "soft".to_owned(),
+            covered,
+            opened: second(5),
+            closed: closed.map(second),
+        }];
+        let run = started(&mut game, event, 10);
+        game.run(run);
+        if counts {
+            game.may_merge();
+        } else {
+            game.may_not_merge(&["MRG-01"]);
+            assert!(game.finding("MRG-01").says.contains("it may have run for #8, which goes into `soft`"));
+        }
     }
 }

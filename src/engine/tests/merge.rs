@@ -230,7 +230,9 @@ fn retargeting_asks_for_the_approval_again() {
             game.approved_by("mia");
         }
         game.may_merge();
-        game.retargeted("main").may_not_merge(&["MRG-02"]);
+        game.retargeted("main").may_not_merge(&["MRG-01", "MRG-02"]);
+        let anew = game.job(TEST, CI, 2, "success");
+        game.run(anew).may_not_merge(&["MRG-02"]);
         assert!(by_comment || game.finding("MRG-02").says.contains("another base"), "{:?}", game.finding("MRG-02"));
         game.approved_by("mia").may_merge();
     }

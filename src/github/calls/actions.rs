@@ -17,6 +17,8 @@ pub struct WorkflowRun {
     pub path: String,
     pub head_sha: CommitId,
     pub head_branch: Option<String>,
+    /// None when the fork was deleted.
+    pub head_repository: Option<HeadRepository>,
     /// What started it: `pull_request`, `push`, …
     #[serde(default)]
     pub event: String,
@@ -33,6 +35,11 @@ pub struct WorkflowRun {
     pub run_started_at: Option<Timestamp>,
     #[serde(default)]
     pub html_url: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct HeadRepository {
+    pub id: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -93,9 +100,10 @@ pub struct DeploymentStatus {
 }
 
 impl Repo {
-    /// The runs behind a check suite: this is how a check run leads to the workflow file it came from.
-    pub async fn workflow_runs_for_suite(&self, suite: u64) -> Result<Vec<WorkflowRun>> {
-        let request = self.get("/repos/{owner}/{repo}/actions/runs", &[])?.query("check_suite_id", &suite.to_string());
+    /// The workflow runs on a commit. What a run and its jobs came to is told by Actions alone; their check runs can be
+    /// written over.
+    pub async fn workflow_runs_on(&self, commit: &CommitId) -> Result<Vec<WorkflowRun>> {
+        let request = self.get("/repos/{owner}/{repo}/actions/runs", &[])?.query("head_sha", commit.as_str());
         self.list(request, Some("workflow_runs")).await
     }
 

@@ -37,6 +37,7 @@ pub struct Pull {
     pub html_url: String,
     pub created_at: Option<Timestamp>,
     pub updated_at: Option<Timestamp>,
+    pub closed_at: Option<Timestamp>,
     pub changed_files: Option<u64>,
 }
 
@@ -108,6 +109,15 @@ pub struct Review {
     pub html_url: String,
 }
 
+const BASE_CHANGES: [&str; 2] = ["base_ref_changed", "automatic_base_change_succeeded"];
+
+#[derive(Debug, Deserialize)]
+struct IssueEvent {
+    #[serde(default)]
+    event: String,
+    created_at: Timestamp,
+}
+
 impl Repo {
     pub async fn get_pull(&self, number: u64) -> Result<Pull> {
         self.fetch(self.get("/repos/{owner}/{repo}/pulls/{number}", &[&number.to_string()])?).await
@@ -120,6 +130,20 @@ impl Repo {
             request = request.query("head", head);
         }
         self.list(request, None).await
+    }
+
+    /// Pull requests of a branch (`OWNER:BRANCH`), open or not.
+    pub async fn pulls_from(&self, head: &str) -> Result<Vec<Pull>> {
+        let request = self.get("/repos/{owner}/{repo}/pulls", &[])?.query("state", "all").query("head", head);
+        self.list(request, None).await
+    }
+
+    /// When the base of a pull request became another branch, by hand or because the old one was deleted.
+    pub async fn base_changes(&self, number: u64) -> Result<Vec<Timestamp>> {
+        let request = self.get("/repos/{owner}/{repo}/issues/{number}/events", &[&number.to_string()])?;
+        let events: Vec<IssueEvent> = self.list(request, None).await?;
+        let changes = events.into_iter().filter(|event| BASE_CHANGES.contains(&event.event.as_str()));
+        Ok(changes.map(|event| event.created_at).collect())
     }
 
     /// Pull requests, open or not, that contain this commit; also those whose head it only was once.

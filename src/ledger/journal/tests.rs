@@ -400,6 +400,7 @@ fn content(head: &str, branch: &str, patch: &str) -> Entry {
         pushed_by: None,
         present: BTreeMap::new(),
         origin: Some(origin::Origin { branch: Some(branch), patch: Some(Digest::of(patch)) }),
+        based_since: None,
         older_reviews: BTreeSet::new(),
         older_runs: BTreeSet::new(),
     };

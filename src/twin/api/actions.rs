@@ -14,6 +14,7 @@ const WRITE: Access = Access::Repo(&[("actions", Level::Write)], Role::Write);
 pub(crate) const ROUTES: &[Route] = &[
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs", access: READ, run: list },
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}", access: READ, run: get },
+    Route { method: "DELETE", path: "/repos/{owner}/{repo}/actions/runs/{id}", access: WRITE, run: delete },
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}/jobs", access: READ, run: jobs },
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}/artifacts", access: READ, run: artifacts },
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/jobs/{id}", access: READ, run: job },
@@ -50,17 +51,33 @@ fn get(state: &mut State, call: &Call) -> Answer {
     Ok(Reply::Ok(state.workflow_run_json(state.repo(call.repo)?, find(state, call)?)))
 }
 
+/// A run that is deleted takes its jobs, its suite and their check runs along.
+fn delete(state: &mut State, call: &Call) -> Answer {
+    let run = find(state, call)?.clone();
+    if run.status != "completed" {
+        return Err(Problem::new(403, "Cannot delete a workflow run that has not completed"));
+    }
+    let repo = state.repo_mut(call.repo)?;
+    repo.workflow_runs.remove(&run.id);
+    repo.suites.remove(&run.suite);
+    repo.jobs.retain(|id, _| !run.jobs.contains(id));
+    repo.check_runs.retain(|id, _| !run.jobs.contains(id));
+    Ok(Reply::NoContent)
+}
+
 fn jobs(state: &mut State, call: &Call) -> Answer {
     let (repo, run) = (state.repo(call.repo)?, find(state, call)?);
-    let jobs = run.jobs.iter().filter_map(|id| repo.check_runs.get(id));
+    let all = call.query("filter") == Some("all");
+    let jobs = run.jobs.iter().filter_map(|id| repo.jobs.get_key_value(id));
+    let jobs = jobs.filter(|(_, job)| all || job.attempt == run.attempt);
     Ok(Reply::Counted("jobs", jobs.map(|job| state.job_json(repo, run, job)).collect()))
 }
 
 fn job(state: &mut State, call: &Call) -> Answer {
     let (repo, id) = (state.repo(call.repo)?, call.number("id"));
     let run = repo.workflow_runs.values().find(|run| run.jobs.contains(&id)).ok_or_else(Problem::not_found)?;
-    let check = repo.check_runs.get(&id).ok_or_else(Problem::not_found)?;
-    Ok(Reply::Ok(state.job_json(repo, run, check)))
+    let job = repo.jobs.get_key_value(&id).ok_or_else(Problem::not_found)?;
+    Ok(Reply::Ok(state.job_json(repo, run, job)))
 }
 
 /// The twin's workflows are told, not run, so they leave no artifacts.
@@ -112,8 +129,7 @@ impl State {
         jobs: &[(String, Option<String>)],
         actor: &Account,
     ) -> Result<u64, Problem> {
-        let at = now();
-        let bot = self.apps.get(&ACTIONS_APP).ok_or_else(Problem::not_found)?.bot.clone();
+        let at = self.tick();
         let suite = self.new_suite(repo, ACTIONS_APP, sha, None)?;
         let known = self.repo(repo)?.workflows.values().find(|one| one.path == path).map(|one| one.id);
         let workflow = match known {
@@ -126,7 +142,13 @@ impl State {
         };
         let id = self.new_id();
         let about = self.repo(repo)?;
-        let head_branch = about.suites.get(&suite).and_then(|suite| suite.head_branch.clone());
+        // A run for a pull request is one for its branch; where several have this head, for the newest from here.
+        let pulls = about.pulls_at(sha).filter(|_| event.starts_with("pull_request"));
+        let pull = pulls.max_by_key(|(issue, pull)| (pull.head_repo == repo, issue.number));
+        let (head_repo, head_branch) = match pull {
+            Some((_, pull)) => (pull.head_repo, Some(pull.head_ref.clone())),
+            None => (repo, about.suites.get(&suite).and_then(|suite| suite.head_branch.clone())),
+        };
         let run_number = about.workflow_runs.values().filter(|run| run.workflow == workflow).count() as u64 + 1;
         let file = path.rsplit('/').next().unwrap_or(path);
         let name = file.trim_end_matches(".yml").trim_end_matches(".yaml").to_owned();
@@ -140,14 +162,34 @@ impl State {
             suite,
             head_sha: sha.to_owned(),
             head_branch,
+            head_repo,
             status: "in_progress".into(),
             conclusion: None,
             actor: actor.clone(),
+            attempt: 0,
             jobs: Vec::new(),
             created_at: at,
             updated_at: at,
         };
         self.repo_mut(repo)?.workflow_runs.insert(id, run);
+        self.attempt(repo, id, jobs, actor)?;
+        Ok(id)
+    }
+
+    /// Another attempt of a workflow run: these of its jobs run again, and end so.
+    pub(crate) fn attempt(
+        &mut self,
+        repo: u64,
+        id: u64,
+        jobs: &[(String, Option<String>)],
+        actor: &Account,
+    ) -> Result<(), Problem> {
+        let at = now();
+        let bot = self.apps.get(&ACTIONS_APP).ok_or_else(Problem::not_found)?.bot.clone();
+        let run = self.repo_mut(repo)?.workflow_runs.get_mut(&id).ok_or_else(Problem::not_found)?;
+        run.attempt += 1;
+        (run.status, run.conclusion) = ("in_progress".into(), None);
+        let (attempt, suite, sha) = (run.attempt, run.suite, run.head_sha.clone());
         self.tell_workflow_run(repo, id, "requested", actor)?;
         // All jobs stand before the first ends, so that the suite ends once.
         let mut standing = Vec::new();
@@ -159,7 +201,7 @@ impl State {
                 suite,
                 app: ACTIONS_APP,
                 name: name.clone(),
-                head_sha: sha.to_owned(),
+                head_sha: sha.clone(),
                 external_id: Some(uuid::Uuid::new_v4().to_string()),
                 details_url: Some(details),
                 status: "in_progress".into(),
@@ -172,15 +214,29 @@ impl State {
                 annotations: Vec::new(),
                 actions: Vec::new(),
             };
-            if let Some(run) = self.repo_mut(repo)?.workflow_runs.get_mut(&id) {
+            let about = self.repo_mut(repo)?;
+            if let Some(run) = about.workflow_runs.get_mut(&id) {
                 run.jobs.push(job);
             }
+            let known = Job {
+                name: name.clone(),
+                attempt,
+                status: "in_progress".into(),
+                conclusion: None,
+                started_at: at,
+                completed_at: None,
+            };
+            about.jobs.insert(job, known);
             self.put_run(repo, check.clone(), None, &bot)?;
             standing.push((check, conclusion.clone()));
         }
         for (check, conclusion) in standing {
             if conclusion.is_some() {
                 let done = CheckRun { status: "completed".into(), conclusion, completed_at: Some(now()), ..check };
+                if let Some(job) = self.repo_mut(repo)?.jobs.get_mut(&done.id) {
+                    (job.status, job.conclusion) = (done.status.clone(), done.conclusion.clone());
+                    job.completed_at = done.completed_at;
+                }
                 self.put_run(repo, done, Some("in_progress"), &bot)?;
             }
         }
@@ -194,7 +250,7 @@ impl State {
             }
             self.tell_workflow_run(repo, id, "completed", actor)?;
         }
-        Ok(id)
+        Ok(())
     }
 
     fn tell_workflow_run(&mut self, repo: u64, run: u64, action: &str, by: &Account) -> Result<(), Problem> {

@@ -23,6 +23,7 @@ pub(crate) const ROUTES: &[Route] = &[
     },
     Route { method: "GET", path: "/repos/{owner}/{repo}/issues/{n}", access: READ, run: get },
     Route { method: "PATCH", path: "/repos/{owner}/{repo}/issues/{n}", access: WRITE, run: edit },
+    Route { method: "GET", path: "/repos/{owner}/{repo}/issues/{n}/events", access: READ, run: events },
 ];
 
 fn list(state: &mut State, call: &Call) -> Answer {
@@ -57,6 +58,20 @@ fn get(state: &mut State, call: &Call) -> Answer {
     let mut value = state.issue_json(state.repo(call.repo)?, issue);
     value["closed_by"] = Value::Null;
     Ok(Reply::Ok(value))
+}
+
+/// Of a pull request's events, the changes of its base.
+fn events(state: &mut State, call: &Call) -> Answer {
+    let (repo, issue) = (state.repo(call.repo)?, state.issue(call.repo, call.number("n"))?);
+    let retargets = issue.pull.iter().flat_map(|pull| &pull.retargets);
+    let told = retargets.map(|(id, by, at)| {
+        json!({
+            "id": id, "node_id": super::super::view::node("BRCE", *id), "event": "base_ref_changed",
+            "url": format!("{}/issues/events/{id}", state.repo_api(repo)), "actor": state.user_json(by),
+            "commit_id": null, "commit_url": null, "created_at": at, "performed_via_github_app": null,
+        })
+    });
+    Ok(Reply::List(told.collect()))
 }
 
 fn create(state: &mut State, call: &Call) -> Answer {

@@ -7,7 +7,7 @@ use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
 use super::super::rules::Move;
-use super::super::state::{State, now};
+use super::super::state::State;
 use super::super::view::git::oid;
 use super::contents::identity;
 
@@ -78,14 +78,15 @@ fn merge(state: &mut State, call: &Call) -> Answer {
         _ => return Err(Problem::field("PullRequest", "merge_method", "invalid", None)),
     };
     let refname = format!("refs/heads/{}", pull.base_ref);
+    let at = state.tick();
     let pull = state.pull_mut(id, number)?;
-    pull.merged_at = Some(now());
+    pull.merged_at = Some(at);
     pull.merged_by = Some(by.clone());
     pull.merge_commit_sha = Some(new.to_string());
     // Closed before the base moves, so that the push does not find it merged a second time.
     let issue = state.issue_mut(id, number)?;
     issue.open = false;
-    issue.closed_at = Some(now());
+    issue.closed_at = Some(at);
     state.tell_pull(id, number, "closed", &by, json!({}))?;
     state.move_ref(id, &refname, Move { old: Some(base), new: Some(new) }, &by)?;
     if let Some(last) = state.repo_mut(id)?.activities.last_mut() {

@@ -116,8 +116,10 @@ fn create(state: &mut State, call: &Call) -> Answer {
         merged_by: None,
         merge_commit_sha: None,
         reviews: Vec::new(),
+        retargets: Vec::new(),
     };
-    let issue = new_issue(issue_id, number, title, body, by.clone(), Some(pull));
+    let mut issue = new_issue(issue_id, number, title, body, by.clone(), Some(pull));
+    issue.created_at = state.tick();
     state.repo_mut(call.repo)?.issues.insert(number, issue);
     state.tell_pull(call.repo, number, "opened", &by, json!({}))?;
     Ok(Reply::Created(state.full_pull_json(state.repo(call.repo)?, state.issue(call.repo, number)?)?))
@@ -177,9 +179,11 @@ fn edit(state: &mut State, call: &Call) -> Answer {
         let invalid = || Problem::field("PullRequest", "base", "invalid", None);
         let tip = state.git(repo)?.branch(base).ok_or_else(invalid)?;
         changes["base"] = json!({"ref": {"from": old_base}, "sha": {"from": old_base_sha}});
+        let event = (state.new_id(), by.clone(), state.tick());
         let pull = state.pull_mut(repo, number)?;
         pull.base_ref = base.to_owned();
         pull.base_sha = tip.to_string();
+        pull.retargets.push(event);
     }
     if changes.as_object().is_some_and(|changes| !changes.is_empty()) {
         state.issue_mut(repo, number)?.updated_at = now();

@@ -89,7 +89,7 @@ impl State {
         json!({
             "id": run.id, "name": run.name, "node_id": node("WFR", run.id), "check_suite_id": run.suite,
             "check_suite_node_id": node("CS", run.suite), "head_branch": run.head_branch, "head_sha": run.head_sha,
-            "path": run.path, "run_number": run.run_number, "run_attempt": 1, "event": run.event,
+            "path": run.path, "run_number": run.run_number, "run_attempt": run.attempt, "event": run.event,
             "display_title": run.name, "status": run.status, "conclusion": run.conclusion,
             "workflow_id": run.workflow, "url": url, "html_url": format!("{html}/actions/runs/{}", run.id),
             "pull_requests": self.check_pulls(repo, &run.head_sha), "created_at": run.created_at,
@@ -100,20 +100,21 @@ impl State {
             "rerun_url": format!("{url}/rerun"), "previous_attempt_url": null,
             "workflow_url": format!("{api}/actions/workflows/{}", run.workflow),
             "head_commit": self.head_commit(repo, &run.head_sha), "repository": self.repo_json(repo),
-            "head_repository": self.repo_json(repo), "referenced_workflows": [],
+            "head_repository": self.repos.get(&run.head_repo).map(|head| self.repo_json(head)),
+            "referenced_workflows": [],
         })
     }
 
-    pub(crate) fn job_json(&self, repo: &Repo, workflow: &WorkflowRun, run: &CheckRun) -> Value {
+    pub(crate) fn job_json(&self, repo: &Repo, workflow: &WorkflowRun, (id, job): (&u64, &Job)) -> Value {
         let (api, html) = (self.repo_api(repo), self.repo_html(repo));
         json!({
-            "id": run.id, "run_id": workflow.id, "run_url": format!("{api}/actions/runs/{}", workflow.id),
-            "run_attempt": 1, "node_id": node("CR", run.id), "head_sha": run.head_sha,
-            "url": format!("{api}/actions/jobs/{}", run.id),
-            "html_url": format!("{html}/actions/runs/{}/job/{}", workflow.id, run.id), "status": run.status,
-            "conclusion": run.conclusion, "created_at": run.started_at, "started_at": run.started_at,
-            "completed_at": run.completed_at, "name": run.name, "steps": [],
-            "check_run_url": format!("{api}/check-runs/{}", run.id), "labels": ["ubuntu-latest"], "runner_id": 1,
+            "id": id, "run_id": workflow.id, "run_url": format!("{api}/actions/runs/{}", workflow.id),
+            "run_attempt": job.attempt, "node_id": node("CR", *id), "head_sha": workflow.head_sha,
+            "url": format!("{api}/actions/jobs/{id}"),
+            "html_url": format!("{html}/actions/runs/{}/job/{id}", workflow.id), "status": job.status,
+            "conclusion": job.conclusion, "created_at": job.started_at, "started_at": job.started_at,
+            "completed_at": job.completed_at, "name": job.name, "steps": [],
+            "check_run_url": format!("{api}/check-runs/{id}"), "labels": ["ubuntu-latest"], "runner_id": 1,
             "runner_name": "GitHub Actions 1", "runner_group_id": 1, "runner_group_name": "GitHub Actions",
             "workflow_name": workflow.name, "head_branch": workflow.head_branch,
         })
