@@ -25,6 +25,7 @@ async fn what_stood_against_the_earlier_number_outlives_the_database() {
     let third = on.opens("rover", "Shine once more", "work").await.unwrap();
     assert!(on.status_comment(third).unwrap().body.contains(&format!("Carries on from #{second}: it is stopped")));
     on.says("mia", third, "/unblock it does not").await.unwrap();
+    on.ci(&on.head(third).unwrap(), "success").await.unwrap();
     on.reviews("mia", third, "APPROVE").await.unwrap();
     assert_merge(&on, third, "success");
     on.end().await;

@@ -52,6 +52,8 @@ async fn one_commit_is_green_when_it_is_for_every_pull_request() {
     on.says("eve", second, "Just talk.").await.unwrap();
     assert!(on.writes().is_empty(), "another look writes nothing: {:?}", on.writes());
 
+    // What ran for the one base is nothing for the other: the second has a run of its own.
+    on.ci(&on.head(second).unwrap(), "success").await.unwrap();
     on.reviews("mia", second, "APPROVE").await.unwrap();
     assert_merge(&on, first, "success");
     assert!(on.status_comment(first).unwrap().body.contains("may merge"));
