@@ -10,8 +10,8 @@ use super::super::view::checks::latest;
 use super::super::view::git::oid;
 use super::{act, badge, check_rows, label, link, markdown, safe, shell};
 
-/// Something that happened, and when. Everything that happens takes the next id, so that ids tell what came first
-/// within a second.
+/// Something that happened, and when. Everything that happens takes the next id, so that ids tell what came first;
+/// the clock of the twin has whole seconds, some of them ahead of time.
 struct Moment {
     at: Timestamp,
     id: u64,
@@ -26,7 +26,7 @@ pub(super) fn page(state: &State, repo: &Repo, issue: &Issue, fresh: bool) -> St
         moments.extend(commits(state, repo, pull).unwrap_or_default());
         moments.extend(end(repo, issue, pull));
     }
-    moments.sort_by_key(|moment| (moment.at, moment.id));
+    moments.sort_by_key(|moment| (moment.id, moment.at));
     body.push_str("<div class=\"timeline\">");
     body.push_str(&said(
         &issue.user.login,
