@@ -344,9 +344,12 @@ fn configuration_counts_where_the_change_touches_it_and_scripts_as_they_stand() 
     assert_eq!(found, BTreeMap::new());
 }
 
+/// A step, the files beside it, and the one that counts.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
 #[test]
 fn what_stands_behind_a_step_counts() {
-    let cases: &[(&str, &[(&str, &str)], &str)] = &[
+    let cases: &[Case<'_>] = &[
         ("python ci/run.py", &[("ci/run.py", "import checks\n"), ("ci/checks.py", "x")], "ci/checks.py"),
         (
             "node scripts/t.mjs",
