@@ -22,7 +22,28 @@ pub(super) fn parts(file: &str, members: &[&str], bytes: &[u8]) -> Option<BTreeM
             text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_version(line)).collect();
         return Some(BTreeMap::from([(String::new(), lines.join("\n"))]));
     }
+    if file.ends_with(".toml") {
+        let whole: toml::Table = text.parse().ok()?;
+        return tables(&serde_json::to_value(whole).ok()?, members);
+    }
     Some(sections(text, members))
+}
+
+/// The members of a TOML file by their dotted names. It is parsed and not read by its lines: a section's name may stand
+/// in a text of many lines, and say nothing there.
+fn tables(whole: &Value, members: &[&str]) -> Option<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    for member in members {
+        let (above, last) = member.rsplit_once('.').map_or((None, *member), |(above, last)| (Some(above), last));
+        let within = above.into_iter().flat_map(|above| above.split('.')).try_fold(whole, |at, name| at.get(name));
+        for (name, value) in within.and_then(Value::as_object).into_iter().flatten() {
+            if name.strip_prefix(last).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':'])) {
+                let says = String::from_utf8(serde_json_canonicalizer::to_vec(value).ok()?).ok()?;
+                found.insert(format!("{}{name}", above.map(|above| format!("{above}.")).unwrap_or_default()), says);
+            }
+        }
+    }
+    Some(found)
 }
 
 /// `{:phoenix, "~> 1.7"},` and nothing else on the line. An alias may be written as a pair too, but runs no number.
@@ -34,12 +55,11 @@ fn is_version(line: &str) -> bool {
         && version.chars().all(|c| c.is_ascii_alphanumeric() || " .-~><=".contains(c))
 }
 
-/// The sections of a TOML or INI file with one of these names or below one of them, and what stands before the first
-/// section or in `[tool]` itself: there the same can be said with dots.
+/// The sections of an INI file with one of these names or below one of them, and what stands before the first.
 fn sections(text: &str, members: &[&str]) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let mut section = String::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])) {
+    for line in text.lines().filter(|line| !line.trim().is_empty() && !line.trim().starts_with(['#', ';'])) {
         if let Some(name) = header(line) {
             section = name;
             // An empty section says something too.
@@ -48,7 +68,7 @@ fn sections(text: &str, members: &[&str]) -> BTreeMap<String, String> {
             }
         } else if counts(&section, members) {
             let lines = found.entry(section.clone()).or_default();
-            lines.push_str(line);
+            lines.push_str(line.trim());
             lines.push('\n');
         }
     }
@@ -59,17 +79,14 @@ fn counts(section: &str, members: &[&str]) -> bool {
     let below = |member: &&str| {
         section.strip_prefix(*member).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':', '-']))
     };
-    section.is_empty() || section == "tool" || members.iter().any(below)
+    section.is_empty() || members.iter().any(below)
 }
 
-/// `[tool.pytest.ini_options]`, `[[tool.mypy.overrides]]`, `[tool:pytest]`. What does not look like one is a value.
+/// `[tool:pytest]`, at the beginning of its line: indented, it goes on with the value before it.
 fn header(line: &str) -> Option<String> {
-    let line = line.split(" #").next().unwrap_or_default().trim();
-    let inner = line.strip_prefix('[')?.strip_suffix(']')?;
-    let inner = inner.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(inner);
-    let name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '"' | '\'' | ' ' | '*' | '/');
-    let fine = !inner.is_empty() && inner.chars().all(name);
-    fine.then(|| inner.chars().filter(|c| !matches!(c, '"' | '\'' | ' ')).collect())
+    let inner = line.strip_prefix('[')?;
+    let (name, _) = inner.split_once(']')?;
+    Some(name.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -110,15 +127,27 @@ mod tests {
         for other in [
             own.replace("-q", "--co"),
             own.replace("[tool.pytest.ini_options]", "[tool . 'pytest' . ini_options]\nx = 1"),
-            format!("tool.pytest.ini_options.addopts = '--co'\n{own}"),
-            format!("{own}[tool]\npytest = {{}}\n"),
-            format!("{own}[tool.pytest]\n"),
+            own.replace("[tool.pytest.ini_options]\naddopts = '-q'\n", "[tool]\npytest.ini_options.addopts = '--co'\n"),
+            own.replace("[tool.pytest.ini_options]\naddopts = '-q'", "[tool]\npytest = {}"),
+            own.replace(
+                "[tool.pytest.ini_options]",
+                "[tool.pytest.ini_options]\nnote = \"\"\"\n[project]\n\"\"\"\naddopts2 = '--co'",
+            ),
+            own.replace("addopts = '-q'", "testpaths = [\n  'a',\n  [\"project\"]\n]\naddopts = '--co'"),
             own.replace("[tool.pytest.ini_options]\naddopts = '-q'\n", ""),
         ] {
             assert!(!same("pyproject.toml", members, own, &other), "{other}");
         }
+        assert_eq!(parts("pyproject.toml", members, b"[tool\n"), None, "what can't be read is not known");
         let own = "[metadata]\nname = x\n[options]\ninstall_requires =\n  a==1\n[tool:pytest]\naddopts = -q\n";
         assert!(same("setup.cfg", &["tool:pytest"], own, &own.replace("a==1", "a==2")));
         assert!(!same("setup.cfg", &["tool:pytest"], own, &own.replace("-q", "--co")));
+        let hidden = own.replace("addopts = -q", "markers =\n  [options]\naddopts = --co");
+        assert!(!same(
+            "setup.cfg",
+            &["tool:pytest"],
+            &own.replace("addopts = -q", "markers =\n  [options]\naddopts = -q"),
+            &hidden
+        ));
     }
 }
