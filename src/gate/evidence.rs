@@ -251,7 +251,9 @@ const EVENTS: [&str; 4] = ["push", "pull_request", "pull_request_target", "merge
 
 fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
     if why == RAN_BEFORE {
-        return "Run it again on this head: re-run its workflow, or push.".to_owned();
+        return "Run it again on this head: re-run its workflow, or push. (Where the base or the target moved, one that \
+                `pull_request` starts needs a push, or the pull request to be closed and reopened.)"
+            .to_owned();
     }
     if why == OTHER_BASE || why.starts_with(MAYBE_FOR) || why.starts_with(OTHER_BRANCH) {
         return "Let it run anew for this pull request: push, or close and reopen it. (A re-run repeats the old one.)"

@@ -205,6 +205,10 @@ impl<'a> Gather<'a> {
             let bytes = self.bytes(at, &delta.path)?;
             Ok(bytes.and_then(|bytes| parts::parts(part.file, part.members, &bytes)))
         };
+        let there = |at: &CommitId| self.reader.mode(at, &delta.path).map(|mode| mode.is_some());
+        if !part.added && !there(self.sides[0])? && !there(self.base)? {
+            return Ok(false);
+        }
         let head = read(self.sides[1])?;
         // What can't be read may say anything.
         Ok(head.is_none() || (head != read(self.sides[0])? && head != read(self.base)?))

@@ -155,6 +155,8 @@ pub struct Part {
     pub members: &'static [&'static str],
     /// Only where the workflow, or a script that it runs, uses one of these; always when empty.
     pub after: &'static [&'static str],
+    /// Whether a file that comes with the change counts: it may stand in front of what is there.
+    pub added: bool,
     pub why: &'static str,
 }
 
@@ -166,6 +168,7 @@ pub const PARTS: &[Part] = &[
         file: "package.json",
         members: &["scripts", "wireit"],
         after: NODE,
+        added: true,
         why: "`npm test` runs what stands there",
     },
     Part {
@@ -173,6 +176,7 @@ pub const PARTS: &[Part] = &[
         file: "package.json",
         members: &["jest", "vitest", "mocha", "ava", "tap", "nyc", "c8", "babel", "eslintConfig", "eslintIgnore", "xo"],
         after: &[],
+        added: true,
         why: "the runner's own file may stand in the manifest instead",
     },
     Part {
@@ -180,6 +184,7 @@ pub const PARTS: &[Part] = &[
         file: "composer.json",
         members: &["scripts"],
         after: &["composer"],
+        added: true,
         why: "`composer test` runs what stands there",
     },
     Part {
@@ -187,6 +192,7 @@ pub const PARTS: &[Part] = &[
         file: "deno.json",
         members: &["tasks", "test", "lint", "fmt"],
         after: &["deno"],
+        added: true,
         why: "`deno task test` runs what stands there",
     },
     Part {
@@ -194,6 +200,7 @@ pub const PARTS: &[Part] = &[
         file: "deno.jsonc",
         members: &["tasks", "test", "lint", "fmt"],
         after: &["deno"],
+        added: true,
         why: "`deno task test` runs what stands there",
     },
     Part {
@@ -201,6 +208,7 @@ pub const PARTS: &[Part] = &[
         file: "mix.exs",
         members: &["all but versions of dependencies"],
         after: &["mix"],
+        added: true,
         why: "an alias can stand in for `mix test`",
     },
     Part {
@@ -208,7 +216,16 @@ pub const PARTS: &[Part] = &[
         file: "pixi.toml",
         members: &["tasks", "feature", "target"],
         after: &["pixi"],
+        added: true,
         why: "`pixi run test` runs what stands there",
+    },
+    Part {
+        what: "targets, profiles and lints of a package",
+        file: "Cargo.toml",
+        members: &["package.autotests", "lib", "bin", "test", "profile", "lints", "workspace.lints"],
+        after: &["cargo"],
+        added: false,
+        why: "`test = false` leaves a target's tests out, and a profile can turn assertions off",
     },
     Part {
         what: "configuration of a test runner or linter",
@@ -233,6 +250,7 @@ pub const PARTS: &[Part] = &[
             "tool.taskipy",
         ],
         after: &[],
+        added: true,
         why: "the runner's own file may stand in the manifest instead",
     },
     Part {
@@ -251,6 +269,7 @@ pub const PARTS: &[Part] = &[
             "pycodestyle",
         ],
         after: &[],
+        added: true,
         why: "the runner's own file may stand in the manifest instead",
     },
 ];

@@ -100,7 +100,7 @@ fn a_rust_project() {
     .exec("scripts/release.sh", "true\n")
     .with("src/lib.rs", "x")
     .with("Cargo.lock", "x")
-    .with("Cargo.toml", "x")
+    .with("Cargo.toml", "[package]\nname = 'x'\n[dependencies]\na = '1'\n")
     .with("tests/a.rs", "x")
     .with(".config/nextest.toml", "x")
     .with("xtask/src/main.rs", "x");
@@ -113,11 +113,25 @@ fn a_rust_project() {
         .counts("clippy.toml", "configuration of a linter or type checker")
         .counts("xtask/src/main.rs", "the task runner that it builds and runs")
         .counts("named/x", BY_POLICY);
-    for path in ["src/lib.rs", "Cargo.lock", "Cargo.toml", "tests/a.rs", "README.md", "scripts/release.sh"] {
+    for path in ["src/lib.rs", "Cargo.lock", "tests/a.rs", "README.md", "scripts/release.sh"] {
         stage.free(path);
     }
     let gone = stage.change(&[("scripts/coverage.sh", "")]).unwrap();
     assert_eq!(gone["scripts/coverage.sh"], Changed { blob: None, what: SCRIPT, touched: true });
+
+    let manifest = |path: &str, text: &str| {
+        let found = stage.change(&[(path, text)]).unwrap();
+        found.get(path).map(|changed| changed.what)
+    };
+    let own = "[package]\nname = 'x'\n[dependencies]\na = '2'\n";
+    assert_eq!(manifest("Cargo.toml", own), None, "a dependency may move");
+    assert_eq!(manifest("new/Cargo.toml", &format!("{own}[lib]\nname = 'y'\n")), None, "a crate may come");
+    for more in ["[lib]\ntest = false\n", "[profile.test]\ndebug-assertions = false\n", "[lints.rust]\nx = 'allow'\n"] {
+        let what = Some("targets, profiles and lints of a package");
+        assert_eq!(manifest("Cargo.toml", &format!("{own}{more}")), what, "{more}");
+    }
+    let quiet = own.replace("name", "autotests = false\nname");
+    assert!(manifest("Cargo.toml", &quiet).is_some() && manifest("Cargo.toml", "[broken").is_some());
 }
 
 #[test]
