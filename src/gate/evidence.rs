@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
+use crate::finding::quoted;
 use crate::gate::people::{May, Standing};
 use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Sibling, WorkflowRun, World};
 use crate::ids::{CommitId, Person};
@@ -203,7 +204,10 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
             }
             _ => (
                 format!("`{name}` ended as {conclusion} on {}.", head.short()),
-                "Read its log, mend the change and push.".to_owned(),
+                match sought.state.merged {
+                    None => "Read its log, mend the change and push.".to_owned(),
+                    Some(_) => "Read its log; run it again, or mend it in another pull request.".to_owned(),
+                },
             ),
         };
         heard.findings.push(Finding::error(rule, says, next));
@@ -333,6 +337,23 @@ fn started_otherwise(run: &WorkflowRun, sought: &Sought<'_>) -> Option<String> {
     Some(format!("{MAYBE_FOR}{}, which goes into `{}`", other.number, other.base_ref))
 }
 
+/// At most so many files are put before a person at once, and no more are accepted than were put before them.
+pub const MOST_SHOWN: usize = 50;
+
+/// The files that give the required checks their meaning, are not the default branch's and nobody has accepted: those
+/// that are shown, and how many more there are.
+pub fn strange<'w>(state: &State, world: &'w World) -> (BTreeMap<&'w str, &'w Changed>, usize) {
+    let drift = world.subject.iter().flat_map(|subject| subject.drift.values()).flatten().flatten();
+    let open: BTreeMap<&str, &Changed> =
+        drift.filter(|(path, now)| !is_accepted(state, path, now)).map(|(path, now)| (path.as_str(), now)).collect();
+    let more = open.len().saturating_sub(MOST_SHOWN);
+    (open.into_iter().take(MOST_SHOWN).collect(), more)
+}
+
+fn is_accepted(state: &State, path: &str, now: &Changed) -> bool {
+    state.accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
+}
+
 /// Why a workflow's job would mean something else at this head than on the default branch.
 fn drifted(path: &str, sought: &Sought<'_>) -> Option<String> {
     let drift = match sought.drift.and_then(|drift| drift.get(path)) {
@@ -340,13 +361,10 @@ fn drifted(path: &str, sought: &Sought<'_>) -> Option<String> {
         Some(Err(why)) => return Some(format!("{NOT_KNOWN}: {why}")),
         None => return Some(NOT_KNOWN.to_owned()),
     };
-    let accepted = &sought.state.accepted;
     let strange = |touched: bool| -> String {
-        let open = |path: &String, now: &Changed| {
-            now.touched == touched && !accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
-        };
+        let open = |path: &String, now: &Changed| now.touched == touched && !is_accepted(sought.state, path, now);
         let strange = drift.iter().filter(|(path, now)| open(path, now));
-        few(&strange.map(|(path, now)| format!("`{path}`, {}", now.what)).collect::<Vec<_>>(), "; ")
+        few(&strange.map(|(path, now)| format!("{}, {}", quoted(path), now.what)).collect::<Vec<_>>(), "; ")
     };
     let (changed, moved) = (strange(true), strange(false));
     match (changed.is_empty(), moved.is_empty()) {
@@ -359,7 +377,7 @@ fn drifted(path: &str, sought: &Sought<'_>) -> Option<String> {
 
 /// A few names, and how many more there are.
 pub fn listed(names: &[&str]) -> String {
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
     few(&names, ", ")
 }
 
@@ -434,7 +452,7 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
     }
     for rejection in state.rejections.iter().filter(|rejection| rejection.content == about.content) {
         if let By::Person { person, .. } = &rejection.by {
-            approvals.against.push((person.login.clone(), format!("rejects it: {}", rejection.reason)));
+            approvals.against.push((person.login.clone(), format!("rejects it: {}", quoted(&rejection.reason))));
         }
     }
     for approval in state.approvals.iter().filter(|approval| approval.content == about.content) {

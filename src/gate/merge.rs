@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::evidence::{self, listed};
 use super::{Finding, Verdict, bounded, verdict};
+use crate::finding::quoted;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{FlowName, Phase, Stage};
 use crate::gate::people::who_decides_first;
@@ -159,7 +160,7 @@ fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
     let brake = stage == Some(Stage::ComplexityBrakeTriggered);
     let next = lifted_by(policy, if brake { "brake-resolved" } else { "unblock" });
     if let Some(stop) = &state.stopped {
-        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", stop.reason), next));
+        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", quoted(&stop.reason)), next));
     }
     let pipeline = state.pipeline.as_ref().filter(|pipeline| waits_for_human(pipeline.stage))?;
     let says = match pipeline.return_to.and_then(phase_of) {

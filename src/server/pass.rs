@@ -122,6 +122,9 @@ impl Pass<'_> {
             let none = broken.kind == BreakKind::CutOff && loaded.state.is_none();
             return self.show_broken(pull, &listed, events, &broken, none).await;
         }
+        if loaded.state.is_none() && !pull.is_open() && !self.ended_under_the_law(pull, events).await? {
+            return Ok(Raced::No(BTreeSet::new()));
+        }
         let mut world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
         world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
@@ -145,6 +148,17 @@ impl Pass<'_> {
         }
         self.remember_head(pull).await;
         Ok(Raced::No(moved(pull, before.as_ref(), state.as_ref(), events)))
+    }
+
+    /// Whether a pull request of which nothing is recorded was merged just now, past a policy that was there already.
+    /// Whatever else ended without us is none of our business, whoever says something there.
+    async fn ended_under_the_law(&self, pull: &Fetched, events: &[(String, Event)]) -> Result<bool, Halt> {
+        let told = |fact: &Fact| matches!(fact, Fact::Pull { what: PullEvent::Closed, .. });
+        let merged = pull.merge_commit_sha.as_ref().filter(|_| pull.is_merged());
+        match merged.filter(|_| events.iter().any(|(_, event)| told(&event.fact))) {
+            Some(merged) => Ok(observe::was_law(&self.mirror, &self.repo, &pull.head.sha, merged).await?),
+            None => Ok(false),
+        }
     }
 
     /// Every check run on a commit; or, where there are more than can be read, our own and that it is so.

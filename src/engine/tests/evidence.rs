@@ -136,6 +136,29 @@ fn a_deleted_file_is_accepted_as_deleted_only() {
 }
 
 #[test]
+fn no_more_is_accepted_than_was_shown() {
+    let mut game = approved();
+    game.push_with("two", |game| {
+        for n in 0..60 {
+            game.drifts(&format!("tests/{n:02}/conftest.py"), "x");
+        }
+    });
+    game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
+    let surface = game.surface();
+    let merge = surface.checks.iter().find(|check| check.name == "phasegate/merge").unwrap();
+    let notes: Vec<&str> = merge.annotations.iter().map(|note| note.path.as_str()).collect();
+    for shown in [&surface.comment, &merge.summary] {
+        assert!(shown.contains("`tests/49/conftest.py`") && !shown.contains("`tests/50/conftest.py`"), "{shown}");
+        assert!(shown.contains("and 10 more, which are shown when these are accepted"), "{shown}");
+    }
+    assert!(notes.contains(&"tests/49/conftest.py") && !notes.contains(&"tests/50/conftest.py"), "{notes:?}");
+    game.says("mia", Role::Maintain, "/refreeze read them").done().may_not_merge(&["MRG-01"]);
+    assert!(game.surface().comment.contains("`tests/59/conftest.py`"));
+    game.says("mia", Role::Maintain, "/refreeze and the rest").done().may_merge();
+    game.says("mia", Role::Maintain, "/refreeze again").refused_with("CMD-03");
+}
+
+#[test]
 fn there_is_nothing_to_refreeze_when_nothing_drifted() {
     let mut game = approved();
     game.says("mia", Role::Maintain, "/refreeze just in case").refused_with("CMD-03");
