@@ -8,6 +8,7 @@ use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
 use crate::gate::evidence::strange;
 use crate::gate::people::{May, who_decides};
+use crate::gate::world::UNREADABLE;
 use crate::ledger::record::{Claim, Outcome};
 use crate::ledger::{Body, By, State};
 use crate::policy::Commands;
@@ -394,7 +395,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                 return Err(Refusal::new(
                     "CMD-03",
                     "the content of this change could not be read, so nothing in it can be accepted.",
-                    "Check that the head and the base branch exist and share history.",
+                    UNREADABLE,
                 ));
             }
             // No more than the person was shown.

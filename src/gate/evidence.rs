@@ -9,6 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
+
 use super::Finding;
 use crate::finding::quoted;
 use crate::gate::people::{May, Standing};
@@ -241,7 +243,10 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
 const RAN_BEFORE: &str = "it ran before the base, the target or the policy moved under this change";
 const OTHER_BASE: &str = "it was started before this pull request went into its base, so it ran something else";
 const MAYBE_FOR: &str = "it may have run for #";
+/// How long after something happened on a pull request a run may still be its consequence.
+const AFTERMATH: SignedDuration = SignedDuration::from_mins(10);
 const OTHER_BRANCH: &str = "it ran for the branch";
+const NO_BRANCH: &str = "it is not known which branch it ran for";
 const NOT_KNOWN: &str = "it is not known whether its workflow is the default branch's own";
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
 const DIFFERS: &str = "not as on the default branch";
@@ -259,7 +264,15 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
                 `pull_request` starts needs a push, or the pull request to be closed and reopened.)"
             .to_owned();
     }
-    if why == OTHER_BASE || why.starts_with(MAYBE_FOR) || why.starts_with(OTHER_BRANCH) {
+    if why.starts_with(MAYBE_FOR) {
+        return "Close the other one, and let it run anew ten minutes after the last thing that happened there: push, or \
+                close and reopen this one. Or let the check run on `push` too."
+            .to_owned();
+    }
+    if why == NO_BRANCH {
+        return "Bring the work from a branch that is there, or let the check run on `push` too.".to_owned();
+    }
+    if why == OTHER_BASE || why.starts_with(OTHER_BRANCH) {
         return "Let it run anew for this pull request: push, or close and reopen it. (A re-run repeats the old one.)"
             .to_owned();
     }
@@ -322,18 +335,22 @@ fn started_otherwise(run: &WorkflowRun, sought: &Sought<'_>) -> Option<String> {
     if !run.event.starts_with("pull_request") {
         return None;
     }
-    if let (Some(of), Some(mine)) = (&run.branch, &world.pull.branch)
-        && of != mine
-    {
-        return Some(format!("{OTHER_BRANCH} `{}`, not for `{}`", of.name, mine.name));
+    match (&run.branch, &world.pull.branch) {
+        (Some(of), Some(mine)) if of == mine => {}
+        (Some(of), Some(mine)) => {
+            return Some(format!("{OTHER_BRANCH} {}, not for {}", quoted(&of.name), quoted(&mine.name)));
+        }
+        // Its repository is gone: other pull requests of it can't be asked for either.
+        _ => return Some(NO_BRANCH.to_owned()),
     }
     // GitHub's times are whole seconds: in the same one it may have been before.
     let (Some(at), Some(since)) = (run.created_at, state.based_since) else { return Some(OTHER_BASE.to_owned()) };
     if at <= since {
         return Some(OTHER_BASE.to_owned());
     }
-    let open = |other: &&Sibling| other.opened <= at && other.closed.is_none_or(|closed| at <= closed);
-    let other = world.siblings.iter().filter(open).find(|other| !other.covered)?;
+    // Closing it starts one too, and so does a label or an edit of its title long after that.
+    let quiet = |other: &Sibling| other.quiet_since.is_some_and(|since| since + AFTERMATH < at);
+    let other = world.siblings.iter().find(|other| !other.covered && other.opened <= at && !quiet(other))?;
     Some(format!("{MAYBE_FOR}{}, which goes into `{}`", other.number, other.base_ref))
 }
 

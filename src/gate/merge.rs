@@ -8,7 +8,7 @@ use crate::finding::quoted;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{FlowName, Phase, Stage};
 use crate::gate::people::who_decides_first;
-use crate::gate::world::{Law, Proposal, World};
+use crate::gate::world::{Law, Proposal, UNREADABLE, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::{Autonomy, Deploy, Policy, Require};
@@ -48,7 +48,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
                 findings.push(Finding::error(
                     "MRG-01",
                     "The content of this change could not be read, so nothing can be said of it.",
-                    "Check that the head and the base branch exist and share history.",
+                    UNREADABLE,
                 ));
             } else {
                 if let Some(phases) = phases(state, policy) {

@@ -47,7 +47,7 @@ pub(super) async fn was_law(mirror: &Mirror, repo: &Repo, head: &CommitId, merge
     let Some(before) = parents.into_iter().next() else { return Ok(false) };
     let (before, head) = (Want::Commit(before), Want::Commit(head.clone()));
     let fetched = match mirror.fetch_change(&auth.url, Some(auth.password()), &before, &head).await {
-        Err(crate::repo::Error::Missing(_)) => return Ok(false),
+        Err(crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise) => return Ok(false),
         fetched => fetched?,
     };
     let mirror = mirror.clone();
@@ -81,8 +81,8 @@ pub(super) async fn content(
     let wanted = Want::Commit(head.clone());
     let fetched = match mirror.fetch_change(&auth.url, Some(auth.password()), &base, &wanted).await {
         Ok(fetched) => fetched,
-        Err(error @ crate::repo::Error::Missing(_)) => {
-            tracing::warn!(%error, "base or head can't be fetched");
+        Err(error @ (crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise)) => {
+            tracing::warn!(%error, "base and head can't be compared");
             return Ok(None);
         }
         Err(error) => return Err(error.into()),

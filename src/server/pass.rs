@@ -19,7 +19,7 @@ use crate::engine::{self, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::gate::merge::CHECK_NAME;
 use crate::gate::people::May;
-use crate::gate::world::{Law, Pull, Rival, World};
+use crate::gate::world::{CheckRun, Law, Pull, Rival, World};
 use crate::gate::{GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
@@ -136,7 +136,8 @@ impl Pass<'_> {
         let would = engine::ahead(loaded.change, loaded.state.as_ref(), &ahead)
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
         let world = self.with_rivals(pull, world, would.as_ref()).await?;
-        let decision = if world.rivals.is_empty() && world.siblings.is_empty() {
+        let rebased = world.based_since > would.as_ref().and_then(|state| state.based_since);
+        let decision = if world.rivals.is_empty() && world.siblings.is_empty() && !rebased {
             ahead
         } else {
             self.decide(pull, &loaded, &world, &happened).await?
@@ -285,7 +286,12 @@ impl Pass<'_> {
         let green = state.is_none_or(|state| merge_gate(state, &world).verdict == Verdict::Pass);
         if pull.is_open() && green {
             world.rivals = self.rivals(pull).await?;
-            world.siblings = self.siblings(pull, &world).await?;
+            let by_pull = |run: &CheckRun| run.job_of.as_ref().is_some_and(|run| run.event.starts_with("pull_request"));
+            if world.checks.iter().any(by_pull) {
+                world.siblings = self.siblings(pull, &world).await?;
+                // That it went into another base and back may not have reached us.
+                world.based_since = self.asked_base(pull).await?;
+            }
         }
         Ok(world)
     }

@@ -92,7 +92,11 @@ pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
     let links = Links {
         server: seen.server.to_owned(),
         slug: seen.slug.clone(),
-        head: state.subject.as_ref().map_or_else(|| seen.world.pull.head.clone(), |about| about.head.clone()),
+        // Also where its content can't be read: that is to be said there.
+        head: match &state.subject {
+            Some(about) if !state.open => about.head.clone(),
+            _ => seen.world.pull.head.clone(),
+        },
         default_branch: seen.world.default_branch.clone(),
     };
     Surface {
@@ -300,7 +304,7 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
         summary.push_str(&format!("\n{files}"));
     }
     summary.extend(self_approved(merge).map(|said| format!("\n{said}\n")));
-    if let Some(about) = &state.subject {
+    if let Some(about) = state.subject.as_ref().filter(|about| about.head == links.head) {
         summary.push_str(&format!(
             "\nHead `{}`, content `{}`, base `{}` at `{}`. Record {} of the ledger.\n",
             about.head.short(),

@@ -445,16 +445,24 @@ fn a_run_of_another_branch_does_not_count() {
     run.job_of.as_mut().unwrap().branch.as_mut().unwrap().name = "twin".to_owned();
     game.run(run).may_not_merge(&["MRG-01"]);
     discounted(&game, "it ran for the branch `twin`");
+    let mut game = approved();
+    game.world.pull.branch = None;
+    game.green().may_not_merge(&["MRG-01"]);
+    discounted(&game, "it is not known which branch it ran for");
 }
 
 #[test]
 fn a_run_that_may_have_been_for_another_pull_request_of_the_branch_does_not_count() {
-    for (covered, closed, event, counts) in [
-        (false, None, "pull_request", false),
-        (false, Some(10), "pull_request", false),
-        (false, Some(9), "pull_request", true),
-        (true, None, "pull_request", true),
-        (false, None, "push", true),
+    for (covered, opened, quiet, event, counts) in [
+        (false, 5, None, "pull_request", false),
+        (false, 1_000, None, "pull_request", false),
+        (false, 1_001, None, "pull_request", true),
+        // Closed; a run may come a while after the last thing that happened there.
+        (false, 5, Some(400), "pull_request", false),
+        (false, 5, Some(399), "pull_request", true),
+        (false, 5, Some(1_001), "pull_request", false),
+        (true, 5, None, "pull_request", true),
+        (false, 5, None, "push", true),
     ] {
         let mut game = approved();
         let since = game.world.based_since.unwrap();
@@ -463,10 +471,10 @@ fn a_run_that_may_have_been_for_another_pull_request_of_the_branch_does_not_coun
             number: 8,
             base_ref: "soft".to_owned(),
             covered,
-            opened: second(5),
-            closed: closed.map(second),
+            opened: second(opened),
+            quiet_since: quiet.map(second),
         }];
-        let run = started(&mut game, event, 10);
+        let run = started(&mut game, event, 1_000);
         game.run(run);
         if counts {
             game.may_merge();
