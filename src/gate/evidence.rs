@@ -351,7 +351,7 @@ fn started_otherwise(run: &WorkflowRun, sought: &Sought<'_>) -> Option<String> {
     // Closing it starts one too, and so does a label or an edit of its title long after that.
     let quiet = |other: &Sibling| other.quiet_since.is_some_and(|since| since + AFTERMATH < at);
     let other = world.siblings.iter().find(|other| !other.covered && other.opened <= at && !quiet(other))?;
-    Some(format!("{MAYBE_FOR}{}, which goes into `{}`", other.number, other.base_ref))
+    Some(format!("{MAYBE_FOR}{}, which goes into {}", other.number, quoted(&other.base_ref)))
 }
 
 /// At most so many files are put before a person at once, and no more are accepted than were put before them.

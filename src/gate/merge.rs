@@ -78,7 +78,10 @@ fn right_base(policy: &Policy, world: &World) -> Option<Finding> {
     if !policy.may_merge_into(base, &world.default_branch) {
         return Some(Finding::error(
             "MRG-11",
-            format!("`{base}` is not a branch that the policy covers, so nothing that goes into it can be green."),
+            format!(
+                "{} is not a branch that the policy covers, so nothing that goes into it can be green.",
+                quoted(base)
+            ),
             format!("Retarget to `{}`, or add the branch to `branches` in the policy.", world.default_branch),
         ));
     }
@@ -86,7 +89,10 @@ fn right_base(policy: &Policy, world: &World) -> Option<Finding> {
     (!world.base_protected).then(|| {
         Finding::error(
             "MRG-11",
-            format!("The policy names `{base}`, but it is not protected, so nothing that goes into it can be green."),
+            format!(
+                "The policy names {}, but it is not protected, so nothing that goes into it can be green.",
+                quoted(base)
+            ),
             format!(
                 "Protect it with a ruleset that requires `{CHECK_NAME}`, and say `{}`; or take it out of `branches`.",
                 policy.commands.written("status")
@@ -147,7 +153,7 @@ fn rivals(world: &World) -> Vec<Finding> {
     red.map(|rival| {
         Finding::error(
             "MRG-10",
-            format!("#{} (into `{}`) has the same head and is not green.", rival.number, rival.base_ref),
+            format!("#{} (into {}) has the same head and is not green.", rival.number, quoted(&rival.base_ref)),
             "Close it, or bring it to green: one commit has one verdict.",
         )
     })
@@ -199,7 +205,7 @@ fn forged(world: &World) -> Vec<Finding> {
         .map(|(name, app)| {
             Finding::error(
                 "MRG-04",
-                format!("A check named `{name}` on this head was made by the App {app}, not by Phasegate."),
+                format!("A check named {} on this head was made by the App {app}, not by Phasegate.", quoted(name)),
                 "Find out what made it, and push a new head without it.",
             )
         })

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{By, Evidence};
 use super::state::{Red, Rejection, State, Stop};
-use crate::finding::GateName;
+use crate::finding::{GateName, quoted};
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::flow::{Phase, Stage};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
@@ -167,7 +167,7 @@ impl Inherited {
             reds => format!("{reds} red pushes at {phase}"),
         }));
         says.extend(self.blocked.as_ref().map(|blocked| format!("it waits for a person ({})", words(blocked.stage))));
-        says.extend(self.stopped.as_ref().map(|stop| format!("it is stopped (“{}”)", stop.reason)));
+        says.extend(self.stopped.as_ref().map(|stop| format!("it is stopped ({})", quoted(&stop.reason))));
         says.extend(self.rejections.iter().filter_map(|rejection| match &rejection.by {
             By::Person { person, .. } => Some(format!("{} is against this content", person.login)),
             By::Bot => None,

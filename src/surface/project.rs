@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::text::{Links, counted, items, one_line, plain, strange_files};
 use super::{answers, comment};
+use crate::finding::quoted;
 use crate::flow::merge::Stage as MergeStage;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{Phase, Stage};
@@ -306,10 +307,10 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
     summary.extend(self_approved(merge).map(|said| format!("\n{said}\n")));
     if let Some(about) = state.subject.as_ref().filter(|about| about.head == links.head) {
         summary.push_str(&format!(
-            "\nHead `{}`, content `{}`, base `{}` at `{}`. Record {} of the ledger.\n",
+            "\nHead `{}`, content `{}`, base {} at `{}`. Record {} of the ledger.\n",
             about.head.short(),
             about.content.short(),
-            plain(&about.base_ref),
+            quoted(&plain(&about.base_ref)),
             about.base.short(),
             state.seq,
         ));

@@ -94,7 +94,7 @@ pub(super) fn item(finding: &Finding, links: &Links) -> String {
     let place = match &finding.path {
         Some(path) => {
             let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let shown = format!("{}{line}", plain_to(200, path));
+            let shown = quoted(&format!("{}{line}", plain_to(200, path)));
             // A name that long is nobody's file; it would only fill the page.
             if path.len() > 300 {
                 format!(" ({shown})")
