@@ -140,7 +140,7 @@ struct Gather<'a> {
     places: HashMap<(Side, String), Place>,
     begins_as_script: HashMap<(Side, String), bool>,
     /// Folders that a text is seen from, each such list with a number; and what was looked for there.
-    scopes: HashMap<(Vec<String>, Vec<String>, Option<String>), usize>,
+    scopes: HashMap<Scope, usize>,
     near: HashMap<(usize, String), Rc<[String]>>,
     named: HashMap<(usize, usize, bool, follow::Kind, String), bool>,
     /// Tables of runners that were gone through, by their scope and level.
@@ -148,6 +148,9 @@ struct Gather<'a> {
     /// The packages of a workspace, by name.
     packages: Option<BTreeMap<String, BTreeSet<String>>>,
 }
+
+/// Folders that are there, folders that are not, and the one of the script itself.
+type Scope = (Vec<String>, Vec<String>, Option<String>);
 
 /// What is held against the paths that differ.
 struct Nets {

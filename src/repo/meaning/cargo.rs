@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::{Cost, Look};
-use super::follow::{From, product};
+use super::follow::product;
 use super::{Gather, SIDES, Side, join};
 use crate::policy;
 use crate::repo::{Filter, RepoPath};
@@ -17,7 +17,7 @@ const MOST_ALIASES: usize = 4;
 
 impl Gather<'_> {
     /// What `cargo` with these words builds and runs that is no part of the product.
-    pub(super) fn cargo(&mut self, words: &[String], bases: &[String], from: &From, depth: usize) -> Look<()> {
+    pub(super) fn cargo(&mut self, words: &[String], bases: &[String], depth: usize) -> Look<()> {
         let words = words.iter().skip_while(|word| word.starts_with(['+', '-'])).cloned().collect::<Vec<_>>();
         let Some(first) = words.first() else { return Ok(()) };
         if ["run", "r"].contains(&first.as_str()) {
@@ -27,7 +27,7 @@ impl Gather<'_> {
             return Ok(());
         }
         for alias in self.aliases(first, bases)? {
-            self.cargo(&alias, bases, from, depth + 1)?;
+            self.cargo(&alias, bases, depth + 1)?;
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ impl Gather<'_> {
     pub(super) fn runners(&mut self, words: &[String], program: &str, bases: &[String], from: &From) -> Look<()> {
         let rest = words.get(1..).unwrap_or_default();
         if program == "cargo" {
-            self.cargo(rest, bases, from, 0)?;
+            self.cargo(rest, bases, 0)?;
         }
         let xtask = |word: &String| matches!(word.as_str(), "xtask" | "--package=xtask" | "-pxtask");
         let line = match program {
@@ -62,7 +62,7 @@ impl Gather<'_> {
         let asked = |name: &&str| line.strip_prefix(*name).is_some_and(|rest| rest.starts_with(' '));
         let mut any = false;
         let mut named = Vec::new();
-        for runner in RUNNERS.iter().filter(|runner| runner.commands.iter().any(|name| asked(&name))) {
+        for runner in RUNNERS.iter().filter(|runner| runner.commands.iter().any(asked)) {
             if !any && WITH_FOLDER.contains(&program) {
                 named = self.folders(rest, bases)?;
             }
