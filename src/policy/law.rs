@@ -19,6 +19,11 @@ pub fn glob(pattern: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build()?.compile_matcher())
 }
 
+/// Whether [`glob`] can read it, without making a matcher of it.
+pub fn is_glob(pattern: &str) -> bool {
+    GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build().is_ok()
+}
+
 /// A set of globs, read as [`glob`] reads one. Patterns of a parsed policy always compile.
 pub fn globs<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<GlobSet, globset::Error> {
     let mut set = GlobSetBuilder::new();

@@ -20,7 +20,7 @@ mod tests;
 mod types;
 mod yaml;
 
-pub use law::{Effective, glob, globs};
+pub use law::{Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{

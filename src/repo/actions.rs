@@ -1,11 +1,14 @@
 //! What a workflow file runs out of the repository itself.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_yaml::granit_parser::{self, Event, Parser};
 
 const MAX_BYTES: usize = 1024 * 1024;
 const MAX_EVENTS: usize = 200_000;
+/// What the texts of a file may come to with every alias written out: one may repeat a long text many thousand times.
+const MAX_TEXT: usize = 2 * MAX_BYTES;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a workflow that can be read: {0}")]
@@ -25,9 +28,9 @@ pub(super) struct Workflow {
     pub(super) texts: Vec<Text>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Text {
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     /// It is run, and not only handed on.
     pub(super) is_command: bool,
 }
@@ -39,10 +42,7 @@ pub(super) fn workflow(yaml: &[u8]) -> Result<Workflow, NotYaml> {
     }
     let text = std::str::from_utf8(yaml).map_err(|e| NotYaml(e.to_string()))?;
     let options = granit_parser::options! { emit_comments: false, flow_nesting_limit: 100, block_nesting_limit: 100 };
-    let mut found = Workflow::default();
-    let mut anchored: HashMap<usize, String> = HashMap::new();
-    // One entry an open collection; for a mapping, the key that waits for its value.
-    let mut open: Vec<Open> = Vec::new();
+    let mut reading = Reading::default();
     for (count, step) in Parser::new_from_str_with_options(text, options).enumerate() {
         let (event, _) = step.map_err(|e| NotYaml(e.to_string()))?;
         if count > MAX_EVENTS {
@@ -50,62 +50,115 @@ pub(super) fn workflow(yaml: &[u8]) -> Result<Workflow, NotYaml> {
         }
         match event {
             Event::Scalar(text, _, anchor, _) => {
+                let text: Arc<str> = Arc::from(&*text);
                 if anchor != 0 {
-                    anchored.insert(anchor, text.clone().into_owned());
+                    reading.anchored.insert(anchor, Arc::clone(&text));
                 }
-                scalar(&mut open, &text, &mut found);
+                reading.scalar(&text)?;
             }
-            Event::Alias(anchor) => match anchored.get(&anchor) {
-                Some(text) => scalar(&mut open, &text.clone(), &mut found),
-                None => value_done(&mut open),
+            Event::Alias(anchor) => match reading.anchored.get(&anchor).map(Arc::clone) {
+                Some(text) => reading.scalar(&text)?,
+                None => value_done(&mut reading.open),
             },
-            Event::SequenceStart(..) => open.push(Open::List),
-            Event::MappingStart(..) => open.push(Open::Map(None)),
+            Event::SequenceStart(_, anchor, _) => {
+                reading.begins(anchor);
+                let key = match reading.open.last() {
+                    Some(Open::Map(key)) => key.clone().unwrap_or_else(|| Arc::from("")),
+                    Some(Open::List(key)) => Arc::clone(key),
+                    None => Arc::from(""),
+                };
+                reading.open.push(Open::List(key));
+            }
+            Event::MappingStart(_, anchor, _) => {
+                reading.begins(anchor);
+                reading.open.push(Open::Map(None));
+            }
             Event::SequenceEnd | Event::MappingEnd => {
-                open.pop();
-                value_done(&mut open);
+                reading.open.pop();
+                value_done(&mut reading.open);
             }
             _ => {}
         }
     }
-    Ok(found)
+    Ok(reading.found)
 }
 
+/// An open collection.
 enum Open {
-    List,
-    Map(Option<String>),
+    /// With the key that it is the value of.
+    List(Arc<str>),
+    /// With the key that waits for its value.
+    Map(Option<Arc<str>>),
 }
 
 /// Keys whose value is run.
 const COMMANDS: &[&str] = &["run", "shell", "command", "cmd", "script", "entrypoint", "args"];
 
-fn scalar(open: &mut [Open], text: &str, found: &mut Workflow) {
-    let triggers = matches!(open.first(), Some(Open::Map(Some(key))) if key == "on");
-    let key = match open.last_mut() {
-        Some(Open::Map(key @ None)) => {
-            *key = Some(text.to_owned());
-            return;
-        }
-        Some(Open::Map(key)) => key.take().unwrap_or_default().trim().to_ascii_lowercase(),
-        Some(Open::List) => String::new(),
-        None => return,
-    };
-    // The runner takes both slashes.
-    let path = text.trim();
-    if key == "uses" && (path.starts_with("./") || path.starts_with(".\\") || path == ".") {
-        found.uses.insert(path.to_owned());
-    } else if key == "working-directory" {
-        found.folders.insert(path.to_owned());
-    } else if !triggers && !["uses", "name", "if"].contains(&key.as_str()) {
-        found.texts.push(Text { text: text.to_owned(), is_command: COMMANDS.contains(&key.as_str()) });
+#[derive(Default)]
+struct Reading {
+    found: Workflow,
+    seen: HashSet<Text>,
+    anchored: HashMap<usize, Arc<str>>,
+    open: Vec<Open>,
+    bytes: usize,
+    /// What stands in the triggers may be meant again elsewhere.
+    shared_triggers: bool,
+}
+
+impl Reading {
+    fn in_triggers(&self) -> bool {
+        matches!(self.open.first(), Some(Open::Map(Some(key))) if &**key == "on") && !self.shared_triggers
     }
+
+    fn begins(&mut self, anchor: usize) {
+        if anchor != 0 && self.in_triggers() {
+            self.shared_triggers = true;
+        }
+    }
+
+    fn scalar(&mut self, text: &Arc<str>) -> Result<(), NotYaml> {
+        self.bytes += text.len();
+        if self.bytes > MAX_TEXT {
+            return Err(NotYaml(format!("its texts come to more than {MAX_TEXT} bytes, aliases written out")));
+        }
+        let triggers = self.in_triggers();
+        let key = match self.open.last_mut() {
+            Some(Open::Map(key @ None)) => {
+                *key = Some(Arc::clone(text));
+                return Ok(());
+            }
+            Some(Open::Map(key)) => key.take().unwrap_or_else(|| Arc::from("")),
+            // A list of commands is written under the key that one would be.
+            Some(Open::List(key)) if is_command(key) => Arc::clone(key),
+            Some(Open::List(_)) => Arc::from(""),
+            None => return Ok(()),
+        };
+        // The runner takes both slashes.
+        let path = text.trim();
+        let named = |names: &[&str]| names.iter().any(|name| key.trim().eq_ignore_ascii_case(name));
+        if named(&["uses"]) && (path.starts_with("./") || path.starts_with(".\\") || path == ".") {
+            self.found.uses.insert(path.to_owned());
+        } else if named(&["working-directory"]) {
+            self.found.folders.insert(path.to_owned());
+        } else if !triggers && !named(&["uses", "name", "if"]) {
+            let text = Text { text: Arc::clone(text), is_command: is_command(&key) };
+            if self.seen.insert(text.clone()) {
+                self.found.texts.push(text);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_command(key: &str) -> bool {
+    COMMANDS.iter().any(|name| key.trim().eq_ignore_ascii_case(name))
 }
 
 /// A collection, or an alias of one, ended: in a mapping it was a key or a value.
 fn value_done(open: &mut [Open]) {
     if let Some(Open::Map(key)) = open.last_mut() {
         *key = match key {
-            None => Some(String::new()),
+            None => Some(Arc::from("")),
             Some(_) => None,
         };
     }
@@ -129,7 +182,7 @@ on: { push: { paths: [ci/trigger.sh] } }
 defaults: { run: { shell: bash ci/shell.sh, working-directory: web } }
 jobs:
   test:
-    strategy: { matrix: { cmd: [./a.sh] } }
+    strategy: { matrix: { cmd: [./a.sh], os: [x] } }
     steps:
       - run: |
           make test
@@ -142,8 +195,8 @@ jobs:
         let texts = |is_command: bool| {
             read.texts.iter().filter(move |text| text.is_command == is_command).map(|text| text.text.trim())
         };
-        assert_eq!(texts(true).collect::<Vec<_>>(), ["bash ci/shell.sh", "make test", "./b.sh"]);
-        assert_eq!(texts(false).collect::<Vec<_>>(), ["./a.sh", "dist/**"]);
+        assert_eq!(texts(true).collect::<Vec<_>>(), ["bash ci/shell.sh", "./a.sh", "make test", "./b.sh"]);
+        assert_eq!(texts(false).collect::<Vec<_>>(), ["x", "dist/**"]);
         assert_eq!(read.folders.iter().collect::<Vec<_>>(), ["./api", "web"]);
     }
 
@@ -183,6 +236,24 @@ jobs:
             assert!(local_actions(bad).is_err());
         }
         assert!(local_actions(&vec![b' '; MAX_BYTES + 1]).is_err());
+    }
+
+    #[test]
+    fn an_alias_that_repeats_a_long_text_is_not_written_out() {
+        let text = "b".repeat(500_000);
+        let read = workflow(format!("a: &a \"{text}\"\nb: [{}]\n", "*a ,".repeat(100_000)).as_bytes());
+        assert!(read.unwrap_err().to_string().contains("aliases written out"));
+        // As keys too, and small ones as often as anybody writes them.
+        assert!(workflow(format!("a: &a \"{text}\"\nb: {{{}}}\n", "*a : x,".repeat(10)).as_bytes()).is_err());
+        let read = workflow(format!("a: &a ./x.sh\nb: [{}]\n", "*a ,".repeat(1000)).as_bytes()).unwrap();
+        assert_eq!(read.texts.len(), 1);
+    }
+
+    #[test]
+    fn what_the_triggers_share_is_read() {
+        let texts = |yaml: &str| workflow(yaml.as_bytes()).unwrap().texts.len();
+        assert_eq!(texts("on: {push: {branches: [./a.sh]}}\njobs: {m: x}"), 1);
+        assert_eq!(texts("on: {push: {branches: &b [./a.sh]}}\njobs: {m: *b, n: x}"), 2);
     }
 
     proptest! {

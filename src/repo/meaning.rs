@@ -6,25 +6,31 @@
 //! are read, the default branch's and the head's: what a changed workflow uses counts as well.
 //!
 //! Symbolic links are followed inside the tree, and each link on the way is in the set. Where one leads out of the tree
-//! or nowhere, nothing is known of what would be run, and the answer is that.
+//! or nowhere, nothing is known of what would be run, and the answer is that. So it is when the look costs more than it
+//! may (`budget`): what is read here was written by whoever opened the pull request.
 
+mod budget;
+mod cargo;
 mod follow;
 mod imports;
 mod parts;
+mod runners;
 pub mod set;
 #[cfg(test)]
 mod tests;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::rc::Rc;
 use std::sync::LazyLock;
 
-use globset::{GlobMatcher, GlobSet};
+use globset::GlobSet;
 
 use super::actions::workflow;
 use super::{Delta, Mode, Reader, RepoPath, Result};
 use crate::ids::{BlobId, CommitId};
 use crate::policy;
+use budget::{Budget, Cost, Look, Stop};
 use follow::ends_in;
 use set::{CONFIGURATION, PARTS, SHELL};
 
@@ -58,13 +64,13 @@ const LINK: &str = "a link on the way to what it runs";
 const NAMED: &str = "configuration that it names";
 const BY_POLICY: &str = "named in the policy's `freeze.meaning`";
 
-/// More files than any workflow runs.
-const MOST_FILES: usize = 1000;
 /// How far scripts are followed from the workflow: what it runs, what that runs, and what that runs.
 const DEPTH: usize = 3;
 /// A script larger than this is compared, not read.
 const LONGEST_SCRIPT: usize = 512 * 1024;
 const MOST_LINKS: usize = 20;
+/// No system takes a longer path.
+const LONGEST_PATH: usize = 4096;
 
 static GROUPS: LazyLock<Vec<(GlobSet, &'static str)>> = LazyLock::new(|| {
     let group = |group: &set::Group| policy::globs(group.files).ok().map(|globs| (globs, group.what));
@@ -88,28 +94,15 @@ pub fn drift(
     touched: &BTreeSet<RepoPath>,
 ) -> Result<Drift> {
     let mut gather = Gather::new(reader, sides);
-    gather.uses(workflow)?;
-    if let Some(why) = gather.unknown {
-        return Ok(Err(why));
+    match gather.look(workflow, named, different, touched) {
+        Ok(files) => Ok(Ok(files)),
+        Err(Stop::Unknown(why)) => Ok(Err(why)),
+        Err(Stop::Repo(error)) => Err(error),
     }
-    let mut files = BTreeMap::new();
-    for delta in different {
-        let touched = touched.contains(&delta.path);
-        let what = match gather.runs(delta)? {
-            Some(what) => Some(what),
-            None if named.is_none_or(|globs| delta.path.matches(globs)) => Some(BY_POLICY),
-            None if touched => gather.configures(delta)?,
-            None => None,
-        };
-        if let Some(what) = what {
-            let blob = delta.new.as_ref().map(|(_, blob)| blob.clone());
-            files.insert(delta.path.to_string(), Changed { blob, what, touched });
-        }
-    }
-    Ok(Ok(files))
 }
 
 /// What stands at a path, links followed.
+#[derive(Clone)]
 enum Place {
     Nothing,
     File(String),
@@ -118,67 +111,167 @@ enum Place {
     Unknown(String),
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Side {
+    Tip,
+    Head,
+}
+
+const SIDES: [Side; 2] = [Side::Tip, Side::Head];
+
 struct Gather<'a> {
     reader: &'a dyn Reader,
-    sides: [&'a CommitId; 2],
-    base: &'a CommitId,
+    commits: Sides<'a>,
+    budget: Budget,
     /// Files and folders that are in the set as a whole.
     roots: BTreeMap<RepoPath, &'static str>,
-    globs: Vec<(GlobMatcher, &'static str)>,
+    globs: BTreeMap<String, &'static str>,
     /// Configuration that a step names.
     configured: BTreeSet<RepoPath>,
     /// Scripts whose names are only known when they run, as far as they are known.
-    patterns: Vec<GlobMatcher>,
+    patterns: BTreeSet<String>,
     /// Programs that decide whether a part of a manifest is in the set.
     programs: BTreeSet<&'static str>,
-    read: BTreeSet<(String, usize)>,
-    unknown: Option<String>,
+    /// What waits to be read, what ever did, and the contents that were read with the folder and kind of their file.
+    open: VecDeque<follow::Open>,
+    followed: HashSet<(String, Option<&'static str>)>,
+    scanned: HashSet<(BlobId, String, Option<&'static str>)>,
+    modes: HashMap<(Side, String), Option<Mode>>,
+    places: HashMap<(Side, String), Place>,
+    begins_as_script: HashMap<(Side, String), bool>,
+    /// Folders that a text is seen from, each such list with a number; and what was looked for there.
+    scopes: HashMap<Scope, usize>,
+    near: HashMap<(usize, String), Rc<[String]>>,
+    named: HashMap<(usize, usize, bool, follow::Kind, String), bool>,
+    /// Tables of runners that were gone through, by their scope and level.
+    asked: HashSet<(usize, usize, &'static str, &'static [&'static str])>,
+    /// The packages of a workspace, by name.
+    packages: Option<BTreeMap<String, BTreeSet<String>>>,
+}
+
+/// Folders that are there, folders that are not, and the one of the script itself.
+type Scope = (Vec<String>, Vec<String>, Option<String>);
+
+/// What is held against the paths that differ.
+struct Nets {
+    globs: GlobSet,
+    whats: Vec<&'static str>,
+    patterns: GlobSet,
 }
 
 impl<'a> Gather<'a> {
-    fn new(reader: &'a dyn Reader, sides: Sides<'a>) -> Self {
+    fn new(reader: &'a dyn Reader, commits: Sides<'a>) -> Self {
         Self {
             reader,
-            sides: [sides.tip, sides.head],
-            base: sides.base,
+            commits,
+            budget: Budget::default(),
             roots: BTreeMap::new(),
-            globs: Vec::new(),
+            globs: BTreeMap::new(),
             configured: BTreeSet::new(),
-            patterns: Vec::new(),
+            patterns: BTreeSet::new(),
             programs: BTreeSet::new(),
-            read: BTreeSet::new(),
-            unknown: None,
+            open: VecDeque::new(),
+            followed: HashSet::new(),
+            scanned: HashSet::new(),
+            modes: HashMap::new(),
+            places: HashMap::new(),
+            begins_as_script: HashMap::new(),
+            scopes: HashMap::new(),
+            near: HashMap::new(),
+            named: HashMap::new(),
+            asked: HashSet::new(),
+            packages: None,
         }
     }
 
-    fn not_known(&mut self, why: String) {
-        self.unknown.get_or_insert(why);
+    fn look(
+        &mut self,
+        workflow: &str,
+        named: Option<&GlobSet>,
+        different: &[Delta],
+        touched: &BTreeSet<RepoPath>,
+    ) -> Look<BTreeMap<String, Changed>> {
+        self.uses(workflow)?;
+        self.followed()?;
+        let nets = self.nets()?;
+        let mut files = BTreeMap::new();
+        for delta in different {
+            let touched = touched.contains(&delta.path);
+            let what = match self.runs(delta, &nets)? {
+                Some(what) => Some(what),
+                None if named.is_none_or(|globs| delta.path.matches(globs)) => Some(BY_POLICY),
+                None if touched => self.configures(delta)?,
+                None => None,
+            };
+            if let Some(what) = what {
+                let blob = delta.new.as_ref().map(|(_, blob)| blob.clone());
+                files.insert(delta.path.to_string(), Changed { blob, what, touched });
+            }
+        }
+        Ok(files)
     }
 
-    fn add(&mut self, path: &str, what: &'static str) {
-        if self.roots.len() >= MOST_FILES {
-            self.not_known(format!("it runs more than {MOST_FILES} files"));
-        } else {
-            self.roots.entry(RepoPath::from(path)).or_insert(what);
+    fn at(&self, side: Side) -> &'a CommitId {
+        match side {
+            Side::Tip => self.commits.tip,
+            Side::Head => self.commits.head,
         }
+    }
+
+    fn add(&mut self, path: &str, what: &'static str) -> Look<()> {
+        let path = RepoPath::from(path);
+        if !self.roots.contains_key(&path) {
+            self.budget.spend(Cost::Roots, 1)?;
+            self.roots.insert(path, what);
+        }
+        Ok(())
+    }
+
+    /// A name with stars in it, for a file of the set.
+    fn add_glob(&mut self, glob: String, what: &'static str) -> Look<()> {
+        if !self.globs.contains_key(&glob) && policy::is_glob(&glob) {
+            self.budget.spend(Cost::Patterns, 1 + glob.len() / 100)?;
+            self.globs.insert(glob, what);
+        }
+        Ok(())
+    }
+
+    fn add_pattern(&mut self, pattern: String) -> Look<()> {
+        if pattern.len() <= LONGEST_PATH && !self.patterns.contains(&pattern) && policy::is_glob(&pattern) {
+            self.budget.spend(Cost::Patterns, 1 + pattern.len() / 100)?;
+            self.patterns.insert(pattern);
+        }
+        Ok(())
+    }
+
+    fn nets(&self) -> Look<Nets> {
+        let all = |error: globset::Error| Stop::Unknown(format!("its names with stars are too many: {error}"));
+        Ok(Nets {
+            globs: policy::globs(self.globs.keys()).map_err(all)?,
+            whats: self.globs.values().copied().collect(),
+            patterns: policy::globs(&self.patterns).map_err(all)?,
+        })
     }
 
     /// What a differing path is, if the workflow runs it.
-    fn runs(&self, delta: &Delta) -> Result<Option<&'static str>> {
-        let path = &delta.path;
-        if let Some((_, what)) = self.roots.iter().find(|(root, _)| path.is_under(root)) {
-            return Ok(Some(what));
+    fn runs(&mut self, delta: &Delta, nets: &Nets) -> Look<Option<&'static str>> {
+        let path = delta.path.as_bytes();
+        let folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        for end in std::iter::once(0).chain(folders).chain([path.len()]) {
+            if let Some(what) = self.roots.get(&RepoPath::new(&path[..end])) {
+                return Ok(Some(what));
+            }
         }
-        let text = String::from_utf8_lossy(path.as_bytes());
-        if let Some((_, what)) = self.globs.iter().find(|(glob, _)| glob.is_match(text.as_ref())) {
-            return Ok(Some(what));
+        let text = String::from_utf8_lossy(path);
+        if let Some(first) = nets.globs.matches(text.as_ref()).first() {
+            return Ok(nets.whats.get(*first).copied());
         }
-        let named = self.patterns.iter().any(|pattern| pattern.is_match(text.as_ref()));
+        let named = nets.patterns.is_match(text.as_ref());
         Ok((named && self.is_script(delta)?).then_some(SCRIPT))
     }
 
     /// What a differing path is, if it is configuration.
-    fn configures(&self, delta: &Delta) -> Result<Option<&'static str>> {
+    fn configures(&mut self, delta: &Delta) -> Look<Option<&'static str>> {
         if let Some(what) = configuration(&delta.path) {
             return Ok(Some(what));
         }
@@ -196,28 +289,32 @@ impl<'a> Gather<'a> {
         Ok(None)
     }
 
-    fn part_differs(&self, delta: &Delta, part: &set::Part) -> Result<bool> {
-        let read = |at: &CommitId| -> Result<Option<BTreeMap<String, String>>> {
-            // A file that is not there says nothing, and neither does one without these members.
-            if self.reader.mode(at, &delta.path)?.is_none() {
-                return Ok(Some(BTreeMap::new()));
-            }
-            let bytes = self.bytes(at, &delta.path)?;
-            Ok(bytes.and_then(|bytes| parts::parts(part.file, part.members, &bytes)))
-        };
+    fn part_differs(&mut self, delta: &Delta, part: &set::Part) -> Look<bool> {
+        let Sides { tip, base, head } = self.commits;
         let there = |at: &CommitId| self.reader.mode(at, &delta.path).map(|mode| mode.is_some());
-        if !part.added && !there(self.sides[0])? && !there(self.base)? {
+        self.budget.spend(Cost::Lookups, 2)?;
+        if !part.added && !there(tip)? && !there(base)? {
             return Ok(false);
         }
-        let head = read(self.sides[1])?;
+        let head = self.part(head, delta, part)?;
         // What can't be read may say anything.
-        Ok(head.is_none() || (head != read(self.sides[0])? && head != read(self.base)?))
+        Ok(head.is_none() || (head != self.part(tip, delta, part)? && head != self.part(base, delta, part)?))
     }
 
-    fn is_script(&self, delta: &Delta) -> Result<bool> {
-        for (at, side) in self.sides.into_iter().zip([&delta.old, &delta.new]) {
-            if let Some((mode, _)) = side
-                && self.runs_by_itself(at, &String::from_utf8_lossy(delta.path.as_bytes()), *mode)?
+    fn part(&mut self, at: &CommitId, delta: &Delta, part: &set::Part) -> Look<Option<BTreeMap<String, String>>> {
+        // A file that is not there says nothing, and neither does one without these members.
+        self.budget.spend(Cost::Lookups, 1)?;
+        if self.reader.mode(at, &delta.path)?.is_none() {
+            return Ok(Some(BTreeMap::new()));
+        }
+        let bytes = self.blob(at, &delta.path)?;
+        Ok(bytes.and_then(|(_, bytes)| parts::parts(part.file, part.members, &bytes)))
+    }
+
+    fn is_script(&mut self, delta: &Delta) -> Look<bool> {
+        for (side, there) in SIDES.into_iter().zip([&delta.old, &delta.new]) {
+            if let Some((mode, _)) = there
+                && self.runs_by_itself(side, &String::from_utf8_lossy(delta.path.as_bytes()), *mode)?
             {
                 return Ok(true);
             }
@@ -226,24 +323,64 @@ impl<'a> Gather<'a> {
     }
 
     /// The content of a plain file of bounded size.
-    fn bytes(&self, at: &CommitId, path: &RepoPath) -> Result<Option<Vec<u8>>> {
+    fn blob(&mut self, at: &CommitId, path: &RepoPath) -> Look<Option<(BlobId, Vec<u8>)>> {
+        self.budget.spend(Cost::Files, 1)?;
         match self.reader.blob(at, path) {
-            Ok(blob) => Ok(blob.filter(|blob| blob.mode.is_file()).map(|blob| blob.bytes)),
-            Err(super::Error::TooLarge { .. } | super::Error::NotAFile(_)) => Ok(None),
-            Err(error) => Err(error),
+            Ok(Some(blob)) => {
+                self.budget.spend(Cost::Bytes, blob.bytes.len())?;
+                Ok(blob.mode.is_file().then_some((blob.id, blob.bytes)))
+            }
+            Ok(None) | Err(super::Error::TooLarge { .. } | super::Error::NotAFile(_)) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// A file that is there to be run: by its name, its mode or its first line.
-    fn runs_by_itself(&self, at: &CommitId, path: &str, mode: Mode) -> Result<bool> {
+    fn runs_by_itself(&mut self, side: Side, path: &str, mode: Mode) -> Look<bool> {
         if ends_in(path, SHELL) || mode == Mode::EXECUTABLE || mode.is_symlink() {
             return Ok(true);
         }
-        Ok(self.bytes(at, &RepoPath::from(path))?.is_some_and(|bytes| bytes.starts_with(b"#!")))
+        let key = (side, path.to_owned());
+        if let Some(known) = self.begins_as_script.get(&key) {
+            return Ok(*known);
+        }
+        let bytes = self.blob(self.at(side), &RepoPath::from(path))?;
+        let begins = bytes.is_some_and(|(_, bytes)| bytes.starts_with(b"#!"));
+        self.begins_as_script.insert(key, begins);
+        Ok(begins)
+    }
+
+    fn mode(&mut self, side: Side, path: &str) -> Look<Option<Mode>> {
+        // A long path is as dear as several.
+        let cost = 1 + path.len() / 64;
+        self.budget.spend(Cost::Names, cost)?;
+        let key = (side, path.to_owned());
+        if let Some(known) = self.modes.get(&key) {
+            return Ok(*known);
+        }
+        self.budget.spend(Cost::Lookups, cost)?;
+        let mode = self.reader.mode(self.at(side), &RepoPath::from(path))?;
+        self.modes.insert(key, mode);
+        Ok(mode)
+    }
+
+    /// What stands at a path. Asked for again, it is what it was.
+    fn place(&mut self, side: Side, path: &str) -> Look<Place> {
+        if path.len() > LONGEST_PATH {
+            return Ok(Place::Nothing);
+        }
+        self.budget.spend(Cost::Names, 1 + path.len() / 64)?;
+        let key = (side, path.to_owned());
+        if let Some(known) = self.places.get(&key) {
+            return Ok(known.clone());
+        }
+        let place = self.walk(side, path)?;
+        self.places.insert(key, place.clone());
+        Ok(place)
     }
 
     /// Follows a path inside the tree. Every link on the way is added to the set.
-    fn place(&mut self, at: &CommitId, path: &str) -> Result<Place> {
+    fn walk(&mut self, side: Side, path: &str) -> Look<Place> {
         let mut rest: VecDeque<String> = path.split('/').map(str::to_owned).collect();
         let mut here: Vec<String> = Vec::new();
         let mut links = 0;
@@ -259,15 +396,17 @@ impl<'a> Gather<'a> {
                 _ => here.push(part),
             }
             let so_far = here.join("/");
-            match self.reader.mode(at, &RepoPath::from(so_far.as_str()))? {
+            match self.mode(side, &so_far)? {
                 None => return Ok(gone(links, path)),
                 Some(mode) if mode.is_tree() => {}
                 Some(mode) if mode.is_symlink() => {
                     links += 1;
-                    self.add(&so_far, LINK);
-                    let blob = self.reader.blob(at, &RepoPath::from(so_far.as_str()))?;
+                    self.add(&so_far, LINK)?;
+                    self.budget.spend(Cost::Files, 1)?;
+                    let blob = self.reader.blob(self.at(side), &RepoPath::from(so_far.as_str()))?;
                     let target = blob.and_then(|blob| String::from_utf8(blob.bytes).ok()).unwrap_or_default();
-                    if links > MOST_LINKS || target.is_empty() || target.starts_with('/') {
+                    let long = target.len() > LONGEST_PATH;
+                    if links > MOST_LINKS || long || target.is_empty() || target.starts_with('/') {
                         return Ok(Place::Unknown(format!("`{so_far}` is a link that leads out of the repository")));
                     }
                     here.pop();
@@ -285,25 +424,22 @@ impl<'a> Gather<'a> {
     }
 
     /// A workflow's file and the local actions and workflows that it uses, to any depth.
-    fn uses(&mut self, first: &str) -> Result<()> {
+    fn uses(&mut self, first: &str) -> Look<()> {
         let mut open = vec![(first.to_owned(), WORKFLOW)];
         let mut seen = BTreeSet::new();
+        let mut read: BTreeSet<(BlobId, Option<String>)> = BTreeSet::new();
         while let Some((path, what)) = open.pop() {
             let Some(path) = inside(&path) else {
-                self.not_known(format!("`{path}` is not in the repository"));
-                continue;
+                return Err(Stop::Unknown(format!("`{path}` is not in the repository")));
             };
-            if !seen.insert(path.clone()) || self.unknown.is_some() {
+            if !seen.insert(path.clone()) {
                 continue;
             }
-            self.add(&path, what);
-            for at in self.sides {
-                let (files, folder) = match self.place(at, &path)? {
+            self.add(&path, what)?;
+            for side in SIDES {
+                let (files, folder) = match self.place(side, &path)? {
                     Place::Nothing => continue,
-                    Place::Unknown(why) => {
-                        self.not_known(why);
-                        continue;
-                    }
+                    Place::Unknown(why) => return Err(Stop::Unknown(why)),
                     Place::File(file) => (vec![file], None),
                     Place::Folder(folder) => {
                         let files = ["action.yml", "action.yaml"].map(|name| join(&folder, name));
@@ -311,20 +447,22 @@ impl<'a> Gather<'a> {
                     }
                 };
                 if let Some(folder) = &folder {
-                    self.add(folder, USED);
-                    self.links_below(at, folder)?;
+                    self.add(folder, USED)?;
+                    self.links_below(side, folder)?;
                 }
                 for file in files {
-                    let Place::File(file) = self.place(at, &file)? else { continue };
-                    self.add(&file, what);
-                    let Some(bytes) = self.bytes(at, &RepoPath::from(file.as_str()))? else { continue };
-                    match workflow(&bytes) {
-                        Ok(read) => {
-                            open.extend(read.uses.iter().map(|used| (used.replace('\\', "/"), USED)));
-                            self.texts(&read.texts, &read.folders, folder.as_deref().unwrap_or_default())?;
-                        }
-                        Err(error) => self.not_known(format!("`{file}`: {error}")),
+                    let Place::File(file) = self.place(side, &file)? else { continue };
+                    self.add(&file, what)?;
+                    let Some((blob, bytes)) = self.blob(self.at(side), &RepoPath::from(file.as_str()))? else {
+                        continue;
+                    };
+                    // Most often both sides have the same.
+                    if !read.insert((blob, folder.clone())) {
+                        continue;
                     }
+                    let read = workflow(&bytes).map_err(|error| Stop::Unknown(format!("`{file}`: {error}")))?;
+                    open.extend(read.uses.iter().map(|used| (used.replace('\\', "/"), USED)));
+                    self.texts(&read.texts, &read.folders, folder.as_deref().unwrap_or_default())?;
                 }
             }
         }
@@ -332,14 +470,15 @@ impl<'a> Gather<'a> {
     }
 
     /// What the links inside an action's folder lead to.
-    fn links_below(&mut self, at: &CommitId, folder: &str) -> Result<()> {
-        let below = self.reader.tree(at, super::Filter::Under(&RepoPath::from(folder)))?;
+    fn links_below(&mut self, side: Side, folder: &str) -> Look<()> {
+        let below = self.reader.tree(self.at(side), super::Filter::Under(&RepoPath::from(folder)))?;
+        self.budget.spend(Cost::Entries, below.len())?;
         for entry in below.into_iter().filter(|entry| entry.mode.is_symlink()) {
             let path = String::from_utf8_lossy(entry.path.as_bytes()).into_owned();
-            match self.place(at, &path)? {
-                Place::File(to) | Place::Folder(to) => self.add(&to, USED),
+            match self.place(side, &path)? {
+                Place::File(to) | Place::Folder(to) => self.add(&to, USED)?,
                 Place::Nothing => {}
-                Place::Unknown(why) => self.not_known(why),
+                Place::Unknown(why) => return Err(Stop::Unknown(why)),
             }
         }
         Ok(())

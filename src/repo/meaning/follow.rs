@@ -1,78 +1,109 @@
 //! Which files a text runs, and which those run in turn.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use super::set::{self, INTERPRETERS, PARTS, PRODUCT, READERS, RUNNERS, SHELL, SOURCE, TOOLS, WRAPPERS};
-use super::words::HOLE;
-use super::{DEPTH, Gather, LONGEST_SCRIPT, Place, SCRIPT, clean, imports, inside, join, parts, words};
-use crate::ids::CommitId;
-use crate::policy;
+use super::budget::{Cost, Look, Stop};
+use super::set::{self, INTERPRETERS, LOADS, PRODUCT, READERS, SHELL, SOURCE, TOOLS, VALUED, WRAPPERS};
+use super::words::{Command, HOLE, assigns};
+use super::{DEPTH, Gather, LONGEST_PATH, LONGEST_SCRIPT, Place, SCRIPT, SIDES, Side};
+use super::{clean, imports, inside, join, parts, words};
 use crate::repo::actions::Text;
-use crate::repo::{Mode, RepoPath, Result};
+use crate::repo::{Mode, RepoPath};
 
 /// More folders than a step works in.
 const MOST_FOLDERS: usize = 40;
 
 impl Gather<'_> {
-    pub(super) fn texts(&mut self, texts: &[Text], folders: &BTreeSet<String>, own: &str) -> Result<()> {
+    pub(super) fn texts(&mut self, texts: &[Text], folders: &BTreeSet<String>, own: &str) -> Look<()> {
         let mut bases: BTreeSet<String> = folders.iter().map(|folder| clean(folder)).collect();
         bases.extend([String::new(), own.to_owned()]);
         for text in texts {
-            self.scan(&text.text, &bases, &From { level: 0, beside: None, patterns: text.is_command })?;
+            let from = From {
+                level: 0,
+                beside: None,
+                is_command: text.is_command,
+                file: String::new(),
+                scope: None,
+                gone: Vec::new(),
+            };
+            self.scan(&text.text, &bases, &from)?;
         }
         Ok(())
     }
 
     /// Looks for what a text runs, in each of these folders.
-    fn scan(&mut self, text: &str, bases: &BTreeSet<String>, from: &From) -> Result<()> {
+    fn scan(&mut self, text: &str, bases: &BTreeSet<String>, from: &From) -> Look<()> {
         let commands = words::commands(text);
-        let mut bases = bases.clone();
-        for words in &commands {
-            for (at, word) in words.iter().enumerate() {
-                let into = ["cd", "pushd", "-C", "--directory", "--prefix", "--cwd", "--dir"];
-                let (option, value) = word.split_once('=').unwrap_or((word, ""));
-                let folder = if into.contains(&word.as_str()) {
-                    words.get(at + 1).map_or("", String::as_str)
-                } else if into.contains(&option) {
-                    value
-                } else {
-                    ""
-                };
-                // What a path starts with at run time is most often the folder that one is in anyway.
-                let folder = match folder.split_once('/') {
-                    Some((first, rest)) if first.contains(HOLE) => clean(rest),
-                    _ => clean(folder),
-                };
-                if !folder.is_empty() && !folder.contains(HOLE) && bases.len() < MOST_FOLDERS {
+        self.budget.spend(Cost::Words, commands.iter().map(|command| command.words.len()).sum())?;
+        let (bases, gone) = self.entered(&commands, bases)?;
+        let scopes = self.scopes.len();
+        let scope = *self.scopes.entry((bases.clone(), gone.clone(), from.beside.clone())).or_insert(scopes);
+        let from = &From { scope: Some(scope), gone, ..from.clone() };
+        let is_fed = |command: &Command| {
+            takes_a_script(unwrapped(&command.words)) || (command.is_run && from.level == 0 && from.is_command)
+        };
+        let fed: BTreeSet<usize> = commands.iter().filter(|command| is_fed(command)).map(|fed| fed.group).collect();
+        for command in &commands {
+            self.command(&command.words, fed.contains(&command.group), &bases, from)?;
+        }
+        self.includes(text, &commands, &bases, from)
+    }
+
+    /// The folders that a text works in, when it begins in these: those that are there, and those that are on neither
+    /// side. The latter hold nothing, but one may come from them (`mkdir out && cd out && ../ci/test.sh`).
+    fn entered(&mut self, commands: &[Command], begin: &BTreeSet<String>) -> Look<(Vec<String>, Vec<String>)> {
+        let mut all = begin.clone();
+        let mut seen = BTreeSet::new();
+        for words in commands.iter().map(|command| &command.words) {
+            for folder in words.iter().enumerate().filter_map(|(at, word)| into(word, words.get(at + 1))) {
+                if all.len() < MOST_FOLDERS && seen.insert((all.len(), folder.clone())) {
                     // Seen from wherever the step may be by then.
-                    let below: Vec<String> = bases.iter().filter_map(|base| inside(&join(base, &folder))).collect();
-                    bases.extend(below);
+                    let below: Vec<String> = all.iter().filter_map(|base| inside(&join(base, &folder))).collect();
+                    all.extend(below.into_iter().filter(|folder| folder.len() <= LONGEST_PATH));
                 }
             }
         }
-        let bases: Vec<String> = bases.into_iter().collect();
-        for words in &commands {
-            self.command(words, &bases, from)?;
+        let (mut there, mut gone) = (Vec::new(), Vec::new());
+        for folder in all {
+            if self.is_there(&folder)? { there.push(folder) } else { gone.push(folder) }
         }
-        Ok(())
+        Ok((there, gone))
     }
 
-    fn command(&mut self, words: &[String], bases: &[String], from: &From) -> Result<()> {
-        let words = unwrapped(words);
-        let Some(program) = words.first().map(|word| base_name(word)) else { return Ok(()) };
+    fn is_there(&mut self, folder: &str) -> Look<bool> {
+        for side in SIDES {
+            if matches!(self.place(side, folder)?, Place::Folder(_) | Place::Unknown(_)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn command(&mut self, words: &[String], fed: bool, bases: &[String], from: &From) -> Look<()> {
+        let (all, words) = (words, unwrapped(words));
+        let Some(first) = words.first() else { return Ok(()) };
+        let program = program(first);
+        if all[..all.len() - words.len()].iter().any(|word| ["npx", "bunx"].contains(&word.as_str())) {
+            self.package_of(first, bases)?;
+        }
         self.runners(words, program, bases, from)?;
-        for (at, word) in words.iter().enumerate() {
+        for (at, word) in words.iter().enumerate().filter(|(_, word)| word.starts_with("--")) {
             let (option, value) = word.split_once('=').unwrap_or((word, ""));
             if ["--config", "--config-file", "--configuration", "--rcfile"].contains(&option) {
                 let file = if value.is_empty() { words.get(at + 1).map_or("", String::as_str) } else { value };
                 self.configured(file, bases)?;
             }
         }
-        if from.level > 0 && ["include", "sinclude"].contains(&program) {
+        self.loaded(words, program, bases, from)?;
+        // A program of the repository, whatever it is called.
+        if first.contains('/') || ends_in(first, SHELL) {
+            self.script(first, bases, from, Kind::Command)?;
+        }
+        if fed && !is_interpreter(program) {
             for word in &words[1..] {
-                self.script(word, bases, from, Kind::Included)?;
+                self.script(word, bases, from, Kind::Fed)?;
             }
-            return Ok(());
         }
         if READERS.contains(&program) {
             return Ok(());
@@ -84,64 +115,97 @@ impl Gather<'_> {
             }
         }
         // Behind `uv run` and the like stands the file itself.
-        if ends_in(program, SOURCE) {
-            self.script(&words[0], bases, from, Kind::Interpreted)?;
+        if ends_in(first, SOURCE) {
+            self.script(first, bases, from, Kind::Interpreted)?;
         }
         self.interpreted(words, program, bases, from)
     }
 
+    /// Files that an option has loaded before everything else: `node -r ./a.js`, `NODE_OPTIONS: --require ./a.js`.
+    fn loaded(&mut self, words: &[String], program: &str, bases: &[String], from: &From) -> Look<()> {
+        let short =
+            is_interpreter(program) || ["mocha", "rspec", "jasmine", "ava", "tap", "nyc", "c8"].contains(&program);
+        let ends = ["", ".js", ".cjs", ".mjs", ".ts", ".rb", ".lua", ".pm", "/index.js"];
+        for (at, word) in words.iter().enumerate().filter(|(at, word)| *at == 0 || word.starts_with('-')) {
+            let (option, value) = word.split_once('=').unwrap_or((word, ""));
+            // In front of a text the dashes are gone.
+            let bare = |load: &&str| load.strip_prefix("--").is_some_and(|load| load == option);
+            let long = option.len() > 2 && (LOADS.contains(&option) || (at == 0 && LOADS.iter().any(bare)));
+            let name = if long || (short && option == "-r") {
+                if value.is_empty() { words.get(at + 1).map_or("", String::as_str) } else { value }
+            } else if short && word.starts_with("-r") && !word.starts_with("--") {
+                &word[2..]
+            } else {
+                continue;
+            };
+            for end in ends.iter().filter(|_| !name.is_empty()) {
+                self.script(&format!("{name}{end}"), bases, from, Kind::Interpreted)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The file that an interpreter is given.
-    fn interpreted(&mut self, words: &[String], program: &str, bases: &[String], from: &From) -> Result<()> {
-        let version = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let known = |name: &str| INTERPRETERS.contains(&name);
+    pub(super) fn interpreted(&mut self, words: &[String], program: &str, bases: &[String], from: &From) -> Look<()> {
         let arguments = match program {
             "go" | "deno" | "bun" if words.get(1).is_some_and(|word| word == "run") => &words[2..],
-            _ if known(program) || known(version) => &words[1..],
+            _ if is_interpreter(program) => &words[1..],
             _ => return Ok(()),
         };
-        if arguments.iter().any(|word| word == "--test") {
-            return Ok(());
-        }
-        if let Some(at) = arguments.iter().position(|word| word == "-m") {
-            let module = arguments.get(at + 1).map(|module| module.replace('.', "/")).unwrap_or_default();
-            self.runners(arguments.get(at + 1..).unwrap_or_default(), &module, bases, from)?;
-            self.shadows(&module, bases)?;
-            for file in [format!("{module}.py"), format!("{module}/__main__.py")] {
-                self.script(&file, bases, from, Kind::Interpreted)?;
-            }
-            return Ok(());
-        }
         let mut after_option = false;
-        for word in arguments.iter().take(20) {
-            if word.starts_with('-') {
-                after_option = true;
-                continue;
+        let mut is_value = false;
+        for (at, word) in arguments.iter().enumerate() {
+            let value = std::mem::take(&mut is_value);
+            match word.as_str() {
+                // Behind these nothing is run that a name here leads to.
+                "--test" => return Ok(()),
+                "-m" => return self.module(arguments.get(at + 1..).unwrap_or_default(), bases, from),
+                option if option.starts_with('-') => {
+                    is_value = VALUED.contains(&option) || LOADS.contains(&option);
+                    after_option = true;
+                    continue;
+                }
+                _ => {}
             }
             let folder = ["__main__.py", "index.js"].map(|name| format!("{}/{name}", word.trim_end_matches('/')));
             let mut found = self.script(word, bases, from, Kind::Interpreted)?;
+            if let Some((_, set_to)) = word.split_once('=') {
+                self.script(set_to, bases, from, Kind::Interpreted)?;
+            }
             if program == "go" {
                 found |= self.package(word, bases, from)?;
             }
             for file in folder.iter().filter(|_| word.contains('/')) {
                 found |= self.script(file, bases, from, Kind::Interpreted)?;
             }
-            if found || !after_option {
+            if !value && (found || !after_option) {
                 break;
             }
         }
         Ok(())
     }
 
+    /// `python -m`.
+    fn module(&mut self, words: &[String], bases: &[String], from: &From) -> Look<()> {
+        let module = words.first().map(|module| module.replace('.', "/")).unwrap_or_default();
+        self.runners(words, &module, bases, from)?;
+        self.shadows(&module, bases)?;
+        for file in [format!("{module}.py"), format!("{module}/__main__.py")] {
+            self.script(&file, bases, from, Kind::Interpreted)?;
+        }
+        Ok(())
+    }
+
     /// A module that comes with the change is taken before the installed one of its name.
-    fn shadows(&mut self, module: &str, bases: &[String]) -> Result<()> {
+    fn shadows(&mut self, module: &str, bases: &[String]) -> Look<()> {
         let name = module.split('/').next().unwrap_or_default();
-        if name.is_empty() || name.contains(HOLE) {
+        if name.is_empty() || name.contains(HOLE) || name.len() > LONGEST_PATH {
             return Ok(());
         }
         for base in bases {
             for path in [format!("{name}.py"), name.to_owned()].map(|name| join(base, &name)) {
-                if self.reader.mode(self.sides[0], &RepoPath::from(path.as_str()))?.is_none() {
-                    self.add(&path, SCRIPT);
+                if self.mode(Side::Tip, &path)?.is_none() {
+                    self.add(&path, SCRIPT)?;
                 }
             }
         }
@@ -149,27 +213,27 @@ impl Gather<'_> {
     }
 
     /// A Go program is a folder.
-    fn package(&mut self, word: &str, bases: &[String], from: &From) -> Result<bool> {
+    fn package(&mut self, word: &str, bases: &[String], from: &From) -> Look<bool> {
         let mut any = false;
         for path in bases.iter().map(|base| join(base, word)) {
-            for at in self.sides {
-                if let Place::Folder(folder) = self.place(at, &path)?
+            for side in SIDES {
+                if let Place::Folder(folder) = self.place(side, &path)?
                     && !folder.is_empty()
                     && !product(&folder)
                     && from.reaches(&join(&folder, "main.go"))
                 {
                     any = true;
-                    self.add(&folder, SCRIPT);
+                    self.add(&folder, SCRIPT)?;
                 }
             }
         }
         Ok(any)
     }
 
-    fn configured(&mut self, file: &str, bases: &[String]) -> Result<()> {
+    fn configured(&mut self, file: &str, bases: &[String]) -> Look<()> {
         for base in bases.iter().filter(|_| !file.is_empty() && !file.contains(HOLE)) {
-            for at in self.sides {
-                if let Place::File(path) = self.place(at, &join(base, file))? {
+            for side in SIDES {
+                if let Place::File(path) = self.place(side, &join(base, file))? {
                     self.configured.insert(RepoPath::from(path.as_str()));
                 }
             }
@@ -177,54 +241,13 @@ impl Gather<'_> {
         Ok(())
     }
 
-    /// Programs that run what a file beside them says.
-    fn runners(&mut self, words: &[String], program: &str, bases: &[String], from: &From) -> Result<()> {
-        let rest = words.get(1..).unwrap_or_default();
-        let xtask = |word: &String| matches!(word.as_str(), "xtask" | "--package=xtask" | "-pxtask");
-        let line = match program {
-            // However its options stand.
-            "cargo" if rest.iter().any(|word| word == "run") && rest.iter().any(xtask) => {
-                "cargo run -p xtask ".to_owned()
-            }
-            _ => format!("{program} {} ", rest.join(" ")),
-        };
-        for part in PARTS {
-            let Some(asked) = part.after.iter().find(|name| **name == program) else { continue };
-            self.programs.insert(asked);
-            for base in bases {
-                self.follow(&join(base, part.file), Some(part), from)?;
-            }
-        }
-        for runner in
-            RUNNERS.iter().filter(|runner| runner.commands.iter().any(|name| line.starts_with(&format!("{name} "))))
-        {
-            for base in bases {
-                for file in runner.files {
-                    let path = join(base, file);
-                    if file.contains('*') {
-                        self.globs.extend(policy::glob(&path).ok().map(|glob| (glob, runner.what)));
-                        continue;
-                    }
-                    let found = self.found(&path)?;
-                    // One that comes with the change may be taken before the one that is there.
-                    self.add(&path, runner.what);
-                    for path in found {
-                        self.add(&path, runner.what);
-                        self.follow(&path, None, from)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// The files that a path leads to, on either side.
-    fn found(&mut self, path: &str) -> Result<BTreeSet<String>> {
+    pub(super) fn found(&mut self, path: &str) -> Look<BTreeSet<String>> {
         let mut found = BTreeSet::new();
-        for at in self.sides {
-            match self.place(at, path)? {
+        for side in SIDES {
+            match self.place(side, path)? {
                 Place::File(path) => drop(found.insert(path)),
-                Place::Unknown(why) => self.not_known(why),
+                Place::Unknown(why) => return Err(Stop::Unknown(why)),
                 Place::Nothing | Place::Folder(_) => {}
             }
         }
@@ -232,79 +255,143 @@ impl Gather<'_> {
     }
 
     /// Takes a word for a script, if there is one of this name. Says whether there is.
-    fn script(&mut self, word: &str, bases: &[String], from: &From, kind: Kind) -> Result<bool> {
+    pub(super) fn script(&mut self, word: &str, bases: &[String], from: &From, kind: Kind) -> Look<bool> {
         let word = word.trim_start_matches("./");
         // What a path starts with at run time is most often the folder that one is in anyway.
         let (anywhere, word) = match word.split_once('/') {
             Some((first, rest)) if first.contains(HOLE) => (true, rest),
             _ => (false, word),
         };
-        if word.is_empty() || word.starts_with(['/', '~', '-']) || word.contains("://") {
+        if word.is_empty() || word.starts_with(['/', '~', '-']) || word.contains("://") || word.len() > LONGEST_PATH {
             return Ok(false);
         }
         let open = word.contains([HOLE, '*', '?']);
-        if from.patterns && (open || anywhere) {
+        if from.is_command && (open || anywhere) {
             let pattern = word.replace(HOLE, "*");
             if pattern.chars().filter(|c| c.is_alphanumeric()).count() >= 2 {
-                let bases = if anywhere { vec!["**".to_owned()] } else { bases.to_vec() };
-                self.patterns.extend(bases.iter().filter_map(|base| policy::glob(&join(base, &pattern)).ok()));
+                if anywhere {
+                    self.add_pattern(join("**", &pattern))?;
+                }
+                for base in bases.iter().filter(|_| !anywhere) {
+                    self.add_pattern(join(base, &pattern))?;
+                }
             }
         }
         if open {
             return Ok(false);
         }
+        let known = from.scope.map(|scope| (scope, from.level, from.is_command, kind, word.to_owned()));
+        if let Some(any) = known.as_ref().and_then(|known| self.named.get(known)) {
+            return Ok(*any);
+        }
         let mut any = false;
-        for base in bases {
-            let path = join(base, word);
-            for at in self.sides {
-                let Some((found, mode)) = self.at_end(at, &path)? else { continue };
-                let fits = match kind {
-                    Kind::ByItself => self.runs_by_itself(at, &found, mode)? && !product(&found),
-                    Kind::Interpreted => {
-                        let runs =
-                            !base_name(&found).contains('.') || ends_in(&found, SHELL) || ends_in(&found, SOURCE);
-                        // What a step itself names is a script wherever it lies.
-                        runs && (from.level == 0 || !product(&found))
-                    }
-                    Kind::Included => true,
-                };
-                if fits && (kind == Kind::Included || from.reaches(&found)) {
+        let near = self.bases_with(word, bases, from)?;
+        let mut paths: BTreeSet<String> = near.iter().map(|base| join(base, word)).collect();
+        if word.starts_with("..") {
+            paths.extend(from.gone.iter().filter_map(|base| inside(&join(base, word))));
+        }
+        for path in paths {
+            for side in SIDES {
+                let Some((found, mode)) = self.at_end(side, &path)? else { continue };
+                if self.counts(side, &found, mode, from, kind)? {
                     any = true;
-                    self.add(&found, SCRIPT);
-                    self.follow(&found, None, from)?;
+                    self.add(&found, SCRIPT)?;
+                    if let Some(package) = installed(&found) {
+                        self.add(package, SCRIPT)?;
+                    }
+                    self.follow(&found, None, from);
                 }
             }
+        }
+        if let Some(known) = known {
+            self.named.insert(known, any);
         }
         Ok(any)
     }
 
+    /// The folders in which a name's first part stands for something. Many names begin alike.
+    fn bases_with(&mut self, word: &str, bases: &[String], from: &From) -> Look<Rc<[String]>> {
+        let first = word.split('/').next().unwrap_or_default();
+        let (Some(scope), false) = (from.scope, first == "..") else { return Ok(bases.into()) };
+        let key = (scope, first.to_owned());
+        if let Some(near) = self.near.get(&key) {
+            return Ok(Rc::clone(near));
+        }
+        let mut near = Vec::new();
+        for base in bases {
+            let path = join(base, first);
+            let mut there = false;
+            for side in SIDES {
+                there |= !matches!(self.place(side, &path)?, Place::Nothing);
+            }
+            if there {
+                near.push(base.clone());
+            }
+        }
+        let near: Rc<[String]> = near.into();
+        self.near.insert(key, Rc::clone(&near));
+        Ok(near)
+    }
+
+    /// Whether a file that is named so is run.
+    fn counts(&mut self, side: Side, found: &str, mode: Mode, from: &From, kind: Kind) -> Look<bool> {
+        let plain = !base_name(found).contains('.');
+        // What a step itself names is a script wherever it lies.
+        let near = from.level == 0 || !product(found);
+        Ok(match kind {
+            Kind::Included => true,
+            Kind::Command if from.level == 0 && from.is_command && plain => true,
+            Kind::Command => near && from.reaches(found) && self.runs_by_itself(side, found, mode)?,
+            Kind::ByItself => !product(found) && from.reaches(found) && self.runs_by_itself(side, found, mode)?,
+            Kind::Interpreted => {
+                near && from.reaches(found) && (plain || ends_in(found, SHELL) || ends_in(found, SOURCE))
+            }
+            Kind::Fed => near && from.reaches(found),
+        })
+    }
+
     /// The file at the end of a path, with its mode.
-    fn at_end(&mut self, at: &CommitId, path: &str) -> Result<Option<(String, Mode)>> {
-        match self.place(at, path)? {
+    fn at_end(&mut self, side: Side, path: &str) -> Look<Option<(String, Mode)>> {
+        match self.place(side, path)? {
             Place::File(found) => {
-                let mode = self.reader.mode(at, &RepoPath::from(found.as_str()))?;
+                let mode = self.mode(side, &found)?;
                 Ok(mode.map(|mode| (found, mode)))
             }
-            Place::Unknown(why) => {
-                self.not_known(why);
-                Ok(None)
-            }
+            Place::Unknown(why) => Err(Stop::Unknown(why)),
             Place::Nothing | Place::Folder(_) => Ok(None),
         }
     }
 
-    /// Reads what a script, or a part of a manifest, runs in turn.
-    fn follow(&mut self, path: &str, part: Option<&set::Part>, from: &From) -> Result<()> {
-        let level = from.level + 1;
-        if level >= DEPTH || !self.read.insert((path.to_owned(), level)) {
-            return Ok(());
+    /// Has what a script, or a part of a manifest, runs in turn looked for, once all that is nearer was read.
+    pub(super) fn follow(&mut self, path: &str, part: Option<&'static set::Part>, from: &From) {
+        let key = (path.to_owned(), part.map(|part| part.what));
+        if from.level + 1 < DEPTH && self.followed.insert(key) {
+            self.open.push_back(Open { path: path.to_owned(), part, level: from.level + 1 });
         }
+    }
+
+    /// Reads what was found, the nearest to the workflow first: so each is read once, and followed as far as it may be.
+    pub(super) fn followed(&mut self) -> Look<()> {
+        while let Some(open) = self.open.pop_front() {
+            self.read(&open)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, open: &Open) -> Look<()> {
+        let Open { path, part, level } = open;
+        let (part, level) = (*part, *level);
         let own = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
         let bases = BTreeSet::from([String::new(), own.clone()]);
-        let beside = (!own.is_empty()).then_some(own);
-        for at in self.sides {
-            let Some(bytes) = self.bytes(at, &RepoPath::from(path))? else { continue };
+        let beside = (!own.is_empty()).then_some(own.clone());
+        for side in SIDES {
+            let Place::File(path) = self.place(side, path)? else { continue };
+            let Some((blob, bytes)) = self.blob(self.at(side), &RepoPath::from(path.as_str()))? else { continue };
             if bytes.len() > LONGEST_SCRIPT {
+                continue;
+            }
+            let key = (blob, join(&own, end_of(&path)), part.map(|part| part.what));
+            if !self.scanned.insert(key) {
                 continue;
             }
             let text = match part {
@@ -315,10 +402,17 @@ impl Gather<'_> {
                 }
                 None => String::from_utf8_lossy(&bytes).into_owned(),
             };
-            let from = From { level, beside: beside.clone(), patterns: false };
-            if part.is_none() && !product(path) {
-                for name in imports::imports(path, &text) {
-                    self.script(&name, &[from.beside.clone().unwrap_or_default()], &from, Kind::Interpreted)?;
+            let from = From {
+                level,
+                beside: beside.clone(),
+                is_command: false,
+                file: base_name(&path).to_owned(),
+                scope: None,
+                gone: Vec::new(),
+            };
+            if part.is_none() && !product(&path) {
+                for name in imports::imports(&path, &text) {
+                    self.script(&name, std::slice::from_ref(&own), &from, Kind::Interpreted)?;
                 }
             }
             self.scan(&text, &bases, &from)?;
@@ -327,20 +421,34 @@ impl Gather<'_> {
     }
 }
 
-/// Where a word stands.
-struct From {
-    /// How far from the workflow.
+/// A script that waits to be read.
+pub(super) struct Open {
+    path: String,
+    part: Option<&'static set::Part>,
     level: usize,
+}
+
+/// Where a word stands.
+#[derive(Clone)]
+pub(super) struct From {
+    /// How far from the workflow.
+    pub(super) level: usize,
     /// The folder of the script that it stands in.
-    beside: Option<String>,
-    /// Whether names that are only partly known are taken for scripts.
-    patterns: bool,
+    pub(super) beside: Option<String>,
+    /// A step runs it. Then names that are only partly known are taken for scripts too.
+    pub(super) is_command: bool,
+    /// The name of the file that it stands in, when that is no workflow.
+    pub(super) file: String,
+    /// Which folders it is seen from, as a number.
+    pub(super) scope: Option<usize>,
+    /// Folders among them that are not there.
+    pub(super) gone: Vec<String>,
 }
 
 impl From {
     /// The workflow may run anything; what a script names is followed where tools are, and beside the script. A
     /// makefile names the product's own sources too.
-    fn reaches(&self, path: &str) -> bool {
+    pub(super) fn reaches(&self, path: &str) -> bool {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         self.level == 0
             || folder.split('/').any(|part| TOOLS.contains(&part))
@@ -348,26 +456,47 @@ impl From {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Named as a command, or as an argument of anything: then it must be there to be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// Named as the command itself.
+    Command,
+    /// Named as an argument of anything: then it must be there to be run.
     ByItself,
     /// Given to an interpreter.
     Interpreted,
-    /// Read by a makefile.
+    /// Read by something whose output an interpreter runs.
+    Fed,
+    /// Read by a task file.
     Included,
 }
 
-/// The command behind assignments and programs that only start another.
+/// The folder that a word, or the one after it, says to work in.
+fn into(word: &str, next: Option<&String>) -> Option<String> {
+    if !word.starts_with(['c', 'p', '-']) {
+        return None;
+    }
+    let into = ["cd", "pushd", "-C", "--directory", "--prefix", "--cwd", "--dir"];
+    let folder = match word.split_once('=') {
+        Some((option, value)) if into.contains(&option) => value,
+        _ if into.contains(&word) => next?,
+        _ => return None,
+    };
+    // What a path starts with at run time is most often the folder that one is in anyway.
+    let folder = match folder.split_once('/') {
+        Some((first, rest)) if first.contains(HOLE) => clean(rest),
+        _ => clean(folder),
+    };
+    (!folder.is_empty() && !folder.contains(HOLE) && folder.len() <= LONGEST_PATH).then_some(folder)
+}
+
+/// The command behind assignments, keys of YAML and programs that only start another.
 fn unwrapped(words: &[String]) -> &[String] {
     let mut at = 0;
     while let Some(word) = words.get(at) {
-        let assigns = word
-            .split_once('=')
-            .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
         // `timeout 10m`, `nice -n 5`.
         let option = at > 0 && word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        if !assigns && !option && !WRAPPERS.contains(&word.as_str()) {
+        let key = word.len() > 1 && word.ends_with(':') && at + 1 < words.len();
+        if !assigns(word) && !option && !key && !WRAPPERS.contains(&word.as_str()) {
             break;
         }
         at += 1;
@@ -375,8 +504,43 @@ fn unwrapped(words: &[String]) -> &[String] {
     &words[at..]
 }
 
-fn base_name(word: &str) -> &str {
+/// A program that runs what it reads: `bash`, `sh -s`, `python -`, `eval` before what another prints.
+fn takes_a_script(words: &[String]) -> bool {
+    let bare = |words: &[String]| {
+        let Some(program) = words.first().map(|word| program(word)) else { return false };
+        let behind = words[1..].iter().take_while(|word| !["-s", "--"].contains(&word.as_str()));
+        (program == "eval" || is_interpreter(program))
+            && behind.into_iter().all(|word| word.starts_with('-') || word == "/dev/stdin")
+    };
+    let inside = words.first().is_some_and(|word| ["docker", "podman", "ssh", "kubectl"].contains(&program(word)));
+    bare(words) || (inside && (1..words.len()).any(|at| bare(&words[at..])))
+}
+
+fn is_interpreter(program: &str) -> bool {
+    let version = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&program) || (!version.is_empty() && INTERPRETERS.contains(&version))
+}
+
+/// What a word runs: the name without its folder and without what only Windows writes.
+pub(super) fn program(word: &str) -> &str {
+    let name = base_name(word);
+    [".exe", ".bat", ".cmd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+/// The folder of the installed package that a path is in.
+fn installed(path: &str) -> Option<&str> {
+    let begin = path.rfind("node_modules/").map(|at| at + "node_modules/".len())?;
+    let parts = 1 + usize::from(path[begin..].starts_with('@'));
+    let name: usize = path[begin..].split('/').take(parts).map(|part| part.len() + 1).sum::<usize>() - 1;
+    (begin + name < path.len()).then(|| &path[..begin + name])
+}
+
+pub(super) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
+}
+
+fn end_of(path: &str) -> &str {
+    base_name(path).rsplit_once('.').map_or(base_name(path), |(_, end)| end)
 }
 
 pub(super) fn ends_in(path: &str, ends: &[&str]) -> bool {
@@ -385,7 +549,7 @@ pub(super) fn ends_in(path: &str, ends: &[&str]) -> bool {
 }
 
 /// Ordinary source: below a folder of the product, not in one of tools, and no shell script.
-fn product(path: &str) -> bool {
+pub(super) fn product(path: &str) -> bool {
     let mut parts = path.split('/');
     let first = parts.next().unwrap_or_default();
     PRODUCT.contains(&first) && !parts.any(|part| TOOLS.contains(&part)) && !ends_in(path, SHELL)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use serde_yaml::granit_parser::{self, Event, Parser};
 
 /// What the members say, in a form that can be compared. `None`: the file can't be read, so nothing is known of them.
 pub(super) fn parts(file: &str, members: &[&str], bytes: &[u8]) -> Option<BTreeMap<String, String>> {
@@ -17,10 +18,18 @@ pub(super) fn parts(file: &str, members: &[&str], bytes: &[u8]) -> Option<BTreeM
         }
         return Some(found);
     }
-    if file.ends_with(".exs") {
-        let lines: Vec<&str> =
-            text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_version(line)).collect();
+    let moves: Option<fn(&str) -> bool> = match file {
+        "mix.exs" => Some(is_version),
+        "pom.xml" => Some(is_maven_version),
+        "build.gradle" | "build.gradle.kts" => Some(is_gradle_version),
+        _ => None,
+    };
+    if let Some(moves) = moves {
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty() && !moves(line)).collect();
         return Some(BTreeMap::from([(String::new(), lines.join("\n"))]));
+    }
+    if file.ends_with(".yaml") {
+        return settings(text, members);
     }
     if file.ends_with(".toml") {
         let whole: toml::Table = text.parse().ok()?;
@@ -53,6 +62,92 @@ fn is_version(line: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && version.starts_with(['~', '>', '=', '<', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
         && version.chars().all(|c| c.is_ascii_alphanumeric() || " .-~><=".contains(c))
+}
+
+/// A number, as versions are written: nothing that could be a word, a path or a property.
+fn is_number(version: &str) -> bool {
+    version.starts_with(|c: char| c.is_ascii_digit())
+        && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-+_".contains(c))
+}
+
+/// `<version>1.2.3</version>`, or a property whose name ends so, and nothing else on the line.
+fn is_maven_version(line: &str) -> bool {
+    let Some((name, rest)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>')) else { return false };
+    let named = name == "version" || name.ends_with(".version") || name.ends_with("-version");
+    let value =
+        rest.strip_suffix('>').and_then(|rest| rest.strip_suffix(name)).and_then(|rest| rest.strip_suffix("</"));
+    named && name.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c)) && value.is_some_and(is_number)
+}
+
+/// `implementation("group:name:1.2.3")`, in either language, and nothing else on the line.
+fn is_gradle_version(line: &str) -> bool {
+    const CONFIGURATIONS: &[&str] = &[
+        "api",
+        "implementation",
+        "compileOnly",
+        "runtimeOnly",
+        "testImplementation",
+        "testCompileOnly",
+        "testRuntimeOnly",
+        "androidTestImplementation",
+        "annotationProcessor",
+        "kapt",
+        "ksp",
+    ];
+    let Some((configuration, rest)) = line.split_once([' ', '(']) else { return false };
+    let rest = rest.trim().trim_start_matches('(').trim_end_matches(')').trim();
+    let quoted =
+        ['"', '\''].iter().find_map(|quote| rest.strip_prefix(*quote).and_then(|rest| rest.strip_suffix(*quote)));
+    let Some((package, version)) = quoted.and_then(|quoted| quoted.rsplit_once(':')) else { return false };
+    CONFIGURATIONS.contains(&configuration)
+        && package.matches(':').count() == 1
+        && package.chars().all(|c| c.is_ascii_alphanumeric() || ".-_:".contains(c))
+        && is_number(version)
+}
+
+/// The members of a YAML file's mapping, however their names are spelled. One with anchors can't be read: what an alias
+/// means may stand anywhere.
+fn settings(text: &str, members: &[&str]) -> Option<BTreeMap<String, String>> {
+    let plain = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
+    let options = granit_parser::options! { emit_comments: false, flow_nesting_limit: 50, block_nesting_limit: 50 };
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    let (mut depth, mut key, mut documents) = (0_usize, None::<String>, 0);
+    for step in Parser::new_from_str_with_options(text, options) {
+        let (event, _) = step.ok()?;
+        let (says, opens, closes) = match &event {
+            Event::Alias(_) => return None,
+            Event::Scalar(text, ..) => (format!("{text:?} "), 0, 0),
+            Event::SequenceStart(..) => ("[ ".to_owned(), 1, 0),
+            Event::MappingStart(..) => ("{ ".to_owned(), 1, 0),
+            Event::SequenceEnd => ("] ".to_owned(), 0, 1),
+            Event::MappingEnd => ("} ".to_owned(), 0, 1),
+            Event::DocumentStart(..) => {
+                documents += 1;
+                continue;
+            }
+            _ => continue,
+        };
+        depth = depth.saturating_sub(closes);
+        match (&event, depth, &key) {
+            (Event::MappingStart(..), 0, None) => {}
+            (Event::MappingEnd, 0, None) => {}
+            // A list or a text in the place of the mapping.
+            (_, 0, _) => return None,
+            (Event::Scalar(text, ..), 1, None) => key = Some(plain(text)),
+            (_, 1, None) => return None,
+            (_, _, Some(name)) => {
+                if members.iter().any(|member| plain(member) == *name) {
+                    found.entry(name.clone()).or_default().push_str(&says);
+                }
+                if depth == 1 && opens == 0 {
+                    key = None;
+                }
+            }
+            _ => {}
+        }
+        depth += opens;
+    }
+    (documents <= 1).then_some(found)
 }
 
 /// The sections of an INI file with one of these names or below one of them, and what stands before the first.
@@ -115,6 +210,40 @@ mod tests {
         assert!(same("mix.exs", &[], own, &own.replace("1.7", "1.8")));
         assert!(!same("mix.exs", &[], own, &own.replace("aliases: []", "aliases: [test: \"run -e :ok\"]")));
         assert!(!same("mix.exs", &[], own, &own.replace("{:phoenix, \"~> 1.7\"}", "{:test, \"run -e :ok\"}")));
+    }
+
+    #[test]
+    fn of_a_build_file_everything_but_plain_versions_counts() {
+        let own = "<properties>\n <skipTests>false</skipTests>\n <junit.version>5.1</junit.version>\n</properties>\n<version>1.0-a</version>\n";
+        assert!(same("pom.xml", &[], own, &own.replace("5.1", "5.2").replace("1.0-a", "1.1")));
+        for (from, to) in [("false", "true"), ("5.1", "${evil}"), ("<version>1.0-a", "<version>1.0-a</version><x>")] {
+            assert!(!same("pom.xml", &[], own, &own.replace(from, to)), "{to}");
+        }
+        let own =
+            "dependencies {\n  implementation(\"a:b:1.2\")\n  testImplementation 'c:d:2'\n}\ntest { useJUnit() }\n";
+        assert!(same("build.gradle.kts", &[], own, &own.replace("1.2", "1.3").replace("d:2", "d:3.0")));
+        for (from, to) in [("useJUnit()", "enabled = false"), ("a:b:1.2\")", "a:b:1.2\"); test.enabled(false)")] {
+            assert!(!same("build.gradle", &[], own, &own.replace(from, to)), "{to}");
+        }
+    }
+
+    #[test]
+    fn of_a_workspace_only_the_named_settings_count() {
+        let own = "packages:\n  - a\ncatalog: {x: 1}\nnodeOptions: --a\n";
+        let members = &["scriptShell", "nodeOptions"];
+        assert!(same("pnpm-workspace.yaml", members, own, &own.replace("x: 1", "x: 2").replace("- a", "- b")));
+        for other in [
+            own.replace("--a", "--b"),
+            own.replace("nodeOptions: --a\n", ""),
+            format!("{own}scriptShell: ./true\n"),
+            format!("{own}\"script-shell\": ./true\n"),
+            format!("{own}\"script\\x53hell\": ./true\n"),
+        ] {
+            assert!(!same("pnpm-workspace.yaml", members, own, &other), "{other}");
+        }
+        for unread in ["a: &a x\nscriptShell: *a\n", "- a\n", "a: b\n---\nscriptShell: x\n", "a: [", "? [a]\n: b\n"] {
+            assert_eq!(parts("pnpm-workspace.yaml", members, unread.as_bytes()), None, "{unread}");
+        }
     }
 
     #[test]

@@ -138,9 +138,11 @@ pub const CONFIGURATION: &[Group] = &[
             "**/.yarn/releases/**",
             "**/.yarn/plugins/**",
             "**/.pnpmfile.cjs",
+            "**/.pnpmfile.mjs",
             "**/.pnp.cjs",
             "**/.pnp.loader.mjs",
             "**/node_modules/.bin/**",
+            "**/vendor/bin/**",
             "**/gradle/wrapper/**",
             "**/.mvn/**",
         ],
@@ -160,7 +162,7 @@ pub struct Part {
     pub why: &'static str,
 }
 
-const NODE: &[&str] = &["npm", "pnpm", "yarn", "bun", "lerna", "nx", "turbo"];
+pub(super) const NODE: &[&str] = &["npm", "pnpm", "yarn", "bun", "lerna", "nx", "turbo"];
 
 pub const PARTS: &[Part] = &[
     Part {
@@ -210,6 +212,52 @@ pub const PARTS: &[Part] = &[
         after: &["mix"],
         added: true,
         why: "an alias can stand in for `mix test`",
+    },
+    Part {
+        what: "settings that decide how scripts are run",
+        file: "pnpm-workspace.yaml",
+        members: &[
+            "scriptShell",
+            "shellEmulator",
+            "nodeOptions",
+            "useNodeVersion",
+            "executionEnv",
+            "pnpmfile",
+            "globalPnpmfile",
+            "ignorePnpmfile",
+            "configDependencies",
+            "patchedDependencies",
+            "enablePrePostScripts",
+            "ignoreScripts",
+            "requiredScripts",
+        ],
+        after: &["pnpm"],
+        added: true,
+        why: "it can put another program in place of the shell, or other code in place of the runner",
+    },
+    Part {
+        what: "the build file that it runs",
+        file: "pom.xml",
+        members: &["all but versions of dependencies"],
+        after: &["mvn", "mvnw", "mvnd"],
+        added: true,
+        why: "a plugin's settings can skip the tests",
+    },
+    Part {
+        what: "the build file that it runs",
+        file: "build.gradle",
+        members: &["all but versions of dependencies"],
+        after: &["gradle", "gradlew"],
+        added: true,
+        why: "a task can be emptied or switched off",
+    },
+    Part {
+        what: "the build file that it runs",
+        file: "build.gradle.kts",
+        members: &["all but versions of dependencies"],
+        after: &["gradle", "gradlew"],
+        added: true,
+        why: "a task can be emptied or switched off",
     },
     Part {
         what: "tasks of a workspace",
@@ -299,7 +347,7 @@ pub const RUNNERS: &[Runner] = &[
     Runner {
         what: "the task file that it runs",
         commands: &["task", "go-task"],
-        files: &["Taskfile.y*ml", "taskfile.y*ml", "Taskfile.dist.y*ml"],
+        files: &["Taskfile.yml", "Taskfile.yaml", "taskfile.y*ml", "Taskfile.dist.y*ml"],
         why: "a task can be emptied",
     },
     Runner {
@@ -333,6 +381,132 @@ pub const RUNNERS: &[Runner] = &[
         why: "a task can be emptied",
     },
     Runner {
+        what: "the services that it runs",
+        commands: &["docker compose", "docker-compose", "podman compose", "podman-compose"],
+        files: &[
+            "compose.yaml",
+            "compose.yml",
+            "docker-compose.yaml",
+            "docker-compose.yml",
+            "compose.*.y*ml",
+            "docker-compose*.y*ml",
+            "Dockerfile",
+            "Dockerfile*",
+            "*.Dockerfile",
+            ".dockerignore",
+        ],
+        why: "a service's command can be emptied",
+    },
+    Runner {
+        what: "the image that it builds",
+        commands: &[
+            "docker build",
+            "docker buildx",
+            "docker image build",
+            "podman build",
+            "buildah bud",
+            "buildah build",
+        ],
+        files: &["Dockerfile", "Dockerfile*", "*.Dockerfile", "Containerfile*", ".dockerignore", "docker-bake.*"],
+        why: "the tests may run while it is built",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["cmake", "ctest"],
+        files: &["CMakeLists.txt", "**/CMakeLists.txt", "**/*.cmake", "CMakePresets.json", "CMakeUserPresets.json"],
+        why: "it says which tests there are",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["meson", "ninja"],
+        files: &["meson.build", "**/meson.build", "**/meson.options", "**/meson_options.txt", "build.ninja"],
+        why: "it says which tests there are",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["bazel", "bazelisk"],
+        files: &["**/BUILD", "**/BUILD.bazel", "WORKSPACE*", "MODULE.bazel", "**/*.bzl", "tools/bazel"],
+        why: "it says which tests there are",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["gradle", "gradlew"],
+        files: &["**/settings.gradle*", "**/gradle.properties", "buildSrc/**", "init.gradle*", "gradle/*.gradle*"],
+        why: "a task can be emptied or switched off",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["ant"],
+        files: &["build.xml", "build.properties"],
+        why: "a target can be emptied",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["sbt"],
+        files: &["**/*.sbt", "project/**", ".sbtopts", ".jvmopts"],
+        why: "a task can be emptied or switched off",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["scons"],
+        files: &["SConstruct", "**/SConscript"],
+        why: "a target can be emptied",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["waf"],
+        files: &["waf", "**/wscript"],
+        why: "a target can be emptied",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["earthly"],
+        files: &["Earthfile", "**/Earthfile"],
+        why: "a target can be emptied",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["nix", "nix-build", "nix-shell"],
+        files: &["flake.nix", "default.nix", "shell.nix"],
+        why: "a check can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["gulp"],
+        files: &["gulpfile.js", "gulpfile.*", "gulpfile.*/**", "Gulpfile.*"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["grunt"],
+        files: &["Gruntfile.js", "Gruntfile.*", "gruntfile.*"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["jake"],
+        files: &["Jakefile", "Jakefile*", "jakefile*", "jakelib/**"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["tilt"],
+        files: &["Tiltfile"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the module that it runs",
+        commands: &["dagger"],
+        files: &["dagger.json", "dagger/**", ".dagger/**"],
+        why: "a function can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["snakemake"],
+        files: &["Snakefile", "workflow/Snakefile", "**/*.smk"],
+        why: "a rule can be emptied",
+    },
+    Runner {
         what: "a module in the place of the test runner",
         commands: &["pytest", "py.test"],
         files: &["pytest.py", "pytest/**", "_pytest/**", "pluggy.py", "pluggy/**"],
@@ -340,7 +514,7 @@ pub const RUNNERS: &[Runner] = &[
     },
 ];
 
-/// Programs whose first file argument is run.
+/// Programs whose first file argument is run, and what their options load.
 pub const INTERPRETERS: &[&str] = &[
     "bash",
     "sh",
@@ -372,11 +546,57 @@ pub const INTERPRETERS: &[&str] = &[
     "swift",
 ];
 
+/// Options whose file is loaded first.
+pub const LOADS: &[&str] = &[
+    "-r",
+    "--require",
+    "--import",
+    "--loader",
+    "--experimental-loader",
+    "--rcfile",
+    "--init-file",
+    "--env-file",
+    "--preload",
+];
+
+/// Options of interpreters that take the next word, which may be a file that is loaded.
+pub const VALUED: &[&str] = &["-X", "-W", "-I", "-C", "-L", "-K", "-d", "-l", "-M", "-F", "--conditions", "--project"];
+
 /// Programs in front of the one that matters.
 pub const WRAPPERS: &[&str] = &[
-    "env", "sudo", "time", "exec", "nice", "nohup", "command", "builtin", "timeout", "xvfb-run", "stdbuf", "then",
-    "do", "else", "if", "elif", "while", "until", "!", "run", "--", "uv", "poetry", "pdm", "pipenv", "hatch",
-    "coverage", "npx", "bunx", "xargs",
+    "env",
+    "sudo",
+    "time",
+    "exec",
+    "nice",
+    "nohup",
+    "command",
+    "builtin",
+    "timeout",
+    "xvfb-run",
+    "stdbuf",
+    "then",
+    "do",
+    "else",
+    "if",
+    "elif",
+    "while",
+    "until",
+    "!",
+    "run",
+    "--",
+    "uv",
+    "poetry",
+    "pdm",
+    "pipenv",
+    "hatch",
+    "coverage",
+    "npx",
+    "bunx",
+    "xargs",
+    "RUN",
+    "CMD",
+    "ENTRYPOINT",
 ];
 
 /// Programs that read the files they are given and run none of them.

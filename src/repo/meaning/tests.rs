@@ -72,6 +72,21 @@ impl Stage {
         drift(&reader, CI, Some(&named), sides, &different, &touched).unwrap()
     }
 
+    /// What a look at a change of these files costs, and how it ends.
+    fn cost(&self, files: &[(&str, &str)]) -> (Look<BTreeMap<String, Changed>>, Budget) {
+        let mut head = self.files.clone();
+        for (path, text) in files {
+            head.insert((*path).to_owned(), (FILE, (*text).to_owned()));
+        }
+        let (tip, head) = (self.commit(&self.files), self.commit(&head));
+        let reader = self.repo.reader();
+        let different = reader.diff(&tip, &head).unwrap();
+        let touched = crate::repo::touched(&different);
+        let mut gather = Gather::new(&reader, Sides { tip: &tip, base: &tip, head: &head });
+        let found = gather.look(CI, Some(&GlobSet::empty()), &different, &touched);
+        (found, gather.budget)
+    }
+
     #[track_caller]
     fn counts(&self, path: &str, what: &str) -> &Self {
         let found = self.change(&[(path, "changed\n")]).unwrap();
@@ -413,6 +428,276 @@ fn what_stands_behind_a_step_counts() {
         .with("src/a.mjs", "x")
         .with("myapp/core.py", "x");
     stage.free("src/a.mjs").free("myapp/core.py");
+}
+
+/// A step alone, and a file that decides what it means.
+#[test]
+fn what_a_step_names_counts_wherever_it_lies() {
+    for (run, file) in [
+        ("./apps/web/run-tests", "apps/web/run-tests"),
+        ("src/cli/check", "src/cli/check"),
+        ("echo \"# Tests\" && ./ci/test.sh", "ci/test.sh"),
+        ("[ $# -eq 0 ] && ./ci/test.sh", "ci/test.sh"),
+        ("A=\"x y\" bash ci/test", "ci/test"),
+        ("${RUNNER:-./ci/test.sh}", "ci/test.sh"),
+        ("${RUNNER:=ci/test.sh} --fast", "ci/test.sh"),
+        ("bash ${DIR:-ci}/test", "ci/test"),
+        ("${{ inputs.script || './ci/test.sh' }}", "ci/test.sh"),
+        ("cat ci/test.txt | bash", "ci/test.txt"),
+        ("cat ci/test.txt | tee log | bash -eu -s -- --fast", "ci/test.txt"),
+        ("sed s/a/b/ ci/test.txt 2>&1 | sudo sh", "ci/test.txt"),
+        ("bash < ci/test.sh", "ci/test.sh"),
+        ("bash <(cat ci/test.txt)", "ci/test.txt"),
+        ("bash -c \"$(cat ci/test.txt)\"", "ci/test.txt"),
+        ("eval \"$(cat ci/test.txt)\"", "ci/test.txt"),
+        ("$(cat ci/test.txt)", "ci/test.txt"),
+        ("(cat ci/test.txt; cat b) | sh", "ci/test.txt"),
+        ("envsubst < ci/test.sh.in | sh", "ci/test.sh.in"),
+        ("cat ci/test.txt | docker run -i image bash", "ci/test.txt"),
+        ("node -r ./ci/first.js ci/test.js", "ci/first.js"),
+        ("node -r ./ci/first ci/test.js", "ci/first.js"),
+        ("node -r ./ci/first.js ci/test.js", "ci/test.js"),
+        ("node --import=./ci/first.mjs ci/test.js", "ci/first.mjs"),
+        ("ruby -r ./ci/first ci/test.rb", "ci/first.rb"),
+        ("ruby -r./ci/first ci/test.rb", "ci/test.rb"),
+        ("python -X dev -W error ci/test.py", "ci/test.py"),
+        ("php -d auto_prepend_file=ci/first.php ci/test.php", "ci/first.php"),
+        ("python ci/test.py -m unit", "ci/test.py"),
+        ("node ci/run.js --test", "ci/run.js"),
+        ("NODE_OPTIONS=\"--require ./ci/first.js\" npm test", "ci/first.js"),
+        ("mocha -r ./ci/first.js", "ci/first.js"),
+        ("vendor/bin/phpunit", "vendor/bin/phpunit"),
+        ("./tools/pytest", "tools/pytest"),
+        ("make -f ci/Tests", "ci/Tests"),
+        ("mkdir out && cd out && ../ci/test.sh", "ci/test.sh"),
+        ("node node_modules/jest/bin/jest.js", "node_modules/jest/bin/jest.js"),
+    ] {
+        let quoted = serde_json::to_string(run).unwrap();
+        let stage = Stage::new(&steps(&format!("      - run: {quoted}\n"))).with(file, "x").with("data/a.json", "x");
+        let found = stage.change(&[(file, "changed\n")]).unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), [file], "{run}");
+        stage.free("data/a.json").free("src/a.py");
+    }
+    // What is read and not run, or given to a program that runs another.
+    for run in [
+        "cat ci/data.txt | python ci/test.py",
+        "cat ci/data.txt | grep bash",
+        "curl -sSf https://sh.example.org/ci/data.txt | sh",
+        "X=$(cat ci/data.txt)",
+        "node -p \"require('./ci/data.txt').version\"",
+        "echo '# a' # bash ci/data.txt",
+        "pip install -r ci/data.txt",
+        "bash ci/test.sh; cat ci/data.txt",
+        "# cat ci/data.txt | bash",
+    ] {
+        let quoted = serde_json::to_string(run).unwrap();
+        let stage = Stage::new(&steps(&format!("      - run: {quoted}\n"))).with("ci/data.txt", "x");
+        stage.free("ci/data.txt");
+    }
+    let env = "env: {NODE_OPTIONS: --require ./ci/first.js}\njobs: {a: {steps: [{run: npm test}]}}\n";
+    Stage::new(env).with("ci/first.js", "x").counts("ci/first.js", SCRIPT);
+    let package =
+        Stage::new(&steps("      - run: node node_modules/@a/b/bin/c.js && yarn gulp && npx -y jest@29 --ci\n"))
+            .with("node_modules/@a/b/bin/c.js", "x")
+            .with("node_modules/@a/b/lib/d.js", "x")
+            .with("node_modules/@a/e/f.js", "x");
+    package.counts("node_modules/@a/b/lib/d.js", SCRIPT).counts("node_modules/gulp/index.js", SCRIPT);
+    package.counts("node_modules/jest/index.js", SCRIPT);
+    package.free("node_modules/@a/e/f.js");
+}
+
+#[test]
+fn files_of_common_runners_count_after_them() {
+    for (run, file) in [
+        ("docker compose run --rm tests", "compose.yaml"),
+        ("docker-compose -f ci/tests.yml up", "ci/tests.yml"),
+        ("docker-compose up", "docker-compose.ci.yml"),
+        ("docker build --target test .", "Dockerfile"),
+        ("docker build -f ci/Image .", "ci/Image"),
+        ("docker build ./docker/test", "docker/test/Dockerfile"),
+        ("docker buildx build .", "test.Dockerfile"),
+        ("docker build .", ".dockerignore"),
+        ("cmake -B build && ctest --test-dir build", "CMakeLists.txt"),
+        ("ctest", "src/deep/CMakeLists.txt"),
+        ("cmake .", "cmake/tests.cmake"),
+        ("meson test -C build", "tests/meson.build"),
+        ("npx gulp test", "gulpfile.js"),
+        ("yarn run gulp", "gulpfile.mjs"),
+        ("pnpm exec grunt", "Gruntfile.js"),
+        ("npx jake", "Jakefile"),
+        ("bazel test //...", "BUILD.bazel"),
+        ("bazelisk test //...", "src/BUILD"),
+        ("bazel test //...", "rules/tests.bzl"),
+        ("earthly +test", "Earthfile"),
+        ("earthly ./web+test", "web/Earthfile"),
+        ("nix flake check", "flake.nix"),
+        ("nix-shell --run x", "shell.nix"),
+        ("ant test", "build.xml"),
+        ("ant -buildfile ci/x.xml test", "ci/x.xml"),
+        ("./gradlew test", "gradlew"),
+        ("./gradlew test", "app/build.gradle.kts"),
+        (".\\gradlew.bat test", "build.gradle"),
+        ("gradle test", "settings.gradle"),
+        ("mvn -B verify", "core/pom.xml"),
+        ("./mvnw verify", "pom.xml"),
+        ("sbt test", "build.sbt"),
+        ("sbt test", "project/Tests.scala"),
+        ("tilt ci", "Tiltfile"),
+        ("dagger call test", "dagger.json"),
+        ("snakemake -c1", "Snakefile"),
+        ("scons test", "src/SConscript"),
+        ("./waf test", "wscript"),
+        ("pnpm test", ".pnpmfile.mjs"),
+        ("pnpm test", "pnpm-workspace.yaml"),
+    ] {
+        let quoted = serde_json::to_string(run).unwrap();
+        let stage = Stage::new(&steps(&format!("      - run: {quoted}\n"))).with(file, "x: 1\n").with("src/a.py", "x");
+        let found = stage.change(&[(file, "scriptShell: changed\n")]).unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), [file], "{run}");
+        stage.free("src/a.py").free("Cargo.lock");
+        // Without the program it means nothing; what is there as a script is another matter.
+        let other = Stage::new(&steps("      - run: cargo test\n")).with(file, "x: 1\n");
+        if ![".pnpmfile.mjs"].contains(&file) {
+            other.free(file);
+        }
+    }
+    let image = Stage::new(&steps("      - run: docker build .\n"))
+        .with("Dockerfile", "FROM x\nRUN make test\n")
+        .with("compose.yaml", "services: {a: {command: x}}\n");
+    image.counts("Makefile", "the makefile that it runs").free("compose.yaml");
+}
+
+#[test]
+fn what_task_files_include_counts() {
+    let stage = Stage::new(&steps("      - run: just test && task lint && make all\n"))
+        .with("justfile", "import 'ci/rules.txt'\nmod web\nmod docs 'other/docs.txt'\n")
+        .with("ci/rules.txt", "x")
+        .with("web/mod.just", "x")
+        .with("other/docs.txt", "x")
+        .with(
+            "Taskfile.yml",
+            "includes:\n  api: ./api\n  ui: {taskfile: ui/tasks.yml}\ntasks: {lint: {cmd: bash ci/lint}}\n",
+        )
+        .with("api/Taskfile.yml", "x")
+        .with("ui/tasks.yml", "x")
+        .with("ui/more.yml", "x")
+        .with("ci/lint", "x")
+        .with("Makefile", "-include src/rules.inc\n")
+        .with("src/rules.inc", "x");
+    let files = ["ci/rules.txt", "web/mod.just", "other/docs.txt", "api/Taskfile.yml", "ui/tasks.yml", "ci/lint"];
+    for file in files.into_iter().chain(["src/rules.inc"]) {
+        stage.counts(file, SCRIPT);
+    }
+    stage.free("ui/more.yml").free("web/justfile.md");
+}
+
+#[test]
+fn what_an_alias_of_cargo_runs_counts() {
+    let what = "the task runner that it builds and runs";
+    let package = |name: &str| format!("[package]\nname = '{name}'\n");
+    let stage = Stage::new(&steps("      - run: cargo +nightly -q ci --all\n      - run: cargo run -p app && cargo lint\n"))
+        .with(".cargo/config.toml", "[alias]\nci = 'do'\ndo = ['run', '--quiet', '-p', 'tasks', '--']\nlint = 'run --manifest-path dev/lint/Cargo.toml'\n")
+        .with("crates/runner/Cargo.toml", &package("tasks"))
+        .with("crates/runner/src/main.rs", "x")
+        .with("crates/app/Cargo.toml", &package("app"))
+        .with("crates/app/src/main.rs", "x")
+        .with("dev/lint/src/main.rs", "x");
+    stage.counts("crates/runner/src/main.rs", what).counts("dev/lint/src/main.rs", what);
+    stage.free("crates/app/src/main.rs");
+    // An alias of itself ends.
+    Stage::new(&steps("      - run: cargo a\n")).with(".cargo/config.toml", "[alias]\na = 'a'\n").free("src/a.rs");
+}
+
+/// As large as they come: what is honest is looked at in whole.
+#[test]
+fn a_large_monorepo_stays_within_its_budget() {
+    let mut text = String::new();
+    for job in 0..40 {
+        for step in 0..20 {
+            text += &format!(
+                "      - run: |\n          cd packages/p{job} && npm ci && npm run build --workspace=p{job}\n          bash scripts/s{}.sh --report out/${{{{ matrix.os }}}}-{job}.xml\n          python tools/t{}.py && cat docs/d{step}.md > /tmp/x\n        working-directory: packages/p{}\n",
+                (job * 20 + step) % 150,
+                (job * 20 + step) % 150,
+                job % 12,
+            );
+        }
+    }
+    let mut stage = Stage::new(&steps(&text));
+    for script in 0..150 {
+        let next = (script + 1) % 150;
+        stage = stage
+            .exec(
+                &format!("scripts/s{script}.sh"),
+                &format!("set -e\nsource scripts/s{next}.sh\n{}", "echo ok && ls out/a | wc -l\n".repeat(100)),
+            )
+            .with(
+                &format!("tools/t{script}.py"),
+                &format!("import t{next}\n{}", "def f(x):\n    return open('data/x.json')\n".repeat(60)),
+            );
+    }
+    for file in 0..2700 {
+        stage = stage.with(&format!("packages/p{}/src/m{}/f{file}.ts", file % 40, file % 7), "export {}\n");
+    }
+    for package in 0..40 {
+        stage = stage.with(
+            &format!("packages/p{package}/package.json"),
+            r#"{"scripts": {"build": "bash ../../scripts/s1.sh"}}"#,
+        );
+    }
+    let (found, spent) = stage.cost(&[("packages/p1/src/m1/f1.ts", "changed"), ("scripts/s77.sh", "changed")]);
+    assert_eq!(found.unwrap().keys().collect::<Vec<_>>(), ["scripts/s77.sh"]);
+    for cost in budget::ALL {
+        let (spent, most) = spent.of(cost);
+        assert!(spent * 3 < most * 2, "{cost:?}: {spent} of {most}");
+    }
+}
+
+/// What was made to be dear ends at the budget, which is known to be affordable.
+#[test]
+fn a_hostile_workflow_ends_at_its_budget() {
+    let many = |what: &str, times: usize| what.repeat(times);
+    let differing =
+        |what: &str, times: usize| (0..times).map(|at| what.replace('N', &at.to_string())).collect::<String>();
+    let step = |run: &str| format!("      - run: {}\n", serde_json::to_string(run).unwrap());
+    let into = differing("cd dN; ", 40);
+    let cases = [
+        (step(&format!("x {}", many("qq*/z ", 150_000))), None),
+        (step(&format!("{into} x {}", differing("qqN*/z ", 60_000))), Some(Cost::Patterns)),
+        (step(&format!("{into} x {}", differing("aN/z ", 90_000))), Some(Cost::Lookups)),
+        (step(&format!("{into} x {}", differing("a/z/N ", 90_000))), Some(Cost::Lookups)),
+        (step(&format!("{into} {}", many("make; ", 40_000))), None),
+        (step(&format!("x {}", many(&format!("{}/z ", "a".repeat(1000)), 900))), None),
+        (step(&many("${{ ${a $(a ", 80_000)), None),
+        ((0..11).map(|at| step(&format!("{at} {}", many("a ", 45_000)))).collect(), Some(Cost::Words)),
+        (differing("      - run: cd dN; a/z a/y\n", 30_000), Some(Cost::Lookups)),
+        (step(&differing("npx tN; ", 40_000)), Some(Cost::Roots)),
+    ];
+    for (run, ends_at) in cases {
+        let mut stage = Stage::new("on: push\n");
+        for at in 0..40 {
+            stage = stage.with(&format!("d{at}/a/z/x"), "x");
+        }
+        let (found, spent) = stage.cost(&[(CI, &steps(&run))]);
+        match ends_at {
+            Some(cost) => {
+                let (spent, most) = spent.of(cost);
+                let why = format!("more than {most}");
+                assert!(matches!(&found, Err(Stop::Unknown(says)) if says.contains(&why)), "{cost:?} {found:?}");
+                assert!(spent > most && spent <= most + 50_000, "{cost:?} {spent}");
+            }
+            // What only repeats itself is looked at once.
+            None => assert!(found.is_ok() && spent.of(Cost::Lookups).0 < 6000 && spent.of(Cost::Names).0 < 300_000),
+        }
+    }
+    // Scripts that name each other, each a hundred names in many folders.
+    let script = format!("{}\n{}", differing("cd eN\n", 30), differing("hN/z.sh\n", 4000));
+    let calls = differing("bash sN.sh\n", 200);
+    let text = serde_json::to_string(&calls).unwrap();
+    let mut files = vec![(CI.to_owned(), steps(&format!("      - run: {text}\n")))];
+    files.extend((0..200).map(|at| (format!("s{at}.sh"), format!("{script}# {at}\n"))));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let (found, _) = Stage::new("on: push\n").cost(&files);
+    assert!(matches!(found, Err(Stop::Unknown(_))));
 }
 
 #[test]
