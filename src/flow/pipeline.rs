@@ -392,4 +392,6 @@ fn wrong_way(to: Stage, right: Option<Stage>) -> Refusal {
 }
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;
