@@ -14,6 +14,8 @@ pub mod github;
 pub mod ids;
 pub mod inbox;
 pub mod ledger;
+#[cfg(test)]
+mod model;
 pub mod policy;
 pub mod rehearsal;
 pub mod repo;

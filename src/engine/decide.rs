@@ -9,7 +9,7 @@
 //! 4. *gates*: the current phase's gate is judged, and the next, for as long as one passes;
 //! 5. *the merge gate*, when its verdict or findings changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::binding;
 use super::command::Given;
@@ -269,6 +269,9 @@ fn lifecycle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     match &pull.merged {
         Some(commit) if draft.state.merged.is_none() => {
             let bypassed = red_rules(draft);
+            if let Some(present) = unseen(draft) {
+                draft.bot(Body::Beside { fact: Beside::Content { present } })?;
+            }
             draft.bot(Body::Merged { commit: commit.clone(), bypassed })?;
             draft.settle()
         }
@@ -284,6 +287,17 @@ fn lifecycle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 /// Whether the gate stands before the branch that the pull request goes into. (A stack is merged into its own branches.)
 fn covers(policy: &Policy, world: &World) -> bool {
     policy.may_merge_into(&world.pull.base_ref, &world.default_branch)
+}
+
+/// A head that was merged before anybody looked at it is content that no gate has passed for, whatever passed for the
+/// one before it. Otherwise that would be deployed and called complete.
+fn unseen(draft: &Draft<'_>) -> Option<BTreeMap<Phase, Digest>> {
+    let head = &draft.world.pull.head;
+    if draft.state.pipeline.is_none() || draft.state.subject.as_ref().is_some_and(|about| about.head == *head) {
+        return None;
+    }
+    let unread = |phase: Phase| Digest::of_parts(["merged unseen", head.as_str(), phase.as_str()]);
+    Some(Phase::ALL.into_iter().map(|phase| (phase, unread(phase))).collect())
 }
 
 /// The rules that were red when somebody merged all the same.

@@ -4,5 +4,6 @@ mod commands;
 mod evidence;
 mod identity;
 mod merge;
+mod model;
 mod pipeline;
 mod properties;

@@ -211,15 +211,7 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
         | A::FixReviewFindings
         | A::FixVerifyFailures
         | A::VerifyFixReconcile
-        | A::ResolveReconcileBlock => {
-            let phase = phase_of(state.stage).unwrap_or(Phase::Expand);
-            if state.fails(phase) >= limit(phase) {
-                return Err(not_now(
-                    format!("{phase} has failed {} times, which blocks the change.", state.fails(phase)),
-                    "A person must look at it and say /unblock.".to_owned(),
-                ));
-            }
-        }
+        | A::ResolveReconcileBlock => require_tries(state)?,
         A::AutoContinueToDesign
         | A::AutoContinueToAnalyze
         | A::AutoContinueToBuild
@@ -246,7 +238,10 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
         | A::DistillFromIdeating
         | A::TriggerComplexityBrake => next.return_to = Some(state.stage),
         // A drop in the middle of a reconcile that was asked for keeps the way back of the outer phase.
-        A::DropSession => next.return_to = Some(state.return_to.unwrap_or(state.stage)),
+        A::DropSession => {
+            require_tries(state)?;
+            next.return_to = Some(state.return_to.unwrap_or(state.stage));
+        }
         A::ResumeToDesign
         | A::ResumeToAnalyze
         | A::ResumeToBuild
@@ -303,6 +298,12 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
         A::IterateToDesign => {
             next.passed.remove(&Phase::Design);
         }
+        A::RejectIteration | A::PMFValidated if !state.proven() => {
+            return Err(not_now(
+                "what is there now is not what was delivered: not every gate has passed for it.".to_owned(),
+                "Begin another round with it, or take it back.".to_owned(),
+            ));
+        }
         _ => {}
     }
 
@@ -325,6 +326,18 @@ fn entered(action: Action, to: Stage) -> Option<Phase> {
             | A::ResolveReconcileBlock
     );
     Phase::ALL.into_iter().find(|phase| !detour && phase.stage() == to)
+}
+
+/// The gate that has just failed may be tried again.
+fn require_tries(state: &State) -> Result<(), Refusal> {
+    let phase = phase_of(state.stage).unwrap_or(Phase::Expand);
+    if state.fails(phase) < limit(phase) {
+        return Ok(());
+    }
+    Err(not_now(
+        format!("{phase} has failed {} times, which blocks the change.", state.fails(phase)),
+        "A person must look at it and say /unblock.".to_owned(),
+    ))
 }
 
 /// How many FAILs of this gate block the change.
@@ -378,5 +391,7 @@ fn wrong_way(to: Stage, right: Option<Stage>) -> Refusal {
     }
 }
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

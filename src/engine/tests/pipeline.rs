@@ -514,3 +514,15 @@ fn tampering_is_noted() {
     game.happens(&[Happened::Tampered("The label was moved by `eve`.".to_owned())]);
     assert!(game.surface().comment.contains("The label was moved by `eve`."));
 }
+
+/// Found by the model: the push and the merge come before anybody looks.
+#[test]
+fn a_head_that_was_merged_unseen_is_never_complete() {
+    let mut game = Game::pipeline();
+    game.through_verify();
+    game.world.pull.head = commit("unseen");
+    game.merged().deployment("success");
+    assert_ne!(game.stage(), Stage::PipelineComplete);
+    assert!(game.now().merged.as_ref().unwrap().bypassed.contains("MRG-02"));
+    assert!(!game.table().proven());
+}

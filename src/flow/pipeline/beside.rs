@@ -1,11 +1,12 @@
 //! What happens beside the table: it is never refused, because it has already happened.
 
 use super::words::{after, gate_passed};
-use super::{Beside, State, Step, apply, phase_of};
-use crate::flow::{Action, Actor, Stage};
+use super::{Beside, State, Step, apply, limit, phase_of};
+use crate::flow::{Action, Actor, Phase, Stage};
 
 /// A fact beside the table. It is never refused: it has already happened.
 pub fn beside(state: &State, fact: &Beside) -> State {
+    let state = &last_try_blocks(state);
     let mut next = state.clone();
     match fact {
         Beside::Content { present } => {
@@ -49,6 +50,16 @@ pub fn beside(state: &State, fact: &Beside) -> State {
     next
 }
 
+/// A gate that failed for the last time blocks before anything else happens: neither a push nor a drop is a way round.
+fn last_try_blocks(state: &State) -> State {
+    match phase_of(state.stage).filter(|phase| state.fails(*phase) >= limit(*phase)) {
+        Some(phase) if !waits_for_human(state.stage) => {
+            State { stage: Stage::BlockedOnGate, return_to: Some(phase.stage()), ..state.clone() }
+        }
+        _ => state.clone(),
+    }
+}
+
 fn recover(state: &mut State) {
     state.return_to = Some(state.return_to.unwrap_or(state.stage));
     state.stage = Stage::ContextRecovering;
@@ -65,6 +76,10 @@ fn rests_on_stale(state: &State) -> bool {
     use Stage as S;
     let gates_under = match state.stage {
         S::SteppedModePaused => state.return_to.and_then(phase_of),
+        // What was delivered is not what is there now.
+        S::PipelineComplete => Some(Phase::Deploy),
+        // The round was confirmed for the scope as it was.
+        S::IterationConfirmed => Some(Phase::Design),
         stage if waits_for_human(stage) => None,
         stage => match gate_passed(stage) {
             Some(phase) => Some(after(phase)),

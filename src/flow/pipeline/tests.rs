@@ -306,3 +306,53 @@ proptest! {
         }
     }
 }
+
+/// Found by the model: a bot that stopped between the third FAIL and its block must not find a way round in a push.
+#[test]
+fn the_last_try_blocks_before_anything_else_happens() {
+    let mut walk = Walk::configured(Mode::Auto);
+    walk.person(Action::RequestBuild).passes_through(Phase::Build);
+    for _ in 1..=2 {
+        walk.bot(Action::FailReviewGate).bot(Action::FixReviewFindings);
+    }
+    walk.bot(Action::FailReviewGate);
+    assert!(walk.refuses(Action::DropSession, Actor::Agent).says.contains("blocks the change"));
+    let fixing = walk.0.clone();
+    for fact in
+        [documents("two"), Beside::Retargeted, Beside::Reopened, Beside::Dropped, Beside::Stopped { structural: true }]
+    {
+        let after = beside(&fixing, &fact);
+        assert_eq!((after.stage, after.return_to), (Stage::BlockedOnGate, Some(Stage::Reviewing)), "{fact:?}");
+        assert_eq!(after.fails(Phase::Review), 3);
+    }
+}
+
+/// Found by the model: what is delivered is what passed.
+#[test]
+fn other_content_than_what_was_delivered_is_not_complete() {
+    let mut walk = Walk::configured(Mode::Auto);
+    walk.person(Action::RequestBuild).passes_through(Phase::Verify);
+    walk.bot(Action::AutoContinueToDeploy).bot(Action::PassDeployGate);
+    assert_eq!(walk.0.stage, Stage::PipelineComplete);
+    let complete = walk.0.clone();
+    walk.beside(&content("two")).settle();
+    assert_eq!(walk.0.stage, Stage::Building);
+
+    let mut proposed = Walk(complete.clone());
+    proposed.bot(Action::StartIteration).bot(Action::ProposeIteration).beside(&content("two"));
+    assert!(proposed.refuses(Action::RejectIteration, Actor::Human).says.contains("not what was delivered"));
+    proposed.beside(&content("one")).person(Action::RejectIteration);
+    assert_eq!(proposed.0.stage, Stage::PipelineComplete);
+
+    let mut validating = Walk(complete);
+    validating.person(Action::StartPMFValidation).beside(&content("two"));
+    assert!(validating.refuses(Action::PMFValidated, Actor::Human).says.contains("not what was delivered"));
+}
+
+/// Found by the model: neither way on is open when the scope that was confirmed is another one.
+#[test]
+fn a_scope_that_changes_after_the_round_was_confirmed_is_shown_again() {
+    let mut walk = Walk(State { stage: Stage::IterationProposed, ..State::default() });
+    walk.beside(&content("one")).person(Action::ConfirmIteration).beside(&documents("two")).settle();
+    assert_eq!(walk.0.stage, Stage::Expanding);
+}
