@@ -6,7 +6,6 @@ use super::*;
 use crate::engine::kit::*;
 use crate::flow::Stage;
 use crate::gate::Finding;
-use crate::gate::world::Document;
 use crate::ids::Role;
 use crate::ledger::record::Outcome;
 
@@ -461,7 +460,7 @@ fn a_finding_with_a_place_is_annotated_and_linked() {
     assert!(gate_check(&game).annotations.is_empty());
     assert!(comment(&game).contains("`scaffolding/scope.md` does not exist."), "{}", comment(&game));
     assert!(!comment(&game).contains("/blob/"), "{}", comment(&game));
-    game.subject().documents.insert("scaffolding/scope.md".to_owned(), Document::Empty);
+    game.paper_says("scaffolding/scope.md", "");
     game.look();
     let check = gate_check(&game);
     assert_eq!(check.annotations.len(), 1);
