@@ -97,7 +97,10 @@ fn no_diagram(desk: &Desk<'_>) -> Vec<Found> {
 }
 
 fn is_diagram(code: &Code) -> bool {
-    const MARKS: &[&str] = &["-->", "->", "|", "+--", "┌", "│", "→", "<-", "==>", "└", "▶", "←"];
+    #[rustfmt::skip]
+    const MARKS: &[&str] = &[
+        "-->", "->", "|", "+--", "┌", "│", "→", "<-", "==>", "└", "▶", "←",
+    ];
     matches!(code.language.as_str(), "mermaid" | "plantuml" | "puml" | "dot" | "d2" | "graphviz")
         || code.lines.iter().any(|line| MARKS.iter().any(|mark| line.text.contains(mark)))
 }
@@ -134,30 +137,35 @@ pub(super) fn is_resolved(item: &Piece) -> bool {
         if ["→", "=>"].iter().any(|arrow| sentence.split_once(arrow).is_some_and(|(_, rest)| answers(rest))) {
             return true;
         }
-        let words = text::words(sentence);
-        let told = |at: usize| {
-            let wanted = words[..at].iter().rev().take(3).any(|word| WANTED.contains(&word.as_str()));
-            !is_denied(&words, at) && !wanted
-        };
         // `Decision: …` is one; `needs a decision` is none.
+        let small = sentence.to_lowercase();
         let label = |word: &str| {
-            let small = sentence.to_lowercase();
             small.find(word).is_some_and(|at| {
                 let rest = small[at + word.len()..].trim_start_matches(['*', '_', ' ']);
                 rest.strip_prefix([':', '—', '–', '-', '=']).or_else(|| rest.strip_prefix("is ")).is_some_and(answers)
             })
         };
-        words.iter().enumerate().any(|(at, word)| match word.as_str() {
-            "resolved" | "answered" | "decided" => told(at),
-            "answer" | "decision" | "resolution" => told(at) && label(word),
-            _ => false,
+        let labelled = ["answer", "decision", "resolution"].map(|word| (word, label(word)));
+        text::clauses(sentence).into_iter().any(|clause| {
+            let words = text::words(clause);
+            let told = |at: usize| {
+                let wanted = words[..at].iter().rev().take(3).any(|word| WANTED.contains(&word.as_str()));
+                !is_denied(&words, at) && !wanted
+            };
+            words.iter().enumerate().any(|(at, word)| match word.as_str() {
+                "resolved" | "answered" | "decided" => told(at),
+                word => labelled.contains(&(word, true)) && told(at),
+            })
         })
     })
 }
 
 /// Words before one that says that it is yet to come.
+#[rustfmt::skip]
 const WANTED: &[&str] =
-    &["be", "needs", "need", "awaiting", "pending", "until", "once", "when", "if", "must", "should", "unless"];
+    &[
+    "be", "needs", "need", "awaiting", "pending", "until", "once", "when", "if", "must", "should", "unless",
+];
 
 fn answers(text: &str) -> bool {
     text::says_something(text, &[]) && !text.trim_end().ends_with('?')

@@ -238,7 +238,7 @@ fn tier_is_named(desk: &Desk<'_>) -> Vec<Found> {
 fn cost_is_monthly(desk: &Desk<'_>) -> Vec<Found> {
     let Some(paper) = &desk.scope else { return Vec::new() };
     let Some(part) = said(paper, "Estimated Cost") else { return Vec::new() };
-    if numbers::has_monthly_figure(&part.heading, &part.text()) {
+    if numbers::has_monthly_figure(&format!("{} {}", part.heading, part.headers()), &part.text()) {
         return Vec::new();
     }
     vec![Found::at(SCOPE, part.line, "The estimated cost has no monthly figure.")]

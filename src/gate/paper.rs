@@ -10,6 +10,7 @@
 
 mod html;
 pub mod ids;
+pub mod names;
 pub mod numbers;
 mod read;
 pub mod section;
@@ -17,7 +18,8 @@ pub mod text;
 
 use std::fmt;
 
-pub use section::{Name, Part};
+pub use names::Name;
+pub use section::Part;
 
 /// A larger document is not read.
 pub const LARGEST: usize = 1024 * 1024;

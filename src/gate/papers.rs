@@ -8,7 +8,7 @@ mod read;
 
 use std::collections::BTreeMap;
 
-use super::paper::{LARGEST, Paper, section};
+use super::paper::{LARGEST, Paper, names};
 use super::{Finding, Severity, analyze, design, expand};
 use crate::flow::Phase;
 use crate::ids::{BlobId, Digest};
@@ -165,7 +165,7 @@ impl<'p> Desk<'p> {
             Paper::read(sheet.as_ref()?.text()?, names).ok().filter(|paper| !paper.is_blank())
         };
         let only = |phases: &[Phase], sheet, names| phases.contains(&phase).then(|| read(sheet, names)).flatten();
-        let scope = read(&papers.scope, section::SCOPE);
+        let scope = read(&papers.scope, names::SCOPE);
         let named = scope.as_ref().and_then(expand::tier);
         Self {
             papers,
@@ -173,11 +173,11 @@ impl<'p> Desk<'p> {
             phase,
             tier: named.map_or(policy.tier, |tier| tier.max(policy.tier)),
             scope,
-            design: only(&[Phase::Design, Phase::Analyze], &papers.design, section::DESIGN),
-            readiness: only(&[Phase::Analyze], &papers.readiness, section::READINESS),
+            design: only(&[Phase::Design, Phase::Analyze], &papers.design, names::DESIGN),
+            readiness: only(&[Phase::Analyze], &papers.readiness, names::READINESS),
             log: only(&[Phase::Expand], &papers.log, &[]),
-            preferences: only(&[Phase::Expand], &papers.preferences, section::PREFERENCES),
-            base_scope: only(&[Phase::Expand], &papers.base_scope, section::SCOPE),
+            preferences: only(&[Phase::Expand], &papers.preferences, names::PREFERENCES),
+            base_scope: only(&[Phase::Expand], &papers.base_scope, names::SCOPE),
         }
     }
 
@@ -214,8 +214,8 @@ pub fn judge(phase: Phase, papers: &Papers, policy: &Policy) -> Vec<Finding> {
                 None => finding,
             });
         }
-        // What can't be read is told once, and not as a lack of everything.
-        if desk.paper().is_none() {
+        // What can't be read, or not as people see it, is told once, and not as a lack of everything.
+        if rule.id.ends_with("-01") && (desk.paper().is_none() || !findings.is_empty()) {
             break;
         }
     }

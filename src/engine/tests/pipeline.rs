@@ -290,7 +290,7 @@ fn new_content_makes_a_pass_stale_and_leads_back() {
     game.push_with("three", |game| {
         game.rewrites_documents("second");
     });
-    game.at(Stage::Expanding);
+    game.at(Stage::Building);
     game.green().approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
 }
 

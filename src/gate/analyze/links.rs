@@ -1,7 +1,7 @@
 //! Links from a criterion to the design, to a test, to a proof at runtime.
 
 use super::super::paper::Piece;
-use super::super::paper::{ids, section, text};
+use super::super::paper::{ids, names, text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
@@ -43,10 +43,11 @@ impl Kind {
 const KINDS: [Kind; 3] = [Kind::Design, Kind::Test, Kind::Runtime];
 
 /// Words beside one of these that name nothing.
+#[rustfmt::skip]
 const NOTHING: &[&str] = &[
-    "a", "an", "and", "are", "be", "by", "done", "exists", "missing", "no", "none", "not", "nothing", "for", "has",
-    "have", "in", "is", "it", "its", "link", "ok", "of", "or", "path", "plan", "planned", "the", "this", "to", "will",
-    "with", "yes",
+    "a", "an", "and", "are", "be", "by", "done", "exists", "missing", "no", "none", "not", "nothing", "for",
+    "has", "have", "in", "is", "it", "its", "link", "ok", "of", "or", "path", "plan", "planned", "the", "this",
+    "to", "will", "with", "yes",
 ];
 
 pub(super) fn has(item: &Piece, kind: Kind) -> bool {
@@ -86,14 +87,14 @@ fn links(clause: &str, kind: Kind) -> bool {
 }
 
 fn names_section(words: &[String]) -> bool {
-    section::DESIGN.iter().any(|name| {
+    names::DESIGN.iter().any(|name| {
         std::iter::once(&name.name).chain(name.others).any(|name| text::has_phrase(words, &name.to_lowercase()))
     })
 }
 
 /// `tests/login.rs`, `login_test.go`, `login.spec.ts`
 fn is_test_path(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/').to_lowercase();
     (word.contains("test") || word.contains("spec")) && word.contains(['/', '.', '_']) && !word.contains("://")
 }
 
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<Kind> {
-        let paper = super::super::Paper::read(&format!("# Key Links\n- {text}\n"), section::READINESS).unwrap();
+        let paper = super::super::Paper::read(&format!("# Key Links\n- {text}\n"), names::READINESS).unwrap();
         let item = &paper.section("Key Links").unwrap().items()[0];
         KINDS.into_iter().filter(|kind| has(item, *kind)).collect()
     }

@@ -30,30 +30,16 @@ fn is_word(text: &str) -> bool {
 
 /// What may stand beside the word: a label before it, a date after it.
 const LABELS: &[&str] = &["verdict", "status", "result", "overall", "is", "the"];
-const BESIDE: &[&str] = &["as", "of", "on", "for", "to", "the", "build", "building", "begin", "by", "z", "utc"];
+#[rustfmt::skip]
+const BESIDE: &[&str] = &[
+    "as", "of", "on", "for", "to", "the", "build", "building", "begin", "by", "z", "utc",
+];
 
 /// What takes a verdict back, in the sentence itself.
+#[rustfmt::skip]
 const CONDITIONS: &[&str] = &[
-    "once",
-    "if",
-    "except",
-    "pending",
-    "unless",
-    "until",
-    "but",
-    "when",
-    "after",
-    "provided",
-    "conditional",
-    "conditionally",
-    "not",
-    "almost",
-    "assuming",
-    "subject to",
-    "apart from",
-    "only",
-    "modulo",
-    "however",
+    "once", "if", "except", "pending", "unless", "until", "but", "when", "after", "provided", "conditional",
+    "conditionally", "not", "almost", "assuming", "subject to", "apart from", "only", "modulo", "however",
     "nearly",
 ];
 

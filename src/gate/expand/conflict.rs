@@ -7,28 +7,11 @@ use super::super::papers::{Desk, Found, SCOPE, excerpt};
 use super::said;
 
 /// What somebody says who goes against a preference on purpose.
+#[rustfmt::skip]
 const NAMING: &[&str] = &[
-    "conflict",
-    "conflicts",
-    "conflicting",
-    "instead of",
-    "rather than",
-    "differs",
-    "differ",
-    "different from",
-    "deviates",
-    "deviate",
-    "deviation",
-    "departs",
-    "depart",
-    "departure",
-    "override",
-    "overrides",
-    "overriding",
-    "exception",
-    "exceptions",
-    "unlike",
-    "contrary to",
+    "conflict", "conflicts", "conflicting", "instead of", "rather than", "differs", "differ", "different from",
+    "deviates", "deviate", "deviation", "departs", "depart", "departure", "override", "overrides",
+    "overriding", "exception", "exceptions", "unlike", "contrary to",
 ];
 
 /// More conflicts than this are more than anyone reads.

@@ -47,207 +47,63 @@ fn tokens(text: &str) -> Vec<Spaced> {
     found
 }
 
+#[rustfmt::skip]
 const SPELLED: &[&str] = &[
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "hundred", "thousand", "million",
 ];
 
 /// What a number is counted or measured in, without the plural's `s`.
+#[rustfmt::skip]
 const UNITS: &[&str] = &[
-    "%",
-    "b",
-    "bit",
-    "bp",
-    "byte",
-    "c",
-    "call",
-    "cent",
-    "char",
-    "character",
-    "click",
-    "column",
-    "connection",
-    "core",
-    "cpu",
-    "d",
-    "day",
-    "db",
-    "degree",
-    "device",
-    "dollar",
-    "entry",
-    "entries",
-    "error",
-    "euro",
-    "event",
-    "failure",
-    "file",
-    "fps",
-    "g",
-    "gb",
-    "ghz",
-    "gib",
-    "h",
-    "hour",
-    "hr",
-    "hz",
-    "image",
-    "item",
-    "k",
-    "kb",
-    "kg",
-    "khz",
-    "kib",
-    "kilobyte",
-    "km",
-    "letter",
-    "line",
-    "m",
-    "mb",
-    "meg",
-    "megabyte",
-    "message",
-    "meter",
-    "metre",
-    "mhz",
-    "mib",
-    "microsecond",
-    "millisecond",
-    "min",
-    "minute",
-    "mm",
-    "mo",
-    "month",
-    "ms",
-    "nanosecond",
-    "ns",
-    "op",
-    "page",
-    "percent",
-    "percentage",
-    "person",
-    "people",
-    "pixel",
-    "point",
-    "px",
-    "qps",
-    "query",
-    "queries",
-    "record",
-    "repetition",
-    "req",
-    "request",
-    "result",
-    "retry",
-    "retries",
-    "round",
-    "row",
-    "rps",
-    "s",
-    "sec",
-    "second",
-    "session",
-    "step",
-    "tb",
-    "time",
-    "token",
-    "tps",
-    "try",
-    "tries",
-    "us",
-    "user",
-    "week",
-    "word",
-    "x",
-    "year",
-    "yr",
-    "×",
-    "µs",
-    "μs",
-    "°",
+    "%", "b", "bit", "bp", "byte", "c", "call", "cent", "char", "character", "click", "column", "connection",
+    "core", "cpu", "d", "day", "db", "degree", "device", "dollar", "entry", "entries", "error", "euro",
+    "event", "failure", "file", "fps", "g", "gb", "ghz", "gib", "h", "hour", "hr", "hz", "image", "item", "k",
+    "kb", "kg", "khz", "kib", "kilobyte", "km", "letter", "line", "m", "mb", "meg", "megabyte", "message",
+    "meter", "metre", "mhz", "mib", "microsecond", "millisecond", "min", "minute", "mm", "mo", "month", "ms",
+    "nanosecond", "ns", "op", "page", "percent", "percentage", "person", "people", "pixel", "point", "px",
+    "qps", "query", "queries", "record", "repetition", "req", "request", "result", "retry", "retries", "round",
+    "row", "rps", "s", "sec", "second", "session", "step", "tb", "time", "token", "tps", "try", "tries", "us",
+    "user", "week", "word", "x", "year", "yr", "×", "µs", "μs", "°",
 ];
 
 /// Verbs and the like that end as a plural does.
+#[rustfmt::skip]
 const NO_PLURALS: &[&str] = &[
-    "always", "appears", "as", "becomes", "does", "exists", "exits", "fails", "gets", "gives", "goes", "has", "is",
-    "its", "keeps", "lists", "loads", "makes", "means", "opens", "passes", "prints", "returns", "runs", "says", "sees",
-    "sends", "shows", "stays", "succeeds", "takes", "this", "thus", "was", "works", "yes",
+    "always", "appears", "as", "becomes", "does", "exists", "exits", "fails", "gets", "gives", "goes", "has",
+    "is", "its", "keeps", "lists", "loads", "makes", "means", "opens", "passes", "prints", "returns", "runs",
+    "says", "sees", "sends", "shows", "stays", "succeeds", "takes", "this", "thus", "was", "works", "yes",
 ];
 
 /// What stands before a number that is a name: `level 3`.
+#[rustfmt::skip]
 const LABELS: &[&str] = &[
-    "api", "case", "chapter", "figure", "http", "iso", "issue", "key", "layer", "level", "mode", "option", "part",
-    "phase", "port", "python", "release", "rfc", "rule", "section", "stage", "table", "tier", "type", "utf", "v",
-    "version",
+    "api", "case", "chapter", "figure", "http", "iso", "issue", "key", "layer", "level", "mode", "option",
+    "part", "phase", "port", "python", "release", "rfc", "rule", "section", "stage", "table", "tier", "type",
+    "utf", "v", "version",
 ];
 
+#[rustfmt::skip]
 const MONTHS: &[&str] = &[
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "sept",
-    "oct",
-    "nov",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov",
     "dec",
 ];
 
 /// Words that compare, each the last before the number.
+#[rustfmt::skip]
 const COMPARES: &[&str] = &[
-    "above",
-    "below",
-    "between",
-    "exactly",
-    "exceed",
-    "exceeding",
-    "exceeds",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "over",
-    "under",
-    "within",
+    "above", "below", "between", "exactly", "exceed", "exceeding", "exceeds", "max", "maximum", "min",
+    "minimum", "over", "under", "within",
 ];
 
 /// Two words that compare.
+#[rustfmt::skip]
 const COMPARE_PAIRS: &[(&str, &str)] = &[
-    ("at", "least"),
-    ("at", "most"),
-    ("up", "to"),
-    ("equal", "to"),
-    ("equals", "to"),
-    ("more", "than"),
-    ("less", "than"),
-    ("fewer", "than"),
-    ("greater", "than"),
-    ("higher", "than"),
-    ("lower", "than"),
-    ("faster", "than"),
-    ("slower", "than"),
-    ("longer", "than"),
-    ("shorter", "than"),
-    ("larger", "than"),
-    ("smaller", "than"),
-    ("maximum", "of"),
-    ("minimum", "of"),
-    ("limit", "of"),
+    ("at", "least"), ("at", "most"), ("up", "to"), ("equal", "to"), ("equals", "to"), ("more", "than"),
+    ("less", "than"), ("fewer", "than"), ("greater", "than"), ("higher", "than"), ("lower", "than"),
+    ("faster", "than"), ("slower", "than"), ("longer", "than"), ("shorter", "than"), ("larger", "than"),
+    ("smaller", "than"), ("maximum", "of"), ("minimum", "of"), ("limit", "of"),
 ];
 
 /// Words between a comparison and its number.
@@ -375,9 +231,10 @@ fn is_measured(tokens: &[Spaced], at: usize) -> bool {
 }
 
 /// Words after a number that say nothing about how it is measured.
+#[rustfmt::skip]
 const JOINING: &[&str] = &[
-    "a", "after", "and", "are", "at", "before", "by", "for", "from", "if", "in", "into", "it", "of", "on", "or",
-    "that", "the", "then", "to", "when", "where", "which", "while", "with",
+    "a", "after", "and", "are", "at", "before", "by", "for", "from", "if", "in", "into", "it", "of", "on",
+    "or", "that", "the", "then", "to", "when", "where", "which", "while", "with",
 ];
 
 fn compares(tokens: &[Spaced], at: usize) -> bool {
@@ -385,33 +242,15 @@ fn compares(tokens: &[Spaced], at: usize) -> bool {
     COMPARES.contains(&last) || word(tokens, before(at, 1)).is_some_and(|first| COMPARE_PAIRS.contains(&(first, last)))
 }
 
+#[rustfmt::skip]
 const CURRENCIES: &[&str] = &[
-    "usd", "eur", "gbp", "chf", "jpy", "cad", "aud", "dollar", "dollars", "euro", "euros", "pound", "pounds", "francs",
-    "yen",
+    "usd", "eur", "gbp", "chf", "jpy", "cad", "aud", "dollar", "dollars", "euro", "euros", "pound", "pounds",
+    "francs", "yen",
 ];
+#[rustfmt::skip]
 const OTHER_TERMS: &[&str] = &[
-    "year",
-    "years",
-    "yr",
-    "annum",
-    "annually",
-    "yearly",
-    "day",
-    "days",
-    "daily",
-    "hour",
-    "hours",
-    "hourly",
-    "week",
-    "weekly",
-    "request",
-    "requests",
-    "call",
-    "calls",
-    "invocation",
-    "invocations",
-    "once",
-    "quarter",
+    "year", "years", "yr", "annum", "annually", "yearly", "day", "days", "daily", "hour", "hours", "hourly",
+    "week", "weekly", "request", "requests", "call", "calls", "invocation", "invocations", "once", "quarter",
     "seat",
 ];
 
