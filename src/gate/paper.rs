@@ -57,7 +57,7 @@ enum Block {
     Heading(Heading),
     /// Bold words that could be a heading, with the paragraph that they are or begin, and what of it comes after them.
     /// None is left once the sections are known.
-    Bold(Heading, Piece, Option<Piece>),
+    Bold(Heading, Box<Piece>, Option<Box<Piece>>),
     Paragraph(Piece),
     /// The entries of a list, or the rows of a table.
     Items(Vec<Piece>),

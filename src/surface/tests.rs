@@ -116,7 +116,7 @@ fn waiting_for_a_review() {
 
     </details>
 
-    Head `cbb8c768af4a` · flow pipeline · record 19 · `/help`
+    Head `cbb8c768af4a` · flow pipeline · record 20 · `/help`
     "#);
     insta::assert_snapshot!(gate_check(&game).title, @"REVIEW waits: Nobody entitled has approved this content yet.");
     assert_eq!(game.surface().label.unwrap().name, "phase:review");

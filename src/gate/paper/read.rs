@@ -398,13 +398,13 @@ impl Build {
         let rest = piece.text[words.len()..].trim_start();
         let labels = words.ends_with(':') || rest.starts_with(':');
         if !lead.rest && !piece.image {
-            self.blocks.push(Block::Bold(heading, piece, None));
+            self.blocks.push(Block::Bold(heading, Box::new(piece), None));
         } else if labels && piece.lines.first().is_some_and(|first| first.text.trim_start().starts_with(words)) {
             let mut after = Piece { text: rest.trim_start_matches([':', ' ']).to_owned(), ..piece.clone() };
             if let Some(first) = after.lines.first_mut() {
                 first.text = first.text.trim_start()[words.len()..].trim_start_matches([':', ' ']).to_owned();
             }
-            self.blocks.push(Block::Bold(heading, piece, Some(after)));
+            self.blocks.push(Block::Bold(heading, Box::new(piece), Some(Box::new(after))));
         } else {
             self.blocks.push(Block::Paragraph(piece));
         }

@@ -57,9 +57,9 @@ impl Paper {
             match block {
                 Block::Bold(heading, _, rest) if named || inside.is_none() => {
                     settled.push(Block::Heading(heading));
-                    settled.extend(rest.map(Block::Paragraph));
+                    settled.extend(rest.map(|rest| Block::Paragraph(*rest)));
                 }
-                Block::Bold(_, whole, _) => settled.push(Block::Paragraph(whole)),
+                Block::Bold(_, whole, _) => settled.push(Block::Paragraph(*whole)),
                 other => settled.push(other),
             }
         }
