@@ -28,6 +28,9 @@ pub enum Fact {
         sender: Person,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
+        /// The head before a push.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<CommitId>,
     },
     /// A review was submitted, edited or dismissed.
     Review { pull: u64, sender: Person },

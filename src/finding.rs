@@ -110,6 +110,16 @@ impl Finding {
     }
 }
 
+/// Somebody's own words inside a sentence of ours: as code, where nothing in them is read as markup, a link or a
+/// reference to another issue, and where they can't end it.
+pub fn quoted(text: &str) -> String {
+    let inside: String = text.chars().map(|c| if c == '`' { '\'' } else { c }).collect();
+    match inside.trim() {
+        "" => "(nothing)".to_owned(),
+        inside => format!("`{inside}`"),
+    }
+}
+
 /// More findings of one rule than this are counted, not told.
 const MOST_OF_A_RULE: usize = 50;
 /// A finding's texts are this long at most: names in them are somebody else's words.

@@ -37,6 +37,14 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut stop = StopSignal::new()?;
     let kept = tempfile::tempdir().context("no place for the twin's files")?;
     let data = args.data.clone().unwrap_or_else(|| kept.path().join("git"));
+    let taken = std::fs::read_dir(&data).is_ok_and(|mut entries| entries.next().is_some());
+    if taken {
+        // Its people, pull requests and App are new each time: what is there belongs to others.
+        anyhow::bail!(
+            "{} is not empty. A twin begins anew each time: name a folder that is empty or not there yet.",
+            data.display()
+        );
+    }
     let twin = Twin::start(Options { listen: args.listen, data })
         .await
         .with_context(|| format!("the twin can't listen on {}", args.listen))?;

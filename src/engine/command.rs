@@ -230,8 +230,10 @@ fn other_slash(c: char) -> bool {
     matches!(c, '\u{2044}' | '\u{2215}' | '\u{29f8}' | '\u{ff0f}')
 }
 
+/// What stands behind an override reads backwards on the page: nobody sees a command there.
 fn without_margin(line: &str) -> &str {
-    line.trim_start_matches(|c: char| takes_no_room(c) || c.is_whitespace())
+    let overrides = |c: char| matches!(c, '\u{202d}' | '\u{202e}');
+    line.trim_start_matches(|c: char| (takes_no_room(c) && !overrides(c)) || c.is_whitespace())
 }
 
 /// Whether a comment may hold a command, without reading it closely.
@@ -574,6 +576,11 @@ mod tests {
             assert_eq!(given[0].name, "approve");
         }
         assert_eq!(parse("/approve\u{a0}\u{1f44d} nice", slash)[0].args, "\u{1f44d} nice");
+    }
+
+    #[test]
+    fn what_reads_backwards_is_no_command() {
+        assert!(parse("\u{202e}/approve", slash).is_empty() && parse(" \u{202d} /approve", slash).is_empty());
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::record::{Claim, Prev, Why};
 use crate::ledger::{About, Body, By, Entry, Record, State};
-use crate::policy::{Deploy, Enforce};
+use crate::policy::{Deploy, Enforce, Policy};
 
 /// Something that happened and can't be read from the world afterwards.
 #[derive(Debug, Clone)]
@@ -210,7 +210,7 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let state = &draft.state;
     let same =
         state.policy.as_ref() == Some(&digest) && (state.flow, state.mode, state.autonomy) == (flow, mode, autonomy);
-    if same || state.merged.is_some() {
+    if same || state.merged.is_some() || draft.world.pull.merged.is_some() {
         return Ok(());
     }
     draft.bot(Body::Law { policy: digest, flow, mode, autonomy })
@@ -281,10 +281,15 @@ fn lifecycle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
 }
 
+/// Whether the gate stands before the branch that the pull request goes into. (A stack is merged into its own branches.)
+fn covers(policy: &Policy, world: &World) -> bool {
+    policy.may_merge_into(&world.pull.base_ref, &world.default_branch)
+}
+
 /// The rules that were red when somebody merged all the same.
 fn red_rules(draft: &Draft<'_>) -> BTreeSet<String> {
     // Nothing was in the way that could have been gone around.
-    if draft.world.policy().is_some_and(|policy| policy.enforce == Enforce::Observe) {
+    if draft.world.policy().is_some_and(|policy| policy.enforce == Enforce::Observe || !covers(policy, draft.world)) {
         return BTreeSet::new();
     }
     if draft.state.subject.as_ref().is_none_or(|about| about.head != draft.world.pull.head) {

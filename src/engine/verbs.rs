@@ -6,7 +6,9 @@ use super::command::{Args, Given, Spec, Verb, linked_number};
 use super::decide::{Draft, Order, Shown, Target};
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
+use crate::gate::evidence::strange;
 use crate::gate::people::{May, who_decides};
+use crate::gate::world::UNREADABLE;
 use crate::ledger::record::{Claim, Outcome};
 use crate::ledger::{Body, By, State};
 use crate::policy::Commands;
@@ -24,6 +26,19 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
                     "CMD-01",
                     format!("its slash is another character, `{slash}` (U+{:04X}).", u32::from(slash)),
                     format!("Write `{name}`, with the slash of the keyboard."),
+                )
+            }
+            // A mark behind the name.
+            Some(meant) if given.slash.is_none() && given.name.strip_prefix(meant).is_some() => {
+                let mark = given.name[meant.len()..].chars().next().unwrap_or_default();
+                Refusal::new(
+                    "CMD-01",
+                    format!(
+                        "behind `{}` stands another character, `{mark}` (U+{:04X}).",
+                        commands.written(meant),
+                        u32::from(mark)
+                    ),
+                    format!("Write `{}`, and a blank before anything else.", commands.written(meant)),
                 )
             }
             Some(meant) => Refusal::new(
@@ -376,19 +391,21 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             return go(draft, Action::ResolveComplexityBrake);
         }
         Verb::Refreeze => {
-            let Some(subject) = &draft.world.subject else {
+            if draft.world.subject.is_none() {
                 return Err(Refusal::new(
                     "CMD-03",
                     "the content of this change could not be read, so nothing in it can be accepted.",
-                    "Check that the head and the base branch exist and share history.",
+                    UNREADABLE,
                 ));
-            };
-            let drift = subject.drift.values().flatten().flatten();
-            let paths: BTreeMap<_, _> = drift.map(|(path, now)| (path.clone(), now.blob.clone())).collect();
+            }
+            // No more than the person was shown.
+            let (shown, _) = strange(&draft.state, draft.world);
+            let paths: BTreeMap<_, _> =
+                shown.into_iter().map(|(path, now)| (path.to_owned(), now.blob.clone())).collect();
             if paths.is_empty() {
                 return Err(Refusal::new(
                     "CMD-03",
-                    "every file that gives the required checks their meaning is as on the default branch.",
+                    "every file that gives the required checks their meaning is as on the default branch, or was accepted.",
                     "There is nothing to accept.",
                 ));
             }

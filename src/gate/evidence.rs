@@ -9,7 +9,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
+
 use super::Finding;
+use crate::finding::quoted;
 use crate::gate::people::{May, Standing};
 use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Sibling, WorkflowRun, World};
 use crate::ids::{CommitId, Person};
@@ -203,7 +206,10 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
             }
             _ => (
                 format!("`{name}` ended as {conclusion} on {}.", head.short()),
-                "Read its log, mend the change and push.".to_owned(),
+                match sought.state.merged {
+                    None => "Read its log, mend the change and push.".to_owned(),
+                    Some(_) => "Read its log; run it again, or mend it in another pull request.".to_owned(),
+                },
             ),
         };
         heard.findings.push(Finding::error(rule, says, next));
@@ -237,7 +243,10 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
 const RAN_BEFORE: &str = "it ran before the base, the target or the policy moved under this change";
 const OTHER_BASE: &str = "it was started before this pull request went into its base, so it ran something else";
 const MAYBE_FOR: &str = "it may have run for #";
+/// How long after something happened on a pull request a run may still be its consequence.
+const AFTERMATH: SignedDuration = SignedDuration::from_mins(10);
 const OTHER_BRANCH: &str = "it ran for the branch";
+const NO_BRANCH: &str = "it is not known which branch it ran for";
 const NOT_KNOWN: &str = "it is not known whether its workflow is the default branch's own";
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
 const DIFFERS: &str = "not as on the default branch";
@@ -255,7 +264,15 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
                 `pull_request` starts needs a push, or the pull request to be closed and reopened.)"
             .to_owned();
     }
-    if why == OTHER_BASE || why.starts_with(MAYBE_FOR) || why.starts_with(OTHER_BRANCH) {
+    if why.starts_with(MAYBE_FOR) {
+        return "Close the other one, and let it run anew ten minutes after the last thing that happened there: push, or \
+                close and reopen this one. Or let the check run on `push` too."
+            .to_owned();
+    }
+    if why == NO_BRANCH {
+        return "Bring the work from a branch that is there, or let the check run on `push` too.".to_owned();
+    }
+    if why == OTHER_BASE || why.starts_with(OTHER_BRANCH) {
         return "Let it run anew for this pull request: push, or close and reopen it. (A re-run repeats the old one.)"
             .to_owned();
     }
@@ -318,19 +335,40 @@ fn started_otherwise(run: &WorkflowRun, sought: &Sought<'_>) -> Option<String> {
     if !run.event.starts_with("pull_request") {
         return None;
     }
-    if let (Some(of), Some(mine)) = (&run.branch, &world.pull.branch)
-        && of != mine
-    {
-        return Some(format!("{OTHER_BRANCH} `{}`, not for `{}`", of.name, mine.name));
+    match (&run.branch, &world.pull.branch) {
+        (Some(of), Some(mine)) if of == mine => {}
+        (Some(of), Some(mine)) => {
+            return Some(format!("{OTHER_BRANCH} {}, not for {}", quoted(&of.name), quoted(&mine.name)));
+        }
+        // Its repository is gone: other pull requests of it can't be asked for either.
+        _ => return Some(NO_BRANCH.to_owned()),
     }
     // GitHub's times are whole seconds: in the same one it may have been before.
     let (Some(at), Some(since)) = (run.created_at, state.based_since) else { return Some(OTHER_BASE.to_owned()) };
     if at <= since {
         return Some(OTHER_BASE.to_owned());
     }
-    let open = |other: &&Sibling| other.opened <= at && other.closed.is_none_or(|closed| at <= closed);
-    let other = world.siblings.iter().filter(open).find(|other| !other.covered)?;
-    Some(format!("{MAYBE_FOR}{}, which goes into `{}`", other.number, other.base_ref))
+    // Closing it starts one too, and so does a label or an edit of its title long after that.
+    let quiet = |other: &Sibling| other.quiet_since.is_some_and(|since| since + AFTERMATH < at);
+    let other = world.siblings.iter().find(|other| !other.covered && other.opened <= at && !quiet(other))?;
+    Some(format!("{MAYBE_FOR}{}, which goes into {}", other.number, quoted(&other.base_ref)))
+}
+
+/// At most so many files are put before a person at once, and no more are accepted than were put before them.
+pub const MOST_SHOWN: usize = 50;
+
+/// The files that give the required checks their meaning, are not the default branch's and nobody has accepted: those
+/// that are shown, and how many more there are.
+pub fn strange<'w>(state: &State, world: &'w World) -> (BTreeMap<&'w str, &'w Changed>, usize) {
+    let drift = world.subject.iter().flat_map(|subject| subject.drift.values()).flatten().flatten();
+    let open: BTreeMap<&str, &Changed> =
+        drift.filter(|(path, now)| !is_accepted(state, path, now)).map(|(path, now)| (path.as_str(), now)).collect();
+    let more = open.len().saturating_sub(MOST_SHOWN);
+    (open.into_iter().take(MOST_SHOWN).collect(), more)
+}
+
+fn is_accepted(state: &State, path: &str, now: &Changed) -> bool {
+    state.accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
 }
 
 /// Why a workflow's job would mean something else at this head than on the default branch.
@@ -340,13 +378,10 @@ fn drifted(path: &str, sought: &Sought<'_>) -> Option<String> {
         Some(Err(why)) => return Some(format!("{NOT_KNOWN}: {why}")),
         None => return Some(NOT_KNOWN.to_owned()),
     };
-    let accepted = &sought.state.accepted;
     let strange = |touched: bool| -> String {
-        let open = |path: &String, now: &Changed| {
-            now.touched == touched && !accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
-        };
+        let open = |path: &String, now: &Changed| now.touched == touched && !is_accepted(sought.state, path, now);
         let strange = drift.iter().filter(|(path, now)| open(path, now));
-        few(&strange.map(|(path, now)| format!("`{path}`, {}", now.what)).collect::<Vec<_>>(), "; ")
+        few(&strange.map(|(path, now)| format!("{}, {}", quoted(path), now.what)).collect::<Vec<_>>(), "; ")
     };
     let (changed, moved) = (strange(true), strange(false));
     match (changed.is_empty(), moved.is_empty()) {
@@ -359,7 +394,7 @@ fn drifted(path: &str, sought: &Sought<'_>) -> Option<String> {
 
 /// A few names, and how many more there are.
 pub fn listed(names: &[&str]) -> String {
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
     few(&names, ", ")
 }
 
@@ -434,7 +469,7 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
     }
     for rejection in state.rejections.iter().filter(|rejection| rejection.content == about.content) {
         if let By::Person { person, .. } = &rejection.by {
-            approvals.against.push((person.login.clone(), format!("rejects it: {}", rejection.reason)));
+            approvals.against.push((person.login.clone(), format!("rejects it: {}", quoted(&rejection.reason))));
         }
     }
     for approval in state.approvals.iter().filter(|approval| approval.content == about.content) {

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use super::evidence::{self, listed};
 use super::{Finding, Verdict, bounded, verdict};
+use crate::finding::quoted;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{FlowName, Phase, Stage};
 use crate::gate::people::who_decides_first;
-use crate::gate::world::{Law, Proposal, World};
+use crate::gate::world::{Law, Proposal, UNREADABLE, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::{Autonomy, Deploy, Policy, Require};
@@ -47,7 +48,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
                 findings.push(Finding::error(
                     "MRG-01",
                     "The content of this change could not be read, so nothing can be said of it.",
-                    "Check that the head and the base branch exist and share history.",
+                    UNREADABLE,
                 ));
             } else {
                 if let Some(phases) = phases(state, policy) {
@@ -77,7 +78,10 @@ fn right_base(policy: &Policy, world: &World) -> Option<Finding> {
     if !policy.may_merge_into(base, &world.default_branch) {
         return Some(Finding::error(
             "MRG-11",
-            format!("`{base}` is not a branch that the policy covers, so nothing that goes into it can be green."),
+            format!(
+                "{} is not a branch that the policy covers, so nothing that goes into it can be green.",
+                quoted(base)
+            ),
             format!("Retarget to `{}`, or add the branch to `branches` in the policy.", world.default_branch),
         ));
     }
@@ -85,7 +89,10 @@ fn right_base(policy: &Policy, world: &World) -> Option<Finding> {
     (!world.base_protected).then(|| {
         Finding::error(
             "MRG-11",
-            format!("The policy names `{base}`, but it is not protected, so nothing that goes into it can be green."),
+            format!(
+                "The policy names {}, but it is not protected, so nothing that goes into it can be green.",
+                quoted(base)
+            ),
             format!(
                 "Protect it with a ruleset that requires `{CHECK_NAME}`, and say `{}`; or take it out of `branches`.",
                 policy.commands.written("status")
@@ -146,7 +153,7 @@ fn rivals(world: &World) -> Vec<Finding> {
     red.map(|rival| {
         Finding::error(
             "MRG-10",
-            format!("#{} (into `{}`) has the same head and is not green.", rival.number, rival.base_ref),
+            format!("#{} (into {}) has the same head and is not green.", rival.number, quoted(&rival.base_ref)),
             "Close it, or bring it to green: one commit has one verdict.",
         )
     })
@@ -159,7 +166,7 @@ fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
     let brake = stage == Some(Stage::ComplexityBrakeTriggered);
     let next = lifted_by(policy, if brake { "brake-resolved" } else { "unblock" });
     if let Some(stop) = &state.stopped {
-        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", stop.reason), next));
+        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", quoted(&stop.reason)), next));
     }
     let pipeline = state.pipeline.as_ref().filter(|pipeline| waits_for_human(pipeline.stage))?;
     let says = match pipeline.return_to.and_then(phase_of) {
@@ -198,7 +205,7 @@ fn forged(world: &World) -> Vec<Finding> {
         .map(|(name, app)| {
             Finding::error(
                 "MRG-04",
-                format!("A check named `{name}` on this head was made by the App {app}, not by Phasegate."),
+                format!("A check named {} on this head was made by the App {app}, not by Phasegate.", quoted(name)),
                 "Find out what made it, and push a new head without it.",
             )
         })

@@ -7,7 +7,7 @@
 use super::evidence::{self, Heard};
 use super::{Finding, bounded};
 use crate::flow::Phase;
-use crate::gate::world::{Law, World};
+use crate::gate::world::{Law, UNREADABLE, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::Policy;
@@ -57,11 +57,7 @@ fn unbounded(phase: Phase, state: &State, world: &World) -> Judgement {
         Law::Invalid(problems) => return pending(problems.clone()),
     };
     if world.subject.is_none() && phase != Phase::Deploy {
-        return pending(vec![Finding::waiting(
-            "MRG-01",
-            "The content of this change could not be read.",
-            "Check that the head and the base branch exist and share history.",
-        )]);
+        return pending(vec![Finding::waiting("MRG-01", "The content of this change could not be read.", UNREADABLE)]);
     }
     match phase {
         Phase::Expand | Phase::Design | Phase::Analyze => documents(phase, policy, state, world),

@@ -19,6 +19,10 @@ use crate::repo::meaning::{self, Drift};
 /// GitHub Actions' own App. Everything that a workflow's token writes belongs to it.
 pub const ACTIONS_APP: u64 = 15368;
 
+/// What to do where the content can't be read.
+pub const UNREADABLE: &str = "Check that the head and the base branch exist and share history. Where they were merged \
+     into each other crosswise, merge the base into the branch.";
+
 /// The policy at the tip of the default branch, or what is wrong with it.
 #[derive(Debug, Clone)]
 pub enum Law {
@@ -146,10 +150,11 @@ pub struct WorkflowRun {
 pub struct Sibling {
     pub number: u64,
     pub base_ref: String,
-    /// Whether the policy covers the base, and always did: it was never another.
+    /// Whether the policy covers the base, which is protected, and always did: it was never another.
     pub covered: bool,
     pub opened: Timestamp,
-    pub closed: Option<Timestamp>,
+    /// Where it is closed: since when nothing has happened on it any more.
+    pub quiet_since: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

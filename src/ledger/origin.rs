@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::record::{By, Evidence};
-use super::state::{Rejection, State, Stop};
-use crate::finding::GateName;
+use super::state::{Red, Rejection, State, Stop};
+use crate::finding::{GateName, quoted};
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::flow::{Phase, Stage};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
@@ -79,6 +79,9 @@ pub fn hands_down(earlier: &State, keys: &[(Same, Digest)]) -> bool {
     keys.iter().any(|(same, key)| earlier.origins.contains(key) && counts(*same))
 }
 
+/// The newest reds are taken over; there are as many heads as somebody likes to push.
+const MOST_REDS: usize = 100;
+
 /// What a change takes over from an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inherited {
@@ -102,6 +105,9 @@ pub struct Inherited {
     /// Check runs on the head that were first seen with this content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Ran>,
+    /// Jobs that ended red.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reds: BTreeSet<Red>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,8 +147,9 @@ impl Inherited {
                 .filter(|(run, _)| same_base && runs.contains(run))
                 .map(|(run, content)| Ran { run: *run, content: content.clone() })
                 .collect(),
+            reds: earlier.reds.iter().rev().take(MOST_REDS).cloned().collect(),
         };
-        let nothing = inherited.says().is_empty() && inherited.runs.is_empty();
+        let nothing = inherited.says().is_empty() && inherited.runs.is_empty() && inherited.reds.is_empty();
         (!nothing).then_some(inherited)
     }
 
@@ -160,7 +167,7 @@ impl Inherited {
             reds => format!("{reds} red pushes at {phase}"),
         }));
         says.extend(self.blocked.as_ref().map(|blocked| format!("it waits for a person ({})", words(blocked.stage))));
-        says.extend(self.stopped.as_ref().map(|stop| format!("it is stopped (“{}”)", stop.reason)));
+        says.extend(self.stopped.as_ref().map(|stop| format!("it is stopped ({})", quoted(&stop.reason))));
         says.extend(self.rejections.iter().filter_map(|rejection| match &rejection.by {
             By::Person { person, .. } => Some(format!("{} is against this content", person.login)),
             By::Bot => None,
@@ -214,6 +221,7 @@ impl State {
         for ran in &taken.runs {
             self.ran_for.entry(ran.run).or_insert_with(|| ran.content.clone());
         }
+        self.reds.extend(taken.reds.iter().cloned());
         if let Some(pipeline) = &mut self.pipeline {
             raise(&mut pipeline.attempts, &taken.attempts);
             if let Some(blocked) = taken.blocked.as_ref().filter(|_| !waits_for_human(pipeline.stage)) {

@@ -123,7 +123,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str, Problem> {
         return Err(Problem::at(
             At::START,
             "",
-            format!("the file has {} bytes; a policy may have at most {MAX_BYTES}", bytes.len()),
+            format!("the file has more than {MAX_BYTES} bytes, which is the most that a policy may have"),
             "Shorten the file; list globs instead of single paths",
         ));
     }

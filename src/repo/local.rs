@@ -207,7 +207,11 @@ impl Reader for LocalRepo {
         if is_cut(&repo, &[one, two], &bases, &cuts(&repo)?)? {
             return Err(Error::Shallow);
         }
-        bases.first().copied().map(commit_id).transpose()
+        match bases.as_slice() {
+            [] => Ok(None),
+            [base] => commit_id(*base).map(Some),
+            _ => Err(Error::Crosswise),
+        }
     }
 
     fn diff(&self, from: &CommitId, to: &CommitId) -> Result<Vec<Delta>> {

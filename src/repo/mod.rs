@@ -56,6 +56,8 @@ pub enum Error {
     Malformed(String),
     #[error("the history is cut before the answer is certain; fetch more of it (in an Action: `fetch-depth: 0`)")]
     Shallow,
+    #[error("the two were merged into each other crosswise, so what one adds to the other can't be told")]
+    Crosswise,
     #[error("not a URL that is fetched from: {0}")]
     Url(String),
     #[error("git fetch failed: {0}")]
@@ -218,7 +220,8 @@ pub trait Reader: Send + Sync {
     /// The files, symlinks and submodules that the filter lets through, sorted by the bytes of their paths.
     fn tree(&self, at: &CommitId, filter: Filter<'_>) -> Result<Vec<Entry>>;
 
-    /// The best common ancestor; `None` when there certainly is none.
+    /// The best common ancestor; `None` when there certainly is none. Where there are several, each shows another
+    /// difference, and a fix that one side has may be missing in all of them: that is refused ([`Error::Crosswise`]).
     fn merge_base(&self, a: &CommitId, b: &CommitId) -> Result<Option<CommitId>>;
 
     /// Every path whose mode or content differs, sorted by the bytes of the paths. No rename is detected.

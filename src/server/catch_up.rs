@@ -21,12 +21,14 @@ const EVERY: Duration = Duration::from_mins(10);
 const WINDOW: SignedDuration = SignedDuration::from_hours(3 * 24);
 /// A later look begins so long before the last good one: an attempt may show in the list after its time.
 const OVERLAP: SignedDuration = SignedDuration::from_hours(1);
+/// After the first look, which leaves young attempts alone: what failed while the server was started again is young.
+const SOON: Duration = Duration::from_secs(75);
 /// A younger attempt may still be under way.
 const YOUNG: SignedDuration = SignedDuration::from_mins(1);
 /// The rest of a long outage comes with the next look, the oldest first.
 const MOST: usize = 500;
 
-/// Looks at the start and every ten minutes, until it is asked to stop.
+/// Looks at the start, soon after it and then every ten minutes, until it is asked to stop.
 pub(super) async fn run(hub: &Hub, door: &Door, stop: &CancellationToken) {
     let mut seen = None;
     loop {
@@ -48,9 +50,9 @@ pub(super) async fn run(hub: &Hub, door: &Door, stop: &CancellationToken) {
             () = stop.cancelled() => return,
         }
         // The first look alone sets it.
-        let _ = door.caught_up.set(());
+        let first = door.caught_up.set(()).is_ok();
         tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(if first { SOON } else { EVERY }) => {}
             () = stop.cancelled() => return,
         }
     }

@@ -9,7 +9,7 @@ use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
 use crate::engine::Target;
 use crate::fact::{Event, Fact, PullEvent};
-use crate::gate::world::{CheckRun, Sibling, World};
+use crate::gate::world::{Sibling, World};
 use crate::github::Error;
 use crate::github::calls::activity::Activity;
 use crate::github::calls::pulls::Pull as Fetched;
@@ -30,7 +30,7 @@ impl Pass<'_> {
             events.iter().any(|(_, event)| matches!(&event.fact, Fact::Pull { what, .. } if *what == wanted))
         };
         let last = state.and_then(|state| state.subject.as_ref()).map(|about| &about.head);
-        let unheard = last != Some(&pull.head.sha) && (last.is_none() || !told(PullEvent::Synchronize));
+        let unheard = last.is_none_or(|last| !told_of_all(last, &pull.head.sha, events));
         let reopened = state.is_some_and(|state| !state.open) || told(PullEvent::Reopened);
         let (Some(subject), Some(source)) = (&world.subject, &pull.head.repo) else { return Ok(Vec::new()) };
         if !pull.is_open() || !(unheard || reopened) {
@@ -80,6 +80,11 @@ impl Pass<'_> {
         if !pull.is_open() || (known.is_some_and(|about| about.base_ref == pull.base.r#ref) && !edited) {
             return Ok(None);
         }
+        self.asked_base(pull).await
+    }
+
+    /// The same, asked for in any case.
+    pub(super) async fn asked_base(&self, pull: &Fetched) -> Result<Option<Timestamp>, Halt> {
         // A run of the very second in which it was opened is its own, or a sibling's, and those are asked about.
         let opened = pull.created_at.map(|at| at - SignedDuration::from_secs(1));
         Ok(self.repo.base_changes(pull.number).await?.into_iter().chain(opened).max())
@@ -87,16 +92,17 @@ impl Pass<'_> {
 
     /// Other pull requests of the same branch, open or not: a run for one of them lands on the same head.
     pub(super) async fn siblings(&self, pull: &Fetched, world: &World) -> Result<Vec<Sibling>, Halt> {
-        let by_pull = |run: &CheckRun| run.job_of.as_ref().is_some_and(|run| run.event.starts_with("pull_request"));
         let owner = pull.head.repo.as_ref().and_then(|repo| repo.full_name.split_once('/')).map(|(owner, _)| owner);
-        let (Some(owner), true) = (owner, world.checks.iter().any(by_pull)) else { return Ok(Vec::new()) };
+        let Some(owner) = owner else { return Ok(Vec::new()) };
         let mut siblings = Vec::new();
         for other in self.repo.pulls_from(&format!("{owner}:{}", pull.head.r#ref)).await? {
             let Some(opened) = other.created_at.filter(|_| other.number != pull.number) else { continue };
             let base_ref = other.base.r#ref;
             let covered = world.policy().is_some_and(|policy| policy.may_merge_into(&base_ref, &world.default_branch))
+                && (base_ref == world.default_branch || self.repo.is_protected(&base_ref).await?)
                 && self.repo.base_changes(other.number).await?.is_empty();
-            siblings.push(Sibling { number: other.number, base_ref, covered, opened, closed: other.closed_at });
+            let quiet_since = other.updated_at.filter(|_| other.closed_at.is_some());
+            siblings.push(Sibling { number: other.number, base_ref, covered, opened, quiet_since });
         }
         Ok(siblings)
     }
@@ -112,6 +118,26 @@ impl Pass<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Whether every push between two heads was told, one following the other: a delivery may be lost under a newer one.
+fn told_of_all(from: &CommitId, to: &CommitId, events: &[(String, Event)]) -> bool {
+    let pushes: Vec<(&CommitId, &CommitId)> = events
+        .iter()
+        .filter_map(|(_, event)| match &event.fact {
+            Fact::Pull { what: PullEvent::Synchronize, before: Some(before), head, .. } => Some((before, head)),
+            _ => None,
+        })
+        .collect();
+    let mut at = from;
+    for _ in 0..=pushes.len() {
+        if at == to {
+            return true;
+        }
+        let Some((_, next)) = pushes.iter().find(|(before, _)| *before == at) else { return false };
+        at = next;
+    }
+    false
 }
 
 /// Whose pushes the change is made of, beside its known operators: all since the branch was made, or since it was where

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
+use http_body_util::LengthLimitError;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::{App, Door};
 use crate::engine::command;
@@ -27,12 +29,15 @@ pub(super) const PATH: &str = "/api/github/webhooks";
 /// GitHub sends nothing larger.
 const LARGEST: usize = 25 * 1024 * 1024;
 
+/// GitHub gives up on a webhook after ten seconds. A body that has not come by then is nobody's.
+const READ_WITHIN: Duration = Duration::from_secs(10);
+
 /// GitHub gives up on a webhook after ten seconds; it is answered before that, whatever the database does.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn router(door: Arc<Door>) -> Router {
     Router::new()
-        .route(PATH, post(receive).layer(DefaultBodyLimit::max(LARGEST)))
+        .route(PATH, post(receive))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
@@ -47,14 +52,57 @@ fn answer(status: StatusCode, says: &str) -> Answer {
     (status, Json(json!({ "says": says })))
 }
 
-async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, body: Result<Bytes, BytesRejection>) -> Answer {
-    let body = match body {
+/// A body of this size is read at once. Larger ones are rare, and wait for a place among [`LARGE_AT_ONCE`].
+const SMALL: u64 = 256 * 1024;
+const LARGE_AT_ONCE: usize = 8;
+/// So many small ones at once; whoever could open more connections than this could fill the memory with them.
+const SMALL_AT_ONCE: usize = 256;
+
+/// Places for bodies that are being read. Whoever they are from is only known when all of it is there, so strangers
+/// must not be able to fill the memory with them.
+pub(super) struct Places {
+    small: Semaphore,
+    large: Semaphore,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { small: Semaphore::new(SMALL_AT_ONCE), large: Semaphore::new(LARGE_AT_ONCE) }
+    }
+}
+
+/// The body, or the answer to one that can't be had.
+async fn body(door: &Door, request: Request) -> Result<Bytes, Answer> {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let small = length.is_some_and(|length| length <= SMALL);
+    let (places, most) = if small { (&door.places.small, SMALL as usize) } else { (&door.places.large, LARGEST) };
+    let read = async {
+        let Ok(_place) = places.acquire().await else { return Err(busy()) };
+        to_bytes(request.into_body(), most).await.map_err(|error| {
+            let over = std::error::Error::source(&error).is_some_and(|error| error.is::<LengthLimitError>());
+            if over { too_large() } else { answer(StatusCode::BAD_REQUEST, "The body could not be read.") }
+        })
+    };
+    tokio::time::timeout(READ_WITHIN, read).await.unwrap_or_else(|_| Err(busy()))
+}
+
+fn too_large() -> Answer {
+    answer(StatusCode::PAYLOAD_TOO_LARGE, &format!("Too large: a webhook has at most {LARGEST} bytes."))
+}
+
+fn busy() -> Answer {
+    answer(StatusCode::SERVICE_UNAVAILABLE, "The body did not come in time; send it again.")
+}
+
+async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Request) -> Answer {
+    // What nobody has signed is not even read.
+    if let Err(error) = webhook::claimed(&headers) {
+        tracing::warn!(%error, "a delivery without a signature was refused");
+        return answer(StatusCode::UNAUTHORIZED, &error.to_string());
+    }
+    let body = match body(&door, request).await {
         Ok(body) => body,
-        Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            let says = format!("Too large: a webhook has at most {LARGEST} bytes.");
-            return answer(StatusCode::PAYLOAD_TOO_LARGE, &says);
-        }
-        Err(_) => return answer(StatusCode::BAD_REQUEST, "The body could not be read."),
+        Err(answer) => return answer,
     };
     if let Err(error) = webhook::verify(&door.secrets, &headers, &body) {
         tracing::warn!(%error, "a delivery without a good signature was refused");

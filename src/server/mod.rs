@@ -79,6 +79,7 @@ pub(crate) struct Door {
     caught_up: SetOnce<()>,
     /// Why GitHub has not said yet who we are.
     waits: Mutex<Option<String>>,
+    places: intake::Places,
 }
 
 impl App {
@@ -128,6 +129,7 @@ impl Server {
             metrics: metrics()?,
             app: SetOnce::new(),
             caught_up: SetOnce::new(),
+            places: intake::Places::default(),
             waits: Mutex::default(),
         });
         let stop = CancellationToken::new();

@@ -34,6 +34,33 @@ pub(super) async fn law(mirror: &Mirror, repo: &Repo, home: &RepoRef) -> anyhow:
     blocking(move || read_law(&mirror.reader()?, tip)).await
 }
 
+/// Whether there was a policy when this head was merged, other than one that it brought itself. What can't be fetched
+/// any more accuses nobody.
+pub(super) async fn was_law(mirror: &Mirror, repo: &Repo, head: &CommitId, merged: &CommitId) -> anyhow::Result<bool> {
+    let auth = repo.git_auth().await?;
+    match mirror.fetch(&auth.url, Some(auth.password()), &[Want::Commit(merged.clone())]).await {
+        Err(crate::repo::Error::Missing(_)) => return Ok(false),
+        fetched => drop(fetched?),
+    }
+    let (of, commit) = (mirror.clone(), merged.clone());
+    let parents = blocking(move || Ok(of.reader()?.commit(&commit)?.parents)).await?;
+    let Some(before) = parents.into_iter().next() else { return Ok(false) };
+    let (before, head) = (Want::Commit(before), Want::Commit(head.clone()));
+    let fetched = match mirror.fetch_change(&auth.url, Some(auth.password()), &before, &head).await {
+        Err(crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise) => return Ok(false),
+        fetched => fetched?,
+    };
+    let mirror = mirror.clone();
+    blocking(move || {
+        let reader = mirror.reader()?;
+        let there = |at: &CommitId| reader.mode(at, &RepoPath::from(policy::PATH)).map(|mode| mode.is_some());
+        // Where its commits were rebased one by one, the one before the last is the change's own.
+        let brought = there(&fetched.head)? && !fetched.merge_base.as_ref().map_or(Ok(false), there)?;
+        Ok(there(&fetched.base)? && !brought)
+    })
+    .await
+}
+
 fn branch(name: &str) -> Want {
     Want::Ref(format!("refs/heads/{name}"))
 }
@@ -54,8 +81,8 @@ pub(super) async fn content(
     let wanted = Want::Commit(head.clone());
     let fetched = match mirror.fetch_change(&auth.url, Some(auth.password()), &base, &wanted).await {
         Ok(fetched) => fetched,
-        Err(error @ crate::repo::Error::Missing(_)) => {
-            tracing::warn!(%error, "base or head can't be fetched");
+        Err(error @ (crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise)) => {
+            tracing::warn!(%error, "base and head can't be compared");
             return Ok(None);
         }
         Err(error) => return Err(error.into()),

@@ -19,7 +19,7 @@ use crate::engine::{self, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::gate::merge::CHECK_NAME;
 use crate::gate::people::May;
-use crate::gate::world::{Law, Pull, Rival, World};
+use crate::gate::world::{CheckRun, Law, Pull, Rival, World};
 use crate::gate::{GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
@@ -122,6 +122,9 @@ impl Pass<'_> {
             let none = broken.kind == BreakKind::CutOff && loaded.state.is_none();
             return self.show_broken(pull, &listed, events, &broken, none).await;
         }
+        if loaded.state.is_none() && !pull.is_open() && !self.ended_under_the_law(pull, events).await? {
+            return Ok(Raced::No(BTreeSet::new()));
+        }
         let mut world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
         world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
@@ -133,7 +136,8 @@ impl Pass<'_> {
         let would = engine::ahead(loaded.change, loaded.state.as_ref(), &ahead)
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
         let world = self.with_rivals(pull, world, would.as_ref()).await?;
-        let decision = if world.rivals.is_empty() && world.siblings.is_empty() {
+        let rebased = world.based_since > would.as_ref().and_then(|state| state.based_since);
+        let decision = if world.rivals.is_empty() && world.siblings.is_empty() && !rebased {
             ahead
         } else {
             self.decide(pull, &loaded, &world, &happened).await?
@@ -145,6 +149,17 @@ impl Pass<'_> {
         }
         self.remember_head(pull).await;
         Ok(Raced::No(moved(pull, before.as_ref(), state.as_ref(), events)))
+    }
+
+    /// Whether a pull request of which nothing is recorded was merged just now, past a policy that was there already.
+    /// Whatever else ended without us is none of our business, whoever says something there.
+    async fn ended_under_the_law(&self, pull: &Fetched, events: &[(String, Event)]) -> Result<bool, Halt> {
+        let told = |fact: &Fact| matches!(fact, Fact::Pull { what: PullEvent::Closed, .. });
+        let merged = pull.merge_commit_sha.as_ref().filter(|_| pull.is_merged());
+        match merged.filter(|_| events.iter().any(|(_, event)| told(&event.fact))) {
+            Some(merged) => Ok(observe::was_law(&self.mirror, &self.repo, &pull.head.sha, merged).await?),
+            None => Ok(false),
+        }
     }
 
     /// Every check run on a commit; or, where there are more than can be read, our own and that it is so.
@@ -271,7 +286,12 @@ impl Pass<'_> {
         let green = state.is_none_or(|state| merge_gate(state, &world).verdict == Verdict::Pass);
         if pull.is_open() && green {
             world.rivals = self.rivals(pull).await?;
-            world.siblings = self.siblings(pull, &world).await?;
+            let by_pull = |run: &CheckRun| run.job_of.as_ref().is_some_and(|run| run.event.starts_with("pull_request"));
+            if world.checks.iter().any(by_pull) {
+                world.siblings = self.siblings(pull, &world).await?;
+                // That it went into another base and back may not have reached us.
+                world.based_since = self.asked_base(pull).await?;
+            }
         }
         Ok(world)
     }

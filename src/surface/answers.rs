@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::Seen;
 use super::comment::{commands, cut, next_step};
 use super::project::{Reply, standing};
-use super::text::{Links, items, phases, plain, plain_to};
+use super::text::{Links, items, phases, plain, plain_to, strange_files};
 use crate::engine::command::COMMANDS;
 use crate::flow::{FlowName, Refusal};
 use crate::gate::Verdict;
@@ -109,6 +109,10 @@ fn explain(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     if let Some((phase, judged)) = seen.phase.filter(|(_, judged)| !judged.findings.is_empty()) {
         let _ = writeln!(out, "\nAnd at {phase}, the phase it is in:\n");
         out.push_str(&items(&judged.findings, usize::MAX, links));
+    }
+    let files = strange_files(state, seen.world, &commands(seen).written("refreeze"), links);
+    if !files.is_empty() {
+        let _ = write!(out, "\n{files}");
     }
     let _ = write!(out, "\nNext: {}", next_step(state, seen));
     out

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use super::Seen;
 use super::project::{headline, observes, self_approved, standing};
-use super::text::{Links, items, phases, plain, plain_to};
+use super::text::{Links, items, phases, plain, plain_to, strange_files};
 use crate::engine::possible;
+use crate::finding::quoted;
 use crate::flow::{Exported, Phase, Stage, merge, pipeline};
 use crate::gate::people::who_decides_first;
-use crate::gate::phase::Outcome as GateOutcome;
+use crate::gate::phase::{Outcome as GateOutcome, judged_by};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::CommitId;
 use crate::ledger::State;
@@ -32,7 +33,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     if let Some((phase, judged)) =
         seen.phase.filter(|(phase, _)| state.open || (state.merged.is_some() && *phase == Phase::Deploy))
     {
-        findings(&mut out, &format!("{} gate", phase.as_str().to_uppercase()), &judged.findings, links);
+        let name = phase.as_str().to_uppercase();
+        findings(&mut out, &format!("{name} gate"), &judged.findings, links);
+        let _ = writeln!(out, "_{name}: {}_\n", judged_by(*phase));
     }
     if state.open {
         // What the phase's gate already says is not said twice.
@@ -41,6 +44,10 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let rest: Vec<Finding> =
             seen.merge.findings.iter().filter(|finding| !said.contains(&finding.says.as_str())).cloned().collect();
         findings(&mut out, "Merge gate", &rest, links);
+        let files = strange_files(state, seen.world, &commands(seen).written("refreeze"), links);
+        if !files.is_empty() {
+            let _ = writeln!(out, "{files}");
+        }
         if let Some(said) = self_approved(seen.merge) {
             let _ = writeln!(out, "{said}\n");
         }
@@ -173,8 +180,8 @@ fn what_next(state: &State, seen: &Seen<'_>) -> String {
     if let Some(stop) = &state.stopped {
         let brake = state.pipeline.as_ref().is_some_and(|at| at.stage == Stage::ComplexityBrakeTriggered);
         return format!(
-            "It is stopped (“{}”). {} looks at it and says `{} REASON`.",
-            plain_to(200, &stop.reason),
+            "It is stopped ({}). {} looks at it and says `{} REASON`.",
+            quoted(&plain_to(200, &stop.reason)),
             who(seen),
             commands.written(if brake { "brake-resolved" } else { "unblock" })
         );
@@ -273,10 +280,11 @@ fn blocked(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands:
     let phase = pipeline.phase().unwrap_or(Phase::Expand);
     let wrong = state.gates.get(&GateName::Phase(phase)).map(|judged| headline(&judged.findings)).unwrap_or_default();
     format!(
-        "BLOCKED: {phase} failed {} times. {} Options: (A) mend it; (B) change the scope; (C) close the pull request. \
+        "BLOCKED: {phase} failed {} times. {} Options: (A) mend it; (B) change the scope; (C) {}. \
          After A or B: {} says `{} REASON`. Recommendation: read the findings; if they name one cause, A.",
         pipeline.fails(phase),
         plain_to(300, &wrong),
+        if state.merged.is_some() { "revert it" } else { "close the pull request" },
         who(seen).replacen('A', "a", 1),
         commands.written("unblock"),
     )

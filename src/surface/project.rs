@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::text::{Links, counted, items, one_line, plain};
+use super::text::{Links, counted, items, one_line, plain, strange_files};
 use super::{answers, comment};
+use crate::finding::quoted;
 use crate::flow::merge::Stage as MergeStage;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{Phase, Stage};
 use crate::gate::phase::{self, Outcome};
 use crate::gate::world::World;
-use crate::gate::{Finding, Severity, Verdict, merge, only_waiting};
+use crate::gate::{Finding, Severity, Verdict, evidence, merge, only_waiting};
 use crate::ids::{CommitId, Slug};
 use crate::ledger::record::Evidence;
 use crate::ledger::{Anchor, State};
@@ -92,7 +93,11 @@ pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
     let links = Links {
         server: seen.server.to_owned(),
         slug: seen.slug.clone(),
-        head: state.subject.as_ref().map_or_else(|| seen.world.pull.head.clone(), |about| about.head.clone()),
+        // Also where its content can't be read: that is to be said there.
+        head: match &state.subject {
+            Some(about) if !state.open => about.head.clone(),
+            _ => seen.world.pull.head.clone(),
+        },
         default_branch: seen.world.default_branch.clone(),
     };
     Surface {
@@ -154,7 +159,11 @@ pub fn label(state: &State, prefix: &str) -> Option<Label> {
 fn checks(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Check> {
     // A merged or closed change's head is not judged any more; what it got stays.
     if !state.open {
-        return Vec::new();
+        let mut deployed: Vec<Check> = deploy_check(state, seen, links).into_iter().collect();
+        if observes(seen) {
+            deployed.iter_mut().for_each(only_observed);
+        }
+        return deployed;
     }
     let mut checks = Vec::new();
     if let Some((current, judged)) = seen.phase {
@@ -169,6 +178,17 @@ fn checks(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Check> {
         checks.iter_mut().for_each(only_observed);
     }
     checks
+}
+
+/// After the merge, DEPLOY is judged on the merge commit, and shown there.
+fn deploy_check(state: &State, seen: &Seen<'_>, links: &Links) -> Option<Check> {
+    let merged = state.merged.as_ref().filter(|merged| merged.bypassed.is_empty())?;
+    let pipeline = state.pipeline.as_ref()?;
+    let links = Links { head: merged.commit.clone(), ..links.clone() };
+    match seen.phase {
+        Some((Phase::Deploy, judged)) => Some(current_check(state, seen, Phase::Deploy, judged, &links)),
+        _ => pipeline.passed.contains_key(&Phase::Deploy).then(|| past_check(state, Phase::Deploy, &links)),
+    }
 }
 
 pub(super) fn observes(seen: &Seen<'_>) -> bool {
@@ -279,13 +299,18 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
         summary.push_str("What the policy asks for is there, for exactly this content.\n");
     }
     summary.push_str(&items(&merge.findings, usize::MAX, links));
+    let refreeze = comment::commands(seen).written("refreeze");
+    let files = strange_files(state, seen.world, &refreeze, links);
+    if !files.is_empty() {
+        summary.push_str(&format!("\n{files}"));
+    }
     summary.extend(self_approved(merge).map(|said| format!("\n{said}\n")));
-    if let Some(about) = &state.subject {
+    if let Some(about) = state.subject.as_ref().filter(|about| about.head == links.head) {
         summary.push_str(&format!(
-            "\nHead `{}`, content `{}`, base `{}` at `{}`. Record {} of the ledger.\n",
+            "\nHead `{}`, content `{}`, base {} at `{}`. Record {} of the ledger.\n",
             about.head.short(),
             about.content.short(),
-            plain(&about.base_ref),
+            quoted(&plain(&about.base_ref)),
             about.base.short(),
             state.seq,
         ));
@@ -298,9 +323,24 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
         conclusion,
         title: clip(&title),
         summary,
-        annotations: annotations(&merge.findings, &links.default_branch),
+        annotations: [annotations(&merge.findings, &links.default_branch), strange_notes(state, seen)].concat(),
         only_if_there: false,
     }
+}
+
+/// A note in each file that gives the checks their meaning and is not the default branch's.
+fn strange_notes(state: &State, seen: &Seen<'_>) -> Vec<Annotation> {
+    let (shown, _) = evidence::strange(state, seen.world);
+    let there = shown.into_iter().filter(|(_, now)| now.blob.is_some());
+    there
+        .map(|(path, now)| Annotation {
+            path: path.to_owned(),
+            line: 1,
+            failure: false,
+            title: "MRG-01".to_owned(),
+            message: format!("This is {}, and it is not as on the default branch.", now.what),
+        })
+        .collect()
 }
 
 /// Who approved what they wrote or pushed themselves, where the policy lets them (`people.solo`).

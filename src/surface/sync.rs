@@ -137,7 +137,14 @@ pub(super) fn ours<'r>(runs: &'r [CheckRun], app: u64, name: &str) -> Option<&'r
 }
 
 async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
-    let found = ours(present.runs, present.app, &check.name);
+    let elsewhere;
+    let runs = if check.head == *present.head {
+        present.runs
+    } else {
+        elsewhere = present.repo.check_runs_of(present.app, &check.head).await?;
+        &elsewhere
+    };
+    let found = ours(runs, present.app, &check.name);
     if check.only_if_there && found.is_none() {
         return Ok(());
     }

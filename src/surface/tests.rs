@@ -84,6 +84,8 @@ fn waiting_for_a_review() {
 
     - ⏳ `REV-01` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
 
+    _REVIEW: Judged by reviews of entitled people for this content._
+
     **Merge gate**
 
     - ⏳ `MRG-01` The pipeline is not through: the review gate has not passed for this content.<br>→ `/status` says what the present phase waits for.
@@ -550,10 +552,59 @@ fn a_deployment_after_the_merge_names_the_merge_commit() {
 }
 
 #[test]
+fn after_the_merge_the_deploy_gate_is_shown_on_the_merge_commit() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged();
+    let shown = |game: &Game| {
+        let mut checks = game.surface().checks;
+        assert_eq!((checks.len(), &checks[0].head), (1, &commit("merge")));
+        let check = checks.remove(0);
+        assert!(check.name == "phasegate/deploy", "{}", check.name);
+        (check.conclusion, check.title, check.summary)
+    };
+    let (conclusion, title, summary) = shown(&game);
+    assert!(conclusion == Conclusion::ActionRequired && title.starts_with("DEPLOY waits"), "{title}");
+    assert!(summary.starts_with("In this version: the newest deployment of the commit succeeded"), "{summary}");
+    assert!(comment(&game).contains("_DEPLOY: In this version: the newest deployment"));
+    game.deployment("failure");
+    let (conclusion, title, _) = shown(&game);
+    assert!(conclusion == Conclusion::Failure && title.starts_with("DEPLOY: FAIL 1 of 3"), "{title}");
+    game.deployment("failure").deployment("failure").at(Stage::BlockedOnGate);
+    assert_eq!(shown(&game).1, "DEPLOY is blocked and waits for a person");
+    assert!(next(&game).contains("(C) revert it"), "{}", next(&game));
+    game.says("mia", Role::Maintain, "/unblock the target was down").deployment("success").at(Stage::PipelineComplete);
+    assert_eq!(shown(&game).1, "DEPLOY passed");
+
+    let mut game = Game::pipeline();
+    game.until_reviewing().merged();
+    assert_eq!(game.surface().checks, [], "what went around the gate is not judged any more");
+}
+
+#[test]
+fn somebodys_words_stay_theirs() {
+    let mut game = Game::merge();
+    game.says("ada", Role::Write, "/stop `a and **b**, see #1 and https://example.test");
+    let says = game.finding("MRG-05").says.clone();
+    assert_eq!(says, "The change is stopped: `'a and **b**, see #1 and https://example.test`");
+    assert!(next(&game).starts_with("It is stopped (`'a and **b**, see #1"), "{}", next(&game));
+}
+
+#[test]
+fn a_mark_behind_the_name_is_named() {
+    let mut game = Game::merge();
+    game.says("ada", Role::Write, "/approve.");
+    insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"
+    `CMD-01` `/approve.` was not done: behind `/approve` stands another character, `.` (U+002E).
+
+    Write `/approve`, and a blank before anything else.
+    "#);
+}
+
+#[test]
 fn the_complexity_brake_names_the_command_that_releases_it() {
     let mut game = Game::pipeline();
     game.until_reviewing().says("ada", Role::Write, "/stop Scope: it has doubled").at(Stage::ComplexityBrakeTriggered);
-    insta::assert_snapshot!(next(&game), @"It is stopped (“Scope: it has doubled”). A maintainer (not its author, and nobody who pushed to it) looks at it and says `/brake-resolved REASON`.");
+    insta::assert_snapshot!(next(&game), @"It is stopped (`Scope: it has doubled`). A maintainer (not its author, and nobody who pushed to it) looks at it and says `/brake-resolved REASON`.");
     assert!(game.finding("MRG-05").next.contains("/brake-resolved"));
     game.says("mia", Role::Maintain, "/unblock fine");
     insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"

@@ -1,9 +1,12 @@
 //! Text that came from elsewhere, made harmless; and the small words that every page uses.
 
+use crate::finding::quoted;
 use crate::flow::Phase;
 use crate::flow::pipeline::{State, limit, waits_for_human};
-use crate::gate::Finding;
+use crate::gate::world::World;
+use crate::gate::{Finding, evidence};
 use crate::ids::{CommitId, Slug};
+use crate::ledger;
 
 /// Text from a person or a file, fit to stand in a comment: one line, no tag, link or picture, nobody notified.
 pub fn plain(text: &str) -> String {
@@ -91,7 +94,7 @@ pub(super) fn item(finding: &Finding, links: &Links) -> String {
     let place = match &finding.path {
         Some(path) => {
             let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let shown = format!("{}{line}", plain_to(200, path));
+            let shown = quoted(&format!("{}{line}", plain_to(200, path)));
             // A name that long is nobody's file; it would only fill the page.
             if path.len() > 300 {
                 format!(" ({shown})")
@@ -117,6 +120,25 @@ pub(super) fn items(findings: &[Finding], most: usize, links: &Links) -> String 
             break;
         }
         out.push_str(&one);
+    }
+    out
+}
+
+/// The files that a person accepts who accepts what is shown. Empty where there is none.
+pub(super) fn strange_files(state: &ledger::State, world: &World, refreeze: &str, links: &Links) -> String {
+    let (shown, more) = evidence::strange(state, world);
+    if shown.is_empty() || !state.open {
+        return String::new();
+    }
+    let mut out = format!("**Not as on the default branch** (`{refreeze} REASON` accepts exactly these)\n\n");
+    for (path, now) in shown {
+        let at = if now.blob.is_some() { links.head.as_str() } else { &links.default_branch };
+        let gone = if now.blob.is_some() { "" } else { ", which is gone" };
+        let place = if path.len() > 300 { String::new() } else { format!(" ([read]({}))", links.line(at, path, None)) };
+        out.push_str(&format!("- {}: {}{gone}{place}\n", quoted(&plain_to(200, path)), now.what));
+    }
+    if more > 0 {
+        out.push_str(&format!("- and {more} more, which are shown when these are accepted\n"));
     }
     out
 }

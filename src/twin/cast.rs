@@ -247,6 +247,26 @@ impl Admin {
         Ok(RepoHandle { id, slug, head })
     }
 
+    /// All that happened on an issue or pull request so far was a day earlier.
+    pub fn long_ago(&self, slug: &str, number: u64) -> Result<()> {
+        let mut state = self.state();
+        let repo = self.find(&state, slug)?;
+        let issue = state.issue_mut(repo, number)?;
+        let day = jiff::SignedDuration::from_hours(24);
+        issue.created_at -= day;
+        issue.updated_at -= day;
+        issue.closed_at = issue.closed_at.map(|at| at - day);
+        Ok(())
+    }
+
+    /// A repository is deleted, by its owner.
+    pub fn delete_repo(&self, slug: &str) -> Result<()> {
+        let mut state = self.state();
+        let id = self.find(&state, slug)?;
+        state.repos.remove(&id);
+        Ok(())
+    }
+
     /// Gives an App another key, whose private half is returned; the one it had is no good any more.
     pub fn change_key(&self, app: u64) -> Result<String> {
         let (pem, public_key) = new_key()?;

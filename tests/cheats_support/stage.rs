@@ -97,6 +97,18 @@ struct Links {
     around_the_rules: bool,
 }
 
+/// A commit out of nothing but its parents: the tree is the first one's, with these files in it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Makes {
+    parents: Vec<String>,
+    files: BTreeMap<String, Option<String>>,
+    /// When it says it was made.
+    date: String,
+    #[serde(rename = "as")]
+    name: String,
+}
+
 fn agents_branch() -> String {
     "agent/x".to_owned()
 }
@@ -249,6 +261,25 @@ impl Stage {
             "change" => return self.change(&read::<String>(what)?).await,
             "pushes" => self.pushes(who()?, what)?,
             "links" => self.links(who()?, &read(what)?)?,
+            "makes" => self.makes(who()?, &read(what)?)?,
+            "forks" => {
+                let fork = format!(
+                    "{}/{}",
+                    who()?,
+                    self.on.admin().fork(REPO, who()?)?.slug.rsplit('/').next().unwrap_or_default()
+                );
+                let files = [("src/a.py", Some("a = 2\n"))];
+                let head = self.on.admin().commit(&fork, who()?, &agents_branch(), "forked", &files)?;
+                self.heads.insert(read::<String>(what)?, head);
+            }
+            "long-ago" => {
+                let number = self.number(read::<Option<String>>(what)?.as_deref())?;
+                self.on.admin().long_ago(REPO, number)?;
+            }
+            "deletes-the-fork" => {
+                let name = REPO.rsplit('/').next().unwrap_or_default();
+                self.on.admin().delete_repo(&format!("{}/{name}", who()?))?;
+            }
             "protects" => self.protects(&read::<String>(what)?)?,
             "opens" => self.opens(who()?, what)?,
             "raises" => self.raises(who()?, what)?,
@@ -398,6 +429,29 @@ impl Stage {
         if let Some(name) = push.name {
             self.heads.insert(name, head);
         }
+        Ok(())
+    }
+
+    fn makes(&mut self, who: &str, make: &Makes) -> anyhow::Result<()> {
+        let mut parents = Vec::new();
+        for parent in &make.parents {
+            parents.push(match self.on.admin().branch(REPO, parent)? {
+                Some(branch) => branch,
+                None => self.commit(Some(parent))?,
+            });
+        }
+        let entry = |(path, text): (&String, &Option<String>)| match text {
+            None => json!({ "path": path, "mode": "100644", "type": "blob", "sha": null }),
+            Some(text) => json!({ "path": path, "mode": "100644", "type": "blob", "content": text }),
+        };
+        let entries: Vec<Value> = make.files.iter().map(entry).collect();
+        let git = format!("/repos/{REPO}/git");
+        let base = parents.first().context("a commit has a parent")?.clone();
+        let made = self.call(who, "POST", &format!("{git}/trees"), json!({ "base_tree": base, "tree": entries }))?;
+        let by = json!({ "name": who, "email": format!("{who}@example.org"), "date": make.date });
+        let body = json!({ "message": "made", "tree": made["sha"], "parents": parents, "author": by, "committer": by });
+        let made = self.call(who, "POST", &format!("{git}/commits"), body)?;
+        self.heads.insert(make.name.clone(), made["sha"].as_str().context("a commit has an id")?.to_owned());
         Ok(())
     }
 
@@ -560,6 +614,7 @@ impl Stage {
         let mut waiting = self.on.admin().deliveries(app).split_off(from);
         match how {
             "release" => {}
+            "lose" => waiting.clear(),
             "release newest first" => waiting.reverse(),
             other => bail!("webhooks are held and released, not {other:?}"),
         }

@@ -504,3 +504,17 @@ async fn wrong_settings_are_told_in_one_message_without_any_secret() {
     }
     on.end().await;
 }
+
+/// A stranger can't make the server hold what nobody has signed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_nobody_signed_is_not_waited_for() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let on = merge_flow().await;
+    let mut line = tokio::net::TcpStream::connect(on.server().unwrap().address()).await.unwrap();
+    let head = "POST /api/github/webhooks HTTP/1.1\r\nhost: x\r\ncontent-length: 24000000\r\n\r\n{";
+    line.write_all(head.as_bytes()).await.unwrap();
+    let mut told = [0; 12];
+    line.read_exact(&mut told).await.unwrap();
+    assert_eq!(&told, b"HTTP/1.1 401", "it answers, though the body never came");
+    on.end().await;
+}

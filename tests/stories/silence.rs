@@ -133,3 +133,53 @@ async fn a_mistake_in_the_policy_costs_a_change_none_of_its_phases() {
     assert_merge(&on, number, "success");
     on.end().await;
 }
+
+/// From here on anything can be merged.
+fn lifts_the_rules(on: &Rehearsal) {
+    let rulesets = on.admin().repo(REPO).unwrap().rulesets;
+    let (id, _) = rulesets.iter().find(|(_, ruleset)| ruleset.name == "required checks").unwrap();
+    on.admin().remove_ruleset(REPO, *id).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ended_before_there_was_a_policy_is_left_alone() {
+    let on = Rehearsal::start(Setup { policy: None, ..Setup::default() }).await.unwrap();
+    lifts_the_rules(&on);
+    let merged = proposes(&on, "one").await;
+    on.merges("ada", merged).await.unwrap().expect("there is no rule");
+    on.pushes("rover", "two", "dark", &[("src/dark.py", "pass\n")]).await.unwrap();
+    let closed = on.opens("rover", "Dark", "two").await.unwrap();
+    on.closes("ada", closed).await.unwrap();
+    on.pushes("ada", "adopt", "a policy", &[(".github/phasegate.yml", MERGE_POLICY)]).await.unwrap();
+    let brings = on.opens("ada", "Adopt it", "adopt").await.unwrap();
+    on.merges("ada", brings).await.unwrap().expect("there is no rule");
+    for number in [merged, closed, brings] {
+        on.says("eve", number, "thanks!").await.unwrap();
+        on.puts_label("tim", number, "docs").await.unwrap();
+        on.says("root", number, "/status").await.unwrap();
+        assert!(on.bot_comments(number).unwrap().is_empty(), "#{number}: {:?}", on.bot_comments(number));
+    }
+    assert!(on.writes().is_empty(), "{:?}", on.writes());
+
+    // Past a policy that is there, it is noticed, also where nobody had looked before.
+    let quiet = on.admin().quiet();
+    quiet.commit(REPO, "rover", "three", "fog", &[("src/fog.py", Some("pass\n"))]).unwrap();
+    let past = quiet.open_pull(REPO, "rover", "Fog", "three", "main").unwrap();
+    on.merges("ada", past).await.unwrap().expect("there is no rule");
+    assert!(on.status_comment(past).unwrap().body.contains("`bypassed_gate`"));
+    on.end().await;
+}
+
+/// A stack is merged from the top: nothing guards the branches in between.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_merge_into_a_branch_that_nothing_guards_goes_around_nothing() {
+    let on = merge_flow().await;
+    proposes(&on, "below").await;
+    on.admin().commit_onto(REPO, "rover", "above", Some("below"), "more", &[("src/fog.py", Some("pass\n"))]).unwrap();
+    let number = on.opens_into("rover", "Fog", "above", "below").await.unwrap();
+    assert_merge(&on, number, "failure");
+    on.merges("ada", number).await.unwrap().expect("nothing guards it");
+    let said = on.status_comment(number).unwrap().body;
+    assert!(said.contains("### Phasegate: merged\n") && !said.contains("bypassed_gate"), "{said}");
+    on.end().await;
+}

@@ -136,6 +136,29 @@ fn a_deleted_file_is_accepted_as_deleted_only() {
 }
 
 #[test]
+fn no_more_is_accepted_than_was_shown() {
+    let mut game = approved();
+    game.push_with("two", |game| {
+        for n in 0..60 {
+            game.drifts(&format!("tests/{n:02}/conftest.py"), "x");
+        }
+    });
+    game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
+    let surface = game.surface();
+    let merge = surface.checks.iter().find(|check| check.name == "phasegate/merge").unwrap();
+    let notes: Vec<&str> = merge.annotations.iter().map(|note| note.path.as_str()).collect();
+    for shown in [&surface.comment, &merge.summary] {
+        assert!(shown.contains("`tests/49/conftest.py`") && !shown.contains("`tests/50/conftest.py`"), "{shown}");
+        assert!(shown.contains("and 10 more, which are shown when these are accepted"), "{shown}");
+    }
+    assert!(notes.contains(&"tests/49/conftest.py") && !notes.contains(&"tests/50/conftest.py"), "{notes:?}");
+    game.says("mia", Role::Maintain, "/refreeze read them").done().may_not_merge(&["MRG-01"]);
+    assert!(game.surface().comment.contains("`tests/59/conftest.py`"));
+    game.says("mia", Role::Maintain, "/refreeze and the rest").done().may_merge();
+    game.says("mia", Role::Maintain, "/refreeze again").refused_with("CMD-03");
+}
+
+#[test]
 fn there_is_nothing_to_refreeze_when_nothing_drifted() {
     let mut game = approved();
     game.says("mia", Role::Maintain, "/refreeze just in case").refused_with("CMD-03");
@@ -422,16 +445,24 @@ fn a_run_of_another_branch_does_not_count() {
     run.job_of.as_mut().unwrap().branch.as_mut().unwrap().name = "twin".to_owned();
     game.run(run).may_not_merge(&["MRG-01"]);
     discounted(&game, "it ran for the branch `twin`");
+    let mut game = approved();
+    game.world.pull.branch = None;
+    game.green().may_not_merge(&["MRG-01"]);
+    discounted(&game, "it is not known which branch it ran for");
 }
 
 #[test]
 fn a_run_that_may_have_been_for_another_pull_request_of_the_branch_does_not_count() {
-    for (covered, closed, event, counts) in [
-        (false, None, "pull_request", false),
-        (false, Some(10), "pull_request", false),
-        (false, Some(9), "pull_request", true),
-        (true, None, "pull_request", true),
-        (false, None, "push", true),
+    for (covered, opened, quiet, event, counts) in [
+        (false, 5, None, "pull_request", false),
+        (false, 1_000, None, "pull_request", false),
+        (false, 1_001, None, "pull_request", true),
+        // Closed; a run may come a while after the last thing that happened there.
+        (false, 5, Some(400), "pull_request", false),
+        (false, 5, Some(399), "pull_request", true),
+        (false, 5, Some(1_001), "pull_request", false),
+        (true, 5, None, "pull_request", true),
+        (false, 5, None, "push", true),
     ] {
         let mut game = approved();
         let since = game.world.based_since.unwrap();
@@ -440,10 +471,10 @@ fn a_run_that_may_have_been_for_another_pull_request_of_the_branch_does_not_coun
             number: 8,
             base_ref: "soft".to_owned(),
             covered,
-            opened: second(5),
-            closed: closed.map(second),
+            opened: second(opened),
+            quiet_since: quiet.map(second),
         }];
-        let run = started(&mut game, event, 10);
+        let run = started(&mut game, event, 1_000);
         game.run(run);
         if counts {
             game.may_merge();

@@ -57,7 +57,7 @@ fn a_stop_a_rejection_and_the_operators_are_taken_over() {
     first.says("root", Role::Admin, "/stop it leaks").done();
     let mut second = heir(&first, "");
     second.look().green().approved_by("mia").may_not_merge(&["MRG-02", "MRG-05"]);
-    assert!(second.findings().iter().any(|finding| finding.says.contains("rejects it: it leaks")));
+    assert!(second.findings().iter().any(|finding| finding.says.contains("rejects it: `it leaks`")));
     second.says("root", Role::Admin, "/unblock it does not").done();
     second.says("root", Role::Admin, "/approve").done();
     let says = second.findings();

@@ -393,6 +393,16 @@ fn a_merge_around_the_gate_names_the_rules_and_stays_where_it_is() {
 }
 
 #[test]
+fn a_policy_that_a_change_brings_is_not_its_own_law() {
+    let mut game = Game::merge();
+    game.green().approved_by("zoe").may_merge();
+    game.world.pull.open = false;
+    game.world.pull.merged = Some(commit("merge"));
+    game.policy_is("flow: pipeline");
+    assert!(game.now().pipeline.is_none() && game.now().merged.as_ref().is_some_and(|at| at.bypassed.is_empty()));
+}
+
+#[test]
 fn a_failed_deployment_counts_once_for_its_evidence() {
     let mut game = Game::pipeline();
     game.through_verify().merged().deployment("failure").at(Stage::DeployRetrying);

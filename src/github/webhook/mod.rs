@@ -9,4 +9,4 @@ mod signature;
 
 pub(super) use payload::{Account, person};
 pub use payload::{IGNORED_ACTIONS, NO_INSTALLATION, ParseError, UNDERSTOOD, parse};
-pub use signature::{SignatureError, sign, verify};
+pub use signature::{SignatureError, claimed, sign, verify};

@@ -83,7 +83,8 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
         "pull_request" => {
             let payload: Pull = read(body)?;
             let (pull, label) = (payload.pull_request, payload.label.and_then(|label| label.name));
-            Fact::Pull { number: pull.number, what: pull_event(&action), head: pull.head.sha, sender, label }
+            let before = payload.before.and_then(|before| CommitId::new(before).ok());
+            Fact::Pull { number: pull.number, what: pull_event(&action), head: pull.head.sha, sender, label, before }
         }
         "pull_request_review" => Fact::Review { pull: read::<ReviewOf>(body)?.pull_request.number, sender },
         "issue_comment" => comment(read(body)?, &action, sender)?,
@@ -312,6 +313,7 @@ struct Installed {
 struct Pull {
     pull_request: PullBody,
     label: Option<HasName>,
+    before: Option<String>,
 }
 
 #[derive(Deserialize)]
