@@ -56,7 +56,7 @@ fn version_and_help() {
 
     let help = run_anywhere(&["--help"]);
     assert_eq!(help.code, 0);
-    for part in ["Usage: phasegate <COMMAND>", "Rules:\n  config  ", "Proof:\n  replay  ", "Exit codes: 0 fine"] {
+    for part in ["Usage: phasegate <COMMAND>", "Rules:\n  check   ", "Proof:\n  replay  ", "Exit codes: 0 fine"] {
         assert!(help.out.contains(part), "{part:?} is missing in:\n{}", help.out);
     }
     assert!(!help.out.contains('\x1b'), "no colours where nobody sees them");
@@ -320,4 +320,90 @@ fn an_inbox_that_is_not_there_is_not_made() {
     let mut help = phasegate(dir.path());
     help.args(["inbox", "list", "--help"]).env("DATABASE_URL", "postgres://me:PASSWORD@host/db");
     assert!(!end(help).out.contains("PASSWORD"));
+}
+
+/// A repository with a base, and a branch `work` with these files on top.
+fn change(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let repo =
+        git2::Repository::init_opts(dir.path(), git2::RepositoryInitOptions::new().initial_head("main")).unwrap();
+    let by = git2::Signature::new("ada", "ada@example.com", &git2::Time::new(1_700_000_000, 0)).unwrap();
+    let commit = |name: &str, files: &[(&str, &str)]| {
+        let mut index = repo.index().unwrap();
+        for (path, text) in files {
+            let file = dir.path().join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, text).unwrap();
+            index.add_path(Path::new(path)).unwrap();
+        }
+        index.write().unwrap();
+        let tree = repo.find_tree(index.write_tree().unwrap()).unwrap();
+        let parent = repo.head().ok().map(|head| head.peel_to_commit().unwrap());
+        let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+        repo.commit(Some(name), &by, &by, "files", &tree, &parents).unwrap()
+    };
+    let policy = (".github/phasegate.yml", phasegate::rehearsal::PIPELINE_POLICY);
+    let first = commit("HEAD", &[policy]);
+    repo.branch("work", &repo.find_commit(first).unwrap(), false).unwrap();
+    repo.set_head("refs/heads/work").unwrap();
+    commit("HEAD", files);
+    dir
+}
+
+#[test]
+fn check_judges_the_documents_of_a_change() {
+    use phasegate::rehearsal::papers;
+    let dir = change(&papers::ALL);
+    let good = run(dir.path(), &["check", "--json"]);
+    assert_eq!((good.code, good.err.as_str()), (0, ""), "{}", good.out);
+    let gates: Vec<Value> =
+        ["expand", "design", "analyze"].map(|gate| json!({ "gate": gate, "verdict": "PASS", "findings": [] })).to_vec();
+    assert_eq!(good.json(), json!({ "schema": "phasegate/check@1", "verdict": "PASS", "gates": gates }));
+
+    // What is committed is judged, and whoever changed more since hears that.
+    std::fs::write(dir.path().join("scaffolding/scope.md"), "# Less\n").unwrap();
+    let dirty = run(dir.path(), &["check", "expand"]);
+    assert_eq!((dirty.code, dirty.out.as_str()), (0, "EXPAND PASS\n"));
+    assert!(dirty.err.contains("scaffolding/scope.md has changes that are not committed"), "{}", dirty.err);
+}
+
+#[test]
+fn check_says_where_what_and_what_to_do() {
+    use phasegate::rehearsal::papers;
+    let scope = papers::SCOPE.replace("$0 a month.", "a little");
+    let dir = change(&[("scaffolding/scope.md", &scope), ("scaffolding/log.md", papers::LOG)]);
+    let ended = run(dir.path(), &["check"]);
+    assert_eq!(ended.code, 1);
+    let says = "EXPAND FAIL\n  EXP-07 scaffolding/scope.md:29: The estimated cost has no monthly figure.\n         \
+                Write an amount of money a month, such as `$5 a month`; `$0` is one.\n";
+    assert_eq!(ended.out, says);
+    let json = run(dir.path(), &["check", "expand", "--base", "main", "--head", "work", "--json"]);
+    let finding = json!({
+        "rule": "EXP-07", "severity": "error", "path": "scaffolding/scope.md", "line": 29,
+        "says": "The estimated cost has no monthly figure.",
+        "next": "Write an amount of money a month, such as `$5 a month`; `$0` is one.",
+    });
+    assert_eq!((json.code, &json.json()["gates"][0]["findings"]), (1, &json!([finding])));
+    let design = run(dir.path(), &["check", "design", "--json"]);
+    assert_eq!(design.json()["gates"][0]["findings"][0]["path"], Value::Null);
+}
+
+#[test]
+fn check_without_what_it_needs_is_wrong_usage() {
+    let dir = change(&[("a.txt", "a")]);
+    for (args, says) in [
+        (&["check", "desing"][..], "did you mean `design`?"),
+        (&["check", "build"][..], "reads no document"),
+        (&["check", "everything"][..], "there are expand, design and analyze"),
+        (&["check", "--base", "nowhere"][..], "there is no commit `nowhere`"),
+        (&["check", "--head", "v9"][..], "there is no commit `v9`"),
+    ] {
+        let ended = run(dir.path(), args);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{args:?}");
+        assert!(ended.err.contains(says), "{args:?}: {}", ended.err);
+    }
+    let outside = tempfile::tempdir().unwrap();
+    let ended = run(outside.path(), &["check"]);
+    assert_eq!(ended.code, 2);
+    assert!(ended.err.contains("not in a git repository"), "{}", ended.err);
 }

@@ -12,6 +12,7 @@
 //! A new command is a file here, a variant of `Command` and its name in `GROUPS`.
 
 mod app;
+mod check;
 mod config;
 mod demo;
 mod flow;
@@ -71,6 +72,7 @@ const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a finding exists, 2 wrong usage 
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Check(check::Args),
     Config(config::Args),
     Demo(demo::Args),
     Flow(flow::Args),
@@ -84,6 +86,7 @@ enum Command {
 impl Command {
     async fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Check(args) => check::run(&args),
             Self::Config(args) => config::run(&args),
             Self::Demo(args) => demo::run(&args).await,
             Self::Flow(args) => flow::run(&args),
@@ -100,7 +103,7 @@ impl Command {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "inbox", "key"]),
-    ("Rules", &["config", "flow"]),
+    ("Rules", &["check", "config", "flow"]),
     ("Proof", &["replay"]),
 ];
 

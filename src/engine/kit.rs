@@ -5,15 +5,17 @@
 //! decide nothing, in every story.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use super::command;
 use super::{Happened, Order, Shown, Target, decide};
 use crate::fact::Comment;
 use crate::flow::pipeline::State as Pipeline;
 use crate::flow::{Phase, Refusal, Stage};
+use crate::gate::papers::{self, Document, Judged, Papers, Sheet};
 use crate::gate::people::Standing;
 use crate::gate::world::{
-    ACTIONS_APP, CheckRun, Deployment, Document, Law, Proposal, Pull, Review, Rival, Subject, WorkflowRun, World,
+    ACTIONS_APP, CheckRun, Deployment, Law, Proposal, Pull, Review, Rival, Subject, WorkflowRun, World,
 };
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
@@ -28,7 +30,6 @@ pub(crate) const CI: &str = ".github/workflows/ci.yml";
 pub(crate) const TEST: &str = "ci / test";
 pub(crate) const OUR_APP: u64 = 4711;
 const CHECKS: &str = "gates: { verify: { checks: [{ name: ci / test, workflow: .github/workflows/ci.yml }] } }\n";
-const DOCUMENTS: [&str; 3] = ["scaffolding/scope.md", "scaffolding/design.md", "scaffolding/readiness.md"];
 
 pub(crate) fn commit(word: &str) -> CommitId {
     CommitId::new(&Digest::of(format!("commit {word}")).as_str()[..40]).unwrap()
@@ -61,7 +62,25 @@ fn present(content: &str, documents: &str, base: &str) -> BTreeMap<Phase, Digest
     Phase::ALL.into_iter().map(|phase| (phase, bound(phase))).collect()
 }
 
+pub(crate) fn sheet(text: &str) -> Sheet {
+    Sheet { blob: Some(blob(text)), document: Document::Text(text.to_owned()) }
+}
+
+/// The rehearsal's documents.
+pub(crate) fn good_papers() -> Papers {
+    use crate::rehearsal::papers::{DESIGN, LOG, READINESS, SCOPE};
+    let [scope, design, readiness, log] = [SCOPE, DESIGN, READINESS, LOG].map(|text| Some(sheet(text)));
+    Papers { scope, design, readiness, log, ..Papers::default() }
+}
+
+/// What the gates say about them: nothing that blocks.
+static GOOD: LazyLock<Judged> = LazyLock::new(|| papers::judge_all(&good_papers(), &Policy::default()));
+
+/// What they say where nothing is written.
+static NOTHING: LazyLock<Judged> = LazyLock::new(|| papers::judge_all(&Papers::default(), &Policy::default()));
+
 pub(crate) struct Game {
+    papers: Papers,
     pub(crate) world: World,
     pub(crate) state: Option<State>,
     /// Everything that was decided, oldest first.
@@ -83,6 +102,7 @@ impl Game {
         let policy = law(yaml);
         let effective = policy.effective("feature", &[]);
         let mut game = Self {
+            papers: Papers::default(),
             world: World {
                 default_branch: "main".to_owned(),
                 app: OUR_APP,
@@ -159,7 +179,7 @@ impl Game {
             commits: Vec::new(),
             about,
             changed: vec!["src/lib.rs".to_owned()],
-            documents: old.map(|old| old.documents).unwrap_or_default(),
+            documents: old.map_or_else(|| NOTHING.clone(), |old| old.documents),
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([(CI.to_owned(), Ok(BTreeMap::new()))]),
             trailer: None,
@@ -172,14 +192,35 @@ impl Game {
         self.world.subject.as_mut().expect("the content can be read")
     }
 
+    /// All documents are written, and good.
     pub(crate) fn documents(&mut self) -> &mut Self {
-        self.subject().documents = DOCUMENTS.map(|path| (path.to_owned(), Document::Text)).into();
+        self.papers = good_papers();
+        self.subject().documents = GOOD.clone();
         self
     }
 
     pub(crate) fn without(&mut self, document: &str) -> &mut Self {
-        self.subject().documents.remove(document);
+        *self.paper(document) = None;
+        self.judged()
+    }
+
+    pub(crate) fn paper_says(&mut self, document: &str, text: &str) -> &mut Self {
+        *self.paper(document) = Some(sheet(text));
+        self.judged()
+    }
+
+    fn judged(&mut self) -> &mut Self {
+        self.subject().documents = papers::judge_all(&self.papers.clone(), &Policy::default());
         self
+    }
+
+    fn paper(&mut self, document: &str) -> &mut Option<Sheet> {
+        match document {
+            "scaffolding/scope.md" => &mut self.papers.scope,
+            "scaffolding/design.md" => &mut self.papers.design,
+            "scaffolding/readiness.md" => &mut self.papers.readiness,
+            other => panic!("{other} is no document of a phase"),
+        }
     }
 
     /// The documents' text is another.
@@ -578,7 +619,7 @@ impl Game {
 
     /// From a fresh pipeline to Designing: the design is yet to be written.
     pub(crate) fn until_designing(&mut self) -> &mut Self {
-        self.without(DOCUMENTS[1]).says("ada", Role::Write, "/expand").done();
+        self.without("scaffolding/design.md").says("ada", Role::Write, "/expand").done();
         self.green().at(Stage::Designing)
     }
 

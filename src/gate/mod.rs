@@ -3,8 +3,13 @@
 //!
 //! Nothing here writes anything or talks to anyone: a gate is a function of what it is given.
 
+pub mod analyze;
+pub mod design;
 pub mod evidence;
+pub mod expand;
 pub mod merge;
+pub mod paper;
+pub mod papers;
 pub mod people;
 pub mod phase;
 pub mod world;

@@ -1,29 +1,16 @@
 //! The gates of the pipeline's phases, as far as they exist.
 //!
-//! REVIEW is judged by reviews and VERIFY by checks. The other phases' own rules come with later versions; until then
-//! a document phase asks that its document exists, and every phase is judged by the same two sources. The check run
-//! says so, because a green that looks like more than it is is worse than none.
+//! EXPAND, DESIGN and ANALYZE are judged by their documents ([`super::papers`]), REVIEW by reviews and VERIFY by checks.
+//! The other phases' own rules come with later versions; until then they are judged by the checks too. The check run says
+//! so, because a green that looks like more than it is is worse than none.
 
 use super::evidence::{self, Heard};
 use super::{Finding, bounded};
 use crate::flow::Phase;
-use crate::gate::world::{Document, Law, UNREADABLE, World};
+use crate::gate::world::{Law, UNREADABLE, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::Policy;
-
-/// A document larger than this is not read.
-pub const LARGEST_DOCUMENT: u64 = 1024 * 1024;
-
-/// The document that a phase produces.
-pub fn document(phase: Phase) -> Option<&'static str> {
-    match phase {
-        Phase::Expand => Some("scaffolding/scope.md"),
-        Phase::Design => Some("scaffolding/design.md"),
-        Phase::Analyze => Some("scaffolding/readiness.md"),
-        _ => None,
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -45,10 +32,9 @@ pub fn judged_by(phase: Phase) -> &'static str {
     match phase {
         Phase::Review => "Judged by reviews of entitled people for this content.",
         Phase::Verify => "Judged by the checks that the policy names, on this head.",
-        Phase::Expand | Phase::Design | Phase::Analyze => {
-            "In this version: its document exists, and the checks that the policy names are green on this head. \
-             The document's content is not judged yet."
-        }
+        Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-12.",
+        Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-09.",
+        Phase::Analyze => "Judged by `scaffolding/readiness.md` at this head, by the rules ANL-01 to ANL-09.",
         Phase::Build | Phase::Reconcile => {
             "In this version: the checks that the policy names are green on this head. It has no rules of its own yet."
         }
@@ -98,43 +84,22 @@ fn settled(heard: Heard) -> Judgement {
     Judgement { outcome, findings: heard.findings, evidence: heard.evidence }
 }
 
-/// `EXP-01`, `DSN-01`, `ANL-01`: the document is there, readable, within size.
+/// A document gate: what its rules find, and for ANALYZE whether it stands on what was judged before (`ANL-09`).
 fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Judgement {
-    let (Some(path), Some(subject)) = (document(phase), &world.subject) else {
+    let Some(mut findings) = world.subject.as_ref().and_then(|subject| subject.documents.get(&phase)).cloned() else {
         return settled(Heard::default());
     };
-    let rule = match phase {
-        Phase::Expand => "EXP-01",
-        Phase::Design => "DSN-01",
-        _ => "ANL-01",
-    };
-    let found = match subject.documents.get(path) {
-        None => Some((
-            format!("`{path}` does not exist."),
-            format!("Write it and push; then say `{}`.", policy.commands.written(phase.as_str())),
-        )),
-        Some(Document::Empty) => Some((format!("`{path}` is empty."), "Write it and push.".to_owned())),
-        Some(Document::NotText) => {
-            Some((format!("`{path}` is no text: it is not UTF-8, or has a NUL."), "Write it as text.".to_owned()))
-        }
-        Some(Document::NotAFile) => {
-            Some((format!("`{path}` is no plain file."), "Make it one: links and folders are not read.".to_owned()))
-        }
-        Some(Document::TooLarge) => Some((
-            format!("`{path}` has more than {LARGEST_DOCUMENT} bytes; it is not read."),
-            "Shorten it: people have to read it too.".to_owned(),
-        )),
-        Some(Document::Text) => None,
-    };
-    let mut heard = checks("BLD-02", policy, state, world);
-    if let Some((says, next)) = found {
-        let finding = Finding::error(rule, says, next);
-        // What does not exist can't be pointed at.
-        let there = subject.documents.contains_key(path);
-        heard.findings.insert(0, if there { finding.at(path, None) } else { finding });
-        return Judgement { outcome: Outcome::Fail, findings: heard.findings, evidence: heard.evidence };
+    let mut outcome = if findings.iter().any(Finding::blocks) { Outcome::Fail } else { Outcome::Pass };
+    let stale = state.pipeline.as_ref().and_then(|pipeline| phase.before().find(|gate| !pipeline.holds(*gate)));
+    if let Some(gate) = stale.filter(|_| phase == Phase::Analyze && outcome == Outcome::Pass) {
+        outcome = Outcome::Pending;
+        findings.push(Finding::waiting(
+            "ANL-09",
+            format!("The {gate} gate has not passed for the documents as they are."),
+            format!("Say `{}`, or push what it asks for.", policy.commands.written(gate.as_str())),
+        ));
     }
-    settled(heard)
+    Judgement { outcome, findings, evidence: Vec::new() }
 }
 
 /// `BLD-02`, and `BLD-03` as far as it can be seen without knowing the tests: documents alone prove nothing.

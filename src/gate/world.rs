@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::papers::Judged;
 use super::people::Standing;
 use crate::flow::Phase;
 use crate::gate::Finding;
@@ -91,8 +92,8 @@ pub struct Subject {
     pub present: BTreeMap<Phase, Digest>,
     /// The paths that the change touches.
     pub changed: Vec<String>,
-    /// The pipeline's documents that exist at the head.
-    pub documents: BTreeMap<String, Document>,
+    /// What the document gates find by this law; empty where no pipeline asks for it.
+    pub documents: Judged,
     /// What becomes of the policy when this is merged.
     pub proposal: Proposal,
     /// For each workflow that a required check comes from: the files that give its run a meaning and are not the
@@ -102,19 +103,6 @@ pub struct Subject {
     pub trailer: Option<Phase>,
     /// Whether what was pushed since VERIFY failed adds a file or touches a dependency manifest.
     pub structural_fix: bool,
-}
-
-/// A document as it is found at the head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Document {
-    Text,
-    /// Nothing but blanks.
-    Empty,
-    /// Bytes that are no text: not UTF-8, or with a NUL.
-    NotText,
-    /// A link, a folder or another repository.
-    NotAFile,
-    TooLarge,
 }
 
 /// What a change does to the policy file. It is not judged by its own version, but that version has to be one.

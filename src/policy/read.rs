@@ -53,9 +53,12 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     if let Some(f) = f.get("freeze").and_then(|s| d.map(s, &["meaning"], &["tests"])) {
         set(&mut p.freeze.meaning, f.get("meaning").and_then(|s| globs(d, s, "path globs")));
     }
-    let later = &["file_lines", "files_over_design", "criteria"];
-    if let Some(f) = f.get("limits").and_then(|s| d.map(s, &["previews"], later)) {
+    let later = &["file_lines", "files_over_design"];
+    if let Some(f) = f.get("limits").and_then(|s| d.map(s, &["previews", "criteria", "components"], later)) {
         set(&mut p.limits.previews, f.get("previews").and_then(|s| small(d, s, 1, 1000)));
+        let Limits { criteria, components, .. } = &mut p.limits;
+        by_tier(d, &f, "criteria", [&mut criteria.shed, &mut criteria.house, &mut criteria.skyscraper]);
+        by_tier(d, &f, "components", [&mut components.shed, &mut components.house, &mut components.skyscraper]);
     }
     if let Some(f) = f.get("ledger").and_then(|s| d.map(s, &["branch"], &["snapshots", "repository"])) {
         set(&mut p.ledger.branch, f.get("branch").and_then(|s| ledger_branch(d, s)));
@@ -71,6 +74,15 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     ledger_apart(d, &f, &p);
     required(d, &f, &p);
     p
+}
+
+/// `{ shed: 5, house: 15, skyscraper: 40 }`, each key or none.
+fn by_tier(d: &mut Decoder, limits: &Fields<'_>, key: &str, [shed, house, skyscraper]: [&mut u32; 3]) {
+    let tiers = &["shed", "house", "skyscraper"];
+    let Some(f) = limits.get(key).and_then(|s| d.map(s, tiers, &[])) else { return };
+    set(shed, f.get("shed").and_then(|s| small(d, s, 1, 1000)));
+    set(house, f.get("house").and_then(|s| small(d, s, 1, 1000)));
+    set(skyscraper, f.get("skyscraper").and_then(|s| small(d, s, 1, 1000)));
 }
 
 /// The ledger's branch of a file whose other keys may say anything.

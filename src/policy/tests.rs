@@ -368,7 +368,6 @@ fn what_a_later_version_will_know_is_refused_by_name() {
         (19, "freeze.tests"),
         (20, "limits.file_lines"),
         (20, "limits.files_over_design"),
-        (20, "limits.criteria"),
         (21, "agents"),
         (23, "budget"),
         (24, "escalation"),
@@ -381,6 +380,21 @@ fn what_a_later_version_will_know_is_refused_by_name() {
         .map(|(line, what)| (line, format!("`{what}` is not available in this version of Phasegate; remove it")))
         .collect();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn limits_by_tier_are_each_their_own() {
+    let text = |limits: &str| format!("{limits}\ngates: {{ verify: {{ checks: [{{ name: t, app: 5 }}] }} }}");
+    let p = parse(text("limits: { criteria: { house: 7 }, components: { shed: 1 } }").as_bytes()).unwrap();
+    let of = |tier| (p.limits.criteria.of(tier), p.limits.components.of(tier));
+    assert_eq!([Tier::Shed, Tier::House, Tier::Skyscraper].map(of), [(5, 1), (7, 8), (40, 20)]);
+    for (limits, expected) in [
+        ("limits: { criteria: { hut: 3 } }", "1:23 limits.criteria.hut: unknown key `hut`"),
+        ("limits: { criteria: 5 }", "1:21 limits.criteria: expected a mapping, found the number `5`"),
+        ("limits: { components: { shed: 0 } }", "1:31 limits.components.shed: expected a whole number from 1 to 1000"),
+    ] {
+        assert!(said(&text(limits))[0].starts_with(expected), "{:?}", said(&text(limits)));
+    }
 }
 
 #[test]

@@ -64,7 +64,7 @@ words! {
     Autonomy { Manual = "manual", Conservative = "conservative", Auto = "auto" }
 }
 words! {
-    /// How much quality is asked for when the change itself does not say.
+    /// How much quality is asked for. Ordered: a later one asks for more.
     Tier { Shed = "shed", House = "house", Skyscraper = "skyscraper" }
 }
 words! {
@@ -103,7 +103,7 @@ pub struct Policy {
     pub mode: Mode,
     /// How much may pass without a person.
     pub autonomy: Autonomy,
-    /// The quality tier when the change itself does not say.
+    /// The quality tier that a change has at least; its scope may ask for a higher one.
     pub tier: Tier,
     /// Globs of base branches that may get a green gate. The default branch always may. Each must be protected.
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
@@ -364,12 +364,60 @@ pub struct Limits {
     /// Red previews of a gate before an audit is due.
     #[schemars(range(min = 1, max = 1000))]
     pub previews: u32,
+    /// Acceptance criteria that a scope may have, by its tier.
+    pub criteria: Criteria,
+    /// Components that its smallest useful version may name, by its tier.
+    pub components: Components,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { previews: 20 }
+        Self { previews: 20, criteria: Criteria::default(), components: Components::default() }
     }
+}
+
+macro_rules! by_tier {
+    ($(#[$doc:meta])* $name:ident { $shed:literal, $house:literal, $skyscraper:literal }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            /// Of a shed.
+            #[schemars(range(min = 1, max = 1000))]
+            pub shed: u32,
+            /// Of a house.
+            #[schemars(range(min = 1, max = 1000))]
+            pub house: u32,
+            /// Of a skyscraper.
+            #[schemars(range(min = 1, max = 1000))]
+            pub skyscraper: u32,
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { shed: $shed, house: $house, skyscraper: $skyscraper }
+            }
+        }
+
+        impl $name {
+            pub fn of(&self, tier: Tier) -> u32 {
+                match tier {
+                    Tier::Shed => self.shed,
+                    Tier::House => self.house,
+                    Tier::Skyscraper => self.skyscraper,
+                }
+            }
+        }
+    };
+}
+
+by_tier! {
+    /// Acceptance criteria that a scope may have, by its tier.
+    Criteria { 5, 15, 40 }
+}
+by_tier! {
+    /// Components that the smallest useful version may name, by the tier.
+    Components { 3, 8, 20 }
 }
 
 /// Where the record is kept.

@@ -4,6 +4,7 @@
 //! HTTP, signatures, the database. The verbs read as prose, and none of them sleeps: [`Rehearsal::settle`] returns when
 //! every webhook was delivered and worked off.
 
+pub mod papers;
 mod props;
 mod story;
 

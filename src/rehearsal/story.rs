@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde::Serialize;
 
-use super::{REPO, Rehearsal};
+use super::{REPO, Rehearsal, papers};
 use crate::gate::merge::CHECK_NAME;
 
 /// One thing that somebody did, and what GitHub showed afterwards.
@@ -58,8 +58,9 @@ impl Play<'_> {
     }
 
     /// The agent writes something, its CI runs, and the next label is there.
-    async fn writes(&mut self, path: &str, text: &str, label: &str) -> anyhow::Result<()> {
-        let head = self.on.pushes("rover", BRANCH, &format!("write {path}"), &[(path, text)]).await?;
+    async fn writes(&mut self, files: &[(&str, &str)], label: &str) -> anyhow::Result<()> {
+        let path = files.first().map_or("nothing", |(path, _)| path);
+        let head = self.on.pushes("rover", BRANCH, &format!("write {path}"), files).await?;
         self.on.ci(&head, "success").await?;
         self.beat("rover", &format!("pushes {path}; CI is green"), None)?;
         self.expect_label(label)
@@ -90,9 +91,9 @@ pub async fn play(on: &Rehearsal, tell: &mut dyn FnMut(&Beat)) -> anyhow::Result
     ensure!(refused.is_err(), "an unproven change was merged");
     play.beat("ada", "tries to merge", refused.err())?;
 
-    play.writes("scaffolding/scope.md", SCOPE, "phase:design").await?;
-    play.writes("scaffolding/design.md", DESIGN, "phase:analyze").await?;
-    play.writes("scaffolding/readiness.md", READINESS, "phase:build").await?;
+    play.writes(&papers::of("scaffolding/scope.md"), "phase:design").await?;
+    play.writes(&papers::of("scaffolding/design.md"), "phase:analyze").await?;
+    play.writes(&papers::of("scaffolding/readiness.md"), "phase:build").await?;
 
     let head = on.pushes("rover", BRANCH, "the dimmer", &[("src/dimmer.py", "def dim(level): pass\n")]).await?;
     on.ci(&head, "failure").await?;
@@ -100,7 +101,7 @@ pub async fn play(on: &Rehearsal, tell: &mut dyn FnMut(&Beat)) -> anyhow::Result
     play.beat("rover", "pushes the code, CI is red, and claims /build all the same", None)?;
     play.expect_label("phase:build")?;
 
-    play.writes("src/dimmer.py", "def dim(level):\n    return max(0, level - 1)\n", "phase:review").await?;
+    play.writes(&[("src/dimmer.py", "def dim(level):\n    return max(0, level - 1)\n")], "phase:review").await?;
 
     on.says("ada", number, "/approve").await?;
     play.beat("ada", "says /approve, which is not hers to say", play.last_answer()?)?;
@@ -141,97 +142,3 @@ pub async fn play(on: &Rehearsal, tell: &mut dyn FnMut(&Beat)) -> anyhow::Result
         beats,
     })
 }
-
-const SCOPE: &str = "\
-# Scope
-
-## Problem
-The lantern is too bright at night.
-
-## Smallest Useful Version
-One function that dims by one step.
-
-## Acceptance Criteria
-- AC-1: dimming from level 3 gives level 2, within 10 ms.
-- AC-2: dimming from level 0 stays at 0.
-
-## Stack
-Python 3.11
-
-## Deployment Target
-A package.
-
-## Data Model
-A level from 0 to 10.
-
-## Estimated Cost
-$0 a month.
-
-## Quality Tier
-shed
-
-## Clarifications Needed
-none
-
-## Deferred
-none
-";
-
-const DESIGN: &str = "\
-# Design
-
-## Architecture
-One module.
-
-## Directory Structure
-```
-src/dimmer.py
-tests/test_dimmer.py
-```
-
-## Interfaces
-`dim(level: int) -> int`
-
-## External Integrations
-none
-
-## Observability
-Structured lines on standard output.
-
-## Complexity Exceptions
-none
-
-## Open Questions
-none
-";
-
-const READINESS: &str = "\
-# Readiness
-
-## Verdict
-READY
-
-## Truths
-- Levels are whole numbers.
-
-## Key Links
-- AC-1: design Interfaces, tests/test_dimmer.py, `python -m dimmer 3`
-- AC-2: design Interfaces, tests/test_dimmer.py, `python -m dimmer 0`
-
-## Acceptance Criteria Coverage
-- AC-1: test and run
-- AC-2: test and run
-
-## Scope Reduction Risks
-none
-
-## Clarifications Needed
-none
-
-## Build Order
-1. AC-1
-2. AC-2
-
-## Complexity Exceptions
-none
-";

@@ -31,6 +31,38 @@ impl LocalRepo {
         Ok(Self { repo: Mutex::new(repo), cap: BLOB_CAP })
     }
 
+    /// Opens the repository that this folder is in.
+    pub fn around(path: impl AsRef<Path>) -> Result<Self> {
+        Ok(Self { repo: Mutex::new(Repository::discover(path)?), cap: BLOB_CAP })
+    }
+
+    /// The commit that a revision names, as git reads it: `HEAD~2`, a branch, the beginning of an id.
+    pub fn revision(&self, text: &str) -> Result<Option<CommitId>> {
+        let repo = self.lock();
+        let found = repo.revparse_single(text).and_then(|object| object.peel_to_commit());
+        match found {
+            Ok(commit) => commit_id(commit.id()).map(Some),
+            Err(e) if matches!(e.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel) => Ok(None),
+            Err(e) if matches!(e.code(), ErrorCode::Ambiguous | ErrorCode::UnbornBranch) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Those of these files and folders that are not in the working tree as they are in its commit.
+    pub fn uncommitted(&self, paths: &[&str]) -> Result<Vec<String>> {
+        let repo = self.lock();
+        if repo.is_bare() {
+            return Ok(Vec::new());
+        }
+        let mut options = git2::StatusOptions::new();
+        options.include_untracked(true).recurse_untracked_dirs(true).disable_pathspec_match(true);
+        for path in paths {
+            options.pathspec(path);
+        }
+        let statuses = repo.statuses(Some(&mut options))?;
+        Ok(statuses.iter().map(|entry| String::from_utf8_lossy(entry.path_bytes()).into_owned()).collect())
+    }
+
     /// Reads files up to this size instead of the default 8 MiB.
     pub fn with_blob_cap(mut self, bytes: u64) -> Self {
         self.cap = bytes;

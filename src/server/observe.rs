@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flow::Phase;
+use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::Standing;
-use crate::gate::phase::{LARGEST_DOCUMENT, document};
-use crate::gate::world::{Deployment, Document, Law, Proposal, Review, Subject};
+use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::github::{Repo, Result};
-use crate::ids::{BlobId, CommitId, Digest, Person, RepoRef, Role};
+use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
-use crate::policy::{self, Base, MadeBy, Policy, Who};
+use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, Tier, Who};
 use crate::repo::meaning::{self, Drift, Sides};
 use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched};
 
@@ -92,10 +92,11 @@ pub(super) async fn content(
         .filter(|judged| judged.verdict == Verdict::Fail)
         .map(|judged| judged.about.head.clone());
     let known = state.and_then(|state| state.subject.clone());
+    let pipeline = state.is_some_and(|state| state.pipeline.is_some());
     let (mirror, law, tip, base_ref) = (mirror.clone(), law.clone(), tip.clone(), base_ref.to_owned());
     blocking(move || {
         let reader = mirror.reader()?;
-        let mut subject = subject(&reader, &law, &tip, &base_ref, &fetched, failed_at.as_ref())?;
+        let mut subject = subject(&reader, &law, &tip, &base_ref, &fetched, failed_at.as_ref(), pipeline)?;
         if let Some(subject) = &mut subject {
             let About { base, head, .. } = &subject.about;
             // It costs a diff of every line, and is the same for the same two commits.
@@ -160,6 +161,7 @@ fn subject(
     base_ref: &str,
     fetched: &Fetched,
     failed_at: Option<&CommitId>,
+    pipeline: bool,
 ) -> crate::repo::Result<Option<Subject>> {
     let Some(merge_base) = &fetched.merge_base else { return Ok(None) };
     let deltas = reader.diff(merge_base, &fetched.head)?;
@@ -184,7 +186,18 @@ fn subject(
     };
     // What was judged for one branch was not judged for another.
     let content = Digest::of_parts([change.as_str(), base_print.as_str(), base_ref]);
-    let documents = documents(reader, &fetched.head)?;
+    let (documents, bound) = if pipeline || wants_papers(law) {
+        let papers = Papers::read(reader, tip, merge_base, &fetched.head)?;
+        // Under no valid policy nothing is judged, and what passed under one does not go stale by its mistake.
+        let judged = match law {
+            Law::Valid(policy) => papers::judge_all(&papers, policy),
+            Law::Invalid(_) => papers::judge_all(&papers, &lenient()),
+        };
+        let bound = papers::bound(&papers, &judged);
+        (judged, bound)
+    } else {
+        (Judged::new(), BTreeMap::new())
+    };
     let about = About {
         base_ref: base_ref.to_owned(),
         base: merge_base.clone(),
@@ -203,10 +216,10 @@ fn subject(
         patch: None,
         commits: Vec::new(),
         proposal: proposal(reader, &paths, &fetched.head)?,
-        present: present(&documents, &content),
+        present: present(bound, &content),
         // As they are, not as they are quoted: policy's globs are held against them.
         changed: paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect(),
-        documents: documents.into_iter().map(|(path, (_, what))| (path.to_owned(), what)).collect(),
+        documents,
         drift: match law {
             Law::Valid(policy) => {
                 let sides = Sides { tip, base: merge_base, head: &fetched.head };
@@ -232,49 +245,30 @@ fn proposal(reader: &LocalRepo, paths: &BTreeSet<RepoPath>, head: &CommitId) -> 
     })
 }
 
-type Documents = BTreeMap<&'static str, (Option<BlobId>, Document)>;
-
-/// The pipeline's documents at the head.
-fn documents(reader: &LocalRepo, head: &CommitId) -> crate::repo::Result<Documents> {
-    let mut found = BTreeMap::new();
-    for path in Phase::ALL.into_iter().filter_map(document) {
-        match reader.blob(head, &RepoPath::from(path)) {
-            Ok(Some(blob)) => {
-                let what = match std::str::from_utf8(&blob.bytes) {
-                    _ if blob.mode == Mode::SYMLINK => Document::NotAFile,
-                    _ if blob.bytes.len() as u64 > LARGEST_DOCUMENT => Document::TooLarge,
-                    Err(_) => Document::NotText,
-                    Ok(text) if text.contains('\0') => Document::NotText,
-                    Ok(text) if text.trim().is_empty() => Document::Empty,
-                    Ok(_) => Document::Text,
-                };
-                found.insert(path, (Some(blob.id), what));
-            }
-            Ok(None) => {}
-            Err(crate::repo::Error::TooLarge { .. }) => drop(found.insert(path, (None, Document::TooLarge))),
-            Err(crate::repo::Error::NotAFile(_)) => drop(found.insert(path, (None, Document::NotAFile))),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
+/// What each gate's pass is bound to: documents, or the content.
+fn present(bound: BTreeMap<Phase, Digest>, content: &Digest) -> BTreeMap<Phase, Digest> {
+    let mut present: BTreeMap<Phase, Digest> = Phase::ALL.into_iter().map(|phase| (phase, content.clone())).collect();
+    present.extend(bound);
+    present
 }
 
-/// What each gate's pass is bound to. A document gate reads its document and those before it.
-fn present(documents: &Documents, content: &Digest) -> BTreeMap<Phase, Digest> {
-    let mut read: Vec<String> = Vec::new();
-    let mut present = BTreeMap::new();
-    for phase in Phase::ALL {
-        let bound = match document(phase) {
-            Some(path) => {
-                let blob = documents.get(path).and_then(|(blob, _)| blob.as_ref());
-                read.push(format!("{path} {}", blob.map_or("absent", BlobId::as_str)));
-                Digest::of_parts(&read)
-            }
-            None => content.clone(),
-        };
-        present.insert(phase, bound);
+/// A policy that asks for no more of a document than any other does.
+fn lenient() -> Policy {
+    let mut policy = Policy { tier: Tier::Shed, ..Policy::default() };
+    let Limits { criteria, components, .. } = &mut policy.limits;
+    (criteria.shed, criteria.house, criteria.skyscraper) = (u32::MAX, u32::MAX, u32::MAX);
+    (components.shed, components.house, components.skyscraper) = (u32::MAX, u32::MAX, u32::MAX);
+    policy
+}
+
+/// Whether any change could be in the pipeline.
+fn wants_papers(law: &Law) -> bool {
+    match law {
+        Law::Valid(policy) => {
+            policy.flow == Flow::Pipeline || policy.rules.iter().any(|rule| rule.flow == Some(Flow::Pipeline))
+        }
+        Law::Invalid(_) => true,
     }
-    present
 }
 
 /// For each workflow that a required check comes from: what gives its run a meaning and differs from the default
@@ -324,7 +318,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         commits: Vec::new(),
         present,
         changed: Vec::new(),
-        documents: BTreeMap::new(),
+        documents: Judged::new(),
         proposal: Proposal::Untouched,
         drift: BTreeMap::new(),
         trailer: None,

@@ -6,7 +6,6 @@ use super::*;
 use crate::engine::kit::*;
 use crate::flow::Stage;
 use crate::gate::Finding;
-use crate::gate::world::Document;
 use crate::ids::Role;
 use crate::ledger::record::Outcome;
 
@@ -119,7 +118,7 @@ fn waiting_for_a_review() {
 
     </details>
 
-    Head `cbb8c768af4a` · flow pipeline · record 19 · `/help`
+    Head `cbb8c768af4a` · flow pipeline · record 20 · `/help`
     "#);
     insta::assert_snapshot!(gate_check(&game).title, @"REVIEW waits: Nobody entitled has approved this content yet.");
     assert_eq!(game.surface().label.unwrap().name, "phase:review");
@@ -463,7 +462,7 @@ fn a_finding_with_a_place_is_annotated_and_linked() {
     assert!(gate_check(&game).annotations.is_empty());
     assert!(comment(&game).contains("`scaffolding/scope.md` does not exist."), "{}", comment(&game));
     assert!(!comment(&game).contains("/blob/"), "{}", comment(&game));
-    game.subject().documents.insert("scaffolding/scope.md".to_owned(), Document::Empty);
+    game.paper_says("scaffolding/scope.md", "");
     game.look();
     let check = gate_check(&game);
     assert_eq!(check.annotations.len(), 1);

@@ -391,8 +391,13 @@ impl Stage {
         self.pushes += 1;
         let code = format!("def lamp():\n    return {}\n", self.pushes);
         let files = push.files.unwrap_or_else(|| BTreeMap::from([("src/a.py".to_owned(), Some(code))]));
-        let files: BTreeMap<String, Option<String>> =
-            files.into_iter().map(|(path, text)| (path, text.as_deref().map(repeated))).collect();
+        let files: BTreeMap<String, Option<String>> = files
+            .into_iter()
+            .map(|(path, text)| {
+                let text = text.map(|text| good(&path, &text));
+                (path, text.as_deref().map(repeated))
+            })
+            .collect();
         let files: Vec<(&str, Option<&str>)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_deref())).collect();
         let message = push.message.unwrap_or_else(|| format!("push {}", self.pushes));
@@ -739,6 +744,12 @@ fn role(name: &str) -> anyhow::Result<Role> {
         "admin" => Role::Admin,
         other => bail!("there is no role {other:?}"),
     })
+}
+
+/// `{good}` is the good document of that path.
+fn good(path: &str, text: &str) -> String {
+    let document = phasegate::rehearsal::papers::ALL.into_iter().find(|(one, _)| *one == path);
+    document.map_or_else(|| text.to_owned(), |(_, good)| text.replace("{good}", good))
 }
 
 /// `{3 x ab}` becomes `ababab`.

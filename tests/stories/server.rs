@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assert_cmd::cargo::{cargo_bin, cargo_bin_cmd};
 use phasegate::gate::merge::CHECK_NAME;
-use phasegate::rehearsal::{REPO, Rehearsal, Setup};
+use phasegate::rehearsal::{REPO, Rehearsal, Setup, papers};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -243,13 +243,12 @@ async fn in_parts(lossy: bool) -> (End, usize) {
     let number = proposes(&on, "work").await;
     on.says("ada", number, "/expand").await.unwrap();
     on.says("tim", number, "/status").await.unwrap();
-    let parts: [(&str, &str); 3] = [("scope", "# Scope\n"), ("design", "# Design\n"), ("readiness", "# Readiness\n")];
-    for (name, text) in parts {
+    for name in ["scope", "design", "readiness"] {
         if lossy {
             on.loses_its_database().await.unwrap();
         }
         let path = format!("scaffolding/{name}.md");
-        let head = on.pushes("rover", "work", name, &[(&path, text)]).await.unwrap();
+        let head = on.pushes("rover", "work", name, &papers::of(&path)).await.unwrap();
         if lossy {
             on.loses_its_database().await.unwrap();
         }

@@ -1,7 +1,7 @@
 //! Where the bot is to say nothing, or to say it without blocking anybody; and a policy with a mistake in it.
 
 use phasegate::gate::merge::CHECK_NAME;
-use phasegate::rehearsal::{MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup};
+use phasegate::rehearsal::{MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
 use serde_json::json;
 
 use super::{assert_merge, green, merge_flow, proposes, proves};
@@ -65,7 +65,7 @@ async fn observing_the_pipeline_blocks_nothing() {
     let number = proposes(&on, "work").await;
     on.says("ada", number, "/expand").await.unwrap();
     assert_merge(&on, number, "neutral");
-    on.pushes("rover", "work", "more", &[("scaffolding/scope.md", "# Scope\n")]).await.unwrap();
+    on.pushes("rover", "work", "more", &papers::of("scaffolding/scope.md")).await.unwrap();
     on.ci(&on.head(number).unwrap(), "success").await.unwrap();
     // Every head that was ever shown something: a run of a phase may be required as well.
     let ours: Vec<_> = on
@@ -120,9 +120,7 @@ async fn a_mistake_in_the_policy_costs_a_change_none_of_its_phases() {
     let on = Rehearsal::start(Setup::default()).await.unwrap();
     let number = proposes(&on, "work").await;
     on.says("ada", number, "/expand").await.unwrap();
-    let scaffolding = ["scope", "design", "readiness"].map(|name| format!("scaffolding/{name}.md"));
-    let files: Vec<(&str, &str)> = scaffolding.iter().map(|path| (path.as_str(), "# Words\n")).collect();
-    on.pushes("rover", "work", "documents", &files).await.unwrap();
+    on.pushes("rover", "work", "documents", &papers::ALL).await.unwrap();
     proves(&on, number).await;
     assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:verified"));
     assert_merge(&on, number, "success");

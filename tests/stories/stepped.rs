@@ -1,11 +1,11 @@
 //! Stepped mode, and a change that is blocked.
 
-use phasegate::rehearsal::{PIPELINE_POLICY, Rehearsal, Setup};
+use phasegate::rehearsal::{PIPELINE_POLICY, Rehearsal, Setup, papers};
 
 use super::{assert_merge, proposes};
 
 async fn writes(on: &Rehearsal, path: &str) {
-    let head = on.pushes("rover", "work", path, &[(path, "# Words\n")]).await.unwrap();
+    let head = on.pushes("rover", "work", path, &papers::of(path)).await.unwrap();
     on.ci(&head, "success").await.unwrap();
 }
 
@@ -92,6 +92,29 @@ async fn three_claimed_failures_block_until_a_person_unblocks() {
     on.says("mia", number, "/unblock the scope is clear now").await.unwrap();
     assert_label(&on, number, "phase:expand");
     writes(&on, "scaffolding/scope.md").await;
+    assert_label(&on, number, "phase:design");
+    on.end().await;
+}
+
+/// A push is looked at, not judged: what its document lacks is shown at its line and counts for nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_preview_shows_what_a_document_lacks_at_its_line() {
+    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/expand").await.unwrap();
+    let scope = papers::SCOPE.replace("$0 a month.", "a little");
+    let files = [("scaffolding/scope.md", scope.as_str()), ("scaffolding/log.md", papers::LOG)];
+    let head = on.pushes("rover", "work", "scope", &files).await.unwrap();
+    let run = on.run(&head, "phasegate/expand").unwrap().unwrap();
+    let places: Vec<String> = run
+        .annotations
+        .iter()
+        .map(|note| format!("{} {}:{}", note["title"], note["path"], note["start_line"]))
+        .collect();
+    assert_eq!(places, ["\"EXP-07\" \"scaffolding/scope.md\":29"], "{:?}", run.annotations);
+    assert_label(&on, number, "phase:expand");
+    // Documents pass by themselves: nobody waits for CI.
+    on.pushes("rover", "work", "scope", &papers::of("scaffolding/scope.md")).await.unwrap();
     assert_label(&on, number, "phase:design");
     on.end().await;
 }

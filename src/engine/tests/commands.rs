@@ -10,7 +10,7 @@ use crate::ledger::record::Outcome;
 #[test]
 fn several_commands_in_one_comment_run_in_order() {
     let mut game = Game::pipeline();
-    game.says("ada", Role::Write, "Let's go.\n\n/expand a shop\n/status\n/approve").at(Stage::Expanding);
+    game.says("ada", Role::Write, "Let's go.\n\n/expand a shop\n/status\n/approve").at(Stage::Building);
     let outcomes = game.outcomes();
     assert_eq!(outcomes.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["expand", "status", "approve"]);
     assert_eq!((outcomes[0].1, outcomes[1].1), (&Outcome::Done, &Outcome::Answered));
@@ -60,7 +60,7 @@ fn each_role_has_its_commands() {
     game.says("bob", Role::Write, "/approve").refused_with("CMD-02");
     let refusal = game.refused_with("CMD-02");
     assert!(refusal.says.contains("maintainers") && refusal.says.contains("your role is write"), "{refusal}");
-    game.says("bob", Role::Write, "/expand").done().at(Stage::Expanding);
+    game.says("bob", Role::Write, "/expand").done().at(Stage::Building);
 }
 
 #[test]

@@ -48,7 +48,8 @@ fn the_whole_way_in_auto_mode() {
     game.push_with("scope again", |game| {
         game.documents();
     });
-    game.at(Stage::Expanding).green().at(Stage::Reviewing);
+    // Documents are judged by themselves; what is built, by its checks.
+    game.at(Stage::Building).green().at(Stage::Reviewing);
     assert_eq!(counted(&game, Phase::Expand), [(Verdict::Pass, Claim::Preview)]);
     game.may_not_merge(&["MRG-01", "MRG-02"]);
     game.approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
@@ -289,7 +290,7 @@ fn new_content_makes_a_pass_stale_and_leads_back() {
     game.push_with("three", |game| {
         game.rewrites_documents("second");
     });
-    game.at(Stage::Expanding);
+    game.at(Stage::Building);
     game.green().approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
 }
 
@@ -317,7 +318,8 @@ fn a_reconcile_on_demand_does_not_outlive_the_documents() {
     game.push_with("scope changed", |game| {
         game.rewrites_documents("second");
     });
-    game.at(Stage::Expanding).green().at(Stage::Reviewing);
+    // Documents are judged by themselves; what is built, by its checks.
+    game.at(Stage::Building).green().at(Stage::Reviewing);
 }
 
 #[test]

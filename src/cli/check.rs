@@ -1,0 +1,190 @@
+//! `phasegate check`: the document gates, on a repository here.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, bail};
+use owo_colors::OwoColorize as _;
+use serde::Serialize;
+
+use super::{Exit, out};
+use crate::flow::Phase;
+use crate::gate::papers::{self, Papers};
+use crate::gate::{Finding, Severity, Verdict, verdict};
+use crate::ids::CommitId;
+use crate::policy::{self, Policy};
+use crate::repo::{LocalRepo, Reader as _, RepoPath};
+
+/// Judge the documents of a change by the gates expand, design and analyze
+///
+/// Documents are read at the head, policy and preferences at the base's tip, as the App reads them. Nothing of GitHub is
+/// needed. docs/gates.md says what each rule looks for.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// `expand`, `design`, `analyze`; without any, those whose document exists, and expand
+    #[arg(value_name = "GATE")]
+    gates: Vec<String>,
+    /// The branch that the change goes into [default: origin/HEAD, else main, else master]
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// The change's newest commit
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
+    head: String,
+    /// Print `phasegate/check@1`
+    #[arg(long)]
+    json: bool,
+}
+
+const GATES: [Phase; 3] = [Phase::Expand, Phase::Design, Phase::Analyze];
+
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    verdict: Verdict,
+    gates: Vec<Judged>,
+}
+
+#[derive(Serialize)]
+struct Judged {
+    gate: Phase,
+    verdict: Verdict,
+    findings: Vec<Told>,
+}
+
+/// A finding with every field, also those that say nothing.
+#[derive(Serialize)]
+struct Told {
+    rule: String,
+    severity: Severity,
+    path: Option<String>,
+    line: Option<u32>,
+    says: String,
+    next: String,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let asked = args.gates.iter().map(|name| gate(name)).collect::<anyhow::Result<Vec<Phase>>>()?;
+    let repo = LocalRepo::around(".").context("this is not in a git repository")?;
+    let head = revision(&repo, &args.head)?;
+    let tip = match &args.base {
+        Some(base) => revision(&repo, base)?,
+        None => default_tip(&repo)?,
+    };
+    let base = repo.merge_base(&tip, &head)?.context("head and base share no history")?;
+    let policy = policy_at(&repo, &tip)?;
+    let papers = Papers::read(&repo, &tip, &base, &head)?;
+    if args.head == "HEAD" {
+        warn_of_uncommitted(&repo)?;
+    }
+    let wanted = |phase: &Phase| match asked.is_empty() {
+        true => *phase == Phase::Expand || papers.of(*phase).is_some(),
+        false => asked.contains(phase),
+    };
+    let judged: Vec<(Phase, Vec<Finding>)> =
+        GATES.into_iter().filter(wanted).map(|phase| (phase, papers::judge(phase, &papers, &policy))).collect();
+    let failed = judged.iter().any(|(_, findings)| verdict(findings) == Verdict::Fail);
+    if args.json {
+        out::json(&report(judged, failed))?;
+    } else {
+        out::text(&shown(&judged))?;
+    }
+    Ok(Exit::found(failed))
+}
+
+fn gate(name: &str) -> anyhow::Result<Phase> {
+    if let Some(phase) = Phase::parse(name).filter(|phase| GATES.contains(phase)) {
+        return Ok(phase);
+    }
+    if let Some(phase) = Phase::parse(name) {
+        bail!(
+            "the gate `{phase}` reads no document; it is judged on GitHub only. There are expand, design and analyze"
+        );
+    }
+    let near = GATES
+        .iter()
+        .map(|phase| (strsim::damerau_levenshtein(&name.to_lowercase(), phase.as_str()), phase.as_str()))
+        .min();
+    match near.filter(|(distance, _)| *distance <= 2) {
+        Some((_, word)) => bail!("there is no gate `{name}`; did you mean `{word}`?"),
+        None => bail!("there is no gate `{name}`; there are expand, design and analyze"),
+    }
+}
+
+fn revision(repo: &LocalRepo, text: &str) -> anyhow::Result<CommitId> {
+    repo.revision(text)?.with_context(|| format!("there is no commit `{text}` in this repository"))
+}
+
+fn default_tip(repo: &LocalRepo) -> anyhow::Result<CommitId> {
+    for name in ["origin/HEAD", "main", "origin/main", "master", "origin/master"] {
+        if let Some(found) = repo.revision(name)? {
+            return Ok(found);
+        }
+    }
+    bail!("there is no default branch here (origin/HEAD, main, master); name the base with --base")
+}
+
+fn policy_at(repo: &LocalRepo, tip: &CommitId) -> anyhow::Result<Policy> {
+    let Some(blob) = repo.blob(tip, &RepoPath::from(policy::PATH))? else {
+        out::complain(&format!("note: the base has no {}; judged by the defaults.\n", policy::PATH));
+        return Ok(Policy::default());
+    };
+    policy::parse(&blob.bytes).map_err(|problems| {
+        let first = problems.first().map(|problem| format!(" (line {}: {})", problem.line, problem.says));
+        anyhow::anyhow!(
+            "the policy at the base is invalid{}; `phasegate config check` says more",
+            first.unwrap_or_default()
+        )
+    })
+}
+
+/// What is judged is what is committed. Whoever has changed more since should hear that.
+fn warn_of_uncommitted(repo: &LocalRepo) -> anyhow::Result<()> {
+    let read = [papers::SCOPE, papers::DESIGN, papers::READINESS, papers::LOG, papers::INPUT];
+    for path in repo.uncommitted(&read)?.into_iter().take(10) {
+        let warning = "warning:".yellow().to_string();
+        out::complain(&format!(
+            "{warning} {} has changes that are not committed, and so not judged.\n",
+            out::plain(&path)
+        ));
+    }
+    Ok(())
+}
+
+fn report(judged: Vec<(Phase, Vec<Finding>)>, failed: bool) -> Report {
+    let told = |finding: Finding| {
+        let Finding { rule, severity, path, line, says, next, .. } = finding;
+        Told { rule, severity, path, line, says, next }
+    };
+    let gates = judged.into_iter().map(|(gate, findings)| Judged {
+        gate,
+        verdict: verdict(&findings),
+        findings: findings.into_iter().map(told).collect(),
+    });
+    let verdict = if failed { Verdict::Fail } else { Verdict::Pass };
+    Report { schema: "phasegate/check@1", verdict, gates: gates.collect() }
+}
+
+fn shown(judged: &[(Phase, Vec<Finding>)]) -> String {
+    let mut text = String::new();
+    for (phase, findings) in judged {
+        let name = phase.as_str().to_uppercase();
+        let end = match verdict(findings) {
+            Verdict::Pass => "PASS".green().to_string(),
+            Verdict::Fail => "FAIL".red().to_string(),
+        };
+        let _ = writeln!(text, "{} {end}", name.bold());
+        for finding in findings {
+            let rule = match finding.severity {
+                Severity::Error => finding.rule.red().to_string(),
+                Severity::Warning => finding.rule.yellow().to_string(),
+            };
+            let place = match (&finding.path, finding.line) {
+                (Some(path), Some(line)) => format!("{}:{line}: ", out::plain(path)),
+                (Some(path), None) => format!("{}: ", out::plain(path)),
+                _ => String::new(),
+            };
+            let _ = writeln!(text, "  {rule} {place}{}", out::plain(&finding.says));
+            let _ = writeln!(text, "         {}", out::plain(&finding.next).dimmed());
+        }
+    }
+    text
+}

@@ -1,0 +1,297 @@
+//! ANALYZE reads `scaffolding/readiness.md`: whether what is to be built can be proven, before anything is built.
+
+mod links;
+mod verdict;
+
+use std::collections::HashSet;
+
+use super::Severity;
+use super::design::is_resolved;
+use super::expand;
+use super::paper::text::{self, is_none};
+use super::paper::{Paper, Part, Piece, ids};
+use super::papers::{self, Desk, Found, READINESS, Rule, excerpt};
+
+pub const RULES: &[Rule] = &[
+    Rule {
+        id: "ANL-01",
+        about: "The readiness paper exists and can be read.",
+        severity: Severity::Error,
+        check: papers::document_is_read,
+        next: "Write it and push.",
+    },
+    Rule {
+        id: "ANL-02",
+        about: "Each required section is there and says something.",
+        severity: Severity::Error,
+        check: papers::sections_have_content,
+        next: "Write what belongs there.",
+    },
+    Rule {
+        id: "ANL-03",
+        about: "The verdict is READY.",
+        severity: Severity::Error,
+        check: verdict::not_ready,
+        next: "Settle what stands in the way; then write `READY`, and nothing that takes it back.",
+    },
+    Rule {
+        id: "ANL-04",
+        about: "Each criterion links to the design, a test and a runtime proof.",
+        severity: Severity::Error,
+        check: unlinked,
+        next: "Write for each criterion where the design has it, which test proves it, and what shows it at runtime.",
+    },
+    Rule {
+        id: "ANL-05",
+        about: "Each criterion has a planned test and a planned runtime proof.",
+        severity: Severity::Error,
+        check: uncovered,
+        next: "Write which test is planned for it, and what will be run to show it.",
+    },
+    Rule {
+        id: "ANL-06",
+        about: "The build order has each criterion.",
+        severity: Severity::Error,
+        check: unordered,
+        next: "Name it in the step that builds it.",
+    },
+    Rule {
+        id: "ANL-07",
+        about: "Truths are no questions, and clarifications no truths.",
+        severity: Severity::Error,
+        check: mixed,
+        next: "Move it to where it belongs.",
+    },
+    Rule {
+        id: "ANL-08",
+        about: "No open clarification changes pass or fail.",
+        severity: Severity::Error,
+        check: blocking,
+        next: "Get the answer and write it there (`resolved: …`), before anything is built on it.",
+    },
+    Rule {
+        id: "ANL-09",
+        about: "Identifiers and digests are those of the documents as they are.",
+        severity: Severity::Error,
+        check: stale,
+        next: "Look at scope and design as they are now, and write this paper by them.",
+    },
+];
+
+/// More criteria than this no policy allows; a scope that has them has failed before.
+const MOST_CRITERIA: usize = 1_000;
+
+/// The identifiers of scope, in their order.
+fn known(desk: &Desk<'_>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let all = desk.scope.as_ref().map(expand::criteria).unwrap_or_default();
+    all.into_iter().filter_map(|(id, _)| id).filter(|id| seen.insert(id.clone())).take(MOST_CRITERIA).collect()
+}
+
+/// A section of the paper that says something.
+fn said<'p>(desk: &'p Desk<'_>, name: &str) -> Option<Part<'p>> {
+    let paper: &Paper = desk.readiness.as_ref()?;
+    let none = paper.names().iter().any(|one| one.name == name && one.none);
+    paper.section(name).filter(|part| part.has_content(none))
+}
+
+fn unlinked(desk: &Desk<'_>) -> Vec<Found> {
+    let wanted = [links::Kind::Design, links::Kind::Test, links::Kind::Runtime];
+    traced(desk, "Key Links", &wanted, |id, kind| format!("`{id}` has no link to {} in Key Links.", kind.what()))
+}
+
+fn uncovered(desk: &Desk<'_>) -> Vec<Found> {
+    let wanted = [links::Kind::Test, links::Kind::Runtime];
+    traced(desk, "Acceptance Criteria Coverage", &wanted, |id, kind| format!("`{id}` has no planned {}.", kind.plain()))
+}
+
+/// Each identifier has items in a section, which together have a link of each kind.
+fn traced(
+    desk: &Desk<'_>,
+    section: &str,
+    wanted: &[links::Kind],
+    says: impl Fn(&str, links::Kind) -> String,
+) -> Vec<Found> {
+    let Some(part) = said(desk, section) else { return Vec::new() };
+    let known = known(desk);
+    let items = part.items();
+    let mut found = Vec::new();
+    // Which items name an identifier, and which kinds of links they have.
+    let mut by: std::collections::HashMap<&String, (u32, HashSet<links::Kind>)> = std::collections::HashMap::new();
+    for item in &items {
+        let kinds: Vec<links::Kind> = wanted.iter().copied().filter(|kind| links::has(item, *kind)).collect();
+        for id in ids::named(&item.all_text(), &known) {
+            by.entry(id).or_insert_with(|| (item.line, HashSet::new())).1.extend(kinds.iter().copied());
+        }
+    }
+    for id in &known {
+        match by.get(id) {
+            None => found.push(Found::at(READINESS, part.line, format!("{section} does not have `{id}`."))),
+            Some((line, kinds)) => {
+                let missing = wanted.iter().filter(|kind| !kinds.contains(kind));
+                found.extend(missing.map(|kind| Found::at(READINESS, *line, says(id, *kind))));
+            }
+        }
+    }
+    found
+}
+
+fn unordered(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(part) = said(desk, "Build Order") else { return Vec::new() };
+    let known = known(desk);
+    let mut named: HashSet<&String> = HashSet::new();
+    for line in part.text().lines() {
+        named.extend(ids::named(line, &known));
+    }
+    let missing = known.iter().filter(|id| !named.contains(id));
+    missing.map(|id| Found::at(READINESS, part.line, format!("Build Order does not have `{id}`."))).collect()
+}
+
+fn is_question(item: &Piece) -> bool {
+    const OPEN: &[&str] = &[
+        "unclear",
+        "to be decided",
+        "not sure",
+        "tbd",
+        "maybe",
+        "we assume",
+        "is unknown",
+        "are unknown",
+        "remains unknown",
+        "still unknown",
+        "unknown yet",
+    ];
+    ends_asking(item) || text::says_any(&text::words(&item.text), OPEN)
+}
+
+/// Whether one of its sentences, or its cells, ends with a question mark.
+fn ends_asking(item: &Piece) -> bool {
+    let asks = |text: &str| text::sentences(text).iter().any(|sentence| sentence.ends_with('?'));
+    asks(&item.text)
+}
+
+fn asks(item: &Piece) -> bool {
+    const ASK: &[&str] = &[
+        "clarify",
+        "confirm",
+        "decide",
+        "unclear",
+        "unknown",
+        "which",
+        "whether",
+        "who",
+        "need to know",
+        "needs to know",
+        "waiting for",
+    ];
+    ends_asking(item) || text::says_any(&text::words(&item.text), ASK)
+}
+
+fn mixed(desk: &Desk<'_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    for item in said(desk, "Truths").map(|part| part.items()).unwrap_or_default() {
+        if is_question(&item) {
+            let says = format!("“{}” stands among the truths and is a question.", excerpt(&item.text));
+            found.push(Found::at(READINESS, item.line, says).next("Move it to Clarifications Needed, or answer it."));
+        }
+    }
+    for item in clarifications(desk) {
+        if !asks(&item) && !is_resolved(&item) {
+            let says = format!("“{}” stands among the clarifications and asks nothing.", excerpt(&item.text));
+            found.push(Found::at(READINESS, item.line, says).next("Move it to Truths, or ask what is to be known."));
+        }
+    }
+    found
+}
+
+fn clarifications(desk: &Desk<'_>) -> Vec<Piece> {
+    let mut items = said(desk, "Clarifications Needed").map(|part| part.items()).unwrap_or_default();
+    items.retain(|item| !is_none(&item.text));
+    items
+}
+
+fn blocking(desk: &Desk<'_>) -> Vec<Found> {
+    let open = clarifications(desk).into_iter().filter(|item| !is_resolved(item) && is_blocking(item));
+    open.map(|item| {
+        let says = format!("“{}” is open and would change pass or fail.", excerpt(&item.text));
+        Found::at(READINESS, item.line, says)
+    })
+    .collect()
+}
+
+const CHANGES: &[&str] =
+    &["pass fail", "pass or fail", "changes the verdict", "blocking", "blocks", "affects acceptance"];
+
+fn is_blocking(item: &Piece) -> bool {
+    let denies = |text: &str| {
+        matches!(text::words(text).first().map(String::as_str), None | Some("no" | "n" | "none" | "false" | "not"))
+    };
+    let marked = |cell: &super::paper::Cell| text::says_any(&text::words(&cell.header), CHANGES) && !denies(&cell.text);
+    if item.cells.iter().any(marked) {
+        return true;
+    }
+    text::clauses(&item.text).into_iter().any(|clause| {
+        let words = text::words(clause);
+        CHANGES.iter().any(|phrase| {
+            let parts: Vec<&str> = phrase.split(' ').collect();
+            words.windows(parts.len()).enumerate().any(|(at, window)| {
+                let same = window.iter().zip(&parts).all(|(word, part)| word == part);
+                let after =
+                    words.get(at + parts.len()).is_some_and(|next| matches!(next.as_str(), "no" | "none" | "false"));
+                same && !after && !text::is_denied(&words, at)
+            })
+        })
+    })
+}
+
+fn stale(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(paper) = &desk.readiness else { return Vec::new() };
+    let known: HashSet<String> = known(desk).into_iter().collect();
+    let mut found = Vec::new();
+    if known.is_empty() {
+        let what = if desk.scope.is_some() { "has no identifiers" } else { "can't be read" };
+        let says = format!("`{}` {what}: there is nothing that readiness could be about.", papers::SCOPE);
+        found.push(Found::in_file(READINESS, says).next("Pass EXPAND first."));
+        if desk.scope.is_none() {
+            return found;
+        }
+    }
+    let mut told: HashSet<String> = HashSet::new();
+    for line in paper.lines() {
+        for id in ids::written(&line.text) {
+            if !known.is_empty() && !known.contains(&id) && told.insert(id.clone()) {
+                let says = format!("`{id}` is no criterion of scope.");
+                found.push(
+                    Found::at(READINESS, line.at, says).next("Take it out, or write it into scope and expand again."),
+                );
+            }
+        }
+        found.extend(foreign_digests(desk, &line.text).map(|says| Found::at(READINESS, line.at, says)));
+    }
+    found
+}
+
+/// Digests on a line that names a document and are not that document's.
+fn foreign_digests(desk: &Desk<'_>, line: &str) -> impl Iterator<Item = String> {
+    let small = line.to_lowercase();
+    let marked = ["sha", "digest", "blob", "hash"].iter().any(|mark| small.contains(mark));
+    let documents = [("scope.md", &desk.papers.scope), ("design.md", &desk.papers.design)];
+    let named: Vec<_> = documents.into_iter().filter(|(name, _)| marked && small.contains(name)).collect();
+    let mut foreign = Vec::new();
+    if !named.is_empty() {
+        let is_hex = |word: &&str| {
+            (7..=64).contains(&word.len())
+                && word.bytes().all(|b| b.is_ascii_hexdigit())
+                && word.bytes().any(|b| b.is_ascii_digit())
+        };
+        for digits in small.split(|c: char| !c.is_alphanumeric()).filter(is_hex).take(8) {
+            if !named.iter().any(|(_, sheet)| sheet.as_ref().is_some_and(|sheet| sheet.is_digest(digits))) {
+                foreign.push(format!("`{}` is not the digest of `{}`.", excerpt(digits), named[0].0));
+            }
+        }
+    }
+    foreign.into_iter()
+}
+
+#[cfg(test)]
+mod tests;

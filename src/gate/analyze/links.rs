@@ -1,0 +1,144 @@
+//! Links from a criterion to the design, to a test, to a proof at runtime.
+
+use super::super::paper::Piece;
+use super::super::paper::{ids, names, text};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Design,
+    Test,
+    Runtime,
+}
+
+impl Kind {
+    pub(super) fn what(self) -> &'static str {
+        match self {
+            Self::Design => "the design",
+            Self::Test => "a test",
+            Self::Runtime => "a runtime proof",
+        }
+    }
+
+    pub(super) fn plain(self) -> &'static str {
+        match self {
+            Self::Design => "design",
+            Self::Test => "test",
+            Self::Runtime => "runtime proof",
+        }
+    }
+
+    fn is_word(self, word: &str) -> bool {
+        match self {
+            Self::Design => matches!(word, "design" | "designs" | "designed"),
+            Self::Test => matches!(word, "test" | "tests" | "tested" | "testing" | "spec" | "specs"),
+            Self::Runtime => {
+                matches!(word, "runtime" | "run" | "runs" | "running" | "curl" | "demo" | "smoke" | "log" | "logs")
+                    || word.starts_with("proof")
+                    || word.starts_with("observ")
+            }
+        }
+    }
+}
+
+const KINDS: [Kind; 3] = [Kind::Design, Kind::Test, Kind::Runtime];
+
+/// Words beside one of these that name nothing.
+#[rustfmt::skip]
+const NOTHING: &[&str] = &[
+    "a", "an", "and", "are", "be", "by", "done", "exists", "missing", "no", "none", "not", "nothing", "for",
+    "has", "have", "in", "is", "it", "its", "link", "ok", "of", "or", "path", "plan", "planned", "the", "this",
+    "to", "will", "with", "yes",
+];
+
+pub(super) fn has(item: &Piece, kind: Kind) -> bool {
+    let in_cells = item.cells.iter().any(|cell| {
+        let column = text::words(&cell.header).iter().any(|word| kind.is_word(word));
+        let none = text::is_none(&cell.text) && text::words(&cell.text).len() <= 2;
+        let filled = text::says_something(&cell.text, &[]) && !none;
+        filled && (column && !denies(&text::words(&cell.text), kind) || links(&cell.text, kind))
+    });
+    let in_text = || text::clauses(&item.all_text()).into_iter().any(|clause| links(clause, kind));
+    in_cells
+        || item.cells.is_empty() && in_text()
+        || item.targets.iter().any(|target| kind == Kind::Test && is_test_path(target))
+        || kind == Kind::Runtime && item.spans.iter().any(|span| is_command(span))
+}
+
+/// `no test`, `without a proof`
+fn denies(words: &[String], kind: Kind) -> bool {
+    words.iter().enumerate().any(|(at, word)| kind.is_word(word) && text::is_denied(words, at))
+}
+
+fn links(clause: &str, kind: Kind) -> bool {
+    let clause = ids::without(&clause.replace("n/a", " ").replace("N/A", " "));
+    let words = text::words(&clause);
+    if denies(&words, kind) {
+        return false;
+    }
+    let names = |word: &&String| !KINDS.iter().any(|kind| kind.is_word(word)) && !NOTHING.contains(&word.as_str());
+    let others: Vec<String> = words.iter().filter(names).cloned().collect();
+    let named = text::says_something(&others.join(" "), &[]);
+    match kind {
+        Kind::Design if names_section(&words) => return true,
+        Kind::Test if clause.split_whitespace().any(is_test_path) => return true,
+        _ => {}
+    }
+    named && words.iter().any(|word| kind.is_word(word))
+}
+
+fn names_section(words: &[String]) -> bool {
+    names::DESIGN.iter().any(|name| {
+        std::iter::once(&name.name).chain(name.others).any(|name| text::has_phrase(words, &name.to_lowercase()))
+    })
+}
+
+/// `tests/login.rs`, `login_test.go`, `login.spec.ts`
+fn is_test_path(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/').to_lowercase();
+    (word.contains("test") || word.contains("spec")) && word.contains(['/', '.', '_']) && !word.contains("://")
+}
+
+/// A command in code: a program and its arguments, which is no test and no signature.
+fn is_command(span: &str) -> bool {
+    let words: Vec<&str> = span.split_whitespace().collect();
+    let [program, rest @ ..] = &words[..] else { return false };
+    let runs = program.starts_with("./")
+        || program
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'/' | b'.' | b'$'));
+    let tests = text::words(span).iter().any(|word| Kind::Test.is_word(word));
+    runs && !tests
+        && !span.contains(['(', ';'])
+        && !program.ends_with(':')
+        && (!rest.is_empty() || program.starts_with("./"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<Kind> {
+        let paper = super::super::Paper::read(&format!("# Key Links\n- {text}\n"), names::READINESS).unwrap();
+        let item = &paper.section("Key Links").unwrap().items()[0];
+        KINDS.into_iter().filter(|kind| has(item, *kind)).collect()
+    }
+
+    #[test]
+    fn a_link_names_what_it_leads_to() {
+        use Kind::{Design, Runtime, Test};
+        assert_eq!(
+            kinds("AC-1: design Interfaces, tests/test_dimmer.py, `python -m dimmer 3`"),
+            [Design, Test, Runtime]
+        );
+        assert_eq!(
+            kinds("AC-1: design: dimmer; test: dims by one; runtime: the lantern dims"),
+            [Design, Test, Runtime]
+        );
+        assert_eq!(kinds("AC-1: Architecture, login.spec.ts, curl localhost/levels"), [Design, Test, Runtime]);
+        assert_eq!(kinds("AC-1 is done"), []);
+        assert_eq!(kinds("AC-1: test and run"), []);
+        assert_eq!(kinds("AC-1: design: TBD, no test, proof: n/a"), []);
+        assert_eq!(kinds("AC-1: `cargo test login`"), [Test]);
+        assert_eq!(kinds("AC-1: [the test](tests/a.rs)"), [Test]);
+    }
+}

@@ -1,0 +1,301 @@
+//! DESIGN reads `scaffolding/design.md`: how it is to be built, and what happens when something fails.
+
+mod failing;
+mod shape;
+mod tree;
+
+use super::Severity;
+use super::paper::text::{self, is_denied, is_none};
+use super::paper::{Code, Paper, Part, Piece};
+use super::papers::{self, DESIGN, Desk, Found, Rule, excerpt};
+use crate::policy::Tier;
+
+pub const RULES: &[Rule] = &[
+    Rule {
+        id: "DSN-01",
+        about: "The design exists and can be read.",
+        severity: Severity::Error,
+        check: papers::document_is_read,
+        next: "Write it and push.",
+    },
+    Rule {
+        id: "DSN-02",
+        about: "Each required section is there and says something.",
+        severity: Severity::Error,
+        check: papers::sections_have_content,
+        next: "Write what belongs there.",
+    },
+    Rule {
+        id: "DSN-03",
+        about: "More than two components have a diagram.",
+        severity: Severity::Error,
+        check: no_diagram,
+        next: "Draw them in a code block (`a --> b`, or mermaid), or put an image there.",
+    },
+    Rule {
+        id: "DSN-04",
+        about: "Each integration says what happens when it fails.",
+        severity: Severity::Error,
+        check: failing::unsaid,
+        next: "Write what is done when it is down, slow or says no.",
+    },
+    Rule {
+        id: "DSN-05",
+        about: "Each open question is resolved, or deferred with a reason.",
+        severity: Severity::Error,
+        check: open_questions,
+        next: "Write `resolved: …` with the answer, or `deferred because …`.",
+    },
+    Rule {
+        id: "DSN-06",
+        about: "A house or a skyscraper has scenarios traced and concerns with severities.",
+        severity: Severity::Error,
+        check: unreviewed,
+        next: "Walk through two or three scenarios step by step, and write down what could go wrong, each with its severity.",
+    },
+    Rule {
+        id: "DSN-07",
+        about: "What can be observed reaches the tier's depth.",
+        severity: Severity::Error,
+        check: unobserved,
+        next: "Say how it is done.",
+    },
+    Rule {
+        id: "DSN-08",
+        about: "The directory structure reads as a tree of paths.",
+        severity: Severity::Error,
+        check: tree::is_none,
+        next: "Write one path a line, in a code block or a list; what else there is to say goes behind a `#`.",
+    },
+    Rule {
+        id: "DSN-09",
+        about: "Each interface has a typed shape.",
+        severity: Severity::Error,
+        check: shape::untyped,
+        next: "Write its types: `name(level: int) -> int`, a code block, or a table with a column `type`.",
+    },
+];
+
+/// A section of the design that says something.
+fn said<'p>(paper: &'p Paper, name: &str) -> Option<Part<'p>> {
+    let none = paper.names().iter().any(|one| one.name == name && one.none);
+    paper.section(name).filter(|part| part.has_content(none))
+}
+
+fn no_diagram(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Architecture")) else { return Vec::new() };
+    let components = match part.sub("components").or_else(|| part.sub("component")) {
+        Some(sub) => sub.named_items(),
+        None => part.named_items(),
+    };
+    let drawn = part.has_image() || part.all_code().iter().any(is_diagram);
+    if components.len() <= 2 || drawn {
+        return Vec::new();
+    }
+    let says = format!("Architecture names {} components and has no diagram.", components.len());
+    vec![Found::at(DESIGN, part.line, says)]
+}
+
+fn is_diagram(code: &Code) -> bool {
+    #[rustfmt::skip]
+    const MARKS: &[&str] = &[
+        "-->", "->", "|", "+--", "┌", "│", "→", "<-", "==>", "└", "▶", "←",
+    ];
+    matches!(code.language.as_str(), "mermaid" | "plantuml" | "puml" | "dot" | "d2" | "graphviz")
+        || code.lines.iter().any(|line| MARKS.iter().any(|mark| line.text.contains(mark)))
+}
+
+fn open_questions(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Open Questions")) else { return Vec::new() };
+    let items = part.items().into_iter().filter(|item| !is_none(&item.text));
+    let open = items.filter(|item| !is_resolved(item) && !is_deferred(item));
+    open.map(|item| {
+        let says = format!("“{}” is neither resolved nor deferred with a reason.", excerpt(&item.text));
+        Found::at(DESIGN, item.line, says)
+    })
+    .collect()
+}
+
+/// What of an item is no question: its sentences that do not end with a question mark.
+fn statements(item: &Piece) -> Vec<&str> {
+    text::sentences(&item.text).into_iter().filter(|sentence| !sentence.ends_with('?')).collect()
+}
+
+/// A column of a row with something in it.
+fn column(item: &Piece, headers: &[&str]) -> Option<String> {
+    let named = |header: &str| text::words(header).iter().any(|word| headers.contains(&word.as_str()));
+    let filled = |cell: &str| text::says_something(cell, &[]) && !is_none(cell);
+    item.cells.iter().find(|cell| named(&cell.header) && filled(&cell.text)).map(|cell| cell.text.clone())
+}
+
+/// Whether a question has its answer.
+pub(super) fn is_resolved(item: &Piece) -> bool {
+    if item.ticked || column(item, &["answer", "decision", "resolution", "resolved", "answered", "decided"]).is_some() {
+        return true;
+    }
+    statements(item).into_iter().any(|sentence| {
+        if ["→", "=>"].iter().any(|arrow| sentence.split_once(arrow).is_some_and(|(_, rest)| answers(rest))) {
+            return true;
+        }
+        // `Decision: …` is one; `needs a decision` is none.
+        let small = sentence.to_lowercase();
+        let label = |word: &str| {
+            small.find(word).is_some_and(|at| {
+                let rest = small[at + word.len()..].trim_start_matches(['*', '_', ' ']);
+                rest.strip_prefix([':', '—', '–', '-', '=']).or_else(|| rest.strip_prefix("is ")).is_some_and(answers)
+            })
+        };
+        let labelled = ["answer", "decision", "resolution"].map(|word| (word, label(word)));
+        text::clauses(sentence).into_iter().any(|clause| {
+            let words = text::words(clause);
+            let told = |at: usize| {
+                let wanted = words[..at].iter().rev().take(3).any(|word| WANTED.contains(&word.as_str()));
+                !is_denied(&words, at) && !wanted
+            };
+            words.iter().enumerate().any(|(at, word)| match word.as_str() {
+                "resolved" | "answered" | "decided" => told(at),
+                word => labelled.contains(&(word, true)) && told(at),
+            })
+        })
+    })
+}
+
+/// Words before one that says that it is yet to come.
+#[rustfmt::skip]
+const WANTED: &[&str] =
+    &[
+    "be", "needs", "need", "awaiting", "pending", "until", "once", "when", "if", "must", "should", "unless",
+];
+
+fn answers(text: &str) -> bool {
+    text::says_something(text, &[]) && !text.trim_end().ends_with('?')
+}
+
+fn is_deferred(item: &Piece) -> bool {
+    const REASONS: &[&str] = &["because", "until", "since", "as", "after", "when", "once", "so that", "due to"];
+    if column(item, &["reason", "rationale", "why"]).is_some()
+        && text::says_any(&text::words(&item.text), &["deferred", "later", "postponed"])
+    {
+        return true;
+    }
+    let all = statements(item).join("\n");
+    for word in ["deferred", "postponed", "later"] {
+        for (at, _) in all.to_lowercase().match_indices(word).take(8) {
+            let (Some(before), Some(after)) = (all.get(..at), all.get(at + word.len()..)) else { continue };
+            let words = text::words(before);
+            let wordly = before.chars().next_back().is_none_or(|c| !c.is_alphanumeric())
+                && after.chars().next().is_none_or(|c| !c.is_alphanumeric());
+            if !wordly || is_denied(&words, words.len()) {
+                continue;
+            }
+            let marked =
+                after.split_once([':', '—', '–', '(', '-']).is_some_and(|(_, rest)| text::says_something(rest, &[]));
+            if marked || text::says_any(&text::words(after), REASONS) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+fn unreviewed(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(paper) = &desk.design else { return Vec::new() };
+    if desk.tier < Tier::House {
+        return Vec::new();
+    }
+    let begins =
+        |words: &[String], starts: &[&str]| words.iter().any(|word| starts.iter().any(|start| word.starts_with(start)));
+    let place = |parts: &[Part<'_>], says: String| match parts.first() {
+        Some(part) => Found::at(DESIGN, part.line, says),
+        None => Found::in_file(DESIGN, says),
+    };
+    let mut found = Vec::new();
+    let is_trace = |words: &[String]| {
+        begins(words, &["scenario", "walkthrough"])
+            || text::has_phrase(words, "walk through")
+            || words.iter().any(|word| matches!(word.as_str(), "trace" | "traces" | "traced"))
+    };
+    let scenarios = paper.below(is_trace, "Observability");
+    let traced: usize = scenarios.iter().map(scenarios_traced).sum();
+    if traced < 2 {
+        let says = format!("A {} wants two or three scenarios traced; {traced} is.", desk.tier);
+        let says = if traced == 0 { says.replace("0 is", "none is") } else { says };
+        found.push(
+            place(&scenarios, says)
+                .next("Walk through two or three of them, step by step, below a heading “Scenarios”."),
+        );
+    }
+    let concerns = paper.below(|words| begins(words, &["concern", "risk", "review"]), "");
+    let graded = |part: &Part<'_>| part.says_none() || part.items().iter().any(has_severity);
+    if !concerns.iter().any(graded) {
+        let says = format!("A {} wants its concerns written down with their severities; there are none.", desk.tier);
+        let next = "List what could go wrong below a heading “Review Concerns”, each with a severity, or write `none`.";
+        found.push(place(&concerns, says).next(next));
+    }
+    found
+}
+
+fn has_severity(item: &Piece) -> bool {
+    const SEVERITIES: &[&str] = &["critical", "high", "medium", "low", "major", "minor", "required", "blocker"];
+    text::words(&item.text).iter().any(|word| SEVERITIES.contains(&word.as_str()))
+}
+
+/// How many scenarios are traced here. A section of nothing but steps is one.
+fn scenarios_traced(part: &Part<'_>) -> usize {
+    let items = part.described();
+    let traced = items.iter().filter(|item| is_traced(item)).count();
+    if traced == 0 && items.len() >= 2 { 1 } else { traced }
+}
+
+fn is_traced(item: &Piece) -> bool {
+    let text = item.all_text();
+    ["→", "->", "=>"].iter().any(|arrow| text.contains(arrow))
+        || text::words(&text).iter().any(|word| word == "then")
+        || item.entries.len() > 2
+        || item.lines.len() > 2 && item.entries.len() > 1
+        || item.text.lines().map(|line| text::sentences(line).len()).sum::<usize>()
+            >= 2 + usize::from(item.entries.is_empty() && item.text.contains('\n'))
+}
+
+/// A part of observability: its name, and the words that show it.
+type Depth = (&'static str, &'static [&'static str]);
+
+const LOGS: Depth = ("logs", &["log", "logs", "logging", "logged", "logger", "logfile", "stdout"]);
+const KEPT: Depth = (
+    "logs that are kept somewhere",
+    &["loki", "elastic*", "cloudwatch", "splunk", "datadog", "aggregat*", "log store", "central*"],
+);
+const TRACES: Depth = ("traces", &["trace", "traces", "traced", "tracing", "otel", "opentelemetry", "span", "spans"]);
+const ALERTS: Depth = ("alerts", &["alert*", "pager*"]);
+const METRICS: Depth = ("metrics", &["metric*", "prometheus", "statsd"]);
+const DASHBOARDS: Depth = ("dashboards", &["dashboard*", "grafana"]);
+
+fn unobserved(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Observability")) else { return Vec::new() };
+    let wanted: &[Depth] = match desk.tier {
+        Tier::Shed => &[LOGS],
+        Tier::House => &[TRACES, KEPT, ALERTS],
+        Tier::Skyscraper => &[TRACES, METRICS, DASHBOARDS, KEPT, ALERTS],
+    };
+    let words = text::words(&part.text());
+    let missing = wanted.iter().filter(|(_, marks)| !marks.iter().any(|mark| is_said(&words, mark)));
+    missing
+        .map(|(what, _)| {
+            let says = format!("Observability says nothing of {what}, which a {} has.", desk.tier);
+            Found::at(DESIGN, part.line, says).next(format!("Say where the {what} go and who looks at them."))
+        })
+        .collect()
+}
+
+fn is_said(words: &[String], mark: &str) -> bool {
+    let parts: Vec<&str> = mark.split(' ').collect();
+    let fits = |word: &String, part: &str| match part.strip_suffix('*') {
+        Some(start) => word.starts_with(start),
+        None => word == part,
+    };
+    let mut at = words.windows(parts.len()).enumerate();
+    at.any(|(at, window)| window.iter().zip(&parts).all(|(word, part)| fits(word, part)) && !is_denied(words, at))
+}
+
+#[cfg(test)]
+mod tests;

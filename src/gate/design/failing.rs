@@ -1,0 +1,119 @@
+//! Whether an integration says what happens when it fails.
+
+use super::super::paper::Piece;
+use super::super::paper::text::{self, is_none};
+use super::super::papers::{DESIGN, Desk, Found, excerpt};
+use super::said;
+
+pub(super) fn unsaid(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "External Integrations")) else {
+        return Vec::new();
+    };
+    let items = part.described().into_iter().filter(|item| !is_none(&item.text));
+    let silent = items.filter(|item| !is_answered(item));
+    silent
+        .map(|item| {
+            let says = format!("“{}” does not say what happens when it fails.", excerpt(&item.text));
+            Found::at(DESIGN, item.line, says)
+        })
+        .collect()
+}
+
+fn is_answered(item: &Piece) -> bool {
+    let in_column = item.cells.iter().any(|cell| {
+        let words = text::words(&cell.header);
+        let column =
+            words.iter().any(|word| is_failing(word) || word == "fallback") || text::has_phrase(&words, "time out");
+        column && is_answer(&cell.text)
+    });
+    in_column || text::sentences(&item.all_text()).into_iter().any(answers)
+}
+
+fn is_answer(text: &str) -> bool {
+    let words = text::words(text);
+    text::says_something(text, &[])
+        && !is_none(text)
+        && words.iter().any(|word| !is_failing(word) && word != "silently")
+}
+
+fn is_failing(word: &str) -> bool {
+    const STARTS: &[&str] = &[
+        "fail",
+        "error",
+        "timeout",
+        "outage",
+        "reject",
+        "limit",
+        "unavailab",
+        "unreach",
+        "offline",
+        "invalid",
+        "downtime",
+    ];
+    matches!(word, "down" | "lost" | "timed") || STARTS.iter().any(|start| word.starts_with(start))
+}
+
+/// Words that stand around a word of failing and say nothing about it.
+#[rustfmt::skip]
+const AROUND: &[&str] = &[
+    "a", "an", "and", "api", "are", "be", "by", "can", "case", "cases", "could", "does", "failure", "for",
+    "goes", "handled", "handles", "handling", "has", "if", "in", "is", "it", "its", "may", "might", "mode",
+    "modes", "of", "often", "on", "or", "out", "possible", "rate", "rarely", "service", "silently",
+    "sometimes", "that", "the", "then", "this", "to", "was", "we", "when", "will", "with",
+];
+
+/// A sentence with a word of failing, and something that is said about it: after the word, or before it where it is a
+/// condition (`retried when it is down`).
+fn answers(sentence: &str) -> bool {
+    let words = text::words(&sentence.replace("n/a", " ").replace("N/A", " "));
+    let speaks = |word: &&String| !is_failing(word) && !AROUND.contains(&word.as_str());
+    words.iter().enumerate().any(|(at, word)| {
+        let times_out =
+            word == "out" && at > 0 && matches!(words[at - 1].as_str(), "time" | "times" | "timing" | "timed");
+        if !is_failing(word) && !times_out {
+            return false;
+        }
+        if words.get(at + 1).is_some_and(|next| next == "silently") {
+            return false;
+        }
+        let after: Vec<String> = words[at + 1..].iter().filter(speaks).cloned().collect();
+        if text::says_something(&after.join(" "), &[]) {
+            return true;
+        }
+        let conditions = ["on", "if", "when", "while", "upon", "after", "during", "case"];
+        let near =
+            words[..at].iter().rposition(|word| conditions.contains(&word.as_str())).filter(|from| at - from <= 4);
+        near.is_some_and(|from| words[..from].iter().filter(speaks).count() >= 2)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::answers;
+
+    #[test]
+    fn a_word_of_failing_alone_says_nothing() {
+        for text in [
+            "on failure: retry three times",
+            "Retried twice on failure.",
+            "when it is down, the queue waits",
+            "a banner is shown if it is unreachable",
+            "times out after 5 s",
+            "rate limit 5000 per hour",
+            "offline: cached prices",
+            "invalid tokens end the session",
+        ] {
+            assert!(answers(text), "{text}");
+        }
+        for text in [
+            "takes payments and may fail",
+            "fails silently",
+            "error: n/a",
+            "error handling: TBD",
+            "It can time out.",
+            "takes payments",
+        ] {
+            assert!(!answers(text), "{text}");
+        }
+    }
+}

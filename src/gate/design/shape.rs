@@ -1,0 +1,122 @@
+//! Whether an interface has a typed shape.
+
+use super::super::paper::Piece;
+use super::super::paper::text;
+use super::super::papers::{DESIGN, Desk, Found, excerpt};
+use super::said;
+
+pub(super) fn untyped(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Interfaces")) else { return Vec::new() };
+    let bare = part.described().into_iter().filter(|item| !is_typed(item));
+    bare.map(|item| {
+        Found::at(DESIGN, item.line, format!("The interface “{}” has no typed shape.", excerpt(&item.text)))
+    })
+    .collect()
+}
+
+fn is_typed(item: &Piece) -> bool {
+    let column = item.headers.iter().any(|header| text::words(header).iter().any(|word| word == "type"));
+    let cell = item.cells.iter().any(|cell| {
+        text::words(&cell.header).iter().any(|word| matches!(word.as_str(), "type" | "types"))
+            && text::says_something(&cell.text, &[])
+    });
+    !item.code.is_empty()
+        || column
+        || cell
+        || item.spans.iter().any(|span| is_shape(span, true))
+        || item.text.lines().any(|line| is_shape(line, false))
+        || request(&item.text)
+}
+
+#[rustfmt::skip]
+const TYPES: &[&str] = &[
+    "any", "array", "blob", "bool", "boolean", "byte", "bytes", "char", "date", "datetime", "decimal", "dict",
+    "double", "email", "enum", "f32", "f64", "float", "hex", "i16", "i32", "i64", "i8", "int", "integer",
+    "iso8601", "json", "list", "long", "map", "null", "number", "object", "option", "optional", "path",
+    "record", "result", "set", "str", "string", "struct", "text", "timestamp", "tuple", "u16", "u32", "u64",
+    "u8", "uint", "unit", "url", "usize", "uuid", "vec", "void",
+];
+
+const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+
+fn is_shape(text: &str, code: bool) -> bool {
+    called(text) || returns(text) || field(text, code) || request(text)
+}
+
+/// `name(args)`; `item(s)` is a plural.
+fn called(text: &str) -> bool {
+    text.match_indices('(').any(|(at, _)| {
+        let named = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '>');
+        let inside = text[at + 1..].split(')').next().unwrap_or_default();
+        named && !matches!(inside, "s" | "es") && text[at..].contains(')')
+    })
+}
+
+/// `-> type`
+fn returns(text: &str) -> bool {
+    text.split("->")
+        .skip(1)
+        .any(|rest| rest.trim_start().starts_with(|c: char| c.is_alphanumeric() || matches!(c, '(' | '[' | '{')))
+}
+
+/// `name: type`; in code any word is a type, elsewhere one that is known or has a capital, and stands alone.
+fn field(text: &str, code: bool) -> bool {
+    text.match_indices(':').any(|(at, _)| {
+        let named = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '?'));
+        let rest = text[at + 1..].trim_start();
+        let word: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let after = rest[word.len()..].trim_start();
+        let alone = after.is_empty() || after.starts_with([',', ';', ')', '}', ']', '?', '|', '=']);
+        let generic = !word.is_empty() && rest[word.len()..].starts_with(['<', '[']);
+        let known = TYPES.contains(&word.to_lowercase().as_str()) || word.starts_with(char::is_uppercase);
+        named && !rest.starts_with('/') && (generic || known && alone || code && word.chars().any(char::is_alphabetic))
+    })
+}
+
+/// An HTTP method with a path, and a body or a status.
+fn request(text: &str) -> bool {
+    let mut words = text.split(|c: char| c.is_whitespace() || c == '`').filter(|word| !word.is_empty());
+    let Some(_) = words.find(|word| METHODS.contains(word)) else { return false };
+    if !words.next().is_some_and(|path| path.starts_with('/')) {
+        return false;
+    }
+    words.any(|word| {
+        let bare: String = word.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+        let status = bare.len() == 3
+            && bare.starts_with(|c: char| ('1'..='5').contains(&c))
+            && bare.bytes().all(|b| b.is_ascii_digit());
+        status || matches!(bare.as_str(), "body" | "status" | "json") || word.starts_with('{')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_shape;
+
+    #[test]
+    fn shapes() {
+        for text in [
+            "dim(level)",
+            "dim(level: int) -> int",
+            "level: integer",
+            "items: Vec<u8>",
+            "returns -> Level",
+            "GET /levels answers 200",
+            "`POST /levels` with a body",
+            "tags: string[]",
+        ] {
+            assert!(is_shape(text, false), "{text}");
+        }
+        for text in [
+            "login: returns a token",
+            "the item(s) are listed",
+            "GET /levels",
+            "see https://x.y",
+            "a plain sentence",
+            "Levels (all of them)",
+        ] {
+            assert!(!is_shape(text, false), "{text}");
+        }
+        assert!(is_shape("level: Level", true));
+    }
+}

@@ -1,0 +1,77 @@
+//! Whether the directory structure is a tree of paths.
+
+use super::super::paper::Line;
+use super::super::papers::{DESIGN, Desk, Found, excerpt};
+use super::said;
+
+const MARKS: [char; 12] = ['├', '└', '│', '─', '|', '-', '+', '`', '╰', '┬', '\u{a0}', '*'];
+
+pub(super) fn is_none(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Directory Structure")) else {
+        return Vec::new();
+    };
+    let mut lines: Vec<Line> = part.all_code().into_iter().flat_map(|code| code.lines).collect();
+    if lines.is_empty() {
+        lines = part.listed().into_iter().flat_map(|item| item.entries).collect();
+    }
+    let mut shown = false;
+    for line in &lines {
+        match path_in(&line.text) {
+            Ok(None) => {}
+            Ok(Some(tree)) => shown |= tree,
+            Err(()) => {
+                let says = format!("“{}” in the directory structure is no path.", excerpt(&line.text));
+                return vec![Found::at(DESIGN, line.at, says)];
+            }
+        }
+    }
+    if shown {
+        return Vec::new();
+    }
+    vec![Found::at(DESIGN, part.line, "The directory structure is no tree of paths.")]
+}
+
+/// The path of a line: `None` where it has none to have, otherwise whether it shows that this is a tree.
+fn path_in(line: &str) -> Result<Option<bool>, ()> {
+    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
+    let marked = line.contains(['├', '└', '│']) || line.contains("|--") || line.contains("+--");
+    let end = [" #", "\t#", " //", " —", " –", ": ", " (", " - ", " <-", " ←"]
+        .iter()
+        .filter_map(|mark| bare.find(mark))
+        .min();
+    let path = end.map_or(bare, |end| &bare[..end]).trim().trim_end_matches(':').trim_matches('`').trim();
+    let comment = path.starts_with('#') || path.starts_with("//") || path.starts_with('(');
+    if path.is_empty() || comment || matches!(path, "..." | "…" | "etc." | "etc") {
+        return Ok(None);
+    }
+    if path.contains(char::is_whitespace) || !path.contains(|c: char| c.is_alphanumeric() || matches!(c, '.' | '/')) {
+        return Err(());
+    }
+    Ok(Some(marked || path.contains(['/', '.'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path_in;
+
+    #[test]
+    fn a_line_of_a_tree_is_one_path() {
+        for line in [
+            "├── src/",
+            "│   └── main.rs  # the entry",
+            "    |-- tests",
+            "src/lib.rs: the library",
+            "- docs/ (for people)",
+            "a/b — c d",
+        ] {
+            assert_eq!(path_in(line), Ok(Some(true)), "{line}");
+        }
+        assert_eq!(path_in("src"), Ok(Some(false)));
+        for line in ["", "│", "...", "# all of it", "└── …"] {
+            assert_eq!(path_in(line), Ok(None), "{line}");
+        }
+        for line in ["the source code", "├── some words here"] {
+            assert_eq!(path_in(line), Err(()), "{line}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Where scope goes against the preferences without saying so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::paper::{Part, text};
+use super::super::papers::{Desk, Found, SCOPE, excerpt};
+use super::said;
+
+/// What somebody says who goes against a preference on purpose.
+#[rustfmt::skip]
+const NAMING: &[&str] = &[
+    "conflict", "conflicts", "conflicting", "instead of", "rather than", "differs", "differ", "different from",
+    "deviates", "deviate", "deviation", "departs", "depart", "departure", "override", "overrides",
+    "overriding", "exception", "exceptions", "unlike", "contrary to",
+];
+
+/// More conflicts than this are more than anyone reads.
+const MOST: usize = 100;
+
+struct Conflict {
+    line: u32,
+    says: String,
+    preferred: BTreeSet<String>,
+}
+
+pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
+    let (Some(scope), Some(preferences)) = (&desk.scope, &desk.preferences) else { return Vec::new() };
+    let mut conflicts = Vec::new();
+    for section in ["Stack", "Deployment Target"] {
+        if let (Some(wanted), Some(chosen)) = (said(preferences, section), said(scope, section)) {
+            compare(section, &wanted, &chosen, &mut conflicts);
+        }
+    }
+    if conflicts.is_empty() {
+        return Vec::new();
+    }
+    conflicts.truncate(MOST);
+    // An item is looked at as a whole, a paragraph by its sentences.
+    let statements = scope.sentences().into_iter().chain(scope.items_text());
+    let mut naming: Vec<(bool, BTreeSet<String>)> = Vec::new();
+    for statement in statements {
+        let words = text::words(statement);
+        if text::says_any(&words, NAMING) {
+            let all = words.iter().any(|word| matches!(word.as_str(), "preferences" | "preference" | "preferred"));
+            naming.push((all, text::names(statement)));
+        }
+    }
+    let is_named = |one: &Conflict| naming.iter().any(|(all, names)| *all || !names.is_disjoint(&one.preferred));
+    conflicts.retain(|one| !is_named(one));
+    conflicts.into_iter().map(|one| Found::at(SCOPE, one.line, one.says)).collect()
+}
+
+fn compare(section: &str, wanted: &Part<'_>, chosen: &Part<'_>, conflicts: &mut Vec<Conflict>) {
+    let (want, choose) = (entries(wanted), entries(chosen));
+    let mut by_label = false;
+    for (label, value) in &want {
+        let Some(other) = choose.get(label) else { continue };
+        by_label = true;
+        let (preferred, used) = (text::names(value), text::names(other));
+        if !preferred.is_empty() && !used.is_empty() && preferred.is_disjoint(&used) {
+            let says = format!(
+                "{section}: the preferences have {} as {label}, scope has {}.",
+                excerpt(value.trim()),
+                excerpt(other.trim())
+            );
+            conflicts.push(Conflict { line: chosen.line, says, preferred });
+        }
+    }
+    if by_label {
+        return;
+    }
+    let (preferred, used) = (text::names(&wanted.text()), text::names(&chosen.text()));
+    if !preferred.is_empty() && !used.is_empty() && preferred.is_disjoint(&used) {
+        let says = format!(
+            "{section}: the preferences have {}, scope has {}.",
+            excerpt(wanted.text().trim()),
+            excerpt(chosen.text().trim())
+        );
+        conflicts.push(Conflict { line: chosen.line, says, preferred });
+    }
+}
+
+/// What has a label: `Language: Rust`, a row of two cells, a sub-heading with what is below it.
+fn entries(part: &Part<'_>) -> BTreeMap<String, String> {
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    let mut put = |label: &str, value: &str| {
+        let label = text::words(label).join(" ");
+        if !label.is_empty() && label.split(' ').count() <= 4 && !text::words(value).is_empty() {
+            let old = found.entry(label).or_default();
+            old.push_str(value);
+            old.push('\n');
+        }
+    };
+    for piece in part.pieces() {
+        if let [first, rest @ ..] = &piece.cells[..] {
+            let value: Vec<&str> = rest.iter().map(|cell| cell.text.as_str()).collect();
+            put(&first.text, &value.join(" "));
+            continue;
+        }
+        for line in piece.text.lines() {
+            if let Some((label, value)) = line.split_once(':') {
+                put(label, value);
+            }
+        }
+    }
+    for (label, below) in part.labelled() {
+        put(&label, &below);
+    }
+    found
+}

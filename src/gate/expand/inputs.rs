@@ -1,0 +1,62 @@
+//! Whether scope names each file that the change was asked with.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::papers::{Desk, Found};
+
+/// Names with blanks and the like are looked for one by one, and no more of them than this.
+const MOST_ODD: usize = 100;
+
+pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(paper) = &desk.scope else { return Vec::new() };
+    let is_hidden = |path: &&String| path.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
+    let inputs: Vec<&String> = desk.papers.inputs.iter().filter(|path| !is_hidden(path)).collect();
+    if inputs.is_empty() {
+        return Vec::new();
+    }
+    let text = paper.everything().replace("%20", " ").to_lowercase();
+    let said = Said::new(&text);
+    let mut odd = 0;
+    let mut found = Vec::new();
+    for path in inputs {
+        let small = path.to_lowercase();
+        let named = if small.chars().all(joins) {
+            said.names(&small)
+        } else {
+            odd += 1;
+            odd <= MOST_ODD && small.rsplit('/').next().is_some_and(|name| text.contains(name))
+        };
+        if !named {
+            found.push(Found::in_file(path, format!("`{path}` is neither used nor set aside in scope.")));
+        }
+    }
+    found
+}
+
+fn joins(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+' | '@' | '~')
+}
+
+/// What in a text could be a path, by its last part.
+struct Said<'t>(HashMap<&'t str, HashSet<&'t str>>);
+
+impl<'t> Said<'t> {
+    fn new(text: &'t str) -> Self {
+        let mut said: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for word in text.split(|c| !joins(c)) {
+            let word = word.trim_end_matches(['.', '-', '/']).trim_start_matches("./").trim_start_matches(['/', '-']);
+            if let Some(name) = word.rsplit('/').next().filter(|name| !name.is_empty()) {
+                said.entry(name).or_default().insert(word);
+            }
+        }
+        Self(said)
+    }
+
+    /// The file's name by itself, or as the end of its path.
+    fn names(&self, path: &str) -> bool {
+        let Some(words) = path.rsplit('/').next().and_then(|name| self.0.get(name)) else { return false };
+        words.iter().any(|word| {
+            path.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with('/')) || word.ends_with(path)
+        })
+    }
+}

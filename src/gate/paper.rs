@@ -1,0 +1,241 @@
+//! A document of the pipeline as the gates read it: sections, items and lines, out of Markdown.
+//!
+//! `docs/gates.md` says what counts as a section, as content and as an item; this room is that page in code. It
+//! promises:
+//!
+//! - **a line is a line of the file**, whatever stands before it: front matter, a byte order mark, `CRLF`;
+//! - **decoration has no meaning**: heading levels, numbering, emphasis, tables or lists;
+//! - **a hostile document ends in an answer**, quickly: bytes, lines and depth are bounded, nothing here calls itself,
+//!   and each step is linear in what it reads.
+
+mod html;
+pub mod ids;
+pub mod names;
+pub mod numbers;
+mod read;
+pub mod section;
+pub mod text;
+
+use std::fmt;
+
+pub use names::Name;
+pub use section::Part;
+
+/// A larger document is not read.
+pub const LARGEST: usize = 1024 * 1024;
+/// One with more lines neither.
+pub const MOST_LINES: usize = 20_000;
+/// Lists and quotes in each other, at most.
+pub const DEEPEST: usize = 32;
+
+/// Why a text is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unread {
+    TooManyLines,
+    TooDeep,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyLines => write!(f, "has more than {MOST_LINES} lines"),
+            Self::TooDeep => write!(f, "is nested more than {DEEPEST} deep"),
+        }
+    }
+}
+
+/// A document.
+#[derive(Debug, Clone, Default)]
+pub struct Paper {
+    blocks: Vec<Block>,
+    names: &'static [Name],
+}
+
+/// A piece of the document between blank lines.
+#[derive(Debug, Clone)]
+enum Block {
+    Heading(Heading),
+    /// Bold words that could be a heading, with the paragraph that they are or begin, and what of it comes after them.
+    /// None is left once the sections are known.
+    Bold(Heading, Box<Piece>, Option<Box<Piece>>),
+    Paragraph(Piece),
+    /// The entries of a list, or the rows of a table.
+    Items(Vec<Piece>),
+    Code(Code),
+}
+
+#[derive(Debug, Clone)]
+struct Heading {
+    line: u32,
+    /// 1 to 6; [`BOLD`] for bold words that stand as one.
+    level: u8,
+    text: String,
+}
+
+/// The level of bold words: below every real heading.
+const BOLD: u8 = 7;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    pub at: u32,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code {
+    pub language: String,
+    pub lines: Vec<Line>,
+}
+
+/// A paragraph, a list's entry with what is nested in it, a table's row, or a sub-heading with what stands below it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Piece {
+    pub line: u32,
+    /// What it says, without decoration. Entries, cells and paragraphs in it are lines of their own; a paragraph that
+    /// is wrapped is one line.
+    pub text: String,
+    /// The same, by the lines of the file.
+    pub lines: Vec<Line>,
+    /// Code in the text.
+    pub spans: Vec<String>,
+    /// Where links and images lead.
+    pub targets: Vec<String>,
+    /// Of a table's row.
+    pub cells: Vec<Cell>,
+    /// Of a list: this entry's own text, then that of each entry below it.
+    pub entries: Vec<Line>,
+    pub ticked: bool,
+    pub code: Vec<Code>,
+    /// The headers of tables that stand in it.
+    pub headers: Vec<String>,
+    pub image: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cell {
+    pub header: String,
+    pub text: String,
+}
+
+impl Piece {
+    /// Adds what stands below.
+    fn take(&mut self, more: &Piece) {
+        if self.line == 0 {
+            self.line = more.line;
+        }
+        if !self.text.is_empty() && !more.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(&more.text);
+        self.lines.extend_from_slice(&more.lines);
+        self.spans.extend_from_slice(&more.spans);
+        self.targets.extend_from_slice(&more.targets);
+        self.entries.extend_from_slice(&more.entries);
+        self.code.extend_from_slice(&more.code);
+        self.headers.extend(more.cells.iter().map(|cell| cell.header.clone()));
+        self.headers.extend_from_slice(&more.headers);
+        self.image |= more.image;
+    }
+
+    /// Whether it says anything, below a heading of these words.
+    pub fn says_something(&self, heading: &[String]) -> bool {
+        let says = |text: &str| text::says_something(text, heading);
+        let coded = || self.code.iter().flat_map(|code| &code.lines).any(|line| says(&line.text));
+        if !self.cells.is_empty() {
+            return self.image || self.cells.iter().any(|cell| says(&cell.text)) || coded();
+        }
+        // An instruction may go over several lines of one paragraph.
+        let instruction = !self.text.contains('\n') && text::is_instruction(&self.text);
+        self.image || !instruction && self.lines.iter().any(|line| says(&line.text)) || coded()
+    }
+
+    /// Where its text begins: a row's first cell, or the text itself.
+    pub fn start(&self) -> &str {
+        self.cells.first().map_or(&self.text, |cell| &cell.text)
+    }
+}
+
+impl Paper {
+    /// Reads a document whose sections have these names.
+    pub fn read(text: &str, names: &'static [Name]) -> Result<Self, Unread> {
+        let mut paper = Self { blocks: read::blocks(text)?, names };
+        paper.settle_bold();
+        Ok(paper)
+    }
+
+    /// Every line with words, in the order of the document, headings and code too.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut all = Vec::new();
+        for block in &self.blocks {
+            match block {
+                Block::Heading(heading) => all.push(Line { at: heading.line, text: heading.text.clone() }),
+                Block::Paragraph(piece) => in_order(piece, &mut all),
+                Block::Items(items) => items.iter().for_each(|piece| in_order(piece, &mut all)),
+                Block::Code(code) => all.extend_from_slice(&code.lines),
+                Block::Bold(..) => {}
+            }
+        }
+        all
+    }
+
+    /// Whether there is nothing in it to read.
+    pub fn is_blank(&self) -> bool {
+        self.lines().iter().all(|line| line.text.trim().is_empty()) && !self.pieces().any(|piece| piece.image)
+    }
+
+    /// Everything that it says, for looking something up, with the targets of its links.
+    pub fn everything(&self) -> String {
+        let mut all: String = self.lines().into_iter().map(|line| line.text + "\n").collect();
+        for piece in self.pieces() {
+            for target in &piece.targets {
+                all.push_str(target);
+                all.push('\n');
+            }
+        }
+        all
+    }
+
+    /// The words of the document, without any decoration.
+    pub fn words(&self) -> Vec<String> {
+        self.lines().iter().flat_map(|line| text::words(&line.text)).collect()
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.blocks.iter().flat_map(|block| match block {
+            Block::Paragraph(piece) => std::slice::from_ref(piece),
+            Block::Items(items) => items.as_slice(),
+            _ => &[],
+        })
+    }
+
+    /// The names of the sections that it should have.
+    pub fn names(&self) -> &'static [Name] {
+        self.names
+    }
+
+    /// The sentences of the document.
+    pub fn sentences(&self) -> Vec<&str> {
+        self.pieces().flat_map(|piece| text::sentences(&piece.text)).collect()
+    }
+
+    /// What each item says as a whole.
+    pub fn items_text(&self) -> impl Iterator<Item = &str> {
+        let items = self.blocks.iter().filter_map(|block| match block {
+            Block::Items(items) => Some(items.iter().map(|item| item.text.as_str())),
+            _ => None,
+        });
+        items.flatten()
+    }
+}
+
+fn in_order(piece: &Piece, all: &mut Vec<Line>) {
+    let from = all.len();
+    all.extend_from_slice(&piece.lines);
+    all.extend(piece.code.iter().flat_map(|code| code.lines.iter().cloned()));
+    if !piece.code.is_empty() {
+        all[from..].sort_by_key(|line| line.at);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,413 @@
+//! Sections, and the items in them.
+
+use super::names::{heading_words, names_of};
+use super::text::{is_bare_none, is_none, says_something, words};
+use super::{Block, Heading, Line, Name, Paper, Piece};
+
+/// A part of a document: a section, or what stands below some heading.
+#[derive(Debug, Clone)]
+pub struct Part<'p> {
+    /// Where its heading stands.
+    pub line: u32,
+    pub heading: String,
+    blocks: Vec<&'p Block>,
+    /// Words in the heading after its name and a colon.
+    rest: Option<Piece>,
+}
+
+impl Paper {
+    /// The title: the first heading, where it is alone at its level and others stand below it.
+    fn title(&self) -> Option<u32> {
+        let mut headings = self.headings();
+        let first = headings.next()?;
+        let mut others = headings.peekable();
+        others.peek()?;
+        others.all(|other| other.level > first.level).then_some(first.line)
+    }
+
+    fn headings(&self) -> impl Iterator<Item = &Heading> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Heading(heading) => Some(heading),
+            _ => None,
+        })
+    }
+
+    fn named(&self, heading: &Heading, title: Option<u32>) -> Vec<&'static Name> {
+        names_of(&heading_words(&heading.text), self.names, title == Some(heading.line))
+    }
+
+    /// Bold words begin a section where they name one that is required, or stand outside any; elsewhere they are text.
+    pub(super) fn settle_bold(&mut self) {
+        let title = self.title();
+        let mut inside: Option<u8> = None;
+        let mut settled = Vec::with_capacity(self.blocks.len());
+        for block in std::mem::take(&mut self.blocks) {
+            let heading = match &block {
+                Block::Heading(heading) | Block::Bold(heading, ..) => Some(heading),
+                _ => None,
+            };
+            let named = heading.is_some_and(|heading| !self.named(heading, title).is_empty());
+            if let Some(heading) = heading {
+                if named {
+                    inside = Some(heading.level);
+                } else if inside.is_some_and(|level| heading.level <= level) && !is_text(&block) {
+                    inside = None;
+                }
+            }
+            match block {
+                Block::Bold(heading, _, rest) if named || inside.is_none() => {
+                    settled.push(Block::Heading(heading));
+                    settled.extend(rest.map(|rest| Block::Paragraph(*rest)));
+                }
+                Block::Bold(_, whole, _) => settled.push(Block::Paragraph(*whole)),
+                other => settled.push(other),
+            }
+        }
+        self.blocks = settled;
+    }
+
+    /// A required section by its name; all of that name read as one.
+    pub fn section(&self, name: &str) -> Option<Part<'_>> {
+        let title = self.title();
+        let mut part: Option<Part<'_>> = None;
+        let mut inside: Option<u8> = None;
+        for block in &self.blocks {
+            if let Block::Heading(heading) = block {
+                let called = self.named(heading, title);
+                match called.iter().any(|called| called.name == name) {
+                    true => {
+                        inside = Some(heading.level);
+                        let rest = after_colon(heading);
+                        let part = part.get_or_insert_with(|| Part {
+                            line: heading.line,
+                            heading: heading.text.clone(),
+                            blocks: Vec::new(),
+                            rest: None,
+                        });
+                        if part.rest.is_none() {
+                            part.rest = rest;
+                        }
+                        continue;
+                    }
+                    false if !called.is_empty() => inside = None,
+                    false if inside.is_some_and(|level| heading.level <= level) => inside = None,
+                    false => {}
+                }
+            }
+            if let (Some(part), Some(_)) = (&mut part, inside) {
+                part.blocks.push(block);
+            }
+        }
+        part
+    }
+
+    /// What stands below each heading of which the words are so, the outermost of them, outside the sections of the
+    /// names that are left out.
+    pub fn below(&self, so: impl Fn(&[String]) -> bool, without: &str) -> Vec<Part<'_>> {
+        let title = self.title();
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        let mut inside: Option<u8> = None;
+        let mut left_out: Option<u8> = None;
+        for block in &self.blocks {
+            if let Block::Heading(heading) = block {
+                let called = self.named(heading, title);
+                let out = called.iter().any(|called| called.name == without);
+                if !called.is_empty() || left_out.is_some_and(|level| heading.level <= level) {
+                    left_out = out.then_some(heading.level);
+                }
+                if !called.is_empty() || inside.is_some_and(|level| heading.level <= level) {
+                    inside = None;
+                }
+                if inside.is_none() && left_out.is_none() && title != Some(heading.line) && so(&words(&heading.text)) {
+                    inside = Some(heading.level);
+                    let (line, text) = (heading.line, heading.text.clone());
+                    parts.push(Part { line, heading: text, blocks: Vec::new(), rest: None });
+                    continue;
+                }
+            }
+            if let (Some(part), Some(_)) = (parts.last_mut(), inside) {
+                part.blocks.push(block);
+            }
+        }
+        parts
+    }
+}
+
+/// Bold words that end no section: a lead-in, or a criterion.
+fn is_text(block: &Block) -> bool {
+    match block {
+        Block::Bold(heading, _, rest) => rest.is_some() || super::ids::leading(&heading.text).is_some(),
+        _ => false,
+    }
+}
+
+/// `## Verdict: READY`
+fn after_colon(heading: &Heading) -> Option<Piece> {
+    let (_, rest) = heading.text.split_once(':')?;
+    let rest = rest.trim();
+    let line = Line { at: heading.line, text: rest.to_owned() };
+    let piece = Piece { line: heading.line, text: rest.to_owned(), lines: vec![line], ..Piece::default() };
+    (!rest.is_empty()).then_some(piece)
+}
+
+impl<'p> Part<'p> {
+    /// The first ones: a heading that is a chapter is compared with nothing.
+    fn heading_words(&self) -> Vec<String> {
+        let mut words = heading_words(&self.heading);
+        words.truncate(16);
+        words
+    }
+
+    /// Every piece in it, without headings.
+    pub fn pieces(&self) -> Vec<Piece> {
+        let mut all: Vec<Piece> = self.rest.iter().cloned().collect();
+        for block in &self.blocks {
+            match block {
+                Block::Heading(_) | Block::Bold(..) => {}
+                Block::Paragraph(piece) => all.push((*piece).clone()),
+                Block::Items(items) => all.extend(items.iter().cloned()),
+                Block::Code(code) => all.push(Piece { code: vec![code.clone()], ..Piece::default() }),
+            }
+        }
+        all
+    }
+
+    /// Whether anything is said here. `none` is something where it is an answer.
+    pub fn has_content(&self, none: bool) -> bool {
+        let heading = self.heading_words();
+        let says = |piece: &Piece| {
+            let bare = |line: &Line| is_bare_none(&line.text) || !says_something(&line.text, &heading);
+            let only_none = || piece.code.is_empty() && !piece.image && piece.lines.iter().all(bare);
+            piece.says_something(&heading) && (none || !only_none())
+        };
+        self.pieces().iter().any(says)
+    }
+
+    /// What is said here first.
+    pub fn first(&self) -> Option<Piece> {
+        let heading = self.heading_words();
+        self.pieces().into_iter().find(|piece| piece.says_something(&heading))
+    }
+
+    /// All that it says, by lines; of a sub-heading's words those below which something is said.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let mut pending: Option<&str> = None;
+        for piece in self.rest.iter() {
+            text.push_str(&piece.text);
+            text.push('\n');
+        }
+        for block in &self.blocks {
+            let said = match block {
+                Block::Heading(heading) | Block::Bold(heading, ..) => {
+                    pending = Some(&heading.text);
+                    continue;
+                }
+                Block::Paragraph(piece) => piece.text.clone(),
+                Block::Items(items) => items.iter().map(|item| item.all_text()).collect::<Vec<_>>().join("\n"),
+                Block::Code(code) => code.lines.iter().map(|line| line.text.clone() + "\n").collect(),
+            };
+            if let Some(heading) = pending.filter(|_| !said.trim().is_empty() && !is_none(&said)) {
+                text.push_str(heading);
+                text.push('\n');
+                pending = None;
+            }
+            text.push_str(&said);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Its lines, code too.
+    pub fn lines(&self) -> Vec<Line> {
+        let all = self.pieces();
+        all.into_iter()
+            .flat_map(|piece| piece.lines.into_iter().chain(piece.code.into_iter().flat_map(|c| c.lines)))
+            .collect()
+    }
+
+    /// The items: entries and rows, unless the sub-headings stand for them; the sub-headings with what is below them,
+    /// where there are neither; or else the paragraphs.
+    pub fn items(&self) -> Vec<Piece> {
+        let (subs, listed) = (self.subs(), self.listed());
+        let marked = |item: &Piece| super::ids::leading(item.start()).is_some();
+        // Entries with identifiers below sub-headings are a list in groups.
+        let grouped = listed.iter().any(marked) && !subs.iter().any(marked);
+        let stands =
+            |sub: &Piece| marked(sub) || !sub.entries.is_empty() || !sub.headers.is_empty() || !sub.code.is_empty();
+        let items: Vec<Piece> = if !subs.is_empty() && !grouped && self.direct().is_empty() && subs.iter().all(stands) {
+            subs
+        } else if !listed.is_empty() {
+            listed
+        } else if !subs.is_empty() {
+            subs
+        } else {
+            self.paragraphs()
+        };
+        self.with_content(items)
+    }
+
+    /// The same for what is described at length: a sub-heading is one item with all that is below it, lists too, unless
+    /// entries or rows stand directly in the section.
+    pub fn described(&self) -> Vec<Piece> {
+        let direct = self.direct();
+        if !direct.is_empty() {
+            return self.with_content(direct);
+        }
+        let subs = self.subs();
+        self.with_content(if subs.is_empty() { self.paragraphs() } else { subs })
+    }
+
+    /// Entries and rows that stand directly in the section, above any sub-heading.
+    pub fn direct(&self) -> Vec<Piece> {
+        let above = self.blocks.iter().take_while(|block| !matches!(block, Block::Heading(_)));
+        let lists = above.filter_map(|block| match block {
+            Block::Items(items) => Some(items.iter().cloned()),
+            _ => None,
+        });
+        self.with_content(lists.flatten().collect())
+    }
+
+    /// The sub-section whose heading has this word.
+    pub fn sub(&self, word: &str) -> Option<Part<'p>> {
+        let mut part: Option<(u8, Part<'p>)> = None;
+        for block in &self.blocks {
+            match (block, &mut part) {
+                (Block::Heading(heading), Some((level, _))) if heading.level <= *level => break,
+                (Block::Heading(heading), None) if words(&heading.text).iter().any(|one| one == word) => {
+                    let (line, text) = (heading.line, heading.text.clone());
+                    part = Some((heading.level, Part { line, heading: text, blocks: Vec::new(), rest: None }));
+                }
+                (block, Some((_, part))) => part.blocks.push(block),
+                _ => {}
+            }
+        }
+        part.map(|(_, part)| part)
+    }
+
+    fn with_content(&self, mut items: Vec<Piece>) -> Vec<Piece> {
+        let heading = self.heading_words();
+        items.retain(|item| item.says_something(&heading));
+        items
+    }
+
+    /// The outermost sub-headings, each with what stands below it.
+    fn subs(&self) -> Vec<Piece> {
+        let mut subs: Vec<(u8, Piece)> = Vec::new();
+        for block in &self.blocks {
+            match (block, subs.last_mut()) {
+                (Block::Heading(heading), Some((level, open))) if heading.level > *level => {
+                    open.take(&heading.as_piece())
+                }
+                (Block::Heading(heading), _) => subs.push((heading.level, heading.as_piece())),
+                (Block::Paragraph(piece), Some((_, open))) => open.take(piece),
+                (Block::Items(items), Some((_, open))) => items.iter().for_each(|item| open.take(item)),
+                (Block::Code(code), Some((_, open))) => open.code.push(code.clone()),
+                _ => {}
+            }
+        }
+        subs.into_iter().map(|(_, piece)| piece).collect()
+    }
+
+    /// Each sub-heading with the text below it.
+    pub fn labelled(&self) -> Vec<(String, String)> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for block in &self.blocks {
+            match (block, found.last_mut()) {
+                (Block::Heading(heading), _) => found.push((heading.text.clone(), String::new())),
+                (Block::Paragraph(piece), Some((_, below))) => {
+                    below.push_str(&piece.text);
+                    below.push('\n');
+                }
+                (Block::Items(items), Some((_, below))) => {
+                    for item in items {
+                        below.push_str(&item.text);
+                        below.push('\n');
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The paragraphs, each with the code directly below it.
+    fn paragraphs(&self) -> Vec<Piece> {
+        let mut found: Vec<Piece> = self.rest.iter().cloned().collect();
+        for block in &self.blocks {
+            match (block, found.last_mut()) {
+                (Block::Paragraph(piece), _) => found.push(piece.clone()),
+                (Block::Code(code), Some(above)) => above.code.push(code.clone()),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The headers of the tables in it.
+    pub fn headers(&self) -> String {
+        let rows = self.listed().into_iter().flat_map(|item| item.cells);
+        rows.map(|cell| cell.header + " ").collect()
+    }
+
+    /// The entries and rows anywhere in it.
+    pub fn listed(&self) -> Vec<Piece> {
+        let lists = self.blocks.iter().filter_map(|block| match block {
+            Block::Items(items) => Some(items.iter().cloned()),
+            _ => None,
+        });
+        lists.flatten().collect()
+    }
+
+    /// The items, without paragraphs: what has a name of its own.
+    pub fn named_items(&self) -> Vec<Piece> {
+        if self.is_prose() { Vec::new() } else { self.items() }
+    }
+
+    /// Whether it is paragraphs, and perhaps code, only.
+    pub fn is_prose(&self) -> bool {
+        self.blocks.iter().all(|block| matches!(block, Block::Paragraph(_) | Block::Code(_)))
+    }
+
+    /// Every code block in it, also those in items.
+    pub fn all_code(&self) -> Vec<super::Code> {
+        self.pieces().into_iter().flat_map(|piece| piece.code).collect()
+    }
+
+    /// The code blocks directly in it.
+    pub fn code(&self) -> impl Iterator<Item = &'p super::Code> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Code(code) => Some(code),
+            _ => None,
+        })
+    }
+
+    /// Whether an image stands in it.
+    pub fn has_image(&self) -> bool {
+        self.pieces().iter().any(|piece| piece.image)
+    }
+
+    /// Whether it says that there is none.
+    pub fn says_none(&self) -> bool {
+        self.pieces().iter().any(|piece| is_none(&piece.text))
+    }
+}
+
+impl Heading {
+    fn as_piece(&self) -> Piece {
+        let line = Line { at: self.line, text: self.text.clone() };
+        Piece { line: self.line, text: self.text.clone(), lines: vec![line], ..Piece::default() }
+    }
+}
+
+impl Piece {
+    /// With the code that stands in it.
+    pub fn all_text(&self) -> String {
+        let mut text = self.text.clone();
+        for line in self.code.iter().flat_map(|code| &code.lines) {
+            text.push('\n');
+            text.push_str(&line.text);
+        }
+        text
+    }
+}

@@ -1,0 +1,261 @@
+//! Words, and what is none: placeholders, instructions, template text.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::LazyLock;
+
+/// The words of a text, in small letters. Everything else stands between them.
+pub fn words(text: &str) -> Vec<String> {
+    let clean = text.replace(['\'', '’'], "");
+    clean.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// Whether these words stand together in a text of words.
+pub fn has_phrase(words: &[String], phrase: &str) -> bool {
+    let phrase: Vec<&str> = phrase.split(' ').collect();
+    words.windows(phrase.len()).any(|window| window.iter().zip(&phrase).all(|(word, part)| word == part))
+}
+
+/// Whether a word, or words that stand together, are among these.
+pub fn says_any(words: &[String], phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| has_phrase(words, phrase))
+}
+
+/// What stands where nothing was written yet. Longer ones first.
+#[rustfmt::skip]
+const PLACEHOLDERS: &[&str] = &[
+    "to be determined", "to be decided", "to be written", "to be done", "to be defined", "to be added",
+    "coming soon", "fill this in", "fill in", "n a", "placeholder", "tbd", "tba", "todo", "fixme", "na",
+];
+
+/// Words after a placeholder that say nothing more.
+#[rustfmt::skip]
+const NOTHING_MORE: &[&str] = &[
+    "a", "add", "an", "and", "are", "at", "be", "by", "complete", "content", "decide", "decided", "describe",
+    "details", "determined", "done", "for", "here", "in", "is", "it", "later", "list", "me", "more", "next",
+    "now", "of", "on", "or", "pending", "please", "point", "section", "soon", "still", "text", "that", "the",
+    "them", "these", "this", "to", "us", "we", "will", "with", "write", "written", "yet", "your",
+];
+
+/// The documents that Phasegate brings: what they say is nobody's answer.
+const TEMPLATES: [&str; 5] = [
+    include_str!("../../../templates/pipeline/scaffolding/scope.md"),
+    include_str!("../../../templates/pipeline/scaffolding/design.md"),
+    include_str!("../../../templates/pipeline/scaffolding/readiness.md"),
+    include_str!("../../../templates/pipeline/scaffolding/log.md"),
+    include_str!("../../../templates/pipeline/preferences.md"),
+];
+
+static TEMPLATE_LINES: LazyLock<HashSet<Vec<String>>> = LazyLock::new(|| {
+    let lines = TEMPLATES.iter().flat_map(|text| text.lines());
+    lines.filter(|line| !line.starts_with('#')).map(words).filter(|words| words.len() > 2).collect()
+});
+
+/// Whether a line says anything below a heading of these words.
+pub fn says_something(line: &str, heading: &[String]) -> bool {
+    let said = words(line);
+    if said.is_empty() || said == heading || is_instruction(line) || TEMPLATE_LINES.contains(&said) {
+        return false;
+    }
+    if has_phrase(&said[..said.len().min(2)], "lorem ipsum") {
+        return false;
+    }
+    let nothing = |word: &String| NOTHING_MORE.contains(&word.as_str()) || heading.contains(word);
+    if said[0].len() > 2 && said[0].bytes().all(|b| b == b'x') {
+        return !said[1..].iter().all(nothing);
+    }
+    for placeholder in PLACEHOLDERS {
+        let parts = placeholder.split(' ').count();
+        if said.len() >= parts && has_phrase(&said[..parts], placeholder) {
+            return !said[parts..].iter().all(nothing);
+        }
+    }
+    true
+}
+
+/// `[Describe the problem]`, `{{cost}}`, `<your stack>`: the whole of a text in brackets.
+pub fn is_instruction(text: &str) -> bool {
+    let text = text.trim().trim_end_matches(['.', ':']);
+    [('[', ']'), ('<', '>'), ('{', '}')].into_iter().any(|(open, close)| {
+        let inner = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+        inner.is_some_and(|inner| !inner.trim_end_matches(close).contains(close))
+    })
+}
+
+/// A line that says that there is none, and asks nothing: it begins with `none` or `nothing`, or is no more than a few
+/// words that begin with `no`.
+pub fn is_none(line: &str) -> bool {
+    let said = words(line);
+    let says_more = || line.split_once([':', ',']).is_some_and(|(_, rest)| rest.contains(char::is_alphanumeric));
+    let begins = match said.first().map(String::as_str) {
+        Some("none" | "nothing" | "nil") => true,
+        Some("no") => said.len() <= SHORT && !says_more(),
+        Some("not") => matches!(said.get(1).map(String::as_str), Some("needed" | "applicable" | "required")),
+        _ => false,
+    };
+    let open = |word: &String| matches!(word.as_str(), "yet" | "unclear" | "unknown" | "undecided" | "idea");
+    begins && !line.contains('?') && !said.iter().any(open)
+}
+
+/// A line of so many words is short.
+const SHORT: usize = 5;
+
+/// A line that says `none` and little else. Where `none` is no answer, it is not content.
+pub fn is_bare_none(line: &str) -> bool {
+    is_none(line) && words(line).len() <= SHORT
+}
+
+/// Words that name nothing.
+#[rustfmt::skip]
+const FILLER: &[&str] = &[
+    "all", "also", "an", "and", "any", "app", "application", "are", "as", "at", "be", "by", "can", "does",
+    "for", "framework", "from", "has", "have", "if", "in", "into", "is", "it", "its", "language", "latest",
+    "library", "must", "no", "not", "of", "on", "one", "only", "or", "our", "platform", "plus", "project",
+    "runtime", "server", "service", "shall", "should", "stable", "stack", "system", "target", "than", "that",
+    "the", "their", "then", "there", "this", "to", "tool", "tools", "use", "used", "user", "users", "uses",
+    "using", "version", "via", "was", "we", "when", "which", "will", "with", "you",
+];
+
+/// The names in a text: words of two letters or more, `C` and `R`, without their versions, that are no filler.
+pub fn names(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for word in words(text) {
+        let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        // `s3` is no version of `s`, and `v2` is nothing but one.
+        let name = if bare.chars().count() >= 2 || bare.is_empty() { bare } else { word.as_str() };
+        let letters = name.chars().filter(|c| c.is_alphabetic()).count();
+        let version =
+            name.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
+        let long = letters >= 2 || letters == 1 && name.chars().count() >= 2 && !version;
+        if (long || matches!(name, "c" | "r")) && !FILLER.contains(&name) {
+            found.insert(name.to_owned());
+        }
+    }
+    found
+}
+
+/// The sentences of a text, each with the mark that ends it. A line is never one sentence with the next.
+pub fn sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let mut from = 0;
+        for (at, c) in line.char_indices() {
+            let end = at + c.len_utf8();
+            if matches!(c, '.' | '!' | '?')
+                && line[end..].chars().next().is_none_or(|next| next.is_whitespace() || matches!(next, ')' | '"' | '*'))
+            {
+                found.push(line[from..end].trim());
+                from = end;
+            }
+        }
+        found.push(line[from..].trim());
+    }
+    found.retain(|sentence| !sentence.is_empty());
+    found
+}
+
+/// The clauses of a text: what stands between commas, semicolons, full stops and lines.
+pub fn clauses(text: &str) -> Vec<&str> {
+    let clauses = sentences(text).into_iter().flat_map(|sentence| sentence.split([',', ';', '|'])).map(str::trim);
+    clauses.filter(|clause| !clause.is_empty()).collect()
+}
+
+/// Whether the word at this place is denied: `no alerts`, `without any tracing`, `not decided`, `to be resolved`.
+pub fn is_denied(words: &[String], at: usize) -> bool {
+    #[rustfmt::skip]
+    const DENY: &[&str] =
+        &[
+        "no", "not", "without", "never", "neither", "nor", "dont", "doesnt", "isnt", "cannot", "cant", "wont",
+        "non",
+    ];
+    let from = at.saturating_sub(3);
+    words[from..at].iter().any(|word| DENY.contains(&word.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(line: &str) -> bool {
+        says_something(line, &words("Data Model"))
+    }
+
+    #[test]
+    fn placeholders_are_no_content() {
+        for line in [
+            "TBD",
+            "tbd.",
+            "TODO: write this",
+            "TBD later",
+            "**TODO**",
+            "N/A",
+            "n/a",
+            "NA",
+            "…",
+            "...",
+            "?",
+            "-",
+            "___",
+            "xxx",
+            "XXXX",
+            "to be determined",
+            "To be decided.",
+            "coming soon!",
+            "fill in",
+            "Fill in the data model",
+            "placeholder",
+            "lorem ipsum dolor sit amet",
+            "[Describe the problem]",
+            "{{cost}}",
+            "Data Model",
+            "data model:",
+            "✅",
+            "FIXME",
+            "TODO: describe the data model",
+        ] {
+            assert!(!says(line), "{line}");
+        }
+        for line in [
+            "A table of invoices",
+            "todo lists are shared",
+            "TODO: ask Bob whether invoices expire",
+            "0",
+            "$0",
+            "[a] and [b]",
+            "xxx-large is a size",
+            "none",
+            "日本",
+            "NA region only",
+        ] {
+            assert!(says(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn none_is_said_in_many_ways() {
+        for line in
+            ["none", "None.", "_none_", "Nothing", "no", "No open questions.", "none needed", "not needed", "Nil"]
+        {
+            assert!(is_none(line), "{line}");
+        }
+        for line in
+            ["Nobody knows", "no limit?", "North", "No idea which one", "nonetheless", "No database: it is in the URL"]
+        {
+            assert!(!is_none(line), "{line}");
+        }
+        assert!(!is_bare_none("No one can find the invoices"));
+    }
+
+    #[test]
+    fn names_have_no_versions_and_no_filler() {
+        let names = |text| names(text).into_iter().collect::<Vec<_>>();
+        assert_eq!(names("Python 3.11 with Flask, on the server"), ["flask", "python"]);
+        assert_eq!(names("C++, R and S3; python3 v2"), ["c", "python", "r", "s3"]);
+        assert_eq!(names("AWS Lambda / k8s"), ["aws", "k8s", "lambda"]);
+    }
+
+    #[test]
+    fn sentences_and_clauses() {
+        assert_eq!(sentences("A. B 1.5? C"), ["A.", "B 1.5?", "C"]);
+        assert_eq!(clauses("design: x, test: y; z\nw"), ["design: x", "test: y", "z", "w"]);
+    }
+}

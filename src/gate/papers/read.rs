@@ -1,0 +1,36 @@
+//! The documents, read out of a repository.
+
+use super::{DESIGN, Document, INPUT, LOG, PREFERENCES, Papers, READINESS, SCOPE, Sheet};
+use crate::ids::CommitId;
+use crate::repo::{Error, Filter, Reader, RepoPath, Result};
+
+impl Papers {
+    /// What the gates read: at the head, at the default branch's tip, and where the change began.
+    pub fn read(reader: &dyn Reader, tip: &CommitId, base: &CommitId, head: &CommitId) -> Result<Self> {
+        let under = RepoPath::from(INPUT);
+        let inputs = reader.tree(head, Filter::Under(&under))?;
+        Ok(Self {
+            scope: sheet(reader, head, SCOPE)?,
+            design: sheet(reader, head, DESIGN)?,
+            readiness: sheet(reader, head, READINESS)?,
+            log: sheet(reader, head, LOG)?,
+            preferences: sheet(reader, tip, PREFERENCES)?,
+            base_scope: sheet(reader, base, SCOPE)?,
+            inputs: inputs.iter().map(|entry| String::from_utf8_lossy(entry.path.as_bytes()).into_owned()).collect(),
+        })
+    }
+}
+
+fn sheet(reader: &dyn Reader, at: &CommitId, path: &str) -> Result<Option<Sheet>> {
+    let unread = |document| Ok(Some(Sheet { blob: None, document }));
+    let path = RepoPath::from(path);
+    match reader.blob(at, &path) {
+        Ok(Some(blob)) if blob.mode.is_symlink() => unread(Document::NotAFile),
+        Ok(Some(blob)) => Ok(Some(Sheet { blob: Some(blob.id), document: Document::of(blob.bytes) })),
+        Ok(None) if reader.mode(at, &path)?.is_some() => unread(Document::NotAFile),
+        Ok(None) => Ok(None),
+        Err(Error::TooLarge { .. }) => unread(Document::TooLarge),
+        Err(Error::NotAFile(_)) => unread(Document::NotAFile),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,20 @@
+//! One set of good documents: the demo's agent writes them, and so does everyone in a test whose subject is another.
+
+pub const SCOPE: &str = include_str!("papers/scope.md");
+pub const DESIGN: &str = include_str!("papers/design.md");
+pub const READINESS: &str = include_str!("papers/readiness.md");
+pub const LOG: &str = include_str!("papers/log.md");
+
+/// All of them with their paths.
+pub const ALL: [(&str, &str); 4] = [
+    ("scaffolding/scope.md", SCOPE),
+    ("scaffolding/log.md", LOG),
+    ("scaffolding/design.md", DESIGN),
+    ("scaffolding/readiness.md", READINESS),
+];
+
+/// The document of a phase, with what its gate wants beside it.
+pub fn of(document: &str) -> Vec<(&'static str, &'static str)> {
+    let beside = |path: &str| document == "scaffolding/scope.md" && path == "scaffolding/log.md";
+    ALL.into_iter().filter(|(path, _)| *path == document || beside(path)).collect()
+}
