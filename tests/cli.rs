@@ -189,7 +189,7 @@ fn a_policy_of_any_size_is_answered() {
     piped.args(["config", "check", "-"]).write_stdin(vec![b'#'; 3 * 1024 * 1024]);
     let ended = end(piped);
     assert_eq!(ended.code, 1);
-    assert!(ended.out.contains("at most 262144"), "{}", ended.out);
+    assert!(ended.out.contains("more than 262144 bytes"), "{}", ended.out);
 }
 
 #[test]

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use phasegate::rehearsal::{REPO, Rehearsal, Setup, play};
 use phasegate::twin::Logged;
 
-/// What the 14 beats may cost; measured: 297. They come to 27 passes, and each reads the pull request, its check runs and
+/// What the 14 beats may cost; measured: 299. They come to 27 passes, and each reads the pull request, its check runs and
 /// its reviews (mostly unchanged, so free of the rate limit) and the ledger. A new workflow run costs two more, a new head
 /// the question whose work it was, a label that the repository has not seen yet one, a person one; the start asks once
 /// for webhooks that were missed, the first look for who pushed and since when it has its base.
 const MOST_REQUESTS: usize = 310;
-/// What of it changes something; measured: 125. The 19 passes in which something happened cost a commit on the ledger, an
+/// What of it changes something; measured: 122. The 19 passes in which something happened cost a commit on the ledger, an
 /// update of the comment and two check runs each (44 in all, two of them to anchor what came after the merge); a change of
 /// phase takes a label off and puts one on (23); a label that is new is made (9); a command gets its reactions (6) and
 /// sometimes an answer.
