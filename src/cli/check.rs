@@ -175,7 +175,7 @@ fn shown(judged: &[(Phase, Vec<Finding>)]) -> String {
         for finding in findings {
             let rule = match finding.severity {
                 Severity::Error => finding.rule.red().to_string(),
-                Severity::Warning => finding.rule.yellow().to_string(),
+                Severity::Warning => format!("{} (warning)", finding.rule).yellow().to_string(),
             };
             let place = match (&finding.path, finding.line) {
                 (Some(path), Some(line)) => format!("{}:{line}: ", out::plain(path)),

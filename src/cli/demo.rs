@@ -99,12 +99,15 @@ Now bring a change of your own. You are `guest`, who maintains; in another termi
 
   git clone http://guest:{token}@{host}/{REPO}.git && cd lantern
   git switch -c brighter && mkdir -p src && echo 'def brighten(level): return level + 1' > src/brighter.py
+  sed -i '/^- AC-2/a - AC-3: brightening from level 3 gives level 4, within 10 ms.' scaffolding/scope.md
+  sed -i '/AC-2/{{p;s/AC-2/AC-3/}}' scaffolding/readiness.md
   git add . && git -c user.name=guest -c user.email=guest@example.com commit -m 'Brighter'
   git push origin brighter
 
 Open a pull request for it at {url}/{REPO}, as guest, and drive it on its
 page: say /expand as guest, let CI end green, approve as mia (nobody approves their own change: try it), merge. Or push
-something more after the approval, and see it fall. The same without a browser:
+something more after the approval, and see it fall; or leave out the two lines with `sed`, which put the change into the
+scope and say how it will be proved, and read what the gate says to that. The same without a browser:
 
   curl {url}/{REPO}/act -d do=open -d as=guest -d branch=brighter -d title=Brighter
   curl {url}/{REPO}/pull/{next}/act -d do=comment -d as=guest -d body=/expand

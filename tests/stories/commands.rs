@@ -150,8 +150,8 @@ async fn a_telephone_s_capital_is_no_obstacle_and_a_full_stop_is_asked_about() {
     let stopped = on.says("mia", number, "/approve.").await.unwrap();
     assert_eq!(on.reactions(stopped).unwrap(), ["eyes", "confused"]);
     let said = on.bot_comments(number).unwrap().pop().unwrap();
-    let words = "`CMD-01` `/approve.` was not done: there is no command `/approve.`.\n\nDid you mean `/approve`? `/help` \
-                 lists them all.";
+    let words = "`CMD-01` `/approve.` was not done: behind `/approve` stands another character, `.` (U+002E).\n\nWrite \
+                 `/approve`";
     assert!(said.starts_with(words), "{said}");
     on.says("mia", number, "/Approve").await.unwrap();
     on.ci(&on.head(number).unwrap(), "success").await.unwrap();

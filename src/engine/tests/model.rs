@@ -33,7 +33,9 @@ const REWRITTEN: u8 = 3;
 const UNDESIGNED: u8 = 4;
 /// Nobody pushes it but who comes to help.
 const HELP: u8 = 5;
-const HEADS: usize = 6;
+/// Its scope is gone.
+const UNSCOPED: u8 = 6;
+const HEADS: usize = 7;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Check {
@@ -224,10 +226,13 @@ impl Engine {
             game.rewrites_documents("second");
         }));
         keep(game.push_with("undesigned", |game| {
-            game.without("scaffolding/design.md");
+            game.rewrites_documents("undesigned").without("scaffolding/design.md");
         }));
         keep(game.push_with("help", |game| {
             game.documents();
+        }));
+        keep(game.push_with("unscoped", |game| {
+            game.rewrites_documents("unscoped").without("scaffolding/scope.md");
         }));
         let says = HELPFUL.iter().chain(bounds.says);
         let comments = says.map(|(who, role, text)| game.comment(who, standing(*role), text)).collect();
@@ -779,7 +784,7 @@ fn engine_documents() {
     explore(Bounds {
         name: "engine: documents",
         pushes: 2,
-        heads: &[ONE, REWRITTEN, UNDESIGNED],
+        heads: &[ONE, UNDESIGNED, UNSCOPED],
         says: &[("ada", Role::Write, "/design")],
         comments: 1,
         reviews: &[("mia", Role::Maintain, "APPROVED")],
