@@ -121,6 +121,34 @@ async fn a_stop_is_answered_on_the_pull_request_too_and_whoever_is_named_is_ment
     on.end().await;
 }
 
+/// Everything is told again, under other names.
+async fn told_again(on: &Rehearsal, round: &str) {
+    on.admin().clear_log();
+    for (at, delivery) in on.deliveries().iter().enumerate() {
+        let body = delivery.payload.to_string().into_bytes();
+        let status = on.posts(&delivery.event, &format!("{round}-{at}"), body).await.unwrap();
+        assert!(status == 200 || status == 202, "{}: {status}", delivery.event);
+    }
+    on.settle().await.unwrap();
+    assert!(on.writes().is_empty(), "{round}: {:?}", on.writes());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn told_again_nothing_is_opened_closed_or_said_twice() {
+    let on = merge_flow().await;
+    let number = stopped(&on).await;
+    let issue = asked(&on);
+    told_again(&on, "open").await;
+    on.says("mia", issue.number, "/resolve A fine").await.unwrap();
+    told_again(&on, "ended").await;
+    on.says("ada", number, "/stop it leaks again").await.unwrap();
+    let second = on.escalations().unwrap().pop().unwrap();
+    on.says("mia", second.number, "/resolve C enough").await.unwrap();
+    told_again(&on, "given up").await;
+    assert_eq!(on.escalations().unwrap().len(), 2);
+    on.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stepped_wait_is_ended_from_its_issue() {
     let on = Rehearsal::start(Setup::with_policy(&format!("{PIPELINE_POLICY}mode: stepped\n"))).await.unwrap();
