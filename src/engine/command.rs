@@ -20,6 +20,7 @@ pub enum Verb {
     Reject,
     Stop,
     Unblock,
+    Resolve,
     Refreeze,
     Link,
     Claim(Phase),
@@ -45,6 +46,8 @@ pub enum Args {
     OneOf(&'static [&'static str]),
     /// `#12`
     Number,
+    /// A, B or C, and free text that must be there.
+    Choice(&'static str),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -119,6 +122,12 @@ pub const COMMANDS: &[Spec] = &[
     decides("approve", Verb::Approve, Args::Optional("remark"), "Approves the content that is shown."),
     decides("reject", Verb::Reject, Args::Required("reason"), "Sends the content back, with the reason."),
     decides("unblock", Verb::Unblock, Args::Required("reason"), "Lets a blocked or stopped change go on."),
+    decides(
+        "resolve",
+        Verb::Resolve,
+        Args::Choice("reason"),
+        "Answers a stop: A goes on, B goes back to the scope, C gives the change up.",
+    ),
     Spec {
         flow: Some(FlowName::Pipeline),
         ..decides("brake-resolved", Verb::BrakeResolved, Args::Required("reason"), "Releases the complexity brake.")
@@ -140,6 +149,7 @@ impl Spec {
             Args::Required(what) => format!("{written} {}", what.to_uppercase()),
             Args::OneOf(words) => format!("{written} {}", words.join("|")),
             Args::Number => format!("{written} #NUMBER"),
+            Args::Choice(what) => format!("{written} A|B|C {}", what.to_uppercase()),
         }
     }
 }
@@ -186,7 +196,7 @@ const LONGEST_ARGS: usize = 1000;
 pub const COMMANDS_A_COMMENT: usize = 20;
 
 /// Commands of the whole design whose work is not in this version. Whoever gives one is told.
-pub const LATER: &[&str] = &["audit", "flow", "resolve", "risk-accept"];
+pub const LATER: &[&str] = &["audit", "flow", "risk-accept"];
 
 /// The commands of a comment, in order. `strip` takes the policy's prefix off a line. What is more than
 /// [`COMMANDS_A_COMMENT`] comes as one, which says how many there are.

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::binding;
 use super::command::Given;
 use super::hear::hear;
+use super::verbs::on_escalation;
 use crate::fact::Comment;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
@@ -37,6 +38,10 @@ pub enum Happened {
     Command(Box<Order>),
     /// One of ours was changed by somebody else.
     Tampered(String),
+    /// An issue was opened for the escalation with this id.
+    Escalated { id: u64, issue: u64 },
+    /// What the escalation's issue shows. What is said there counts for that.
+    Displayed { issue: u64, shown: Shown },
 }
 
 /// A command with everything that its judgement needs.
@@ -166,11 +171,21 @@ pub fn decide(
             draft.bot(Body::Tampered { what: what.clone() })?;
         }
     }
+    for one in happened {
+        if let Happened::Escalated { id, issue } = one {
+            draft.bot(Body::Escalated { id: *id, issue: *issue })?;
+        }
+    }
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
     let mut unheard = BTreeSet::new();
     for one in happened {
         if let Happened::Command(order) = one {
+            let there = happened.iter().find_map(|one| match one {
+                Happened::Displayed { issue, shown } if *issue == order.comment.number => Some(shown),
+                _ => None,
+            });
+            let shown = if on_escalation(&draft, order) { there } else { shown };
             hear(&mut draft, order, shown, &mut unheard)?;
             // The next command of the same comment finds what became of this one.
             gates(&mut draft)?;
@@ -403,6 +418,8 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let counts = match (&judged.outcome, claimed, draft.state.mode) {
         (GateOutcome::Pending, _, _) => None,
         (_, Some(how), _) => Some(how),
+        // Whoever sent it back to its scope wants another one, or somebody's word that this is it.
+        (GateOutcome::Pass, None, _) if phase == Phase::Expand && same_scope(&draft.state) => None,
         (GateOutcome::Pass, None, Mode::Auto) => Some(Claim::Preview),
         (GateOutcome::Pass, None, Mode::Stepped) if detour => Some(Claim::Preview),
         // What a reviewer says is a verdict, not a preview.
@@ -450,6 +467,12 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     }
     draft.settle()?;
     Ok(pass)
+}
+
+/// Whether the scope is still the one with which the change was sent back to it.
+fn same_scope(state: &State) -> bool {
+    let present = state.pipeline.as_ref().and_then(|pipeline| pipeline.present.get(&Phase::Expand));
+    state.rescoped.is_some() && state.rescoped.as_ref() == present
 }
 
 fn resume_after_reconcile(back: Stage) -> Option<Action> {

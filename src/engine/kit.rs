@@ -24,6 +24,7 @@ use crate::ledger::record::{Outcome, Prev};
 use crate::ledger::{About, Body, Entry, Record, State};
 use crate::policy::{self, Policy};
 use crate::repo::meaning::Changed;
+use crate::surface::escalation::{Notice, notice};
 use crate::surface::{Seen, Surface, project};
 
 pub(crate) const CI: &str = ".github/workflows/ci.yml";
@@ -90,6 +91,8 @@ pub(crate) struct Game {
     pub(crate) shown: Option<Shown>,
     /// What `/link` finds.
     pub(crate) target: Target,
+    /// The repository has no issues.
+    pub(crate) no_issues: bool,
     now: i64,
     ids: u64,
     branch: String,
@@ -138,6 +141,7 @@ impl Game {
             fresh: 0,
             shown: None,
             target: Target::Issue { of: None },
+            no_issues: false,
             now: 1_000_000,
             ids: 100,
             branch: "feature".to_owned(),
@@ -437,6 +441,26 @@ impl Game {
         self.happens(&orders)
     }
 
+    /// The bot has opened this issue for the escalation that is open.
+    pub(crate) fn asked_in(&mut self, issue: u64) -> &mut Self {
+        let id = self.now().escalation.as_ref().expect("an escalation is open").id;
+        self.happens(&[Happened::Escalated { id, issue }])
+    }
+
+    /// What is said on the escalation's issue, which shows what the comment shows.
+    pub(crate) fn answers(&mut self, login: &str, role: Role, text: &str) -> &mut Self {
+        let issue = self.now().escalation.as_ref().and_then(|open| open.issue).expect("it is asked in an issue");
+        let mut happened: Vec<Happened> =
+            self.shown.iter().map(|shown| Happened::Displayed { issue, shown: shown.clone() }).collect();
+        for mut one in self.comment(login, standing(role), text) {
+            if let Happened::Command(order) = &mut one {
+                (order.comment.number, order.comment.on_pull) = (issue, false);
+            }
+            happened.push(one);
+        }
+        self.happens(&happened)
+    }
+
     /// What is said while the bot's comment still shows an older head.
     pub(crate) fn says_too_early(&mut self, login: &str, role: Role, text: &str) -> &mut Self {
         let shown = self.shown.clone().expect("something is shown");
@@ -602,6 +626,15 @@ impl Game {
     }
 
     pub(crate) fn surface(&self) -> Surface {
+        self.seen(project)
+    }
+
+    /// The issue of the escalation that is open.
+    pub(crate) fn notice(&self) -> Option<Notice> {
+        self.seen(notice)
+    }
+
+    fn seen<T>(&self, look: impl FnOnce(&State, &Seen<'_>) -> T) -> T {
         let merge = super::merge_gate(self.now(), &self.world);
         let phase = super::phase_gate(self.now(), &self.world);
         let slug = "octo/demo".parse().unwrap();
@@ -611,8 +644,9 @@ impl Game {
             world: &self.world,
             merge: &merge,
             phase: phase.as_ref(),
+            no_issues: self.no_issues,
         };
-        project(self.now(), &seen)
+        look(self.now(), &seen)
     }
 
     // Whole ways.

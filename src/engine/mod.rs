@@ -5,6 +5,7 @@
 //! entries for the ledger come out. It reads no clock and talks to nobody, so the same input always gives the same decision, and
 //! running it again on its own result decides nothing: that is what makes a repeated delivery harmless.
 
+mod answer;
 mod binding;
 pub mod command;
 mod decide;

@@ -1,6 +1,7 @@
 //! Stories about changes, and properties of every story.
 
 mod commands;
+mod escalation;
 mod evidence;
 mod identity;
 mod merge;

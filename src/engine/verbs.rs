@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::answer::{Answerer, choice};
 use super::command::{Args, Given, Spec, Verb, linked_number};
 use super::decide::{Draft, Order, Shown, Target};
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
@@ -113,6 +114,12 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
                 format!("it takes one of {words}, not `{got}`.")
             }
         }
+        Args::Choice(what) => match choice(&given.args) {
+            Some((_, "")) => format!("the {what} is missing."),
+            Some(_) => return Ok(()),
+            None if got.is_empty() => "it takes one of the options A, B and C.".to_owned(),
+            None => format!("it takes one of the options A, B and C, not `{got}`."),
+        },
         Args::Number if given.args.is_empty() => "the issue's number is missing.".to_owned(),
         Args::Number if linked_number(&given.args).is_none() => format!("`{got}` is no issue's number."),
         _ => return Ok(()),
@@ -154,6 +161,10 @@ fn seen_head(
     let args = match (spec.args, given.args.chars().count()) {
         (_, 0) => String::new(),
         (Args::Optional(what) | Args::Required(what), LONG_ARGS..) => format!(" {}", what.to_uppercase()),
+        (Args::Choice(what), LONG_ARGS..) => {
+            let option: String = given.args.chars().take_while(|c| !c.is_whitespace()).collect();
+            format!(" {option} {}", what.to_uppercase())
+        }
         _ => format!(" {}", given.args),
     };
     let again = format!("`{} {}{args}`", commands.written(&given.name), head.short());
@@ -198,8 +209,8 @@ fn seen_head(
             ))
         };
     }
-    // On a linked issue the content is not before one's eyes.
-    if spec.independent && order.comment.number != draft.state.change.0 {
+    // On a linked issue the content is not before one's eyes. The issue of an escalation shows which it is about.
+    if spec.independent && order.comment.number != draft.state.change.0 && !on_escalation(draft, order) {
         return Err(Refusal::new(
             "CMD-04",
             format!("here it does not say which content it is for; #{} is at {}.", draft.state.change.0, head.short()),
@@ -233,6 +244,11 @@ fn seen_head(
     ))
 }
 
+/// Whether it was said on the issue of the escalation that is open.
+pub(super) fn on_escalation(draft: &Draft<'_>, order: &Order) -> bool {
+    draft.state.escalation.as_ref().is_some_and(|open| open.issue == Some(order.comment.number))
+}
+
 /// `CMD-07`: what only someone else may decide.
 fn independent(spec: &Spec, draft: &Draft<'_>, order: &Order) -> Result<(), Refusal> {
     let operator = draft.state.operators.iter().any(|person| person.id == order.comment.author.id);
@@ -247,7 +263,7 @@ fn independent(spec: &Spec, draft: &Draft<'_>, order: &Order) -> Result<(), Refu
     Ok(())
 }
 
-fn not_now(draft: &Draft<'_>, commands: &Commands) -> Refusal {
+pub(super) fn not_now(draft: &Draft<'_>, commands: &Commands) -> Refusal {
     match &draft.state.pipeline {
         Some(pipeline) => Refusal::new(
             "CMD-03",
@@ -264,7 +280,7 @@ fn not_now(draft: &Draft<'_>, commands: &Commands) -> Refusal {
 }
 
 /// `CMD-03`: what is decided about content that is merged.
-fn after_the_merge(draft: &Draft<'_>, commands: &Commands) -> Refusal {
+pub(super) fn after_the_merge(draft: &Draft<'_>, commands: &Commands) -> Refusal {
     Refusal::new("CMD-03", "it is merged.", what_can(draft, commands))
 }
 
@@ -296,10 +312,10 @@ pub(crate) fn possible(state: &State, commands: &Commands) -> Option<String> {
         S::Deploying if merged => &["deploy", "drop"],
         S::DeployRetrying if merged => &["deploy"],
         S::Deploying | S::DeployRetrying => &["deploy", "stop"],
-        S::SteppedModePaused => &["continue"],
-        S::BlockedOnGate => &["unblock"],
-        S::ComplexityBrakeTriggered => &["brake-resolved"],
-        S::ReconcileBlocked => &["unblock"],
+        S::SteppedModePaused => &["continue", "resolve"],
+        S::BlockedOnGate => &["unblock", "resolve"],
+        S::ComplexityBrakeTriggered => &["brake-resolved", "resolve"],
+        S::ReconcileBlocked => &["unblock", "resolve"],
         S::SessionDropped => &["recover"],
         S::Distilling => &["distill"],
         S::AuditingStack => &["audit-stack"],
@@ -325,6 +341,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
     if needs_content && draft.state.merged.is_some() && stage != Some(Stage::IterationProposed) {
         return Err(after_the_merge(draft, commands));
     }
+    let answer = Answerer { actor, by, commands };
     let go = |draft: &mut Draft<'_>, action: Action| -> Result<Outcome, Refusal> {
         draft.step(action, actor, by.clone())?;
         draft.settle()?;
@@ -365,30 +382,12 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                 draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural } })?;
             }
         }
-        Verb::Unblock => {
-            let blocked = match stage {
-                // The brake has a command of its own, and nothing else releases it.
-                Some(Stage::ComplexityBrakeTriggered) => return refuse(draft),
-                Some(Stage::BlockedOnGate) => Some(Action::UnblockByUser),
-                Some(Stage::ReconcileBlocked) => Some(Action::ResolveReconcileBlock),
-                _ => None,
-            };
-            let over = draft.world.policy().map_or(u32::MAX, |policy| policy.limits.previews);
-            let audit = draft.state.audit_due(over).is_some();
-            if blocked.is_none() && draft.state.stopped.is_none() && !audit {
-                return refuse(draft);
-            }
-            draft.by(by.clone(), Body::Resumed { reason: given.args.clone() })?;
-            if let Some(action) = blocked {
-                return go(draft, action);
-            }
-        }
-        Verb::BrakeResolved => {
-            if stage != Some(Stage::ComplexityBrakeTriggered) {
-                return refuse(draft);
-            }
-            draft.by(by.clone(), Body::Resumed { reason: given.args.clone() })?;
-            return go(draft, Action::ResolveComplexityBrake);
+        Verb::Unblock => return answer.unblock(draft, &given.args),
+        Verb::BrakeResolved => return answer.release_brake(draft, &given.args),
+        Verb::Resolve => {
+            // The arguments were looked at before.
+            let Some((choice, reason)) = choice(&given.args) else { return refuse(draft) };
+            return answer.resolve(draft, choice, reason);
         }
         Verb::Refreeze => {
             if draft.world.subject.is_none() {
@@ -412,19 +411,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             draft.by(by.clone(), Body::Refrozen { paths, reason: given.args.clone() })?;
         }
         Verb::Claim(phase) => return claim(draft, phase, actor, by, commands),
-        Verb::Continue => {
-            let action = match (stage, draft.state.pipeline.as_ref().and_then(|pipeline| pipeline.return_to)) {
-                (Some(Stage::SteppedModePaused), Some(Stage::Designing)) => Action::ResumeToDesign,
-                (Some(Stage::SteppedModePaused), Some(Stage::Analyzing)) => Action::ResumeToAnalyze,
-                (Some(Stage::SteppedModePaused), Some(Stage::Building)) => Action::ResumeToBuild,
-                (Some(Stage::SteppedModePaused), Some(Stage::Reviewing)) => Action::ResumeToReview,
-                (Some(Stage::SteppedModePaused), Some(Stage::Reconciling)) => Action::ResumeToReconcile,
-                (Some(Stage::SteppedModePaused), Some(Stage::Verifying)) => Action::ResumeToVerify,
-                (Some(Stage::SteppedModePaused), Some(Stage::Deploying)) => Action::ResumeToDeploy,
-                _ => return refuse(draft),
-            };
-            return go(draft, action);
-        }
+        Verb::Continue => return answer.go_on(draft),
         Verb::Drop if stage.is_some_and(nobody_works) => return refuse(draft),
         Verb::Drop => {
             // In a stage that has no such edge it is recorded, and the stage stays.

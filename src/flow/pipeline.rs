@@ -68,6 +68,8 @@ pub enum Beside {
     Renewed { phase: Phase },
     /// The base branch is another one: nothing that passed counts any more.
     Retargeted,
+    /// A person wants another scope: nothing that passed counts any more, and every gate starts with no FAIL.
+    Rescoped,
     /// The change was closed and is open again.
     Reopened,
     /// The agent is gone.

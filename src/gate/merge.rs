@@ -160,18 +160,31 @@ fn rivals(world: &World) -> Vec<Finding> {
     .collect()
 }
 
-/// `MRG-05`: somebody called a stop, or a gate blocked.
+/// `MRG-05`: somebody called a stop, a gate blocked, or a person is to look before the next phase.
 fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
-    let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
+    let pipeline = state.pipeline.as_ref();
+    let stage = pipeline.map(|pipeline| pipeline.stage);
     let brake = stage == Some(Stage::ComplexityBrakeTriggered);
+    let issue = state.escalation.as_ref().and_then(|open| open.issue);
+    let asked = issue.map(|issue| format!(" It is asked in #{issue}.")).unwrap_or_default();
     let next = lifted_by(policy, if brake { "brake-resolved" } else { "unblock" });
     if let Some(stop) = &state.stopped {
-        return Some(Finding::error("MRG-05", format!("The change is stopped: {}", quoted(&stop.reason)), next));
+        let asked = issue.map(|issue| format!(". It is asked in #{issue}.")).unwrap_or_default();
+        let says = format!("The change is stopped: {}{asked}", quoted(&stop.reason));
+        return Some(Finding::error("MRG-05", says, next));
     }
-    let pipeline = state.pipeline.as_ref().filter(|pipeline| waits_for_human(pipeline.stage))?;
-    let says = match pipeline.return_to.and_then(phase_of) {
-        Some(phase) if !brake => format!("The change is blocked at {phase} and waits for a person."),
-        _ => format!("The change waits for a person: {}.", words(pipeline.stage)),
+    let to = pipeline.and_then(|pipeline| pipeline.return_to).and_then(phase_of);
+    if let (Some(Stage::SteppedModePaused), Some(phase)) = (stage, to) {
+        return Some(Finding::waiting(
+            "MRG-05",
+            format!("The change waits for a person before {phase} begins.{asked}"),
+            format!("Someone with write access looks at it and says `{}`.", policy.commands.written("continue")),
+        ));
+    }
+    let pipeline = pipeline.filter(|pipeline| waits_for_human(pipeline.stage))?;
+    let says = match to {
+        Some(phase) if !brake => format!("The change is blocked at {phase} and waits for a person.{asked}"),
+        _ => format!("The change waits for a person: {}.{asked}", words(pipeline.stage)),
     };
     Some(Finding::error("MRG-05", says, next))
 }

@@ -8,6 +8,7 @@
 //! - [`Ledger`] reads and appends for one repository, and puts what several changes append at once into one commit.
 
 pub mod chain;
+pub mod escalation;
 mod journal;
 pub mod local;
 pub mod origin;
@@ -16,6 +17,7 @@ pub mod state;
 pub mod store;
 
 pub use chain::{Anchor, Anchors, Break, BreakKind, KeyRing, Signer};
+pub use escalation::Escalation;
 pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded};
 pub use record::{About, Body, By, Record};
 pub use state::{OVER_THE_HOUR, State};

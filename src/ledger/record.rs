@@ -246,4 +246,16 @@ pub enum Body {
     Linked {
         number: u64,
     },
+    /// This issue shows the escalation that the record `id` opened.
+    Escalated {
+        id: u64,
+        issue: u64,
+    },
+    /// A person sends the change back to its scope: no gate that passed counts any more, and EXPAND passes on the same
+    /// scope only when somebody claims it.
+    Rescoped {},
+    /// A person gives the change up. Its pull request is closed.
+    GivenUp {
+        reason: String,
+    },
 }

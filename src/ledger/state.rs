@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::escalation::{Escalation, Try};
 use super::origin::Inherited;
 use super::record::{About, Body, By, Claim, Evidence, Outcome, Record, Why};
 use crate::finding::{Finding, GateName, Verdict};
@@ -107,6 +108,24 @@ pub struct State {
     /// What each person has said within the last hour, by their id.
     #[serde(default)]
     pub said: BTreeMap<u64, Said>,
+    /// The stop that waits for a person.
+    #[serde(default)]
+    pub escalation: Option<Escalation>,
+    /// The latest that have ended, newest last: their issues are closed from here.
+    #[serde(default)]
+    pub escalated: Vec<Escalation>,
+    /// The latest verdicts that counted, newest last.
+    #[serde(default)]
+    pub tries: Vec<Try>,
+    /// Who made the claim that is not judged yet.
+    #[serde(default)]
+    pub claimant: Option<By>,
+    /// What EXPAND read when the change was sent back to its scope, until it has passed again.
+    #[serde(default)]
+    pub rescoped: Option<Digest>,
+    /// Somebody gave the change up, for this reason.
+    #[serde(default)]
+    pub given_up: Option<Stop>,
 }
 
 /// A job that ended red when it was last seen.
@@ -242,6 +261,12 @@ impl State {
             rejections: Vec::new(),
             recent: Vec::new(),
             said: BTreeMap::new(),
+            escalation: None,
+            escalated: Vec::new(),
+            tries: Vec::new(),
+            claimant: None,
+            rescoped: None,
+            given_up: None,
         })
     }
 
@@ -249,6 +274,7 @@ impl State {
     pub fn fold(state: Option<State>, record: &Record, tip: Digest) -> Result<State, FoldError> {
         let Some(mut state) = state else { return Self::begin(record, tip) };
         state.apply(record)?;
+        state.escalate(record);
         state.seq = record.seq;
         state.tip = tip;
         Ok(state)
@@ -305,6 +331,7 @@ impl State {
             }
             Body::Reopened {} => {
                 self.open = true;
+                self.given_up = None;
                 self.told(merge::Told::Reopened);
                 self.beside(&Beside::Reopened);
             }
@@ -320,6 +347,9 @@ impl State {
                 if pipeline::phase_of(new.stage) != pipeline::phase_of(old.stage) {
                     self.claim = None;
                 }
+                if new.passed.contains_key(&Phase::Expand) {
+                    self.rescoped = None;
+                }
                 self.pipeline = Some(new);
             }
             Body::Beside { fact } => {
@@ -330,6 +360,7 @@ impl State {
                     self.readied = record.about.as_ref().map(|about| about.head.clone());
                 }
                 self.claim = Some((*phase, *how));
+                self.claimant = Some(record.by.clone());
             }
             Body::Judged { gate, verdict, claimed, findings, evidence } => {
                 let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
@@ -337,6 +368,11 @@ impl State {
                     let green = *verdict == Verdict::Pass;
                     self.told(if green { merge::Told::Green } else { merge::Told::Red });
                 }
+                let claimed_by = match (gate, &self.claim) {
+                    (GateName::Phase(phase), Some((of, _))) if of == phase => self.claimant.clone(),
+                    _ => None,
+                };
+                self.tried(record, claimed_by);
                 if let GateName::Phase(phase) = gate {
                     match (claimed, verdict) {
                         (None, Verdict::Fail) => *self.previews.entry(*phase).or_insert(0) += 1,
@@ -426,6 +462,7 @@ impl State {
             }
             Body::Resumed { .. } => {
                 self.stopped = None;
+                self.given_up = None;
                 self.previews.clear();
                 self.reds_at_pass.clear();
             }
@@ -442,6 +479,17 @@ impl State {
             }
             Body::Linked { number } => {
                 self.linked.insert(*number);
+            }
+            Body::Escalated { issue, .. } => {
+                self.linked.insert(*issue);
+            }
+            Body::Rescoped {} => {
+                let present = |pipeline: &pipeline::State| pipeline.present.get(&Phase::Expand).cloned();
+                self.rescoped = self.pipeline.as_ref().and_then(present);
+                self.beside(&Beside::Rescoped);
+            }
+            Body::GivenUp { reason } => {
+                self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone() });
             }
         }
         Ok(())

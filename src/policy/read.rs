@@ -39,8 +39,9 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     set(&mut p.branches, f.get("branches").and_then(|s| globs(d, s, "branch globs")));
     set(&mut p.deploy, f.get("deploy").and_then(|s| d.word(s)));
     set(&mut p.base, f.get("base").and_then(|s| d.word(s)));
-    if let Some(f) = f.get("people").and_then(|s| d.map(s, &["approve", "solo"], &["escalate"])) {
+    if let Some(f) = f.get("people").and_then(|s| d.map(s, &["approve", "escalate", "solo"], &[])) {
         set(&mut p.people.approve, f.get("approve").and_then(|s| approvers(d, s)));
+        set(&mut p.people.escalate, f.get("escalate").and_then(|s| approvers(d, s)));
         set(&mut p.people.solo, f.get("solo").and_then(|s| d.boolean(s)));
     }
     if let Some(f) = f.get("risk").and_then(|s| d.map(s, &["high"], &[])) {

@@ -193,6 +193,9 @@ pub struct People {
     /// Who may approve, unblock, resolve and refreeze, beside those with the `maintain` or `admin` role.
     #[schemars(length(max = 200))]
     pub approve: Vec<Approver>,
+    /// Whom the issue of an escalation mentions. Without any, nobody is.
+    #[schemars(length(max = 200))]
+    pub escalate: Vec<Approver>,
     /// The only maintainer may approve their own change; the record says *self-approved*.
     pub solo: bool,
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{REPO, Rehearsal};
 use crate::gate::merge::CHECK_NAME;
-use crate::twin::{CheckRun, Comment, Delivery, Logged};
+use crate::twin::{CheckRun, Comment, Delivery, Issue, Logged};
 
 /// The branch that the records are on.
 pub const LEDGER: &str = "phasegate/ledger";
@@ -131,6 +131,19 @@ impl Rehearsal {
         let mut found: Vec<Comment> = ours.filter(|comment| comment.body.contains("### Phasegate: ")).collect();
         anyhow::ensure!(found.len() == 1, "there are {} comments that show where it stands", found.len());
         found.pop().context("there is none")
+    }
+
+    /// The bot's own issues, oldest first: its escalations.
+    pub fn escalations(&self) -> anyhow::Result<Vec<Issue>> {
+        let login = format!("{}[bot]", self.app.slug);
+        let issues = self.admin.repo(REPO)?.issues.into_values();
+        Ok(issues.filter(|issue| issue.pull.is_none() && issue.user.login == login).collect())
+    }
+
+    /// Someone deletes an issue.
+    pub async fn deletes_issue(&self, login: &str, number: u64) -> anyhow::Result<()> {
+        self.admin.delete_issue(REPO, login, number)?;
+        self.settle().await
     }
 
     /// The reactions on a comment, in the order they were given.

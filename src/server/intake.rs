@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 
 use super::{App, Door};
 use crate::engine::command;
-use crate::fact::{Event, Fact};
+use crate::fact::{Event, Fact, PullEvent};
 use crate::github::webhook;
 use crate::inbox::{Delivery, InboxError, Put, Stats};
 
@@ -168,6 +168,8 @@ fn matters(app: Option<&App>, event: &Event) -> bool {
     match &event.fact {
         Fact::Checks { app: made_by, .. } => made_by.is_none() || *made_by != app.map(|app| app.id),
         Fact::Comment(comment) => !ours(&comment.author.login),
+        // We close what somebody gave up, and that it is closed is to be recorded.
+        Fact::Pull { what: PullEvent::Closed, .. } => true,
         Fact::CommentChanged { sender, .. } | Fact::Pull { sender, .. } | Fact::Push { sender, .. } => {
             !ours(&sender.login)
         }
@@ -178,8 +180,13 @@ fn matters(app: Option<&App>, event: &Event) -> bool {
         Fact::Repository { action, .. } => {
             ["edited", "renamed", "transferred", "unarchived"].contains(&action.as_str())
         }
-        // A linked issue only hands on what is said on it, open or closed; merge queues come with a later version.
-        Fact::Issue { .. } | Fact::MergeGroup { .. } => false,
+        // What somebody does to an escalation's issue is put right.
+        Fact::Issue { action, sender, .. } => {
+            !ours(&sender.login)
+                && ["edited", "closed", "deleted", "transferred", "unlabeled"].contains(&action.as_str())
+        }
+        // Merge queues come with a later version.
+        Fact::MergeGroup { .. } => false,
         _ => event.repo.is_some(),
     }
 }
@@ -187,7 +194,10 @@ fn matters(app: Option<&App>, event: &Event) -> bool {
 /// The change that a fact names.
 fn number(fact: &Fact) -> Option<u64> {
     match fact {
-        Fact::Pull { number, .. } | Fact::CommentChanged { number, .. } | Fact::Look { number } => Some(*number),
+        Fact::Pull { number, .. }
+        | Fact::Issue { number, .. }
+        | Fact::CommentChanged { number, .. }
+        | Fact::Look { number } => Some(*number),
         Fact::Review { pull, .. } => Some(*pull),
         Fact::Comment(comment) => Some(comment.number),
         _ => None,

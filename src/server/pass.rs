@@ -143,9 +143,15 @@ impl Pass<'_> {
             self.decide(pull, &loaded, &world, &happened).await?
         };
         let unheard = decision.unheard.clone();
-        let Some(state) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
+        let Some(loaded) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
+        let newest = before.as_ref().map_or(0, |state| state.seq);
+        let Some((loaded, no_issues)) = self.escalate(pull, loaded, &world, events, newest).await? else {
+            return Ok(Raced::Yes);
+        };
+        let state = loaded.state;
         if let Some(state) = &state {
-            self.show(pull, &listed, state, &world, events, &unheard).await?;
+            self.show(pull, &listed, state, &world, events, (&unheard, no_issues)).await?;
+            self.close_given_up(pull, state).await?;
         }
         self.remember_head(pull).await;
         Ok(Raced::No(moved(pull, before.as_ref(), state.as_ref(), events)))
@@ -330,7 +336,7 @@ impl Pass<'_> {
         Ok(rivals)
     }
 
-    async fn decide(
+    pub(super) async fn decide(
         &self,
         pull: &Fetched,
         loaded: &Loaded,
@@ -346,17 +352,17 @@ impl Pass<'_> {
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))
     }
 
-    /// The state after the decision is recorded. `None`: another writer was faster.
-    async fn record(&self, loaded: Loaded, decision: Decision) -> Result<Option<Option<State>>, Halt> {
+    /// The change after the decision is recorded. `None`: another writer was faster.
+    pub(super) async fn record(&self, loaded: Loaded, decision: Decision) -> Result<Option<Loaded>, Halt> {
         if decision.entries.is_empty() {
-            return Ok(Some(loaded.state));
+            return Ok(Some(loaded));
         }
         match self.ledger.append(loaded, Timestamp::now(), decision.entries).await {
             Ok(appended) => {
                 let State { change, seq, tip, .. } = &appended.state;
                 let anchor = Anchor { change: *change, seq: *seq, tip: tip.clone() };
                 self.memory.keep(&anchor_key(*change), &anchor.to_string()).await;
-                Ok(Some(Some(appended.state)))
+                Ok(Some(appended.loaded()))
             }
             Err(LedgerError::Moved) => Ok(None),
             Err(error) => Err(error.into()),
@@ -390,6 +396,9 @@ impl Pass<'_> {
         events: &[(String, Event)],
     ) -> Result<Vec<Happened>, Halt> {
         let mut happened: Vec<Happened> = self.relabelled(pull, state, events).into_iter().collect();
+        if let Some(state) = state {
+            happened.extend(self.on_the_issue(state, events).await?);
+        }
         happened.extend(self.pushers(pull, state, world, events).await?.into_iter().map(Happened::Pushed));
         for (guid, event) in events {
             match &event.fact {

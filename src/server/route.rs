@@ -24,6 +24,7 @@ use crate::ledger::Ledger;
 use crate::ledger::store::StoreError;
 use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
+use crate::surface::issues::issue_key;
 use crate::surface::sync::{self, Memory as _};
 
 pub(super) struct Passes {
@@ -252,9 +253,15 @@ impl Passes {
 
     async fn change(&self, home: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
         let repo = self.app.repo(home);
+        let memory = Kept::new(&self.app.inbox, home.id);
+        // People edit and close issues all day; those of escalations are known.
+        let issue =
+            events.iter().all(|(_, event)| matches!(event.fact, Fact::Issue { number: of, .. } if of == number));
+        if issue && memory.recall(&issue_key(number)).await.is_none() {
+            return Ok(Vec::new());
+        }
         let mirror = Mirror::open(&self.app.data, home.id)?;
         let Some(mut read) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };
-        let memory = Kept::new(&self.app.inbox, home.id);
         let branch = ledger_branch::choose(&mut read, home, &repo, &memory).await?;
         let ledger = self.app.ledger(home, &branch);
         // What was just said of a pull request may not have reached the replica that answers.
@@ -311,8 +318,8 @@ impl Passes {
     /// Passes what happened on a linked issue on to its change.
     async fn linked(&self, home: &RepoRef, ledger: &Ledger, issue: u64, events: &[(String, Event)]) -> Derived {
         let Some(change) = ledger.linked_to(issue).await? else { return Ok(Vec::new()) };
-        let comments = events.iter().filter(|(_, event)| matches!(event.fact, Fact::Comment(_)));
-        Ok(comments.filter_map(|(guid, event)| derived(guid, home, change.0, event.fact.clone())).collect())
+        let told = events.iter().filter(|(_, event)| matches!(event.fact, Fact::Comment(_) | Fact::Issue { .. }));
+        Ok(told.filter_map(|(guid, event)| derived(guid, home, change.0, event.fact.clone())).collect())
     }
 }
 

@@ -26,11 +26,12 @@ impl Pass<'_> {
         state: &State,
         world: &World,
         events: &[(String, Event)],
-        unheard: &BTreeSet<u64>,
+        (unheard, no_issues): (&BTreeSet<u64>, bool),
     ) -> Result<(), Halt> {
         let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
-        let seen = Seen { slug: &self.home.slug, server: &server, world, merge: &merge, phase: phase.as_ref() };
+        let phase = phase.as_ref();
+        let seen = Seen { slug: &self.home.slug, server: &server, world, merge: &merge, phase, no_issues };
         let mut surface = surface::project(state, &seen);
         surface.reactions.retain(|(comment, _)| !unheard.contains(comment));
         surface.reactions.extend(unheard.iter().map(|comment| (*comment, false)));

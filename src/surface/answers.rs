@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::Seen;
 use super::comment::{commands, cut, next_step};
 use super::project::{Reply, standing};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
+use super::{Seen, escalation};
 use crate::engine::command::COMMANDS;
 use crate::flow::{FlowName, Refusal};
 use crate::gate::Verdict;
@@ -93,6 +93,10 @@ fn status(state: &State, seen: &Seen<'_>) -> String {
         let _ = writeln!(out, "{}\n", phases(pipeline));
     }
     let _ = write!(out, "Next: {}", next_step(state, seen));
+    let asked = escalation::pointer(state, seen);
+    if !asked.is_empty() {
+        let _ = write!(out, "\n\n{asked}");
+    }
     out
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::Seen;
 use super::project::{headline, observes, self_approved, standing};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
+use super::{Seen, escalation};
 use crate::engine::possible;
 use crate::finding::quoted;
 use crate::flow::{Exported, Phase, Stage, merge, pipeline};
@@ -29,6 +29,13 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         out.push_str("_Observing only: nothing is blocked._\n\n");
     }
     let _ = writeln!(out, "**Next:** {}\n", next_step(state, seen));
+    let asked = escalation::pointer(state, seen);
+    if !asked.is_empty() {
+        let _ = writeln!(out, "{asked}\n");
+    }
+    if let Some(whole) = escalation::in_the_comment(state, seen) {
+        let _ = writeln!(out, "{whole}\n");
+    }
 
     if let Some((phase, judged)) =
         seen.phase.filter(|(phase, _)| state.open || (state.merged.is_some() && *phase == Phase::Deploy))
@@ -170,6 +177,9 @@ pub(super) fn cut(most: usize, mut text: String) -> String {
 
 fn what_next(state: &State, seen: &Seen<'_>) -> String {
     let commands = commands(seen);
+    if let Some(gone) = given_up(state) {
+        return gone;
+    }
     if !state.open && state.merged.is_none() {
         return "Nothing: it is closed. Reopening takes it up where its gates stand.".to_owned();
     }
@@ -191,6 +201,24 @@ fn what_next(state: &State, seen: &Seen<'_>) -> String {
         (None, merge::Stage::Merged) => "Nothing: it is merged.".to_owned(),
         (None, _) => first_step(&seen.merge.findings).unwrap_or_else(|| may_be_merged(seen)),
     }
+}
+
+/// What is left to do about a change that was given up.
+fn given_up(state: &State) -> Option<String> {
+    let given_up = state.given_up.as_ref()?;
+    let who = match &given_up.by {
+        By::Person { person, .. } => quoted(&plain(&person.login)),
+        By::Bot => "the bot".to_owned(),
+    };
+    let why = quoted(&plain_to(200, &given_up.reason));
+    Some(match &state.merged {
+        Some(merged) => format!(
+            "{who} gave it up ({why}), and it is merged: revert it in a pull request of its own, with the button *Revert* \
+             or with `git revert {}` (`-m 1` for a merge commit).",
+            merged.commit.short()
+        ),
+        None => format!("Nothing: {who} gave it up ({why}). Reopening takes it up where it stopped."),
+    })
 }
 
 fn may_be_merged(seen: &Seen<'_>) -> String {

@@ -9,6 +9,8 @@ mod answers;
 pub mod broken;
 mod comment;
 mod end;
+pub mod escalation;
+pub mod issues;
 mod project;
 pub mod sync;
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub struct Seen<'a> {
     pub world: &'a World,
     pub merge: &'a merge::Judgement,
     pub phase: Option<&'a (Phase, phase::Judgement)>,
+    /// The repository has no issues, so a stop can only be asked about in the comment.
+    pub no_issues: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +92,20 @@ pub struct Reply {
 
 pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
     let prefix = seen.world.policy().map_or_else(|| "phase:".to_owned(), |policy| policy.labels.prefix.clone());
-    let links = Links {
+    let links = pages(state, seen);
+    Surface {
+        label: label(state, &prefix),
+        our_labels: LABELS.iter().map(|name| format!("{prefix}{name}")).collect(),
+        checks: checks(state, seen, &links),
+        comment: comment::render(state, seen, &links),
+        replies: answers::replies(state, seen, &links),
+        reactions: answers::reactions(state),
+    }
+}
+
+/// Where links lead.
+pub(super) fn pages(state: &State, seen: &Seen<'_>) -> Links {
+    Links {
         server: seen.server.to_owned(),
         slug: seen.slug.clone(),
         // Also where its content can't be read: that is to be said there.
@@ -99,14 +114,6 @@ pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
             _ => seen.world.pull.head.clone(),
         },
         default_branch: seen.world.default_branch.clone(),
-    };
-    Surface {
-        label: label(state, &prefix),
-        our_labels: LABELS.iter().map(|name| format!("{prefix}{name}")).collect(),
-        checks: checks(state, seen, &links),
-        comment: comment::render(state, seen, &links),
-        replies: answers::replies(state, seen, &links),
-        reactions: answers::reactions(state),
     }
 }
 

@@ -138,6 +138,191 @@ fn blocked_after_three_tries() {
     assert_eq!(game.surface().label.unwrap().name, "phase:blocked");
 }
 
+/// The issue of the escalation that is open.
+#[track_caller]
+fn issue(game: &Game) -> String {
+    let notice = game.notice().expect("an escalation is open");
+    format!("{}\n\n{}", notice.title, notice.body)
+}
+
+#[test]
+fn the_issue_of_a_gate_that_blocked() {
+    let mut game = Game::pipeline_with("people: { approve: ['@zoe'], escalate: ['@octo/leads', '@lea'] }\n");
+    game.until_building();
+    for head in ["b1", "b2", "b3"] {
+        game.push(head).red().says("ada", Role::Write, "/build");
+    }
+    insta::assert_snapshot!(issue(&game), @r#"
+    Phasegate: #7 is blocked at BUILD
+
+    **BLOCKED:** BUILD failed 3 times on #7, which blocks it. Nothing goes on before a person decides.
+
+    - ❌ `BLD-02` `ci / test` ended as failure on a6e18682aa5b.<br>→ Read its log, mend the change and push.
+
+    **What was tried**
+
+    1. `cbb8c768af4a`: PASS (record 16)
+    1. `e8157116a51d`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on e8157116a51d. (record 29)
+    1. `cffcbe8f0e90`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on cffcbe8f0e90. (record 38)
+    1. `a6e18682aa5b`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on a6e18682aa5b. (record 47)
+
+    **Post-mortem**
+
+    - What went wrong: `BLD-02` stood against every try: whatever is behind it was never mended.
+    - What to try differently: Read its log, mend the change and push.
+    - What to avoid: What was tried on `e8157116a51d`, `cffcbe8f0e90`, `a6e18682aa5b`: it failed.
+
+    **Options:**
+
+    - (A) mend it and go on: its FAILs are counted from zero. `/resolve A REASON` (or `/unblock REASON`)
+    - (B) change the scope: back to EXPAND, and every gate is passed again. `/resolve B REASON`
+    - (C) give up: the pull request is closed. `/resolve C REASON`
+
+    **Recommendation:** (A), with another approach than those above: the findings name what to mend.
+
+    **Who may answer:** A maintainer or `zoe` (not its author, and nobody who pushed to it), here or on #7. @octo/leads @lea
+
+    What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 49
+    "#);
+    let before = issue(&game);
+    game.asked_in(12);
+    assert_eq!(issue(&game), before, "its own number is nothing new");
+    assert!(
+        comment(&game).contains("\n**Asked in #12**, with the options of `/resolve`. It is answered there or here.\n")
+    );
+    assert!(merge_check(&game).title.contains("It is asked in #12."), "{}", merge_check(&game).title);
+    game.says("tim", Role::Triage, "/status");
+    assert!(game.surface().replies.pop().unwrap().body.contains("**Asked in #12**"));
+    // The head follows the pushes, and nothing else does.
+    game.push("b4");
+    assert_eq!(
+        issue(&game),
+        before.replace(&format!("Head `{}`", commit("b3").short()), &format!("Head `{}`", commit("b4").short()))
+    );
+}
+
+#[test]
+fn the_issue_of_a_stop_in_the_merge_flow() {
+    let mut game = Game::merge();
+    game.red().says("ada", Role::Write, "/stop it `leaks`, @everybody <b>see</b> #1");
+    insta::assert_snapshot!(issue(&game).replace('\u{200b}', "|"), @r#"
+    Phasegate: #7 is stopped
+
+    **BLOCKED:** `ada` stopped #7: `it 'leaks', @|everybody &lt;b&gt;see&lt;/b&gt; #1`. Nothing goes on before a person decides.
+
+    **What was tried**
+
+    1. `cbb8c768af4a`: FAIL: `MRG-01`, `MRG-02` `ci / test` ended as failure on cbb8c768af4a. (record 5)
+
+    **Post-mortem**
+
+    - What went wrong: What the stop names; nobody has looked for the cause behind it yet.
+    - What to try differently: That is for whoever answers; the reason given is kept with the record.
+    - What to avoid: What was tried on `cbb8c768af4a`: it failed.
+
+    **Options:**
+
+    - (A) go on: what the stop names is settled. `/resolve A REASON` (or `/unblock REASON`)
+    - (B) change what it does: it goes on, and its author pushes less. `/resolve B REASON`
+    - (C) give up: the pull request is closed. `/resolve C REASON`
+
+    **Recommendation:** (A) once the reason is settled; (C) if it can't be.
+
+    **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7.
+
+    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 6
+    "#);
+}
+
+#[test]
+fn the_issue_of_the_brake() {
+    let mut game = Game::pipeline();
+    game.until_building().says("ada", Role::Write, "/stop scope: it has doubled");
+    insta::assert_snapshot!(issue(&game), @r#"
+    Phasegate: #7 is stopped by the complexity brake
+
+    **BLOCKED:** `ada` pulled the complexity brake on #7: `scope: it has doubled`. Nothing goes on before a person decides.
+
+    **What was tried**
+
+    1. `cbb8c768af4a`: PASS (record 16)
+
+    **Post-mortem**
+
+    - What went wrong: What the stop names; nobody has looked for the cause behind it yet.
+    - What to try differently: That is for whoever answers; the reason given is kept with the record.
+    - What to avoid: Nothing failed before this.
+
+    **Options:**
+
+    - (A) go on: the design is simpler now, or the complexity is accepted. `/resolve A REASON` (or `/brake-resolved REASON`)
+    - (B) change the scope: back to EXPAND, and every gate is passed again. `/resolve B REASON`
+    - (C) give up: the pull request is closed. `/resolve C REASON`
+
+    **Recommendation:** (B): what outgrew its design is cut before it is built.
+
+    **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7.
+
+    What is said here counts for the head that is shown. Head `d1e5d5368a86` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 23
+    "#);
+}
+
+#[test]
+fn the_issue_of_a_stepped_wait() {
+    let mut game = Game::pipeline_with("mode: stepped\n");
+    game.says("ada", Role::Write, "/expand").green().says("ada", Role::Write, "/expand").at(Stage::SteppedModePaused);
+    insta::assert_snapshot!(issue(&game), @r#"
+    Phasegate: #7 waits before DESIGN
+
+    **BLOCKED:** #7 is in stepped mode. Nothing is wrong: DESIGN begins when a person has looked at what the phase before left behind.
+
+    **Options:**
+
+    - (A) go on: what the phase left behind is good. `/resolve A REASON` (or `/continue`)
+    - (B) change the scope: back to EXPAND, and every gate is passed again. `/resolve B REASON`
+    - (C) give up: the pull request is closed. `/resolve C REASON`
+
+    **Recommendation:** (A), after a look at what the phase left behind.
+
+    **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7. `/continue` is for anyone with write access.
+
+    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 12
+    "#);
+}
+
+#[test]
+fn nobody_is_asked_where_we_only_observe_and_everything_is_asked_here_without_issues() {
+    let mut game = Game::with("enforce: observe");
+    game.opened().says("ada", Role::Write, "/stop it leaks");
+    assert_eq!(game.notice(), None);
+    assert!(comment(&game).contains("_Observing only: no issue is opened for this._"), "{}", comment(&game));
+
+    let mut game = Game::merge();
+    game.says("ada", Role::Write, "/stop it leaks");
+    assert!(!comment(&game).contains("**Options:**"), "{}", comment(&game));
+    game.no_issues = true;
+    let shown = comment(&game);
+    assert!(
+        shown.contains("_Issues are disabled in this repository, so this is asked here and nowhere else._"),
+        "{shown}"
+    );
+    assert!(shown.contains("**BLOCKED:**") && shown.contains("`/resolve C REASON`"), "{shown}");
+}
+
+#[test]
+fn what_was_given_up_says_how_it_is_undone() {
+    let mut game = Game::merge();
+    game.says("ada", Role::Write, "/stop it leaks").says("mia", Role::Maintain, "/resolve C nobody needs it").closed();
+    insta::assert_snapshot!(next(&game), @"Nothing: `mia` gave it up (`nobody needs it`). Reopening takes it up where it stopped.");
+    let mut game = Game::pipeline();
+    game.through_verify().merged();
+    for _ in 0..3 {
+        game.deployment("failure").says("ada", Role::Write, "/deploy");
+    }
+    game.says("mia", Role::Maintain, "/resolve C not worth it");
+    insta::assert_snapshot!(next(&game), @"`mia` gave it up (`not worth it`), and it is merged: revert it in a pull request of its own, with the button *Revert* or with `git revert 338346dcee64` (`-m 1` for a merge commit).");
+}
+
 #[test]
 fn may_merge_merged_and_around_the_gate() {
     let mut game = Game::merge();
@@ -610,7 +795,7 @@ fn the_complexity_brake_names_the_command_that_releases_it() {
     insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"
     `CMD-03` `/unblock` was not done: the change stands at “stopped by the complexity brake”.
 
-    What can: `/brake-resolved`.
+    What can: `/brake-resolved`, `/resolve`.
     "#);
     game.says("mia", Role::Maintain, "/brake-resolved split it").done().at(Stage::Reviewing);
 }

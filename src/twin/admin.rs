@@ -151,6 +151,23 @@ impl Admin {
         Ok(made["id"].as_u64().unwrap_or_default())
     }
 
+    /// Switches a repository's issues on or off. Its pull requests go on.
+    pub fn set_issues(&self, repo: &str, on: bool) -> Result<()> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        state.repo_mut(repo)?.has_issues = on;
+        Ok(())
+    }
+
+    /// Somebody deletes an issue, with everything on it.
+    pub fn delete_issue(&self, repo: &str, login: &str, number: u64) -> Result<()> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        let by = state.account(login).ok_or_else(Problem::not_found)?.clone();
+        state.issue(repo, number)?;
+        Ok(super::api::issues::delete(&mut state, repo, number, &by)?)
+    }
+
     /// A branch ruleset. `include` has full ref patterns (`refs/heads/main`), `~DEFAULT_BRANCH` or `~ALL`.
     pub fn add_ruleset(
         &self,

@@ -132,6 +132,8 @@ impl State {
             private,
             default_branch: "main".into(),
             fork_of,
+            has_issues: true,
+            deleted_issues: BTreeSet::new(),
             roles: BTreeMap::new(),
             issues: BTreeMap::new(),
             labels: BTreeMap::new(),

@@ -145,8 +145,11 @@ pub struct Repo {
     pub private: bool,
     pub default_branch: String,
     pub fork_of: Option<u64>,
+    pub has_issues: bool,
     pub roles: BTreeMap<u64, Role>,
     pub issues: BTreeMap<u64, Issue>,
+    /// Numbers that are not given again.
+    pub deleted_issues: BTreeSet<u64>,
     pub labels: BTreeMap<u64, Label>,
     pub comments: BTreeMap<u64, Comment>,
     pub suites: BTreeMap<u64, CheckSuite>,

@@ -181,7 +181,8 @@ impl State {
     }
 
     pub(crate) fn next_number(&self, repo: u64) -> Result<u64, Problem> {
-        Ok(self.repo(repo)?.issues.keys().next_back().map_or(1, |last| last + 1))
+        let repo = self.repo(repo)?;
+        Ok(repo.issues.keys().chain(&repo.deleted_issues).max().map_or(1, |last| last + 1))
     }
 
     pub(crate) fn git_path(&self, repo: u64) -> PathBuf {

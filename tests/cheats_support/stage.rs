@@ -143,6 +143,15 @@ struct Says {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Raises {
+    #[serde(rename = "as")]
+    name: String,
+    /// The issue that it is to look like, to the last letter.
+    forges: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Reviews {
     verdict: String,
     text: Option<String>,
@@ -502,8 +511,18 @@ impl Stage {
 
     /// An issue. It never becomes the story's own pull request.
     fn raises(&mut self, who: &str, what: &Value) -> anyhow::Result<()> {
-        let name: String = read(what)?;
-        let body = json!({ "title": name });
+        let raises = match read(what)? {
+            Short::Word(name) => Raises { name, forges: None },
+            Short::Long(raises) => raises,
+        };
+        let name = raises.name;
+        let body = match raises.forges {
+            None => json!({ "title": name }),
+            Some(forged) => {
+                let real = self.on.admin().issue(REPO, self.number(Some(&forged))?)?;
+                json!({ "title": real.title, "body": real.body, "labels": ["phasegate:escalation"] })
+            }
+        };
         let made = self.on.admin().call_as(who, "POST", &format!("/repos/{REPO}/issues"), body)?;
         self.numbers.push((name, made["number"].as_u64().context("an issue has a number")?));
         Ok(())
@@ -673,9 +692,14 @@ impl Stage {
         Ok(app)
     }
 
-    /// The number of a pull request or issue by name; without one, of the first pull request.
+    /// The number of a pull request or issue by name; without one, of the first pull request. `escalation` is the newest
+    /// issue of the bot's.
     pub(crate) fn number(&self, name: Option<&str>) -> anyhow::Result<u64> {
         match name {
+            Some("escalation") => {
+                let newest = self.on.escalations()?.pop().context("the bot has asked nothing")?;
+                Ok(newest.number)
+            }
             Some(name) => {
                 let found = self.numbers.iter().find(|(known, _)| known == name);
                 found.map(|(_, number)| *number).with_context(|| format!("nothing is called {name:?}"))

@@ -11,6 +11,7 @@ mod rivals;
 mod server;
 mod silence;
 mod stepped;
+mod stops;
 mod tampering;
 
 use phasegate::rehearsal::{MERGE_POLICY, Rehearsal, Setup};

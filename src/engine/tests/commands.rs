@@ -283,7 +283,7 @@ fn a_reason_may_name_a_commit() {
 #[test]
 fn what_a_later_version_brings_is_said() {
     let mut game = Game::merge();
-    for text in ["/resolve SHIPPED", "/risk-accept", "/flow merge"] {
+    for text in ["/audit", "/risk-accept", "/flow merge"] {
         game.says("tom", Role::Triage, text);
         assert_eq!(game.fresh, 0);
         game.says("ada", Role::Write, text);

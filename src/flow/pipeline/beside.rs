@@ -29,6 +29,13 @@ pub fn beside(state: &State, fact: &Beside) -> State {
                 recover(&mut next);
             }
         }
+        Beside::Rescoped => {
+            next.passed.clear();
+            next.attempts.clear();
+            if rests_on_stale(&next) {
+                recover(&mut next);
+            }
+        }
         Beside::Reopened => {
             if phase_of(state.stage).is_some() && !waits_for_human(state.stage) {
                 recover(&mut next);

@@ -255,6 +255,7 @@ fn any_beside() -> impl Strategy<Value = Beside> {
         prop::sample::select(&["old scope", "new scope"][..]).prop_map(documents),
         prop::sample::select(&Phase::ALL[..]).prop_map(|phase| Beside::Renewed { phase }),
         Just(Beside::Retargeted),
+        Just(Beside::Rescoped),
         Just(Beside::Reopened),
         Just(Beside::Dropped),
         any::<bool>().prop_map(|structural| Beside::Stopped { structural }),

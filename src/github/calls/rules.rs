@@ -14,6 +14,7 @@ pub struct Repository {
     pub private: bool,
     #[serde(default)]
     pub archived: bool,
+    pub has_issues: Option<bool>,
     #[serde(default)]
     pub fork: bool,
     #[serde(default)]

@@ -76,6 +76,9 @@ fn events(state: &mut State, call: &Call) -> Answer {
 
 fn create(state: &mut State, call: &Call) -> Answer {
     let (repo, by) = (call.repo, call.account()?);
+    if !state.repo(repo)?.has_issues {
+        return Err(Problem::new(410, "Issues has been disabled in this repository."));
+    }
     let title = call.required("Issue", "title")?.to_owned();
     let body = call.text("body").map(str::to_owned);
     bounded("Issue", body.as_deref())?;
@@ -103,6 +106,16 @@ fn tell(state: &mut State, repo: u64, number: u64, action: &str, by: &Account, m
     let mut fields = json!({"issue": state.issue_json(state.repo(repo)?, state.issue(repo, number)?)});
     super::super::view::merge(&mut fields, more);
     state.emit(repo, "issues", Some(action), by, fields);
+    Ok(())
+}
+
+/// What the GraphQL mutation `deleteIssue` does.
+pub(crate) fn delete(state: &mut State, repo: u64, number: u64, by: &Account) -> Result<(), Problem> {
+    tell(state, repo, number, "deleted", by, json!({}))?;
+    let repo = state.repo_mut(repo)?;
+    repo.issues.remove(&number);
+    repo.deleted_issues.insert(number);
+    repo.comments.retain(|_, comment| comment.issue != number);
     Ok(())
 }
 

@@ -138,7 +138,7 @@ impl State {
         });
         let more = json!({
             "default_branch": repo.default_branch, "open_issues": open, "open_issues_count": open,
-            "is_template": false, "topics": [], "has_issues": true, "has_projects": true, "has_wiki": true,
+            "is_template": false, "topics": [], "has_issues": repo.has_issues, "has_projects": true, "has_wiki": true,
             "has_pages": false, "has_downloads": true, "has_discussions": false, "archived": false,
             "disabled": false, "visibility": if repo.private { "private" } else { "public" }, "mirror_url": null,
             "license": null, "pushed_at": repo.pushed_at, "created_at": repo.created_at,

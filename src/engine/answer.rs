@@ -1,0 +1,156 @@
+//! Answers to a stop: what lets a change go on, sends it back or gives it up.
+
+use super::decide::Draft;
+use super::verbs::{after_the_merge, not_now};
+use crate::flow::{Action, Actor, Refusal, Stage};
+use crate::ledger::record::Outcome;
+use crate::ledger::{Body, By};
+use crate::policy::Commands;
+
+/// The options of an escalation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Go on.
+    A,
+    /// Change the scope.
+    B,
+    /// Give up.
+    C,
+}
+
+/// `A because` or `b: because`: the option and the reason.
+pub(super) fn choice(args: &str) -> Option<(Choice, &str)> {
+    let (first, reason) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+    let word = first.trim_matches(|c: char| matches!(c, '(' | ')' | ':' | '.' | ','));
+    let choice = match word {
+        "A" | "a" => Choice::A,
+        "B" | "b" => Choice::B,
+        "C" | "c" => Choice::C,
+        _ => return None,
+    };
+    Some((choice, reason.trim()))
+}
+
+/// Who answers.
+pub(super) struct Answerer<'a> {
+    pub(super) actor: Actor,
+    pub(super) by: &'a By,
+    pub(super) commands: &'a Commands,
+}
+
+impl Answerer<'_> {
+    fn step(&self, draft: &mut Draft<'_>, action: Action) -> Result<(), Refusal> {
+        draft.step(action, self.actor, self.by.clone())
+    }
+
+    fn refuse(&self, draft: &Draft<'_>) -> Result<Outcome, Refusal> {
+        Err(not_now(draft, self.commands))
+    }
+
+    /// `/unblock`: lets a blocked or stopped change go on, or ends an audit.
+    pub(super) fn unblock(&self, draft: &mut Draft<'_>, reason: &str) -> Result<Outcome, Refusal> {
+        // The brake has a command of its own.
+        if draft.stage() == Some(Stage::ComplexityBrakeTriggered) {
+            return self.refuse(draft);
+        }
+        let over = draft.world.policy().map_or(u32::MAX, |policy| policy.limits.previews);
+        let audit = draft.state.audit_due(over).is_some();
+        if blocked(draft).is_none() && draft.state.stopped.is_none() && !audit {
+            return self.refuse(draft);
+        }
+        self.lift(draft, reason)?;
+        draft.settle()?;
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn release_brake(&self, draft: &mut Draft<'_>, reason: &str) -> Result<Outcome, Refusal> {
+        if draft.stage() != Some(Stage::ComplexityBrakeTriggered) {
+            return self.refuse(draft);
+        }
+        self.lift(draft, reason)?;
+        draft.settle()?;
+        Ok(Outcome::Done)
+    }
+
+    /// `/continue`: goes on after a stepped wait.
+    pub(super) fn go_on(&self, draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
+        let Some(action) = resumes(draft) else { return self.refuse(draft) };
+        self.step(draft, action)?;
+        draft.settle()?;
+        Ok(Outcome::Done)
+    }
+
+    /// `/resolve`: answers whatever stop there is by one of its options.
+    pub(super) fn resolve(&self, draft: &mut Draft<'_>, choice: Choice, reason: &str) -> Result<Outcome, Refusal> {
+        if draft.state.escalation.is_none() {
+            return self.refuse(draft);
+        }
+        let paused = draft.stage() == Some(Stage::SteppedModePaused);
+        match choice {
+            Choice::A if paused => return self.go_on(draft),
+            Choice::A => self.lift(draft, reason)?,
+            Choice::B if draft.state.merged.is_some() => return Err(after_the_merge(draft, self.commands)),
+            Choice::B => {
+                if !paused {
+                    self.lift(draft, reason)?;
+                }
+                if draft.state.pipeline.is_some() {
+                    draft.by(self.by.clone(), Body::Rescoped {})?;
+                }
+            }
+            Choice::C => draft.by(self.by.clone(), Body::GivenUp { reason: reason.to_owned() })?,
+        }
+        draft.settle()?;
+        Ok(Outcome::Done)
+    }
+
+    /// Lifts a stop that is no pause.
+    fn lift(&self, draft: &mut Draft<'_>, reason: &str) -> Result<(), Refusal> {
+        let action = blocked(draft);
+        draft.by(self.by.clone(), Body::Resumed { reason: reason.to_owned() })?;
+        match action {
+            Some(action) => self.step(draft, action),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The step that leaves a stage which only a person leaves.
+fn blocked(draft: &Draft<'_>) -> Option<Action> {
+    match draft.stage()? {
+        Stage::ComplexityBrakeTriggered => Some(Action::ResolveComplexityBrake),
+        Stage::BlockedOnGate => Some(Action::UnblockByUser),
+        Stage::ReconcileBlocked => Some(Action::ResolveReconcileBlock),
+        _ => None,
+    }
+}
+
+/// The step that ends a stepped wait.
+fn resumes(draft: &Draft<'_>) -> Option<Action> {
+    let pipeline = draft.state.pipeline.as_ref().filter(|pipeline| pipeline.stage == Stage::SteppedModePaused)?;
+    Some(match pipeline.return_to? {
+        Stage::Designing => Action::ResumeToDesign,
+        Stage::Analyzing => Action::ResumeToAnalyze,
+        Stage::Building => Action::ResumeToBuild,
+        Stage::Reviewing => Action::ResumeToReview,
+        Stage::Reconciling => Action::ResumeToReconcile,
+        Stage::Verifying => Action::ResumeToVerify,
+        Stage::Deploying => Action::ResumeToDeploy,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_one_letter_and_the_rest_is_the_reason() {
+        assert_eq!(choice("A it is mended"), Some((Choice::A, "it is mended")));
+        assert_eq!(choice("(b): too large"), Some((Choice::B, "too large")));
+        assert_eq!(choice("C"), Some((Choice::C, "")));
+        for none in ["", "D why", "because", "AB why", "Already mended"] {
+            assert_eq!(choice(none), None, "{none:?}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Escalations: stops that need a person. Each follows from the records alone, so that a lost database loses none.
+//!
+//! One opens with the record that stopped the change: a gate that blocked, a `/stop`, the brake, a stepped wait. It ends
+//! with the record that lifted the stop or ended the change. Its id is the sequence number of the record that opened it:
+//! the issue that shows it is known by that, however often it is written.
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{About, Body, By, Claim, Outcome, Record};
+use super::state::State;
+use crate::finding::{Finding, GateName, Verdict, only_waiting};
+use crate::flow::pipeline::phase_of;
+use crate::flow::{FlowName, Phase, Stage};
+use crate::ids::CommitId;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Escalation {
+    /// The sequence number of the record that opened it.
+    pub id: u64,
+    pub cause: Cause,
+    /// The phase in which it stopped, or that it waits to begin. The merge flow has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    pub since: jiff::Timestamp,
+    /// The content at that moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
+    /// The issue that shows it, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<u64>,
+    /// What was said when it was let go on. The step that follows ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<End>,
+}
+
+/// Why a change waits for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A gate failed as often as it may.
+    Gate,
+    /// Reconcile found what only a person can decide.
+    Reconcile,
+    /// Somebody said `/stop`.
+    Stop,
+    /// A concern about the design itself.
+    Brake,
+    /// Stepped mode: a gate passed, and a person is to look before the next phase begins.
+    Pause,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// The sequence number of the record that ended it.
+    pub seq: u64,
+    pub how: Ending,
+    pub by: By,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Somebody let it go on.
+    Lifted,
+    /// Somebody sent it back to its scope.
+    Rescoped,
+    GivenUp,
+    Closed,
+    Merged,
+    /// Something else took its place: another stop, other content, another policy.
+    Overtaken,
+}
+
+/// A gate's verdict that counted, for the trail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Try {
+    pub seq: u64,
+    pub gate: GateName,
+    pub verdict: Verdict,
+    pub head: CommitId,
+    /// How it was claimed, and by whom. The merge gate is nobody's claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub how: Option<Claim>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
+    /// The rules that stood against it, each once.
+    pub rules: Vec<String>,
+    /// What the first of them said.
+    pub says: String,
+}
+
+/// How many verdicts are kept for the trail. The records keep all of them.
+const TRIES: usize = 12;
+/// How many escalations that have ended are kept, for their issues to be closed.
+const ENDED: usize = 8;
+/// The longest text of a try.
+const LONGEST: usize = 300;
+
+/// Why the change waits for a person now, if it does.
+fn waits(state: &State) -> Option<(Cause, Option<Phase>)> {
+    if state.given_up.is_some() || (!state.open && state.merged.is_none()) {
+        return None;
+    }
+    let pipeline = state.pipeline.as_ref();
+    let phase = pipeline.and_then(|pipeline| phase_of(pipeline.stage).or(pipeline.return_to.and_then(phase_of)));
+    // What was merged before it was through is not judged any more: nobody has to let it go on.
+    if state.merged.is_some() && phase != Some(Phase::Deploy) {
+        return None;
+    }
+    let cause = match pipeline.map(|pipeline| pipeline.stage) {
+        Some(Stage::ComplexityBrakeTriggered) => Cause::Brake,
+        _ if state.stopped.is_some() => Cause::Stop,
+        Some(Stage::BlockedOnGate) => Cause::Gate,
+        Some(Stage::ReconcileBlocked) => Cause::Reconcile,
+        Some(Stage::SteppedModePaused) => Cause::Pause,
+        _ => return None,
+    };
+    Some((cause, phase))
+}
+
+/// Whether the same stop may go by the second cause now. A stop is called first and then brakes or blocks; while it is
+/// being lifted, the stage is left last.
+fn same_stop(was: Cause, now: Cause) -> bool {
+    was == now || (was != Cause::Pause && now != Cause::Pause)
+}
+
+impl State {
+    /// Opens and ends escalations by what this record has made of the change.
+    pub(super) fn escalate(&mut self, record: &Record) {
+        if let (Some(open), Body::Resumed { reason }) = (&mut self.escalation, &record.body) {
+            open.answer = Some(reason.clone());
+        }
+        self.amend(record);
+        let now = waits(self);
+        if let Some(open) = self.escalation.take_if(|open| now.is_none_or(|(now, _)| !same_stop(open.cause, now))) {
+            self.end(open, record, now.is_some());
+        }
+        let Some((cause, phase)) = now else { return };
+        match &mut self.escalation {
+            Some(open) => {
+                // What is being lifted keeps its name to the end.
+                if open.answer.is_none() && open.cause != cause {
+                    (open.cause, open.phase) = (cause, phase);
+                }
+            }
+            None => self.escalation = Some(self.revived(record, cause, phase)),
+        }
+        if let (Some(open), Body::Escalated { id, issue }) = (&mut self.escalation, &record.body)
+            && open.id == *id
+        {
+            open.issue = Some(*issue);
+        }
+    }
+
+    /// A change that was closed and is open again is stopped as it was: it is the same escalation.
+    fn revived(&mut self, record: &Record, cause: Cause, phase: Option<Phase>) -> Escalation {
+        let by_closing = |one: &Escalation| {
+            one.ended.as_ref().is_some_and(|end| matches!(end.how, Ending::Closed | Ending::GivenUp))
+                && same_stop(one.cause, cause)
+        };
+        let last = self.escalated.pop_if(|one| matches!(record.body, Body::Reopened {}) && by_closing(one));
+        match last {
+            Some(last) => Escalation { cause, phase, answer: None, ended: None, ..last },
+            None => Escalation {
+                id: record.seq,
+                cause,
+                phase,
+                since: record.at,
+                about: self.subject.clone(),
+                issue: None,
+                answer: None,
+                ended: None,
+            },
+        }
+    }
+
+    /// What the records after the end still say of it: that it was sent back, and the reason, where only the command has it.
+    fn amend(&mut self, record: &Record) {
+        let Some(end) = self.escalated.last_mut().and_then(|last| last.ended.as_mut()) else { return };
+        let lifted = matches!(end.how, Ending::Lifted | Ending::Rescoped) && end.by == record.by;
+        match &record.body {
+            Body::Rescoped {} if lifted && end.seq + 1 == record.seq => end.how = Ending::Rescoped,
+            Body::Command { name, args, outcome: Outcome::Done, .. } if lifted && name == "resolve" => {
+                let reason = args.split_once(char::is_whitespace).map(|(_, reason)| reason.trim().to_owned());
+                end.reason = end.reason.take().or(reason);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, mut open: Escalation, record: &Record, another: bool) {
+        let how = match &record.body {
+            Body::GivenUp { .. } => Ending::GivenUp,
+            Body::Closed {} => Ending::Closed,
+            Body::Merged { .. } => Ending::Merged,
+            Body::Rescoped {} => Ending::Rescoped,
+            _ if another || record.by == By::Bot => Ending::Overtaken,
+            _ => Ending::Lifted,
+        };
+        let reason = match &record.body {
+            Body::GivenUp { reason } => Some(reason.clone()),
+            _ => open.answer.take(),
+        };
+        open.ended = Some(End { seq: record.seq, how, by: record.by.clone(), reason });
+        self.escalated.push(open);
+        if self.escalated.len() > ENDED {
+            self.escalated.remove(0);
+        }
+    }
+
+    /// Notes a verdict for the trail. A gate that passes is through with what was tried before.
+    pub(super) fn tried(&mut self, record: &Record, by: Option<By>) {
+        let Body::Judged { gate, verdict, claimed, findings, .. } = &record.body else { return };
+        let Some(about) = &record.about else { return };
+        let counts = match gate {
+            GateName::Phase(_) => claimed.is_some(),
+            // In the pipeline its phases are the trail. What only waits has not failed, and a stop is no try.
+            GateName::Merge => self.flow == FlowName::Merge && self.escalation.is_none() && !only_waiting(findings),
+        };
+        if !counts {
+            return;
+        }
+        // Every look judges the merge gate; one head is one try.
+        self.tries.pop_if(|last| *gate == GateName::Merge && last.gate == *gate && last.head == about.head);
+        if *verdict == Verdict::Pass {
+            self.tries.retain(|one| one.gate != *gate);
+        }
+        let against: Vec<&Finding> = findings.iter().filter(|finding| finding.blocks()).collect();
+        let mut rules: Vec<String> = against.iter().map(|finding| finding.rule.clone()).collect();
+        rules.dedup();
+        rules.truncate(8);
+        let first = against.iter().find(|finding| !finding.waiting).or(against.first());
+        self.tries.push(Try {
+            seq: record.seq,
+            gate: *gate,
+            verdict: *verdict,
+            head: about.head.clone(),
+            how: *claimed,
+            by,
+            rules,
+            says: first.map(|finding| finding.says.chars().take(LONGEST).collect()).unwrap_or_default(),
+        });
+        if self.tries.len() > TRIES {
+            self.tries.remove(0);
+        }
+    }
+}

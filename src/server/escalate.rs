@@ -1,0 +1,100 @@
+//! The issues of escalations: opened, kept as they are to be, closed.
+//!
+//! An issue is opened between two appends: the one with the stop, and the one that names the issue. So what people are
+//! shown afterwards links to it. Dying in between costs nothing: the next pass finds the issue by its marker.
+
+use super::pass::Pass;
+use super::route::Halt;
+use crate::engine::{Happened, merge_gate, phase_gate};
+use crate::fact::{Event, Fact};
+use crate::gate::world::World;
+use crate::github::calls::issues::{IssueChange, IssueState};
+use crate::github::calls::pulls::Pull as Fetched;
+use crate::ledger::{Loaded, State};
+use crate::surface::Seen;
+use crate::surface::escalation::notice;
+use crate::surface::issues::{self, Stands};
+
+/// Whether somebody did something to this issue.
+fn touched(events: &[(String, Event)], issue: Option<u64>) -> bool {
+    events.iter().any(|(_, event)| matches!(&event.fact, Fact::Issue { number, .. } if Some(*number) == issue))
+}
+
+impl Pass<'_> {
+    /// What was done to the issue of the open escalation, and what it shows.
+    pub(super) async fn on_the_issue(&self, state: &State, events: &[(String, Event)]) -> Result<Vec<Happened>, Halt> {
+        let mut happened = Vec::new();
+        let Some((open, issue)) = state.escalation.as_ref().and_then(|open| Some((open, open.issue?))) else {
+            return Ok(happened);
+        };
+        let by = events.iter().find_map(|(_, event)| match &event.fact {
+            Fact::Issue { number, sender, .. } if *number == issue => Some(sender),
+            _ => None,
+        });
+        if let Some(sender) = by
+            && let Some(did) = issues::meddled(open, state, &self.repo, &self.memory).await?
+        {
+            let did = match did {
+                "took the label off" => format!("took the label off the escalation issue #{issue}"),
+                did => format!("{did} the escalation issue #{issue}"),
+            };
+            happened.push(Happened::Tampered(format!("{} {did}; it was put right.", sender.login)));
+        }
+        let said_there = |fact: &Fact| matches!(fact, Fact::Comment(comment) if comment.number == issue);
+        if events.iter().any(|(_, event)| said_there(&event.fact))
+            && let Some(shown) = issues::shown(open, state, &self.repo, &self.memory).await?
+        {
+            happened.push(Happened::Displayed { issue, shown });
+        }
+        Ok(happened)
+    }
+
+    /// Opens, mends and closes issues. Answers the change as it is then, and whether the repository has no issues. None:
+    /// another writer was faster.
+    pub(super) async fn escalate(
+        &self,
+        pull: &Fetched,
+        loaded: Loaded,
+        world: &World,
+        events: &[(String, Event)],
+        before: u64,
+    ) -> Result<Option<(Loaded, bool)>, Halt> {
+        let Some(state) = &loaded.state else { return Ok(Some((loaded, false))) };
+        issues::close(state, before, &self.repo, &self.memory).await?;
+        if state.escalation.is_none() {
+            return Ok(Some((loaded, false)));
+        }
+        let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
+        let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
+        let seen = Seen {
+            slug: &self.home.slug,
+            server: &server,
+            world,
+            merge: &merge,
+            phase: phase.as_ref(),
+            no_issues: false,
+        };
+        let (Some(open), Some(notice)) = (&state.escalation, notice(state, &seen)) else {
+            return Ok(Some((loaded, false)));
+        };
+        let how = (open.id > before, touched(events, open.issue));
+        let issue = match issues::open(state, open, &notice, how, &self.repo, &self.memory).await? {
+            Stands::Recorded => return Ok(Some((loaded, false))),
+            Stands::Disabled => return Ok(Some((loaded, true))),
+            Stands::New(issue) => issue,
+        };
+        let opened = [Happened::Escalated { id: open.id, issue }];
+        let decision = self.decide(pull, &loaded, world, &opened).await?;
+        Ok(self.record(loaded, decision).await?.map(|loaded| (loaded, false)))
+    }
+
+    /// Closes the pull request of a change that somebody gave up.
+    pub(super) async fn close_given_up(&self, pull: &Fetched, state: &State) -> Result<(), Halt> {
+        if state.given_up.is_some() && state.open && pull.is_open() {
+            let closed = IssueChange { state: Some(IssueState::NotPlanned), ..IssueChange::default() };
+            self.repo.update_issue(pull.number, &closed).await?;
+            tracing::info!(change = pull.number, "a change was given up; it is closed");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,274 @@
+//! Brings an escalation's issue to what it is to be, and closes it when the escalation has ended.
+//!
+//! Every escalation has one issue, known by a hidden marker with the sequence number of the record that opened it. The
+//! races, and what is done about each:
+//!
+//! - *a crash between the issue and the record that names it, or a lost database*: the marker is looked for among our own
+//!   issues before one is opened. One of somebody else's that carries it is not ours;
+//! - *somebody edits or closes it*: it is put right, as the one comment is. *Somebody deletes it*: another is opened;
+//! - *the stop is lifted before the issue was recorded*: what was opened is found by its marker and closed.
+
+use serde::{Deserialize, Serialize};
+
+use super::escalation::{LABEL, LABEL_ABOUT, LABEL_COLOR, Notice, closing};
+use super::sync::Memory;
+use crate::engine::Shown;
+use crate::github::calls::comments::Marker;
+use crate::github::calls::issues::{Issue, IssueChange, IssueState};
+use crate::github::{Error, Repo, Result};
+use crate::ids::{ChangeNumber, CommitId, Digest};
+use crate::ledger::State;
+use crate::ledger::escalation::{Ending, Escalation};
+
+/// What is remembered of an issue.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    issue: u64,
+    /// The digest of what we wrote.
+    print: Digest,
+    head: Option<CommitId>,
+    content: Option<Digest>,
+    since: jiff::Timestamp,
+}
+
+/// What became of the issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stands {
+    /// It is the one that is recorded.
+    Recorded,
+    /// It is another one, to be recorded.
+    New(u64),
+    /// The repository has no issues.
+    Disabled,
+}
+
+/// Our clock and GitHub's may differ by so much.
+const CLOCKS_DIFFER: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
+fn key(change: ChangeNumber, id: u64) -> String {
+    format!("escalation:{}:{id}", change.0)
+}
+
+/// That an issue is one of ours. Losing it costs a repair that comes later, with the next look.
+pub fn issue_key(issue: u64) -> String {
+    format!("escalation-issue:{issue}")
+}
+
+fn done_key(change: ChangeNumber, seq: u64) -> String {
+    format!("escalation-ended:{}:{seq}", change.0)
+}
+
+const NO_ISSUES: &str = "issues-disabled";
+
+fn marker(change: ChangeNumber, id: u64) -> Result<Marker> {
+    Marker::new(&format!("phasegate:escalation:{}:{id}", change.0))
+}
+
+fn print(notice: &Notice) -> Digest {
+    Digest::of_parts([notice.title.as_str(), notice.body.as_str()])
+}
+
+async fn recall(state: &State, open: &Escalation, memory: &dyn Memory) -> Option<Kept> {
+    let kept: Kept = serde_json::from_str(&memory.recall(&key(state.change, open.id)).await?).ok()?;
+    (Some(kept.issue) == open.issue).then_some(kept)
+}
+
+/// Opens the issue of an escalation, or brings it up to date. `fresh`: it is known that none was ever opened.
+/// `changed`: somebody did something to it.
+pub async fn open(
+    state: &State,
+    open: &Escalation,
+    notice: &Notice,
+    (fresh, changed): (bool, bool),
+    repo: &Repo,
+    memory: &dyn Memory,
+) -> Result<Stands> {
+    let marker = marker(state.change, open.id)?;
+    let wanted = Notice { title: notice.title.clone(), body: marker.put(&notice.body) };
+    let kept = recall(state, open, memory).await;
+    let (head, content) = match &state.subject {
+        Some(about) => (Some(about.head.clone()), Some(about.content.clone())),
+        None => (None, None),
+    };
+    let untouched = kept.as_ref().filter(|_| !changed);
+    if untouched.is_some_and(|kept| kept.print == print(&wanted) && kept.head == head && kept.content == content) {
+        return Ok(Stands::Recorded);
+    }
+    let put_right = match (open.issue, untouched) {
+        (Some(number), Some(_)) => edit(repo, number, &IssueChange::of(&wanted)).await?,
+        (Some(number), None) => match found(repo.get_issue(number).await)? {
+            Some(there) => Some(mend(repo, there, &wanted).await?),
+            None => None,
+        },
+        (None, _) => None,
+    };
+    let (stands, written) = match put_right {
+        Some(there) => (Stands::Recorded, there),
+        None => {
+            let before = if fresh { None } else { find(state, open, &marker, (repo, memory)).await? };
+            let there = match before {
+                Some(there) => mend(repo, there, &wanted).await?,
+                None => match create(&wanted, &marker, repo, memory).await? {
+                    Some(there) => there,
+                    None => return Ok(Stands::Disabled),
+                },
+            };
+            (Stands::New(there.number), there)
+        }
+    };
+    let since = match kept {
+        // The same content of the same head has been shown since before this change of the issue.
+        Some(kept) if kept.head == head && kept.content == content && kept.issue == written.number => kept.since,
+        _ => written.updated_at.or(written.created_at).unwrap_or(jiff::Timestamp::MAX),
+    };
+    let kept = Kept { issue: written.number, print: print(&wanted), head, content, since };
+    if let Ok(text) = serde_json::to_string(&kept) {
+        memory.keep(&key(state.change, open.id), &text).await;
+    }
+    memory.keep(&issue_key(written.number), &state.change.0.to_string()).await;
+    Ok(stands)
+}
+
+impl IssueChange {
+    fn of(wanted: &Notice) -> Self {
+        Self { title: Some(wanted.title.clone()), body: Some(wanted.body.clone()), state: None }
+    }
+}
+
+fn found<T>(answer: Result<T>) -> Result<Option<T>> {
+    match answer {
+        Ok(there) => Ok(Some(there)),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+async fn edit(repo: &Repo, number: u64, change: &IssueChange) -> Result<Option<Issue>> {
+    found(repo.update_issue(number, change).await)
+}
+
+fn labelled(issue: &Issue) -> bool {
+    issue.labels.iter().any(|label| label.name == LABEL)
+}
+
+/// Writes what differs.
+async fn mend(repo: &Repo, there: Issue, wanted: &Notice) -> Result<Issue> {
+    if !labelled(&there) {
+        repo.add_labels(there.number, &[LABEL]).await?;
+    }
+    let change = IssueChange {
+        title: (there.title != wanted.title).then(|| wanted.title.clone()),
+        body: (there.body != wanted.body).then(|| wanted.body.clone()),
+        state: (there.state != "open").then_some(IssueState::Open),
+    };
+    if change == IssueChange::default() { Ok(there) } else { repo.update_issue(there.number, &change).await }
+}
+
+/// Our own issue with this marker, from before a crash or from before the memory was lost.
+async fn find(
+    state: &State,
+    open: &Escalation,
+    marker: &Marker,
+    (repo, memory): (&Repo, &dyn Memory),
+) -> Result<Option<Issue>> {
+    let since = open.since.checked_sub(CLOCKS_DIFFER).unwrap_or(open.since);
+    let Some(found) = repo.find_labelled(marker, LABEL, since).await? else { return Ok(None) };
+    // One of another escalation stays that one's, whatever somebody wrote into it.
+    let own = state.change.0.to_string();
+    let of = memory.recall(&issue_key(found.number)).await;
+    let taken = state.linked.contains(&found.number) && open.issue != Some(found.number);
+    Ok(Some(found).filter(|_| !taken && of.is_none_or(|of| of == own)))
+}
+
+async fn create(wanted: &Notice, marker: &Marker, repo: &Repo, memory: &dyn Memory) -> Result<Option<Issue>> {
+    // Where it failed before, it is asked first: it costs nothing while nothing changed.
+    let failed = memory.recall(NO_ISSUES).await.as_deref() == Some("yes");
+    if failed && repo.get_repo().await?.has_issues == Some(false) {
+        return Ok(None);
+    }
+    let label = format!("label:{LABEL}");
+    if memory.recall(&label).await.is_none() {
+        repo.ensure_label(LABEL, LABEL_COLOR, LABEL_ABOUT).await?;
+        memory.keep(&label, "made").await;
+    }
+    match repo.create_issue(&wanted.title, &wanted.body, &[LABEL], marker).await {
+        Ok(issue) => {
+            if failed {
+                memory.keep(NO_ISSUES, "no").await;
+            }
+            Ok(Some(issue))
+        }
+        Err(Error::NotFound { .. }) => {
+            memory.keep(NO_ISSUES, "yes").await;
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Closes the issues of escalations that have ended, each with one last comment. `since`: the newest record of before
+/// this pass; what opened and ended after it never had an issue.
+pub async fn close(state: &State, since: u64, repo: &Repo, memory: &dyn Memory) -> Result<()> {
+    for one in &state.escalated {
+        let Some(end) = &one.ended else { continue };
+        let done = done_key(state.change, end.seq);
+        if memory.recall(&done).await.is_some() {
+            continue;
+        }
+        let issue = match one.issue {
+            Some(number) => found(repo.get_issue(number).await)?,
+            None if one.id > since => None,
+            None => find(state, one, &marker(state.change, one.id)?, (repo, memory)).await?,
+        };
+        // Somebody may have closed it a moment earlier; what was decided is said all the same.
+        if let Some(issue) = issue {
+            let marker = Marker::new(&format!("phasegate:escalation-end:{}:{}", state.change.0, end.seq))?;
+            if repo.find_comment(issue.number, &marker, None).await?.is_none() {
+                repo.create_comment(issue.number, &closing(state, end), &marker).await?;
+            }
+            if issue.state == "open" {
+                let as_done = matches!(end.how, Ending::Lifted | Ending::Rescoped);
+                let closed = if as_done { IssueState::Completed } else { IssueState::NotPlanned };
+                repo.update_issue(issue.number, &IssueChange { state: Some(closed), ..IssueChange::default() }).await?;
+            }
+            // Should the same stop stand again, what is there is read first.
+            memory.keep(&key(state.change, one.id), "closed").await;
+        }
+        memory.keep(&done, "yes").await;
+    }
+    Ok(())
+}
+
+/// What somebody did to the issue, as far as it is not put right already.
+pub async fn meddled(
+    open: &Escalation,
+    state: &State,
+    repo: &Repo,
+    memory: &dyn Memory,
+) -> Result<Option<&'static str>> {
+    let Some(number) = open.issue else { return Ok(None) };
+    let kept = recall(state, open, memory).await;
+    let Some(there) = found(repo.get_issue(number).await)? else { return Ok(Some("deleted")) };
+    let same = kept.is_none_or(|kept| kept.print == Digest::of_parts([there.title.as_str(), there.body.as_str()]));
+    Ok(match same {
+        _ if there.state != "open" => Some("closed"),
+        false => Some("edited"),
+        true if !labelled(&there) => Some("took the label off"),
+        true => None,
+    })
+}
+
+/// The head that the issue shows, and since when. Where it is not remembered: as long as the content is what it was when
+/// the stop came, the issue has shown it from its beginning.
+pub async fn shown(open: &Escalation, state: &State, repo: &Repo, memory: &dyn Memory) -> Result<Option<Shown>> {
+    let Some(number) = open.issue else { return Ok(None) };
+    if let Some(kept) = recall(state, open, memory).await {
+        return Ok(kept.head.map(|head| Shown { head, content: kept.content, since: kept.since }));
+    }
+    let (Some(about), Some(now)) = (&open.about, &state.subject) else { return Ok(None) };
+    if about != now {
+        return Ok(None);
+    }
+    let since = found(repo.get_issue(number).await)?.and_then(|there| there.created_at);
+    Ok(since.map(|since| Shown { head: about.head.clone(), content: Some(about.content.clone()), since }))
+}
