@@ -161,10 +161,10 @@ fn the_issue_of_a_gate_that_blocked() {
 
     **What was tried**
 
-    1. `cbb8c768af4a`: PASS (record 16)
-    1. `e8157116a51d`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on e8157116a51d. (record 29)
-    1. `cffcbe8f0e90`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on cffcbe8f0e90. (record 38)
-    1. `a6e18682aa5b`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on a6e18682aa5b. (record 47)
+    1. `cbb8c768af4a`: PASS (record 17)
+    1. `e8157116a51d`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on e8157116a51d. (record 30)
+    1. `cffcbe8f0e90`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on cffcbe8f0e90. (record 39)
+    1. `a6e18682aa5b`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on a6e18682aa5b. (record 48)
 
     **Post-mortem**
 
@@ -182,7 +182,7 @@ fn the_issue_of_a_gate_that_blocked() {
 
     **Who may answer:** A maintainer or `zoe` (not its author, and nobody who pushed to it), here or on #7. @octo/leads @lea
 
-    What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 49
+    What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 50
     "#);
     let before = issue(&game);
     game.asked_in(12);
@@ -245,7 +245,7 @@ fn the_issue_of_the_brake() {
 
     **What was tried**
 
-    1. `cbb8c768af4a`: PASS (record 16)
+    1. `cbb8c768af4a`: PASS (record 17)
 
     **Post-mortem**
 
@@ -263,7 +263,7 @@ fn the_issue_of_the_brake() {
 
     **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7.
 
-    What is said here counts for the head that is shown. Head `d1e5d5368a86` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 23
+    What is said here counts for the head that is shown. Head `d1e5d5368a86` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 24
     "#);
 }
 

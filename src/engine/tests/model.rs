@@ -78,6 +78,12 @@ impl Ledger {
     fn of(mut state: State) -> Self {
         state.said.clear();
         state.recent.clear();
+        // What is only told of stops, and the numbers they are told by.
+        state.tries.clear();
+        state.escalated.clear();
+        if let Some(open) = &mut state.escalation {
+            (open.id, open.since) = (1, jiff::Timestamp::UNIX_EPOCH);
+        }
         state.seq = 1;
         state.tip = Digest::new("0".repeat(64)).unwrap();
         let print = Digest::of(serde_json::to_vec(&state).unwrap());
