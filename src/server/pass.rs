@@ -351,7 +351,7 @@ impl Pass<'_> {
         if decision.entries.is_empty() {
             return Ok(Some(loaded.state));
         }
-        match self.ledger.append(loaded, Timestamp::now(), decision.entries).await {
+        match self.ledger.append(loaded, self.app.inbox.now(), decision.entries).await {
             Ok(appended) => {
                 let State { change, seq, tip, .. } = &appended.state;
                 let anchor = Anchor { change: *change, seq: *seq, tip: tip.clone() };
