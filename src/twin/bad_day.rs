@@ -353,7 +353,7 @@ impl State {
     }
 
     /// Answers as a replica that is behind would. All of it happens under the lock, so nobody sees it otherwise.
-    pub(crate) fn from_behind<T>(&mut self, answer: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn as_if_behind<T>(&mut self, answer: impl FnOnce(&mut Self) -> T) -> T {
         let Some((left, replica)) = self.weather.as_mut().and_then(|weather| weather.behind.take()) else {
             return answer(self);
         };

@@ -211,7 +211,7 @@ impl State {
             }
             (_, Err(problem)) => Outgoing::json(problem.status, &problem.json()),
             (Some(Effect::Lag), Ok(actor)) => {
-                self.from_behind(|state| state.metered(actor, &incoming, &path, parsed.ok(), is_graphql))
+                self.as_if_behind(|state| state.metered(actor, &incoming, &path, parsed.ok(), is_graphql))
             }
             (Some(Effect::Primary { status }), Ok(actor)) => {
                 self.use_up(&actor, is_graphql);
