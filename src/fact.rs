@@ -33,7 +33,12 @@ pub enum Fact {
         before: Option<CommitId>,
     },
     /// A review was submitted, edited or dismissed.
-    Review { pull: u64, sender: Person },
+    Review {
+        pull: u64,
+        sender: Person,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        review: Option<u64>,
+    },
     /// A comment was made on an issue or a pull request. Only these can be commands.
     Comment(Comment),
     /// A comment was edited or deleted. Never a command; looked at because it may be one of ours.
@@ -41,7 +46,13 @@ pub enum Fact {
     /// Something happened to an issue (not a pull request).
     Issue { number: u64, action: String, sender: Person },
     /// A check, a suite or a workflow run moved on this commit. `app` is the App that owns it, where told.
-    Checks { head: CommitId, app: Option<u64> },
+    Checks {
+        head: CommitId,
+        app: Option<u64>,
+        /// The check run that completed, where it was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        completed: Option<u64>,
+    },
     /// Someone pressed a button on one of our check runs, or asked for it to run again (run 0: for all of them).
     Button { head: CommitId, run: u64, run_name: String, button: Button, sender: Person, pulls: Vec<u64> },
     /// A merge queue wants this commit judged.

@@ -43,9 +43,10 @@ check "Documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --locked
 
 if cargo nextest --version >/dev/null 2>&1; then
     if [[ $# -eq 0 ]]; then
-        # The cheats run by themselves, in one process: only then can their tally be added up, and nextest would hide it.
-        check "Tests" tests cargo nextest run --locked --no-fail-fast -E 'not binary(cheats)'
+        # These run by themselves, in one process: only then can their tallies be added up, and nextest would hide them.
+        check "Tests" tests cargo nextest run --locked --no-fail-fast -E 'not (binary(cheats) or binary(bad_days))'
         check "Cheats" tests cargo test --locked --test cheats
+        check "Bad days" tests cargo test --locked --test bad_days
         # nextest runs no doctests.
         check "Doctests" tests cargo test --locked --doc
     else

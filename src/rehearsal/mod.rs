@@ -8,9 +8,10 @@ pub mod papers;
 mod props;
 mod story;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -124,16 +125,45 @@ impl Setup {
 
 /// The real clock, which can be put forward: what was put off comes due, and nobody has to wait for it.
 #[derive(Default)]
-struct StageClock(AtomicI64);
+struct StageClock {
+    passed: AtomicI64,
+    /// What the client waited through, which it does in no time. GitHub's clock goes with it; the inbox's does not, or the
+    /// lease of one worker would run out while another waits.
+    waited: AtomicI64,
+}
+
+impl StageClock {
+    fn on_github(&self) -> jiff::Timestamp {
+        Clock::now(self) + jiff::SignedDuration::from_millis(self.waited.load(Ordering::SeqCst))
+    }
+
+    fn put_forward(&self, by: Duration) {
+        self.passed.fetch_add(i64::try_from(by.as_millis()).unwrap_or_default(), Ordering::SeqCst);
+    }
+}
 
 impl Clock for StageClock {
     fn now(&self) -> jiff::Timestamp {
-        jiff::Timestamp::now() + jiff::SignedDuration::from_millis(self.0.load(Ordering::SeqCst))
+        jiff::Timestamp::now() + jiff::SignedDuration::from_millis(self.passed.load(Ordering::SeqCst))
+    }
+}
+
+#[async_trait::async_trait]
+impl crate::github::Clock for StageClock {
+    fn now(&self) -> jiff::Timestamp {
+        self.on_github()
+    }
+
+    async fn sleep(&self, time: Duration) {
+        self.waited.fetch_add(i64::try_from(time.as_millis()).unwrap_or_default(), Ordering::SeqCst);
+        tokio::task::yield_now().await;
     }
 }
 
 pub struct Rehearsal {
     clock: Arc<StageClock>,
+    /// Whether [`Rehearsal::settle`] waits for what was put off, held back or lost.
+    patient: AtomicBool,
     twin: Twin,
     admin: Admin,
     server: Option<Server>,
@@ -179,8 +209,12 @@ impl Rehearsal {
             },
         )?;
         let database = setup.database.unwrap_or_else(|| format!("sqlite:{}", data.path().join("inbox.db").display()));
+        let clock: Arc<StageClock> = Arc::default();
+        let on_github = Arc::clone(&clock);
+        admin.set_clock(move || on_github.on_github());
+        let patient = AtomicBool::new(false);
         let mut rehearsal =
-            Self { clock: Arc::default(), twin, admin, server: None, app, earlier_keys: Vec::new(), database, data };
+            Self { clock, patient, twin, admin, server: None, app, earlier_keys: Vec::new(), database, data };
         rehearsal.start_server().await?;
         let app = rehearsal.app.id;
         rehearsal.admin.install(app, REPO)?;
@@ -204,7 +238,7 @@ impl Rehearsal {
             workers: 4,
             paced: false,
         };
-        let server = Server::start_at(config, self.clock.clone()).await?;
+        let server = Server::start_at(config, self.clock.clone(), self.clock.clone()).await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;
         server.caught_up().await;
         let (inbox, app) = (server.inbox().clone(), self.app.id);
@@ -231,7 +265,7 @@ impl Rehearsal {
 
     /// Time goes by: what was put off until then is worked off.
     pub async fn time_passes(&self, by: Duration) -> anyhow::Result<()> {
-        self.clock.0.fetch_add(i64::try_from(by.as_millis())?, Ordering::SeqCst);
+        self.clock.put_forward(by);
         if let Some(server) = &self.server {
             server.inbox().notify();
         }
@@ -302,9 +336,52 @@ impl Rehearsal {
     /// Waits until every webhook was delivered and worked off, and what followed from that too.
     pub async fn settle(&self) -> anyhow::Result<()> {
         match &self.server {
+            Some(server) if self.patient.load(Ordering::SeqCst) => self.settled_wholly(server).await,
             Some(server) => settled(&self.admin, server.inbox(), self.app.id).await,
             None => Ok(()),
         }
+    }
+
+    /// From now on everybody waits until the bot has also made good what was put off, held back or lost: time passes for
+    /// what was put off, and the bot asks again for what GitHub could not deliver.
+    pub fn everybody_is_patient(&self, patient: bool) {
+        self.patient.store(patient, Ordering::SeqCst);
+    }
+
+    async fn settled_wholly(&self, server: &Server) -> anyhow::Result<()> {
+        let (inbox, mut looks) = (server.inbox(), 0);
+        for _ in 0..MOST_WAITS {
+            settled(&self.admin, inbox, self.app.id).await?;
+            if self.admin.release() > 0 {
+                continue;
+            }
+            if let Some(due) = inbox.next_due().await? {
+                let wait = due.duration_since(inbox.now()).unsigned_abs();
+                self.clock.put_forward(wait + Duration::from_millis(1));
+                inbox.notify();
+                continue;
+            }
+            if !self.undelivered() {
+                return Ok(());
+            }
+            // What fails again and again is asked for less and less often.
+            self.clock.put_forward(Duration::from_secs(120 << looks.min(8)));
+            looks += 1;
+            if let Err(error) = server.catch_up().await {
+                tracing::info!(error = format!("{error:#}"), "what was lost can't be asked for yet");
+            }
+        }
+        anyhow::bail!("the bot does not come to an end: {:?}", inbox.stats().await?)
+    }
+
+    /// Whether GitHub could not deliver something.
+    fn undelivered(&self) -> bool {
+        let mut arrived: BTreeMap<String, bool> = BTreeMap::new();
+        for attempt in self.admin.deliveries(self.app.id) {
+            let fine = attempt.outcome.is_some_and(|outcome| (200..300).contains(&outcome.status_code));
+            *arrived.entry(attempt.guid).or_default() |= fine;
+        }
+        arrived.values().any(|arrived| !arrived)
     }
 
     /// Someone commits to a branch, and everything that follows has happened.
@@ -398,6 +475,9 @@ impl Rehearsal {
         Ok(run.and_then(|run| run.conclusion))
     }
 }
+
+/// How often everybody waits for the bot before they give up on it.
+const MOST_WAITS: usize = 400;
 
 /// A visitor is told after this long at the latest.
 const VISITORS_WAIT: Duration = Duration::from_secs(10);

@@ -59,7 +59,7 @@ pub(super) async fn run(hub: &Hub, door: &Door, stop: &CancellationToken) {
 }
 
 /// One look; says how many were asked for.
-async fn catch_up(hub: &Hub, door: &Door, seen: Option<Timestamp>, now: Timestamp) -> anyhow::Result<usize> {
+pub(super) async fn catch_up(hub: &Hub, door: &Door, seen: Option<Timestamp>, now: Timestamp) -> anyhow::Result<usize> {
     let since = seen.map_or(now - WINDOW, |seen| (seen - OVERLAP).max(now - WINDOW));
     let attempts = hub.deliveries(since).await?;
     let missed = missed(&attempts, now);

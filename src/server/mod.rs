@@ -110,15 +110,20 @@ pub struct Server {
 impl Server {
     /// Opens the inbox and begins to listen. Who we are is asked of GitHub meanwhile, and work begins with its answer.
     pub async fn start(config: Config) -> anyhow::Result<Self> {
-        Self::start_at(config, Arc::new(SystemClock)).await
+        Self::start_at(config, Arc::new(SystemClock), Arc::new(crate::github::SystemClock)).await
     }
 
-    /// The same by another clock, which tells when something that failed is due again.
-    pub async fn start_at(config: Config, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
+    /// The same by other clocks: the inbox's tells when something that failed is due again, the client's is the one that
+    /// it waits by.
+    pub async fn start_at(
+        config: Config,
+        clock: Arc<dyn Clock>,
+        waits: Arc<dyn crate::github::Clock>,
+    ) -> anyhow::Result<Self> {
         let options = inbox::Options { clock, ..inbox::Options::default() };
         let inbox = Inbox::open_with(&config.database, options).await.context("the inbox can't be opened")?;
         let credentials = Credentials::App { issuer: config.app.clone(), key: Arc::clone(&config.key) };
-        let options = crate::github::Options { paced: config.paced, ..Default::default() };
+        let options = crate::github::Options { clock: waits, paced: config.paced, ..Default::default() };
         let hub = Hub::with_options(config.endpoint.clone(), credentials, options)
             .context("the GitHub client can't be made")?;
         let listener =
@@ -156,6 +161,13 @@ impl Server {
     /// (or that failed once).
     pub async fn caught_up(&self) {
         self.door.caught_up.wait().await;
+    }
+
+    /// Looks now for webhooks that GitHub could not deliver, besides the looks that come by themselves. Says how many were
+    /// asked for again.
+    pub async fn catch_up(&self) -> anyhow::Result<usize> {
+        let app = self.door.app.wait().await;
+        catch_up::catch_up(&app.hub, &self.door, None, self.door.inbox.now()).await
     }
 
     /// Runs until it is asked to stop, then takes nothing new and finishes what is being worked on. An error: GitHub

@@ -79,6 +79,28 @@ pub(super) struct Pass<'a> {
     pub(super) attempt: u32,
 }
 
+/// Something that was told and is not in what was read: a replica may not have heard of it. Nobody would look again.
+fn unheard_of(world: &World, state: Option<&State>, events: &[(String, Event)]) -> Option<String> {
+    let deployed = state.is_some_and(|state| state.pipeline.is_some());
+    events.iter().find_map(|(_, event)| match &event.fact {
+        Fact::Review { review: Some(id), .. } if !world.reviews.iter().any(|review| review.id == *id) => {
+            Some(format!("review {id}"))
+        }
+        Fact::Checks { head, completed: Some(id), .. } if !world.checks_unread => {
+            let ended = |runs: &[CheckRun]| runs.iter().any(|run| run.id == *id && run.conclusion.is_some());
+            let listed = if *head == world.pull.head {
+                ended(&world.checks)
+            } else if deployed && world.pull.merged.as_ref() == Some(head) {
+                ended(&world.merge_checks)
+            } else {
+                true
+            };
+            (!listed).then(|| format!("the end of check run {id}"))
+        }
+        _ => None,
+    })
+}
+
 /// The heads on which others may stand differently now.
 fn moved(
     pull: &Fetched,
@@ -126,6 +148,9 @@ impl Pass<'_> {
             return Ok(Raced::No(BTreeSet::new()));
         }
         let mut world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
+        if let Some(missing) = unheard_of(&world, loaded.state.as_ref(), events).filter(|_| self.attempt < LAG_TRIES) {
+            return Err(Halt::Behind(format!("GitHub does not list {missing} yet, of which it told")));
+        }
         world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
         world.based_since = self.based_since(pull, loaded.state.as_ref(), events).await?;
@@ -357,7 +382,7 @@ impl Pass<'_> {
         if decision.entries.is_empty() {
             return Ok(Some(loaded));
         }
-        match self.ledger.append(loaded, Timestamp::now(), decision.entries).await {
+        match self.ledger.append(loaded, self.app.inbox.now(), decision.entries).await {
             Ok(appended) => {
                 let State { change, seq, tip, .. } = &appended.state;
                 let anchor = Anchor { change: *change, seq: *seq, tip: tip.clone() };

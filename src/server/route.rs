@@ -12,9 +12,9 @@ use serde_json::json;
 
 use super::memory::Kept;
 use super::observe::Read;
-use super::pass::{Pass, Raced, base_key, head_key, ledger_key};
+use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
 use super::{App, installed, ledger_branch, observe};
-use crate::fact::{Event, Fact};
+use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo, webhook};
@@ -42,6 +42,8 @@ pub(super) enum Halt {
     /// Not before then, through nobody's fault.
     Later(Timestamp, String),
     Again(anyhow::Error),
+    /// GitHub's answer is older than what it has told us. It will have heard of it in a moment.
+    Behind(String),
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Halt {
@@ -102,6 +104,10 @@ fn ended(result: Derived, batch: &Batch, attempt: u32) -> Outcome {
             tracing::info!(key = batch.key, %error, "deliveries are let go");
             Outcome::Done
         }
+        Err(Halt::Behind(error)) => {
+            tracing::info!(key = batch.key, attempt, error, "GitHub is behind what it told");
+            Outcome::Retry { error, not_before: None, counts: true }
+        }
         Err(Halt::Again(error)) => {
             tracing::warn!(key = batch.key, attempt, error = format!("{error:#}"), "a pass failed");
             Outcome::Retry { error: format!("{error:#}"), not_before: None, counts: true }
@@ -129,7 +135,7 @@ fn understand(item: &Item) -> Result<Option<Event>, String> {
 /// A fact for one change, derived from a delivery that named none.
 fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Option<Delivery> {
     let payload = serde_json::to_vec(&Own { repo: repo.clone(), fact: fact.clone() }).ok()?;
-    let barrier = !matches!(fact, Fact::Look { .. });
+    let barrier = !matches!(fact, Fact::Look { .. } | Fact::Checks { .. });
     Some(Delivery {
         guid: format!("{guid}/{number}"),
         event: OWN_EVENT.to_owned(),
@@ -148,10 +154,13 @@ impl Passes {
     /// Finds the changes that a fact without a number is about.
     async fn route(&self, home: &RepoRef, events: &[(String, Event)]) -> Derived {
         let repo = self.app.repo(home);
-        let mut out: Vec<Delivery> = Vec::new();
+        let mut out: Vec<(bool, Delivery)> = Vec::new();
         for (guid, event) in events {
             let (numbers, fact) = match &event.fact {
-                Fact::Checks { head, .. } => (self.with_head(&repo, home, head).await?, None),
+                // What completed goes along: the look has to find it.
+                Fact::Checks { head, completed, .. } => {
+                    (self.with_head(&repo, home, head).await?, completed.map(|_| event.fact.clone()))
+                }
                 Fact::Deployment { commit, .. } => (self.with_head(&repo, home, commit).await?, None),
                 Fact::Button { head, .. } => (self.with_head(&repo, home, head).await?, Some(event.fact.clone())),
                 // Somebody else wrote on the ledger's branch, or took it away.
@@ -174,14 +183,15 @@ impl Passes {
                 _ => (Vec::new(), None),
             };
             for number in numbers {
+                let is_look = fact.is_none();
                 let fact = fact.clone().unwrap_or(Fact::Look { number });
-                out.extend(derived(guid, home, number, fact));
+                out.extend(derived(guid, home, number, fact).map(|delivery| (is_look, delivery)));
             }
         }
         // Several looks at one change are one look.
         let mut looks = BTreeSet::new();
-        out.retain(|delivery| delivery.barrier || looks.insert(delivery.key.clone()));
-        Ok(out)
+        out.retain(|(is_look, delivery)| !is_look || looks.insert(delivery.key.clone()));
+        Ok(out.into_iter().map(|(_, delivery)| delivery).collect())
     }
 
     /// Looks at everything that is open where the App was just installed or let in again. What happened there before,
@@ -277,6 +287,9 @@ impl Passes {
             Err(Error::NotFound { .. }) => return self.linked(home, &ledger, number, events).await,
             Err(error) => return Err(error.into()),
         };
+        if attempt < LAG_TRIES && is_behind(&pull, events) {
+            return Err(Halt::Behind(format!("pull request #{number} is not yet as it was told")));
+        }
         let pass =
             Pass { app: &self.app, memory, home, repo, mirror, ledger, branch, law: read.law, tip: read.tip, attempt };
         for _ in 0..MOST_RACES {
@@ -323,7 +336,63 @@ impl Passes {
     }
 }
 
+/// Whether a pull request is still as it was before something that was told of it. Without this a push that a replica has
+/// not heard of would be looked at as if it had not happened, and nobody would look again. (A late delivery can look the
+/// same, after which it was moved back; that costs a few tries.)
+fn is_behind(pull: &Fetched, events: &[(String, Event)]) -> bool {
+    let told = |wanted: &dyn Fn(&PullEvent, &CommitId, Option<&CommitId>) -> bool| {
+        events.iter().any(|(_, event)| match &event.fact {
+            Fact::Pull { what, head, before, .. } => wanted(what, head, before.as_ref()),
+            _ => false,
+        })
+    };
+    let here = &pull.head.sha;
+    let left = told(&|what, head, before| *what == PullEvent::Synchronize && before == Some(here) && head != here);
+    let came = told(&|what, head, _| *what == PullEvent::Synchronize && head == here);
+    let closed = told(&|what, _, _| *what == PullEvent::Closed);
+    let reopened = told(&|what, _, _| *what == PullEvent::Reopened);
+    (left && !came) || (closed && !reopened && pull.is_open()) || (reopened && !closed && !pull.is_open())
+}
+
 /// From this try on people are shown that a look can't be finished.
 const FAULT_SHOWN: u32 = 2;
 /// How often a pass begins again because another writer was faster.
 const MOST_RACES: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Person;
+
+    fn commit(letter: &str) -> CommitId {
+        CommitId::new(letter.repeat(40)).unwrap()
+    }
+
+    fn pull(head: &str, state: &str) -> Fetched {
+        let side = |sha: CommitId| json!({ "ref": "work", "sha": sha.as_str(), "repo": null });
+        let body = json!({ "number": 1, "state": state, "head": side(commit(head)), "base": side(commit("0")) });
+        serde_json::from_value(body).unwrap()
+    }
+
+    fn told(what: PullEvent, before: Option<&str>, head: &str) -> (String, Event) {
+        let sender = Person { id: 1, login: "rover".to_owned(), bot: false };
+        let before = before.map(commit);
+        let fact = Fact::Pull { number: 1, what, head: commit(head), sender, label: None, before };
+        ("guid".to_owned(), Event { repo: None, fact })
+    }
+
+    #[test]
+    fn an_answer_that_is_older_than_what_was_told_is_known_by_it() {
+        let pushed = told(PullEvent::Synchronize, Some("a"), "b");
+        let back = told(PullEvent::Synchronize, Some("b"), "a");
+        assert!(is_behind(&pull("a", "open"), std::slice::from_ref(&pushed)));
+        assert!(!is_behind(&pull("b", "open"), std::slice::from_ref(&pushed)));
+        assert!(!is_behind(&pull("c", "open"), std::slice::from_ref(&pushed)), "it has moved on since");
+        assert!(!is_behind(&pull("a", "open"), &[pushed, back]), "it was moved back");
+        let (closed, reopened) = (told(PullEvent::Closed, None, "a"), told(PullEvent::Reopened, None, "a"));
+        assert!(is_behind(&pull("a", "open"), std::slice::from_ref(&closed)));
+        assert!(!is_behind(&pull("a", "closed"), std::slice::from_ref(&closed)));
+        assert!(is_behind(&pull("a", "closed"), std::slice::from_ref(&reopened)));
+        assert!(!is_behind(&pull("a", "open"), &[closed, reopened]));
+    }
+}

@@ -7,8 +7,8 @@
 //! The order is there for the races: a head that was superseded loses its green first, so that pushing back to it
 //! finds nothing to merge on; the merge check comes last, when everything it rests on is shown.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -262,21 +262,31 @@ fn report(check: &Check) -> Result<Report> {
     })
 }
 
+/// What is listed may be older than our last write, so what we put there last counts too: it goes though it is not listed,
+/// and another comes though it is.
 async fn write_label(surface: &Surface, present: &Present<'_>) -> Result<()> {
     let wanted = surface.label.as_ref();
-    for label in present.labels.iter().filter(|label| surface.our_labels.contains(label)) {
-        if wanted.is_none_or(|wanted| wanted.name != **label) {
-            present.repo.remove_label(present.pull, label).await?;
+    let name = wanted.map(|label| label.name.as_str());
+    let put_key = format!("labelled:{}", present.pull);
+    let put = present.memory.recall(&put_key).await.filter(|put| !put.is_empty());
+    let listed = present.labels.iter().filter(|label| surface.our_labels.contains(label));
+    let there: BTreeSet<&String> = listed.chain(&put).collect();
+    for label in there.into_iter().filter(|label| name != Some(label.as_str())) {
+        present.repo.remove_label(present.pull, label).await?;
+    }
+    let as_put = put.as_deref() == name;
+    if let Some(label) = wanted.filter(|label| !present.labels.contains(&label.name) || (put.is_some() && !as_put)) {
+        let key = format!("label:{}", label.name);
+        let made = format!("{} {}", label.color, label.description);
+        if present.memory.recall(&key).await.as_ref() != Some(&made) {
+            present.repo.ensure_label(&label.name, label.color, label.description).await?;
+            present.memory.keep(&key, &made).await;
         }
+        present.repo.add_labels(present.pull, &[&label.name]).await?;
     }
-    let Some(label) = wanted.filter(|wanted| !present.labels.contains(&wanted.name)) else { return Ok(()) };
-    let key = format!("label:{}", label.name);
-    let made = format!("{} {}", label.color, label.description);
-    if present.memory.recall(&key).await.as_ref() != Some(&made) {
-        present.repo.ensure_label(&label.name, label.color, label.description).await?;
-        present.memory.keep(&key, &made).await;
+    if !as_put {
+        present.memory.keep(&put_key, name.unwrap_or_default()).await;
     }
-    present.repo.add_labels(present.pull, &[&label.name]).await?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The handle behind the scenes: makes things happen, silently where asked, and looks at what came of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, MutexGuard};
 
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::api::contents::identity;
 use super::auth::{Actor, Scope};
+use super::bad_day::{BadDay, Switch, Weather};
 use super::git::Change;
 use super::http::{Told, whole};
 use super::model::*;
@@ -133,6 +134,7 @@ impl Admin {
         if !violations.is_empty() {
             return Err(Problem::new(422, violations.join("\n")).into());
         }
+        state.about_to_write();
         state.move_ref(id, &refname, step, &account)?;
         Ok(new.to_string())
     }
@@ -221,6 +223,7 @@ impl Admin {
     ) -> Result<u64> {
         let mut state = self.state();
         let repo = self.find(&state, repo)?;
+        state.about_to_write();
         let jobs: Vec<_> = jobs.iter().map(|(name, end)| ((*name).to_owned(), end.map(str::to_owned))).collect();
         let actor = state.repo(repo)?.owner.clone();
         Ok(state.record_workflow_run(repo, head_sha, path, event, &jobs, &actor)?)
@@ -275,6 +278,38 @@ impl Admin {
 
     pub fn clear_faults(&self) {
         self.state().faults.clear();
+    }
+
+    /// From now on GitHub has a bad day, until [`Admin::calm`].
+    pub fn bad_day(&self, day: BadDay) {
+        let mut state = self.state();
+        state.calm();
+        state.weather = Some(Weather::new(day));
+    }
+
+    /// Lets go the deliveries that are held back. Says how many there were.
+    pub fn release(&self) -> usize {
+        self.state().release()
+    }
+
+    /// The day is over: what was held back is let go. Says how often each switch struck.
+    pub fn calm(&self) -> BTreeMap<Switch, u64> {
+        self.state().calm()
+    }
+
+    /// How often each switch struck so far.
+    pub fn struck(&self) -> BTreeMap<Switch, u64> {
+        self.state().weather.as_ref().map(Weather::struck).unwrap_or_default()
+    }
+
+    /// The day that it is, when it is a bad one.
+    pub fn day(&self) -> Option<BadDay> {
+        self.state().weather.as_ref().map(|weather| weather.day().clone())
+    }
+
+    /// Sets the clock that GitHub goes by. Without one it is the machine's.
+    pub fn set_clock(&self, clock: impl Fn() -> jiff::Timestamp + Send + Sync + 'static) {
+        self.state().clock = Arc::new(clock);
     }
 
     /// Leaves an installation this many REST calls of its hour.
@@ -361,6 +396,9 @@ fn app_actor(state: &State, app: u64, repo: u64) -> std::result::Result<Actor, P
 }
 
 fn call(state: &mut State, actor: Actor, method: &str, path: &str, body: Value) -> Result<Value> {
+    if method != "GET" {
+        state.about_to_write();
+    }
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let reply = state.answer(actor, Request { method, path, query, accept: "", body })?;
     Ok(match whole(reply).1 {

@@ -15,7 +15,7 @@ use super::auth::{Grants, Scope, Token};
 use super::git::{Change, Git};
 use super::model::*;
 use super::reply::Problem;
-use super::state::{State, now};
+use super::state::State;
 use super::view::node;
 use super::{Error, Result};
 
@@ -124,7 +124,7 @@ impl State {
             return Err(Problem::field("Repository", "name", "already_exists", None));
         }
         let owner = self.account(owner).ok_or_else(Problem::not_found)?.clone();
-        let (id, at) = (self.new_id(), now());
+        let (id, at) = (self.new_id(), self.now());
         let repo = Repo {
             id,
             owner,
@@ -322,7 +322,7 @@ impl Admin {
             permissions,
             events: new.events.into_iter().collect(),
             public_key,
-            created_at: now(),
+            created_at: state.now(),
         };
         state.apps.insert(id, app);
         Ok(AppHandle { id, slug, client_id, pem, webhook_secret: new.webhook_secret })
@@ -351,7 +351,8 @@ impl Admin {
             return Ok(id);
         }
         let id = state.new_id();
-        let one = Installation { id, app, account, repos: BTreeSet::from([repo]), permissions, created_at: now() };
+        let one =
+            Installation { id, app, account, repos: BTreeSet::from([repo]), permissions, created_at: state.now() };
         state.installations.insert(id, one);
         state.tell_installation(id, "installation", "created", &[repo], &[]);
         Ok(id)
@@ -384,7 +385,7 @@ impl Admin {
         permissions.insert("metadata".into(), Level::Read);
         let scope = Scope { app: ACTIONS_APP, installation: 0, permissions, repos: Some(BTreeSet::from([repo])) };
         let token = format!("ghs_{}", Uuid::new_v4().simple());
-        let expires_at = Some(now() + jiff::SignedDuration::from_hours(1));
+        let expires_at = Some(state.now() + jiff::SignedDuration::from_hours(1));
         state.tokens.insert(token.clone(), Token { grants: Grants::Installation(scope), expires_at });
         Ok(token)
     }
@@ -395,7 +396,7 @@ impl Admin {
         let one = state.installations.get(&installation).ok_or_else(Problem::not_found)?;
         let scope = Scope { app: one.app, installation: one.id, permissions: one.permissions.clone(), repos: None };
         let token = format!("ghs_{}", Uuid::new_v4().simple());
-        let expires_at = Some(now() + jiff::SignedDuration::from_hours(1));
+        let expires_at = Some(state.now() + jiff::SignedDuration::from_hours(1));
         state.tokens.insert(token.clone(), Token { grants: Grants::Installation(scope), expires_at });
         Ok(token)
     }

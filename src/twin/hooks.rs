@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
 use super::model::*;
-use super::state::{State, now};
+use super::state::State;
 use super::view::{merge, node};
 use super::{Shared, lock};
 
@@ -52,7 +52,7 @@ impl Post {
         self.pending.subscribe()
     }
 
-    fn send(&self, app: u64, delivery: u64) {
+    pub(crate) fn send(&self, app: u64, delivery: u64) {
         self.pending.send_modify(|count| *count += 1);
         if self.queue.send((app, delivery)).is_err() {
             // The twin is shutting down; nobody will carry this one.
@@ -137,20 +137,17 @@ impl State {
             repo,
             redelivery: false,
             payload,
-            delivered_at: now(),
+            delivered_at: self.now(),
             outcome: None,
         };
-        self.deliveries.insert(id, delivery);
-        self.post.send(app, id);
+        self.hand_over(delivery);
     }
 
     /// Queues another attempt of an old delivery, under the same guid.
     pub(crate) fn redeliver(&mut self, old: u64) -> Option<u64> {
         let old = self.deliveries.get(&old)?.clone();
         let id = self.new_id();
-        let app = old.app;
-        self.deliveries.insert(id, Delivery { id, redelivery: true, delivered_at: now(), outcome: None, ..old });
-        self.post.send(app, id);
+        self.hand_over(Delivery { id, redelivery: true, delivered_at: self.now(), outcome: None, ..old });
         Some(id)
     }
 }

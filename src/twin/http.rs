@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::auth::Actor;
+use super::bad_day::Asked;
 use super::model::Logged;
 use super::reply::{Problem, Reply};
 use super::route::{Request, parse_query};
@@ -25,6 +26,9 @@ const BODY_LIMIT: usize = 256 * 1024 * 1024;
 /// The first segments that the API answers to without `/api/v3`, as api.github.com does.
 const ROOTS: &[&str] =
     &["repos", "app", "apps", "user", "users", "orgs", "installation", "rate_limit", "meta", "graphql"];
+
+/// After a hit of the primary limit that is played.
+const RESETS_IN: jiff::SignedDuration = jiff::SignedDuration::from_secs(20);
 
 struct Incoming {
     method: Method,
@@ -180,22 +184,49 @@ impl State {
             status: 0,
             is_write,
         };
-        let fault = self.take_fault(incoming.method.as_str(), &path);
+        let body = parsed.as_ref().unwrap_or(&Value::Null);
+        let (method, actor_known) = (incoming.method.as_str(), actor.as_ref().ok());
+        let asked = Asked { method, path: &path, is_write, actor: actor_known, body };
+        let fault = self.take_fault(&asked);
+        if let (Some(Effect::Rival), Ok(actor)) = (&fault, &actor)
+            && let Err(problem) = self.rival_wins(actor, &asked)
+        {
+            tracing::warn!(problem = problem.message, "a rival could not win");
+        }
+        let refused = |status: u16| Outgoing::json(status, &Problem::new(status, "Server Error").json());
         let mut outgoing = match (&fault, actor) {
-            (Some(Effect::Refuse(status)), _) => Outgoing::json(*status, &Problem::new(*status, "Server Error").json()),
-            (Some(Effect::Secondary { retry_after }), _) => {
+            (Some(Effect::Refuse(status)), _) => refused(*status),
+            (Some(Effect::Break), _) => Outgoing { broken: true, ..refused(502) },
+            (Some(Effect::Secondary { status, retry_after }), _) => {
                 let told = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
-                let mut outgoing = Outgoing::json(403, &Problem::new(403, told).json());
-                outgoing.headers.push(("retry-after", retry_after.to_string()));
+                let mut outgoing = Outgoing::json(*status, &Problem::new(*status, told).json());
+                outgoing.headers.extend(retry_after.map(|seconds| ("retry-after", seconds.to_string())));
                 outgoing
             }
+            (Some(Effect::Expire), Ok(_)) => {
+                let token = incoming.header("authorization").and_then(|header| header.split_once(' '));
+                self.tokens.remove(token.map_or("", |(_, token)| token.trim()));
+                let problem = Problem::bad_credentials();
+                Outgoing::json(problem.status, &problem.json())
+            }
             (_, Err(problem)) => Outgoing::json(problem.status, &problem.json()),
-            (_, Ok(actor)) => self.metered(actor, &incoming, &path, parsed.ok(), is_graphql),
+            (Some(Effect::Lag), Ok(actor)) => {
+                self.as_if_behind(|state| state.metered(actor, &incoming, &path, parsed.ok(), is_graphql))
+            }
+            (Some(Effect::Primary { status }), Ok(actor)) => {
+                self.use_up(&actor, is_graphql);
+                let outgoing = self.metered(actor, &incoming, &path, parsed.ok(), is_graphql);
+                Outgoing { status: *status, ..outgoing }
+            }
+            (_, Ok(actor)) => {
+                if is_write && !path.ends_with("/access_tokens") {
+                    self.about_to_write();
+                }
+                self.metered(actor, &incoming, &path, parsed.ok(), is_graphql)
+            }
         };
         match fault {
-            Some(Effect::Lose(status)) => {
-                outgoing = Outgoing::json(status, &Problem::new(status, "Server Error").json())
-            }
+            Some(Effect::Lose(status)) => outgoing = refused(status),
             Some(Effect::Hang) => outgoing.broken = true,
             _ => {}
         }
@@ -210,14 +241,29 @@ impl State {
         outgoing
     }
 
-    fn take_fault(&mut self, method: &str, path: &str) -> Option<Effect> {
+    /// What is played on this request: what was asked for, else what the day brings.
+    fn take_fault(&mut self, asked: &Asked<'_>) -> Option<Effect> {
         let fault = self.faults.iter_mut().find(|fault| {
             fault.times > 0
-                && fault.method.as_deref().is_none_or(|wanted| wanted == method)
-                && path.contains(&fault.path_contains)
-        })?;
-        fault.times -= 1;
-        Some(fault.effect.clone())
+                && fault.method.as_deref().is_none_or(|wanted| wanted == asked.method)
+                && asked.path.contains(&fault.path_contains)
+        });
+        match fault {
+            Some(fault) => {
+                fault.times -= 1;
+                Some(fault.effect.clone())
+            }
+            None => self.weather.as_mut()?.effect(asked),
+        }
+    }
+
+    /// Leaves nothing of a caller's hour, which is nearly over.
+    fn use_up(&mut self, actor: &Actor, is_graphql: bool) {
+        let (key, limit) = actor.quota();
+        let key = if is_graphql { format!("{key}:graphql") } else { key };
+        let resets_at = self.now() + RESETS_IN;
+        let quota = self.quota(&key, limit);
+        (quota.used, quota.resets_at) = (quota.limit, resets_at);
     }
 
     /// Answers within the caller's quota, and tells how much of it is left.

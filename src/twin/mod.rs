@@ -14,6 +14,7 @@
 mod admin;
 mod api;
 mod auth;
+mod bad_day;
 mod cast;
 mod git;
 mod graphql;
@@ -41,6 +42,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use admin::Admin;
+pub use bad_day::{BadDay, Switch};
 pub use cast::{AppHandle, NewApp, NewRepo, RepoHandle, UserHandle};
 pub use model::*;
 pub use state::{Effect, Fault};

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::model::*;
 use super::reply::Problem;
 use super::rules::Move;
-use super::state::{State, now};
+use super::state::State;
 use super::view::git::oid;
 
 const NOTHING: &str = "0000000000000000000000000000000000000000";
@@ -26,7 +26,7 @@ impl State {
             Some(new) => git.set_ref(refname, new)?,
             None => git.delete_ref(refname)?,
         }
-        self.repo_mut(repo)?.pushed_at = now();
+        self.repo_mut(repo)?.pushed_at = self.now();
         self.tell_push(repo, refname, step, by)?;
         let Some(branch) = refname.strip_prefix("refs/heads/") else { return Ok(()) };
         self.note_activity(repo, refname, step, by)?;
@@ -49,7 +49,7 @@ impl State {
             _ => "push",
         };
         let (id, before, after) = (self.new_id(), told(step.old), told(step.new));
-        let one = Activity { id, before, after, refname: refname.to_owned(), at: now(), kind, actor: by.clone() };
+        let one = Activity { id, before, after, refname: refname.to_owned(), at: self.now(), kind, actor: by.clone() };
         self.repo_mut(repo)?.activities.push(one);
         Ok(())
     }
@@ -114,7 +114,7 @@ impl State {
 
     /// A suite of its own, as each workflow run has.
     pub(crate) fn new_suite(&mut self, repo: u64, app: u64, sha: &str, branch: Option<&str>) -> Result<u64, Problem> {
-        let (id, at) = (self.new_id(), now());
+        let (id, at) = (self.new_id(), self.now());
         let repo = self.repo_mut(repo)?;
         let head_branch = branch
             .map(str::to_owned)
@@ -185,8 +185,9 @@ impl State {
             }
         }
         for number in arrived {
+            let merged_at = Some(self.now());
             let pull = self.pull_mut(repo, number)?;
-            pull.merged_at = Some(now());
+            pull.merged_at = merged_at;
             pull.merged_by = Some(by.clone());
             pull.merge_commit_sha = Some(new.to_string());
             self.close_pull(repo, number, by)?;
@@ -195,10 +196,10 @@ impl State {
     }
 
     pub(crate) fn close_pull(&mut self, repo: u64, number: u64, by: &Account) -> Result<(), Problem> {
-        let at = self.tick();
+        let (at, now) = (self.tick(), self.now());
         let issue = self.issue_mut(repo, number)?;
         issue.open = false;
-        issue.updated_at = now();
+        issue.updated_at = now;
         issue.closed_at = Some(at);
         self.tell_pull(repo, number, "closed", by, json!({}))
     }

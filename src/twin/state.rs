@@ -12,16 +12,14 @@ use jiff::Timestamp;
 
 use super::Admin;
 use super::auth::{Quota, Token};
+use super::bad_day::Weather;
 use super::git::Git;
 use super::hooks::Post;
 use super::model::*;
 use super::reply::Problem;
 
-/// The real clock in whole seconds, which is all that GitHub tells.
-pub(crate) fn now() -> Timestamp {
-    let now = Timestamp::now();
-    Timestamp::from_second(now.as_second()).unwrap_or(now)
-}
+/// What time it is on GitHub.
+pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// A failure to be played on the next request that matches.
 #[derive(Debug, Clone)]
@@ -41,10 +39,20 @@ pub enum Effect {
     Refuse(u16),
     /// Do the work, then answer this status: the unclear write.
     Lose(u16),
-    /// 403 with `retry-after`, as the secondary limit answers.
-    Secondary { retry_after: u64 },
+    /// The hour is used up: this status and no calls left until a reset that is near.
+    Primary { status: u16 },
+    /// The secondary limit, 403 or 429, with `retry-after` or without.
+    Secondary { status: u16, retry_after: Option<u64> },
     /// Do the work, then drop the connection without an answer.
     Hang,
+    /// Drop the connection, having done nothing.
+    Break,
+    /// The token that came is good no more: 401 from now on.
+    Expire,
+    /// Answer from a replica that has not heard of the last write.
+    Lag,
+    /// Let another writer do the same first, then do the work.
+    Rival,
 }
 
 /// Waits until all that follows from what was done has happened.
@@ -71,6 +79,9 @@ pub(crate) struct State {
     /// While set, nothing that happens sends a webhook.
     pub(crate) quiet: bool,
     pub(crate) post: Post,
+    /// What is switched on of a bad day.
+    pub(crate) weather: Option<Weather>,
+    pub(crate) clock: Clock,
     /// The last moment that [`State::tick`] told.
     ticked: Timestamp,
 }
@@ -95,6 +106,8 @@ impl State {
             settles: None,
             quiet: false,
             post,
+            weather: None,
+            clock: Arc::new(Timestamp::now),
             ticked: Timestamp::UNIX_EPOCH,
         };
         state.found_actions();
@@ -125,15 +138,21 @@ impl State {
             permissions,
             events: ["workflow_dispatch".to_owned(), "repository_dispatch".to_owned()].into(),
             public_key: Vec::new(),
-            created_at: now(),
+            created_at: self.now(),
         };
         self.apps.insert(app.id, app);
+    }
+
+    /// The time in whole seconds, which is all that GitHub tells.
+    pub(crate) fn now(&self) -> Timestamp {
+        let now = (self.clock)();
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
     }
 
     /// A moment in whole seconds that is later than all before it. Where it matters what came first, a story that is
     /// played within one second must not lose the order.
     pub(crate) fn tick(&mut self) -> Timestamp {
-        self.ticked = now().max(self.ticked + jiff::SignedDuration::from_secs(1));
+        self.ticked = self.now().max(self.ticked + jiff::SignedDuration::from_secs(1));
         self.ticked
     }
 
@@ -175,8 +194,9 @@ impl State {
     }
 
     pub(crate) fn pull_mut(&mut self, repo: u64, number: u64) -> Result<&mut Pull, Problem> {
+        let now = self.now();
         let issue = self.issue_mut(repo, number)?;
-        issue.updated_at = now();
+        issue.updated_at = now;
         issue.pull.as_mut().ok_or_else(Problem::not_found)
     }
 

@@ -110,7 +110,7 @@ async fn a_second_signal_ends_the_server_at_once() {
     let mut program = Program::starts(&on).await;
     program.says("GitHub knows this App").await;
     // A look that waits for GitHub again and again.
-    let effect = Effect::Secondary { retry_after: 2 };
+    let effect = Effect::Secondary { status: 403, retry_after: Some(2) };
     on.admin().inject(Fault { method: None, path_contains: "/pulls/".to_owned(), effect, times: u32::MAX });
     on.admin().commit(REPO, "rover", "work", "work", &[("src/lamp.py", Some("pass\n"))]).unwrap();
     let number = on.admin().open_pull(REPO, "rover", "Shine", "work", "main").unwrap();

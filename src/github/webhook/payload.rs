@@ -86,7 +86,10 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
             let before = payload.before.and_then(|before| CommitId::new(before).ok());
             Fact::Pull { number: pull.number, what: pull_event(&action), head: pull.head.sha, sender, label, before }
         }
-        "pull_request_review" => Fact::Review { pull: read::<ReviewOf>(body)?.pull_request.number, sender },
+        "pull_request_review" => {
+            let ReviewOf { pull_request, review } = read(body)?;
+            Fact::Review { pull: pull_request.number, sender, review: review.map(|review| review.id) }
+        }
         "issue_comment" => comment(read(body)?, &action, sender)?,
         "issues" => Fact::Issue { number: read::<Issue>(body)?.issue.number, action, sender },
         "check_run" => {
@@ -99,7 +102,10 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
             };
             let run = run.check_run;
             match button {
-                None => Fact::Checks { head: run.head_sha, app: run.app.map(|app| app.id) },
+                None => {
+                    let completed = (action == "completed").then_some(run.id);
+                    Fact::Checks { head: run.head_sha, app: run.app.map(|app| app.id), completed }
+                }
                 Some(button) => {
                     let here = head.repository.as_ref().map(|repo| repo.id);
                     let pulls = run.pull_requests.unwrap_or_default();
@@ -127,10 +133,12 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
                     sender,
                     pulls: Vec::new(),
                 },
-                _ => Fact::Checks { head: suite.head_sha, app: suite.app.map(|app| app.id) },
+                _ => Fact::Checks { head: suite.head_sha, app: suite.app.map(|app| app.id), completed: None },
             }
         }
-        "workflow_run" => Fact::Checks { head: read::<Workflow>(body)?.workflow_run.head_sha, app: None },
+        "workflow_run" => {
+            Fact::Checks { head: read::<Workflow>(body)?.workflow_run.head_sha, app: None, completed: None }
+        }
         "merge_group" => {
             let group = read::<Group>(body)?.merge_group;
             let branch = |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
@@ -335,6 +343,7 @@ struct HasSha {
 #[derive(Deserialize)]
 struct ReviewOf {
     pull_request: HasNumber,
+    review: Option<HasId>,
 }
 
 #[derive(Deserialize)]

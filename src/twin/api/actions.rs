@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 use super::super::view::node;
 
 const READ: Access = Access::Repo(&[("actions", Level::Read)], Role::Read);
@@ -107,13 +107,14 @@ fn dispatch(state: &mut State, call: &Call) -> Answer {
     if inputs.as_object().is_some_and(|inputs| inputs.len() > 25) {
         return Err(Problem::invalid("Invalid request.\n\nNo more than 25 properties are allowed; inputs has more."));
     }
+    let at = state.now();
     state.repo_mut(call.repo)?.dispatches.push(Dispatch {
         workflow: Some(workflow),
         event_type: None,
         reference: Some(reference),
         inputs,
         sender,
-        at: now(),
+        at,
     });
     Ok(Reply::NoContent)
 }
@@ -184,7 +185,7 @@ impl State {
         jobs: &[(String, Option<String>)],
         actor: &Account,
     ) -> Result<(), Problem> {
-        let at = now();
+        let at = self.now();
         let bot = self.apps.get(&ACTIONS_APP).ok_or_else(Problem::not_found)?.bot.clone();
         let run = self.repo_mut(repo)?.workflow_runs.get_mut(&id).ok_or_else(Problem::not_found)?;
         run.attempt += 1;
@@ -232,7 +233,7 @@ impl State {
         }
         for (check, conclusion) in standing {
             if conclusion.is_some() {
-                let done = CheckRun { status: "completed".into(), conclusion, completed_at: Some(now()), ..check };
+                let done = CheckRun { status: "completed".into(), conclusion, completed_at: Some(self.now()), ..check };
                 if let Some(job) = self.repo_mut(repo)?.jobs.get_mut(&done.id) {
                     (job.status, job.conclusion) = (done.status.clone(), done.conclusion.clone());
                     job.completed_at = done.completed_at;
@@ -246,7 +247,7 @@ impl State {
             if let Some(run) = self.repo_mut(repo)?.workflow_runs.get_mut(&id) {
                 run.status = "completed".into();
                 run.conclusion = conclusion.map(str::to_owned);
-                run.updated_at = now();
+                run.updated_at = at;
             }
             self.tell_workflow_run(repo, id, "completed", actor)?;
         }

@@ -10,7 +10,7 @@ use super::super::auth::{Actor, Grants, Scope, Token};
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 
 pub(crate) const ROUTES: &[Route] = &[
     Route { method: "GET", path: "/app", access: Access::Jwt, run: app },
@@ -105,7 +105,7 @@ fn token(state: &mut State, call: &Call) -> Answer {
         return Err(missing());
     }
     let narrowed = !repos.is_empty();
-    let expires_at = now() + SignedDuration::from_hours(1);
+    let expires_at = state.now() + SignedDuration::from_hours(1);
     let secret = format!("ghs_{}", Uuid::new_v4().simple());
     let scope = Scope {
         app: one.app,

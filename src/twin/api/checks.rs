@@ -1,12 +1,13 @@
 //! Check runs and suites. Only Apps write them, and each App only its own.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::auth::Actor;
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 use super::super::view::checks::latest;
 use super::repos::commit_of;
 
@@ -47,7 +48,7 @@ fn too_long(field: &str, limit: usize) -> Problem {
 }
 
 /// Lays what a request says over a run, within GitHub's limits.
-fn apply(run: &mut CheckRun, call: &Call) -> Result<(), Problem> {
+fn apply(run: &mut CheckRun, call: &Call, now: Timestamp) -> Result<(), Problem> {
     if let Some(name) = call.text("name") {
         run.name = name.to_owned();
     }
@@ -57,7 +58,7 @@ fn apply(run: &mut CheckRun, call: &Call) -> Result<(), Problem> {
     if let Some(id) = call.text("external_id") {
         run.external_id = Some(id.to_owned());
     }
-    let time = |field: &str| -> Result<Option<jiff::Timestamp>, Problem> {
+    let time = |field: &str| -> Result<Option<Timestamp>, Problem> {
         let invalid = |_| Problem::invalid(format!("Invalid request.\n\n{field} is not a valid date-time."));
         call.text(field).map(|text| text.parse().map_err(invalid)).transpose()
     };
@@ -72,7 +73,7 @@ fn apply(run: &mut CheckRun, call: &Call) -> Result<(), Problem> {
         }
         run.conclusion = Some(conclusion.to_owned());
         run.status = "completed".into();
-        run.completed_at = Some(time("completed_at")?.unwrap_or_else(now));
+        run.completed_at = Some(time("completed_at")?.unwrap_or(now));
     } else if let Some(status) = call.text("status") {
         if !STATUSES.contains(&status) {
             return Err(Problem::invalid(format!("Invalid request.\n\n{status} is not a member of {STATUSES:?}.")));
@@ -158,7 +159,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
         details_url: None,
         status: "queued".into(),
         conclusion: None,
-        started_at: now(),
+        started_at: state.now(),
         completed_at: None,
         title: None,
         summary: None,
@@ -166,7 +167,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
         annotations: Vec::new(),
         actions: Vec::new(),
     };
-    apply(&mut run, call)?;
+    apply(&mut run, call, state.now())?;
     let value = state.put_run(call.repo, run, None, &by)?;
     Ok(Reply::Created(value))
 }
@@ -188,7 +189,7 @@ fn update(state: &mut State, call: &Call) -> Answer {
         return Err(Problem::new(403, told));
     }
     let before = run.status.clone();
-    apply(&mut run, call)?;
+    apply(&mut run, call, state.now())?;
     Ok(Reply::Ok(state.put_run(call.repo, run, Some(&before), &by)?))
 }
 
@@ -277,10 +278,11 @@ impl State {
     ) -> Result<Value, Problem> {
         let (id, suite) = (run.id, run.suite);
         let ended = run.status == "completed" && before != Some("completed");
+        let now = self.now();
         let about = self.repo_mut(repo)?;
         about.check_runs.insert(id, run);
         if let Some(suite) = about.suites.get_mut(&suite) {
-            suite.updated_at = now();
+            suite.updated_at = now;
         }
         if before.is_none() {
             self.tell_run(repo, id, "created", by, json!({}))?;

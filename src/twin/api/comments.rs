@@ -6,7 +6,7 @@ use super::super::auth::Actor;
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 use super::super::view::{REACTIONS, merge};
 use super::bounded;
 
@@ -73,7 +73,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
     if body.trim().is_empty() {
         return Err(Problem::field("IssueComment", "body", "custom", Some("body cannot be blank")));
     }
-    let (id, at) = (state.new_id(), now());
+    let (id, at) = (state.new_id(), state.now());
     state.issue_mut(repo, number)?.updated_at = at;
     let via_app = match call.actor {
         Actor::Installation { .. } => call.actor.app(),
@@ -117,7 +117,7 @@ fn edit(state: &mut State, call: &Call) -> Answer {
     if from == comment.body {
         return get(state, call);
     }
-    comment.updated_at = now();
+    comment.updated_at = state.now();
     state.repo_mut(call.repo)?.comments.insert(comment.id, comment.clone());
     tell(state, call.repo, &comment, "edited", &by, json!({"changes": {"body": {"from": from}}}))
 }
@@ -147,7 +147,7 @@ fn react(state: &mut State, call: &Call) -> Answer {
     if let Some(old) = old {
         return Ok(Reply::Ok(state.reaction_json(old)));
     }
-    let reaction = Reaction { id: state.new_id(), user: by, content, created_at: now() };
+    let reaction = Reaction { id: state.new_id(), user: by, content, created_at: state.now() };
     let value = state.reaction_json(&reaction);
     let repo = state.repo_mut(call.repo)?;
     let comment = repo.comments.get_mut(&call.number("id")).ok_or_else(Problem::not_found)?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 use super::bounded;
 use super::labels::{label_ids, names};
 use super::pulls::{may_edit, new_issue, reopen};
@@ -88,7 +88,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
         None => Vec::new(),
     };
     let (id, number) = (state.new_id(), state.next_number(repo)?);
-    let mut issue = new_issue(id, number, title, body, by.clone(), None);
+    let mut issue = new_issue(id, number, title, body, by.clone(), None, state.now());
     issue.labels = labels;
     issue.assignees = assignees.unwrap_or_default();
     state.repo_mut(repo)?.issues.insert(number, issue);
@@ -138,7 +138,7 @@ fn edit(state: &mut State, call: &Call) -> Answer {
     if let Some(people) = assignees(state, call) {
         state.issue_mut(repo, number)?.assignees = people;
     }
-    state.issue_mut(repo, number)?.updated_at = now();
+    state.issue_mut(repo, number)?.updated_at = state.now();
     if changes.as_object().is_some_and(|changes| !changes.is_empty()) {
         let more = json!({"changes": changes});
         match is_pull {
@@ -158,9 +158,10 @@ fn edit(state: &mut State, call: &Call) -> Answer {
         }
         (Some("closed"), true, false) => {
             let reason = call.text("state_reason").unwrap_or("completed").to_owned();
+            let closed_at = Some(state.now());
             let issue = state.issue_mut(repo, number)?;
             issue.open = false;
-            issue.closed_at = Some(now());
+            issue.closed_at = closed_at;
             issue.state_reason = Some(reason);
             tell(state, repo, number, "closed", &by, json!({}))?;
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 
 const READ: Access = Access::Repo(&[("issues", Level::Read), ("pull_requests", Level::Read)], Role::Read);
 const WRITE: Access = Access::Repo(&[("issues", Level::Write), ("pull_requests", Level::Write)], Role::Write);
@@ -150,9 +150,10 @@ pub(crate) fn set(state: &mut State, repo: u64, number: u64, ids: Vec<u64>, by: 
     if on.is_empty() && off.is_empty() {
         return Ok(());
     }
+    let now = state.now();
     let issue = state.issue_mut(repo, number)?;
     issue.labels = ids;
-    issue.updated_at = now();
+    issue.updated_at = now;
     for (action, id) in on.into_iter().map(|id| ("labeled", id)).chain(off.into_iter().map(|id| ("unlabeled", id))) {
         let about = state.repo(repo)?;
         let Some(label) = about.labels.get(&id) else { continue };

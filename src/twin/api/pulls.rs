@@ -1,11 +1,12 @@
 //! Pull requests: open, list, read, edit.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 use super::bounded;
 
 const READ: Access = Access::Repo(&[("pull_requests", Level::Read)], Role::Read);
@@ -118,7 +119,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
         reviews: Vec::new(),
         retargets: Vec::new(),
     };
-    let mut issue = new_issue(issue_id, number, title, body, by.clone(), Some(pull));
+    let mut issue = new_issue(issue_id, number, title, body, by.clone(), Some(pull), state.now());
     issue.created_at = state.tick();
     state.repo_mut(call.repo)?.issues.insert(number, issue);
     state.tell_pull(call.repo, number, "opened", &by, json!({}))?;
@@ -133,8 +134,8 @@ pub(crate) fn new_issue(
     body: Option<String>,
     user: Account,
     pull: Option<Pull>,
+    at: Timestamp,
 ) -> Issue {
-    let at = now();
     Issue {
         id,
         number,
@@ -186,7 +187,7 @@ fn edit(state: &mut State, call: &Call) -> Answer {
         pull.retargets.push(event);
     }
     if changes.as_object().is_some_and(|changes| !changes.is_empty()) {
-        state.issue_mut(repo, number)?.updated_at = now();
+        state.issue_mut(repo, number)?.updated_at = state.now();
         state.tell_pull(repo, number, "edited", &by, json!({"changes": changes}))?;
     }
     match call.text("state") {

@@ -8,7 +8,7 @@ use super::super::git::Git;
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 
 const METADATA: Access = Access::Repo(&[("metadata", Level::Read)], Role::Read);
 const CONTENTS: Access = Access::Repo(&[("contents", Level::Read)], Role::Read);
@@ -188,13 +188,14 @@ fn dispatch(state: &mut State, call: &Call) -> Answer {
     let event_type = call.required("RepositoryDispatch", "event_type")?.to_owned();
     let sender = call.account()?;
     let payload = call.body.get("client_payload").cloned().unwrap_or(Value::Null);
+    let at = state.now();
     state.repo_mut(call.repo)?.dispatches.push(Dispatch {
         workflow: None,
         event_type: Some(event_type),
         reference: None,
         inputs: payload,
         sender,
-        at: now(),
+        at,
     });
     Ok(Reply::NoContent)
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 use super::bounded;
 
 const READ: Access = Access::Repo(&[("pull_requests", Level::Read)], Role::Read);
@@ -58,8 +58,14 @@ fn create(state: &mut State, call: &Call) -> Answer {
         return Err(unprocessable("Review cannot have a blank body"));
     }
     let commit_id = call.text("commit_id").unwrap_or(&pull.head_sha).to_owned();
-    let review =
-        Review { id: state.new_id(), user: by.clone(), body, state: verdict.into(), commit_id, submitted_at: now() };
+    let review = Review {
+        id: state.new_id(),
+        user: by.clone(),
+        body,
+        state: verdict.into(),
+        commit_id,
+        submitted_at: state.now(),
+    };
     let id = review.id;
     state.pull_mut(repo, number)?.reviews.push(review);
     tell(state, repo, number, id, "submitted", &by)

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
 use super::super::route::{Access, Call, Route};
-use super::super::state::{State, now};
+use super::super::state::State;
 use super::repos::commit_of;
 
 const READ: Access = Access::Repo(&[("statuses", Level::Read)], Role::Read);
@@ -53,7 +53,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
         description: call.text("description").map(str::to_owned),
         target_url: call.text("target_url").map(str::to_owned),
         creator: by.clone(),
-        created_at: now(),
+        created_at: state.now(),
     };
     let value = state.status_json(state.repo(call.repo)?, &status);
     let fields = json!({
@@ -125,7 +125,7 @@ fn deploy(state: &mut State, call: &Call) -> Answer {
         description: call.text("description").map(str::to_owned),
         payload: call.body.get("payload").cloned().unwrap_or_else(|| json!({})),
         creator: by,
-        created_at: now(),
+        created_at: state.now(),
         statuses: Vec::new(),
     };
     let value = state.deployment_json(state.repo(call.repo)?, &one);
@@ -164,7 +164,7 @@ fn deployment_status(state: &mut State, call: &Call) -> Answer {
         environment_url: text("environment_url"),
         log_url: call.text("log_url").or(call.text("target_url")).unwrap_or_default().to_owned(),
         creator: by.clone(),
-        created_at: now(),
+        created_at: state.now(),
     };
     let repo = state.repo_mut(call.repo)?;
     let one = repo.deployments.get_mut(&call.number("id")).ok_or_else(Problem::not_found)?;

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::super::auth::Actor;
+use super::super::bad_day::{BadDay, Switch, Weather};
 use super::super::model::*;
 use super::super::reply::Problem;
 use super::super::route::{Request, parse_query};
@@ -77,6 +78,22 @@ pub(crate) fn act(state: &mut State, form: &Form<'_>) -> Result<String, Problem>
             let body = json!({"title": field("title"), "head": field("branch"), "base": base});
             ("POST", format!("{repo}/pulls"), body)
         }
+        (None, "bad-day") => {
+            let number = |name: &str| field(name).parse::<u32>().ok();
+            let one_in = Switch::ALL.into_iter().filter_map(|switch| Some((switch, number(&switch.name())?.max(1))));
+            let day = BadDay { seed: field("seed").parse().unwrap_or_default(), one_in: one_in.collect() };
+            if day.one_in.is_empty() {
+                let names = Switch::ALL.map(Switch::name).join(", ");
+                return Err(Problem::invalid(format!("Switch something on, once in so many: {names}.")));
+            }
+            state.calm();
+            state.weather = Some(Weather::new(day));
+            return Ok(format!("/{owner}/{name}"));
+        }
+        (None, "calm") => {
+            state.calm();
+            return Ok(format!("/{owner}/{name}"));
+        }
         (Some(n), "comment") => ("POST", format!("{repo}/issues/{n}/comments"), json!({"body": field("body")})),
         (Some(n), "approve") => {
             let body = json!({"event": "APPROVE", "body": field("body")});
@@ -103,6 +120,7 @@ pub(crate) fn act(state: &mut State, form: &Form<'_>) -> Result<String, Problem>
         _ => return Err(Problem::invalid("There is no such thing to do.")),
     };
     let account = visitor()?;
+    state.about_to_write();
     let request = Request { method, path: &path, query: "", accept: "", body };
     let reply = state.answer(Actor::User(account), request)?;
     let number = match (number, super::super::http::whole(reply).1) {
