@@ -41,7 +41,13 @@ pub enum Fact {
     /// Something happened to an issue (not a pull request).
     Issue { number: u64, action: String, sender: Person },
     /// A check, a suite or a workflow run moved on this commit. `app` is the App that owns it, where told.
-    Checks { head: CommitId, app: Option<u64> },
+    Checks {
+        head: CommitId,
+        app: Option<u64>,
+        /// The branch that it ran for, where told: a merge queue keeps its groups on branches of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+    },
     /// Someone pressed a button on one of our check runs, or asked for it to run again (run 0: for all of them).
     Button { head: CommitId, run: u64, run_name: String, button: Button, sender: Person, pulls: Vec<u64> },
     /// A merge queue wants this commit judged.

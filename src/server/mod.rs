@@ -5,6 +5,7 @@
 //! again.
 
 mod catch_up;
+mod group;
 mod hands;
 mod intake;
 mod ledger_branch;

@@ -9,6 +9,7 @@ mod answers;
 pub mod broken;
 mod comment;
 mod end;
+pub mod group;
 mod project;
 pub mod sync;
 #[cfg(test)]

@@ -99,7 +99,11 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
             };
             let run = run.check_run;
             match button {
-                None => Fact::Checks { head: run.head_sha, app: run.app.map(|app| app.id) },
+                None => Fact::Checks {
+                    head: run.head_sha,
+                    app: run.app.map(|app| app.id),
+                    branch: run.check_suite.and_then(|suite| suite.head_branch),
+                },
                 Some(button) => {
                     let here = head.repository.as_ref().map(|repo| repo.id);
                     let pulls = run.pull_requests.unwrap_or_default();
@@ -127,10 +131,13 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
                     sender,
                     pulls: Vec::new(),
                 },
-                _ => Fact::Checks { head: suite.head_sha, app: suite.app.map(|app| app.id) },
+                _ => Fact::Checks { head: suite.head_sha, app: suite.app.map(|app| app.id), branch: suite.head_branch },
             }
         }
-        "workflow_run" => Fact::Checks { head: read::<Workflow>(body)?.workflow_run.head_sha, app: None },
+        "workflow_run" => {
+            let run = read::<Workflow>(body)?.workflow_run;
+            Fact::Checks { head: run.head_sha, app: None, branch: run.head_branch }
+        }
         "merge_group" => {
             let group = read::<Group>(body)?.merge_group;
             let branch = |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
@@ -382,6 +389,14 @@ struct RunBody {
     head_sha: CommitId,
     app: Option<HasId>,
     pull_requests: Option<Vec<RunPull>>,
+    #[serde(default)]
+    check_suite: Option<SuiteBranch>,
+}
+
+#[derive(Deserialize)]
+struct SuiteBranch {
+    #[serde(default)]
+    head_branch: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -410,6 +425,8 @@ struct Suite {
 struct SuiteBody {
     head_sha: CommitId,
     app: Option<HasId>,
+    #[serde(default)]
+    head_branch: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -420,6 +437,8 @@ struct Workflow {
 #[derive(Deserialize)]
 struct HasHeadSha {
     head_sha: CommitId,
+    #[serde(default)]
+    head_branch: Option<String>,
 }
 
 #[derive(Deserialize)]
