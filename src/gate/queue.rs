@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::evidence::{self, Accepted, GroupRuns, listed};
 use super::merge::{self, Judgement};
 use super::world::{CheckRun, Law};
-use super::{Finding, GateName, Verdict, bounded, only_waiting, verdict};
+use super::{Finding, GateName, Verdict, bounded, verdict};
 use crate::ids::{ChangeNumber, CommitId};
 use crate::ledger::State;
 use crate::ledger::record::{Evidence, GroupMember, Grouped};
@@ -178,8 +178,8 @@ fn unproved(member: &Member, group: &Group, policy: &Policy) -> Option<Finding> 
         let red = judged.findings.iter().filter(|finding| finding.blocks());
         let first = red.clone().find(|finding| !finding.waiting).or_else(|| red.clone().next());
         let why = first.map_or_else(String::new, |first| format!(": {} ({})", first.says, first.rule));
-        let finding = Finding::error(RULE, format!("#{number} is not green{why}"), out);
-        return Some(Finding { waiting: only_waiting(&judged.findings), ..finding });
+        // Also where it only waits: it was green when it entered, and those behind it do not wait for its reviewers.
+        return Some(Finding::error(RULE, format!("#{number} is not green{why}"), out));
     }
     if judged.about != *about {
         return waits("has not been judged for its present content yet");

@@ -1,5 +1,6 @@
 use super::*;
 use crate::engine::kit::{CI, Game, OUR_APP, TEST, blob, commit};
+use crate::gate::only_waiting;
 use crate::gate::world::{ACTIONS_APP, WorkflowRun};
 use crate::ids::{BlobId, Role};
 use crate::repo::Mode;
@@ -130,7 +131,7 @@ fn a_member_is_proved_with_the_head_it_entered_with_and_for_this_branch() {
 }
 
 #[test]
-fn a_red_member_fails_the_group_and_one_that_waits_lets_it_wait() {
+fn a_member_that_is_not_green_fails_the_group_also_where_it_only_waits() {
     let mut game = passed("");
     game.says("mia", Role::Maintain, "/stop it burns");
     let mut one = group("");
@@ -139,7 +140,7 @@ fn a_red_member_fails_the_group_and_one_that_waits_lets_it_wait() {
     let mut game = Game::merge();
     game.green();
     one.members[0] = member(&game, 7, &[]);
-    red(&one, true, "#7 is not green");
+    red(&one, false, "#7 is not green");
 }
 
 #[test]
@@ -282,11 +283,9 @@ fn where_no_verification_is_asked_for_the_members_are_enough() {
 #[test]
 fn the_name_of_a_groups_branch() {
     let sha = "a".repeat(40);
-    let (base, number, on) = (|name: &str| named(name).map(|(b, n, c)| (b.to_owned(), n, c.to_string())))(&format!(
-        "gh-readonly-queue/release/1.0/pr-12-{sha}"
-    ))
-    .unwrap();
-    assert_eq!((base.as_str(), number, on), ("release/1.0", 12, sha.clone()));
+    let branch = format!("gh-readonly-queue/release/1.0/pr-12-{sha}");
+    let (base, number, on) = named(&branch).unwrap();
+    assert_eq!((base, number, on.as_str()), ("release/1.0", 12, sha.as_str()));
     for wrong in ["main", "gh-readonly-queue/main", "gh-readonly-queue/main/pr-x-1"] {
         assert!(named(wrong).is_none(), "{wrong}");
     }
