@@ -283,7 +283,10 @@ fn lifecycle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let pull = &draft.world.pull;
     match &pull.merged {
         Some(commit) if draft.state.merged.is_none() => {
-            let bypassed = red_rules(draft);
+            let mut bypassed = red_rules(draft);
+            if draft.world.policy().is_none_or(|policy| policy.enforce != Enforce::Observe) {
+                bypassed.extend(draft.state.red_group(commit));
+            }
             if let Some(present) = unseen(draft) {
                 draft.bot(Body::Beside { fact: Beside::Content { present } })?;
             }

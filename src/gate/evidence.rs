@@ -15,11 +15,14 @@ use super::Finding;
 use crate::finding::quoted;
 use crate::gate::people::{May, Standing};
 use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Sibling, WorkflowRun, World};
-use crate::ids::{CommitId, Person};
+use crate::ids::{BlobId, CommitId, Person};
 use crate::ledger::record::{By, Evidence};
 use crate::ledger::state::{Red, State};
 use crate::policy::{Check, MadeBy, Policy};
 use crate::repo::meaning::{Changed, Drift};
+
+/// Changed files that a person has accepted, each with the content they saw (none: that it is gone).
+pub type Accepted = BTreeMap<String, BTreeSet<Option<BlobId>>>;
 
 /// What a source of evidence came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,14 +44,33 @@ impl Heard {
 /// The checks that policy names, on this head.
 pub fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
     let (head, runs) = (&world.pull.head, world.checks.as_slice());
-    all(&Sought { rule, policy, head, runs, drift: world.subject.as_ref().map(|subject| &subject.drift), state, world })
+    let drift = world.subject.as_ref().map(|subject| &subject.drift);
+    all(&Sought { head, runs, drift, ..Sought::of(rule, policy, state, world) })
 }
 
 /// The same on the commit that the change was merged as. It is the default branch's own, workflows included.
 pub fn merged(rule: &str, policy: &Policy, commit: &CommitId, state: &State, world: &World) -> Heard {
     let workflows = policy.gates.verify.checks.iter().filter_map(|check| check.workflow.clone());
     let drift = workflows.map(|path| (path, Ok(BTreeMap::new()))).collect();
-    all(&Sought { rule, policy, head: commit, runs: &world.merge_checks, drift: Some(&drift), state, world })
+    let (head, runs) = (commit, world.merge_checks.as_slice());
+    all(&Sought { head, runs, drift: Some(&drift), ..Sought::of(rule, policy, state, world) })
+}
+
+/// The same on the commit of a merge queue's group, which belongs to no pull request.
+pub struct GroupRuns<'a> {
+    pub head: &'a CommitId,
+    pub runs: &'a [CheckRun],
+    pub workflow_runs: &'a BTreeSet<u64>,
+    pub drift: &'a BTreeMap<String, Drift>,
+    /// The files that a person has accepted for the member that brings them.
+    pub accepted: &'a Accepted,
+    /// Reds that are on record for the group.
+    pub reds: &'a BTreeSet<Red>,
+}
+
+pub fn grouped(rule: &str, policy: &Policy, group: &GroupRuns<'_>) -> Heard {
+    let GroupRuns { head, runs, workflow_runs, drift, accepted, reds } = *group;
+    all(&Sought { rule, policy, head, runs, workflow_runs, drift: Some(drift), accepted, reds, change: None })
 }
 
 fn all(sought: &Sought<'_>) -> Heard {
@@ -84,10 +106,9 @@ fn all(sought: &Sought<'_>) -> Heard {
 
 /// A red of this head that was recorded stays red when its run is gone: whoever can write can delete a run.
 fn deleted(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
-    let Sought { rule, head, state, world, .. } = *sought;
-    let gone =
-        |red: &&Red| red.head == *head && red.name == check.name && !world.workflow_runs.contains(&red.workflow_run);
-    if let Some(red) = state.reds.iter().find(gone) {
+    let Sought { rule, head, reds, workflow_runs, .. } = *sought;
+    let gone = |red: &&Red| red.head == *head && red.name == check.name && !workflow_runs.contains(&red.workflow_run);
+    if let Some(red) = reds.iter().find(gone) {
         heard.findings.push(Finding::error(
             rule,
             format!(
@@ -125,9 +146,28 @@ struct Sought<'a> {
     policy: &'a Policy,
     head: &'a CommitId,
     runs: &'a [CheckRun],
+    workflow_runs: &'a BTreeSet<u64>,
     drift: Option<&'a BTreeMap<String, Drift>>,
-    state: &'a State,
-    world: &'a World,
+    accepted: &'a Accepted,
+    reds: &'a BTreeSet<Red>,
+    /// The change that it is about; none for a merge group.
+    change: Option<(&'a State, &'a World)>,
+}
+
+impl<'a> Sought<'a> {
+    fn of(rule: &'a str, policy: &'a Policy, state: &'a State, world: &'a World) -> Self {
+        Self {
+            rule,
+            policy,
+            head: &world.pull.head,
+            runs: &[],
+            workflow_runs: &world.workflow_runs,
+            drift: None,
+            accepted: &state.accepted,
+            reds: &state.reds,
+            change: Some((state, world)),
+        }
+    }
 }
 
 fn is_cancelled(run: &CheckRun) -> bool {
@@ -206,9 +246,10 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
             }
             _ => (
                 format!("`{name}` ended as {conclusion} on {}.", head.short()),
-                match sought.state.merged {
-                    None => "Read its log, mend the change and push.".to_owned(),
-                    Some(_) => "Read its log; run it again, or mend it in another pull request.".to_owned(),
+                match sought.change.map(|(state, _)| state.merged.is_some()) {
+                    Some(false) => "Read its log, mend the change and push.".to_owned(),
+                    Some(true) => "Read its log; run it again, or mend it in another pull request.".to_owned(),
+                    None => "Read its log, mend the change that breaks it, and put it into the queue again.".to_owned(),
                 },
             ),
         };
@@ -247,6 +288,7 @@ const MAYBE_FOR: &str = "it may have run for #";
 const AFTERMATH: SignedDuration = SignedDuration::from_mins(10);
 const OTHER_BRANCH: &str = "it ran for the branch";
 const NO_BRANCH: &str = "it is not known which branch it ran for";
+const FOR_A_PULL: &str = "it ran for a pull request with this head, not for the merge group";
 const NOT_KNOWN: &str = "it is not known whether its workflow is the default branch's own";
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
 const DIFFERS: &str = "not as on the default branch";
@@ -276,6 +318,9 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
         return "Let it run anew for this pull request: push, or close and reopen it. (A re-run repeats the old one.)"
             .to_owned();
     }
+    if why == FOR_A_PULL {
+        return "Let its workflow start on `merge_group` too.".to_owned();
+    }
     if why.starts_with(NOT_KNOWN) {
         return "Let the workflow use and run only files that are in the repository, and no link that leads out of it."
             .to_owned();
@@ -301,12 +346,14 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
 
 /// Why a run does not count, if it does not.
 fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String> {
-    let Sought { head, state, world, .. } = *sought;
+    let Sought { head, change, .. } = *sought;
     // A run shows something of what was there when it ran: the same commit on another base, or under another policy, is
     // other content.
-    let content = world.subject.as_ref().map(|subject| &subject.about.content);
-    if state.ran_for.get(&run.id).is_some_and(|first| Some(first) != content) {
-        return Some(RAN_BEFORE.to_owned());
+    if let Some((state, world)) = change {
+        let content = world.subject.as_ref().map(|subject| &subject.about.content);
+        if state.ran_for.get(&run.id).is_some_and(|first| Some(first) != content) {
+            return Some(RAN_BEFORE.to_owned());
+        }
     }
     match check.made_by()? {
         MadeBy::App(app) if run.app == app => None,
@@ -327,7 +374,6 @@ fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String
 
 /// Why what started a workflow run may have run something else than this head, or its merge into this base.
 fn started_otherwise(run: &WorkflowRun, sought: &Sought<'_>) -> Option<String> {
-    let Sought { state, world, .. } = *sought;
     if !EVENTS.contains(&run.event.as_str()) {
         return Some(format!("its run was started by `{}`, which can change what is run", run.event));
     }
@@ -335,6 +381,8 @@ fn started_otherwise(run: &WorkflowRun, sought: &Sought<'_>) -> Option<String> {
     if !run.event.starts_with("pull_request") {
         return None;
     }
+    // One for a pull request with the group's commit as its head runs the merge of that with whatever base it has.
+    let Some((state, world)) = sought.change else { return Some(FOR_A_PULL.to_owned()) };
     match (&run.branch, &world.pull.branch) {
         (Some(of), Some(mine)) if of == mine => {}
         (Some(of), Some(mine)) => {
@@ -361,14 +409,16 @@ pub const MOST_SHOWN: usize = 50;
 /// that are shown, and how many more there are.
 pub fn strange<'w>(state: &State, world: &'w World) -> (BTreeMap<&'w str, &'w Changed>, usize) {
     let drift = world.subject.iter().flat_map(|subject| subject.drift.values()).flatten().flatten();
-    let open: BTreeMap<&str, &Changed> =
-        drift.filter(|(path, now)| !is_accepted(state, path, now)).map(|(path, now)| (path.as_str(), now)).collect();
+    let open: BTreeMap<&str, &Changed> = drift
+        .filter(|(path, now)| !is_accepted(&state.accepted, path, now))
+        .map(|(path, now)| (path.as_str(), now))
+        .collect();
     let more = open.len().saturating_sub(MOST_SHOWN);
     (open.into_iter().take(MOST_SHOWN).collect(), more)
 }
 
-fn is_accepted(state: &State, path: &str, now: &Changed) -> bool {
-    state.accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
+fn is_accepted(accepted: &Accepted, path: &str, now: &Changed) -> bool {
+    accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
 }
 
 /// Why a workflow's job would mean something else at this head than on the default branch.
@@ -379,7 +429,7 @@ fn drifted(path: &str, sought: &Sought<'_>) -> Option<String> {
         None => return Some(NOT_KNOWN.to_owned()),
     };
     let strange = |touched: bool| -> String {
-        let open = |path: &String, now: &Changed| now.touched == touched && !is_accepted(sought.state, path, now);
+        let open = |path: &String, now: &Changed| now.touched == touched && !is_accepted(sought.accepted, path, now);
         let strange = drift.iter().filter(|(path, now)| open(path, now));
         few(&strange.map(|(path, now)| format!("{}, {}", quoted(path), now.what)).collect::<Vec<_>>(), "; ")
     };

@@ -8,7 +8,8 @@ use crate::finding::quoted;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{FlowName, Phase, Stage};
 use crate::gate::people::who_decides_first;
-use crate::gate::world::{Law, Proposal, UNREADABLE, World};
+use crate::gate::world::{CheckRun, Law, Proposal, UNREADABLE, World};
+use crate::ids::CommitId;
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::{Autonomy, Deploy, Policy, Require};
@@ -39,8 +40,8 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(rivals(world));
             findings.extend(stopped(state, policy));
             findings.extend(audit(state, policy));
-            findings.extend(forged(world));
-            findings.extend(unread(world));
+            findings.extend(forged(&world.checks, world.app));
+            findings.extend(unread(world.checks_unread, &world.pull.head));
             let autonomy = autonomy(state, world);
             findings.extend(weakened(world));
             findings.extend(high_risk(policy, world, autonomy));
@@ -204,15 +205,11 @@ fn audit(state: &State, policy: &Policy) -> Option<Finding> {
 }
 
 /// `MRG-04`: a check of our name that is not ours.
-fn forged(world: &World) -> Vec<Finding> {
+pub(super) fn forged(checks: &[CheckRun], app: u64) -> Vec<Finding> {
     let ours = |name: &str| name == CHECK_NAME || name.starts_with("phasegate/");
     // Whoever forges one can forge a thousand; each name and App is said once.
-    let strange: BTreeSet<(&str, u64)> = world
-        .checks
-        .iter()
-        .filter(|run| ours(&run.name) && run.app != world.app)
-        .map(|run| (run.name.as_str(), run.app))
-        .collect();
+    let strange: BTreeSet<(&str, u64)> =
+        checks.iter().filter(|run| ours(&run.name) && run.app != app).map(|run| (run.name.as_str(), run.app)).collect();
     strange
         .into_iter()
         .map(|(name, app)| {
@@ -226,11 +223,11 @@ fn forged(world: &World) -> Vec<Finding> {
 }
 
 /// `MRG-01`: nobody can tell which greens count where not all of them can be read.
-fn unread(world: &World) -> Option<Finding> {
-    world.checks_unread.then(|| {
+pub(super) fn unread(unread: bool, head: &CommitId) -> Option<Finding> {
+    unread.then(|| {
         Finding::error(
             "MRG-01",
-            format!("There are more check runs on {} than GitHub tells, so none counts.", world.pull.head.short()),
+            format!("There are more check runs on {} than GitHub tells, so none counts.", head.short()),
             "Find out what makes them, and push a new head.",
         )
     })

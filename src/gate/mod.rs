@@ -12,6 +12,7 @@ pub mod paper;
 pub mod papers;
 pub mod people;
 pub mod phase;
+pub mod queue;
 pub mod world;
 
 pub use crate::finding::{Finding, GateName, Severity, Verdict, bounded, only_waiting, verdict};

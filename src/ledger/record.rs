@@ -93,6 +93,50 @@ pub enum Outcome {
     Refused(Refusal),
 }
 
+/// A merge queue's group and what was found of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grouped {
+    /// The group's own commit.
+    pub head: CommitId,
+    /// The commit that it stands on.
+    pub base: CommitId,
+    /// The branch that it goes into.
+    pub base_ref: String,
+    /// The branch that the queue keeps it on.
+    pub head_ref: String,
+    /// The changes in it, each with the head it entered with.
+    pub members: Vec<GroupMember>,
+    pub verdict: Verdict,
+    pub findings: Vec<Finding>,
+    pub evidence: Vec<Evidence>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupMember {
+    pub change: ChangeNumber,
+    pub head: CommitId,
+}
+
+impl Grouped {
+    /// Whether this change is in it with this head.
+    pub fn has(&self, change: ChangeNumber, head: &CommitId) -> bool {
+        self.members.iter().any(|member| member.change == change && member.head == *head)
+    }
+
+    /// The rules that were red.
+    pub fn red(&self) -> BTreeSet<String> {
+        self.findings.iter().filter(|finding| finding.blocks()).map(|finding| finding.rule.clone()).collect()
+    }
+
+    /// Whether it says the same as another: texts may differ.
+    pub fn same(&self, other: &Self) -> bool {
+        let waits = |one: &Self| crate::finding::only_waiting(&one.findings);
+        (&self.head, &self.members, self.verdict) == (&other.head, &other.members, other.verdict)
+            && self.red() == other.red()
+            && waits(self) == waits(other)
+    }
+}
+
 /// Something that was run or read, by whom, on which content. What does not count is kept too, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "evidence", rename_all = "snake_case")]
@@ -242,6 +286,8 @@ pub enum Body {
     Tampered {
         what: String,
     },
+    /// A merge queue's group that this change is in was judged.
+    Grouped(Box<Grouped>),
     /// This issue or pull request belongs to the change.
     Linked {
         number: u64,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::escalation::{Escalation, Try};
 use super::origin::Inherited;
-use super::record::{About, Body, By, Claim, Evidence, Outcome, Record, Why};
+use super::record::{About, Body, By, Claim, Evidence, Grouped, Outcome, Record, Why};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{FlowName, Mode, Phase, Refusal, Stage, merge};
@@ -102,6 +102,9 @@ pub struct State {
     pub reds: BTreeSet<Red>,
     /// Rejections by a comment, each for the content it was given for. The same person's approval lifts it.
     pub rejections: Vec<Rejection>,
+    /// The latest merge groups that it was in, newest last, each as it was last judged.
+    #[serde(default)]
+    pub groups: Vec<Grouped>,
     /// The latest commands and what came of them, newest last: they are answered from here, so that a crash between
     /// the record and the answer loses no answer.
     pub recent: Vec<Answered>,
@@ -212,7 +215,10 @@ fn same_person(a: &By, b: &By) -> bool {
 }
 
 /// Conclusions of a job that ran and did not succeed.
-const RED: [&str; 4] = ["failure", "timed_out", "action_required", "startup_failure"];
+pub const RED: [&str; 4] = ["failure", "timed_out", "action_required", "startup_failure"];
+
+/// How many merge groups are kept in the state. The records keep all of them.
+const GROUPS: usize = 8;
 
 /// How many tampering notes are kept in the state. The records keep all of them.
 const TAMPER_NOTES: usize = 5;
@@ -259,6 +265,7 @@ impl State {
             based_since: None,
             reds: BTreeSet::new(),
             rejections: Vec::new(),
+            groups: Vec::new(),
             recent: Vec::new(),
             said: BTreeMap::new(),
             escalation: None,
@@ -477,6 +484,13 @@ impl State {
                     self.tampered.remove(0);
                 }
             }
+            Body::Grouped(grouped) => {
+                self.groups.retain(|known| known.head != grouped.head);
+                self.groups.push(Grouped::clone(grouped));
+                if self.groups.len() > GROUPS {
+                    self.groups.remove(0);
+                }
+            }
             Body::Linked { number } => {
                 self.linked.insert(*number);
             }
@@ -528,6 +542,15 @@ impl State {
         self.reds.retain(|red| ends(red).is_empty() || ends(red).iter().any(|end| *end != "success"));
         let red = jobs.iter().filter(|(_, conclusion)| RED.contains(conclusion));
         self.reds.extend(red.map(|(job, _)| job.clone()));
+    }
+
+    /// What stood against merging it as this commit, where a merge queue did that. A queue may merge several groups at once
+    /// when the last is green; that one has all of the others in it.
+    pub fn red_group(&self, merged: &CommitId) -> BTreeSet<String> {
+        let Some(group) = self.groups.iter().find(|group| group.head == *merged) else { return BTreeSet::new() };
+        let has_all = |other: &&Grouped| group.members.iter().all(|member| other.has(member.change, &member.head));
+        let green = self.groups.iter().filter(has_all).any(|group| group.verdict == Verdict::Pass);
+        if green { BTreeSet::new() } else { group.red() }
     }
 
     /// What was shown and approved for another base branch counts for nothing any more.

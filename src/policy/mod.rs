@@ -25,7 +25,7 @@ pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{
     Approver, Autonomy, Base, Check, Commands, Deploy, Enforce, Flow, Freeze, Gates, Labels, Ledger, Limits, MadeBy,
-    MatchRule, Merge, Mode, People, Policy, Require, Risk, Source, Tier, TighterMode, Verify, Who,
+    MatchRule, Merge, Mode, People, Policy, Queue, Require, Risk, Source, Tier, TighterMode, Verify, Who,
 };
 
 /// Where the policy stands in a repository.

@@ -47,9 +47,10 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     if let Some(f) = f.get("risk").and_then(|s| d.map(s, &["high"], &[])) {
         set(&mut p.risk.high, f.get("high").and_then(|s| globs(d, s, "path globs")));
     }
-    if let Some(f) = f.get("merge").and_then(|s| d.map(s, &["require", "approvals"], &["queue"])) {
+    if let Some(f) = f.get("merge").and_then(|s| d.map(s, &["require", "approvals", "queue"], &[])) {
         set(&mut p.merge.require, f.get("require").and_then(|s| d.words(s, "`verify` and `review`")));
         set(&mut p.merge.approvals, f.get("approvals").and_then(|s| small(d, s, 0, 10)));
+        set(&mut p.merge.queue, f.get("queue").and_then(|s| d.word(s)));
     }
     if let Some(f) = f.get("freeze").and_then(|s| d.map(s, &["meaning"], &["tests"])) {
         set(&mut p.freeze.meaning, f.get("meaning").and_then(|s| globs(d, s, "path globs")));

@@ -33,7 +33,10 @@ fn the_defaults_are_those_that_are_written_down() {
     let p = good("");
     assert_eq!((p.version, p.flow, p.enforce, p.mode), (1, Flow::Merge, Enforce::Enforce, Mode::Auto));
     assert_eq!((p.autonomy, p.tier, p.deploy, p.base), (Autonomy::Auto, Tier::House, Deploy::AfterMerge, Base::Touch));
-    assert_eq!(p.merge, Merge { require: vec![Require::Verify, Require::Review], approvals: 1 });
+    assert_eq!(
+        p.merge,
+        Merge { require: vec![Require::Verify, Require::Review], approvals: 1, queue: Queue::Reverify }
+    );
     assert_eq!((p.limits.previews, p.ledger.branch.as_str()), (20, "phasegate/ledger"));
     assert_eq!((p.labels.prefix.as_str(), p.commands.prefix.as_str()), ("phase:", "/"));
     assert_eq!(parse(b"merge: { require: [review] }").unwrap().merge.require, [Require::Review]);
@@ -229,10 +232,6 @@ fn each_mistake_is_named() {
             "1:1 agents: `agents` is not available in this version of Phasegate; remove it -> Remove `agents`",
         ),
         (
-            "merge: { queue: carry }",
-            "1:10 merge.queue: `merge.queue` is not available in this version of Phasegate; remove it -> Remove `merge.queue`",
-        ),
-        (
             "flow: task",
             "1:7 flow: `flow: task` is not available in this version of Phasegate; remove it -> Use `merge` or `pipeline`, or remove it",
         ),
@@ -351,27 +350,35 @@ fn a_check_must_say_who_makes_it() {
 }
 
 #[test]
+fn what_a_merge_group_needs_is_reverify_or_carry() {
+    let read = |queue: &str| parse(format!("merge: {{ queue: {queue} }}\n{CHECK}").as_bytes());
+    assert_eq!(read("carry").unwrap().merge.queue, Queue::Carry);
+    assert_eq!(read("reverify").unwrap().digest(), parse(CHECK.as_bytes()).unwrap().digest(), "it is the default");
+    assert_ne!(read("carry").unwrap().digest(), read("reverify").unwrap().digest());
+    assert!(read("skip").is_err());
+}
+
+#[test]
 fn what_a_later_version_will_know_is_refused_by_name() {
     let text = include_str!("../../tests/fixtures/policy/later.yml");
     let expected = [
         (3, "flow: factory"),
-        (7, "merge.queue"),
-        (9, "gates.build"),
-        (12, "gates.verify.from[0]: actions"),
-        (12, "gates.verify.from[2]: runner"),
-        (12, "gates.verify.from[3]: people"),
-        (14, "gates.verify.run"),
-        (15, "gates.verify.reports"),
-        (16, "gates.verify.timeout"),
-        (17, "gates.verify.network"),
-        (19, "freeze.tests"),
-        (20, "limits.file_lines"),
-        (20, "limits.files_over_design"),
-        (21, "agents"),
-        (23, "budget"),
-        (24, "escalation"),
-        (25, "ledger.snapshots"),
-        (25, "ledger.repository"),
+        (7, "gates.build"),
+        (10, "gates.verify.from[0]: actions"),
+        (10, "gates.verify.from[2]: runner"),
+        (10, "gates.verify.from[3]: people"),
+        (12, "gates.verify.run"),
+        (13, "gates.verify.reports"),
+        (14, "gates.verify.timeout"),
+        (15, "gates.verify.network"),
+        (17, "freeze.tests"),
+        (18, "limits.file_lines"),
+        (18, "limits.files_over_design"),
+        (19, "agents"),
+        (21, "budget"),
+        (22, "escalation"),
+        (23, "ledger.snapshots"),
+        (23, "ledger.repository"),
     ];
     let found: Vec<(u32, String)> = bad(text).into_iter().map(|p| (p.line, p.says)).collect();
     let expected: Vec<(u32, String)> = expected

@@ -83,6 +83,11 @@ words! {
     Deploy { AfterMerge = "after_merge", BeforeMerge = "before_merge" }
 }
 words! {
+    /// What the commit of a merge queue's group needs: to be verified itself, or nothing more where each file in it is as a
+    /// member has proved it.
+    Queue { Reverify = "reverify", Carry = "carry" }
+}
+words! {
     /// When a moved base makes evidence stale: where it touches the change, or always.
     Base { Touch = "touch", Strict = "strict" }
 }
@@ -279,11 +284,13 @@ pub struct Merge {
     /// How many people other than the author must approve.
     #[schemars(range(max = 10))]
     pub approvals: u32,
+    /// What the commit of a merge queue's group needs.
+    pub queue: Queue,
 }
 
 impl Default for Merge {
     fn default() -> Self {
-        Self { require: vec![Require::Verify, Require::Review], approvals: 1 }
+        Self { require: vec![Require::Verify, Require::Review], approvals: 1, queue: Queue::Reverify }
     }
 }
 

@@ -3,9 +3,9 @@
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::{REPO, Rehearsal};
+use super::{CHECK, REPO, Rehearsal, WORKFLOW};
 use crate::gate::merge::CHECK_NAME;
-use crate::twin::{CheckRun, Comment, Delivery, Issue, Logged};
+use crate::twin::{CheckRun, Comment, Delivery, Issue, Logged, QueueMethod};
 
 /// The branch that the records are on.
 pub const LEDGER: &str = "phasegate/ledger";
@@ -84,12 +84,52 @@ impl Rehearsal {
 
     /// Someone commits to `main` itself, with the ruleset out of the way for that moment.
     pub async fn lands(&self, login: &str, message: &str, files: &[(&str, &str)]) -> anyhow::Result<String> {
+        let queues = self.admin.repo(REPO)?.rulesets.into_values().filter(|ruleset| ruleset.name == "merge queue");
+        let queues: Vec<_> = queues.collect();
+        self.lift("merge queue")?;
         self.lift("required checks")?;
         let files: Vec<(&str, Option<&str>)> = files.iter().map(|(path, text)| (*path, Some(*text))).collect();
         let commit = self.admin.commit(REPO, login, "main", message, &files)?;
         self.admin.require_checks(REPO, &[(CHECK_NAME, Some(self.app.id))])?;
+        for queue in queues {
+            self.admin.add_ruleset(REPO, &queue.name, &["~DEFAULT_BRANCH"], queue.rules, queue.bypass)?;
+        }
         self.settle().await?;
         Ok(commit)
+    }
+
+    /// `main` is merged into through a queue from now on.
+    pub fn queues(&self, method: QueueMethod) -> anyhow::Result<()> {
+        Ok(self.admin.require_queue(REPO, method).map(drop)?)
+    }
+
+    /// Someone puts a pull request into the merge queue; its group's commit, or what GitHub says when it refuses.
+    pub async fn enqueues(&self, login: &str, number: u64) -> anyhow::Result<Result<String, String>> {
+        let answer = self.admin.enqueue(REPO, login, number);
+        self.settle().await?;
+        match answer {
+            Ok(group) => Ok(Ok(group)),
+            Err(crate::twin::Error::Refused { message, .. }) => Ok(Err(message)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The commit of the group that a pull request is the last of.
+    pub fn group(&self, number: u64) -> anyhow::Result<String> {
+        let line = self.admin.queue(REPO, "main")?;
+        let entry = line.into_iter().find(|entry| entry.number == number).context("it is not in the queue")?;
+        Ok(entry.group.context("it has no group")?.head)
+    }
+
+    /// CI ran for a merge group.
+    pub async fn group_ci(&self, commit: &str, conclusion: &str) -> anyhow::Result<()> {
+        self.admin.workflow_run(REPO, commit, WORKFLOW, "merge_group", &[(CHECK, Some(conclusion))])?;
+        self.settle().await
+    }
+
+    /// The merge check on a group's commit.
+    pub fn group_run(&self, commit: &str) -> anyhow::Result<CheckRun> {
+        self.run(commit, CHECK_NAME)?.context("there is no merge check on the group")
     }
 
     fn lift(&self, name: &str) -> anyhow::Result<()> {

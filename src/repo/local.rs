@@ -111,9 +111,43 @@ impl LocalRepo {
         walk.take(most).map(|one| commit_id(one?)).collect()
     }
 
+    /// Merges these heads into a base, one after the other and only in memory, and holds what comes out against a commit.
+    pub fn merge_and_compare(&self, base: &CommitId, heads: &[CommitId], with: &CommitId) -> Result<Compared> {
+        let repo = self.lock();
+        // Nothing of it goes to disk.
+        let odb = repo.odb()?;
+        odb.add_new_mempack_backend(IN_MEMORY)?;
+        let by = git2::Signature::new("phasegate", "phasegate@localhost", &git2::Time::new(0, 0))?;
+        let mut merged = find(&repo, base)?;
+        for head in heads {
+            let next = find(&repo, head)?;
+            let mut index = repo.merge_commits(&merged, &next, None)?;
+            if index.has_conflicts() {
+                return Ok(Compared::Conflict(head.clone()));
+            }
+            let tree = repo.find_tree(index.write_tree_to(&repo)?)?;
+            let id = repo.commit(None, &by, &by, "merged", &tree, &[&merged, &next])?;
+            merged = repo.find_commit(id)?;
+        }
+        let deltas = Walk::new(&repo).diff(merged.tree_id(), tree_of(&repo, with)?)?;
+        Ok(Compared::Differs(deltas.into_iter().map(|delta| delta.path).collect()))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Repository> {
         self.repo.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Above every other store of objects, so that it is the one that is written to.
+const IN_MEMORY: i32 = 1000;
+
+/// What merging came to, beside a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compared {
+    /// The paths that are not the same; none: it is that commit's content.
+    Differs(Vec<RepoPath>),
+    /// This head can't be merged.
+    Conflict(CommitId),
 }
 
 fn oid(id: &CommitId) -> Result<Oid> {

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{BlobId, CommitId};
 
 pub use content::{content_digest, same_blobs, touched};
-pub use local::LocalRepo;
+pub use local::{Compared, LocalRepo};
 pub use mirror::{Fetched, Mirror, Want};
 pub use path::RepoPath;
 pub use program::git_runs;

@@ -22,6 +22,7 @@ use super::{App, Door};
 use crate::engine::command;
 use crate::fact::{Event, Fact, PullEvent};
 use crate::github::webhook;
+use crate::ids::{CommitId, RepoId};
 use crate::inbox::{Delivery, InboxError, Put, Stats};
 
 pub(super) const PATH: &str = "/api/github/webhooks";
@@ -185,8 +186,6 @@ fn matters(app: Option<&App>, event: &Event) -> bool {
             !ours(&sender.login)
                 && ["edited", "closed", "deleted", "transferred", "unlabeled"].contains(&action.as_str())
         }
-        // Merge queues come with a later version.
-        Fact::MergeGroup { .. } => false,
         _ => event.repo.is_some(),
     }
 }
@@ -207,10 +206,16 @@ fn number(fact: &Fact) -> Option<u64> {
 /// One key a change: whatever has the same key is worked off one after the other.
 pub(super) fn key(event: &Event) -> String {
     let repo = event.repo.as_ref().map_or(0, |repo| repo.id.0);
-    match number(&event.fact) {
-        Some(number) => format!("{repo}/{number}"),
-        None => format!("{repo}/*"),
+    match (number(&event.fact), &event.fact) {
+        (Some(number), _) => format!("{repo}/{number}"),
+        (None, Fact::MergeGroup { head, .. }) => group_key(RepoId(repo), head),
+        (None, _) => format!("{repo}/*"),
     }
+}
+
+/// The key of a merge group. (Behind the slash is no number.)
+pub(super) fn group_key(repo: RepoId, head: &CommitId) -> String {
+    format!("{}/group-{head}", repo.0)
 }
 
 /// What it is about, for people: the key has ids.

@@ -6,6 +6,7 @@
 
 mod catch_up;
 mod escalate;
+mod group;
 mod hands;
 mod intake;
 mod ledger_branch;

@@ -61,7 +61,7 @@ pub(super) async fn was_law(mirror: &Mirror, repo: &Repo, head: &CommitId, merge
     .await
 }
 
-fn branch(name: &str) -> Want {
+pub(super) fn branch(name: &str) -> Want {
     Want::Ref(format!("refs/heads/{name}"))
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn content(
 const MOST_COMMITS: usize = 50;
 
 /// git2 blocks, so it is done where that does no harm.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> crate::repo::Result<T> + Send + 'static,
 ) -> anyhow::Result<T> {
     Ok(tokio::task::spawn_blocking(work).await??)
@@ -273,7 +273,7 @@ fn wants_papers(law: &Law) -> bool {
 
 /// For each workflow that a required check comes from: what gives its run a meaning and differs from the default
 /// branch's.
-fn drift(
+pub(super) fn drift(
     reader: &LocalRepo,
     policy: &Policy,
     sides: Sides<'_>,

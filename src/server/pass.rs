@@ -27,6 +27,7 @@ use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
 use crate::ledger::origin::{self, Branch, Same};
+use crate::ledger::record::Grouped;
 use crate::ledger::{Anchor, Anchors, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
 use crate::repo::Mirror;
@@ -41,7 +42,7 @@ pub(super) fn ledger_key(branch: &str) -> String {
     format!("ledger:{branch}")
 }
 
-fn anchor_key(change: ChangeNumber) -> String {
+pub(super) fn anchor_key(change: ChangeNumber) -> String {
     format!("anchor:{}", change.0)
 }
 
@@ -54,8 +55,16 @@ pub(super) const LAG_TRIES: u32 = 4;
 
 pub(super) enum Raced {
     Yes,
+    No(Moved),
+}
+
+/// What others rest on and stands differently now.
+#[derive(Default)]
+pub(super) struct Moved {
     /// The heads whose other pull requests are to be looked at.
-    No(BTreeSet<CommitId>),
+    pub(super) heads: BTreeSet<CommitId>,
+    /// The merge groups that the change is in.
+    pub(super) groups: Vec<Grouped>,
 }
 
 /// Events after which other pull requests with the same head may stand differently.
@@ -117,6 +126,16 @@ fn moved(
     [Some(pull.head.sha.clone()), last].into_iter().flatten().collect()
 }
 
+/// The merge groups that the change is in with the head that it had, where something was recorded.
+fn rests_on(before: Option<&State>, now: Option<&State>) -> Vec<Grouped> {
+    let (Some(before), Some(now)) = (before, now) else { return Vec::new() };
+    let Some(head) = before.subject.as_ref().map(|about| &about.head) else { return Vec::new() };
+    if before.seq == now.seq || now.merged.is_some() {
+        return Vec::new();
+    }
+    now.groups.iter().filter(|group| group.has(now.change, head)).cloned().collect()
+}
+
 impl Pass<'_> {
     pub(super) fn policy(&self) -> Option<&Policy> {
         match &self.law {
@@ -145,7 +164,7 @@ impl Pass<'_> {
             return self.show_broken(pull, &listed, events, &broken, none).await;
         }
         if loaded.state.is_none() && !pull.is_open() && !self.ended_under_the_law(pull, events).await? {
-            return Ok(Raced::No(BTreeSet::new()));
+            return Ok(Raced::No(Moved::default()));
         }
         let mut world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
         if let Some(missing) = unheard_of(&world, loaded.state.as_ref(), events).filter(|_| self.attempt < LAG_TRIES) {
@@ -179,7 +198,8 @@ impl Pass<'_> {
             self.close_given_up(pull, state).await?;
         }
         self.remember_head(pull).await;
-        Ok(Raced::No(moved(pull, before.as_ref(), state.as_ref(), events)))
+        let heads = moved(pull, before.as_ref(), state.as_ref(), events);
+        Ok(Raced::No(Moved { heads, groups: rests_on(before.as_ref(), state.as_ref()) }))
     }
 
     /// Whether a pull request of which nothing is recorded was merged just now, past a policy that was there already.
@@ -193,13 +213,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Every check run on a commit; or, where there are more than can be read, our own and that it is so.
     async fn check_runs(&self, commit: &CommitId) -> Result<(Vec<Listed>, bool), Halt> {
-        match self.repo.list_check_runs(commit).await {
-            Ok(listed) => Ok((listed, false)),
-            Err(Error::TooMany { .. }) => Ok((self.repo.check_runs_of(self.app.id, commit).await?, true)),
-            Err(error) => Err(error.into()),
-        }
+        Ok(runs::listed(&self.repo, self.app.id, commit).await?)
     }
 
     /// Earlier changes of the same work, looked for once a head. After the first head its branch is its own; what is

@@ -10,10 +10,11 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::intake::group_key;
 use super::memory::Kept;
 use super::observe::Read;
 use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
-use super::{App, installed, ledger_branch, observe};
+use super::{App, group, installed, ledger_branch, observe};
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
 use crate::github::calls::pulls::Pull as Fetched;
@@ -28,7 +29,7 @@ use crate::surface::issues::issue_key;
 use crate::surface::sync::{self, Memory as _};
 
 pub(super) struct Passes {
-    app: Arc<App>,
+    pub(super) app: Arc<App>,
 }
 
 impl Passes {
@@ -87,6 +88,7 @@ impl Handler for Passes {
                 }
                 result
             }
+            None if batch.key.contains("/group-") => self.group(&repo, &events, attempt).await,
             None => self.route(&repo, &events).await,
         };
         ended(result, batch, attempt)
@@ -133,7 +135,7 @@ fn understand(item: &Item) -> Result<Option<Event>, String> {
 }
 
 /// A fact for one change, derived from a delivery that named none.
-fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Option<Delivery> {
+pub(super) fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Option<Delivery> {
     let payload = serde_json::to_vec(&Own { repo: repo.clone(), fact: fact.clone() }).ok()?;
     let barrier = !matches!(fact, Fact::Look { .. } | Fact::Checks { .. });
     Some(Delivery {
@@ -148,7 +150,23 @@ fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Option<Delive
     })
 }
 
-type Derived = Result<Vec<Delivery>, Halt>;
+/// A look at a merge group, derived from something that it rests on.
+fn derived_group(guid: &str, repo: &RepoRef, fact: &Fact) -> Option<Delivery> {
+    let Fact::MergeGroup { head, .. } = fact else { return None };
+    let payload = serde_json::to_vec(&Own { repo: repo.clone(), fact: fact.clone() }).ok()?;
+    Some(Delivery {
+        guid: format!("{guid}/group-{head}"),
+        event: OWN_EVENT.to_owned(),
+        installation: Some(repo.installation),
+        repo: Some(repo.id),
+        key: group_key(repo.id, head),
+        barrier: false,
+        payload,
+        meta: json!({ "about": format!("{}, merge group {}", repo.slug, head.short()) }),
+    })
+}
+
+pub(super) type Derived = Result<Vec<Delivery>, Halt>;
 
 impl Passes {
     /// Finds the changes that a fact without a number is about.
@@ -156,7 +174,14 @@ impl Passes {
         let repo = self.app.repo(home);
         let mut out: Vec<(bool, Delivery)> = Vec::new();
         for (guid, event) in events {
+            let group = self.group_at(home, &event.fact).await;
+            let of_group = group.as_ref().and_then(|group| derived_group(guid, home, group));
+            out.extend(of_group.map(|delivery| (true, delivery)));
             let (numbers, fact) = match &event.fact {
+                // A group has no pull request of its own. What was merged as it is known here.
+                Fact::Checks { head, .. } | Fact::Button { head, .. } if group.is_some() => {
+                    (self.known_with(home, head).await.unwrap_or_default(), None)
+                }
                 // What completed goes along: the look has to find it.
                 Fact::Checks { head, completed, .. } => {
                     (self.with_head(&repo, home, head).await?, completed.map(|_| event.fact.clone()))
@@ -244,9 +269,8 @@ impl Passes {
 
     /// The pull requests with this head, or that were merged as it.
     async fn with_head(&self, repo: &Repo, home: &RepoRef, head: &CommitId) -> Result<Vec<u64>, Halt> {
-        let memory = Kept::new(&self.app.inbox, home.id);
-        if let Some(known) = memory.recall(&head_key(head)).await {
-            return Ok(known.split(' ').filter_map(|number| number.parse().ok()).collect());
+        if let Some(known) = self.known_with(home, head).await {
+            return Ok(known);
         }
         let pulls = repo.pulls_for_commit(head).await?;
         let about = |pull: &&Fetched| {
@@ -259,6 +283,11 @@ impl Passes {
         // A head in a fork is not always told of there.
         let open = repo.list_open_pulls(None).await?;
         Ok(open.iter().filter(|pull| pull.head.sha == *head).map(|pull| pull.number).collect())
+    }
+
+    async fn known_with(&self, home: &RepoRef, head: &CommitId) -> Option<Vec<u64>> {
+        let known = Kept::new(&self.app.inbox, home.id).recall(&head_key(head)).await?;
+        Some(known.split(' ').filter_map(|number| number.parse().ok()).collect())
     }
 
     async fn change(&self, home: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
@@ -297,7 +326,10 @@ impl Passes {
                 Raced::Yes => tracing::info!(number, "the change moved on meanwhile; looking again"),
                 Raced::No(moved) => {
                     let guid = events.last().map_or("", |(guid, _)| guid.as_str());
-                    return self.rivals_of(home, number, &moved, guid).await;
+                    let mut out = self.rivals_of(home, number, &moved.heads, guid).await?;
+                    let groups = moved.groups.iter().map(group::fact);
+                    out.extend(groups.filter_map(|group| derived_group(guid, home, &group)));
+                    return Ok(out);
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::memory::Kept;
 use crate::gate::world::{ACTIONS_APP, CheckRun, WorkflowRun};
 use crate::github::calls::actions::{Job, WorkflowRun as Run};
 use crate::github::calls::checks::{CheckRun as Listed, Conclusion, Status};
-use crate::github::{Repo, Result};
+use crate::github::{Error, Repo, Result};
 use crate::ids::{CommitId, Digest, RepoId};
 use crate::ledger::origin::Branch;
 use crate::policy::Policy;
@@ -31,6 +31,14 @@ struct Told {
     listed: Digest,
     workflow_runs: BTreeSet<u64>,
     jobs: Vec<CheckRun>,
+}
+
+/// Every check run on a commit; or, where there are more than can be read, our own and that it is so.
+pub(super) async fn listed(repo: &Repo, app: u64, commit: &CommitId) -> Result<(Vec<Listed>, bool)> {
+    match repo.list_check_runs(commit).await {
+        Err(Error::TooMany { .. }) => Ok((repo.check_runs_of(app, commit).await?, true)),
+        listed => Ok((listed?, false)),
+    }
 }
 
 pub(super) async fn on(

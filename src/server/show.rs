@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::pass::{Pass, Raced};
+use super::pass::{Moved, Pass, Raced};
 use super::route::Halt;
 use super::{ledger_branch, observe};
 use crate::engine::{command, merge_gate, phase_gate};
@@ -129,7 +129,7 @@ impl Pass<'_> {
         finding: Finding,
     ) -> Result<Raced, Halt> {
         if !pull.is_open() {
-            return Ok(Raced::No(BTreeSet::new()));
+            return Ok(Raced::No(Moved::default()));
         }
         let (title, mut findings) = match &self.law {
             Law::Valid(_) => (title, Vec::new()),
@@ -144,6 +144,6 @@ impl Pass<'_> {
             observed: self.policy().is_some_and(|policy| policy.enforce == Enforce::Observe),
         };
         sync::show_closed(&closed, listed, &self.repo, self.app.id).await?;
-        Ok(Raced::No(BTreeSet::new()))
+        Ok(Raced::No(Moved::default()))
     }
 }

@@ -10,6 +10,7 @@ pub mod broken;
 mod comment;
 mod end;
 pub mod escalation;
+pub mod group;
 pub mod issues;
 mod project;
 pub mod sync;

@@ -387,7 +387,7 @@ pub(super) fn headline(findings: &[Finding]) -> String {
 }
 
 /// A check's title is one short line.
-fn clip(title: &str) -> String {
+pub(super) fn clip(title: &str) -> String {
     let line: String = one_line(title);
     if line.chars().count() <= 200 { line } else { line.chars().take(199).chain(['…']).collect() }
 }

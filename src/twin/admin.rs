@@ -136,6 +136,7 @@ impl Admin {
         }
         state.about_to_write();
         state.move_ref(id, &refname, step, &account)?;
+        state.advance_queues(id)?;
         Ok(new.to_string())
     }
 
@@ -226,7 +227,9 @@ impl Admin {
         state.about_to_write();
         let jobs: Vec<_> = jobs.iter().map(|(name, end)| ((*name).to_owned(), end.map(str::to_owned))).collect();
         let actor = state.repo(repo)?.owner.clone();
-        Ok(state.record_workflow_run(repo, head_sha, path, event, &jobs, &actor)?)
+        let run = state.record_workflow_run(repo, head_sha, path, event, &jobs, &actor)?;
+        state.advance_queues(repo)?;
+        Ok(run)
     }
 
     /// A workflow run is run again: another attempt of it, with these of its jobs.
@@ -235,7 +238,8 @@ impl Admin {
         let repo = self.find(&state, repo)?;
         let jobs: Vec<_> = jobs.iter().map(|(name, end)| ((*name).to_owned(), end.map(str::to_owned))).collect();
         let actor = state.repo(repo)?.owner.clone();
-        Ok(state.attempt(repo, run, &jobs, &actor)?)
+        state.attempt(repo, run, &jobs, &actor)?;
+        Ok(state.advance_queues(repo)?)
     }
 
     /// Posts a check run as any App that is installed, or as GitHub Actions. Answers its id.

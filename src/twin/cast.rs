@@ -145,6 +145,7 @@ impl State {
             jobs: BTreeMap::new(),
             statuses: Vec::new(),
             rulesets: BTreeMap::new(),
+            queues: BTreeMap::new(),
             deployments: BTreeMap::new(),
             dispatches: Vec::new(),
             activities: Vec::new(),

@@ -29,6 +29,7 @@ fn permissions_for(event: &str) -> &'static [&'static str] {
         "check_run" | "check_suite" => &["checks"],
         "workflow_run" => &["actions"],
         "push" => &["contents"],
+        "merge_group" => &["merge_queues"],
         "status" => &["statuses"],
         "deployment" | "deployment_status" => &["deployments"],
         _ => &[],

@@ -23,6 +23,7 @@ mod http;
 mod model;
 mod pages;
 mod push;
+mod queue;
 mod reply;
 mod route;
 mod rules;

@@ -160,6 +160,8 @@ pub struct Repo {
     pub jobs: BTreeMap<u64, Job>,
     pub statuses: Vec<CommitStatus>,
     pub rulesets: BTreeMap<u64, Ruleset>,
+    /// Merge queues, by the branch that they lead into; first in line first.
+    pub queues: BTreeMap<String, Vec<QueueEntry>>,
     pub deployments: BTreeMap<u64, Deployment>,
     pub dispatches: Vec<Dispatch>,
     /// Oldest first.
@@ -420,6 +422,36 @@ pub enum Rule {
     NonFastForward,
     PullRequest { approvals: u32 },
     RequiredChecks { checks: Vec<RequiredCheck>, strict: bool },
+    MergeQueue { method: QueueMethod },
+}
+
+/// How a merge queue makes its commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueMethod {
+    Merge,
+    Squash,
+}
+
+/// A pull request in a merge queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueEntry {
+    pub id: u64,
+    pub number: u64,
+    /// The head that it entered with.
+    pub head: String,
+    pub by: Account,
+    pub enqueued_at: Timestamp,
+    pub group: Option<QueueGroup>,
+}
+
+/// The group of an entry: everything ahead of it, and itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueGroup {
+    /// The queue's own branch.
+    pub branch: String,
+    pub head: String,
+    /// The commit that it stands on: the base's tip, or the group ahead.
+    pub base: String,
 }
 
 impl Rule {
@@ -431,6 +463,7 @@ impl Rule {
             Self::NonFastForward => "non_fast_forward",
             Self::PullRequest { .. } => "pull_request",
             Self::RequiredChecks { .. } => "required_status_checks",
+            Self::MergeQueue { .. } => "merge_queue",
         }
     }
 }

@@ -118,7 +118,11 @@ impl State {
         let repo = self.repo_mut(repo)?;
         let head_branch = branch
             .map(str::to_owned)
-            .or_else(|| repo.pulls_at(sha).find(|(_, p)| p.head_repo == repo.id).map(|(_, p)| p.head_ref.clone()));
+            .or_else(|| repo.pulls_at(sha).find(|(_, p)| p.head_repo == repo.id).map(|(_, p)| p.head_ref.clone()))
+            .or_else(|| {
+                let groups = repo.queues.values().flatten().filter_map(|entry| entry.group.as_ref());
+                groups.into_iter().find(|group| group.head == sha).map(|group| group.branch.clone())
+            });
         let suite = CheckSuite { id, app, head_sha: sha.to_owned(), head_branch, created_at: at, updated_at: at };
         repo.suites.insert(id, suite);
         Ok(id)

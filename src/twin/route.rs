@@ -207,7 +207,12 @@ impl State {
                 self.demand(&call.actor, self.repo(call.repo)?, any_of, role, writes)?;
             }
         }
-        (route.run)(self, &call)
+        let answer = (route.run)(self, &call);
+        // What was done may be what a merge queue waits for.
+        if route.method != "GET" && self.repos.contains_key(&call.repo) {
+            self.advance_queues(call.repo)?;
+        }
+        answer
     }
 }
 

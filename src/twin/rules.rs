@@ -15,6 +15,8 @@ use super::view::git::oid;
 /// The conclusions that let a required check pass. Neutral and skipped do: this is GitHub's rule, not a slip.
 const PASSING: &[&str] = &["success", "neutral", "skipped"];
 
+const THROUGH_THE_QUEUE: &str = "Changes must be made through the merge queue.";
+
 /// A move of one ref: `None` is "does not exist".
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Move {
@@ -68,6 +70,7 @@ impl State {
                 (Rule::NonFastForward, Some(old), Some(new)) if !git.is_ancestor(old, new) => {
                     Some("Cannot force-push to this branch".into())
                 }
+                (Rule::MergeQueue { .. }, Some(_), Some(_)) => Some(THROUGH_THE_QUEUE.into()),
                 (Rule::PullRequest { .. }, Some(_), Some(_)) => {
                     Some("Changes must be made through a pull request.".into())
                 }
@@ -136,10 +139,40 @@ impl State {
                     }
                 }
                 Rule::Update => found.push("Cannot update this protected ref.".into()),
+                Rule::MergeQueue { .. } => found.push(THROUGH_THE_QUEUE.into()),
                 _ => {}
             }
         }
         found
+    }
+
+    /// What a pull request lacks before it may enter the queue.
+    pub(crate) fn unmet_before_queue(&self, repo: &Repo, pull: &Pull) -> Vec<String> {
+        let mut unmet = self.merge_violations(repo, pull, None);
+        unmet.retain(|told| told != THROUGH_THE_QUEUE);
+        unmet
+    }
+
+    /// How a branch's merge queue makes its commits, if it has one.
+    pub(crate) fn queue_method(&self, repo: &Repo, branch: &str) -> Option<QueueMethod> {
+        let refname = format!("refs/heads/{branch}");
+        self.rulesets_for(repo, &refname, None).flat_map(|ruleset| &ruleset.rules).find_map(|rule| match rule {
+            Rule::MergeQueue { method } => Some(*method),
+            _ => None,
+        })
+    }
+
+    /// Whether a required check is still awaited on a commit, and whether one has ended otherwise than green.
+    pub(crate) fn required_on(&self, repo: &Repo, branch: &str, sha: &str) -> (bool, bool) {
+        let refname = format!("refs/heads/{branch}");
+        let rules = self.rulesets_for(repo, &refname, None).flat_map(|ruleset| &ruleset.rules);
+        let checks = rules.filter_map(|rule| match rule {
+            Rule::RequiredChecks { checks, .. } => Some(checks),
+            _ => None,
+        });
+        let unmet: Vec<String> = checks.flatten().filter_map(|check| self.unmet(repo, sha, check)).collect();
+        let failing = unmet.iter().any(|told| told.ends_with("is failing."));
+        (!unmet.is_empty(), failing)
     }
 
     /// Approvals that still stand: the last word of each reviewer with write access that is not a mere comment.
@@ -259,6 +292,14 @@ fn parameters(rule: &Rule) -> Option<Value> {
             "required_review_thread_resolution": false,
         })),
         Rule::Update => Some(json!({"update_allows_fetch_and_merge": false})),
+        Rule::MergeQueue { method } => Some(json!({
+            "merge_method": match method {
+                QueueMethod::Merge => "MERGE",
+                QueueMethod::Squash => "SQUASH",
+            },
+            "grouping_strategy": "ALLGREEN", "check_response_timeout_minutes": 60, "max_entries_to_build": 5,
+            "max_entries_to_merge": 5, "min_entries_to_merge": 1, "min_entries_to_merge_wait_minutes": 5,
+        })),
         _ => None,
     }
 }

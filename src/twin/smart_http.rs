@@ -349,7 +349,8 @@ fn judge(state: &State, repo: u64, actor: &Actor, order: &Order) -> Result<(), R
 
 fn perform(state: &mut State, repo: u64, actor: &Actor, order: &Order) -> Result<(), Problem> {
     let by = actor.account()?;
-    state.move_ref(repo, &order.refname, Move { old: order.old, new: order.new }, &by)
+    state.move_ref(repo, &order.refname, Move { old: order.old, new: order.new }, &by)?;
+    state.advance_queues(repo)
 }
 
 #[cfg(test)]

@@ -76,6 +76,10 @@ pub(crate) struct State {
     pub(crate) stages: BTreeMap<u64, Stage>,
     /// What is waited for after a visitor has acted, before they are told that it is done.
     pub(crate) settles: Option<Settles>,
+    /// How many more times a queue's list is told as it was before anybody came.
+    pub(crate) queue_lag: u32,
+    /// While set, a push leaves a pull request in its queue.
+    pub(crate) queue_ignores_pushes: bool,
     /// While set, nothing that happens sends a webhook.
     pub(crate) quiet: bool,
     pub(crate) post: Post,
@@ -104,6 +108,8 @@ impl State {
             faults: Vec::new(),
             stages: BTreeMap::new(),
             settles: None,
+            queue_lag: 0,
+            queue_ignores_pushes: false,
             quiet: false,
             post,
             weather: None,

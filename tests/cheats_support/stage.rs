@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, bail, ensure};
 use phasegate::gate::merge::CHECK_NAME;
 use phasegate::rehearsal::{CHECK, REPO, Rehearsal, Setup, WORKFLOW};
-use phasegate::twin::{Error, Level, NewApp, RequiredCheck, Role, Rule, Ruleset};
+use phasegate::twin::{Error, Level, NewApp, QueueMethod, RequiredCheck, Role, Rule, Ruleset};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -230,6 +230,16 @@ struct Merges {
     on: Option<String>,
 }
 
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Enqueues {
+    on: Option<String>,
+    /// Past what the base asks for.
+    anyway: bool,
+    #[serde(rename = "as")]
+    name: Option<String>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Aim {
@@ -334,6 +344,23 @@ impl Stage {
                 let refused = self.on.merges(who()?, self.number(merge.on.as_deref())?).await?;
                 as_told(&merge.ends, refused.map(drop))?;
             }
+            "queue" => {
+                let method = match read::<String>(what)?.as_str() {
+                    "merge" => QueueMethod::Merge,
+                    "squash" => QueueMethod::Squash,
+                    other => bail!("a queue merges or squashes, not {other:?}"),
+                };
+                self.on.queues(method)?;
+            }
+            "enqueues" => self.enqueues(who()?, what)?,
+            "slips-in" => {
+                let files: BTreeMap<String, String> = read(what)?;
+                let files: Vec<(&str, &str)> =
+                    files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+                let group = self.on.admin().slip_into_group(REPO, self.number(None)?, &files)?;
+                self.heads.insert("group".to_owned(), group);
+            }
+            "queue-ignores-pushes" => self.on.admin().queue_ignores_pushes(true),
             "retargets" => {
                 let aim = match read(what)? {
                     Short::Word(to) => Aim { to, on: None },
@@ -438,6 +465,21 @@ impl Stage {
         if let Some(name) = push.name {
             self.heads.insert(name, head);
         }
+        Ok(())
+    }
+
+    fn enqueues(&mut self, who: &str, what: &Value) -> anyhow::Result<()> {
+        let enqueue: Enqueues = match read::<Option<Short<Enqueues>>>(what)? {
+            None => Enqueues::default(),
+            Some(Short::Word(on)) => Enqueues { on: Some(on), ..Enqueues::default() },
+            Some(Short::Long(enqueue)) => enqueue,
+        };
+        let (admin, number) = (self.on.admin(), self.number(enqueue.on.as_deref())?);
+        let group = match enqueue.anyway {
+            true => admin.enqueue_anyway(REPO, who, number)?,
+            false => admin.enqueue(REPO, who, number)?,
+        };
+        self.heads.insert(enqueue.name.unwrap_or_else(|| "group".to_owned()), group);
         Ok(())
     }
 

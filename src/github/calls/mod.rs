@@ -12,6 +12,7 @@ pub mod git;
 pub mod issues;
 pub mod people;
 pub mod pulls;
+pub mod queue;
 pub mod rules;
 
 #[cfg(test)]

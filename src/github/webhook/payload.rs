@@ -104,7 +104,8 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
             match button {
                 None => {
                     let completed = (action == "completed").then_some(run.id);
-                    Fact::Checks { head: run.head_sha, app: run.app.map(|app| app.id), completed }
+                    let branch = run.check_suite.and_then(|suite| suite.head_branch);
+                    Fact::Checks { head: run.head_sha, app: run.app.map(|app| app.id), completed, branch }
                 }
                 Some(button) => {
                     let here = head.repository.as_ref().map(|repo| repo.id);
@@ -133,11 +134,17 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
                     sender,
                     pulls: Vec::new(),
                 },
-                _ => Fact::Checks { head: suite.head_sha, app: suite.app.map(|app| app.id), completed: None },
+                _ => Fact::Checks {
+                    head: suite.head_sha,
+                    app: suite.app.map(|app| app.id),
+                    completed: None,
+                    branch: suite.head_branch,
+                },
             }
         }
         "workflow_run" => {
-            Fact::Checks { head: read::<Workflow>(body)?.workflow_run.head_sha, app: None, completed: None }
+            let run = read::<Workflow>(body)?.workflow_run;
+            Fact::Checks { head: run.head_sha, app: None, completed: None, branch: run.head_branch }
         }
         "merge_group" => {
             let group = read::<Group>(body)?.merge_group;
@@ -391,6 +398,14 @@ struct RunBody {
     head_sha: CommitId,
     app: Option<HasId>,
     pull_requests: Option<Vec<RunPull>>,
+    #[serde(default)]
+    check_suite: Option<SuiteBranch>,
+}
+
+#[derive(Deserialize)]
+struct SuiteBranch {
+    #[serde(default)]
+    head_branch: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -419,6 +434,8 @@ struct Suite {
 struct SuiteBody {
     head_sha: CommitId,
     app: Option<HasId>,
+    #[serde(default)]
+    head_branch: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -429,6 +446,8 @@ struct Workflow {
 #[derive(Deserialize)]
 struct HasHeadSha {
     head_sha: CommitId,
+    #[serde(default)]
+    head_branch: Option<String>,
 }
 
 #[derive(Deserialize)]

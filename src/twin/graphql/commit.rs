@@ -90,8 +90,8 @@ pub(crate) fn create(state: &mut State, actor: &Actor, input: &Value) -> Result<
     Ok(Node::Committed { repo: id, id: new, branch: branch.to_owned() })
 }
 
-/// `markPullRequestReadyForReview`, and `convertPullRequestToDraft` the other way.
-pub(crate) fn set_draft(state: &mut State, actor: &Actor, input: &Value, draft: bool) -> Result<Node, Trouble> {
+/// The pull request that an input names by its id.
+fn named(state: &State, actor: &Actor, input: &Value) -> Result<(u64, u64), Trouble> {
     let wanted = text(input, "/pullRequestId").unwrap_or_default();
     let unknown =
         || Trouble::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{wanted}'."));
@@ -102,7 +102,20 @@ pub(crate) fn set_draft(state: &mut State, actor: &Actor, input: &Value, draft: 
             .find(|issue| issue.pull.as_ref().is_some_and(|pull| node_id("PR", pull.id) == wanted))?;
         Some((repo.id, issue.number))
     });
-    let (repo, number) = found.ok_or_else(unknown)?;
+    found.ok_or_else(unknown)
+}
+
+/// `enqueuePullRequest`: at the end of the queue, if all is there that the base asks for.
+pub(crate) fn enqueue(state: &mut State, actor: &Actor, input: &Value) -> Result<Node, Trouble> {
+    let (repo, number) = named(state, actor, input)?;
+    state.demand(actor, state.repo(repo)?, &[("pull_requests", Level::Write)], Role::Write, true)?;
+    state.enqueue(repo, number, actor, false)?;
+    Ok(Node::Enqueued { repo, number })
+}
+
+/// `markPullRequestReadyForReview`, and `convertPullRequestToDraft` the other way.
+pub(crate) fn set_draft(state: &mut State, actor: &Actor, input: &Value, draft: bool) -> Result<Node, Trouble> {
+    let (repo, number) = named(state, actor, input)?;
     let by = actor.account()?;
     let (issue, pull) = state.pull(repo, number)?;
     // The author may, and whoever can write.

@@ -4,7 +4,7 @@ use git2::{ObjectType, Oid};
 use serde_json::{Map, Value};
 
 use super::super::auth::Actor;
-use super::super::model::{Account, Level, Role};
+use super::super::model::{Account, Level, QueueEntry, Role};
 use super::super::reply::Problem;
 use super::super::state::State;
 use super::super::view::node as node_id;
@@ -24,6 +24,11 @@ pub(crate) enum Node {
     Pull { repo: u64, number: u64 },
     Committed { repo: u64, id: Oid, branch: String },
     Drafted { repo: u64, number: u64, draft: bool },
+    Queue { repo: u64, branch: String },
+    QueueEntries(Vec<Node>),
+    PageInfo,
+    QueueEntry { repo: u64, position: u64, entry: QueueEntry },
+    Enqueued { repo: u64, number: u64 },
 }
 
 impl Node {
@@ -44,6 +49,11 @@ impl Node {
             Self::Committed { .. } => "CreateCommitOnBranchPayload",
             Self::Drafted { draft: false, .. } => "MarkPullRequestReadyForReviewPayload",
             Self::Drafted { draft: true, .. } => "ConvertPullRequestToDraftPayload",
+            Self::Queue { .. } => "MergeQueue",
+            Self::QueueEntries(_) => "MergeQueueEntryConnection",
+            Self::PageInfo => "PageInfo",
+            Self::QueueEntry { .. } => "MergeQueueEntry",
+            Self::Enqueued { .. } => "EnqueuePullRequestPayload",
         }
     }
 }
@@ -63,6 +73,7 @@ const SCHEMA: &[(&str, &[(&str, &str)])] = &[
             ("createCommitOnBranch", "CreateCommitOnBranchPayload"),
             ("markPullRequestReadyForReview", "MarkPullRequestReadyForReviewPayload"),
             ("convertPullRequestToDraft", "ConvertPullRequestToDraftPayload"),
+            ("enqueuePullRequest", "EnqueuePullRequestPayload"),
         ],
     ),
     ("RateLimit", &[("limit", ""), ("cost", ""), ("remaining", ""), ("used", ""), ("resetAt", "")]),
@@ -81,8 +92,26 @@ const SCHEMA: &[(&str, &[(&str, &str)])] = &[
             ("ref", "Ref"),
             ("object", "GitObject"),
             ("pullRequest", "PullRequest"),
+            ("mergeQueue", "MergeQueue"),
         ],
     ),
+    ("MergeQueue", &[("id", ""), ("entries", "MergeQueueEntryConnection")]),
+    ("MergeQueueEntryConnection", &[("totalCount", ""), ("nodes", "MergeQueueEntry"), ("pageInfo", "PageInfo")]),
+    ("PageInfo", &[("hasNextPage", ""), ("endCursor", "")]),
+    (
+        "MergeQueueEntry",
+        &[
+            ("id", ""),
+            ("position", ""),
+            ("state", ""),
+            ("enqueuedAt", ""),
+            ("enqueuer", "Actor"),
+            ("headCommit", "Commit"),
+            ("baseCommit", "Commit"),
+            ("pullRequest", "PullRequest"),
+        ],
+    ),
+    ("EnqueuePullRequestPayload", &[("clientMutationId", ""), ("mergeQueueEntry", "MergeQueueEntry")]),
     ("Ref", &[("id", ""), ("name", ""), ("prefix", ""), ("target", "GitObject")]),
     ("GitObject", &[("id", ""), ("oid", ""), ("abbreviatedOid", "")]),
     (
@@ -200,6 +229,7 @@ pub(crate) fn resolve(
             let input = arguments.get("input").cloned().unwrap_or(Value::Null);
             match field {
                 "createCommitOnBranch" => commit::create(state, actor, &input).map(Out::Node),
+                "enqueuePullRequest" => commit::enqueue(state, actor, &input).map(Out::Node),
                 _ => commit::set_draft(state, actor, &input, field == "convertPullRequestToDraft").map(Out::Node),
             }
         }
@@ -241,6 +271,28 @@ pub(crate) fn resolve(
         Node::Committed { repo, id, branch } => match field {
             "commit" => Ok(Out::Node(Node::Object { repo: *repo, id: *id, kind: ObjectType::Commit })),
             "ref" => Ok(Out::Node(Node::Ref { repo: *repo, name: branch.clone(), target: *id })),
+            _ => value(Value::Null),
+        },
+        Node::Queue { repo, branch } => queue(state, *repo, branch, field),
+        Node::QueueEntries(entries) => match field {
+            "totalCount" => value(entries.len()),
+            "nodes" => Ok(Out::Nodes(entries.clone())),
+            _ => Ok(Out::Node(Node::PageInfo)),
+        },
+        Node::PageInfo => match field {
+            "hasNextPage" => value(false),
+            _ => value(Value::Null),
+        },
+        Node::QueueEntry { repo, position, entry } => queue_entry(*repo, *position, entry, field),
+        Node::Enqueued { repo, number } => match field {
+            "mergeQueueEntry" => {
+                let queues = &state.repo(*repo)?.queues;
+                let found = queues.values().find_map(|line| {
+                    let at = line.iter().position(|entry| entry.number == *number)?;
+                    line.get(at).map(|entry| (at as u64 + 1, entry.clone()))
+                });
+                nullable(found.map(|(position, entry)| Node::QueueEntry { repo: *repo, position, entry }))
+            }
             _ => value(Value::Null),
         },
         Node::Drafted { repo, number, .. } => match field {
@@ -318,6 +370,15 @@ fn repository(
             };
             nullable(found.map(|(oid, kind)| Node::Object { repo: id, id: oid, kind }))
         }
+        "mergeQueue" => {
+            may("merge_queues")?;
+            let branch = match text(arguments, "branch") {
+                "" => repo.default_branch.clone(),
+                branch => branch.trim_start_matches("refs/heads/").to_owned(),
+            };
+            let there = state.queue_method(repo, &branch).is_some() || repo.queues.contains_key(&branch);
+            nullable(there.then_some(Node::Queue { repo: id, branch }))
+        }
         _ => {
             may("pull_requests")?;
             let number = arguments.get("number").and_then(Value::as_u64).unwrap_or_default();
@@ -325,6 +386,35 @@ fn repository(
             state.pull(id, number).map_err(|_| Trouble::new("NOT_FOUND", missing))?;
             Ok(Out::Node(Node::Pull { repo: id, number }))
         }
+    }
+}
+
+fn queue(state: &mut State, repo: u64, branch: &str, field: &str) -> Result<Out, Trouble> {
+    if field != "entries" {
+        return value(node_id("MQ", repo));
+    }
+    let lags = state.queue_lag > 0;
+    state.queue_lag = state.queue_lag.saturating_sub(1);
+    let line = state.repo(repo)?.queues.get(branch).filter(|_| !lags);
+    let place =
+        |(at, entry): (usize, &QueueEntry)| Node::QueueEntry { repo, position: at as u64 + 1, entry: entry.clone() };
+    Ok(Out::Node(Node::QueueEntries(line.into_iter().flatten().enumerate().map(place).collect())))
+}
+
+fn queue_entry(repo: u64, position: u64, entry: &QueueEntry, field: &str) -> Result<Out, Trouble> {
+    let commit = |sha: Option<&String>| {
+        let id = sha.and_then(|sha| Oid::from_str(sha).ok());
+        nullable(id.map(|id| Node::Object { repo, id, kind: ObjectType::Commit }))
+    };
+    match field {
+        "id" => value(node_id("MQE", entry.id)),
+        "position" => value(position),
+        "state" => value(if entry.group.is_some() { "AWAITING_CHECKS" } else { "QUEUED" }),
+        "enqueuedAt" => value(entry.enqueued_at.to_string()),
+        "enqueuer" => Ok(Out::Node(Node::User(entry.by.clone()))),
+        "headCommit" => commit(entry.group.as_ref().map(|group| &group.head)),
+        "baseCommit" => commit(entry.group.as_ref().map(|group| &group.base)),
+        _ => Ok(Out::Node(Node::Pull { repo, number: entry.number })),
     }
 }
 

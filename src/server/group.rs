@@ -1,0 +1,386 @@
+//! One look at a merge queue's group: who is in it, what is in it, what ran on it; judge, record with each member, show.
+//!
+//! The races, and what is done about each:
+//! - *the queue's list is older than the group* (replica lag): it is said that it is not known yet, and asked again;
+//! - *the group is gone*: its branch tells, and nothing is written on a commit that nobody waits for;
+//! - *a member moves on meanwhile*: what is recorded with it makes the group be looked at again, and the other way round.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::memory::Kept;
+use super::pass::{LAG_TRIES, anchor_key};
+use super::route::{Derived, Halt, Passes, derived};
+use super::{ledger_branch, observe, runs};
+use crate::fact::{Event, Fact};
+use crate::gate::merge::CHECK_NAME;
+use crate::gate::queue::{self, Content, Group, Listing, Member, Record};
+use crate::gate::world::Law;
+use crate::github::calls::queue::QueueEntry;
+use crate::github::{Error, Repo};
+use crate::ids::{ChangeNumber, CommitId, RepoRef};
+use crate::ledger::record::{GroupMember, Grouped};
+use crate::ledger::{About, Anchor, Anchors, Body, BreakKind, By, Entry, Ledger, LedgerError, State};
+use crate::policy::{Enforce, Policy};
+use crate::repo::meaning::{Drift, Sides};
+use crate::repo::{Compared, Mirror, Reader as _, Want, touched};
+use crate::surface::group::{self, Shown};
+use crate::surface::sync::Memory as _;
+
+/// What a group is looked at by.
+pub(super) fn fact(group: &Grouped) -> Fact {
+    Fact::MergeGroup {
+        head: group.head.clone(),
+        base: group.base.clone(),
+        base_ref: group.base_ref.clone(),
+        head_ref: group.head_ref.clone(),
+    }
+}
+
+fn group_memory(head: &CommitId) -> String {
+    format!("group:{head}")
+}
+
+fn asked_enough(head: &CommitId) -> String {
+    format!("group-asked:{head}")
+}
+
+/// The group that is looked at, as the queue tells of it.
+struct Told {
+    head: CommitId,
+    base: CommitId,
+    base_ref: String,
+    head_ref: String,
+}
+
+impl Passes {
+    /// The merge group that something happened on, if it was on one's commit.
+    pub(super) async fn group_at(&self, home: &RepoRef, fact: &Fact) -> Option<Fact> {
+        let (head, branch) = match fact {
+            Fact::Checks { head, branch, .. } => (head, branch.clone()),
+            Fact::Button { head, .. } => (head, None),
+            _ => return None,
+        };
+        let branch = match branch.filter(|branch| queue::named(branch).is_some()) {
+            Some(branch) => branch,
+            None => Kept::new(&self.app.inbox, home.id).recall(&group_memory(head)).await?,
+        };
+        let (base_ref, _, base) = queue::named(&branch)?;
+        Some(Fact::MergeGroup { head: head.clone(), base, base_ref: base_ref.to_owned(), head_ref: branch.clone() })
+    }
+
+    pub(super) async fn group(&self, home: &RepoRef, events: &[(String, Event)], attempt: u32) -> Derived {
+        let told = events.iter().rev().find_map(|(guid, event)| match &event.fact {
+            Fact::MergeGroup { head, base, base_ref, head_ref } => {
+                let (head, base) = (head.clone(), base.clone());
+                Some((guid, Told { head, base, base_ref: base_ref.clone(), head_ref: head_ref.clone() }))
+            }
+            _ => None,
+        });
+        let Some((guid, told)) = told else { return Ok(Vec::new()) };
+        let repo = self.app.repo(home);
+        let mirror = Mirror::open(&self.app.data, home.id)?;
+        let Some(mut read) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };
+        let memory = Kept::new(&self.app.inbox, home.id);
+        let seen = memory.recall(&group_memory(&told.head)).await.is_some();
+        if repo.branch_head(&told.head_ref).await?.as_ref() != Some(&told.head) {
+            if seen || attempt >= LAG_TRIES {
+                return Ok(Vec::new());
+            }
+            return Err(Halt::Again(anyhow::anyhow!("GitHub does not yet have the branch of {}", told.head.short())));
+        }
+        memory.keep(&group_memory(&told.head), &told.head_ref).await;
+        let branch = ledger_branch::choose(&mut read, home, &repo, &memory).await?;
+        let ledger = self.app.ledger(home, &branch);
+        let look = Look {
+            home,
+            repo,
+            mirror,
+            memory,
+            ledger: &ledger,
+            law: read.law,
+            tip: read.tip,
+            app: self.app.id,
+            attempt,
+            told,
+        };
+        let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
+        let recorded = look.once(&server).await?;
+        let number = |number: u64| derived(guid, home, number, Fact::Look { number });
+        Ok(recorded.into_iter().filter_map(number).collect())
+    }
+}
+
+struct Look<'a> {
+    home: &'a RepoRef,
+    repo: Repo,
+    mirror: Mirror,
+    memory: Kept,
+    ledger: &'a Ledger,
+    law: Law,
+    tip: CommitId,
+    app: u64,
+    attempt: u32,
+    told: Told,
+}
+
+/// How often recording begins again because another writer was faster.
+const MOST_RACES: usize = 5;
+
+impl Look<'_> {
+    fn policy(&self) -> Option<&Policy> {
+        match &self.law {
+            Law::Valid(policy) => Some(policy),
+            Law::Invalid(_) => None,
+        }
+    }
+
+    /// Looks, records, shows. Answers the changes with which something was recorded.
+    async fn once(&self, server: &str) -> Result<Vec<u64>, Halt> {
+        let Told { head, base, base_ref, head_ref } = &self.told;
+        let (listing, entries) = self.listing().await?;
+        let mut group = Group {
+            law: self.law.clone(),
+            app: self.app,
+            head: head.clone(),
+            base_ref: base_ref.clone(),
+            listed: listing,
+            members: Vec::new(),
+            content: Content::Unreadable("nothing was read yet".to_owned()),
+            checks: Vec::new(),
+            workflow_runs: Default::default(),
+            checks_unread: false,
+            drift: BTreeMap::new(),
+        };
+        self.content(&mut group, entries).await?;
+        let (listed, unread) = runs::listed(&self.repo, self.app, head).await?;
+        let ran = runs::on(&self.repo, &self.memory, head, &listed, self.policy()).await?;
+        (group.checks, group.workflow_runs, group.checks_unread) = (ran.checks, ran.workflow_runs, unread);
+        let judgement = queue::judge(&group);
+        let mut grouped = queue::grouped(&group, base, head_ref, &judgement);
+        // Where nobody is known to be in it, it is kept with the one that its branch names.
+        if let (true, Some((_, named, _))) = (group.members.is_empty(), queue::named(head_ref)) {
+            let known = self.ledger.load(ChangeNumber(named)).await.ok().and_then(|loaded| loaded.state);
+            let about = known.and_then(|state| state.subject);
+            let member = |about: About| GroupMember { change: ChangeNumber(named), head: about.head };
+            grouped.members.extend(about.map(member));
+        }
+        let recorded = self.record(&grouped).await?;
+        let members: Vec<(u64, CommitId)> =
+            group.members.iter().map(|member| (member.number, member.head.clone())).collect();
+        let shown = Shown {
+            slug: &self.home.slug,
+            server,
+            default_branch: &self.home.default_branch,
+            head,
+            members: &members,
+            judgement: &judgement,
+            observed: self.policy().is_some_and(|policy| policy.enforce == Enforce::Observe),
+        };
+        group::show(&shown, &listed, &self.repo, self.app).await?;
+        match &group.listed {
+            Listing::Unknown { why, settled: false } => {
+                Err(Halt::Again(anyhow::anyhow!("it is not known who is in {}: {why}", head.short())))
+            }
+            _ => Ok(recorded),
+        }
+    }
+
+    /// The entries up to the one that this group is for; or why they are not known.
+    async fn listing(&self) -> Result<(Listing, Vec<QueueEntry>), Halt> {
+        let Told { head, base_ref, head_ref, .. } = &self.told;
+        let entries = match self.repo.merge_queue(base_ref).await {
+            Ok(entries) => entries,
+            Err(Error::Forbidden { .. } | Error::NotFound { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let named = queue::named(head_ref).filter(|(base, ..)| base == base_ref).map(|(_, number, _)| number);
+        let why = match (entries, named) {
+            (_, None) => format!("its branch, {head_ref}, does not name a member"),
+            (None, _) => "the queue's list can't be read".to_owned(),
+            (Some(entries), Some(number)) => {
+                let entry = entries.iter().find(|entry| entry.number == number);
+                let other = entries.iter().find(|entry| entry.group.as_ref() == Some(head));
+                match (entry, other) {
+                    (Some(entry), Some(other)) if entry == other => {
+                        let position = entry.position;
+                        let ahead = entries.into_iter().filter(|entry| entry.position <= position).collect();
+                        return Ok((Listing::Known, ahead));
+                    }
+                    (_, Some(other)) => {
+                        format!("its branch names #{number}, and the queue has this commit for #{}", other.number)
+                    }
+                    (Some(_), None) => format!("the queue has another commit for #{number}"),
+                    (None, None) => format!("#{number} is not in the queue"),
+                }
+            }
+        };
+        let key = asked_enough(head);
+        let settled = self.attempt >= LAG_TRIES || self.memory.recall(&key).await.is_some();
+        if settled {
+            self.memory.keep(&key, "yes").await;
+        }
+        Ok((Listing::Unknown { why, settled }, Vec::new()))
+    }
+
+    /// What is in the group's commit, and who of the queue brings it.
+    async fn content(&self, group: &mut Group, entries: Vec<QueueEntry>) -> Result<(), Halt> {
+        let Told { head, base, base_ref, .. } = &self.told;
+        let auth = self.repo.git_auth().await?;
+        let fetch = |from: Want, to: &CommitId| {
+            let (mirror, url, password, to) = (&self.mirror, &auth.url, auth.password(), Want::Commit(to.clone()));
+            async move {
+                match mirror.fetch_change(url, Some(password), &from, &to).await {
+                    Ok(fetched) => Ok(Ok(fetched)),
+                    Err(error @ (crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise)) => {
+                        Ok(Err(error.to_string()))
+                    }
+                    Err(error) => Err(Halt::from(error)),
+                }
+            }
+        };
+        let root = match fetch(observe::branch(base_ref), head).await? {
+            Ok(fetched) => fetched.merge_base,
+            Err(why) => {
+                group.content = Content::Unreadable(why);
+                None
+            }
+        };
+        let entries = match &root {
+            Some(root) => self.not_yet_in(root.clone(), entries).await?,
+            None => entries,
+        };
+        for entry in entries {
+            let record = self.state_of(&entry).await?;
+            let (mut from, mut files) = (None, Vec::new());
+            if let Some(root) = &root
+                && let Ok(fetched) = fetch(Want::Commit(root.clone()), &entry.head).await?
+                && let Some(at) = fetched.merge_base
+            {
+                let (mirror, at_, to) = (self.mirror.clone(), at.clone(), entry.head.clone());
+                files = observe::blocking(move || mirror.reader()?.diff(&at_, &to)).await?;
+                from = Some(at);
+            }
+            group.members.push(Member { number: entry.number, head: entry.head, record, base: from, files });
+        }
+        let Some(root) = root else { return Ok(()) };
+        let stands = fetch(Want::Commit(base.clone()), head).await?;
+        if !stands.is_ok_and(|fetched| fetched.merge_base.as_ref() == Some(base)) {
+            group.content = Content::Unreadable(format!("it does not stand on {}", base.short()));
+            return Ok(());
+        }
+        if let Some(gone) = group.members.iter().find(|member| member.base.is_none()) {
+            group.content = Content::Unreadable(format!("#{} has nothing in common with the base", gone.number));
+            return Ok(());
+        }
+        let heads: Vec<CommitId> = group.members.iter().map(|member| member.head.clone()).collect();
+        let (mirror, tip, head, policy) = (self.mirror.clone(), self.tip.clone(), head.clone(), self.policy().cloned());
+        let (content, drift) = observe::blocking(move || {
+            let content = content(&mirror, &root, &heads, &head)?;
+            let drift = drift(&mirror, policy.as_ref(), &tip, &root, &head)?;
+            Ok((content, drift))
+        })
+        .await?;
+        (group.content, group.drift) = (content, drift);
+        Ok(())
+    }
+
+    /// Entries whose group is in the base branch already are through, and only not off the list yet.
+    async fn not_yet_in(&self, root: CommitId, mut entries: Vec<QueueEntry>) -> Result<Vec<QueueEntry>, Halt> {
+        let mirror = self.mirror.clone();
+        let kept = observe::blocking(move || {
+            let reader = mirror.reader()?;
+            // What is not here is in no history that was fetched.
+            entries.retain(|entry| {
+                !entry.group.as_ref().is_some_and(|group| reader.is_ancestor(group, &root).unwrap_or(false))
+            });
+            Ok(entries)
+        });
+        Ok(kept.await?)
+    }
+
+    /// What the ledger says of a member, held against the anchors that are known.
+    async fn state_of(&self, entry: &QueueEntry) -> Result<Record, Halt> {
+        let change = ChangeNumber(entry.number);
+        let state = match self.ledger.load(change).await {
+            Ok(loaded) => loaded.state,
+            Err(LedgerError::Broken(broken)) => return Ok(Record::Broken(broken.to_string())),
+            Err(error) => return Err(error.into()),
+        };
+        let runs = self.repo.check_runs_of(self.app, &entry.head).await?;
+        let ours = runs.iter().filter(|run| run.name == CHECK_NAME);
+        let shown = ours.filter_map(|run| Anchors::read(&run.external_id).of(change).cloned());
+        let kept = self.memory.recall(&anchor_key(change)).await.and_then(|text| text.parse::<Anchor>().ok());
+        let newest = shown.chain(kept).max_by_key(|anchor| anchor.seq);
+        match newest.map_or(Ok(()), |anchor| Ledger::hold_against(state.as_ref(), &anchor)) {
+            Ok(()) => Ok(state.map_or(Record::Nothing, |state| Record::State(Box::new(state)))),
+            Err(broken) if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES => {
+                Err(Halt::Again(anyhow::anyhow!("the ledger's answer is older than our last write: {broken}")))
+            }
+            Err(broken) => Ok(Record::Broken(broken.to_string())),
+        }
+    }
+
+    /// Records the verdict with each member that is known, where it is news.
+    async fn record(&self, grouped: &Grouped) -> Result<Vec<u64>, Halt> {
+        let mut recorded = Vec::new();
+        for member in &grouped.members {
+            if self.record_with(member.change, grouped).await? {
+                recorded.push(member.change.0);
+            }
+        }
+        Ok(recorded)
+    }
+
+    async fn record_with(&self, change: ChangeNumber, grouped: &Grouped) -> Result<bool, Halt> {
+        for _ in 0..MOST_RACES {
+            let loaded = match self.ledger.load(change).await {
+                Ok(loaded) => loaded,
+                Err(LedgerError::Broken(_)) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            };
+            let Some(state) = &loaded.state else { return Ok(false) };
+            if state.groups.iter().any(|known| known.same(grouped)) {
+                return Ok(false);
+            }
+            let body = Body::Grouped(Box::new(grouped.clone()));
+            let entry = Entry { by: By::Bot, about: state.subject.clone(), body };
+            match self.ledger.append(loaded, Timestamp::now(), vec![entry]).await {
+                Ok(appended) => {
+                    let State { change, seq, tip, .. } = &appended.state;
+                    let anchor = Anchor { change: *change, seq: *seq, tip: tip.clone() };
+                    self.memory.keep(&anchor_key(*change), &anchor.to_string()).await;
+                    return Ok(true);
+                }
+                Err(LedgerError::Moved) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Halt::Again(anyhow::anyhow!("#{} moved on {MOST_RACES} times while its group was recorded", change.0)))
+    }
+}
+
+fn content(mirror: &Mirror, root: &CommitId, heads: &[CommitId], head: &CommitId) -> crate::repo::Result<Content> {
+    let reader = mirror.reader()?;
+    Ok(match reader.merge_and_compare(root, heads, head)? {
+        Compared::Differs(paths) if paths.is_empty() => {
+            Content::Members { base: root.clone(), files: reader.diff(root, head)? }
+        }
+        Compared::Differs(paths) => Content::Strange(paths.iter().map(ToString::to_string).collect()),
+        Compared::Conflict(head) => Content::Unreadable(format!("{} can't be merged", head.short())),
+    })
+}
+
+fn drift(
+    mirror: &Mirror,
+    policy: Option<&Policy>,
+    tip: &CommitId,
+    root: &CommitId,
+    head: &CommitId,
+) -> crate::repo::Result<BTreeMap<String, Drift>> {
+    let Some(policy) = policy else { return Ok(BTreeMap::new()) };
+    let reader = mirror.reader()?;
+    let paths = touched(&reader.diff(root, head)?);
+    observe::drift(&reader, policy, Sides { tip, base: root, head }, &paths)
+}
