@@ -23,7 +23,7 @@ use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
-use crate::ledger::record::{Claim, Prev, Why};
+use crate::ledger::record::{Claim, Evidence, Prev, Why};
 use crate::ledger::{About, Body, By, Entry, Record, State};
 use crate::policy::{Deploy, Enforce, Policy};
 
@@ -405,6 +405,30 @@ fn renew(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// What speaks against a gate, and how often: reviews and rejections, red checks, failed deployments.
+fn against(evidence: &[Evidence], findings: &[Finding]) -> BTreeMap<String, usize> {
+    let found = evidence.iter().filter_map(|one| match one {
+        Evidence::Review { by, review, state, discounted: None, .. } if state != "APPROVED" => {
+            Some(format!("review {} {review:?}", by.id))
+        }
+        Evidence::Check { run, conclusion, discounted: None, .. }
+            if !matches!(conclusion.as_str(), "success" | "neutral" | "skipped" | "running") =>
+        {
+            Some(format!("run {run}"))
+        }
+        Evidence::Deployment { environment, state, .. } if matches!(state.as_str(), "failure" | "error") => {
+            Some(format!("deployment to {environment}"))
+        }
+        _ => None,
+    });
+    let rejected = findings.iter().filter(|finding| finding.says.contains(" rejects it: ")).map(|one| one.says.clone());
+    let mut counted = BTreeMap::new();
+    for one in found.chain(rejected) {
+        *counted.entry(one).or_insert(0) += 1;
+    }
+    counted
+}
+
 /// Judges the gate of the phase that the change is in. Says whether the change moved on.
 fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let Some(pipeline) = draft.state.pipeline.clone() else { return Ok(false) };
@@ -439,14 +463,12 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         }
         return Ok(false);
     };
-    // The same red, for the same content, already counted: a repeated look is not a second failure.
-    let again = draft.state.gates.get(&name).is_some_and(|last| {
-        last.verdict == Verdict::Fail
-            && last.claimed.is_some()
-            && Some(&last.about) == draft.state.subject.as_ref()
-            && last.evidence == judged.evidence
-    });
-    if !pass && again && matches!(how, Claim::Preview | Claim::Reviewer) {
+    // What nobody claimed is a failure once for each thing that speaks against it: another look, a push that meets the
+    // same review, a green beside the same red is not a second one.
+    let told = draft.state.gates.get(&name).filter(|last| last.verdict == Verdict::Fail && last.claimed.is_some());
+    let before = told.map(|last| against(&last.evidence, &last.findings)).unwrap_or_default();
+    let news = against(&judged.evidence, &judged.findings).iter().any(|(one, times)| before.get(one) < Some(times));
+    if !pass && !news && told.is_some() && matches!(how, Claim::Preview | Claim::Reviewer) {
         return Ok(false);
     }
     let structural = draft.world.subject.as_ref().is_some_and(|subject| subject.structural_fix);

@@ -528,3 +528,35 @@ fn a_head_that_was_merged_unseen_is_never_complete() {
     assert!(game.now().merged.as_ref().unwrap().bypassed.contains("MRG-02"));
     assert!(!game.table().proven());
 }
+
+/// What a reviewer asked for is one FAIL, however often it is looked at while the author mends it.
+#[test]
+fn a_push_that_meets_an_old_review_is_no_second_fail() {
+    let mut game = Game::pipeline();
+    game.until_reviewing();
+    game.review("mia", Role::Maintain, "CHANGES_REQUESTED");
+    assert_eq!(fails(&game, Phase::Review), 1);
+    game.push("two").push("three").green();
+    assert_eq!(fails(&game, Phase::Review), 1, "pushes count nothing");
+    game.review("bob", Role::Write, "APPROVED").review("bob", Role::Write, "APPROVED");
+    assert_eq!(fails(&game, Phase::Review), 1, "an approval is nothing against it");
+    game.review("mia", Role::Maintain, "CHANGES_REQUESTED");
+    assert_eq!(fails(&game, Phase::Review), 2, "asked again");
+    game.push("four").green();
+    game.review("mia", Role::Maintain, "APPROVED");
+    assert!(game.table().holds(Phase::Review));
+}
+
+#[test]
+fn a_green_beside_the_same_red_is_no_second_fail_of_deploy() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged().merge_check("failure").at(Stage::DeployRetrying);
+    let mut other = game.world.merge_checks[0].clone();
+    (other.id, other.conclusion) = (other.id + 1_000, Some("success".to_owned()));
+    if let Some(run) = &mut other.job_of {
+        run.id += 1_000;
+    }
+    game.world.merge_checks.push(other);
+    game.look().look();
+    assert_eq!(fails(&game, Phase::Deploy), 1);
+}
