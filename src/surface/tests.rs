@@ -208,7 +208,7 @@ fn the_issue_of_a_stop_in_the_merge_flow() {
     insta::assert_snapshot!(issue(&game).replace('\u{200b}', "|"), @r#"
     Phasegate: #7 is stopped
 
-    **BLOCKED:** `ada` stopped #7: `it 'leaks', @|everybody &lt;b&gt;see&lt;/b&gt; #1`. Nothing goes on before a person decides.
+    **BLOCKED:** `ada` stopped #7: `it 'leaks', @|everybody <|b>see<|/b> #1`. Nothing goes on before a person decides.
 
     **What was tried**
 

@@ -20,8 +20,8 @@ pub(super) fn plain_to(most: usize, text: &str) -> String {
     for c in text.chars() {
         let so_far = out.len();
         match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
+            // No tag begins so, and it reads the same inside code, where an entity would not.
+            '<' => out.push_str("<\u{200b}"),
             // A mention would notify people each time the comment is made anew.
             '@' => out.push_str("@\u{200b}"),
             // An entity could spell what must not stand here.
@@ -197,10 +197,10 @@ mod tests {
 
     #[test]
     fn nothing_from_outside_opens_a_tag_notifies_or_turns_the_text() {
-        assert_eq!(plain("<!-- x --> @ada\n|"), "&lt;!-- x --&gt; @\u{200b}ada |");
+        assert_eq!(plain("<!-- x --> @ada\n|"), "<\u{200b}!-- x --> @\u{200b}ada |");
         assert_eq!(plain("&#64;ada &lt;script"), "&\u{200b}#64;ada &\u{200b}lt;script");
         assert_eq!(plain("![x](http://evil) [y](z)"), "![x]\u{200b}(http://evil) [y]\u{200b}(z)");
-        assert_eq!(plain_to(5, "<<<"), "&lt;…");
+        assert_eq!(plain_to(5, "<<<"), "<\u{200b}<\u{200b}…");
         assert_eq!(plain("a\u{202e}b\0c"), "ab c");
     }
 

@@ -1,7 +1,7 @@
 //! Stops that wait for a person, and the issue that asks for one.
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use phasegate::rehearsal::{MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup};
+use phasegate::rehearsal::{MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
 use phasegate::twin::Issue;
 use serde_json::{Value, json};
 
@@ -154,7 +154,7 @@ async fn a_stepped_wait_is_ended_from_its_issue() {
     let on = Rehearsal::start(Setup::with_policy(&format!("{PIPELINE_POLICY}mode: stepped\n"))).await.unwrap();
     let number = proposes(&on, "work").await;
     on.says("ada", number, "/expand").await.unwrap();
-    let head = on.pushes("rover", "work", "scope", &[("scaffolding/scope.md", "# Words\n")]).await.unwrap();
+    let head = on.pushes("rover", "work", "scope", &papers::of("scaffolding/scope.md")).await.unwrap();
     on.ci(&head, "success").await.unwrap();
     on.says("rover", number, "/expand").await.unwrap();
     let issue = asked(&on);

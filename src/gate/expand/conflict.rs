@@ -60,8 +60,8 @@ fn compare(section: &str, wanted: &Part<'_>, chosen: &Part<'_>, conflicts: &mut 
         if !preferred.is_empty() && !used.is_empty() && preferred.is_disjoint(&used) {
             let says = format!(
                 "{section}: the preferences have {} as {label}, scope has {}.",
-                excerpt(value.trim()),
-                excerpt(other.trim())
+                excerpt(value.trim().trim_end_matches('.')),
+                excerpt(other.trim().trim_end_matches('.'))
             );
             conflicts.push(Conflict { line: chosen.line, says, preferred });
         }
@@ -73,8 +73,8 @@ fn compare(section: &str, wanted: &Part<'_>, chosen: &Part<'_>, conflicts: &mut 
     if !preferred.is_empty() && !used.is_empty() && preferred.is_disjoint(&used) {
         let says = format!(
             "{section}: the preferences have {}, scope has {}.",
-            excerpt(wanted.text().trim()),
-            excerpt(chosen.text().trim())
+            excerpt(wanted.text().trim().trim_end_matches('.')),
+            excerpt(chosen.text().trim().trim_end_matches('.'))
         );
         conflicts.push(Conflict { line: chosen.line, says, preferred });
     }

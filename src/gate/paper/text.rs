@@ -107,7 +107,8 @@ pub fn is_bare_none(line: &str) -> bool {
 /// Words that name nothing.
 #[rustfmt::skip]
 const FILLER: &[&str] = &[
-    "all", "also", "an", "and", "any", "app", "application", "are", "as", "at", "be", "by", "can", "does",
+    "all", "also", "an", "and", "any", "anything", "app", "application", "are", "as", "at", "be", "by", "can", "dependencies",
+    "dependency", "does", "nothing", "other", "own", "standard", "without",
     "for", "framework", "from", "has", "have", "if", "in", "into", "is", "it", "its", "language", "latest",
     "library", "must", "no", "not", "of", "on", "one", "only", "or", "our", "platform", "plus", "project",
     "runtime", "server", "service", "shall", "should", "stable", "stack", "system", "target", "than", "that",

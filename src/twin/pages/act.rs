@@ -114,7 +114,13 @@ pub(crate) fn act(state: &mut State, form: &Form<'_>) -> Result<String, Problem>
             };
             let by = state.repo(id)?.owner.clone();
             let jobs = [(stage.job.clone(), Some(end.to_owned()))];
-            state.record_workflow_run(id, &sha, &stage.workflow, event, &jobs, &by)?;
+            // What ended red is run again, as one would.
+            let runs = state.repo(id)?.workflow_runs.values();
+            let of_this = runs.filter(|run| run.head_sha == sha && run.path == stage.workflow).max_by_key(|run| run.id);
+            match of_this.filter(|run| run.conclusion.as_deref() == Some("failure")).map(|run| run.id) {
+                Some(red) => state.attempt(id, red, &jobs, &by)?,
+                None => drop(state.record_workflow_run(id, &sha, &stage.workflow, event, &jobs, &by)?),
+            }
             return Ok(format!("/{owner}/{name}/pull/{n}?fresh"));
         }
         _ => return Err(Problem::invalid("There is no such thing to do.")),
