@@ -23,7 +23,9 @@ fresh() {
         mkdir -p "$(dirname "$work/tree/$file")" && cp "$root/$file" "$work/tree/$file"
     done
     rm -f "$work/tree/src/main.rs"
-    sed -i -E '/^pub mod (cli|inbox|rehearsal|server|twin);/d' "$work/tree/src/lib.rs"
+    # Of the rehearsal only its documents are needed.
+    sed -i -E '/^pub mod (cli|inbox|server|twin);/d; s/^pub mod rehearsal;/pub mod rehearsal { pub mod papers; }/' \
+        "$work/tree/src/lib.rs"
     # Its test binary is not there.
     sed -i '/^\[\[test\]\]/,/^$/d' "$work/tree/Cargo.toml"
     [ -z "${1-}" ] || patch --quiet --directory="$work/tree" -p1 --input="$1" >&2

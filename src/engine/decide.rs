@@ -405,8 +405,9 @@ fn renew(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What speaks against a gate, and how often: reviews and rejections, red checks, failed deployments.
-fn against(evidence: &[Evidence], findings: &[Finding]) -> BTreeMap<String, usize> {
+/// What speaks against a gate, and how often: reviews and rejections, red checks, failed deployments. A review goes on
+/// standing for later content; a rejection is for one, and the same words for another are another.
+fn against(evidence: &[Evidence], findings: &[Finding], about: Option<&About>) -> BTreeMap<String, usize> {
     let found = evidence.iter().filter_map(|one| match one {
         Evidence::Review { by, review, state, discounted: None, .. } if state != "APPROVED" => {
             Some(format!("review {} {review:?}", by.id))
@@ -421,7 +422,9 @@ fn against(evidence: &[Evidence], findings: &[Finding]) -> BTreeMap<String, usiz
         }
         _ => None,
     });
-    let rejected = findings.iter().filter(|finding| finding.says.contains(" rejects it: ")).map(|one| one.says.clone());
+    let content = about.map(|about| about.content.as_str()).unwrap_or_default();
+    let rejected = findings.iter().filter(|finding| finding.says.contains(" rejects it: "));
+    let rejected = rejected.map(|finding| format!("{content} {}", finding.says));
     let mut counted = BTreeMap::new();
     for one in found.chain(rejected) {
         *counted.entry(one).or_insert(0) += 1;
@@ -466,8 +469,9 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     // What nobody claimed is a failure once for each thing that speaks against it: another look, a push that meets the
     // same review, a green beside the same red is not a second one.
     let told = draft.state.gates.get(&name).filter(|last| last.verdict == Verdict::Fail && last.claimed.is_some());
-    let before = told.map(|last| against(&last.evidence, &last.findings)).unwrap_or_default();
-    let news = against(&judged.evidence, &judged.findings).iter().any(|(one, times)| before.get(one) < Some(times));
+    let before = told.map(|last| against(&last.evidence, &last.findings, Some(&last.about))).unwrap_or_default();
+    let now = against(&judged.evidence, &judged.findings, draft.state.subject.as_ref());
+    let news = now.iter().any(|(one, times)| before.get(one) < Some(times));
     if !pass && !news && told.is_some() && matches!(how, Claim::Preview | Claim::Reviewer) {
         return Ok(false);
     }

@@ -548,6 +548,18 @@ fn a_push_that_meets_an_old_review_is_no_second_fail() {
 }
 
 #[test]
+fn the_same_rejection_of_other_content_is_another_fail() {
+    let mut game = Game::pipeline();
+    game.until_reviewing();
+    game.says("mia", Role::Maintain, "/reject not like this").look();
+    assert_eq!(fails(&game, Phase::Review), 1);
+    game.push("two").green();
+    assert_eq!(fails(&game, Phase::Review), 1);
+    game.says("mia", Role::Maintain, "/reject not like this");
+    assert_eq!(fails(&game, Phase::Review), 2);
+}
+
+#[test]
 fn a_green_beside_the_same_red_is_no_second_fail_of_deploy() {
     let mut game = Game::pipeline();
     game.through_verify().merged().merge_check("failure").at(Stage::DeployRetrying);
