@@ -270,3 +270,28 @@ fn the_answer_of_config_check_is_printed_as_it_is() {
     let policy = "version: 1\nmerge:\n  aprovals: 2\n  require: [review]\n";
     assert_eq!(serde_json::to_value(phasegate::policy::check(policy.as_bytes())).unwrap(), printed);
 }
+
+/// The blocks of a page that are said to be out of a file: their language is followed by its path.
+fn quoted(page: &str) -> Vec<(&str, &str)> {
+    let fences = page.split("\n```").skip(1).step_by(2);
+    let blocks = fences.filter_map(|block| block.split_once('\n'));
+    blocks.filter_map(|(head, text)| Some((head.split_once(' ')?.1.trim(), text))).collect()
+}
+
+#[test]
+fn what_the_walk_through_quotes_is_what_the_files_say() {
+    let page = read("CONTRIBUTING.md");
+    let blocks = quoted(&page);
+    assert!(blocks.len() >= 6, "{blocks:?}");
+    for (path, text) in blocks {
+        assert!(read(path).contains(text), "{path} does not have this any more:\n{text}");
+    }
+}
+
+#[test]
+fn every_room_says_what_it_promises() {
+    for (path, source) in sources("src") {
+        let tests = path.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests");
+        assert!(tests || source.starts_with("//! "), "{} does not say what it is", path.display());
+    }
+}

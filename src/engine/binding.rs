@@ -25,15 +25,13 @@ pub(super) fn tightened(
     (flow, mode, autonomy)
 }
 
-/// Takes over what stands against earlier changes of the same work.
+/// Takes over what stands against other changes of the same work, as far as it is news.
 pub(super) fn inherit(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
     let runs: BTreeSet<u64> = world.checks.iter().map(|run| run.id).collect();
     for earlier in &world.earlier {
-        if draft.state.inherited.iter().any(|taken| taken.from == earlier.change) {
-            continue;
-        }
-        if let Some(taken) = Inherited::of(earlier, &draft.state, &world.pull.base_ref, &runs) {
+        let taken = Inherited::of(earlier, &draft.state, &world.earlier, &world.pull.base_ref, &runs);
+        if let Some(taken) = taken {
             draft.bot(Body::Inherited(Box::new(taken)))?;
         }
     }

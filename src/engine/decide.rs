@@ -16,6 +16,7 @@ use super::command::Given;
 use super::hear::hear;
 use super::verbs::on_escalation;
 use crate::fact::Comment;
+use crate::flow::merge::Stage as MergeStage;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
 use crate::gate::people::Standing;
@@ -23,7 +24,8 @@ use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
-use crate::ledger::record::{Claim, Evidence, Prev, Why};
+use crate::ledger::against::things_against;
+use crate::ledger::record::{Claim, Prev, Why};
 use crate::ledger::{About, Body, By, Entry, Record, State};
 use crate::policy::{Deploy, Enforce, Policy};
 
@@ -72,6 +74,9 @@ pub struct Shown {
     /// Its content then; none where only the comment itself is left to tell.
     pub content: Option<Digest>,
     pub since: jiff::Timestamp,
+    /// The files that it asks somebody to accept, as [`evidence::print`](crate::gate::evidence::print) has them, and since
+    /// when.
+    pub files: Option<(Digest, jiff::Timestamp)>,
 }
 
 /// What is to be recorded. What people see follows from the state after it.
@@ -405,33 +410,6 @@ fn renew(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What speaks against a gate, and how often: reviews and rejections, red checks, failed deployments. A review goes on
-/// standing for later content; a rejection is for one, and the same words for another are another.
-fn against(evidence: &[Evidence], findings: &[Finding], about: Option<&About>) -> BTreeMap<String, usize> {
-    let found = evidence.iter().filter_map(|one| match one {
-        Evidence::Review { by, review, state, discounted: None, .. } if state != "APPROVED" => {
-            Some(format!("review {} {review:?}", by.id))
-        }
-        Evidence::Check { run, conclusion, discounted: None, .. }
-            if !matches!(conclusion.as_str(), "success" | "neutral" | "skipped" | "running") =>
-        {
-            Some(format!("run {run}"))
-        }
-        Evidence::Deployment { environment, state, .. } if matches!(state.as_str(), "failure" | "error") => {
-            Some(format!("deployment to {environment}"))
-        }
-        _ => None,
-    });
-    let content = about.map(|about| about.content.as_str()).unwrap_or_default();
-    let rejected = findings.iter().filter(|finding| finding.says.contains(" rejects it: "));
-    let rejected = rejected.map(|finding| format!("{content} {}", finding.says));
-    let mut counted = BTreeMap::new();
-    for one in found.chain(rejected) {
-        *counted.entry(one).or_insert(0) += 1;
-    }
-    counted
-}
-
 /// Judges the gate of the phase that the change is in. Says whether the change moved on.
 fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let Some(pipeline) = draft.state.pipeline.clone() else { return Ok(false) };
@@ -467,12 +445,12 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         return Ok(false);
     };
     // What nobody claimed is a failure once for each thing that speaks against it: another look, a push that meets the
-    // same review, a green beside the same red is not a second one.
-    let told = draft.state.gates.get(&name).filter(|last| last.verdict == Verdict::Fail && last.claimed.is_some());
-    let before = told.map(|last| against(&last.evidence, &last.findings, Some(&last.about))).unwrap_or_default();
-    let now = against(&judged.evidence, &judged.findings, draft.state.subject.as_ref());
-    let news = now.iter().any(|(one, times)| before.get(one) < Some(times));
-    if !pass && !news && told.is_some() && matches!(how, Claim::Preview | Claim::Reviewer) {
+    // same review, a green beside the same red, the way back to content that was rejected is not a second one.
+    let told = draft.state.gates.get(&name).is_some_and(|last| last.verdict == Verdict::Fail && last.claimed.is_some());
+    let counted = draft.state.against.counted.get(&phase);
+    let now = things_against(&judged.evidence, &draft.state);
+    let news = now.iter().any(|(one, times)| counted.and_then(|counted| counted.get(one)) < Some(times));
+    if !pass && !news && (told || !now.is_empty()) && matches!(how, Claim::Preview | Claim::Reviewer) {
         return Ok(false);
     }
     let structural = draft.world.subject.as_ref().is_some_and(|subject| subject.structural_fix);
@@ -534,9 +512,12 @@ fn record_judgement(
     evidence: Vec<crate::ledger::record::Evidence>,
 ) -> Result<(), Refusal> {
     let Some(about) = draft.state.subject.clone() else { return Ok(()) };
-    let said = draft.state.gates.get(&gate).is_some_and(|last| {
-        last.verdict == verdict && last.about == about && last.findings == findings && last.evidence == evidence
-    });
+    // A reopened change waits until its gate was looked at again, also where that says what it said before.
+    let waits = gate == GateName::Merge && draft.state.merge == MergeStage::Waiting && verdict == Verdict::Pass;
+    let said = !waits
+        && draft.state.gates.get(&gate).is_some_and(|last| {
+            last.verdict == verdict && last.about == about && last.findings == findings && last.evidence == evidence
+        });
     // A preview is one look at one head: more findings on it, or a base that moved under it, are shown, not tallied.
     let same_preview = claimed.is_none()
         && matches!(gate, GateName::Phase(_))

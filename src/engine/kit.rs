@@ -19,6 +19,7 @@ use crate::gate::world::{
 };
 use crate::gate::{Finding, GateName, Verdict};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
+use crate::ledger::against::Mark;
 use crate::ledger::origin::Branch;
 use crate::ledger::record::{Outcome, Prev};
 use crate::ledger::{About, Body, Entry, Record, State};
@@ -512,9 +513,16 @@ impl Game {
         self.now += 5;
         if let Some(about) = self.state.as_ref().and_then(|state| state.subject.clone()) {
             let (head, content) = (about.head, Some(about.content));
-            if self.shown.as_ref().is_none_or(|shown| shown.head != head || shown.content != content) {
-                self.shown = Some(Shown { head, content, since: jiff::Timestamp::from_second(self.now).unwrap() });
-            }
+            let now = jiff::Timestamp::from_second(self.now).unwrap();
+            let before = self.shown.take();
+            let since = before.as_ref().filter(|shown| shown.head == head && shown.content == content);
+            let since = since.map_or(now, |shown| shown.since);
+            let files = self.state.as_ref().and_then(|state| crate::gate::evidence::print(state, &self.world));
+            let files = files.map(|files| {
+                let listed = before.and_then(|shown| shown.files).filter(|(listed, _)| *listed == files);
+                listed.unwrap_or((files, now))
+            });
+            self.shown = Some(Shown { head, content, since, files });
         }
         self.now += 5;
         count
@@ -538,6 +546,20 @@ impl Game {
     }
 
     // What came of it.
+
+    /// Where it stands, as if its number were 3.
+    pub(crate) fn as_three(&self) -> State {
+        let mut state = State { change: ChangeNumber(3), ..self.now().clone() };
+        let of_three = |marks: &BTreeSet<Mark>| -> BTreeSet<Mark> {
+            marks.iter().map(|mark| Mark { change: ChangeNumber(3), seq: mark.seq }).collect()
+        };
+        state.against.blocks = of_three(&state.against.blocks);
+        state.against.stops = of_three(&state.against.stops);
+        for marks in state.against.fails.values_mut() {
+            *marks = of_three(marks);
+        }
+        state
+    }
 
     pub(crate) fn now(&self) -> &State {
         self.state.as_ref().expect("the change has begun")

@@ -7,7 +7,7 @@ use super::command::{Args, Given, Spec, Verb, linked_number};
 use super::decide::{Draft, Order, Shown, Target};
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
-use crate::gate::evidence::strange;
+use crate::gate::evidence::{self, strange};
 use crate::gate::people::{May, who_decides};
 use crate::gate::world::UNREADABLE;
 use crate::ledger::record::{Claim, Outcome};
@@ -66,6 +66,9 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     }
     if spec.binds {
         seen_head(spec, draft, order, shown, &commands)?;
+    }
+    if spec.verb == Verb::Refreeze {
+        seen_files(draft, order, shown, &commands)?;
     }
     independent(spec, draft, order)?;
     act(draft, spec, order, by, &commands)
@@ -241,6 +244,26 @@ fn seen_head(
         "CMD-04",
         format!("the head moved to {} before or while this was written.", head.short()),
         format!("Look at the new content, and if it still stands, say {again}."),
+    ))
+}
+
+/// `CMD-04` for files: what is accepted are those that its author was shown. What moved on the default branch since then
+/// may have made others strange, under the same head.
+fn seen_files(draft: &Draft<'_>, order: &Order, shown: Option<&Shown>, commands: &Commands) -> Result<(), Refusal> {
+    let Some(now) = evidence::print(&draft.state, draft.world) else { return Ok(()) };
+    let listed = shown.and_then(|shown| shown.files.as_ref());
+    if listed.is_some_and(|(files, since)| *files == now && *since < order.comment.created_at) {
+        return Ok(());
+    }
+    let head = draft.state.subject.as_ref().map(|about| format!(" {}", about.head.short())).unwrap_or_default();
+    Err(Refusal::new(
+        "CMD-04",
+        "the files that are to be accepted are not those that were listed when this was written.",
+        format!(
+            "Look at the list on the pull request as it is now, and if it stands, say there `{}{head} {}`.",
+            commands.written("refreeze"),
+            order.given.args
+        ),
     ))
 }
 

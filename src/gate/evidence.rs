@@ -15,7 +15,7 @@ use super::Finding;
 use crate::finding::quoted;
 use crate::gate::people::{May, Standing};
 use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Sibling, WorkflowRun, World};
-use crate::ids::{BlobId, CommitId, Person};
+use crate::ids::{BlobId, CommitId, Digest, Person};
 use crate::ledger::record::{By, Evidence};
 use crate::ledger::state::{Red, State};
 use crate::policy::{Check, MadeBy, Policy};
@@ -415,6 +415,14 @@ pub fn strange<'w>(state: &State, world: &'w World) -> (BTreeMap<&'w str, &'w Ch
         .collect();
     let more = open.len().saturating_sub(MOST_SHOWN);
     (open.into_iter().take(MOST_SHOWN).collect(), more)
+}
+
+/// Those that are shown, with their content, in short. None: there are none.
+pub fn print(state: &State, world: &World) -> Option<Digest> {
+    let (shown, more) = strange(state, world);
+    let lines = shown.iter().map(|(path, now)| format!("{path} {}", now.blob.as_ref().map_or("gone", BlobId::as_str)));
+    let lines: Vec<String> = lines.chain([more.to_string()]).collect();
+    (!shown.is_empty()).then(|| Digest::of_parts(&lines))
 }
 
 fn is_accepted(accepted: &Accepted, path: &str, now: &Changed) -> bool {

@@ -218,6 +218,18 @@ impl Tx {
     }
 }
 
+/// Makes the file, if it is missing, so that nobody else on the machine can read it: it holds what private repositories
+/// sent. SQLite makes its other files with the same rights. What goes wrong here goes wrong again when it is opened, and
+/// is told then.
+#[cfg(unix)]
+fn keep_to_ourselves(file: &std::path::Path) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
+}
+
+#[cfg(not(unix))]
+fn keep_to_ourselves(_: &std::path::Path) {}
+
 impl Db {
     /// Opens `postgres://…`, `sqlite:file.db`, `sqlite::memory:` or the path of a SQLite file, which is created when
     /// it is missing. No error of this function repeats the URL, because it may hold a password.
@@ -273,6 +285,9 @@ impl Db {
         } else {
             format!("the SQLite file {}", options.get_filename().display())
         };
+        if !memory {
+            keep_to_ourselves(options.get_filename());
+        }
         let options = options
             .create_if_missing(true)
             .foreign_keys(true)

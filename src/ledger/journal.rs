@@ -162,6 +162,15 @@ impl Ledger {
         Ok(linked.then_some(change))
     }
 
+    /// The other changes that have one of these keys, by the index alone.
+    pub async fn sharing(&self, change: ChangeNumber, keys: &[Digest]) -> Result<BTreeSet<ChangeNumber>, LedgerError> {
+        let folders: Vec<String> = keys.iter().map(origin::folder).collect();
+        let names = self.store.names(&folders).await?;
+        let numbers = names.iter().flatten().filter_map(|name| name.parse().ok()).map(ChangeNumber);
+        let others: BTreeSet<ChangeNumber> = numbers.filter(|number| *number != change).collect();
+        Ok(others.into_iter().rev().take(MOST_EARLIER).collect())
+    }
+
     /// The earlier changes that hand down to this one. The index finds them; that they have what it says stands in
     /// their records. One whose chain is broken says nothing here: its own merge check tells of that.
     pub async fn earlier(&self, change: ChangeNumber, keys: &[(Same, Digest)]) -> Result<Vec<State>, LedgerError> {

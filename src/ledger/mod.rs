@@ -7,6 +7,7 @@
 //!   one commit with the branch's expected head, which is the compare-and-swap that makes replicas safe.
 //! - [`Ledger`] reads and appends for one repository, and puts what several changes append at once into one commit.
 
+pub mod against;
 pub mod chain;
 pub mod escalation;
 mod journal;

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::against::{Counted, Mark, raise, rejection_key, review_key};
 use super::record::{By, Evidence};
 use super::state::{Red, Rejection, State, Stop};
 use crate::finding::{GateName, quoted};
@@ -82,7 +83,8 @@ pub fn hands_down(earlier: &State, keys: &[(Same, Digest)]) -> bool {
 /// The newest reds are taken over; there are as many heads as somebody likes to push.
 const MOST_REDS: usize = 100;
 
-/// What a change takes over from an earlier one.
+/// What a change takes over from another one of the same work. Only what it does not have yet: it is looked for again and
+/// again, because the other one may go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inherited {
     pub from: ChangeNumber,
@@ -90,7 +92,10 @@ pub struct Inherited {
     pub operators: BTreeSet<Person>,
     /// FAILs of each gate.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub attempts: BTreeMap<Phase, u8>,
+    pub fails: BTreeMap<Phase, BTreeSet<Mark>>,
+    /// What was counted as one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counted: BTreeMap<Phase, Counted>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub previews: BTreeMap<Phase, u32>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -99,7 +104,7 @@ pub struct Inherited {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<Stop>,
+    pub stopped: Option<Stopped>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejections: Vec<Rejection>,
     /// Check runs on the head that were first seen with this content.
@@ -114,6 +119,14 @@ pub struct Inherited {
 pub struct Blocked {
     pub stage: Stage,
     pub return_to: Option<Stage>,
+    /// The records that brought it there.
+    pub at: BTreeSet<Mark>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    pub stop: Stop,
+    pub at: BTreeSet<Mark>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,41 +136,73 @@ pub struct Ran {
 }
 
 impl Inherited {
-    /// What this change, going into `base_ref` with these check runs on its head, takes over. None: nothing.
-    pub fn of(earlier: &State, heir: &State, base_ref: &str, runs: &BTreeSet<u64>) -> Option<Self> {
-        let pipeline = earlier.pipeline.as_ref();
-        let blocked = pipeline.filter(|pipeline| waits_for_human(pipeline.stage));
+    /// What this change, with these check runs on its head and going into `base_ref`, takes over from one of the related
+    /// ones. None: nothing.
+    pub fn of(earlier: &State, heir: &State, related: &[State], base_ref: &str, runs: &BTreeSet<u64>) -> Option<Self> {
         // A run before the base was a change of its own is taken as it comes; one that went stale under the same base
         // does not become fresh by a new number.
         let same_base = earlier.subject.as_ref().is_some_and(|about| about.base_ref == base_ref);
-        let mut rejections = earlier.rejections.clone();
-        rejections.extend(asked_for_changes(earlier));
+        let before = || heir.inherited.iter();
+        let mut counted = earlier.against.counted.clone();
+        let mut rejections = handed_down(earlier, &mut counted);
+        // Each is taken once: whoever gave it may have lifted it here since.
+        rejections.retain(|one| one.on != Some(heir.change) && !before().any(|taken| taken.rejections.contains(one)));
+        let has =
+            |phase: &Phase, thing: &str| heir.against.counted.get(phase).and_then(|mine| mine.get(thing)).copied();
+        for (phase, things) in &mut counted {
+            things.retain(|thing, times| has(phase, thing) < Some(*times));
+        }
+        counted.retain(|_, things| !things.is_empty());
+        let (previews, reds_at_pass) = reds_of(earlier, heir, related).unwrap_or_default();
         let inherited = Self {
             from: earlier.change,
             operators: earlier.operators.difference(&heir.operators).cloned().collect(),
-            attempts: pipeline.map(|pipeline| pipeline.attempts.clone()).unwrap_or_default(),
-            previews: earlier.previews.clone(),
-            reds_at_pass: earlier.reds_at_pass.clone(),
-            blocked: blocked.map(|at| Blocked { stage: at.stage, return_to: at.return_to }),
-            stopped: earlier.stopped.clone(),
+            fails: open_fails(earlier, heir, related),
+            counted,
+            previews,
+            reds_at_pass,
+            blocked: blocked(earlier, heir, related),
+            stopped: stopped(earlier, heir, related),
             rejections,
             runs: earlier
                 .ran_for
                 .iter()
-                .filter(|(run, _)| same_base && runs.contains(run))
+                .filter(|(run, _)| same_base && runs.contains(run) && !heir.ran_for.contains_key(run))
                 .map(|(run, content)| Ran { run: *run, content: content.clone() })
                 .collect(),
-            reds: earlier.reds.iter().rev().take(MOST_REDS).cloned().collect(),
+            reds: earlier
+                .reds
+                .iter()
+                .rev()
+                .take(MOST_REDS)
+                .filter(|red| !heir.reds.contains(red) && !before().any(|taken| taken.reds.contains(red)))
+                .cloned()
+                .collect(),
         };
-        let nothing = inherited.says().is_empty() && inherited.runs.is_empty() && inherited.reds.is_empty();
-        (!nothing).then_some(inherited)
+        let nothing = Self { from: earlier.change, ..Self::nothing() };
+        (inherited != nothing).then_some(inherited)
+    }
+
+    fn nothing() -> Self {
+        Self {
+            from: ChangeNumber(0),
+            operators: BTreeSet::new(),
+            fails: BTreeMap::new(),
+            counted: BTreeMap::new(),
+            previews: BTreeMap::new(),
+            reds_at_pass: BTreeMap::new(),
+            blocked: None,
+            stopped: None,
+            rejections: Vec::new(),
+            runs: Vec::new(),
+            reds: BTreeSet::new(),
+        }
     }
 
     /// What was taken over, in a few words each.
     pub fn says(&self) -> Vec<String> {
         let mut says = Vec::new();
-        let fails = self.attempts.iter().filter(|(_, fails)| **fails > 0);
-        says.extend(fails.map(|(phase, fails)| match fails {
+        says.extend(self.fails.iter().map(|(phase, fails)| match fails.len() {
             1 => format!("1 FAIL at {phase}"),
             fails => format!("{fails} FAILs at {phase}"),
         }));
@@ -167,7 +212,7 @@ impl Inherited {
             reds => format!("{reds} red pushes at {phase}"),
         }));
         says.extend(self.blocked.as_ref().map(|blocked| format!("it waits for a person ({})", words(blocked.stage))));
-        says.extend(self.stopped.as_ref().map(|stop| format!("it is stopped ({})", quoted(&stop.reason))));
+        says.extend(self.stopped.as_ref().map(|at| format!("it is stopped ({})", quoted(&at.stop.reason))));
         says.extend(self.rejections.iter().filter_map(|rejection| match &rejection.by {
             By::Person { person, .. } => Some(format!("{} is against this content", person.login)),
             By::Bot => None,
@@ -180,38 +225,99 @@ impl Inherited {
     }
 }
 
-/// Reviews that ask for changes belong to their pull request. For the next one of the same content they are what a
-/// rejection is.
-fn asked_for_changes(earlier: &State) -> Vec<Rejection> {
-    let judged = earlier.gates.get(&GateName::Merge).filter(|judged| Some(&judged.about) == earlier.subject.as_ref());
-    let evidence = judged.iter().flat_map(|judged| judged.evidence.iter().map(|one| (one, &judged.about.content)));
-    evidence
-        .filter_map(|(one, content)| match one {
-            Evidence::Review { by, role, state, discounted: None, .. } if state != "APPROVED" => Some(Rejection {
-                by: By::Person { person: by.clone(), role: role.clone() },
-                content: content.clone(),
-                reason: format!("asked for changes on {}", earlier.change),
-            }),
-            _ => None,
-        })
-        .collect()
+/// FAILs that neither it nor any other change of the same work has settled.
+fn open_fails(earlier: &State, heir: &State, related: &[State]) -> BTreeMap<Phase, BTreeSet<Mark>> {
+    let mut open = BTreeMap::new();
+    for (phase, marks) in &earlier.against.fails {
+        let known = heir.against.fails.get(phase);
+        let news = marks.iter().copied().filter(|mark| {
+            let settled = related.iter().chain([heir]).any(|one| one.against.has_settled(*phase, *mark));
+            !settled && mark.change != heir.change && known.is_none_or(|known| !known.contains(mark))
+        });
+        let news: BTreeSet<Mark> = news.collect();
+        if !news.is_empty() {
+            open.insert(*phase, news);
+        }
+    }
+    open
 }
 
-/// The greater of two tallies, for each phase.
-fn raise<N: Copy + Ord>(mine: &mut BTreeMap<Phase, N>, theirs: &BTreeMap<Phase, N>) {
-    for (phase, count) in theirs {
-        mine.entry(*phase).and_modify(|own| *own = *count.max(own)).or_insert(*count);
+/// Those that no person has lifted, under whatever number, and that it does not know.
+fn unlifted(marks: &BTreeSet<Mark>, known: &BTreeSet<Mark>, heir: &State, related: &[State]) -> BTreeSet<Mark> {
+    let lifted = |mark: &Mark| related.iter().chain([heir]).any(|one| one.against.has_lifted(*mark));
+    marks.difference(known).copied().filter(|mark| mark.change != heir.change && !lifted(mark)).collect()
+}
+
+fn blocked(earlier: &State, heir: &State, related: &[State]) -> Option<Blocked> {
+    let at = unlifted(&earlier.against.blocks, &heir.against.blocks, heir, related);
+    let pipeline = earlier.pipeline.as_ref().filter(|pipeline| waits_for_human(pipeline.stage) && !at.is_empty())?;
+    Some(Blocked { stage: pipeline.stage, return_to: pipeline.return_to, at })
+}
+
+fn stopped(earlier: &State, heir: &State, related: &[State]) -> Option<Stopped> {
+    let at = unlifted(&earlier.against.stops, &heir.against.stops, heir, related);
+    let stop = earlier.stopped.clone().filter(|_| !at.is_empty())?;
+    Some(Stopped { stop, at })
+}
+
+type Reds = (BTreeMap<Phase, u32>, BTreeMap<Phase, u32>);
+
+/// Red pushes, where they are more than its own. Somebody may have looked at them since they were taken over, by it or
+/// by another change of the same work: then they are not taken again.
+fn reds_of(earlier: &State, heir: &State, related: &[State]) -> Option<Reds> {
+    let reds = (earlier.previews.clone(), earlier.reds_at_pass.clone());
+    let taken = |by: &State| {
+        let mut from = by.inherited.iter().filter(|taken| taken.from == earlier.change);
+        from.any(|taken| (&taken.previews, &taken.reds_at_pass) == (&reds.0, &reds.1))
+    };
+    if related.iter().chain([heir]).any(taken) {
+        return None;
     }
+    let more = |theirs: &BTreeMap<Phase, u32>, mine: &BTreeMap<Phase, u32>| {
+        theirs.iter().any(|(phase, count)| mine.get(phase) < Some(count))
+    };
+    (more(&reds.0, &heir.previews) || more(&reds.1, &heir.reds_at_pass)).then_some(reds)
+}
+
+/// Its rejections, and the reviews that ask for changes: those belong to their pull request, and for the next one of the
+/// same content they are what a rejection is. One that was counted is counted for the next as well.
+fn handed_down(earlier: &State, counted: &mut BTreeMap<Phase, Counted>) -> Vec<Rejection> {
+    let from = |rejection: &Rejection| rejection.on.or(Some(earlier.change));
+    let mut all: Vec<Rejection> =
+        earlier.rejections.iter().map(|one| Rejection { on: from(one), ..one.clone() }).collect();
+    let judged = earlier.gates.get(&GateName::Merge).filter(|judged| Some(&judged.about) == earlier.subject.as_ref());
+    let evidence = judged.iter().flat_map(|judged| judged.evidence.iter().map(|one| (one, &judged.about.content)));
+    for (one, content) in evidence {
+        let Evidence::Review { by, role, review, state, discounted: None, .. } = one else { continue };
+        if state == "APPROVED" {
+            continue;
+        }
+        let rejection = Rejection {
+            by: By::Person { person: by.clone(), role: role.clone() },
+            content: content.clone(),
+            reason: format!("asked for changes on {}", earlier.change),
+            on: Some(earlier.change),
+        };
+        let (review, told) = (review_key(by.id, *review), rejection_key(&rejection, earlier.change));
+        for things in counted.values_mut() {
+            if let Some(times) = things.get(&review).copied() {
+                things.insert(told.clone(), times);
+            }
+        }
+        all.push(rejection);
+    }
+    all
 }
 
 impl State {
-    /// Takes over what stood against an earlier change. Nothing in here makes anything looser.
-    pub(super) fn inherit(&mut self, taken: &Inherited) {
+    /// Takes over what stands against another change of the same work. Nothing in here makes anything looser.
+    pub(super) fn inherit(&mut self, taken: &Inherited, seq: u64) {
         self.operators.extend(taken.operators.iter().cloned());
         raise(&mut self.previews, &taken.previews);
         raise(&mut self.reds_at_pass, &taken.reds_at_pass);
-        if self.stopped.is_none() {
-            self.stopped.clone_from(&taken.stopped);
+        if let Some(Stopped { stop, at }) = &taken.stopped {
+            self.stopped.get_or_insert_with(|| stop.clone());
+            self.against.stops.extend(at);
         }
         for rejection in &taken.rejections {
             if !self.rejections.contains(rejection) {
@@ -222,13 +328,20 @@ impl State {
             self.ran_for.entry(ran.run).or_insert_with(|| ran.content.clone());
         }
         self.reds.extend(taken.reds.iter().cloned());
-        if let Some(pipeline) = &mut self.pipeline {
-            raise(&mut pipeline.attempts, &taken.attempts);
-            if let Some(blocked) = taken.blocked.as_ref().filter(|_| !waits_for_human(pipeline.stage)) {
+        for (phase, things) in &taken.counted {
+            self.against.count(*phase, things);
+        }
+        for (phase, marks) in &taken.fails {
+            self.against.fails.entry(*phase).or_default().extend(marks);
+        }
+        if let Some(blocked) = &taken.blocked {
+            self.against.blocks.extend(&blocked.at);
+            if let Some(pipeline) = self.pipeline.as_mut().filter(|pipeline| !waits_for_human(pipeline.stage)) {
                 pipeline.stage = blocked.stage;
                 pipeline.return_to = blocked.return_to;
             }
         }
+        self.hold(seq);
         self.inherited.push(taken.clone());
     }
 }

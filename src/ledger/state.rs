@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::against::{Against, Mark, things_against};
 use super::escalation::{Escalation, Try};
 use super::origin::Inherited;
 use super::record::{About, Body, By, Claim, Evidence, Grouped, Outcome, Record, Why};
@@ -48,9 +49,12 @@ pub struct State {
     /// The keys by which a later pull request of the same work finds this change.
     #[serde(default)]
     pub origins: BTreeSet<Digest>,
-    /// What it took over from earlier changes.
+    /// What it took over from other changes of the same work.
     #[serde(default)]
     pub inherited: Vec<Inherited>,
+    /// What stands against this work.
+    #[serde(default)]
+    pub against: Against,
     /// The author, and whoever pushed. None of them is an independent human.
     pub operators: BTreeSet<Person>,
     pub pipeline: Option<pipeline::State>,
@@ -183,6 +187,9 @@ pub struct Rejection {
     pub by: By,
     pub content: Digest,
     pub reason: String,
+    /// The change on which it was said, where that is an earlier one of the same work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<ChangeNumber>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -244,6 +251,7 @@ impl State {
             heads: BTreeMap::new(),
             origins: BTreeSet::new(),
             inherited: Vec::new(),
+            against: Against::default(),
             operators: BTreeSet::from([author.clone()]),
             pipeline: None,
             merge: merge::Stage::default(),
@@ -299,8 +307,9 @@ impl State {
                     (FlowName::Pipeline, None) => {
                         let stage = Stage::PreferencesConfigured;
                         self.pipeline = Some(pipeline::State { stage, mode: *mode, ..pipeline::State::default() });
+                        self.hold(seq);
                     }
-                    (FlowName::Pipeline, Some(_)) => self.beside(&Beside::Mode { mode: *mode }),
+                    (FlowName::Pipeline, Some(_)) => self.beside(&Beside::Mode { mode: *mode }, seq),
                     (FlowName::Merge, _) => self.pipeline = None,
                 }
             }
@@ -323,12 +332,12 @@ impl State {
                     self.claim = None;
                 }
                 if *why == Why::Retargeted {
-                    self.retargeted();
+                    self.retargeted(seq);
                 }
-                self.beside(&Beside::Content { present: present.clone() });
+                self.beside(&Beside::Content { present: present.clone() }, seq);
                 self.subject = Some(about);
             }
-            Body::Inherited(taken) => self.inherit(taken),
+            Body::Inherited(taken) => self.inherit(taken, seq),
             Body::Operator { person } => {
                 self.operators.insert(person.clone());
             }
@@ -340,7 +349,7 @@ impl State {
                 self.open = true;
                 self.given_up = None;
                 self.told(merge::Told::Reopened);
-                self.beside(&Beside::Reopened);
+                self.beside(&Beside::Reopened, seq);
             }
             Body::Merged { commit, bypassed } => {
                 self.open = false;
@@ -351,6 +360,7 @@ impl State {
                 let old = self.pipeline.as_ref().ok_or(FoldError::NoPipeline { seq })?;
                 let step = Step { action: *action, actor: *actor };
                 let new = pipeline::apply(old, &step).map_err(|refusal| FoldError::Unlawful { seq, refusal })?;
+                let old = old.clone();
                 if pipeline::phase_of(new.stage) != pipeline::phase_of(old.stage) {
                     self.claim = None;
                 }
@@ -358,10 +368,9 @@ impl State {
                     self.rescoped = None;
                 }
                 self.pipeline = Some(new);
+                self.note(&old, seq);
             }
-            Body::Beside { fact } => {
-                self.beside(fact);
-            }
+            Body::Beside { fact } => self.beside(fact, seq),
             Body::Claimed { phase, how } => {
                 if *how == Claim::ReadyForReview {
                     self.readied = record.about.as_ref().map(|about| about.head.clone());
@@ -381,6 +390,10 @@ impl State {
                 };
                 self.tried(record, claimed_by);
                 if let GateName::Phase(phase) = gate {
+                    if claimed.is_some() && *verdict == Verdict::Fail {
+                        let things = things_against(evidence, self);
+                        self.against.count(*phase, &things);
+                    }
                     match (claimed, verdict) {
                         (None, Verdict::Fail) => *self.previews.entry(*phase).or_insert(0) += 1,
                         (Some(_), Verdict::Pass) => {
@@ -451,7 +464,7 @@ impl State {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
                 self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
                 let (by, content) = (record.by.clone(), about.content.clone());
-                self.rejections.push(Rejection { by, content, reason: reason.clone() });
+                self.rejections.push(Rejection { by, content, reason: reason.clone(), on: None });
             }
             Body::Approved { comment, self_approved } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
@@ -465,10 +478,12 @@ impl State {
                 });
             }
             Body::Stopped { reason } => {
+                self.against.stops.insert(Mark { change: self.change, seq });
                 self.stopped = Some(Stop { reason: reason.clone(), by: record.by.clone() });
             }
             Body::Resumed { .. } => {
                 self.stopped = None;
+                self.against.lift_stops();
                 self.given_up = None;
                 self.previews.clear();
                 self.reds_at_pass.clear();
@@ -500,7 +515,7 @@ impl State {
             Body::Rescoped {} => {
                 let present = |pipeline: &pipeline::State| pipeline.present.get(&Phase::Expand).cloned();
                 self.rescoped = self.pipeline.as_ref().and_then(present);
-                self.beside(&Beside::Rescoped);
+                self.beside(&Beside::Rescoped, seq);
             }
             Body::GivenUp { reason } => {
                 self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone() });
@@ -554,8 +569,8 @@ impl State {
     }
 
     /// What was shown and approved for another base branch counts for nothing any more.
-    fn retargeted(&mut self) {
-        self.beside(&Beside::Retargeted);
+    fn retargeted(&mut self, seq: u64) {
+        self.beside(&Beside::Retargeted, seq);
         let seen = self.gates.values().flat_map(|judged| &judged.evidence).filter_map(|one| match one {
             Evidence::Review { review, .. } => *review,
             _ => None,
@@ -575,9 +590,10 @@ impl State {
         self.merge = merge::follow(self.merge, told);
     }
 
-    fn beside(&mut self, fact: &Beside) {
-        if let Some(old) = &self.pipeline {
-            self.pipeline = Some(pipeline::beside(old, fact));
+    fn beside(&mut self, fact: &Beside, seq: u64) {
+        if let Some(old) = self.pipeline.take() {
+            self.pipeline = Some(pipeline::beside(&old, fact));
+            self.note(&old, seq);
         }
     }
 }

@@ -30,15 +30,15 @@ const MOST: usize = 500;
 
 /// Looks at the start, soon after it and then every ten minutes, until it is asked to stop.
 pub(super) async fn run(hub: &Hub, door: &Door, stop: &CancellationToken) {
-    let mut seen = None;
+    let (mut seen, mut left) = (None, false);
     loop {
         let now = door.inbox.now();
         tokio::select! {
             asked = catch_up(hub, door, seen, now) => match asked {
-                Ok(asked) => {
-                    seen = Some(now);
+                Ok(Asked { asked, more, until }) => {
+                    (seen, left) = (Some(until), more);
                     if asked > 0 {
-                        tracing::info!(asked, "webhooks that GitHub could not deliver were asked for again");
+                        tracing::info!(asked, more, "webhooks that GitHub could not deliver were asked for again");
                     }
                 }
                 // What was not looked at is looked at next time.
@@ -52,54 +52,78 @@ pub(super) async fn run(hub: &Hub, door: &Door, stop: &CancellationToken) {
         // The first look alone sets it.
         let first = door.caught_up.set(()).is_ok();
         tokio::select! {
-            () = tokio::time::sleep(if first { SOON } else { EVERY }) => {}
+            () = tokio::time::sleep(if first || left { SOON } else { EVERY }) => {}
             () = stop.cancelled() => return,
         }
     }
 }
 
-/// One look; says how many were asked for.
-pub(super) async fn catch_up(hub: &Hub, door: &Door, seen: Option<Timestamp>, now: Timestamp) -> anyhow::Result<usize> {
+/// What a look came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) asked: usize,
+    /// There are more; they come with the next look.
+    pub(super) more: bool,
+    /// Everything before this has arrived.
+    pub(super) until: Timestamp,
+}
+
+/// One look.
+pub(super) async fn catch_up(hub: &Hub, door: &Door, seen: Option<Timestamp>, now: Timestamp) -> anyhow::Result<Asked> {
     let since = seen.map_or(now - WINDOW, |seen| (seen - OVERLAP).max(now - WINDOW));
     let attempts = hub.deliveries(since).await?;
-    let missed = missed(&attempts, now);
-    if missed.is_empty() {
-        return Ok(0);
-    }
-    let known = door.inbox.known(missed.iter().map(|one| one.guid.as_str())).await?;
-    let mut asked = 0;
-    for delivery in missed.iter().filter(|one| !known.contains(&one.guid)) {
-        tracing::debug!(guid = delivery.guid, event = delivery.event, "asked for again");
-        hub.redeliver(delivery.id).await?;
-        asked += 1;
+    let mut open = missed(&attempts);
+    let known = door.inbox.known(open.iter().map(|one| one.last.guid.as_str())).await?;
+    open.retain(|one| !known.contains(&one.last.guid));
+    let (due, asked) = due(&open, now);
+    for one in due {
+        tracing::debug!(guid = one.last.guid, event = one.last.event, "asked for again");
+        hub.redeliver(one.last.id).await?;
     }
     Ok(asked)
 }
 
-/// The last attempt of each delivery that never arrived and is due again, the oldest first.
-fn missed(attempts: &[Delivery], now: Timestamp) -> Vec<&Delivery> {
+/// What is asked for now. What fails again, is not due yet or is too much for one look is still to be asked for: the next
+/// look goes back to the oldest of all that.
+fn due<'a>(open: &'a [Missed<'a>], now: Timestamp) -> (Vec<&'a Missed<'a>>, Asked) {
+    let until = open.first().map_or(now, |one| one.first.delivered_at.min(now));
+    let mut due: Vec<&Missed<'_>> = open.iter().filter(|one| one.is_due(now)).collect();
+    let more = due.len() > MOST;
+    due.truncate(MOST);
+    let asked = Asked { asked: due.len(), more, until };
+    (due, asked)
+}
+
+/// A delivery that never arrived, by its first and its last attempt.
+struct Missed<'a> {
+    first: &'a Delivery,
+    last: &'a Delivery,
+}
+
+impl Missed<'_> {
+    /// Each wait is as long as all before it together: what fails again and again is not asked for all the time.
+    fn is_due(&self, now: Timestamp) -> bool {
+        let tried_for = self.last.delivered_at.duration_since(self.first.delivered_at);
+        now.duration_since(self.last.delivered_at) >= tried_for.max(YOUNG)
+    }
+}
+
+/// The deliveries that never arrived, the oldest first.
+fn missed(attempts: &[Delivery]) -> Vec<Missed<'_>> {
     let settled: BTreeSet<&str> = attempts.iter().filter(|one| settles(one)).map(|one| one.guid.as_str()).collect();
-    let mut open: BTreeMap<&str, (&Delivery, &Delivery)> = BTreeMap::new();
+    let mut open: BTreeMap<&str, Missed<'_>> = BTreeMap::new();
     for one in attempts.iter().filter(|one| !settled.contains(one.guid.as_str())) {
-        let (first, last) = open.entry(&one.guid).or_insert((one, one));
-        if one.delivered_at < first.delivered_at {
-            *first = one;
+        let missed = open.entry(&one.guid).or_insert(Missed { first: one, last: one });
+        if one.delivered_at < missed.first.delivered_at {
+            missed.first = one;
         }
-        if one.delivered_at > last.delivered_at {
-            *last = one;
+        if one.delivered_at > missed.last.delivered_at {
+            missed.last = one;
         }
     }
-    let mut due: Vec<(&Delivery, &Delivery)> = open
-        .into_values()
-        .filter(|(first, last)| {
-            // Each wait is as long as all before it together: what fails again and again is not asked for all the time.
-            let tried_for = last.delivered_at.duration_since(first.delivered_at);
-            now.duration_since(last.delivered_at) >= tried_for.max(YOUNG)
-        })
-        .collect();
-    due.sort_by_key(|(first, _)| (first.delivered_at, first.id));
-    due.truncate(MOST);
-    due.into_iter().map(|(_, last)| last).collect()
+    let mut open: Vec<Missed<'_>> = open.into_values().collect();
+    open.sort_by_key(|one| (one.first.delivered_at, one.first.id));
+    open
 }
 
 /// It arrived, or was refused for good: a body that is too large or has no headers will not get better.
@@ -131,7 +155,7 @@ mod tests {
     }
 
     fn asked(attempts: &[Delivery]) -> Vec<u64> {
-        missed(attempts, now()).iter().map(|one| one.id).collect()
+        missed(attempts).iter().filter(|one| one.is_due(now())).map(|one| one.last.id).collect()
     }
 
     #[test]
@@ -162,9 +186,23 @@ mod tests {
 
     #[test]
     fn a_long_outage_is_caught_up_in_parts() {
-        let attempts: Vec<Delivery> =
-            (1..=600).map(|n| attempt(n, &n.to_string(), 1_000 - i64::try_from(n).unwrap(), 0)).collect();
-        let asked = asked(&attempts);
-        assert_eq!((asked.len(), asked[0], asked[499]), (MOST, 1, 500));
+        let ago = |n: u64| 1_000 - i64::try_from(n).unwrap();
+        let attempts: Vec<Delivery> = (1..=600).map(|n| attempt(n, &n.to_string(), ago(n), 0)).collect();
+        let open = missed(&attempts);
+        let (first, asked) = due(&open, now());
+        assert_eq!((first.len(), first[0].last.id, first[499].last.id), (MOST, 1, 500));
+        // The next look begins where the rest of it is, however long ago that was.
+        assert_eq!(asked, Asked { asked: MOST, more: true, until: attempts[0].delivered_at });
+        let (rest, asked) = due(&open[MOST..], now());
+        assert_eq!((rest.len(), asked.more, asked.until), (100, false, attempts[MOST].delivered_at));
+    }
+
+    #[test]
+    fn what_is_not_due_yet_is_not_forgotten() {
+        let attempts = [attempt(2, "a", 100, 503), attempt(1, "a", 300, 503)];
+        let open = missed(&attempts);
+        let (asked, look) = due(&open, now());
+        assert_eq!((asked.len(), look.until), (0, attempts[1].delivered_at));
+        assert_eq!(due(&[], now()).1.until, now());
     }
 }

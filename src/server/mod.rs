@@ -168,7 +168,7 @@ impl Server {
     /// asked for again.
     pub async fn catch_up(&self) -> anyhow::Result<usize> {
         let app = self.door.app.wait().await;
-        catch_up::catch_up(&app.hub, &self.door, None, self.door.inbox.now()).await
+        Ok(catch_up::catch_up(&app.hub, &self.door, None, self.door.inbox.now()).await?.asked)
     }
 
     /// Runs until it is asked to stop, then takes nothing new and finishes what is being worked on. An error: GitHub

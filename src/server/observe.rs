@@ -101,14 +101,25 @@ pub(super) async fn content(
             let About { base, head, .. } = &subject.about;
             // It costs a diff of every line, and is the same for the same two commits.
             if known.is_none_or(|known| known.base != *base || known.head != *head) {
-                let (patch, commits) =
-                    (reader.patch_id(base, head)?, reader.commits_between(base, head, MOST_COMMITS)?);
-                (subject.patch, subject.commits) = (patch, commits);
+                (subject.patch, subject.commits) = made_of(&reader, base, head)?;
             }
         }
         Ok(subject)
     })
     .await
+}
+
+pub(super) type MadeOf = (Option<Digest>, Vec<CommitId>);
+
+/// By what else a change is known than by its head: its patch, and its commits.
+fn made_of(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> crate::repo::Result<MadeOf> {
+    Ok((reader.patch_id(base, head)?, reader.commits_between(base, head, MOST_COMMITS)?))
+}
+
+/// The same, for one that was seen before.
+pub(super) async fn made_of_again(mirror: &Mirror, base: &CommitId, head: &CommitId) -> anyhow::Result<MadeOf> {
+    let (mirror, base, head) = (mirror.clone(), base.clone(), head.clone());
+    blocking(move || made_of(&mirror.reader()?, &base, &head)).await
 }
 
 /// Of so many of a change's commits it is asked whether one was the head of another change.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::memory::Kept;
+use super::observe::MadeOf;
 use super::route::Halt;
 use super::{App, ledger_branch, observe, runs};
 use crate::engine::{self, Decision, Happened, Order, command, merge_gate};
@@ -25,8 +26,8 @@ use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
-use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
-use crate::ledger::origin::{self, Branch, Same};
+use crate::ids::{ChangeNumber, CommitId, Digest, RepoId, RepoRef};
+use crate::ledger::origin::{self, Branch, Origin, Same};
 use crate::ledger::record::Grouped;
 use crate::ledger::{Anchor, Anchors, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
@@ -58,6 +59,9 @@ pub(super) enum Raced {
     No(Moved),
 }
 
+/// So many keys of a change are asked for at once; there are three for each head.
+const MOST_KEYS: usize = 150;
+
 /// What others rest on and stands differently now.
 #[derive(Default)]
 pub(super) struct Moved {
@@ -65,6 +69,8 @@ pub(super) struct Moved {
     pub(super) heads: BTreeSet<CommitId>,
     /// The merge groups that the change is in.
     pub(super) groups: Vec<Grouped>,
+    /// Other changes of the same work, against which something stands now.
+    pub(super) kin: BTreeSet<ChangeNumber>,
 }
 
 /// Events after which other pull requests with the same head may stand differently.
@@ -126,6 +132,11 @@ fn moved(
     [Some(pull.head.sha.clone()), last].into_iter().flatten().collect()
 }
 
+/// Whether nothing that is known so far stands against merging it.
+fn is_green(state: Option<&State>, world: &World) -> bool {
+    state.is_none_or(|state| merge_gate(state, world).verdict == Verdict::Pass)
+}
+
 /// The merge groups that the change is in with the head that it had, where something was recorded.
 fn rests_on(before: Option<&State>, now: Option<&State>) -> Vec<Grouped> {
     let (Some(before), Some(now)) = (before, now) else { return Vec::new() };
@@ -170,7 +181,12 @@ impl Pass<'_> {
         if let Some(missing) = unheard_of(&world, loaded.state.as_ref(), events).filter(|_| self.attempt < LAG_TRIES) {
             return Err(Halt::Behind(format!("GitHub does not list {missing} yet, of which it told")));
         }
-        world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
+        // A new head may be somebody else's work, and who asks for a look may know of something.
+        let new = loaded.state.as_ref().is_none_or(|state| !state.heads.contains_key(&pull.head.sha));
+        let asked = new || events.iter().any(|(_, event)| matches!(event.fact, Fact::Look { .. }));
+        if asked {
+            world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
+        }
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
         world.based_since = self.based_since(pull, loaded.state.as_ref(), events).await?;
         let happened = self.happened(pull, loaded.state.as_ref(), &world, events).await?;
@@ -179,13 +195,13 @@ impl Pass<'_> {
         let ahead = self.decide(pull, &loaded, &world, &happened).await?;
         let would = engine::ahead(loaded.change, loaded.state.as_ref(), &ahead)
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
-        let world = self.with_rivals(pull, world, would.as_ref()).await?;
+        let mut world = self.with_rivals(pull, world, would.as_ref()).await?;
+        if !asked && is_green(would.as_ref(), &world) {
+            world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
+        }
         let rebased = world.based_since > would.as_ref().and_then(|state| state.based_since);
-        let decision = if world.rivals.is_empty() && world.siblings.is_empty() && !rebased {
-            ahead
-        } else {
-            self.decide(pull, &loaded, &world, &happened).await?
-        };
+        let alone = world.rivals.is_empty() && world.siblings.is_empty() && (asked || world.earlier.is_empty());
+        let decision = if alone && !rebased { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
         let unheard = decision.unheard.clone();
         let Some(loaded) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
         let newest = before.as_ref().map_or(0, |state| state.seq);
@@ -199,7 +215,23 @@ impl Pass<'_> {
         }
         self.remember_head(pull).await;
         let heads = moved(pull, before.as_ref(), state.as_ref(), events);
-        Ok(Raced::No(Moved { heads, groups: rests_on(before.as_ref(), state.as_ref()) }))
+        let kin = self.kin(before.as_ref(), state.as_ref()).await?;
+        Ok(Raced::No(Moved { heads, groups: rests_on(before.as_ref(), state.as_ref()), kin }))
+    }
+
+    /// The other changes of the same work, where something stands against this one that did not before.
+    async fn kin(&self, before: Option<&State>, now: Option<&State>) -> Result<BTreeSet<ChangeNumber>, Halt> {
+        let (Some(before), Some(now)) = (before, now) else { return Ok(BTreeSet::new()) };
+        let stands = |state: &State| {
+            let against = &state.against;
+            let marks = (against.fails.clone(), against.blocks.clone(), against.stops.clone());
+            (marks, state.operators.clone(), state.rejections.clone())
+        };
+        if stands(before) == stands(now) {
+            return Ok(BTreeSet::new());
+        }
+        let keys: Vec<Digest> = now.origins.iter().take(MOST_KEYS).cloned().collect();
+        Ok(self.ledger.sharing(now.change, &keys).await?)
     }
 
     /// Whether a pull request of which nothing is recorded was merged just now, past a policy that was there already.
@@ -217,17 +249,17 @@ impl Pass<'_> {
         Ok(runs::listed(&self.repo, self.app.id, commit).await?)
     }
 
-    /// Earlier changes of the same work, looked for once a head. After the first head its branch is its own; what is
-    /// pushed to it may still be somebody else's work. Another that is open with this very head is its rival
-    /// (`MRG-10`), not its past.
+    /// Other changes of the same work. They are looked for with each new head, and again before anything turns or stays
+    /// green: what stood against them may be news. After the first head its branch is its own; what is pushed to it may
+    /// still be somebody else's work. Another that is open with this very head is its rival (`MRG-10`), not its past.
     async fn earlier(&self, pull: &Fetched, world: &World, state: Option<&State>) -> Result<Vec<State>, Halt> {
         let begun = state.filter(|state| state.subject.is_some());
-        if world.subject.is_none() || begun.is_some_and(|state| state.heads.contains_key(&pull.head.sha)) {
+        if world.subject.is_none() || !pull.is_open() {
             return Ok(Vec::new());
         }
-        let mut keys = world.origin().keys(&pull.head.sha);
+        let (patch, commits) = self.made_of(world).await?;
+        let mut keys = Origin { patch, ..world.origin() }.keys(&pull.head.sha);
         keys.retain(|(same, _)| begun.is_none() || *same != Same::Branch);
-        let commits = world.subject.as_ref().map(|subject| subject.commits.as_slice()).unwrap_or_default();
         let others = commits.iter().filter(|commit| **commit != pull.head.sha).cloned().collect::<Vec<_>>();
         keys.extend(origin::commit_keys(&others));
         let mut earlier = self.ledger.earlier(ChangeNumber(pull.number), &keys).await?;
@@ -235,6 +267,27 @@ impl Pass<'_> {
             |other: &State| other.open && other.subject.as_ref().is_some_and(|about| about.head == pull.head.sha);
         earlier.retain(|other| begun.is_none() || !rival(other));
         Ok(earlier)
+    }
+
+    /// The patch and the commits of what is there. They cost a diff of every line, so they are kept for as long as head and
+    /// base stay.
+    async fn made_of(&self, world: &World) -> Result<MadeOf, Halt> {
+        let Some(subject) = &world.subject else { return Ok((None, Vec::new())) };
+        let key = format!("made-of:{}", world.pull.number);
+        let of = format!("{}..{}", subject.about.base, subject.about.head);
+        let kept = self.memory.recall(&key).await;
+        let kept = kept.and_then(|kept| serde_json::from_str::<(String, MadeOf)>(&kept).ok());
+        if let Some((_, made)) = kept.filter(|(known, _)| *known == of) {
+            return Ok(made);
+        }
+        let made = match (&subject.patch, subject.commits.as_slice()) {
+            (None, []) => observe::made_of_again(&self.mirror, &subject.about.base, &subject.about.head).await?,
+            (patch, commits) => (patch.clone(), commits.to_vec()),
+        };
+        if let Ok(kept) = serde_json::to_string(&(&of, &made)) {
+            self.memory.keep(&key, &kept).await;
+        }
+        Ok(made)
     }
 
     /// The newest anchor that is known, held against what the ledger says. It stands in our own merge check; on a head
@@ -329,8 +382,7 @@ impl Pass<'_> {
 
     /// Adds the other pull requests with this head, where they could matter: a red is red without them.
     async fn with_rivals(&self, pull: &Fetched, mut world: World, state: Option<&State>) -> Result<World, Halt> {
-        let green = state.is_none_or(|state| merge_gate(state, &world).verdict == Verdict::Pass);
-        if pull.is_open() && green {
+        if pull.is_open() && is_green(state, &world) {
             world.rivals = self.rivals(pull).await?;
             let by_pull = |run: &CheckRun| run.job_of.as_ref().is_some_and(|run| run.event.starts_with("pull_request"));
             if world.checks.iter().any(by_pull) {
@@ -445,7 +497,10 @@ impl Pass<'_> {
                 Fact::Pull { what: PullEvent::Synchronize, sender, .. } => {
                     happened.push(Happened::Pushed(sender.clone()));
                 }
-                Fact::Pull { what: PullEvent::ReadyForReview, .. } => happened.push(Happened::Ready),
+                // It claims what was there then; what was pushed since is nobody's claim.
+                Fact::Pull { what: PullEvent::ReadyForReview, head, .. } if *head == pull.head.sha => {
+                    happened.push(Happened::Ready);
+                }
                 Fact::Comment(comment) => happened.extend(self.orders(state, world, comment).await?),
                 Fact::CommentChanged { comment, deleted, sender, .. } => {
                     if let Some(state) = state

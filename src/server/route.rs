@@ -327,6 +327,8 @@ impl Passes {
                 Raced::No(moved) => {
                     let guid = events.last().map_or("", |(guid, _)| guid.as_str());
                     let mut out = self.rivals_of(home, number, &moved.heads, guid).await?;
+                    let kin = moved.kin.iter().map(|other| other.0);
+                    out.extend(kin.filter_map(|number| derived(guid, home, number, Fact::Look { number })));
                     let groups = moved.groups.iter().map(group::fact);
                     out.extend(groups.filter_map(|group| derived_group(guid, home, &group)));
                     return Ok(out);

@@ -10,10 +10,10 @@ use crate::finding::quoted;
 use crate::flow::{Exported, Phase, Stage, merge, pipeline};
 use crate::gate::people::who_decides_first;
 use crate::gate::phase::{Outcome as GateOutcome, judged_by};
-use crate::gate::{Finding, GateName, Verdict};
+use crate::gate::{Finding, GateName, Verdict, only_waiting};
 use crate::ids::CommitId;
 use crate::ledger::State;
-use crate::ledger::record::{By, Claim, Evidence, Outcome};
+use crate::ledger::record::{By, Claim, Evidence, Grouped, Outcome};
 use crate::ledger::state::{Answered, Judged};
 use crate::policy::{Commands, Policy};
 
@@ -51,6 +51,11 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let rest: Vec<Finding> =
             seen.merge.findings.iter().filter(|finding| !said.contains(&finding.says.as_str())).cloned().collect();
         findings(&mut out, "Merge gate", &rest, links);
+        if let Some(group) = red_group(state) {
+            let links = Links { head: group.head.clone(), ..links.clone() };
+            let title = format!("Merge queue, group `{}` may not merge", group.head.short());
+            findings(&mut out, &title, &group.findings, &links);
+        }
         let files = strange_files(state, seen.world, &commands(seen).written("refreeze"), links);
         if !files.is_empty() {
             let _ = writeln!(out, "{files}");
@@ -95,6 +100,13 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     let commands = commands(seen);
     let _ = write!(out, "flow {} · record {} · `{}`", state.flow, state.seq, commands.written("help"));
     out
+}
+
+/// The last merge group that this change was in with the head that it has, if that was red.
+fn red_group(state: &State) -> Option<&Grouped> {
+    let head = &state.subject.as_ref()?.head;
+    let last = state.groups.iter().rev().find(|group| group.has(state.change, head))?;
+    (last.verdict == Verdict::Fail && !only_waiting(&last.findings)).then_some(last)
 }
 
 /// What came of a command that was carried out. A claim is no pass: what the gate said to it is said.

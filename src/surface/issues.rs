@@ -263,12 +263,12 @@ pub async fn meddled(
 pub async fn shown(open: &Escalation, state: &State, repo: &Repo, memory: &dyn Memory) -> Result<Option<Shown>> {
     let Some(number) = open.issue else { return Ok(None) };
     if let Some(kept) = recall(state, open, memory).await {
-        return Ok(kept.head.map(|head| Shown { head, content: kept.content, since: kept.since }));
+        return Ok(kept.head.map(|head| Shown { head, content: kept.content, since: kept.since, files: None }));
     }
     let (Some(about), Some(now)) = (&open.about, &state.subject) else { return Ok(None) };
     if about != now {
         return Ok(None);
     }
     let since = found(repo.get_issue(number).await)?.and_then(|there| there.created_at);
-    Ok(since.map(|since| Shown { head: about.head.clone(), content: Some(about.content.clone()), since }))
+    Ok(since.map(|since| Shown { head: about.head.clone(), content: Some(about.content.clone()), since, files: None }))
 }

@@ -11,7 +11,7 @@ use crate::flow::{Phase, Stage};
 use crate::gate::phase::{self, Outcome};
 use crate::gate::world::World;
 use crate::gate::{Finding, Severity, Verdict, evidence, merge, only_waiting};
-use crate::ids::{CommitId, Slug};
+use crate::ids::{CommitId, Digest, Slug};
 use crate::ledger::record::Evidence;
 use crate::ledger::{Anchor, State};
 use crate::policy::Enforce;
@@ -36,6 +36,8 @@ pub struct Surface {
     pub our_labels: Vec<String>,
     pub checks: Vec<Check>,
     pub comment: String,
+    /// The files that it asks somebody to accept.
+    pub files: Option<Digest>,
     pub replies: Vec<Reply>,
     /// Comments that were commands, and whether all in them went well.
     pub reactions: Vec<(u64, bool)>,
@@ -98,6 +100,7 @@ pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
         our_labels: LABELS.iter().map(|name| format!("{prefix}{name}")).collect(),
         checks: checks(state, seen, &links),
         comment: comment::render(state, seen, &links),
+        files: evidence::print(state, seen.world),
         replies: answers::replies(state, seen, &links),
         reactions: answers::reactions(state),
     }
@@ -386,9 +389,9 @@ pub(super) fn headline(findings: &[Finding]) -> String {
     }
 }
 
-/// A check's title is one short line.
+/// A check's title is one short line. GitHub shows it as it is: marks of Markdown would stand there as such.
 pub(super) fn clip(title: &str) -> String {
-    let line: String = one_line(title);
+    let line: String = one_line(title).replace('`', "");
     if line.chars().count() <= 200 { line } else { line.chars().take(199).chain(['…']).collect() }
 }
 

@@ -300,6 +300,9 @@ struct Kept {
     #[serde(default)]
     content: Option<Digest>,
     since: jiff::Timestamp,
+    /// The files that it asks somebody to accept, and since when.
+    #[serde(default)]
+    files: Option<(Digest, jiff::Timestamp)>,
 }
 
 pub(super) fn comment_key(change: ChangeNumber) -> String {
@@ -314,12 +317,13 @@ pub(super) fn marker(change: ChangeNumber) -> Result<Marker> {
 /// its last change stands for the beginning: later than the truth, so that it refuses rather than lets through.
 pub async fn shown(state: &State, repo: &Repo, memory: &dyn Memory, pull: u64) -> Result<Option<Shown>> {
     if let Some(kept) = recall_comment(state, memory).await {
-        return Ok(Some(Shown { head: kept.head, content: kept.content, since: kept.since }));
+        return Ok(Some(Shown { head: kept.head, content: kept.content, since: kept.since, files: kept.files }));
     }
     let Some(comment) = repo.find_comment(pull, &marker(state.change)?, None).await? else { return Ok(None) };
     let named = comment.body.rsplit("Head `").next().and_then(|rest| rest.split('`').next());
     let head = state.heads.keys().find(|head| Some(head.short()) == named).cloned();
-    Ok(head.map(|head| Shown { head, content: None, since: comment.updated_at.unwrap_or(comment.created_at) }))
+    let since = comment.updated_at.unwrap_or(comment.created_at);
+    Ok(head.map(|head| Shown { head, content: None, since, files: None }))
 }
 
 async fn recall_comment(state: &State, memory: &dyn Memory) -> Option<Kept> {
@@ -364,12 +368,16 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
         }
     };
     let Some(head) = head else { return Ok(()) };
-    let since = match kept {
+    let now = written.updated_at.unwrap_or(written.created_at);
+    let kept = kept.filter(|kept| kept.id == written.id);
+    let since = match &kept {
         // The same content of the same head has been shown since before this change of the comment.
-        Some(kept) if kept.head == head && kept.content == content && kept.id == written.id => kept.since,
-        _ => written.updated_at.unwrap_or(written.created_at),
+        Some(kept) if kept.head == head && kept.content == content => kept.since,
+        _ => now,
     };
-    let kept = Kept { id: written.id, print, head, content, since };
+    let listed = kept.and_then(|kept| kept.files).filter(|(files, _)| Some(files) == surface.files.as_ref());
+    let files = listed.or_else(|| Some((surface.files.clone()?, now)));
+    let kept = Kept { id: written.id, print, head, content, since, files };
     if let Ok(text) = serde_json::to_string(&kept) {
         present.memory.keep(&comment_key(state.change), &text).await;
     }

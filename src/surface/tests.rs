@@ -459,11 +459,11 @@ fn waiting_is_not_failing() {
     let mut game = Game::merge();
     let check = merge_check(&game);
     assert_eq!(check.conclusion, Conclusion::ActionRequired);
-    insta::assert_snapshot!(check.title, @"Not yet: `ci / test` has not run on cbb8c768af4a. (and 1 more)");
+    insta::assert_snapshot!(check.title, @"Not yet: ci / test has not run on cbb8c768af4a. (and 1 more)");
     game.red();
     let check = merge_check(&game);
     assert_eq!(check.conclusion, Conclusion::Failure);
-    insta::assert_snapshot!(check.title, @"May not merge: `ci / test` ended as failure on cbb8c768af4a. (and 1 more)");
+    insta::assert_snapshot!(check.title, @"May not merge: ci / test ended as failure on cbb8c768af4a. (and 1 more)");
 }
 
 #[test]

@@ -158,3 +158,28 @@ async fn a_telephone_s_capital_is_no_obstacle_and_a_full_stop_is_asked_about() {
     assert_merge(&on, number, "success");
     on.end().await;
 }
+
+/// Whoever marks a pull request ready claims what was there then. What was pushed meanwhile, or an old delivery that comes
+/// again, is nobody's claim.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ready_for_review_claims_the_head_it_was_said_of() {
+    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/expand").await.unwrap();
+    let opened = on.deliveries().into_iter().find(|one| one.action.as_deref() == Some("opened")).unwrap();
+    let mut payload = opened.payload;
+    payload["action"] = "ready_for_review".into();
+    let before = on.records(number).unwrap().len();
+    on.pushes("rover", "work", "more", &[("src/more.py", "pass\n")]).await.unwrap();
+    let of_old = serde_json::to_vec(&payload).unwrap();
+    assert_eq!(on.posts("pull_request", "ready-1", of_old).await.unwrap(), 202);
+    on.settle().await.unwrap();
+    let claimed = |on: &Rehearsal| kinds(on, number)[before..].iter().filter(|kind| *kind == "claimed").count();
+    assert_eq!(claimed(&on), 0, "{:?}", kinds(&on, number));
+    payload["pull_request"]["head"]["sha"] = on.head(number).unwrap().into();
+    let of_now = serde_json::to_vec(&payload).unwrap();
+    on.posts("pull_request", "ready-2", of_now).await.unwrap();
+    on.settle().await.unwrap();
+    assert_eq!(claimed(&on), 1, "{:?}", kinds(&on, number));
+    on.end().await;
+}

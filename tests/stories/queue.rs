@@ -91,6 +91,8 @@ async fn a_red_member_fails_its_group_and_every_one_behind_it() {
     on.settle().await.unwrap();
     assert_group(&on, &first, "failure", &format!("#{one} is not green"));
     assert!(on.group(one).is_err(), "it is out of the queue");
+    let told = on.status_comment(one).unwrap().body;
+    assert!(told.contains(&format!("**Merge queue, group `{}` may not merge**", &first[..12])), "{told}");
     on.enqueues("ada", two).await.unwrap().unwrap();
     on.group_ci(&on.group(two).unwrap(), "success").await.unwrap();
     assert!(merged(&on, two) && !merged(&on, one), "the other one is none the worse for it");

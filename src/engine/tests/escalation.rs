@@ -252,7 +252,7 @@ fn a_new_number_is_asked_about_as_well() {
     let mut first = Game::merge();
     first.says("ada", Role::Write, "/stop it leaks");
     let mut second = Game::with("");
-    second.world.earlier = vec![State { change: crate::ids::ChangeNumber(3), ..first.now().clone() }];
+    second.world.earlier = vec![first.as_three()];
     second.opened();
     assert_eq!(open(&second).cause, Cause::Stop);
     assert_eq!(open(&second).id, last_seq(&second, |body| matches!(body, Body::Inherited(_))));

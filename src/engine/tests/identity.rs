@@ -11,9 +11,7 @@ use crate::ledger::origin::{Same, hands_down};
 /// A game that begins with what this one left behind.
 fn heir(earlier: &Game, yaml: &str) -> Game {
     let mut game = Game::with(yaml);
-    let mut state = earlier.now().clone();
-    state.change = ChangeNumber(3);
-    game.world.earlier = vec![state];
+    game.world.earlier = vec![earlier.as_three()];
     game
 }
 
@@ -48,6 +46,52 @@ fn two_fails_and_one_more_block() {
     let mut second = heir(&first, "flow: pipeline\n");
     second.look().at(Stage::PreferencesConfigured);
     second.says("ada", Role::Write, "/expand").done().says("ada", Role::Write, "/expand").at(Stage::BlockedOnGate);
+}
+
+/// The other one may go on, under its own number. What is news is taken over then, and nothing twice; and what a person
+/// has lifted does not come back.
+#[test]
+fn what_comes_later_is_taken_over_later() {
+    let mut first = Game::pipeline();
+    first.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+    for _ in 0..2 {
+        first.says("ada", Role::Write, "/expand").done();
+    }
+    let mut second = heir(&first, "flow: pipeline\n");
+    second.without("scaffolding/scope.md").look();
+    let before = second.now().seq;
+    second.look();
+    assert_eq!((second.now().seq, second.table().fails(Phase::Expand)), (before, 2));
+
+    first.says("ada", Role::Write, "/expand").done().at(Stage::BlockedOnGate);
+    second.world.earlier = vec![first.as_three()];
+    second.look().at(Stage::BlockedOnGate);
+    assert_eq!(second.table().fails(Phase::Expand), 3);
+    second.says("mia", Role::Maintain, "/unblock talked it over").done().at(Stage::Expanding);
+    second.look().at(Stage::Expanding);
+    assert_eq!(second.table().fails(Phase::Expand), 0);
+
+    // A third one finds both: the first still blocked, and the second where that was lifted.
+    let mut third = Game::with("flow: pipeline\n");
+    let lifted = crate::ledger::State { change: ChangeNumber(5), ..second.now().clone() };
+    third.world.earlier = vec![first.as_three(), lifted];
+    third.look().at(Stage::PreferencesConfigured);
+    assert_eq!(third.table().fails(Phase::Expand), 0);
+}
+
+#[test]
+fn fails_of_several_numbers_add_up() {
+    let failed = || {
+        let mut game = Game::pipeline();
+        game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+        game.says("ada", Role::Write, "/expand").done().says("ada", Role::Write, "/expand").done();
+        game
+    };
+    let (first, mut second) = (failed(), failed());
+    assert_eq!(second.table().fails(Phase::Expand), 2);
+    second.world.earlier = vec![first.as_three()];
+    second.look().at(Stage::BlockedOnGate);
+    assert_eq!(second.table().fails(Phase::Expand), 4);
 }
 
 #[test]

@@ -367,6 +367,8 @@ fn closing_and_reopening_keeps_what_was_proven() {
     game.says("mia", Role::Maintain, "/approve").refused_with("CMD-03");
     game.says("mia", Role::Maintain, "/status");
     game.reopened().may_merge();
+    assert_eq!(game.now().merge, crate::flow::merge::Stage::Mergeable);
+    assert!(game.surface().comment.starts_with("### Phasegate: may merge\n"), "{}", game.surface().comment);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::flow::{Action, Phase, Stage};
 use crate::gate::world::{CheckRun, Deployment, Review, Subject, World};
 use crate::gate::{GateName, Verdict};
 use crate::ids::{ChangeNumber, Digest, Role};
+use crate::ledger::against::Against;
 use crate::ledger::{Body, By, Entry, State};
 use crate::model::{documented, holds};
 
@@ -84,6 +85,8 @@ impl Ledger {
         if let Some(open) = &mut state.escalation {
             (open.id, open.since) = (1, jiff::Timestamp::UNIX_EPOCH);
         }
+        // By which records it came to what it is matters to other changes only. What was counted decides here, too.
+        state.against = Against { counted: state.against.counted, ..Against::default() };
         state.seq = 1;
         state.tip = Digest::new("0".repeat(64)).unwrap();
         let print = Digest::of(serde_json::to_vec(&state).unwrap());
@@ -304,6 +307,7 @@ impl Engine {
             head: self.heads[usize::from(head)].0.about.head.clone(),
             content: Some(self.content(head).clone()),
             since: jiff::Timestamp::from_second(SHOWN_AT).unwrap(),
+            files: None,
         });
         decide(CHANGE, Some(&at.ledger.state), world, facts, shown.as_ref()).ok()
     }

@@ -572,3 +572,27 @@ fn a_green_beside_the_same_red_is_no_second_fail_of_deploy() {
     game.look().look();
     assert_eq!(fails(&game, Phase::Deploy), 1);
 }
+
+#[test]
+fn a_review_counts_once_whatever_it_is_merged_into() {
+    let mut game = Game::pipeline_with("branches: [stable]");
+    game.world.base_protected = true;
+    game.until_reviewing().review("mia", Role::Maintain, "CHANGES_REQUESTED").at(Stage::ReviewFixing);
+    for base in ["stable", "main", "stable"] {
+        let head = format!("for {base} {}", game.now().seq);
+        game.retargeted(base).push(&head).green();
+        assert!(game.table().fails(Phase::Review) <= 1, "{:?}", game.table());
+        assert_ne!(game.stage(), Stage::BlockedOnGate);
+    }
+}
+
+#[test]
+fn the_way_back_to_what_was_rejected_is_no_fail() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().says("mia", Role::Maintain, "/reject too slow");
+    game.push("two").green().says("mia", Role::Maintain, "/reject still too slow");
+    assert_eq!(game.table().fails(Phase::Review), 2);
+    game.push("one").green();
+    assert_eq!(game.now().heads.len(), 2, "it is back where it began");
+    assert_eq!((game.table().fails(Phase::Review), game.stage() == Stage::BlockedOnGate), (2, false));
+}

@@ -265,3 +265,21 @@ async fn a_wrong_password_is_refused_without_repeating_it() {
     assert!(text.contains("password authentication failed") && !text.contains("hunter2"), "{text}");
     bench.clear_away().await;
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_else_reads_the_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("inbox.db");
+    let inbox = Inbox::open(&format!("sqlite:{}", file.display())).await.unwrap();
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{} has {mode:o}", entry.path().display());
+        files += 1;
+    }
+    assert!(files > 1, "there is no log beside it");
+    drop(inbox);
+}
