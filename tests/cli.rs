@@ -388,6 +388,36 @@ fn check_says_where_what_and_what_to_do() {
     assert_eq!(design.json()["gates"][0]["findings"][0]["path"], Value::Null);
 }
 
+/// What nobody could read, and what is made to be dear to read, is one finding that says which limit it is.
+#[test]
+fn check_answers_hostile_documents_with_their_limit() {
+    let deep = format!("x\r{}y", "> ".repeat(200_000));
+    let wide = format!("|{}\n|{}\n{}", "a|".repeat(10_000), "-|".repeat(10_000), "|b|\n".repeat(5_000));
+    for (scope, says) in [
+        ("And more text.\n".repeat(700_000), "has more than 1048576 bytes; it is not read."),
+        ("x\n".repeat(100_000), "has more than 20000 lines; it is not read."),
+        (">".repeat(1_000_000), "is nested more than 32 deep; it is not read."),
+        ("- ".repeat(400_000) + "x", "is nested more than 32 deep; it is not read."),
+        (deep, "is nested more than 32 deep; it is not read."),
+        ("a\0b".to_owned(), "is no text: it is not UTF-8, or has a NUL."),
+        ("[".repeat(500_000), "The section “Problem” is missing."),
+        ("*_".repeat(300_000), "The section “Problem” is missing."),
+        (wide, "The section “Problem” is missing."),
+    ] {
+        let dir = change(&[("scaffolding/scope.md", &scope)]);
+        let ended = run(dir.path(), &["check", "expand", "--json"]);
+        assert_eq!((ended.code, ended.err.as_str()), (1, ""), "{says}");
+        let first = &ended.json()["gates"][0]["findings"][0];
+        assert_eq!(first["path"], "scaffolding/scope.md", "{says}");
+        assert!(first["says"].as_str().unwrap().contains(says), "{first}");
+    }
+    let turned = change(&[("scaffolding/scope.md", "## Problem\n\nIt is &#x202e;enif\u{202e}.\n")]);
+    let ended = run(turned.path(), &["check", "expand"]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.out.contains("EXP-01 scaffolding/scope.md:3: A character here turns the direction"), "{}", ended.out);
+    assert!(!ended.out.contains('\u{202e}'));
+}
+
 #[test]
 fn check_without_what_it_needs_is_wrong_usage() {
     let dir = change(&[("a.txt", "a")]);

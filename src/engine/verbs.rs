@@ -64,7 +64,8 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
             "Reopen it first; what was reached is kept.",
         ));
     }
-    if spec.binds {
+    // A stop is no judgement of the content: it holds whatever is pushed, and so does one that a push has overtaken.
+    if spec.binds && spec.verb != Verb::Stop {
         seen_head(spec, draft, order, shown, &commands)?;
     }
     if spec.verb == Verb::Refreeze {

@@ -5,6 +5,7 @@
 //!
 //! - **a line is a line of the file**, whatever stands before it: front matter, a byte order mark, `CRLF`;
 //! - **decoration has no meaning**: heading levels, numbering, emphasis, tables or lists;
+//! - **what nobody sees is not there**, and a letter is the one that it looks like ([`seen`]);
 //! - **a hostile document ends in an answer**, quickly: bytes, lines and depth are bounded, nothing here calls itself,
 //!   and each step is linear in what it reads.
 
@@ -14,8 +15,10 @@ pub mod names;
 pub mod numbers;
 mod read;
 pub mod section;
+pub mod seen;
 pub mod text;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 pub use names::Name;
@@ -49,6 +52,7 @@ impl fmt::Display for Unread {
 pub struct Paper {
     blocks: Vec<Block>,
     names: &'static [Name],
+    turned: BTreeSet<u32>,
 }
 
 /// A piece of the document between blank lines.
@@ -66,6 +70,8 @@ enum Block {
 
 #[derive(Debug, Clone)]
 struct Heading {
+    /// The required sections that it begins. They are known once bold words are settled.
+    names: Vec<&'static Name>,
     line: u32,
     /// 1 to 6; [`BOLD`] for bold words that stand as one.
     level: u8,
@@ -158,7 +164,8 @@ impl Piece {
 impl Paper {
     /// Reads a document whose sections have these names.
     pub fn read(text: &str, names: &'static [Name]) -> Result<Self, Unread> {
-        let mut paper = Self { blocks: read::blocks(text)?, names };
+        let (blocks, turned) = read::blocks(text)?;
+        let mut paper = Self { blocks, names, turned };
         paper.settle_bold();
         Ok(paper)
     }
@@ -176,6 +183,11 @@ impl Paper {
             }
         }
         all
+    }
+
+    /// The lines in which a character turns the direction of writing.
+    pub fn turned(&self) -> impl Iterator<Item = u32> {
+        self.turned.iter().copied()
     }
 
     /// Whether there is nothing in it to read.

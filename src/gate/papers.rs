@@ -275,23 +275,20 @@ pub(super) fn document_is_read(desk: &Desk<'_>) -> Vec<Found> {
     if text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').is_empty() {
         return one(format!("`{path}` is empty."), "Write it and push.");
     }
-    match Paper::read(text, &[]) {
+    let paper = match Paper::read(text, &[]) {
         Err(unread) => {
             return one(format!("`{path}` {unread}; it is not read."), "Shorten it: people have to read it too.");
         }
         Ok(paper) if paper.is_blank() => {
             return one(format!("There is nothing to read in `{path}`."), "Write it and push.");
         }
-        Ok(_) => {}
-    }
-    let turned = |line: &str| line.chars().any(|c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'));
-    let lines = text.lines().zip(1u32..).filter(|(line, _)| turned(line));
-    lines
-        .map(|(_, line)| {
-            let says = "A character here turns the direction of writing: what people see is not what is judged.";
-            Found::at(path, line, says).next("Remove it (U+202A to U+202E, U+2066 to U+2069).")
-        })
-        .collect()
+        Ok(paper) => paper,
+    };
+    let turned = paper.turned().map(|line| {
+        let says = "A character here turns the direction of writing: what people see is not what is judged.";
+        Found::at(path, line, says).next("Remove it (U+202A to U+202E, U+2066 to U+2069).")
+    });
+    turned.collect()
 }
 
 /// The second rule of each gate: every section of the document is there and says something.

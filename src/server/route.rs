@@ -385,7 +385,30 @@ fn is_behind(pull: &Fetched, events: &[(String, Event)]) -> bool {
     let came = told(&|what, head, _| *what == PullEvent::Synchronize && head == here);
     let closed = told(&|what, _, _| *what == PullEvent::Closed);
     let reopened = told(&|what, _, _| *what == PullEvent::Reopened);
-    (left && !came) || (closed && !reopened && pull.is_open()) || (reopened && !closed && !pull.is_open())
+    (left && !came)
+        || (closed && !reopened && pull.is_open())
+        || (reopened && !closed && !pull.is_open())
+        || has_other_labels(pull, events)
+}
+
+/// Whether a pull request does not have a label that somebody put on, or has one that somebody took off. What we do to
+/// labels ourselves is told too, and is often over when it is looked at.
+fn has_other_labels(pull: &Fetched, events: &[(String, Event)]) -> bool {
+    let told = |wanted: PullEvent| {
+        events.iter().filter_map(move |(_, event)| match &event.fact {
+            Fact::Pull { what, label: Some(label), sender, .. } if *what == wanted => Some((label, sender)),
+            _ => None,
+        })
+    };
+    let differs = |(did, undid): (PullEvent, PullEvent), there: bool| {
+        told(did).any(|(label, sender)| {
+            !sender.bot
+                && pull.labels.iter().any(|one| one.name == *label) == there
+                && !told(undid).any(|(other, _)| other == label)
+        })
+    };
+    differs((PullEvent::Labeled, PullEvent::Unlabeled), false)
+        || differs((PullEvent::Unlabeled, PullEvent::Labeled), true)
 }
 
 /// From this try on people are shown that a look can't be finished.
@@ -428,5 +451,25 @@ mod tests {
         assert!(!is_behind(&pull("a", "closed"), std::slice::from_ref(&closed)));
         assert!(is_behind(&pull("a", "closed"), std::slice::from_ref(&reopened)));
         assert!(!is_behind(&pull("a", "open"), &[closed, reopened]));
+    }
+
+    #[test]
+    fn a_label_that_was_told_of_and_is_not_there_is_looked_for_again() {
+        let labelled = |what, by_bot| {
+            let (guid, mut event) = told(what, None, "a");
+            if let Fact::Pull { label, sender, .. } = &mut event.fact {
+                *label = Some("phase:verified".to_owned());
+                sender.bot = by_bot;
+            }
+            (guid, event)
+        };
+        let bare = pull("a", "open");
+        let mut with = pull("a", "open");
+        with.labels = serde_json::from_value(json!([{ "name": "phase:verified" }])).unwrap();
+        let (put, taken) = (labelled(PullEvent::Labeled, false), labelled(PullEvent::Unlabeled, false));
+        assert!(is_behind(&bare, std::slice::from_ref(&put)) && !is_behind(&with, std::slice::from_ref(&put)));
+        assert!(is_behind(&with, std::slice::from_ref(&taken)) && !is_behind(&bare, std::slice::from_ref(&taken)));
+        assert!(!is_behind(&bare, &[put, taken]), "it was put on and taken off");
+        assert!(!is_behind(&bare, &[labelled(PullEvent::Labeled, true)]), "ours come and go");
     }
 }

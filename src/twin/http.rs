@@ -247,6 +247,7 @@ impl State {
             fault.times > 0
                 && fault.method.as_deref().is_none_or(|wanted| wanted == asked.method)
                 && asked.path.contains(&fault.path_contains)
+                && (asked.is_write || !fault.effect.is_for_writes())
         });
         match fault {
             Some(fault) => {

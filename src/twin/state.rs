@@ -55,6 +55,13 @@ pub enum Effect {
     Rival,
 }
 
+impl Effect {
+    /// Whether it means something to a write only.
+    pub(crate) fn is_for_writes(&self) -> bool {
+        matches!(self, Self::Lose(_) | Self::Hang | Self::Rival)
+    }
+}
+
 /// Waits until all that follows from what was done has happened.
 pub(crate) type Settles = Arc<dyn Fn(Admin) -> BoxFuture<'static, ()> + Send + Sync>;
 

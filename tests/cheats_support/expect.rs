@@ -5,8 +5,8 @@ use phasegate::gate::merge::CHECK_NAME;
 use phasegate::rehearsal::REPO;
 use serde::Deserialize;
 
-use super::ledger;
 use super::stage::Stage;
+use super::{issue, ledger};
 
 /// Whatever is named must hold, for the story's first pull request unless `on` names another.
 #[derive(Deserialize)]
@@ -41,6 +41,10 @@ pub(crate) struct Expect {
     #[serde(default)]
     silence: bool,
     merged: Option<bool>,
+    /// How the bot's newest escalation stands: `open`, `closed`, `none`.
+    asked: Option<String>,
+    #[serde(default)]
+    asked_says: Texts,
     dead_letters: Option<u64>,
     /// The bot is alive and nothing waits.
     #[serde(default)]
@@ -85,6 +89,11 @@ pub(crate) async fn hold(stage: &Stage, expect: &Expect) -> anyhow::Result<()> {
         let stats = inbox(stage).await?;
         ensure!(stats.ready + stats.running + stats.parked + stats.dead == 0, "something waits or died: {stats:?}");
     }
+    let (stands, words) = issue::asked(stage)?;
+    if let Some(wanted) = &expect.asked {
+        ensure!(stands == wanted, "the escalation is {stands}, not {wanted}: {words}");
+    }
+    says(&expect.asked_says, stage, &words, "the escalation")?;
     let Ok(number) = stage.number(expect.on.as_deref()) else { return Ok(()) };
     let head = stage.on.head(number)?;
     let run = stage.on.run(&head, CHECK_NAME)?;

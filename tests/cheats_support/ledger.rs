@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
-use phasegate::ids::ChangeNumber;
+use phasegate::ids::{ChangeNumber, Digest};
 use phasegate::ledger::{alias_path, file_name, folder};
 use phasegate::rehearsal::REPO;
 use serde::Deserialize;
@@ -33,6 +33,13 @@ pub(crate) enum Tamper {
     Rewind(u64),
     /// Makes an issue belong to the change.
     Alias(String),
+    /// Adds a record of the right shape that follows the newest: the newest one, or the one named, with a text replaced.
+    /// Only its signature is not the App's.
+    Append { record: Option<u64>, from: String, to: String },
+    /// Puts a copy of a record of another change under the next number.
+    Copy { of: String, record: u64 },
+    /// Writes a file into the change's folder.
+    Write { file: String, text: String },
 }
 
 /// The records of a change, oldest first.
@@ -90,6 +97,29 @@ pub(crate) fn tamper(stage: &mut Stage, who: &str, tamper: &Tamper) -> anyhow::R
             }
             let path = format!("/repos/{REPO}/git/refs/heads/{BRANCH}");
             stage.call(who, "PATCH", &path, json!({ "sha": at, "force": true }))?;
+        }
+        Tamper::Append { record: seq, from, to } => {
+            let newest: Value = serde_json::from_str(&record(count)?)?;
+            let old = record(seq.unwrap_or(count))?;
+            let new = old.replace(from.as_str(), to);
+            if new == old {
+                bail!("the record has no {from:?}: {old}");
+            }
+            let mut forged: Value = serde_json::from_str(&new)?;
+            forged["record"]["seq"] = (count + 1).into();
+            forged["record"]["prev"] = json!({ "follows": Digest::of(newest["record"].to_string()).as_str() });
+            files.insert(path(count + 1), Some(forged.to_string()));
+        }
+        Tamper::Copy { of, record: seq } => {
+            let other = records(stage, stage.number(Some(of))?)?;
+            let at = usize::try_from(*seq)?.checked_sub(1).and_then(|at| other.get(at));
+            files.insert(path(count + 1), Some(at.with_context(|| format!("{of} has no record {seq}"))?.clone()));
+        }
+        Tamper::Write { file, text } => {
+            let newest: Value = serde_json::from_str(&record(count)?)?;
+            let text = text.replace("{count}", &count.to_string());
+            let text = text.replace("{key}", newest["key"].as_str().unwrap_or_default());
+            files.insert(format!("{}/{file}", folder(ChangeNumber(change))), Some(text));
         }
         Tamper::Alias(issue) => {
             let number = stage.number(Some(issue))?;

@@ -2,7 +2,9 @@
 
 pub(crate) mod expect;
 pub(crate) mod hostile;
+pub(crate) mod issue;
 pub(crate) mod ledger;
 pub(crate) mod stage;
 pub(crate) mod story;
 pub(crate) mod tally;
+pub(crate) mod weather;

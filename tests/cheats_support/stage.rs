@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::story::{Step, Story, read};
-use super::{expect, hostile, ledger};
+use super::{expect, hostile, issue, ledger, weather};
 
 /// GitHub Actions' own App.
 const ACTIONS: u64 = 15368;
@@ -92,7 +92,11 @@ struct Links {
     #[serde(default = "agents_branch")]
     branch: String,
     /// Symbolic links, and where each leads.
+    #[serde(default)]
     to: BTreeMap<String, String>,
+    /// Paths where another repository is mounted.
+    #[serde(default)]
+    submodules: Vec<String>,
     #[serde(default)]
     around_the_rules: bool,
 }
@@ -162,7 +166,7 @@ struct Reviews {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Edits {
-    /// The name of a comment; `bot` is the bot's own.
+    /// The name of a comment; `bot` is the bot's own, `answer` its newest answer.
     comment: String,
     text: String,
 }
@@ -210,17 +214,11 @@ struct Posts {
 #[serde(deny_unknown_fields)]
 struct Rewrites {
     check: String,
+    /// It is the bot's, and GitHub lets nobody else write it.
+    #[serde(default)]
+    ours: bool,
     name: Option<String>,
     conclusion: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Labels {
-    #[serde(default)]
-    add: Vec<String>,
-    #[serde(default)]
-    remove: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -334,7 +332,16 @@ impl Stage {
                 let head = self.commit(post.commit.as_deref())?;
                 self.on.admin().commit_status(REPO, who()?, &head, &post.name, &post.conclusion)?;
             }
-            "labels" => self.labels(who()?, &read(what)?)?,
+            "labels" => issue::labels(self, who()?, &read(what)?)?,
+            "rewords" => issue::rewords(self, who()?, &read(what)?)?,
+            "deletes-the-issue" => {
+                let number = self.number(Some(&read::<String>(what)?))?;
+                self.on.admin().delete_issue(REPO, who()?, number)?;
+            }
+            "presses" => {
+                let run = self.on.merge_run(self.number(None)?)?;
+                self.on.admin().press(REPO, run.id, &read::<String>(what)?, who()?)?;
+            }
             "merges" => {
                 let merge = match read::<Option<Short<Merges>>>(what)? {
                     None => Merges { ends: "ok".to_owned(), on: None },
@@ -379,6 +386,16 @@ impl Stage {
             "webhooks" => return self.webhooks(&read::<String>(what)?).await,
             "delivers" => return hostile::deliver(self, &read(what)?).await,
             "replays" => return hostile::replay(self, &read(what)?).await,
+            "strikes" => {
+                weather::strikes(self, read(what)?);
+                return Ok(());
+            }
+            "bad-day" => {
+                weather::bad_day(self, read(what)?);
+                return Ok(());
+            }
+            "calm" => return weather::calm(self).await,
+            "hours-pass" => return weather::hours_pass(self, read(what)?).await,
             "restarts" => {
                 self.on.stop_server().await;
                 self.on.start_server().await?;
@@ -430,10 +447,10 @@ impl Stage {
         let files: BTreeMap<String, Option<String>> = files
             .into_iter()
             .map(|(path, text)| {
-                let text = text.map(|text| good(&path, &text));
-                (path, text.as_deref().map(repeated))
+                let text = text.map(|text| good(&path, &text)).transpose()?;
+                Ok((path, text.as_deref().map(repeated)))
             })
-            .collect();
+            .collect::<anyhow::Result<_>>()?;
         let files: Vec<(&str, Option<&str>)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_deref())).collect();
         let message = push.message.unwrap_or_else(|| format!("push {}", self.pushes));
@@ -506,14 +523,16 @@ impl Stage {
         Ok(())
     }
 
-    /// A commit of symbolic links.
+    /// A commit of symbolic links and of other repositories.
     fn links(&mut self, who: &str, links: &Links) -> anyhow::Result<()> {
         let admin = self.on.admin();
         let old = admin.branch(REPO, &links.branch)?;
         let parent = old.clone().or(admin.branch(REPO, "main")?).context("there is a main")?;
         let entry =
             |(path, to): (&String, &String)| json!({ "path": path, "mode": "120000", "type": "blob", "content": to });
-        let entries: Vec<Value> = links.to.iter().map(entry).collect();
+        let mut entries: Vec<Value> = links.to.iter().map(entry).collect();
+        let module = |path: &String| json!({ "path": path, "mode": "160000", "type": "commit", "sha": parent });
+        entries.extend(links.submodules.iter().map(module));
         let git = format!("/repos/{REPO}/git");
         let made =
             admin.call_as(who, "POST", &format!("{git}/trees"), json!({ "base_tree": parent, "tree": entries }))?;
@@ -632,7 +651,9 @@ impl Stage {
     fn rewrites(&mut self, who: &str, rewrite: &Rewrites) -> anyhow::Result<()> {
         let (app, head) = (self.app(who)?, self.commit(None)?);
         let runs = self.on.admin().check_runs(REPO, &head)?;
-        let run = runs.iter().rev().find(|run| run.name == rewrite.check && run.app == app).context("no such check")?;
+        let whose = if rewrite.ours { self.on.app().id } else { app };
+        let run =
+            runs.iter().rev().find(|run| run.name == rewrite.check && run.app == whose).context("no such check")?;
         let mut body = json!({});
         if let Some(name) = &rewrite.name {
             body["name"] = name.as_str().into();
@@ -641,24 +662,15 @@ impl Stage {
             (body["status"], body["conclusion"]) = ("completed".into(), conclusion.as_str().into());
         }
         let path = format!("/repos/{REPO}/check-runs/{}", run.id);
-        self.on.admin().call_as_app(app, REPO, "PATCH", &path, body)?;
-        Ok(())
-    }
-
-    fn labels(&mut self, who: &str, labels: &Labels) -> anyhow::Result<()> {
-        let path = format!("/repos/{REPO}/issues/{}/labels", self.number(None)?);
-        if !labels.add.is_empty() {
-            self.call(who, "POST", &path, json!({ "labels": labels.add }))?;
-        }
-        for label in &labels.remove {
-            self.call(who, "DELETE", &format!("{path}/{}", label.replace(':', "%3A")), Value::Null)?;
-        }
+        let done = self.on.admin().call_as_app(app, REPO, "PATCH", &path, body);
+        ensure!(done.is_err() == rewrite.ours, "it was answered with {done:?}");
         Ok(())
     }
 
     fn edit_pull(&mut self, who: &str, which: Option<&str>, body: Value) -> anyhow::Result<()> {
         let number = self.number(which)?;
-        self.call(who, "PATCH", &format!("/repos/{REPO}/pulls/{number}"), body).map(drop)
+        let kind = if self.on.admin().issue(REPO, number)?.pull.is_some() { "pulls" } else { "issues" };
+        self.call(who, "PATCH", &format!("/repos/{REPO}/{kind}/{number}"), body).map(drop)
     }
 
     /// `hold` keeps what GitHub would send; `release` sends it in order, `release newest first` the other way round.
@@ -765,11 +777,12 @@ impl Stage {
     }
 
     fn comment(&self, name: &str) -> anyhow::Result<u64> {
-        if name == "bot" {
+        if name == "bot" || name == "answer" {
             let login = format!("{}[bot]", self.on.app().slug);
             let comments = self.on.admin().comments(REPO, self.number(None)?)?;
-            let own = comments.into_iter().find(|comment| comment.user.login == login);
-            return own.map(|comment| comment.id).context("the bot has said nothing");
+            let mut own = comments.into_iter().filter(|comment| comment.user.login == login);
+            let own = if name == "bot" { own.next() } else { own.skip(1).last() };
+            return own.map(|comment| comment.id).with_context(|| format!("there is no {name}"));
         }
         self.comments.get(name).copied().with_context(|| format!("no comment is called {name:?}"))
     }
@@ -812,10 +825,20 @@ fn role(name: &str) -> anyhow::Result<Role> {
     })
 }
 
-/// `{good}` is the good document of that path.
-fn good(path: &str, text: &str) -> String {
+/// `{good}` is the good document of that path, `{good|this=>that|more=>less}` the same with other words in it.
+fn good(path: &str, text: &str) -> anyhow::Result<String> {
     let document = phasegate::rehearsal::papers::ALL.into_iter().find(|(one, _)| *one == path);
-    document.map_or_else(|| text.to_owned(), |(_, good)| text.replace("{good}", good))
+    let (Some((_, good)), Some((before, rest))) = (document, text.split_once("{good")) else {
+        return Ok(text.to_owned());
+    };
+    let (changes, after) = rest.split_once('}').context("`{good` is never closed")?;
+    let mut whole = good.to_owned();
+    for change in changes.split('|').filter(|change| !change.is_empty()) {
+        let (this, that) = change.split_once("=>").with_context(|| format!("{change:?} changes nothing"))?;
+        ensure!(whole.contains(this), "the good {path} does not say {this:?}");
+        whole = whole.replace(this, that);
+    }
+    Ok(format!("{before}{whole}{after}"))
 }
 
 /// `{3 x ab}` becomes `ababab`.

@@ -26,6 +26,8 @@ pub(crate) enum Class {
     SkippedLaw,
     #[serde(rename = "hostile input")]
     HostileInput,
+    #[serde(rename = "GitHub itself")]
+    GitHubItself,
     #[serde(rename = "around the gate")]
     AroundTheGate,
 }
@@ -41,6 +43,7 @@ impl Class {
             Class::TamperedMemory => "tampered memory",
             Class::SkippedLaw => "skipped law",
             Class::HostileInput => "hostile input",
+            Class::GitHubItself => "GitHub itself",
             Class::AroundTheGate => "around the gate",
         }
     }
@@ -99,6 +102,9 @@ impl Story {
         for (half, steps) in [("cheat", &story.cheat), ("honest", &story.honest)] {
             let looks = steps.iter().any(|step| step.does == "expect" || step.does == "merges");
             ensure!(looks, "the {half} half of {} expects nothing, so it shows nothing", path.display());
+            let last = |names: &[&str]| steps.iter().rposition(|step| names.contains(&step.does.as_str()));
+            let over = last(&["strikes", "bad-day"]) <= last(&["calm"]);
+            ensure!(over, "the {half} half of {} has a bad day without a `calm` after it", path.display());
         }
         Ok(story)
     }

@@ -130,6 +130,18 @@ fn a_command_counts_for_the_head_that_its_author_saw() {
     game.says_too_early("mia", Role::Maintain, ready.trim_matches('`')).done().may_merge();
 }
 
+/// Or whoever pushes all the time could not be stopped.
+#[test]
+fn a_stop_that_a_push_has_overtaken_holds() {
+    let mut game = Game::merge();
+    game.push("two").green().approved_by("mia");
+    game.says_too_early("ada", Role::Write, "/stop it leaks").done().may_not_merge(&["MRG-05"]);
+    let mut game = Game::merge();
+    game.push("two").green().approved_by("mia");
+    let old = format!("/stop {} it leaks", commit("one"));
+    game.says("ada", Role::Write, &old).done().may_not_merge(&["MRG-05"]);
+}
+
 #[test]
 fn after_the_new_head_was_shown_a_plain_command_is_enough() {
     let mut game = Game::merge();

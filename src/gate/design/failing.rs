@@ -66,7 +66,9 @@ const AROUND: &[&str] = &[
 /// condition (`retried when it is down`).
 fn answers(sentence: &str) -> bool {
     let words = text::words(&sentence.replace("n/a", " ").replace("N/A", " "));
-    let speaks = |word: &&String| !is_failing(word) && !AROUND.contains(&word.as_str());
+    let speaks = |word: &String| !is_failing(word) && !AROUND.contains(&word.as_str());
+    let speaking: Vec<usize> = words.iter().enumerate().filter(|(_, word)| speaks(word)).map(|(at, _)| at).collect();
+    let before = |at: usize| speaking.partition_point(|place| *place < at);
     words.iter().enumerate().any(|(at, word)| {
         let times_out =
             word == "out" && at > 0 && matches!(words[at - 1].as_str(), "time" | "times" | "timing" | "timed");
@@ -76,16 +78,18 @@ fn answers(sentence: &str) -> bool {
         if words.get(at + 1).is_some_and(|next| next == "silently") {
             return false;
         }
-        let after: Vec<String> = words[at + 1..].iter().filter(speaks).cloned().collect();
-        if text::says_something(&after.join(" "), &[]) {
+        let after = speaking[before(at + 1)..].iter().take(ENOUGH).map(|place| words[*place].as_str());
+        if text::says_something(&after.collect::<Vec<_>>().join(" "), &[]) {
             return true;
         }
         let conditions = ["on", "if", "when", "while", "upon", "after", "during", "case"];
-        let near =
-            words[..at].iter().rposition(|word| conditions.contains(&word.as_str())).filter(|from| at - from <= 4);
-        near.is_some_and(|from| words[..from].iter().filter(speaks).count() >= 2)
+        let near = (at.saturating_sub(4)..at).rfind(|place| conditions.contains(&words[*place].as_str()));
+        near.is_some_and(|from| before(from) >= 2)
     })
 }
+
+/// So many words are looked at to see whether anything is said about a failure.
+const ENOUGH: usize = 50;
 
 #[cfg(test)]
 mod tests {

@@ -45,10 +45,11 @@ fn is_shape(text: &str, code: bool) -> bool {
 
 /// `name(args)`; `item(s)` is a plural.
 fn called(text: &str) -> bool {
-    text.match_indices('(').any(|(at, _)| {
+    let Some(last) = text.rfind(')') else { return false };
+    text[..last].match_indices('(').any(|(at, _)| {
         let named = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '>');
-        let inside = text[at + 1..].split(')').next().unwrap_or_default();
-        named && !matches!(inside, "s" | "es") && text[at..].contains(')')
+        let inside = &text[at + 1..];
+        named && !inside.starts_with("s)") && !inside.starts_with("es)")
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::super::paper::seen::seen;
 use super::super::papers::{Desk, Found};
 
 /// Names with blanks and the like are looked for one by one, and no more of them than this.
@@ -19,7 +20,7 @@ pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
     let mut odd = 0;
     let mut found = Vec::new();
     for path in inputs {
-        let small = path.to_lowercase();
+        let small = seen(path).to_lowercase();
         let named = if small.chars().all(joins) {
             said.names(&small)
         } else {

@@ -1,30 +1,35 @@
 //! From Markdown to blocks.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+use super::seen::{seen, turns};
 use super::{BOLD, Block, Cell, Code, DEEPEST, Heading, Line, MOST_LINES, Piece, Unread, html};
 
 /// A line that opens more lists and quotes than this is not given to the parser, which would walk through all of them
 /// at every line that follows.
 const MOST_MARKS: usize = 100;
 
-pub(super) fn blocks(text: &str) -> Result<Vec<Block>, Unread> {
+/// The blocks of a text, and the lines in which the direction of writing is turned.
+pub(super) fn blocks(text: &str) -> Result<(Vec<Block>, BTreeSet<u32>), Unread> {
     let index = Index::new(text);
     if index.0.len() > MOST_LINES {
         return Err(Unread::TooManyLines);
     }
-    if text.lines().any(|line| marks(line) > MOST_MARKS) {
+    if text.split(['\n', '\r']).any(|line| marks(line) > MOST_MARKS) {
         return Err(Unread::TooDeep);
     }
     let skipped = before(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
-    let mut build = Build { index, skipped, ..Build::default() };
+    let turned = text.char_indices().filter(|(_, c)| turns(*c)).map(|(at, _)| index.line(at)).collect();
+    let mut build = Build { index, skipped, turned, ..Build::default() };
     for (event, range) in Parser::new_ext(&text[skipped..], options).into_offset_iter() {
         build.event(event, range)?;
     }
-    Ok(build.blocks)
+    Ok((build.blocks, build.turned))
 }
 
 /// Where each line begins.
@@ -111,6 +116,7 @@ struct Build {
     html: Option<(String, u32)>,
     table: Option<Table>,
     lead: Lead,
+    turned: BTreeSet<u32>,
 }
 
 #[derive(Default)]
@@ -136,13 +142,25 @@ impl Build {
         self.index.line(self.skipped + at)
     }
 
+    /// A text as people see it. A character may be written by its number (`&#8238;`): then only here is it known.
+    fn seen<'t>(&mut self, text: &'t str, at: usize) -> Cow<'t, str> {
+        if text.contains(turns) {
+            self.turned.insert(self.line(at));
+        }
+        seen(text)
+    }
+
     fn event(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), Unread> {
         match event {
             Event::Start(tag) => self.start(tag, range.start)?,
             Event::End(tag) => self.end(tag),
-            Event::Text(text) if self.code.is_some() => self.code_text(&text, range.start),
-            Event::Text(text) => self.text(&text, range.start),
+            Event::Text(text) if self.code.is_some() => self.code_text(&seen(&text), range.start),
+            Event::Text(text) => {
+                let text = self.seen(&text, range.start);
+                self.text(&text, range.start);
+            }
             Event::Code(text) => {
+                let text = seen(&text);
                 self.piece.spans.push(text.to_string());
                 self.text(&text, range.start);
             }
@@ -212,10 +230,10 @@ impl Build {
                 }
             }
             Tag::Strong => self.lead.strong += 1,
-            Tag::Link { dest_url, .. } => self.piece.targets.push(dest_url.to_string()),
+            Tag::Link { dest_url, .. } => self.piece.targets.push(seen(&dest_url).into_owned()),
             Tag::Image { dest_url, .. } => {
                 self.piece.image = true;
-                self.piece.targets.push(dest_url.to_string());
+                self.piece.targets.push(seen(&dest_url).into_owned());
             }
             _ => {}
         }
@@ -311,7 +329,7 @@ impl Build {
             TagEnd::Heading(_) => {
                 if let Some((level, line)) = self.heading.take() {
                     let text = self.finish().text;
-                    self.blocks.push(Block::Heading(Heading { line, level, text }));
+                    self.blocks.push(Block::Heading(Heading { names: Vec::new(), line, level, text }));
                 }
                 self.apart = true;
             }
@@ -369,11 +387,15 @@ impl Build {
         let text = html::text(&raw);
         for (n, one) in text.lines().enumerate().filter(|(_, one)| !one.trim().is_empty()) {
             let at = line.saturating_add(u32::try_from(n).unwrap_or(u32::MAX));
+            if one.contains(turns) {
+                self.turned.insert(at);
+            }
+            let one = seen(one.trim());
             if !self.piece.text.is_empty() {
                 self.piece.text.push('\n');
             }
-            self.piece.text.push_str(one.trim());
-            self.piece.lines.push(Line { at, text: one.trim().to_owned() });
+            self.piece.text.push_str(&one);
+            self.piece.lines.push(Line { at, text: one.into_owned() });
         }
         if self.lists == 0 {
             let piece = self.finish();
@@ -394,7 +416,7 @@ impl Build {
             }
             return;
         }
-        let heading = Heading { line: piece.line, level: BOLD, text: words.to_owned() };
+        let heading = Heading { names: Vec::new(), line: piece.line, level: BOLD, text: words.to_owned() };
         let rest = piece.text[words.len()..].trim_start();
         let labels = words.ends_with(':') || rest.starts_with(':');
         if !lead.rest && !piece.image {

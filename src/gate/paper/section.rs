@@ -64,16 +64,22 @@ impl Paper {
             }
         }
         self.blocks = settled;
+        let title = self.title();
+        let known = self.names;
+        for block in &mut self.blocks {
+            if let Block::Heading(heading) = block {
+                heading.names = names_of(&heading_words(&heading.text), known, title == Some(heading.line));
+            }
+        }
     }
 
     /// A required section by its name; all of that name read as one.
     pub fn section(&self, name: &str) -> Option<Part<'_>> {
-        let title = self.title();
         let mut part: Option<Part<'_>> = None;
         let mut inside: Option<u8> = None;
         for block in &self.blocks {
             if let Block::Heading(heading) = block {
-                let called = self.named(heading, title);
+                let called = &heading.names;
                 match called.iter().any(|called| called.name == name) {
                     true => {
                         inside = Some(heading.level);
@@ -110,7 +116,7 @@ impl Paper {
         let mut left_out: Option<u8> = None;
         for block in &self.blocks {
             if let Block::Heading(heading) = block {
-                let called = self.named(heading, title);
+                let called = &heading.names;
                 let out = called.iter().any(|called| called.name == without);
                 if !called.is_empty() || left_out.is_some_and(|level| heading.level <= level) {
                     left_out = out.then_some(heading.level);

@@ -3,10 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
+use super::seen;
+
 /// The words of a text, in small letters. Everything else stands between them.
 pub fn words(text: &str) -> Vec<String> {
     let clean = text.replace(['\'', '’'], "");
-    clean.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+    clean.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(seen::word).collect()
 }
 
 /// Whether these words stand together in a text of words.
