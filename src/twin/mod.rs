@@ -43,7 +43,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use admin::Admin;
-pub use bad_day::{BadDay, Switch};
+pub use bad_day::{BadDay, PRESETS, Preset, Switch};
 pub use cast::{AppHandle, NewApp, NewRepo, RepoHandle, UserHandle};
 pub use model::*;
 pub use state::{Effect, Fault};
