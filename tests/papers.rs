@@ -270,3 +270,24 @@ fn the_answer_of_config_check_is_printed_as_it_is() {
     let policy = "version: 1\nmerge:\n  aprovals: 2\n  require: [review]\n";
     assert_eq!(serde_json::to_value(phasegate::policy::check(policy.as_bytes())).unwrap(), printed);
 }
+
+#[test]
+fn the_playground_is_documented_as_it_is() {
+    let paper = read("docs/playground.md");
+    let stage = phasegate::rehearsal::demo_stage(&["guest"]);
+    let ready = stage.commits.iter().chain(&stage.changes).map(|one| (one.name.as_str(), one.about.as_str()));
+    let days = phasegate::twin::PRESETS.iter().map(|preset| (preset.name, preset.about));
+    let wanted: Vec<[String; 2]> =
+        ready.chain(days).map(|(name, about)| [format!("`{name}`"), about.to_owned()]).collect();
+    assert_eq!(rows(&paper), wanted);
+    // What it and the README show is there, and small enough to be fetched by phone.
+    for (folder, paper) in [("docs", paper), (".", read("README.md"))] {
+        let pictures =
+            paper.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|to| to.ends_with(".png"));
+        for picture in pictures {
+            let file = root().join(folder).join(picture);
+            let size = std::fs::metadata(&file).unwrap_or_else(|error| panic!("{picture}: {error}")).len();
+            assert!((1..200_000).contains(&size), "{picture} has {size} bytes");
+        }
+    }
+}

@@ -34,15 +34,16 @@ impl<'a> Visitor<'a> {
     }
 }
 
-/// How often each kind of record is there, whatever came first.
-fn counted(on: &Rehearsal) -> Vec<String> {
-    let mut all = kinds(on, 1);
-    all.sort();
-    all
+/// What is there in the end. (How often something was looked at depends on the day.)
+fn end(on: &Rehearsal) -> (Vec<String>, Vec<String>, usize) {
+    let mut recorded = kinds(on, 1);
+    recorded.sort();
+    recorded.dedup();
+    (recorded, on.admin().labels(REPO, 1).unwrap(), on.bot_comments(1).unwrap().len())
 }
 
 /// One change, driven by forms alone; the middle of it on a day that a form makes bad, until another calms it.
-async fn driven(day: Option<&str>) -> (Vec<String>, u64) {
+async fn driven(day: Option<&str>) -> ((Vec<String>, Vec<String>, usize), u64) {
     let on = Rehearsal::start(Setup::with_policy(MERGE_POLICY)).await.unwrap();
     let visitor = Visitor::new(&on);
     visitor.does("", "do=begin&as=rover&change=hello").await;
@@ -65,8 +66,7 @@ async fn driven(day: Option<&str>) -> (Vec<String>, u64) {
     assert_merge(&on, 1, "success");
     visitor.does("/pull/1", "do=merge&as=ada").await;
     assert!(visitor.sees("/pull/1").await.contains("<b>Merged</b>"));
-    on.status_comment(1).unwrap();
-    let end = counted(&on);
+    let end = end(&on);
     on.end().await;
     (end, struck)
 }

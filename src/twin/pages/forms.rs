@@ -60,7 +60,7 @@ pub(super) fn taking_part(state: &State, repo: &Repo, issue: &Issue) -> String {
     let hint = if issue.pull.is_some() { "/status, or anything else" } else { "/resolve A REASON, or anything else" };
     let mut out = String::from("<section class=\"box\" id=\"take-part\"><h2>Take part</h2>");
     out += &form(&format!(
-        "{who}<label class=\"block\">Words <textarea name=\"body\" rows=\"3\" placeholder=\"{hint}\"></textarea></label>\
+        "{who}<label class=\"block\">Your words <textarea name=\"body\" rows=\"3\" placeholder=\"{hint}\"></textarea></label>\
          {buttons}"
     ));
     if issue.pull.is_some() && issue.open && !stage.commits.is_empty() {

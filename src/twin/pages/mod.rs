@@ -130,6 +130,11 @@ pub(crate) fn page(state: &State, path: &str, fresh: bool) -> Option<String> {
             let app = state.apps.values().find(|app| app.slug == *slug)?;
             Some(plain_page(&app.name, &format!("<p>An App by {}.</p>", safe(&app.owner.login))))
         }
+        ["settings", "installations", id] => {
+            let one = state.installations.get(&id.parse().ok()?)?;
+            let app = state.apps.get(&one.app)?;
+            Some(plain_page(&app.name, &format!("<p>Installed for {}.</p>", safe(&one.account.login))))
+        }
         [owner, name, "pulls"] => find(owner, name).map(|repo| lists::only(state, repo, true)),
         [owner, name, "issues"] => find(owner, name).map(|repo| lists::only(state, repo, false)),
         [owner, name] | [owner, name, "tree" | "compare" | "labels", ..] => {
