@@ -97,7 +97,11 @@ pub fn demo_stage(cast: &[&str]) -> Stage {
                 "lax-ci",
                 "Faster CI: it changes the workflow that is to prove it",
                 "Faster CI",
-                &[(WORKFLOW, Some(&lax))],
+                &[
+                    (WORKFLOW, Some(&lax)),
+                    ("scaffolding/scope.md", Some(&scope)),
+                    ("scaffolding/readiness.md", Some(&readiness)),
+                ],
             ),
         ],
         tries: TRIES.iter().map(|one| (*one).to_owned()).collect(),
@@ -109,7 +113,8 @@ const TRIES: &[&str] = &[
     "**Approve your own change.** Begin *Brighter* as `guest`; on its page comment `/expand`, let CI end green, then \
      comment `/approve`, and read why not.",
     "**Push after the approval.** Approve as `mia` and see it turn green; then push *a harmless page of documentation*, \
-     and see the approval fall. Or push *a design that says TBD*, and find the line that the gate objects to.",
+     and see the approval fall. Or push *a design that says TBD*, and find the line \
+     that the gate objects to; *everything right again* mends it.",
     "**Merge on a bad day.** Switch one on: *GitHub loses every third webhook*. Let CI end green, approve as `mia`, and \
      merge: the end is the same.",
 ];

@@ -76,23 +76,23 @@ impl Switch {
         serde_json::to_value(self).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// What it did, for people.
+    /// What happens when it strikes once, for people.
     pub fn says(self) -> &'static str {
         match self {
-            Self::Lost => "webhooks lost",
-            Self::Doubled => "webhooks sent twice",
-            Self::Reordered => "webhooks out of order",
-            Self::Delayed => "webhooks late",
-            Self::Refused => "requests refused",
-            Self::Broken => "connections broken",
-            Self::AnswerLost => "answers lost after the write",
-            Self::AnswerBroken => "connections broken after the write",
-            Self::PrimaryLimit => "hours used up",
-            Self::SecondaryLimit => "secondary limits",
-            Self::SecondaryBare => "secondary limits without a time",
-            Self::ExpiredToken => "tokens expired early",
-            Self::Lag => "reads of an old replica",
-            Self::Conflict => "faster rivals",
+            Self::Lost => "webhook lost",
+            Self::Doubled => "webhook sent twice",
+            Self::Reordered => "webhook out of order",
+            Self::Delayed => "webhook late",
+            Self::Refused => "request refused",
+            Self::Broken => "connection broken",
+            Self::AnswerLost => "answer lost after the write",
+            Self::AnswerBroken => "connection broken after the write",
+            Self::PrimaryLimit => "hour used up",
+            Self::SecondaryLimit => "secondary limit",
+            Self::SecondaryBare => "secondary limit without a time",
+            Self::ExpiredToken => "token expired early",
+            Self::Lag => "read of an old replica",
+            Self::Conflict => "faster rival",
         }
     }
 }

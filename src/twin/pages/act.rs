@@ -42,7 +42,11 @@ impl Next {
 
 /// Why it was not done, in plain text or as a page.
 pub(crate) fn refused(problem: &Problem, path: &str, as_page: bool) -> String {
-    let message = problem.message.trim();
+    let message = match problem.status {
+        // GitHub's own words would leave a visitor alone with it.
+        404 => "Not Found: GitHub says so of what is not there, and to whoever may not do it. Try as somebody else.",
+        _ => problem.message.trim(),
+    };
     let more = problem.errors.as_ref().map(ToString::to_string);
     if !as_page {
         return format!("refused: {message}\n{}", more.map(|more| format!("{more}\n")).unwrap_or_default());

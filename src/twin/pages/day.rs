@@ -36,7 +36,7 @@ fn told(struck: &BTreeMap<Switch, u64>) -> String {
     if struck.is_empty() {
         return "nothing".to_owned();
     }
-    let parts: Vec<String> = struck.iter().map(|(switch, times)| format!("{times} {}", switch.says())).collect();
+    let parts: Vec<String> = struck.iter().map(|(switch, times)| format!("{times} × {}", switch.says())).collect();
     parts.join(", ")
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::model::*;
 use super::super::state::State;
-use super::pull::kind;
+use super::pull::{counted, kind};
 use super::{day, markdown, safe};
 
 /// A check run's buttons, where visitors may press them.
@@ -83,8 +83,8 @@ pub(super) fn taking_part(state: &State, repo: &Repo, issue: &Issue) -> String {
 pub(super) fn tries(state: &State, repo: &Repo, folded: bool) -> String {
     let Some(stage) = state.stages.get(&repo.id).filter(|stage| !stage.tries.is_empty()) else { return String::new() };
     let count = match stage.tries.len() {
-        3 => "Three".to_owned(),
-        n => n.to_string(),
+        3 => "Three things".to_owned(),
+        n => counted(n, "thing"),
     };
     let mut list = String::from("<ol>");
     for one in &stage.tries {
@@ -93,13 +93,11 @@ pub(super) fn tries(state: &State, repo: &Repo, folded: bool) -> String {
     list.push_str("</ol>");
     if folded {
         return format!(
-            "<details class=\"box tries\"><summary>{count} things to try</summary><div class=\"md\">{list}</div></details>"
+            "<details class=\"box tries\"><summary>{count} to try</summary><div class=\"md\">{list}</div></details>"
         );
     }
     let begin = begins(state, repo, stage);
-    format!(
-        "<section class=\"box tries\"><h2>{count} things to try</h2><div class=\"md\">{list}</div>{begin}</section>"
-    )
+    format!("<section class=\"box tries\"><h2>{count} to try</h2><div class=\"md\">{list}</div>{begin}</section>")
 }
 
 /// The form that begins a change that is made ready.

@@ -123,13 +123,13 @@ async fn what_is_worth_trying_is_said_only_on_an_open_stage() {
     assert!(!house.page("/ada/site").contains("to try"));
     house.open_stage();
     let html = house.page("/ada/site");
-    assert!(html.contains("<h2>1 things to try</h2>"), "{html}");
+    assert!(html.contains("<h2>1 thing to try</h2>"), "{html}");
     assert!(html.contains("<p>Say <code>hello</code> on <a href=\"/ada/site/pull/1\">#1</a>.</p>"), "{html}");
     assert!(html.contains("<option value=\"fresh\">what fresh is for</option>"), "{html}");
     let html = house.page("/ada/site/pull/1");
-    assert!(html.contains("<details class=\"box tries\"><summary>1 things to try</summary>"), "folded: {html}");
+    assert!(html.contains("<details class=\"box tries\"><summary>1 thing to try</summary>"), "folded: {html}");
     house.admin.call_as("ada", "PUT", "/repos/ada/site/pulls/1/merge", json!({})).unwrap();
-    assert!(house.page("/ada/site/pull/1").contains("<h2>1 things to try</h2>"));
+    assert!(house.page("/ada/site/pull/1").contains("<h2>1 thing to try</h2>"));
 }
 
 #[tokio::test]
