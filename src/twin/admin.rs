@@ -15,6 +15,7 @@ use super::model::*;
 use super::push::Pushed;
 use super::reply::Problem;
 use super::route::Request;
+use super::stage::Stage;
 use super::state::{Fault, State};
 use super::{Result, Shared, lock};
 

@@ -17,6 +17,7 @@ use super::git::Git;
 use super::hooks::Post;
 use super::model::*;
 use super::reply::Problem;
+use super::stage::Stage;
 
 /// What time it is on GitHub.
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

@@ -13,6 +13,7 @@ use super::super::model::*;
 use super::super::push::Pushed;
 use super::super::reply::Problem;
 use super::super::route::{Request, parse_query};
+use super::super::stage::{Prepared, Stage};
 use super::super::state::State;
 use super::pull::kind;
 use super::{day, plain_page, safe};

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::super::bad_day::{BadDay, PRESETS, Switch};
+use super::super::bad_day::{BadDay, Switch};
 use super::super::model::*;
+use super::super::presets::PRESETS;
 use super::super::reply::Problem;
 use super::super::state::State;
 use super::safe;

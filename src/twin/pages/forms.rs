@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::model::*;
+use super::super::stage::{Prepared, Stage};
 use super::super::state::State;
 use super::pull::{counted, kind};
 use super::{day, markdown, safe};

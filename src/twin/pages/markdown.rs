@@ -1,9 +1,9 @@
 //! Markdown as GitHub would show it, from people whom nobody trusts.
 //!
 //! The only HTML that passes is `<br>`, `<details>` and `<summary>`, which the bot's own comments use, and the latter two
-//! are closed where the text ends; comments are left out, every other tag is shown as the text that it is. Links lead to the web or
-//! within the page, and pictures become links: a page fetches nothing. A diagram is shown as its text, folded: drawing it
-//! takes a script.
+//! are closed where the text ends; comments are left out, every other tag is shown as the text that it is. Links lead to
+//! the web or within the page, and pictures become links: a page fetches nothing. A diagram is shown as its text, folded:
+//! drawing it takes a script.
 
 use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser};
 use pulldown_cmark::{Tag, TagEnd, TextMergeStream, html};

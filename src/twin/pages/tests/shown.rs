@@ -142,3 +142,18 @@ async fn addresses_with_odd_letters_lead_where_they_should() {
     assert_eq!(to, "/ada/site/blob/main/a%20b/c%23d.md");
     assert!(house.page(to).contains("found it"));
 }
+
+/// Pages ask nobody who they are.
+#[tokio::test]
+async fn a_private_repository_has_no_pages() {
+    let house = house().await;
+    let admin = &house.admin;
+    admin.create_repo("ada/secret", NewRepo { private: true, ..NewRepo::default() }).unwrap();
+    admin.commit("ada/secret", "ada", "idea", "an idea", &[("a.md", Some("a"))]).unwrap();
+    admin.open_pull("ada/secret", "ada", "An idea", "idea", "main").unwrap();
+    for below in ["", "/pulls", "/issues", "/pull/1", "/blob/main/README.md"] {
+        let path = format!("/ada/secret{below}");
+        assert!(page(&lock(&house.twin.shared), &path, false).is_none(), "{path}");
+    }
+    assert!(!house.page("/").contains("secret") && !house.page("/ada").contains("secret"));
+}
