@@ -1,6 +1,6 @@
 // Takes one picture of a page: node look.cjs URL FILE WIDTH HEIGHT [light|dark] [SELECTOR]
-// HEIGHT is the most; a shorter page gives a shorter picture. With SELECTOR it begins at that element, and everything that
-// is folded is as the page has it. Speaks to Chromium through pipes (--remote-debugging-pipe), so it needs no package.
+// HEIGHT is the most; a shorter page gives a shorter picture. With SELECTOR it begins at that element. A page that is wider
+// than WIDTH is an error. Speaks to Chromium through pipes (--remote-debugging-pipe), so it needs no package.
 const { spawn } = require("node:child_process");
 const { mkdtempSync, rmSync, writeFileSync } = require("node:fs");
 const { tmpdir } = require("node:os");
@@ -65,6 +65,12 @@ look()
         process.exitCode = 1;
     })
     .finally(() => {
-        browser.on("exit", () => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+        browser.on("exit", () => {
+            try {
+                rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+            } catch {
+                // A child of the browser's still writes there; it is a temporary folder.
+            }
+        });
         browser.kill();
     });

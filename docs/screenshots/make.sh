@@ -30,7 +30,7 @@ does() {
 
 # looks NAME WIDTH MOST-HEIGHT PATH [SELECTOR]
 looks() {
-    node "$here/look.cjs" "$url$4" "$work/$1.png" "$2" "$3" "$scheme" "${5:-}"
+    TMPDIR=$work node "$here/look.cjs" "$url$4" "$work/$1.png" "$2" "$3" "$scheme" "${5:-}"
     pngquant --force --quality 60-90 --strip --output "$out/$1.png" "$work/$1.png"
 }
 
