@@ -295,3 +295,24 @@ fn every_room_says_what_it_promises() {
         assert!(tests || source.starts_with("//! "), "{} does not say what it is", path.display());
     }
 }
+
+#[test]
+fn the_playground_is_documented_as_it_is() {
+    let paper = read("docs/playground.md");
+    let stage = phasegate::rehearsal::demo_stage(&["guest"]);
+    let ready = stage.commits.iter().chain(&stage.changes).map(|one| (one.name.as_str(), one.about.as_str()));
+    let days = phasegate::twin::PRESETS.iter().map(|preset| (preset.name, preset.about));
+    let wanted: Vec<[String; 2]> =
+        ready.chain(days).map(|(name, about)| [format!("`{name}`"), about.to_owned()]).collect();
+    assert_eq!(rows(&paper), wanted);
+    // What it and the README show is there, and small enough to be fetched by phone.
+    for (folder, paper) in [("docs", paper), (".", read("README.md"))] {
+        let pictures =
+            paper.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|to| to.ends_with(".png"));
+        for picture in pictures {
+            let file = root().join(folder).join(picture);
+            let size = std::fs::metadata(&file).unwrap_or_else(|error| panic!("{picture}: {error}")).len();
+            assert!((1..200_000).contains(&size), "{picture} has {size} bytes");
+        }
+    }
+}

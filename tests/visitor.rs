@@ -128,21 +128,45 @@ fn drives(lines: &str, pull: &str) {
     shows(pull, "<b>Merged</b>");
 }
 
+/// Types a block as it was printed; every line of it is done.
+fn all_done(said: &str, from: &str, to: &str, dir: &Path) {
+    let lines = block(said, from, to);
+    let told = types(&lines.replace("curl ", "curl -sS "), dir);
+    let count = lines.lines().count();
+    assert!(told.lines().count() == count && told.lines().all(|line| line.starts_with("done: /")), "{lines}\n{told}");
+}
+
 #[test]
-fn a_guest_of_the_demo_brings_a_change_of_their_own_to_its_merge() {
+fn a_guest_of_the_demo_tries_the_three_things() {
     let (temp, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut demo = Up::start(Command::new(PHASEGATE).arg("demo"), temp.path(), false);
     let said = demo.until("Ctrl-C ends it").to_owned();
     assert!(said.lines().nth(2).unwrap().starts_with("Watch it in a browser:  http://127.0.0.1:"), "{said}");
-    types(&block(&said, "git clone", "git push"), work.path());
-    let pull = said.split("http://").find_map(|rest| rest.split_once("/pull/2/act")).unwrap().0;
-    // Pasted as one block: each line waits until the bot has done with what it led to.
-    let told = types(&block(&said, "do=open", "do=merge").replace("curl ", "curl -sS "), work.path());
-    assert!(told.lines().count() == 5 && told.lines().all(|line| line.starts_with("done: /")), "{told}");
-    shows(&format!("http://{pull}/pull/2"), "<b>Merged</b>");
+    let repo = said.split("http://").find_map(|rest| rest.split_once("/pull/2/act")).unwrap().0;
+    let (repo, pull) = (format!("http://{repo}"), format!("http://{repo}/pull/2"));
+    shows(&repo, "<h2>Three things to try</h2>");
+    shows(&format!("{repo}/pull/1"), "<h2>Three things to try</h2>");
+    // Pasted block by block: each line waits until the bot has done with what it led to.
+    all_done(&said, "do=begin", "body=/approve", work.path());
+    shows(&pull, "<code>/approve</code> was not done");
+    let (second, third) = said.split_once("\n3. ").unwrap();
+    let second = second.split_once("\n2. ").unwrap().1;
+    all_done(second, "do=approve", "do=approve", work.path());
+    shows(&pull, "It may be merged");
+    all_done(second, "do=push", "do=push", work.path());
+    shows(&pull, "Merging is refused");
+    all_done(third, "do=bad-day", "do=calm", work.path());
+    shows(&pull, "<b>Merged</b>");
+    shows(&pull, "The bad day is over.");
+    // A change of one's own, with plain git.
+    types(&block(&said, "git clone", "git clone"), work.path());
+    let own = "cd lantern && git switch -q -c own && echo hello > hello.txt && git add . && \
+               git -c user.name=guest -c user.email=guest@example.com commit -qm Own && git push -q origin own";
+    types(own, work.path());
+    shows(&repo, "<option>own</option>");
     let answer = types(&block(&said, "Authorization", "Authorization").replace("curl ", "curl -sS "), work.path());
     let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
-    assert_eq!((&answer["merged"], &answer["user"]["login"]), (&true.into(), &"guest".into()));
+    assert_eq!((&answer["merged"], &answer["user"]["login"]), (&true.into(), &"rover".into()));
     assert!(!is_empty(temp.path()));
     assert_eq!(demo.interrupted(), 0);
     assert!(is_empty(temp.path()), "the demo left something behind");

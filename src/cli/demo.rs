@@ -7,8 +7,8 @@ use clap::builder::Styles;
 
 use super::serve::StopSignal;
 use super::{Exit, out};
-use crate::rehearsal::{Beat, CHECK, REPO, Rehearsal, Setup, WORKFLOW, play};
-use crate::twin::{Role, Stage};
+use crate::rehearsal::{Beat, REPO, Rehearsal, Setup, demo_stage, play};
+use crate::twin::Role;
 
 /// Play one change from /expand to its merge, on an embedded GitHub
 #[derive(Debug, clap::Args)]
@@ -75,49 +75,47 @@ async fn perform(args: &Args, on: &Rehearsal, stop: &mut StopSignal) -> anyhow::
     }
     let token = on.admin().create_user("guest")?.token;
     on.admin().set_role(REPO, "guest", Role::Maintain)?;
-    let stage = Stage {
-        cast: CAST.iter().map(|login| (*login).to_owned()).collect(),
-        workflow: WORKFLOW.to_owned(),
-        job: CHECK.to_owned(),
-    };
-    on.admin().open_stage(REPO, stage)?;
+    on.admin().open_stage(REPO, demo_stage(CAST))?;
     say(args, &invitation(&url, &token, timeline.change))?;
     stop.came().await;
     say(args, "\nThe stage is taken down; nothing is left of it.\n")?;
     Ok(Exit::Fine)
 }
 
-/// What a visitor can do now, to be copied line by line.
+/// What a visitor can do now, to be copied line by line. The pages name the same three things.
 fn invitation(url: &str, token: &str, change: u64) -> String {
     let host = url.trim_start_matches("http://");
-    let next = change + 1;
+    let (repo, pull) = (format!("{url}/{REPO}"), format!("{url}/{REPO}/pull/{}", change + 1));
     format!(
         "
-The stage stays up. What was played:  {url}/{REPO}/pull/{change}
+The stage stays up. What was played:  {repo}/pull/{change}
 
-Now bring a change of your own. You are `guest`, who maintains; in another terminal:
+Three things to try, with the forms at {repo} or with these lines:
 
-  git clone http://guest:{token}@{host}/{REPO}.git && cd lantern
-  git switch -c brighter && mkdir -p src && echo 'def brighten(level): return level + 1' > src/brighter.py
-  sed -i '/^- AC-2/a - AC-3: brightening from level 3 gives level 4, within 10 ms.' scaffolding/scope.md
-  sed -i '/AC-2/{{p;s/AC-2/AC-3/}}' scaffolding/readiness.md
-  git add . && git -c user.name=guest -c user.email=guest@example.com commit -m 'Brighter'
-  git push origin brighter
+1. Approve your own change, and read why not.
 
-Open a pull request for it at {url}/{REPO}, as guest, and drive it on its
-page: say /expand as guest, let CI end green, approve as mia (nobody approves their own change: try it), merge. Or push
-something more after the approval, and see it fall; or leave out the two lines with `sed`, which put the change into the
-scope and say how it will be proved, and read what the gate says to that. The same without a browser:
+  curl {repo}/act -d do=begin -d as=guest -d change=brighter
+  curl {pull}/act -d do=comment -d as=guest -d body=/expand
+  curl {pull}/act -d do=ci-green
+  curl {pull}/act -d do=comment -d as=guest -d body=/approve
 
-  curl {url}/{REPO}/act -d do=open -d as=guest -d branch=brighter -d title=Brighter
-  curl {url}/{REPO}/pull/{next}/act -d do=comment -d as=guest -d body=/expand
-  curl {url}/{REPO}/pull/{next}/act -d do=ci-green
-  curl {url}/{REPO}/pull/{next}/act -d do=approve -d as=mia
-  curl {url}/{REPO}/pull/{next}/act -d do=merge -d as=guest
+2. Push after the approval, and see it fall.
 
-GitHub's own API is there too:
+  curl {pull}/act -d do=approve -d as=mia
+  curl {pull}/act -d do=push -d as=guest -d commit=harmless
 
-  curl -H 'Authorization: Bearer {token}' {url}/api/v3/repos/{REPO}/pulls/{next}
+3. Merge on a bad day, on which GitHub loses every third webhook.
+
+  curl {repo}/act -d do=bad-day -d day=loses-webhooks -d seed=7
+  curl {pull}/act -d do=ci-green
+  curl {pull}/act -d do=approve -d as=mia
+  curl {pull}/act -d do=merge -d as=guest
+  curl {repo}/act -d do=calm
+
+It is a git server and an API too. You are `guest`, who maintains:
+
+  git clone http://guest:{token}@{host}/{REPO}.git
+  curl -H 'Authorization: Bearer {token}' {url}/api/v3/repos/{REPO}/pulls/{change}
 
 Ctrl-C ends it.
 "
@@ -130,14 +128,17 @@ fn told(beat: &Beat) -> String {
     let (who, quiet) = (styles.get_literal(), styles.get_placeholder());
     let mut text = format!("{who}{:>6}{who:#} {}\n", beat.who, out::plain(&beat.does));
     if let Some(label) = &beat.label {
-        let merge = beat.merge.as_deref().unwrap_or("no merge check");
-        text.push_str(&format!("{quiet}       → {label}   merge: {}{quiet:#}\n", out::plain(merge)));
+        let merge = beat.merge.as_deref().map(|merge| format!("   merge: {}", out::plain(merge))).unwrap_or_default();
+        text.push_str(&format!("{quiet}       → {label}{merge}{quiet:#}\n"));
     }
     if let Some(answer) = &beat.answer {
         let lines = answer.lines().filter(|line| !line.trim().is_empty());
         for line in lines {
             text.push_str(&format!("{quiet}       ← {}{quiet:#}\n", out::plain(line)));
         }
+    }
+    for finding in &beat.findings {
+        text.push_str(&format!("{quiet}         {}{quiet:#}\n", out::plain(finding)));
     }
     text
 }

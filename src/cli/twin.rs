@@ -9,8 +9,8 @@ use anyhow::Context as _;
 
 use super::serve::StopSignal;
 use super::{Exit, out};
-use crate::rehearsal::{CHECK, CI, EVENTS, LEDGER, MERGE_POLICY, PERMISSIONS, WORKFLOW};
-use crate::twin::{Admin, AppHandle, NewApp, NewRepo, Options, Role, Stage, Twin};
+use crate::rehearsal::{CI, EVENTS, LEDGER, MERGE_POLICY, PERMISSIONS, WORKFLOW, sandbox_stage};
+use crate::twin::{Admin, AppHandle, NewApp, NewRepo, Options, Role, Twin};
 
 /// Run the embedded GitHub alone, for trying things out
 ///
@@ -84,12 +84,8 @@ fn set_up(admin: &Admin) -> anyhow::Result<Vec<(&'static str, Role, String)>> {
     for (login, role) in CAST {
         admin.set_role(REPO, login, *role)?;
     }
-    let stage = Stage {
-        cast: CAST.iter().map(|(login, _)| (*login).to_owned()).collect(),
-        workflow: WORKFLOW.to_owned(),
-        job: CHECK.to_owned(),
-    };
-    admin.open_stage(REPO, stage)?;
+    let logins: Vec<&str> = CAST.iter().map(|(login, _)| *login).collect();
+    admin.open_stage(REPO, sandbox_stage(&logins))?;
     Ok(people)
 }
 

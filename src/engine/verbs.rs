@@ -252,8 +252,14 @@ fn seen_head(
 /// may have made others strange, under the same head.
 fn seen_files(draft: &Draft<'_>, order: &Order, shown: Option<&Shown>, commands: &Commands) -> Result<(), Refusal> {
     let Some(now) = evidence::print(&draft.state, draft.world) else { return Ok(()) };
-    let listed = shown.and_then(|shown| shown.files.as_ref());
-    if listed.is_some_and(|(files, since)| *files == now && *since < order.comment.created_at) {
+    let written = order.comment.created_at;
+    let saw = |shown: &Shown| {
+        let (files, since) = shown.files.as_ref()?;
+        // The list that came with the head was seen with it. Of one that came later it is not known, within a second,
+        // which was first.
+        (*files == now && (*since < written || (*since == written && *since == shown.since))).then_some(())
+    };
+    if shown.and_then(saw).is_some() {
         return Ok(());
     }
     let head = draft.state.subject.as_ref().map(|about| format!(" {}", about.head.short())).unwrap_or_default();

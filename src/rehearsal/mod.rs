@@ -6,9 +6,10 @@
 
 pub mod papers;
 mod props;
+mod settle;
 mod story;
+mod visitors;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -20,12 +21,15 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::github::{AppKey, Endpoint, PublicKey};
-use crate::inbox::{Clock, Inbox};
+use crate::inbox::Clock;
 use crate::server::{Config, Server};
 use crate::twin::{Admin, AppHandle, CheckRun, Level, NewApp, NewRepo, Options, Role, Twin};
 
+use settle::Settling;
+
 pub use props::LEDGER;
 pub use story::{Beat, Timeline, play};
+pub use visitors::{demo_stage, sandbox_stage};
 
 /// The repository that everything happens in.
 pub const REPO: &str = "octo-org/lantern";
@@ -241,16 +245,11 @@ impl Rehearsal {
         let server = Server::start_at(config, self.clock.clone(), self.clock.clone()).await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;
         server.caught_up().await;
-        let (inbox, app) = (server.inbox().clone(), self.app.id);
+        let settling = self.settling(&server);
         // Whoever acts from a page finds the bot done with it.
-        self.admin.settle_after_acts(move |admin| {
-            let inbox = inbox.clone();
-            Box::pin(async move {
-                let bounded = tokio::time::timeout(VISITORS_WAIT, settled(&admin, &inbox, app)).await;
-                if !matches!(bounded, Ok(Ok(()))) {
-                    tracing::warn!("the bot is not done with what a visitor did");
-                }
-            })
+        self.admin.settle_after_acts(move |_| {
+            let settling = settling.clone();
+            Box::pin(async move { settling.for_a_visitor().await })
         });
         self.server = Some(server);
         Ok(())
@@ -336,8 +335,8 @@ impl Rehearsal {
     /// Waits until every webhook was delivered and worked off, and what followed from that too.
     pub async fn settle(&self) -> anyhow::Result<()> {
         match &self.server {
-            Some(server) if self.patient.load(Ordering::SeqCst) => self.settled_wholly(server).await,
-            Some(server) => settled(&self.admin, server.inbox(), self.app.id).await,
+            Some(server) if self.patient.load(Ordering::SeqCst) => self.settling(server).wholly().await,
+            Some(server) => self.settling(server).settled().await,
             None => Ok(()),
         }
     }
@@ -348,40 +347,15 @@ impl Rehearsal {
         self.patient.store(patient, Ordering::SeqCst);
     }
 
-    async fn settled_wholly(&self, server: &Server) -> anyhow::Result<()> {
-        let (inbox, mut looks) = (server.inbox(), 0);
-        for _ in 0..MOST_WAITS {
-            settled(&self.admin, inbox, self.app.id).await?;
-            if self.admin.release() > 0 {
-                continue;
-            }
-            if let Some(due) = inbox.next_due().await? {
-                let wait = due.duration_since(inbox.now()).unsigned_abs();
-                self.clock.put_forward(wait + Duration::from_millis(1));
-                inbox.notify();
-                continue;
-            }
-            if !self.undelivered() {
-                return Ok(());
-            }
-            // What fails again and again is asked for less and less often.
-            self.clock.put_forward(Duration::from_secs(120 << looks.min(8)));
-            looks += 1;
-            if let Err(error) = server.catch_up().await {
-                tracing::info!(error = format!("{error:#}"), "what was lost can't be asked for yet");
-            }
+    fn settling(&self, server: &Server) -> Settling {
+        Settling {
+            admin: self.admin.clone(),
+            inbox: server.inbox().clone(),
+            lookout: server.lookout(),
+            clock: Arc::clone(&self.clock),
+            app: self.app.id,
+            rough: Arc::default(),
         }
-        anyhow::bail!("the bot does not come to an end: {:?}", inbox.stats().await?)
-    }
-
-    /// Whether GitHub could not deliver something.
-    fn undelivered(&self) -> bool {
-        let mut arrived: BTreeMap<String, bool> = BTreeMap::new();
-        for attempt in self.admin.deliveries(self.app.id) {
-            let fine = attempt.outcome.is_some_and(|outcome| (200..300).contains(&outcome.status_code));
-            *arrived.entry(attempt.guid).or_default() |= fine;
-        }
-        arrived.values().any(|arrived| !arrived)
     }
 
     /// Someone commits to a branch, and everything that follows has happened.
@@ -473,28 +447,6 @@ impl Rehearsal {
     pub fn merge_check(&self, number: u64) -> anyhow::Result<Option<String>> {
         let run = self.run(&self.head(number)?, crate::gate::merge::CHECK_NAME)?;
         Ok(run.and_then(|run| run.conclusion))
-    }
-}
-
-/// How often everybody waits for the bot before they give up on it.
-const MOST_WAITS: usize = 400;
-
-/// A visitor is told after this long at the latest.
-const VISITORS_WAIT: Duration = Duration::from_secs(10);
-
-async fn settled(admin: &Admin, inbox: &Inbox, app: u64) -> anyhow::Result<()> {
-    loop {
-        admin.wait_idle().await;
-        inbox.settled().await?;
-        // Working off may have made GitHub send more.
-        let sent = admin.deliveries(app).len();
-        admin.wait_idle().await;
-        if admin.deliveries(app).len() == sent {
-            let stats = inbox.stats().await?;
-            if stats.ready + stats.running == 0 {
-                return Ok(());
-            }
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The story that the demo plays: one change, from `/expand` to its merge and beyond.
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{REPO, Rehearsal, papers};
 use crate::gate::merge::CHECK_NAME;
@@ -20,6 +21,9 @@ pub struct Beat {
     /// What the merge button or the bot answered, where that is the point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// What a gate found wrong, each at its line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -47,22 +51,45 @@ impl Play<'_> {
             label: self.on.label(self.number)?,
             merge: run.map(|run| format!("{}: {}", run.conclusion.unwrap_or_default(), run.title.unwrap_or_default())),
             answer,
+            findings: Vec::new(),
         };
+        self.tells(beat);
+        Ok(())
+    }
+
+    /// The same with what the gate's check run says of the document's lines.
+    fn beat_with_findings(&mut self, who: &str, does: &str, gate: &str) -> anyhow::Result<()> {
+        let run = self.on.run(&self.on.head(self.number)?, gate)?.with_context(|| format!("there is no {gate}"))?;
+        let findings: Vec<String> = run.annotations.iter().map(told).collect();
+        ensure!(!findings.is_empty(), "{gate} says nothing of any line");
+        let answer = Some(format!("{gate}: {}", run.title.unwrap_or_default()));
+        let beat = Beat {
+            who: who.to_owned(),
+            does: does.to_owned(),
+            label: self.on.label(self.number)?,
+            merge: None,
+            answer,
+            findings,
+        };
+        self.tells(beat);
+        Ok(())
+    }
+
+    fn tells(&mut self, beat: Beat) {
         (self.tell)(&beat);
         self.beats.push(beat);
-        Ok(())
     }
 
     fn last_answer(&self) -> anyhow::Result<Option<String>> {
         Ok(self.on.bot_comments(self.number)?.pop().map(|body| body.lines().next().unwrap_or_default().to_owned()))
     }
 
-    /// The agent writes something, its CI runs, and the next label is there.
-    async fn writes(&mut self, files: &[(&str, &str)], label: &str) -> anyhow::Result<()> {
+    /// The agent writes or repairs something, its CI runs, and the next label is there.
+    async fn writes(&mut self, does: &str, files: &[(&str, &str)], label: &str) -> anyhow::Result<()> {
         let path = files.first().map_or("nothing", |(path, _)| path);
-        let head = self.on.pushes("rover", BRANCH, &format!("write {path}"), files).await?;
+        let head = self.on.pushes("rover", BRANCH, &format!("{does} {path}"), files).await?;
         self.on.ci(&head, "success").await?;
-        self.beat("rover", &format!("pushes {path}; CI is green"), None)?;
+        self.beat("rover", &format!("{does}s {path}; CI is green"), None)?;
         self.expect_label(label)
     }
 
@@ -71,6 +98,12 @@ impl Play<'_> {
         ensure!(now.as_deref() == Some(label), "the label is {now:?}, not {label}");
         Ok(())
     }
+}
+
+/// An annotation as one line: where, and what.
+fn told(note: &Value) -> String {
+    let text = |field: &str| note[field].as_str().unwrap_or_default();
+    format!("{}:{} {}", text("path"), note["start_line"], text("message").lines().next().unwrap_or_default())
 }
 
 const BRANCH: &str = "agent/dimmer";
@@ -91,9 +124,23 @@ pub async fn play(on: &Rehearsal, tell: &mut dyn FnMut(&Beat)) -> anyhow::Result
     ensure!(refused.is_err(), "an unproven change was merged");
     play.beat("ada", "tries to merge", refused.err())?;
 
-    play.writes(&papers::of("scaffolding/scope.md"), "phase:design").await?;
-    play.writes(&papers::of("scaffolding/design.md"), "phase:analyze").await?;
-    play.writes(&papers::of("scaffolding/readiness.md"), "phase:build").await?;
+    let unfinished = papers::SCOPE
+        .replace("A level: a whole number from 0 to 10. It is not kept.", "TBD")
+        .replace("- AC-2: dimming from level 0 stays at level 0, with zero errors.", "- It should feel smooth.");
+    let scope = [("scaffolding/scope.md", unfinished.as_str()), ("scaffolding/log.md", papers::LOG)];
+    let head = on.pushes("rover", BRANCH, "a first scope", &scope).await?;
+    on.ci(&head, "success").await?;
+    on.says("rover", number, "/expand").await?;
+    play.beat_with_findings(
+        "rover",
+        "pushes an unfinished scope and claims /expand; the gate reads it",
+        "phasegate/expand",
+    )?;
+    play.expect_label("phase:expand")?;
+
+    play.writes("repair", &papers::of("scaffolding/scope.md"), "phase:design").await?;
+    play.writes("write", &papers::of("scaffolding/design.md"), "phase:analyze").await?;
+    play.writes("write", &papers::of("scaffolding/readiness.md"), "phase:build").await?;
 
     let head = on.pushes("rover", BRANCH, "the dimmer", &[("src/dimmer.py", "def dim(level): pass\n")]).await?;
     on.ci(&head, "failure").await?;
@@ -101,7 +148,8 @@ pub async fn play(on: &Rehearsal, tell: &mut dyn FnMut(&Beat)) -> anyhow::Result
     play.beat("rover", "pushes the code, CI is red, and claims /build all the same", None)?;
     play.expect_label("phase:build")?;
 
-    play.writes(&[("src/dimmer.py", "def dim(level):\n    return max(0, level - 1)\n")], "phase:review").await?;
+    play.writes("repair", &[("src/dimmer.py", "def dim(level):\n    return max(0, level - 1)\n")], "phase:review")
+        .await?;
 
     on.says("ada", number, "/approve").await?;
     play.beat("ada", "says /approve, which is not hers to say", play.last_answer()?)?;

@@ -108,6 +108,20 @@ pub struct Server {
     door: Arc<Door>,
 }
 
+/// Looks for webhooks that GitHub could not deliver.
+#[derive(Clone)]
+pub struct Lookout {
+    door: Arc<Door>,
+}
+
+impl Lookout {
+    /// See [`Server::catch_up`].
+    pub async fn catch_up(&self) -> anyhow::Result<usize> {
+        let app = self.door.app.wait().await;
+        Ok(catch_up::catch_up(&app.hub, &self.door, None, self.door.inbox.now()).await?.asked)
+    }
+}
+
 impl Server {
     /// Opens the inbox and begins to listen. Who we are is asked of GitHub meanwhile, and work begins with its answer.
     pub async fn start(config: Config) -> anyhow::Result<Self> {
@@ -167,8 +181,12 @@ impl Server {
     /// Looks now for webhooks that GitHub could not deliver, besides the looks that come by themselves. Says how many were
     /// asked for again.
     pub async fn catch_up(&self) -> anyhow::Result<usize> {
-        let app = self.door.app.wait().await;
-        Ok(catch_up::catch_up(&app.hub, &self.door, None, self.door.inbox.now()).await?.asked)
+        self.lookout().catch_up().await
+    }
+
+    /// A handle that can do the same while the server is in other hands.
+    pub fn lookout(&self) -> Lookout {
+        Lookout { door: Arc::clone(&self.door) }
     }
 
     /// Runs until it is asked to stop, then takes nothing new and finishes what is being worked on. An error: GitHub

@@ -116,6 +116,14 @@ fn unheard_of(world: &World, state: Option<&State>, events: &[(String, Event)]) 
     })
 }
 
+/// The base has all of a change that is said to be open: it was merged, and the replica that answers has not heard of it.
+/// Taken as it is read, an empty change would lose every gate, and its merge would be recorded as one around them.
+fn merged_unheard(pull: &Fetched, world: &World, state: Option<&State>) -> bool {
+    let swallowed = world.subject.as_ref().is_some_and(|subject| subject.about.base == subject.about.head);
+    let known = state.and_then(|state| state.subject.as_ref());
+    pull.is_open() && swallowed && known.is_some_and(|about| about.head == pull.head.sha && about.base != about.head)
+}
+
 /// The heads on which others may stand differently now.
 fn moved(
     pull: &Fetched,
@@ -180,6 +188,9 @@ impl Pass<'_> {
         let mut world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
         if let Some(missing) = unheard_of(&world, loaded.state.as_ref(), events).filter(|_| self.attempt < LAG_TRIES) {
             return Err(Halt::Behind(format!("GitHub does not list {missing} yet, of which it told")));
+        }
+        if self.attempt < LAG_TRIES && merged_unheard(pull, &world, loaded.state.as_ref()) {
+            return Err(Halt::Behind(format!("pull request #{} is in its base and not yet merged", pull.number)));
         }
         // A new head may be somebody else's work, and who asks for a look may know of something.
         let new = loaded.state.as_ref().is_none_or(|state| !state.heads.contains_key(&pull.head.sha));

@@ -7,15 +7,15 @@ use std::sync::{Arc, MutexGuard};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::api::contents::identity;
 use super::auth::{Actor, Scope};
 use super::bad_day::{BadDay, Switch, Weather};
 use super::git::Change;
 use super::http::{Told, whole};
 use super::model::*;
+use super::push::Pushed;
 use super::reply::Problem;
 use super::route::Request;
-use super::rules::Move;
+use super::stage::Stage;
 use super::state::{Fault, State};
 use super::{Result, Shared, lock};
 
@@ -113,30 +113,9 @@ impl Admin {
         let mut state = self.state();
         let id = self.find(&state, repo)?;
         let account = state.account(login).ok_or_else(Problem::not_found)?.clone();
-        let (about, git) = (state.repo(id)?, state.git(id)?);
-        let actor = Actor::User(account.clone());
-        if !state.may_push(&actor, about) {
-            return Err(Problem::new(403, format!("Permission to {repo}.git denied to {login}.")).into());
-        }
-        let old = git.branch(branch);
-        let parent = match onto {
-            Some(rev) => git.resolve(rev),
-            None => old.or_else(|| git.branch(&about.default_branch)),
-        };
-        let parent = parent.ok_or_else(Problem::not_found)?;
         let changes: Vec<Change> =
             files.iter().map(|(path, text)| ((*path).to_owned(), text.map(|text| text.as_bytes().to_vec()))).collect();
-        let tree = git.tree_with(Some(git.tree_of(parent)?), &changes)?;
-        let (name, email) = identity(&account);
-        let new = git.commit(tree, &[parent], message, (&name, &email), (&name, &email))?;
-        let (refname, step) = (format!("refs/heads/{branch}"), Move { old, new: Some(new) });
-        let violations = state.violations(about, &git, &actor, &refname, step);
-        if !violations.is_empty() {
-            return Err(Problem::new(422, violations.join("\n")).into());
-        }
-        state.about_to_write();
-        state.move_ref(id, &refname, step, &account)?;
-        state.advance_queues(id)?;
+        let new = state.push_commit(id, &account, &Pushed { branch, onto, message, changes: &changes })?;
         Ok(new.to_string())
     }
 
@@ -262,8 +241,8 @@ impl Admin {
     }
 
     /// What a visitor who acts from a page waits for, before they are told that it is done: so that the next thing they
-    /// do finds everything that followed from this one.
-    pub fn settle_after_acts(&self, settles: impl Fn(Admin) -> BoxFuture<'static, ()> + Send + Sync + 'static) {
+    /// do finds everything that followed from this one. It answers whether all of it has happened.
+    pub fn settle_after_acts(&self, settles: impl Fn(Admin) -> BoxFuture<'static, bool> + Send + Sync + 'static) {
         self.state().settles = Some(Arc::new(settles));
     }
 
@@ -288,9 +267,12 @@ impl Admin {
 
     /// From now on GitHub has a bad day, until [`Admin::calm`].
     pub fn bad_day(&self, day: BadDay) {
-        let mut state = self.state();
-        state.calm();
-        state.weather = Some(Weather::new(day));
+        self.state().begin_day(day);
+    }
+
+    /// How often each switch struck on the last bad day that is over.
+    pub fn past_day(&self) -> Option<BTreeMap<Switch, u64>> {
+        self.state().past_day.clone()
     }
 
     /// Lets go the deliveries that are held back. Says how many there were.

@@ -75,6 +75,26 @@ impl Switch {
     pub fn name(self) -> String {
         serde_json::to_value(self).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
     }
+
+    /// What happens when it strikes once, for people.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Lost => "webhook lost",
+            Self::Doubled => "webhook sent twice",
+            Self::Reordered => "webhook out of order",
+            Self::Delayed => "webhook late",
+            Self::Refused => "request refused",
+            Self::Broken => "connection broken",
+            Self::AnswerLost => "answer lost after the write",
+            Self::AnswerBroken => "connection broken after the write",
+            Self::PrimaryLimit => "hour used up",
+            Self::SecondaryLimit => "secondary limit",
+            Self::SecondaryBare => "secondary limit without a time",
+            Self::ExpiredToken => "token expired early",
+            Self::Lag => "read of an old replica",
+            Self::Conflict => "faster rival",
+        }
+    }
 }
 
 /// Which switches are on, and how often each strikes: once in so many.
@@ -314,10 +334,19 @@ impl State {
         count
     }
 
+    /// Begins a day, which ends another.
+    pub(crate) fn begin_day(&mut self, day: BadDay) {
+        self.calm();
+        self.past_day = None;
+        self.weather = Some(Weather::new(day));
+    }
+
     /// Ends the day.
     pub(crate) fn calm(&mut self) -> BTreeMap<Switch, u64> {
         self.release();
-        self.weather.take().map(|weather| weather.struck).unwrap_or_default()
+        let Some(weather) = self.weather.take() else { return BTreeMap::new() };
+        self.past_day = Some(weather.struck.clone());
+        weather.struck
     }
 
     fn send_off(&mut self, delivery: Delivery) {

@@ -18,6 +18,7 @@ pub(crate) struct FileDiff {
     pub(crate) additions: usize,
     pub(crate) deletions: usize,
     pub(crate) blob: Option<Oid>,
+    pub(crate) binary: bool,
     pub(crate) patch: Option<String>,
 }
 
@@ -193,6 +194,8 @@ impl Git {
                 additions,
                 deletions,
                 blob: Some(oid),
+                // Known once its patch was made.
+                binary: patch.as_ref().is_none_or(|patch| patch.delta().flags().is_binary()),
                 patch: text.find("\n@@").map(|at| text[at + 1..].trim_end_matches('\n').to_owned()),
             });
         }

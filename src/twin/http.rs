@@ -97,20 +97,26 @@ pub(crate) async fn handle(Extract(shared): Extract<Shared>, request: axum::extr
     // A page reads git under the lock too.
     let house = shared.clone();
     let shown = tokio::task::spawn_blocking(move || show(&house, &incoming)).await;
-    if shown.as_ref().is_ok_and(|shown| shown.status == 303) {
+    let Ok((mut shown, next)) = shown else {
+        return respond(Outgoing { status: 500, ..Outgoing::default() });
+    };
+    if let Some(next) = next {
         let settles = lock(&shared).settles.clone();
-        if let Some(settles) = settles {
-            settles(Admin::new(shared)).await;
-        }
+        let settled = match settles {
+            Some(settles) => settles(Admin::new(shared)).await,
+            None => false,
+        };
+        shown.headers.push(("location", next.address(next.waits && !settled)));
     }
-    respond(shown.unwrap_or_else(|_| Outgoing { status: 500, ..Outgoing::default() }))
+    respond(shown)
 }
 
 /// For whoever has no browser.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// A page for people, or what came of the form that they sent.
-fn show(shared: &Shared, incoming: &Incoming) -> Outgoing {
+/// A page for people, or what came of the form that they sent: then with where to go.
+fn show(shared: &Shared, incoming: &Incoming) -> (Outgoing, Option<pages::Next>) {
+    let mut go = None;
     let mut headers = vec![
         ("content-type", "text/html; charset=utf-8".to_owned()),
         // What people wrote is shown escaped; this is the second lock on the same door.
@@ -125,9 +131,9 @@ fn show(shared: &Shared, incoming: &Incoming) -> Outgoing {
         match pages::act(&mut lock(shared), &form) {
             Ok(next) => {
                 // A browser goes there; somebody with curl reads where.
-                let done = format!("done: {}\n", next.trim_end_matches("?fresh"));
+                let done = format!("done: {}\n", next.path);
                 headers[0].1 = PLAIN.to_owned();
-                headers.push(("location", next));
+                go = Some(next);
                 (303, done)
             }
             Err(problem) => {
@@ -144,7 +150,7 @@ fn show(shared: &Shared, incoming: &Incoming) -> Outgoing {
             None => (404, pages::not_found()),
         }
     };
-    Outgoing { status, headers, body: html.into_bytes(), broken: false }
+    (Outgoing { status, headers, body: html.into_bytes(), broken: false }, go)
 }
 
 fn respond(outgoing: Outgoing) -> Response {

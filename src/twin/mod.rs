@@ -22,12 +22,14 @@ mod hooks;
 mod http;
 mod model;
 mod pages;
+mod presets;
 mod push;
 mod queue;
 mod reply;
 mod route;
 mod rules;
 mod smart_http;
+mod stage;
 mod state;
 mod view;
 
@@ -46,6 +48,8 @@ pub use admin::Admin;
 pub use bad_day::{BadDay, Switch};
 pub use cast::{AppHandle, NewApp, NewRepo, RepoHandle, UserHandle};
 pub use model::*;
+pub use presets::{PRESETS, Preset};
+pub use stage::{Prepared, Stage};
 pub use state::{Effect, Fault};
 
 pub(crate) type Shared = Arc<Mutex<state::State>>;

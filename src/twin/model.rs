@@ -529,13 +529,3 @@ pub struct Logged {
     /// Something was to be changed: any method but GET, except a GraphQL query.
     pub is_write: bool,
 }
-
-/// Whom visitors may act as from a repository's pages, and the job that they may let end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stage {
-    /// Logins.
-    pub cast: Vec<String>,
-    /// The workflow's path.
-    pub workflow: String,
-    pub job: String,
-}

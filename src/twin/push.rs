@@ -6,6 +6,9 @@
 use git2::Oid;
 use serde_json::json;
 
+use super::api::contents::identity;
+use super::auth::Actor;
+use super::git::Change;
 use super::model::*;
 use super::reply::Problem;
 use super::rules::Move;
@@ -18,7 +21,44 @@ fn told(id: Option<Oid>) -> String {
     id.map_or_else(|| NOTHING.to_owned(), |id| id.to_string())
 }
 
+/// A commit that somebody wants to push.
+pub(crate) struct Pushed<'a> {
+    pub(crate) branch: &'a str,
+    /// What it is to stand on; the branch, or the default one, where nothing is said.
+    pub(crate) onto: Option<&'a str>,
+    pub(crate) message: &'a str,
+    pub(crate) changes: &'a [Change],
+}
+
 impl State {
+    /// Makes a commit and pushes it as this person, whom the rules must let.
+    pub(crate) fn push_commit(&mut self, repo: u64, by: &Account, pushed: &Pushed<'_>) -> Result<Oid, Problem> {
+        let (about, git) = (self.repo(repo)?, self.git(repo)?);
+        let actor = Actor::User(by.clone());
+        if !self.may_push(&actor, about) {
+            let told = format!("Permission to {}.git denied to {}.", about.full_name(), by.login);
+            return Err(Problem::new(403, told));
+        }
+        let old = git.branch(pushed.branch);
+        let parent = match pushed.onto {
+            Some(rev) => git.resolve(rev),
+            None => old.or_else(|| git.branch(&about.default_branch)),
+        };
+        let parent = parent.ok_or_else(Problem::not_found)?;
+        let tree = git.tree_with(Some(git.tree_of(parent)?), pushed.changes)?;
+        let (name, email) = identity(by);
+        let new = git.commit(tree, &[parent], pushed.message, (&name, &email), (&name, &email))?;
+        let (refname, step) = (format!("refs/heads/{}", pushed.branch), Move { old, new: Some(new) });
+        let violations = self.violations(about, &git, &actor, &refname, step);
+        if !violations.is_empty() {
+            return Err(Problem::new(422, violations.join("\n")));
+        }
+        self.about_to_write();
+        self.move_ref(repo, &refname, step, by)?;
+        self.advance_queues(repo)?;
+        Ok(new)
+    }
+
     /// Moves a ref and lets everything follow. The rules have been asked before.
     pub(crate) fn move_ref(&mut self, repo: u64, refname: &str, step: Move, by: &Account) -> Result<(), Problem> {
         let git = self.git(repo)?;

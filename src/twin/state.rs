@@ -12,11 +12,12 @@ use jiff::Timestamp;
 
 use super::Admin;
 use super::auth::{Quota, Token};
-use super::bad_day::Weather;
+use super::bad_day::{Switch, Weather};
 use super::git::Git;
 use super::hooks::Post;
 use super::model::*;
 use super::reply::Problem;
+use super::stage::Stage;
 
 /// What time it is on GitHub.
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -62,8 +63,8 @@ impl Effect {
     }
 }
 
-/// Waits until all that follows from what was done has happened.
-pub(crate) type Settles = Arc<dyn Fn(Admin) -> BoxFuture<'static, ()> + Send + Sync>;
+/// Waits until all that follows from what was done has happened, or long enough; says which.
+pub(crate) type Settles = Arc<dyn Fn(Admin) -> BoxFuture<'static, bool> + Send + Sync>;
 
 pub(crate) struct State {
     pub(crate) base: String,
@@ -92,6 +93,8 @@ pub(crate) struct State {
     pub(crate) post: Post,
     /// What is switched on of a bad day.
     pub(crate) weather: Option<Weather>,
+    /// What struck on the last bad day that is over.
+    pub(crate) past_day: Option<BTreeMap<Switch, u64>>,
     pub(crate) clock: Clock,
     /// The last moment that [`State::tick`] told.
     ticked: Timestamp,
@@ -120,6 +123,7 @@ impl State {
             quiet: false,
             post,
             weather: None,
+            past_day: None,
             clock: Arc::new(Timestamp::now),
             ticked: Timestamp::UNIX_EPOCH,
         };

@@ -37,7 +37,8 @@ async fn a_hostile_pull_request_runs_nothing_in_a_browser() {
     let run = "document.documentElement.dataset.owned=1";
     let hostile = format!("<script>{run}</script><img src=x onerror=\"{run}\"><svg onload='{run}'>");
     let branch = format!("x\"><script>{run}</script>");
-    admin.commit("ada/site", "ada", &branch, &hostile, &[("a.md", Some("a"))]).unwrap();
+    let path = format!("<img src=x onerror={run}>.md");
+    admin.commit("ada/site", "ada", &branch, &hostile, &[("a.md", Some("a")), (&path, Some(&hostile))]).unwrap();
     admin.open_pull("ada/site", "ada", &hostile, &branch, "main").unwrap();
     admin.comment("ada/site", "eve", 1, &hostile).unwrap();
     admin
@@ -46,7 +47,7 @@ async fn a_hostile_pull_request_runs_nothing_in_a_browser() {
     let labels = json!({ "labels": ["<script>owned()</script>"] });
     admin.call_as("ada", "POST", "/repos/ada/site/issues/1/labels", labels).unwrap();
     let cast = vec!["ada".to_owned(), "eve".to_owned()];
-    admin.open_stage("ada/site", Stage { cast, workflow: "ci.yml".into(), job: "test".into() }).unwrap();
+    admin.open_stage("ada/site", Stage { cast, ..Stage::default() }).unwrap();
 
     let url = format!("{}/ada/site/pull/1", twin.url());
     let shown = tokio::task::spawn_blocking(move || dom(&url)).await.unwrap();

@@ -7,6 +7,7 @@ mod commands;
 mod endurance;
 mod identity;
 mod ledger_branch;
+mod playground;
 mod queue;
 mod rivals;
 mod server;

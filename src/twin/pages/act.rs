@@ -1,21 +1,22 @@
-//! What visitors may do from a page: speak, review, play CI and merge as one of the cast.
+//! What visitors may do from a page: speak, review, push, play CI, merge, and spoil the day, as one of the cast.
 //!
 //! Only where the stage was opened to them ([`Admin::open_stage`](super::super::Admin::open_stage)): nobody signs in
-//! here, so whoever reaches the page acts as whom they choose. What they do goes the way of the API, with that person's
-//! rights; only CI, which has no person, is played.
+//! here, so whoever reaches the page acts as whom they choose. What they do goes the way of the API or of a push, with
+//! that person's rights; only CI, which has no person, is played.
 
-use std::fmt::Write as _;
-
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::auth::Actor;
-use super::super::bad_day::{BadDay, Switch, Weather};
+use super::super::git::Change;
+use super::super::http::{Told, whole};
 use super::super::model::*;
+use super::super::push::Pushed;
 use super::super::reply::Problem;
 use super::super::route::{Request, parse_query};
+use super::super::stage::{Prepared, Stage};
 use super::super::state::State;
 use super::pull::kind;
-use super::{safe, shell};
+use super::{day, plain_page, safe};
 
 /// A form that came in.
 pub(crate) struct Form<'a> {
@@ -25,9 +26,28 @@ pub(crate) struct Form<'a> {
     pub(crate) origin: Option<&'a str>,
 }
 
+/// Where to go when it is done.
+pub(crate) struct Next {
+    pub(crate) path: String,
+    /// Something may follow from it that is to be seen there.
+    pub(crate) waits: bool,
+}
+
+impl Next {
+    /// The address, for a browser. With `fresh` the page comes again by itself.
+    pub(crate) fn address(&self, fresh: bool) -> String {
+        let (query, place) = (if fresh { "?fresh" } else { "" }, if self.waits { "#latest" } else { "" });
+        format!("{}{query}{place}", self.path)
+    }
+}
+
 /// Why it was not done, in plain text or as a page.
 pub(crate) fn refused(problem: &Problem, path: &str, as_page: bool) -> String {
-    let message = problem.message.trim();
+    let message = match problem.status {
+        // GitHub's own words would leave a visitor alone with it.
+        404 => "Not Found: GitHub says so of what is not there, and to whoever may not do it. Try as somebody else.",
+        _ => problem.message.trim(),
+    };
     let more = problem.errors.as_ref().map(ToString::to_string);
     if !as_page {
         return format!("refused: {message}\n{}", more.map(|more| format!("{more}\n")).unwrap_or_default());
@@ -40,195 +60,203 @@ pub(crate) fn refused(problem: &Problem, path: &str, as_page: bool) -> String {
         more.unwrap_or_default(),
         safe(path.strip_suffix("/act").unwrap_or("/"))
     );
-    shell("That was refused", &told, None)
+    plain_page("That was refused", &told)
+}
+
+/// Where a form is, and what it says.
+struct Asked<'a> {
+    owner: &'a str,
+    name: &'a str,
+    repo: u64,
+    stage: Stage,
+    fields: Vec<(String, String)>,
+}
+
+impl Asked<'_> {
+    fn field(&self, name: &str) -> &str {
+        self.fields.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value.as_str())
+    }
+
+    /// Whom the visitor acts as.
+    fn visitor(&self, state: &State) -> Result<Account, Problem> {
+        let login = self.stage.cast.iter().find(|login| *login == self.field("as")).ok_or_else(Problem::not_found)?;
+        state.account(login).cloned().ok_or_else(Problem::not_found)
+    }
+
+    fn page(&self) -> Next {
+        Next { path: format!("/{}/{}", self.owner, self.name), waits: false }
+    }
+
+    fn page_of(&self, state: &State, number: u64) -> Result<Next, Problem> {
+        let kind = kind(state.issue(self.repo, number)?);
+        Ok(Next { path: format!("/{}/{}/{kind}/{number}", self.owner, self.name), waits: true })
+    }
+
+    /// Does it over the API, as the visitor.
+    fn call(&self, state: &mut State, method: &str, below: &str, body: Value) -> Result<Value, Problem> {
+        let by = self.visitor(state)?;
+        state.about_to_write();
+        let path = format!("/repos/{}/{}{below}", self.owner, self.name);
+        let reply = state.answer(Actor::User(by), Request { method, path: &path, query: "", accept: "", body })?;
+        Ok(match whole(reply).1 {
+            Told::Json(made) => made,
+            _ => Value::Null,
+        })
+    }
 }
 
 /// Does what the form says. Gives where to go then.
-pub(crate) fn act(state: &mut State, form: &Form<'_>) -> Result<String, Problem> {
+pub(crate) fn act(state: &mut State, form: &Form<'_>) -> Result<Next, Problem> {
     // Another site's page may not send forms here with the visitor's browser.
     let port = state.base.rsplit(':').next().unwrap_or_default().to_owned();
     let ours = |origin: &str| origin == state.base || origin == format!("http://localhost:{port}");
     if form.origin.is_some_and(|origin| !ours(origin)) {
         return Err(Problem::new(403, "This form came from another site."));
     }
-    let fields = parse_query(&String::from_utf8_lossy(form.body));
-    let field = |name: &str| fields.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value.as_str());
     let parts: Vec<&str> = form.path.split('/').filter(|part| !part.is_empty()).collect();
+    let parsed = |text: &str| text.parse::<u64>().map_err(|_| Problem::not_found());
     let (owner, name, number, run) = match parts.as_slice() {
         [owner, name, "act"] => (*owner, *name, None, None),
-        [owner, name, "pull" | "issues", number, "act"] => (*owner, *name, Some(*number), None),
-        [owner, name, "runs", run, "act"] => (*owner, *name, None, run.parse::<u64>().ok()),
+        [owner, name, "pull" | "issues", number, "act"] => (*owner, *name, Some(parsed(number)?), None),
+        [owner, name, "runs", run, "act"] => (*owner, *name, None, Some(parsed(run)?)),
         _ => return Err(Problem::not_found()),
     };
-    let id = state.repo_id(owner, name).ok_or_else(Problem::not_found)?;
-    let stage = state.stages.get(&id).ok_or_else(Problem::not_found)?.clone();
-    let visitor = || {
-        let login = stage.cast.iter().find(|login| *login == field("as")).ok_or_else(Problem::not_found)?;
-        state.account(login).cloned().ok_or_else(Problem::not_found)
-    };
+    let repo = state.repo_id(owner, name).ok_or_else(Problem::not_found)?;
+    let stage = state.stages.get(&repo).ok_or_else(Problem::not_found)?.clone();
+    let asked = Asked { owner, name, repo, stage, fields: parse_query(&String::from_utf8_lossy(form.body)) };
     if let Some(run) = run {
-        let by = visitor()?;
-        state.press(id, run, field("press"), &by)?;
-        return Ok(shown_at(state.repo(id)?, run));
+        let by = asked.visitor(state)?;
+        state.press(repo, run, asked.field("press"), &by)?;
+        return shown_at(state, &asked, run);
     }
-    let repo = format!("/repos/{owner}/{name}");
-    let (method, path, body) = match (number, field("do")) {
-        (None, "open") => {
-            let base = state.repo(id)?.default_branch.clone();
-            let body = json!({"title": field("title"), "head": field("branch"), "base": base});
-            ("POST", format!("{repo}/pulls"), body)
+    match (number, asked.field("do")) {
+        (_, "bad-day") => {
+            let day = day::asked(&|name| asked.field(name).to_owned())?;
+            state.begin_day(day);
+            number.map_or_else(|| Ok(asked.page()), |number| asked.page_of(state, number))
         }
-        (None, "bad-day") => {
-            let number = |name: &str| field(name).parse::<u32>().ok();
-            let one_in = Switch::ALL.into_iter().filter_map(|switch| Some((switch, number(&switch.name())?.max(1))));
-            let day = BadDay { seed: field("seed").parse().unwrap_or_default(), one_in: one_in.collect() };
-            if day.one_in.is_empty() {
-                let names = Switch::ALL.map(Switch::name).join(", ");
-                return Err(Problem::invalid(format!("Switch something on, once in so many: {names}.")));
-            }
+        (_, "calm") => {
             state.calm();
-            state.weather = Some(Weather::new(day));
-            return Ok(format!("/{owner}/{name}"));
+            number.map_or_else(|| Ok(asked.page()), |number| asked.page_of(state, number))
         }
-        (None, "calm") => {
-            state.calm();
-            return Ok(format!("/{owner}/{name}"));
+        (None, "begin") => begin(state, &asked),
+        (None, "open") => opened(state, &asked, asked.field("branch"), asked.field("title")),
+        (Some(number), "push") => push(state, &asked, number),
+        (Some(number), "enqueue") => {
+            let actor = Actor::User(asked.visitor(state)?);
+            state.demand(&actor, state.repo(repo)?, &[("pull_requests", Level::Write)], Role::Write, true)?;
+            state.about_to_write();
+            state.enqueue(repo, number, &actor, false)?;
+            asked.page_of(state, number)
         }
-        (Some(n), "comment") => ("POST", format!("{repo}/issues/{n}/comments"), json!({"body": field("body")})),
-        (Some(n), "approve") => {
-            let body = json!({"event": "APPROVE", "body": field("body")});
-            ("POST", format!("{repo}/pulls/{n}/reviews"), body)
-        }
-        (Some(n), "request-changes") => {
-            let body = json!({"event": "REQUEST_CHANGES", "body": field("body")});
-            ("POST", format!("{repo}/pulls/{n}/reviews"), body)
-        }
-        (Some(n), "merge") => ("PUT", format!("{repo}/pulls/{n}/merge"), json!({})),
-        (Some(n), "ci-green" | "ci-red") => {
-            let end = if field("do") == "ci-green" { "success" } else { "failure" };
-            let (_, pull) = state.pull(id, n.parse().map_err(|_| Problem::not_found())?)?;
-            // On a merged one it is the merge commit that CI runs on.
-            let (sha, event) = match &pull.merge_commit_sha {
-                Some(merged) if pull.merged_at.is_some() => (merged.clone(), "push"),
-                _ => (pull.head_sha.clone(), "pull_request"),
+        (Some(number), "ci-green") => ci(state, &asked, number, "success"),
+        (Some(number), "ci-red") => ci(state, &asked, number, "failure"),
+        (Some(number), what) => {
+            let words = asked.field("body");
+            let review =
+                |event: &str| ("POST", format!("/pulls/{number}/reviews"), json!({"event": event, "body": words}));
+            let turn = |to: &str| ("PATCH", format!("/issues/{number}"), json!({ "state": to }));
+            let (method, below, body) = match what {
+                "comment" => ("POST", format!("/issues/{number}/comments"), json!({ "body": words })),
+                "approve" => review("APPROVE"),
+                "request-changes" => review("REQUEST_CHANGES"),
+                "merge" => ("PUT", format!("/pulls/{number}/merge"), json!({})),
+                "close" => turn("closed"),
+                "reopen" => turn("open"),
+                _ => return Err(no_such_thing()),
             };
-            let by = state.repo(id)?.owner.clone();
-            let jobs = [(stage.job.clone(), Some(end.to_owned()))];
-            // What ended red is run again, as one would.
-            let runs = state.repo(id)?.workflow_runs.values();
-            let of_this = runs.filter(|run| run.head_sha == sha && run.path == stage.workflow).max_by_key(|run| run.id);
-            match of_this.filter(|run| run.conclusion.as_deref() == Some("failure")).map(|run| run.id) {
-                Some(red) => state.attempt(id, red, &jobs, &by)?,
-                None => drop(state.record_workflow_run(id, &sha, &stage.workflow, event, &jobs, &by)?),
-            }
-            return Ok(format!("/{owner}/{name}/pull/{n}?fresh"));
+            asked.call(state, method, &below, body)?;
+            asked.page_of(state, number)
         }
-        _ => return Err(Problem::invalid("There is no such thing to do.")),
-    };
-    let account = visitor()?;
-    state.about_to_write();
-    let request = Request { method, path: &path, query: "", accept: "", body };
-    let reply = state.answer(Actor::User(account), request)?;
-    let number = match (number, super::super::http::whole(reply).1) {
-        (Some(number), _) => number.to_owned(),
-        (None, super::super::http::Told::Json(made)) => made["number"].to_string(),
-        _ => return Ok(format!("/{owner}/{name}")),
-    };
-    Ok(format!("/{owner}/{name}/pull/{number}?fresh"))
+        (None, _) => Err(no_such_thing()),
+    }
+}
+
+fn no_such_thing() -> Problem {
+    Problem::invalid("There is no such thing to do.")
 }
 
 /// Where what follows from a run's button is seen: the pull request, or the run where there is none.
-fn shown_at(repo: &Repo, run: u64) -> String {
+fn shown_at(state: &State, asked: &Asked<'_>, run: u64) -> Result<Next, Problem> {
+    let repo = state.repo(asked.repo)?;
     let head = repo.check_runs.get(&run).map_or("", |run| run.head_sha.as_str());
     match repo.pulls_at(head).next() {
-        Some((issue, _)) => format!("/{}/pull/{}?fresh", repo.full_name(), issue.number),
-        None => format!("/{}/runs/{run}", repo.full_name()),
+        Some((issue, _)) => asked.page_of(state, issue.number),
+        None => Ok(Next { path: format!("/{}/runs/{run}", repo.full_name()), waits: false }),
     }
 }
 
-/// A check run's buttons, where visitors may press them.
-pub(super) fn buttons(state: &State, repo: &Repo, run: &CheckRun) -> String {
-    let Some(stage) = state.stages.get(&repo.id).filter(|_| !run.actions.is_empty()) else { return String::new() };
-    let action = format!("/{}/runs/{}/act", safe(&repo.full_name()), run.id);
-    let mut out = format!("<form method=\"post\" action=\"{action}\">{}", cast(state, repo, stage));
-    for one in &run.actions {
-        let (id, about, label) = (safe(&one.identifier), safe(&one.description), safe(&one.label));
-        let _ = write!(out, "<button name=\"press\" value=\"{id}\" title=\"{about}\">{label}</button> ");
-    }
-    out.push_str("</form>");
-    out
+fn opened(state: &mut State, asked: &Asked<'_>, branch: &str, title: &str) -> Result<Next, Problem> {
+    let base = state.repo(asked.repo)?.default_branch.clone();
+    let made = asked.call(state, "POST", "/pulls", json!({"title": title, "head": branch, "base": base}))?;
+    asked.page_of(state, made["number"].as_u64().unwrap_or_default())
 }
 
-fn cast(state: &State, repo: &Repo, stage: &Stage) -> String {
-    let mut out = String::from("<label>as <select name=\"as\">");
-    for login in &stage.cast {
-        let role = state.account(login).map_or("", |account| state.role(repo, account.id).name());
-        let _ = write!(out, "<option value=\"{0}\">{0} ({role})</option>", safe(login));
-    }
-    out.push_str("</select></label> ");
-    out
+fn prepared<'a>(all: &'a [Prepared], name: &str) -> Result<&'a Prepared, Problem> {
+    let names = || all.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
+    let found = all.iter().find(|one| one.name == name);
+    found.ok_or_else(|| Problem::invalid(format!("Nothing of that name is made ready; there is: {}.", names())))
 }
 
-/// The forms under a pull request or issue, where visitors may act.
-pub(super) fn forms(state: &State, repo: &Repo, issue: &Issue) -> String {
-    let Some(stage) = state.stages.get(&repo.id) else { return String::new() };
-    let action = format!("/{}/{}/{}/act", safe(&repo.full_name()), kind(issue), issue.number);
-    let button = |what: &str, word: &str| format!("<button name=\"do\" value=\"{what}\">{word}</button> ");
-    let mut buttons = button("comment", "Comment");
-    if issue.pull.is_some() && issue.open {
-        buttons += &button("approve", "Approve");
-        buttons += &button("request-changes", "Ask for changes");
-        buttons += &button("merge", "Merge");
-    }
-    let mut out = format!(
-        "<section class=\"box\"><header><b>Take part</b></header><form class=\"pad\" method=\"post\" \
-         action=\"{action}\">{}<textarea name=\"body\" rows=\"3\" placeholder=\"/status, or anything else\"></textarea>\
-         {buttons}</form>",
-        cast(state, repo, stage)
-    );
-    if issue.pull.is_some() {
-        let _ = write!(
-            out,
-            "<form class=\"pad\" method=\"post\" action=\"{action}\">CI (<code>{}</code> of <code>{}</code>) ends \
-             {}{}</form>",
-            safe(&stage.job),
-            safe(&stage.workflow),
-            button("ci-green", "green"),
-            button("ci-red", "red")
-        );
-    }
-    out.push_str("</section>");
-    out
+fn changes(one: &Prepared) -> Vec<Change> {
+    one.files.iter().map(|(path, text)| (path.clone(), text.as_ref().map(|text| text.clone().into_bytes()))).collect()
 }
 
-/// The form that opens a pull request, for a branch that was pushed.
-pub(super) fn opening(state: &State, repo: &Repo) -> String {
-    let Some(stage) = state.stages.get(&repo.id) else { return String::new() };
-    // It has its pull request, open or merged.
-    let taken = |name: &str| {
-        let mut pulls = repo.issues.values().filter_map(|issue| issue.pull.as_ref().map(|pull| (issue, pull)));
-        pulls.any(|(issue, pull)| pull.head_ref == name && (issue.open || pull.merged_at.is_some()))
+/// A change that is made ready: a branch of its own, the commit, and its pull request.
+fn begin(state: &mut State, asked: &Asked<'_>) -> Result<Next, Problem> {
+    let by = asked.visitor(state)?;
+    let one = prepared(&asked.stage.changes, asked.field("change"))?;
+    let git = state.git(asked.repo)?;
+    let first = format!("{}/{}", by.login, one.name);
+    let names = std::iter::once(first.clone()).chain((2_u32..).map(|n| format!("{first}-{n}")));
+    let branch = names.into_iter().find(|name| git.branch(name).is_none()).ok_or_else(Problem::not_found)?;
+    let pushed = Pushed { branch: &branch, onto: None, message: &one.message, changes: &changes(one) };
+    state.push_commit(asked.repo, &by, &pushed)?;
+    opened(state, asked, &branch, &one.message)
+}
+
+/// A commit that is made ready, on top of a pull request.
+fn push(state: &mut State, asked: &Asked<'_>, number: u64) -> Result<Next, Problem> {
+    let by = asked.visitor(state)?;
+    let one = prepared(&asked.stage.commits, asked.field("commit"))?;
+    let (issue, pull) = state.pull(asked.repo, number)?;
+    if !issue.open {
+        return Err(Problem::invalid("It is closed: a push would not reach it."));
+    }
+    let (repo, branch, changes) = (pull.head_repo, pull.head_ref.clone(), changes(one));
+    let git = state.git(repo)?;
+    let tip = git.branch(&branch).ok_or_else(Problem::not_found)?;
+    let tree = git.tree_of(tip)?;
+    if git.tree_with(Some(tree), &changes)? == tree {
+        return Err(Problem::invalid("It has all of that already: there is nothing to push."));
+    }
+    let pushed = Pushed { branch: &branch, onto: None, message: &one.message, changes: &changes };
+    state.push_commit(repo, &by, &pushed)?;
+    asked.page_of(state, number)
+}
+
+/// CI ends: on the head, on the group while it is in a queue, or on the merge commit once it is merged.
+fn ci(state: &mut State, asked: &Asked<'_>, number: u64, end: &str) -> Result<Next, Problem> {
+    let (repo, stage) = (asked.repo, &asked.stage);
+    let (_, pull) = state.pull(repo, number)?;
+    let about = state.repo(repo)?;
+    let group = about.queues.values().flatten().find(|entry| entry.number == number).and_then(|one| one.group.as_ref());
+    let (sha, event) = match (&pull.merge_commit_sha, group) {
+        (Some(merged), _) if pull.merged_at.is_some() => (merged.clone(), "push"),
+        (_, Some(group)) => (group.head.clone(), "merge_group"),
+        _ => (pull.head_sha.clone(), "pull_request"),
     };
-    // Nobody but an App writes there: it is no change.
-    let reserved = |name: &str| {
-        let mut rulesets = repo.rulesets.values().filter(|ruleset| ruleset.rules.contains(&Rule::Update));
-        rulesets.any(|ruleset| ruleset.include.contains(&format!("refs/heads/{name}")))
-    };
-    let branches: Vec<String> = state.git(repo.id).map(|git| git.branches()).unwrap_or_default();
-    let free: String = branches
-        .iter()
-        .filter(|name| **name != repo.default_branch && !taken(name) && !reserved(name))
-        .map(|name| format!("<option>{}</option>", safe(name)))
-        .collect();
-    if free.is_empty() {
-        return String::new();
+    let by = about.owner.clone();
+    let jobs = [(stage.job.clone(), Some(end.to_owned()))];
+    // What ended red is run again, as one would.
+    let runs = about.workflow_runs.values();
+    let of_this = runs.filter(|run| run.head_sha == sha && run.path == stage.workflow).max_by_key(|run| run.id);
+    let red = of_this.filter(|run| run.conclusion.as_deref() == Some("failure")).map(|run| run.id);
+    state.about_to_write();
+    match red {
+        Some(red) => state.attempt(repo, red, &jobs, &by)?,
+        None => drop(state.record_workflow_run(repo, &sha, &stage.workflow, event, &jobs, &by)?),
     }
-    format!(
-        "<section class=\"box\"><header><b>Open a pull request</b></header><form class=\"pad\" method=\"post\" \
-         action=\"/{}/act\">{}<label>for <select name=\"branch\">{free}</select></label> \
-         <input name=\"title\" placeholder=\"Title\" required> <button name=\"do\" value=\"open\">Open</button>\
-         </form></section>",
-        safe(&repo.full_name()),
-        cast(state, repo, stage)
-    )
+    state.advance_queues(repo)?;
+    asked.page_of(state, number)
 }

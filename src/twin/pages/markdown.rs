@@ -1,20 +1,42 @@
 //! Markdown as GitHub would show it, from people whom nobody trusts.
 //!
 //! The only HTML that passes is `<br>`, `<details>` and `<summary>`, which the bot's own comments use, and the latter two
-//! are closed where the text ends; comments are left out, every other tag is shown as the text that it is. Links lead to the web or
-//! within the page, and pictures become links: a page fetches nothing.
+//! are closed where the text ends; comments are left out, every other tag is shown as the text that it is. Links lead to
+//! the web or within the page, and pictures become links: a page fetches nothing. A diagram is shown as its text, folded:
+//! drawing it takes a script.
 
-use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser};
+use pulldown_cmark::{Tag, TagEnd, TextMergeStream, html};
 
+use super::super::model::Repo;
 use super::safe;
+use crate::ids::Digest;
 
-pub(super) fn render(text: &str) -> String {
+/// Shows a text of this repository: what it says of `#12` leads there.
+pub(super) fn render(repo: &Repo, text: &str) -> String {
+    rendered(text, &|number| {
+        let issue = repo.issues.get(&number)?;
+        Some(format!("/{}/{}/{number}", repo.full_name(), super::pull::kind(issue)))
+    })
+}
+
+/// Where `#12` leads, if there is such a thing.
+type Leads<'a> = &'a dyn Fn(u64) -> Option<String>;
+
+fn rendered(text: &str, leads: Leads<'_>) -> String {
     let mut folds = Folds::default();
     let mut events: Vec<Event<'_>> = Vec::new();
     // A block of HTML comes line by line, and a comment may be longer than a line.
     let mut block: Option<String> = None;
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    for event in Parser::new_ext(text, options) {
+    // What stands in code or in a link already is not looked through for links.
+    let (mut code, mut links, mut diagram) = (false, 0_usize, false);
+    let notes = Footnotes::of(text);
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_GFM;
+    for event in TextMergeStream::new(Parser::new_ext(text, options)) {
         match event {
             Event::Start(Tag::HtmlBlock) => block = Some(String::new()),
             Event::End(TagEnd::HtmlBlock) => {
@@ -26,13 +48,54 @@ pub(super) fn render(text: &str) -> String {
                 Some(block) => block.push_str(&raw),
                 None => events.push(Event::InlineHtml(folds.let_through(&raw).into())),
             },
-            Event::Start(Tag::Link { dest_url, title, id, .. }) => {
-                events.push(Event::Start(link(dest_url, title, id)));
+            Event::Start(Tag::Link { dest_url, title, id, .. } | Tag::Image { dest_url, title, id, .. }) => {
+                links += 1;
+                // A picture within a link is a link within a link, which HTML does not have.
+                if links == 1 {
+                    events.push(Event::Start(link(dest_url, title, id)));
+                }
             }
-            Event::Start(Tag::Image { dest_url, title, id, .. }) => {
-                events.push(Event::Start(link(dest_url, title, id)));
+            Event::End(TagEnd::Image | TagEnd::Link) => {
+                links = links.saturating_sub(1);
+                if links == 0 {
+                    events.push(Event::End(TagEnd::Link));
+                }
             }
-            Event::End(TagEnd::Image) => events.push(Event::End(TagEnd::Link)),
+            Event::Start(Tag::CodeBlock(kind)) => {
+                code = true;
+                diagram = matches!(&kind, CodeBlockKind::Fenced(info) if info.trim() == "mermaid");
+                if diagram {
+                    let head = "<details class=\"diagram\"><summary>A diagram, as its text (GitHub draws it)</summary>";
+                    events.push(Event::Html(head.into()));
+                }
+                events.push(Event::Start(Tag::CodeBlock(kind)));
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                code = false;
+                events.push(Event::End(TagEnd::CodeBlock));
+                if std::mem::take(&mut diagram) {
+                    events.push(Event::Html("</details>".into()));
+                }
+            }
+            Event::Start(Tag::Heading { level, .. }) => events.push(Event::Start(heading(level))),
+            Event::End(TagEnd::Heading(level)) => events.push(Event::End(TagEnd::Heading(below_the_pages(level)))),
+            Event::Start(Tag::BlockQuote(kind)) => {
+                events.push(Event::Start(Tag::BlockQuote(kind)));
+                events.extend(kind.map(|kind| Event::Html(alert(kind).into())));
+            }
+            Event::Start(Tag::Table(aligned)) => {
+                events.push(Event::Html("<div class=\"wide\">".into()));
+                events.push(Event::Start(Tag::Table(aligned)));
+            }
+            Event::End(TagEnd::Table) => {
+                events.push(Event::End(TagEnd::Table));
+                events.push(Event::Html("</div>".into()));
+            }
+            Event::FootnoteReference(name) => events.push(Event::FootnoteReference(notes.name(&name))),
+            Event::Start(Tag::FootnoteDefinition(name)) => {
+                events.push(Event::Start(Tag::FootnoteDefinition(notes.name(&name))));
+            }
+            Event::Text(text) if !code && links == 0 => linked(&text, leads, &mut events),
             // GitHub keeps the line breaks of a comment.
             Event::SoftBreak => events.push(Event::HardBreak),
             event => events.push(event),
@@ -50,6 +113,97 @@ fn link<'a>(to: CowStr<'a>, title: CowStr<'a>, id: CowStr<'a>) -> Tag<'a> {
         || (lower.starts_with('/') && !lower.starts_with("//"));
     let dest_url = if leads { to } else { CowStr::Borrowed("#") };
     Tag::Link { link_type: LinkType::Inline, dest_url, title, id }
+}
+
+/// The page's own headings are the first two levels; what people write is below them, and looks as large as they wrote it.
+fn below_the_pages(level: HeadingLevel) -> HeadingLevel {
+    level.max(HeadingLevel::H3)
+}
+
+fn heading<'a>(level: HeadingLevel) -> Tag<'a> {
+    let classes = match level {
+        HeadingLevel::H1 => vec!["first".into()],
+        HeadingLevel::H2 => vec!["second".into()],
+        _ => Vec::new(),
+    };
+    Tag::Heading { level: below_the_pages(level), id: None, classes, attrs: Vec::new() }
+}
+
+fn alert(kind: BlockQuoteKind) -> &'static str {
+    match kind {
+        BlockQuoteKind::Note => "<p class=\"alert\">Note</p>",
+        BlockQuoteKind::Tip => "<p class=\"alert\">Tip</p>",
+        BlockQuoteKind::Important => "<p class=\"alert\">Important</p>",
+        BlockQuoteKind::Warning => "<p class=\"alert\">Warning</p>",
+        BlockQuoteKind::Caution => "<p class=\"alert\">Caution</p>",
+    }
+}
+
+/// Footnotes of several comments stand on one page: each text has names of its own.
+struct Footnotes(String);
+
+impl Footnotes {
+    fn of(text: &str) -> Self {
+        Self(Digest::of(text.as_bytes()).to_string().chars().take(8).collect())
+    }
+
+    fn name<'a>(&self, name: &str) -> CowStr<'a> {
+        // What is not a letter or digit would need escaping twice, in an id and in a link to it.
+        let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        format!("fn-{}-{plain}", self.0).into()
+    }
+}
+
+/// A text with its addresses and `#12` as links.
+fn linked(text: &str, leads: Leads<'_>, events: &mut Vec<Event<'_>>) {
+    let mut rest = text;
+    let mut plain = String::new();
+    while let Some(c) = rest.chars().next() {
+        let begins = plain.chars().last().is_none_or(|before| !before.is_alphanumeric() && before != '/');
+        let found = if begins { address(rest).or_else(|| number(rest, leads)) } else { None };
+        match found {
+            Some((length, to)) => {
+                events.push(Event::Text(std::mem::take(&mut plain).into()));
+                events.push(Event::Start(link(to.into(), "".into(), "".into())));
+                events.push(Event::Text(rest[..length].to_owned().into()));
+                events.push(Event::End(TagEnd::Link));
+                // What comes right after it begins no other.
+                rest = &rest[length..];
+                if let Some(next) = rest.chars().next() {
+                    plain.push(next);
+                    rest = &rest[next.len_utf8()..];
+                }
+            }
+            None => {
+                plain.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    events.push(Event::Text(plain.into()));
+}
+
+/// The length of the address that a text begins with, and where it leads.
+fn address(text: &str) -> Option<(usize, String)> {
+    let scheme = ["https://", "http://"].into_iter().find(|scheme| text.starts_with(scheme))?;
+    let end = text.find(|c: char| c.is_whitespace() || "<>\"`".contains(c)).unwrap_or(text.len());
+    // Punctuation ends the sentence, not the address; a parenthesis that was opened within it belongs to it.
+    let mut found = text[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_', '~', '\'']);
+    while found.ends_with(')') && found.matches(')').count() > found.matches('(').count() {
+        found = &found[..found.len() - 1];
+    }
+    (found.len() > scheme.len()).then(|| (found.len(), found.to_owned()))
+}
+
+/// The same for the number of an issue or pull request that there is.
+fn number(text: &str, leads: Leads<'_>) -> Option<(usize, String)> {
+    let after = text.strip_prefix('#')?;
+    let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let word_goes_on = after[digits..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_');
+    if word_goes_on {
+        return None;
+    }
+    Some((1 + digits, leads(after[..digits].parse().ok()?)?))
 }
 
 /// Which foldings are open, so that none reaches beyond its comment or closes another's.
@@ -105,6 +259,56 @@ impl Folds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn render(text: &str) -> String {
+        rendered(text, &|number| (number == 12).then(|| "/o/r/pull/12".to_owned()))
+    }
+
+    #[test]
+    fn numbers_and_addresses_become_links_and_mentions_do_not() {
+        let html = render("Asked in #12, (see https://example.com/a_(b)?x=1&y=2). Not #13, a#12, `#12` or @mia.");
+        assert!(html.contains("Asked in <a href=\"/o/r/pull/12\">#12</a>, (see "), "{html}");
+        let shown = "<a href=\"https://example.com/a_(b)?x=1&amp;y=2\">https://example.com/a_(b)?x=1&amp;y=2</a>). Not";
+        assert!(html.contains(shown), "{html}");
+        assert!(html.contains("Not #13, a#12, <code>#12</code> or @mia."), "{html}");
+        assert_eq!(html.matches("<a ").count(), 2, "{html}");
+        // Neither twice, nor in code, nor in what is a link already.
+        let html = render("[see #12](https://a.example) and #12\n\n```\n#12 https://a.example\n```\n");
+        assert_eq!(html.matches("<a ").count(), 2, "{html}");
+        assert_eq!(render("http:// #12x #").matches("<a ").count(), 0);
+    }
+
+    #[test]
+    fn the_rest_of_githubs_markdown_is_there() {
+        let html = render("> [!WARNING]\n> Mind the gap.\n");
+        assert!(
+            html.contains("<blockquote class=\"markdown-alert-warning\">") && html.contains(">Warning</p>"),
+            "{html}"
+        );
+        let html = render("- [x] done\n- [ ] open\n\n~~gone~~\n\n| a |\n|---|\n| 1 |\n");
+        assert_eq!(html.matches("type=\"checkbox\"").count(), 2, "{html}");
+        assert!(html.contains("<del>gone</del>") && html.contains("<div class=\"wide\"><table>"), "{html}");
+        let html = render("# One\n## Two\n### Three\n#### Four\n");
+        for shown in
+            ["<h3 class=\"first\">One</h3>", "<h3 class=\"second\">Two</h3>", "<h3>Three</h3>", "<h4>Four</h4>"]
+        {
+            assert!(html.contains(shown), "{shown} in {html}");
+        }
+        // A diagram is its text, and one that is not closed stays within its comment.
+        let html = render("```mermaid\nstateDiagram-v2\n  a --> b\n");
+        assert!(html.contains("<details class=\"diagram\">") && html.contains("a --&gt; b"), "{html}");
+        assert_eq!(html.matches("</details>").count(), 1, "{html}");
+        assert!(!render("```mermaids\nx\n```").contains("<details"));
+    }
+
+    #[test]
+    fn footnotes_of_two_comments_do_not_meet() {
+        let (one, other) = (render("a[^1]\n\n[^1]: first"), render("b[^1]\n\n[^1]: second"));
+        let id = |html: &str| html.split("id=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        assert!(one.contains(&format!("href=\"#{}\"", id(&one))), "{one}");
+        assert_ne!(id(&one), id(&other));
+        assert!(!render("a[^<b>]\n\n[^<b>]: x").contains("<b>"));
+    }
 
     #[test]
     fn what_the_bot_writes_looks_as_on_github() {

@@ -1,5 +1,6 @@
 //! The page of a pull request or issue: what happened, what the checks say, and whether it may be merged.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
@@ -8,7 +9,8 @@ use super::super::model::*;
 use super::super::state::State;
 use super::super::view::checks::latest;
 use super::super::view::git::oid;
-use super::{act, badge, check_rows, label, link, markdown, safe, shell};
+use super::diff::Diff;
+use super::{badge, checks, forms, label, link, markdown, page_in, safe};
 
 /// Something that happened, and when. Everything that happens takes the next id, so that ids tell what came first;
 /// the clock of the twin has whole seconds, some of them ahead of time.
@@ -19,39 +21,63 @@ struct Moment {
 }
 
 pub(super) fn page(state: &State, repo: &Repo, issue: &Issue, fresh: bool) -> String {
-    let mut body = head(repo, issue);
+    let address = format!("/{}/{}/{}", repo.full_name(), kind(issue), issue.number);
+    let title = format!("{} #{}", issue.title, issue.number);
+    let diff = issue.pull.as_ref().and_then(|pull| Diff::of_pull(state, repo, pull));
+    let mut body = head(repo, issue, diff.as_ref());
+    if issue.pull.is_some() {
+        body.push_str(&forms::tries(state, repo, issue.open));
+    }
+    body.push_str("<div class=\"columns\"><div>");
+    body.push_str(&timeline(state, repo, issue));
+    body.push_str("</div><aside>");
+    let mut notes = BTreeMap::new();
+    if let Some(pull) = &issue.pull {
+        let runs = latest(repo.check_runs.values().filter(|run| run.head_sha == pull.head_sha));
+        notes = checks::by_line(&runs);
+        body.push_str(&merge_box(state, repo, issue, pull, (&runs, diff.as_ref())));
+    }
+    body.push_str(&forms::taking_part(state, repo, issue));
+    body.push_str("</aside></div>");
+    if let Some(diff) = &diff {
+        let _ = write!(body, "<section id=\"files\"><h2>Files changed</h2>{}</section>", diff.html(&notes));
+    }
+    page_in(state, repo, &title, &body, fresh.then_some(address.as_str()))
+}
+
+/// What was said and done, in the order it happened.
+fn timeline(state: &State, repo: &Repo, issue: &Issue) -> String {
     let mut moments: Vec<Moment> = comments(repo, issue).collect();
     if let Some(pull) = &issue.pull {
         moments.extend(pull.reviews.iter().map(|review| reviewed(repo, review)));
         moments.extend(commits(state, repo, pull).unwrap_or_default());
-        moments.extend(end(repo, issue, pull));
     }
+    moments.extend(end(repo, issue));
     moments.sort_by_key(|moment| (moment.id, moment.at));
-    body.push_str("<div class=\"timeline\">");
-    body.push_str(&said(
+    let mut out = String::from("<section class=\"timeline\" aria-label=\"What happened\">");
+    out.push_str(&said(
         &issue.user.login,
         &format!("opened this {}", clock(issue.created_at)),
-        &markdown::render(issue.body.as_deref().unwrap_or("_No description._")),
+        &markdown::render(repo, issue.body.as_deref().unwrap_or("_No description._")),
         "",
     ));
-    for moment in &moments {
-        body.push_str(&moment.html);
+    let last = moments.len().saturating_sub(1);
+    for (at, moment) in moments.iter().enumerate() {
+        if at == last {
+            out.push_str("<span id=\"latest\"></span>");
+        }
+        out.push_str(&moment.html);
     }
-    body.push_str("</div>");
-    if let Some(pull) = &issue.pull {
-        body.push_str(&merge_box(state, repo, issue, pull));
-    }
-    body.push_str(&act::forms(state, repo, issue));
-    let address = format!("/{}/{}/{}", repo.full_name(), kind(issue), issue.number);
-    shell(&format!("{} #{}", issue.title, issue.number), &body, fresh.then_some(address.as_str()))
+    out.push_str("</section>");
+    out
 }
 
 pub(super) fn kind(issue: &Issue) -> &'static str {
     if issue.pull.is_some() { "pull" } else { "issues" }
 }
 
-fn head(repo: &Repo, issue: &Issue) -> String {
-    let mut out = format!("<p class=\"sub\">{} {}", badge(issue), link(repo, "", &repo.full_name()));
+fn head(repo: &Repo, issue: &Issue, diff: Option<&Diff>) -> String {
+    let mut out = format!("<p class=\"sub\">{} by <b>{}</b>", badge(issue), safe(&issue.user.login));
     if let Some(pull) = &issue.pull {
         let _ = write!(
             out,
@@ -61,12 +87,20 @@ fn head(repo: &Repo, issue: &Issue) -> String {
             link(repo, &format!("/commit/{}", pull.head_sha), &short(&pull.head_sha))
         );
     }
+    if let Some(diff) = diff {
+        let _ = write!(out, " · <a href=\"#files\">{} changed</a>", counted(diff.count(), "file"));
+    }
     out.push_str("</p><p>");
     for one in issue.labels.iter().filter_map(|id| repo.labels.get(id)) {
         out.push_str(&label(one));
     }
     out.push_str("</p>");
     out
+}
+
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
 }
 
 fn short(sha: &str) -> String {
@@ -97,7 +131,7 @@ fn comments<'a>(repo: &'a Repo, issue: &'a Issue) -> impl Iterator<Item = Moment
             }
             foot.push_str("</footer>");
         }
-        let html = said(&comment.user.login, &what, &markdown::render(&comment.body), &foot);
+        let html = said(&comment.user.login, &what, &markdown::render(repo, &comment.body), &foot);
         let html = html.replacen("<section ", &format!("<section id=\"issuecomment-{}\" ", comment.id), 1);
         Moment { at: comment.created_at, id: comment.id, html }
     })
@@ -126,7 +160,7 @@ fn reviewed(repo: &Repo, review: &Review) -> Moment {
     };
     let commit = link(repo, &format!("/commit/{}", review.commit_id), &short(&review.commit_id));
     let what = format!("<span class=\"{mark}\">{word}</span> {commit} {}", clock(review.submitted_at));
-    let html = said(&review.user.login, &what, &markdown::render(&review.body), "");
+    let html = said(&review.user.login, &what, &markdown::render(repo, &review.body), "");
     Moment { at: review.submitted_at, id: review.id, html }
 }
 
@@ -157,26 +191,30 @@ fn commits(state: &State, repo: &Repo, pull: &Pull) -> Option<Vec<Moment>> {
     Some(found)
 }
 
-fn end(repo: &Repo, issue: &Issue, pull: &Pull) -> Option<Moment> {
-    if let (Some(at), Some(by)) = (pull.merged_at, &pull.merged_by) {
+fn end(repo: &Repo, issue: &Issue) -> Option<Moment> {
+    if let Some((pull, at, by)) =
+        issue.pull.as_ref().and_then(|pull| Some((pull, pull.merged_at?, pull.merged_by.as_ref()?)))
+    {
         let commit = pull.merge_commit_sha.as_deref().unwrap_or_default();
         let to = link(repo, &format!("/commit/{commit}"), &short(commit));
         let order = repo.activities.iter().find(|one| one.after == commit).map_or(u64::MAX, |push| push.id);
         return Some(line(at, order, &format!("<b>{}</b> merged this as {to}", safe(&by.login))));
     }
     let at = issue.closed_at.filter(|_| !issue.open)?;
-    Some(line(at, u64::MAX, "closed"))
+    let reason = issue.state_reason.as_deref().map(|reason| format!(" as {}", safe(&reason.replace('_', " "))));
+    Some(line(at, u64::MAX, &format!("closed{}", reason.unwrap_or_default())))
 }
 
-/// What stands under a pull request: the checks of its head, and why it may or may not be merged.
-fn merge_box(state: &State, repo: &Repo, issue: &Issue, pull: &Pull) -> String {
-    let runs = latest(repo.check_runs.values().filter(|run| run.head_sha == pull.head_sha));
-    let mut out = String::from("<section class=\"box\" id=\"merge\"><header><b>Checks</b> on the head</header>");
-    if runs.is_empty() {
-        out.push_str("<p class=\"pad\">None yet.</p>");
-    }
-    out.push_str(&check_rows(state, repo, runs));
+/// What stands beside a pull request: the checks of its head, and why it may or may not be merged.
+fn merge_box(
+    state: &State,
+    repo: &Repo,
+    issue: &Issue,
+    pull: &Pull,
+    (runs, diff): (&[&CheckRun], Option<&Diff>),
+) -> String {
     let (mark, title, why) = verdict(state, repo, issue, pull);
+    let mut out = String::from("<section class=\"box\" id=\"merge\"><h2>Checks on the head</h2>");
     let _ = write!(out, "<div class=\"verdict {mark}\"><b>{title}</b>");
     if !why.is_empty() {
         out.push_str("<ul>");
@@ -185,8 +223,25 @@ fn merge_box(state: &State, repo: &Repo, issue: &Issue, pull: &Pull) -> String {
         }
         out.push_str("</ul>");
     }
-    out.push_str("</div></section>");
+    out.push_str("</div>");
+    if let Some(place) = in_line(repo, pull, issue.number) {
+        out.push_str(&place);
+    }
+    if runs.is_empty() {
+        out.push_str("<p class=\"pad sub\">None yet.</p>");
+    }
+    out.push_str(&checks::rows(state, repo, runs.iter().copied(), (diff, issue.open)));
+    out.push_str("</section>");
     out
+}
+
+/// Its place in the merge queue, and the commit that is proved there.
+fn in_line(repo: &Repo, pull: &Pull, number: u64) -> Option<String> {
+    let line = repo.queues.get(&pull.base_ref)?;
+    let at = line.iter().position(|entry| entry.number == number)?;
+    let group = line.get(at)?.group.as_ref();
+    let group = group.map(|group| link(repo, &format!("/commit/{}", group.head), &short(&group.head)));
+    Some(format!("<p class=\"pad\">In the merge queue at place {}, as {}.</p>", at + 1, group.unwrap_or_default()))
 }
 
 fn verdict(state: &State, repo: &Repo, issue: &Issue, pull: &Pull) -> (&'static str, &'static str, Vec<String>) {

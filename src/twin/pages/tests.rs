@@ -1,6 +1,9 @@
 use serde_json::json;
 
-use super::super::{Admin, NewRepo, Options, Role, Stage, Twin, lock};
+mod acts;
+mod shown;
+
+use super::super::{Admin, NewRepo, Options, Prepared, Role, Stage, Twin, lock};
 use super::*;
 
 #[test]
@@ -43,10 +46,19 @@ impl House {
     }
 
     fn open_stage(&self) {
+        let ready = |name: &str, path: &str, text: Option<&str>| Prepared {
+            name: name.into(),
+            about: format!("what {name} is for"),
+            message: format!("the {name} commit"),
+            files: vec![(path.into(), text.map(str::to_owned))],
+        };
         let stage = Stage {
             cast: vec!["ada".into(), "mia".into(), "eve".into()],
             workflow: ".github/workflows/ci.yml".into(),
             job: "test".into(),
+            commits: vec![ready("more", "more.md", Some("more\n")), ready("less", "a.md", None)],
+            changes: vec![ready("fresh", "fresh.md", Some("fresh\n"))],
+            tries: vec!["Say `hello` on #1.".into()],
         };
         self.admin.open_stage("ada/site", stage).unwrap();
     }
@@ -80,8 +92,8 @@ async fn hostile_words_are_shown_and_do_nothing() {
     admin.commit("ada/site", "ada", "y\"><script>z", "m", &[("b.md", Some("b"))]).unwrap();
 
     let pull = format!("/ada/site/pull/{number}");
-    for path in ["/", "/ada", "/ada/site", &pull, &format!("/ada/site/runs/{run}"), &format!("/ada/site/commit/{head}")]
-    {
+    let (run, commit) = (format!("/ada/site/runs/{run}"), format!("/ada/site/commit/{head}"));
+    for path in ["/", "/ada", "/ada/site", "/ada/site/pulls", "/ada/site/issues", &pull, &run, &commit] {
         let html = house.page(path);
         let lower = html.to_ascii_lowercase();
         for bad in ["<script", "<img", " onerror=alert(1)>\"", "<details ontoggle"] {
@@ -90,8 +102,9 @@ async fn hostile_words_are_shown_and_do_nothing() {
         // Each tag of the page is one that the pages themselves write.
         for tag in lower.split('<').skip(1).filter_map(|rest| rest.split(['>', ' ', '/']).find(|name| !name.is_empty()))
         {
-            let ours = "!doctype html head meta title style body nav main h1 h3 p a b span section header footer div time ul \
-                        li code pre br details summary form label select option textarea button input strong em";
+            let ours = "!doctype html head meta title style body nav main aside h1 h2 h3 p a b span section header footer \
+                        div time ul ol li code pre br details summary form label select option textarea button input \
+                        strong em table tbody tr td";
             assert!(ours.split(' ').any(|name| name == tag.trim_end_matches('\n')), "{path} has <{tag}");
         }
     }
@@ -233,6 +246,7 @@ async fn whoever_acts_is_told_when_what_follows_has_happened() {
     house.admin.settle_after_acts(|admin| {
         Box::pin(async move {
             admin.comment("ada/site", "mia", 1, "seen").unwrap();
+            true
         })
     });
     assert_eq!(house.posts("/ada/site/act", None, "do=open&as=ada&branch=idea&title=Mine").await.0, 303);
