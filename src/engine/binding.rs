@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::decide::Draft;
 use crate::flow::{FlowName, Mode, Refusal};
-use crate::ids::Digest;
-use crate::ledger::origin::Inherited;
+use crate::ids::{ChangeNumber, CommitId, Digest};
+use crate::ledger::origin::{Inherited, Now};
 use crate::ledger::{About, Body};
 use crate::policy::Autonomy;
 
@@ -29,11 +29,34 @@ pub(super) fn tightened(
 pub(super) fn inherit(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
     let runs: BTreeSet<u64> = world.checks.iter().map(|run| run.id).collect();
+    let subject = world.subject.as_ref();
+    let now = Now {
+        base_ref: &world.pull.base_ref,
+        head: &world.pull.head,
+        patch: subject.and_then(|subject| subject.patch.as_ref()),
+        commits: subject.map(|subject| subject.commits.as_slice()).unwrap_or_default(),
+        runs: &runs,
+    };
     for earlier in &world.earlier {
-        let taken = Inherited::of(earlier, &draft.state, &world.earlier, &world.pull.base_ref, &runs);
-        if let Some(taken) = taken {
+        if let Some(taken) = Inherited::of(earlier, &draft.state, &world.earlier, &now) {
             draft.bot(Body::Inherited(Box::new(taken)))?;
         }
+    }
+    Ok(())
+}
+
+/// Lets go of those who worked on another change whose commits were in this one, and are in its base now.
+pub(super) fn release(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some(subject) = draft.world.subject.as_ref().filter(|subject| !subject.commits.is_empty()) else {
+        return Ok(());
+    };
+    let gone = |commit: &CommitId| subject.about.head != *commit && !subject.commits.contains(commit);
+    let all = |from: ChangeNumber| draft.state.inherited.iter().filter(move |taken| taken.from == from);
+    let over = |from: ChangeNumber| all(from).all(|taken| taken.within.as_ref().is_some_and(gone));
+    let known: BTreeSet<ChangeNumber> = draft.state.inherited.iter().map(|taken| taken.from).collect();
+    let over: Vec<ChangeNumber> = known.difference(&draft.state.released).copied().filter(|from| over(*from)).collect();
+    for from in over {
+        draft.bot(Body::Released { from })?;
     }
     Ok(())
 }

@@ -273,6 +273,7 @@ fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> 
                 older_runs: binding::older_runs(draft, &subject.about),
             };
             draft.about(By::Bot, Some(subject.about.clone()), body)?;
+            binding::release(draft)?;
             draft.settle()?;
         }
     }

@@ -136,6 +136,7 @@ impl Game {
                 rivals: Vec::new(),
                 base_protected: true,
                 earlier: Vec::new(),
+                broken: BTreeSet::new(),
             },
             state: None,
             log: Vec::new(),

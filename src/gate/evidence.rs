@@ -475,6 +475,8 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
     for review in world.reviews.iter().filter(|review| review.state != "COMMENTED" && review.state != "PENDING") {
         latest.insert(review.by.id, review);
     }
+    let verdicts = latest.values().filter(|review| matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED"));
+    let spoken: BTreeSet<u64> = verdicts.map(|review| review.by.id).collect();
     for review in latest.into_values() {
         let for_this = review.commit.as_ref().is_some_and(|commit| {
             let content = state.reviewed.get(&review.id).or_else(|| state.heads.get(commit));
@@ -525,8 +527,12 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
             discounted,
         });
     }
-    for rejection in state.rejections.iter().filter(|rejection| rejection.content == about.content) {
+    for rejection in state.rejections.iter().filter(|rejection| rejection.is_for(&about.content)) {
         if let By::Person { person, .. } = &rejection.by {
+            // Whoever asked for changes under another number and has reviewed it here says it here.
+            if rejection.standing && spoken.contains(&person.id) {
+                continue;
+            }
             approvals.against.push((person.login.clone(), format!("rejects it: {}", quoted(&rejection.reason))));
         }
     }

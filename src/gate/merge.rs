@@ -38,6 +38,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(nothing_required(policy));
             findings.extend(proposed(world));
             findings.extend(rivals(world));
+            findings.extend(unproved(world));
             findings.extend(stopped(state, policy));
             findings.extend(audit(state, policy));
             findings.extend(forged(&world.checks, world.app));
@@ -65,6 +66,18 @@ pub fn judge(state: &State, world: &World) -> Judgement {
         }
     }
     Judgement { verdict: verdict(&findings), findings: bounded(findings), evidence }
+}
+
+/// `MRG-08`: what stands against the same work under another number is not known.
+fn unproved(world: &World) -> Vec<Finding> {
+    let broken = world.broken.iter().map(|number| {
+        Finding::error(
+            "MRG-08",
+            format!("The records of {number}, another change of the same work, can't be proved: what stands against it is not known."),
+            format!("`phasegate replay {}` locates what was altered, and says how to put it back.", number.0),
+        )
+    });
+    broken.collect()
 }
 
 /// The autonomy that holds after what the change does to itself.

@@ -1,3 +1,5 @@
+//! Groups of a merge queue, each with what is found of it.
+
 use super::*;
 use crate::engine::kit::{CI, Game, OUR_APP, TEST, blob, commit};
 use crate::gate::only_waiting;

@@ -9,7 +9,7 @@ use super::papers::Judged;
 use super::people::Standing;
 use crate::flow::Phase;
 use crate::gate::Finding;
-use crate::ids::{CommitId, Digest, Person};
+use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::ledger::origin::{Branch, Origin};
 use crate::ledger::{About, State};
 use crate::policy::{Effective, Policy};
@@ -66,6 +66,8 @@ pub struct World {
     pub base_protected: bool,
     /// Earlier changes of the same work. They are looked for once, when there is content for the first time.
     pub earlier: Vec<State>,
+    /// Those of them whose records can't be proved.
+    pub broken: BTreeSet<ChangeNumber>,
 }
 
 #[derive(Debug, Clone)]

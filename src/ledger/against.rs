@@ -131,7 +131,7 @@ pub fn things_against(evidence: &[Evidence], state: &State) -> Counted {
         _ => None,
     });
     let content = state.subject.as_ref().map(|about| &about.content);
-    let rejected = state.rejections.iter().filter(|rejection| Some(&rejection.content) == content);
+    let rejected = state.rejections.iter().filter(|rejection| content.is_some_and(|content| rejection.is_for(content)));
     let rejected = rejected.map(|rejection| rejection_key(rejection, state.change));
     let mut counted = Counted::new();
     for one in found.chain(rejected) {

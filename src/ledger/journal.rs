@@ -121,7 +121,19 @@ impl Lineage {
 }
 
 /// How many earlier changes are read for one that begins, of the oldest and of the newest.
-const MOST_EARLIER: usize = 4;
+const MOST_EARLIER: usize = 16;
+/// So many others are looked at when something stands against a change.
+const MOST_SHARING: usize = 50;
+/// So many folders are asked for at once.
+const FOLDERS_AT_ONCE: usize = 100;
+
+/// Other changes of the same work.
+#[derive(Debug, Default)]
+pub struct Related {
+    pub states: Vec<State>,
+    /// Those whose records can't be proved.
+    pub broken: BTreeSet<ChangeNumber>,
+}
 
 /// How often a commit is tried on a new head before the work is put back.
 const TRIES: usize = 8;
@@ -164,37 +176,51 @@ impl Ledger {
 
     /// The other changes that have one of these keys, by the index alone.
     pub async fn sharing(&self, change: ChangeNumber, keys: &[Digest]) -> Result<BTreeSet<ChangeNumber>, LedgerError> {
-        let folders: Vec<String> = keys.iter().map(origin::folder).collect();
-        let names = self.store.names(&folders).await?;
-        let numbers = names.iter().flatten().filter_map(|name| name.parse().ok()).map(ChangeNumber);
-        let others: BTreeSet<ChangeNumber> = numbers.filter(|number| *number != change).collect();
-        Ok(others.into_iter().rev().take(MOST_EARLIER).collect())
+        let others = self.numbers(keys).await?.into_iter().filter(|number| *number != change);
+        Ok(others.rev().take(MOST_SHARING).collect())
     }
 
-    /// The earlier changes that hand down to this one. The index finds them; that they have what it says stands in
-    /// their records. One whose chain is broken says nothing here: its own merge check tells of that.
-    pub async fn earlier(&self, change: ChangeNumber, keys: &[(Same, Digest)]) -> Result<Vec<State>, LedgerError> {
-        let folders: Vec<String> = keys.iter().map(|(_, key)| origin::folder(key)).collect();
-        let names = self.store.names(&folders).await?;
-        let numbers: BTreeSet<ChangeNumber> =
-            names.iter().flatten().filter_map(|name| name.parse().ok()).map(ChangeNumber).collect();
-        let numbers: Vec<ChangeNumber> = numbers.into_iter().filter(|number| *number != change).collect();
-        let mut earlier = Vec::new();
+    /// The changes that the index has under these keys.
+    async fn numbers(&self, keys: &[Digest]) -> Result<BTreeSet<ChangeNumber>, LedgerError> {
+        let mut numbers = BTreeSet::new();
+        for keys in keys.chunks(FOLDERS_AT_ONCE) {
+            let folders: Vec<String> = keys.iter().map(origin::folder).collect();
+            let names = self.store.names(&folders).await?;
+            numbers.extend(names.iter().flatten().filter_map(|name| name.parse().ok()).map(ChangeNumber));
+        }
+        Ok(numbers)
+    }
+
+    /// The other changes that hand down to this one, which goes into `base_ref`. The index finds them; that they have what it
+    /// says stands in their records. Of one whose chain is broken nothing is known but that.
+    pub async fn earlier(
+        &self,
+        change: ChangeNumber,
+        keys: &[(Same, Digest)],
+        base_ref: &str,
+    ) -> Result<Related, LedgerError> {
+        let only: Vec<Digest> = keys.iter().map(|(_, key)| key.clone()).collect();
+        let mut numbers: Vec<ChangeNumber> = self.numbers(&only).await?.into_iter().collect();
+        numbers.retain(|number| *number != change);
+        let mut related = Related::default();
         // The newest have taken over from those before them, and the oldest are where it began.
         let beyond = numbers.len().saturating_sub(MOST_EARLIER);
         let ends = numbers.iter().enumerate().filter(|(at, _)| *at < MOST_EARLIER || *at >= beyond);
         for (_, number) in ends.rev() {
             let number = *number;
             match self.load(number).await {
-                Ok(Loaded { state: Some(state), .. }) if origin::hands_down(&state, keys) => earlier.push(state),
+                Ok(Loaded { state: Some(state), .. }) if origin::hands_down(&state, keys, base_ref) => {
+                    related.states.push(state);
+                }
                 Ok(_) => {}
                 Err(LedgerError::Broken(broken)) => {
                     tracing::warn!(%number, %broken, "an earlier change can't be read");
+                    related.broken.insert(number);
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(earlier)
+        Ok(related)
     }
 
     /// Appends these entries to a change as it was loaded: all of them in one commit, or none.

@@ -19,7 +19,7 @@ pub mod store;
 
 pub use chain::{Anchor, Anchors, Break, BreakKind, KeyRing, Signer};
 pub use escalation::Escalation;
-pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded};
+pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded, Related};
 pub use record::{About, Body, By, Record};
 pub use state::{OVER_THE_HOUR, State};
 

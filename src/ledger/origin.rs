@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::against::{Counted, Mark, raise, rejection_key, review_key};
-use super::record::{By, Evidence};
+use super::record::By;
 use super::state::{Red, Rejection, State, Stop};
-use crate::finding::{GateName, quoted};
+use crate::finding::quoted;
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::flow::{Phase, Stage};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
@@ -50,6 +50,10 @@ fn head_key(head: &CommitId) -> Digest {
     Digest::of_parts(["head", head.as_str()])
 }
 
+fn patch_key(patch: &Digest) -> Digest {
+    Digest::of_parts(["patch", patch.as_str()])
+}
+
 /// The keys of the commits that a change is made of.
 pub fn commit_keys(commits: &[CommitId]) -> impl Iterator<Item = (Same, Digest)> {
     commits.iter().map(|commit| (Same::Commit, head_key(commit)))
@@ -62,7 +66,7 @@ impl Origin {
         if let Some(branch) = &self.branch {
             keys.push((Same::Branch, Digest::of_parts(["branch", &branch.repo.0.to_string(), &branch.name])));
         }
-        keys.extend(self.patch.as_ref().map(|patch| (Same::Patch, Digest::of_parts(["patch", patch.as_str()]))));
+        keys.extend(self.patch.as_ref().map(|patch| (Same::Patch, patch_key(patch))));
         keys
     }
 }
@@ -73,10 +77,12 @@ pub fn folder(key: &Digest) -> String {
     format!("origins/{shard}/{rest}")
 }
 
-/// Whether an earlier change, by its own records, has one of these keys and hands down by it. A branch whose work was
-/// merged is free for other work, and so is what is built on its commits.
-pub fn hands_down(earlier: &State, keys: &[(Same, Digest)]) -> bool {
-    let counts = |same: Same| matches!(same, Same::Head | Same::Patch) || earlier.merged.is_none();
+/// Whether another change, by its own records, has one of these keys and hands down by it to one that goes into this base.
+/// A branch whose work was merged there is free for other work, and so is what is built on its commits.
+pub fn hands_down(earlier: &State, keys: &[(Same, Digest)], base_ref: &str) -> bool {
+    let there = earlier.subject.as_ref().is_some_and(|about| about.base_ref == base_ref);
+    let is_merged = earlier.merged.is_some() && there;
+    let counts = |same: Same| matches!(same, Same::Head | Same::Patch) || !is_merged;
     keys.iter().any(|(same, key)| earlier.origins.contains(key) && counts(*same))
 }
 
@@ -88,6 +94,9 @@ const MOST_REDS: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inherited {
     pub from: ChangeNumber,
+    /// The commit of its that is among the commits here, where it is known by that alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<CommitId>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub operators: BTreeSet<Person>,
     /// FAILs of each gate.
@@ -135,13 +144,51 @@ pub struct Ran {
     pub content: Digest,
 }
 
+/// What is there of the change that takes over.
+pub struct Now<'a> {
+    pub base_ref: &'a str,
+    pub head: &'a CommitId,
+    pub patch: Option<&'a Digest>,
+    /// Its commits, as far as they were looked at.
+    pub commits: &'a [CommitId],
+    /// The check runs on its head.
+    pub runs: &'a BTreeSet<u64>,
+}
+
+impl Now<'_> {
+    fn has(&self, other: &State, commit: &CommitId) -> bool {
+        other.origins.contains(&head_key(commit))
+    }
+
+    fn same_patch(&self, other: &State) -> bool {
+        self.patch.is_some_and(|patch| other.origins.contains(&patch_key(patch)))
+    }
+
+    /// The newest commit of its that is in this one, if there is nothing else by which the two are the same.
+    fn within(&self, other: &State) -> Option<CommitId> {
+        if self.has(other, self.head) || self.same_patch(other) {
+            return None;
+        }
+        self.commits.iter().find(|commit| self.has(other, commit)).cloned()
+    }
+
+    /// Whether those who worked on the other one have a hand in what is new here: its head or one of its commits is here
+    /// now, or the same patch is. Who brings the same patch somewhere else later has none in what was here before.
+    fn brings_people(&self, other: &State, heir: &State) -> bool {
+        let new = !heir.heads.contains_key(self.head);
+        let patch = self.same_patch(other) && self.patch.is_some_and(|patch| !heir.origins.contains(&patch_key(patch)));
+        new && (patch || self.has(other, self.head) || self.commits.iter().any(|commit| self.has(other, commit)))
+    }
+}
+
 impl Inherited {
     /// What this change, with these check runs on its head and going into `base_ref`, takes over from one of the related
     /// ones. None: nothing.
-    pub fn of(earlier: &State, heir: &State, related: &[State], base_ref: &str, runs: &BTreeSet<u64>) -> Option<Self> {
+    pub fn of(earlier: &State, heir: &State, related: &[State], now: &Now<'_>) -> Option<Self> {
+        let Now { base_ref, runs, .. } = now;
         // A run before the base was a change of its own is taken as it comes; one that went stale under the same base
         // does not become fresh by a new number.
-        let same_base = earlier.subject.as_ref().is_some_and(|about| about.base_ref == base_ref);
+        let same_base = earlier.subject.as_ref().is_some_and(|about| about.base_ref == *base_ref);
         let before = || heir.inherited.iter();
         let mut counted = earlier.against.counted.clone();
         let mut rejections = handed_down(earlier, &mut counted);
@@ -156,7 +203,11 @@ impl Inherited {
         let (previews, reds_at_pass) = reds_of(earlier, heir, related).unwrap_or_default();
         let inherited = Self {
             from: earlier.change,
-            operators: earlier.operators.difference(&heir.operators).cloned().collect(),
+            within: now.within(earlier),
+            operators: match now.brings_people(earlier, heir) {
+                true => earlier.operators.difference(&heir.operators).cloned().collect(),
+                false => BTreeSet::new(),
+            },
             fails: open_fails(earlier, heir, related),
             counted,
             previews,
@@ -179,13 +230,14 @@ impl Inherited {
                 .cloned()
                 .collect(),
         };
-        let nothing = Self { from: earlier.change, ..Self::nothing() };
+        let nothing = Self { from: earlier.change, within: inherited.within.clone(), ..Self::nothing() };
         (inherited != nothing).then_some(inherited)
     }
 
     fn nothing() -> Self {
         Self {
             from: ChangeNumber(0),
+            within: None,
             operators: BTreeSet::new(),
             fails: BTreeMap::new(),
             counted: BTreeMap::new(),
@@ -279,26 +331,22 @@ fn reds_of(earlier: &State, heir: &State, related: &[State]) -> Option<Reds> {
     (more(&reds.0, &heir.previews) || more(&reds.1, &heir.reds_at_pass)).then_some(reds)
 }
 
-/// Its rejections, and the reviews that ask for changes: those belong to their pull request, and for the next one of the
-/// same content they are what a rejection is. One that was counted is counted for the next as well.
+/// Its rejections, and the reviews that ask for changes: those belong to their pull request, where they stand for whatever
+/// is pushed, and for the next one they are a rejection that does. One that was counted is counted for the next as well.
 fn handed_down(earlier: &State, counted: &mut BTreeMap<Phase, Counted>) -> Vec<Rejection> {
     let from = |rejection: &Rejection| rejection.on.or(Some(earlier.change));
     let mut all: Vec<Rejection> =
         earlier.rejections.iter().map(|one| Rejection { on: from(one), ..one.clone() }).collect();
-    let judged = earlier.gates.get(&GateName::Merge).filter(|judged| Some(&judged.about) == earlier.subject.as_ref());
-    let evidence = judged.iter().flat_map(|judged| judged.evidence.iter().map(|one| (one, &judged.about.content)));
-    for (one, content) in evidence {
-        let Evidence::Review { by, role, review, state, discounted: None, .. } = one else { continue };
-        if state == "APPROVED" {
-            continue;
-        }
+    for objector in earlier.objectors.values() {
+        let By::Person { person, .. } = &objector.by else { continue };
         let rejection = Rejection {
-            by: By::Person { person: by.clone(), role: role.clone() },
-            content: content.clone(),
+            by: objector.by.clone(),
+            content: Digest::of(""),
             reason: format!("asked for changes on {}", earlier.change),
+            standing: true,
             on: Some(earlier.change),
         };
-        let (review, told) = (review_key(by.id, *review), rejection_key(&rejection, earlier.change));
+        let (review, told) = (review_key(person.id, objector.review), rejection_key(&rejection, earlier.change));
         for things in counted.values_mut() {
             if let Some(times) = things.get(&review).copied() {
                 things.insert(told.clone(), times);

@@ -286,6 +286,10 @@ pub enum Body {
     Tampered {
         what: String,
     },
+    /// The commits of another change, which were in this one, are in its base now.
+    Released {
+        from: ChangeNumber,
+    },
     /// A merge queue's group that this change is in was judged.
     Grouped(Box<Grouped>),
     /// This issue or pull request belongs to the change.

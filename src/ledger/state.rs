@@ -55,8 +55,17 @@ pub struct State {
     /// What stands against this work.
     #[serde(default)]
     pub against: Against,
-    /// The author, and whoever pushed. None of them is an independent human.
+    /// The author, and whoever pushed, here or to what of other changes is in it. None of them is an independent human.
     pub operators: BTreeSet<Person>,
+    /// Those of them who did so here.
+    #[serde(default)]
+    pub own: BTreeSet<Person>,
+    /// Changes whose commits were in this one and are not any more.
+    #[serde(default)]
+    pub released: BTreeSet<ChangeNumber>,
+    /// Who asks for changes in a review, as it was last seen, and in which.
+    #[serde(default)]
+    pub objectors: BTreeMap<u64, Objector>,
     pub pipeline: Option<pipeline::State>,
     /// Where it stands in the merge flow. The gate is the same in every flow, so every flow keeps it.
     #[serde(default)]
@@ -187,9 +196,36 @@ pub struct Rejection {
     pub by: By,
     pub content: Digest,
     pub reason: String,
+    /// It is for whatever content comes, until they say otherwise: it was a review that asked for changes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub standing: bool,
     /// The change on which it was said, where that is an earlier one of the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<ChangeNumber>,
+}
+
+impl Rejection {
+    pub fn is_for(&self, content: &Digest) -> bool {
+        self.standing || self.content == *content
+    }
+}
+
+/// Somebody who asks for changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Objector {
+    pub by: By,
+    pub review: Option<u64>,
+}
+
+/// Those who ask for changes, by a list of reviews.
+fn objectors(evidence: &[Evidence]) -> BTreeMap<u64, Objector> {
+    let all = evidence.iter().filter_map(|one| match one {
+        Evidence::Review { by, role, review, state, discounted: None, .. } if state != "APPROVED" => {
+            Some((by.id, Objector { by: By::Person { person: by.clone(), role: role.clone() }, review: *review }))
+        }
+        _ => None,
+    });
+    all.collect()
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -253,6 +289,9 @@ impl State {
             inherited: Vec::new(),
             against: Against::default(),
             operators: BTreeSet::from([author.clone()]),
+            own: BTreeSet::from([author.clone()]),
+            released: BTreeSet::new(),
+            objectors: BTreeMap::new(),
             pipeline: None,
             merge: merge::Stage::default(),
             claim: None,
@@ -327,7 +366,7 @@ impl State {
                 let keys = origin.iter().flat_map(|origin| origin.keys(&about.head));
                 self.origins.extend(keys.map(|(_, key)| key));
                 self.heads.insert(about.head.clone(), about.content.clone());
-                self.operators.extend(pushed_by.clone());
+                self.worked(pushed_by.iter());
                 if self.subject.as_ref().is_none_or(|old| old.head != about.head) {
                     self.claim = None;
                 }
@@ -338,9 +377,8 @@ impl State {
                 self.subject = Some(about);
             }
             Body::Inherited(taken) => self.inherit(taken, seq),
-            Body::Operator { person } => {
-                self.operators.insert(person.clone());
-            }
+            Body::Operator { person } => self.worked([person]),
+            Body::Released { from } => self.release(*from),
             Body::Closed {} => {
                 self.open = false;
                 self.told(merge::Told::Closed);
@@ -383,6 +421,7 @@ impl State {
                 if *gate == GateName::Merge {
                     let green = *verdict == Verdict::Pass;
                     self.told(if green { merge::Told::Green } else { merge::Told::Red });
+                    self.objectors = objectors(evidence);
                 }
                 let claimed_by = match (gate, &self.claim) {
                     (GateName::Phase(phase), Some((of, _))) if of == phase => self.claimant.clone(),
@@ -464,7 +503,7 @@ impl State {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
                 self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
                 let (by, content) = (record.by.clone(), about.content.clone());
-                self.rejections.push(Rejection { by, content, reason: reason.clone(), on: None });
+                self.rejections.push(Rejection { by, content, reason: reason.clone(), standing: false, on: None });
             }
             Body::Approved { comment, self_approved } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
@@ -522,6 +561,20 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    fn worked<'p>(&mut self, people: impl IntoIterator<Item = &'p Person>) {
+        for person in people {
+            self.operators.insert(person.clone());
+            self.own.insert(person.clone());
+        }
+    }
+
+    /// What another change brought along is in the base now: who worked on that has no hand in the rest.
+    fn release(&mut self, from: ChangeNumber) {
+        self.released.insert(from);
+        let theirs = self.inherited.iter().filter(|taken| !self.released.contains(&taken.from));
+        self.operators = theirs.flat_map(|taken| taken.operators.clone()).chain(self.own.clone()).collect();
     }
 
     /// Notes when somebody gave a command, and forgets what is more than an hour older.

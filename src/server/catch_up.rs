@@ -12,8 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use super::Door;
-use crate::github::Hub;
 use crate::github::calls::app::Delivery;
+use crate::github::{Error, Hub};
 
 /// How often, after the first time at the start.
 const EVERY: Duration = Duration::from_mins(10);
@@ -78,7 +78,13 @@ pub(super) async fn catch_up(hub: &Hub, door: &Door, seen: Option<Timestamp>, no
     let (due, asked) = due(&open, now);
     for one in due {
         tracing::debug!(guid = one.last.guid, event = one.last.event, "asked for again");
-        hub.redeliver(one.last.id).await?;
+        match hub.redeliver(one.last.id).await {
+            // One that GitHub does not have any more, or won't send, holds up none of the others.
+            Err(Error::NotFound { .. } | Error::Unprocessable { .. } | Error::Conflict { .. }) => {
+                tracing::warn!(guid = one.last.guid, event = one.last.event, "GitHub does not deliver it again");
+            }
+            asked => asked?,
+        }
     }
     Ok(asked)
 }

@@ -123,7 +123,7 @@ pub(super) async fn made_of_again(mirror: &Mirror, base: &CommitId, head: &Commi
 }
 
 /// Of so many of a change's commits it is asked whether one was the head of another change.
-const MOST_COMMITS: usize = 50;
+const MOST_COMMITS: usize = 1_000;
 
 /// git2 blocks, so it is done where that does no harm.
 pub(super) async fn blocking<T: Send + 'static>(

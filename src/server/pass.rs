@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::memory::Kept;
 use super::observe::MadeOf;
@@ -27,7 +28,7 @@ use crate::github::calls::comments::Reaction;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, Digest, RepoId, RepoRef};
-use crate::ledger::origin::{self, Branch, Origin, Same};
+use crate::ledger::origin::{self, Branch, Same};
 use crate::ledger::record::Grouped;
 use crate::ledger::{Anchor, Anchors, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
@@ -60,7 +61,7 @@ pub(super) enum Raced {
 }
 
 /// So many keys of a change are asked for at once; there are three for each head.
-const MOST_KEYS: usize = 150;
+const MOST_KEYS: usize = 1_500;
 
 /// What others rest on and stands differently now.
 #[derive(Default)]
@@ -124,35 +125,46 @@ fn merged_unheard(pull: &Fetched, world: &World, state: Option<&State>) -> bool 
     pull.is_open() && swallowed && known.is_some_and(|about| about.head == pull.head.sha && about.base != about.head)
 }
 
-/// The heads on which others may stand differently now.
-fn moved(
-    pull: &Fetched,
-    before: Option<&State>,
-    now: Option<&State>,
-    events: &[(String, Event)],
-) -> BTreeSet<CommitId> {
-    let verdict =
-        |state: Option<&State>| state.and_then(|state| state.gates.get(&GateName::Merge)).map(|judged| judged.verdict);
-    if verdict(before) == verdict(now) && !events.iter().any(|(_, event)| moves_heads(event)) {
-        return BTreeSet::new();
-    }
-    let last = before.and_then(|state| state.subject.as_ref()).map(|about| about.head.clone());
-    [Some(pull.head.sha.clone()), last].into_iter().flatten().collect()
-}
-
 /// Whether nothing that is known so far stands against merging it.
 fn is_green(state: Option<&State>, world: &World) -> bool {
     state.is_none_or(|state| merge_gate(state, world).verdict == Verdict::Pass)
 }
 
-/// The merge groups that the change is in with the head that it had, where something was recorded.
-fn rests_on(before: Option<&State>, now: Option<&State>) -> Vec<Grouped> {
-    let (Some(before), Some(now)) = (before, now) else { return Vec::new() };
-    let Some(head) = before.subject.as_ref().map(|about| &about.head) else { return Vec::new() };
-    if before.seq == now.seq || now.merged.is_some() {
-        return Vec::new();
+/// What others were last told of a change.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct Told {
+    seq: u64,
+    head: Option<CommitId>,
+    verdict: Option<Verdict>,
+    /// What stands against it, in short.
+    against: Digest,
+}
+
+impl Told {
+    fn of(state: &State) -> Self {
+        let against = (
+            &state.against.fails,
+            &state.against.blocks,
+            &state.against.stops,
+            &state.rejections,
+            state.objectors.keys().collect::<Vec<_>>(),
+        );
+        Self {
+            seq: state.seq,
+            head: state.subject.as_ref().map(|about| about.head.clone()),
+            verdict: state.gates.get(&GateName::Merge).map(|judged| judged.verdict),
+            against: Digest::of(serde_json::to_vec(&against).unwrap_or_default()),
+        }
     }
-    now.groups.iter().filter(|group| group.has(now.change, head)).cloned().collect()
+
+    fn nothing_against(state: &State) -> bool {
+        let against = &state.against;
+        against.fails.is_empty()
+            && against.blocks.is_empty()
+            && against.stops.is_empty()
+            && state.rejections.is_empty()
+            && state.objectors.is_empty()
+    }
 }
 
 impl Pass<'_> {
@@ -196,7 +208,7 @@ impl Pass<'_> {
         let new = loaded.state.as_ref().is_none_or(|state| !state.heads.contains_key(&pull.head.sha));
         let asked = new || events.iter().any(|(_, event)| matches!(event.fact, Fact::Look { .. }));
         if asked {
-            world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
+            self.relate(pull, &mut world, loaded.state.as_ref()).await?;
         }
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
         world.based_since = self.based_since(pull, loaded.state.as_ref(), events).await?;
@@ -208,10 +220,12 @@ impl Pass<'_> {
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
         let mut world = self.with_rivals(pull, world, would.as_ref()).await?;
         if !asked && is_green(would.as_ref(), &world) {
-            world.earlier = self.earlier(pull, &world, loaded.state.as_ref()).await?;
+            self.relate(pull, &mut world, loaded.state.as_ref()).await?;
         }
         let rebased = world.based_since > would.as_ref().and_then(|state| state.based_since);
-        let alone = world.rivals.is_empty() && world.siblings.is_empty() && (asked || world.earlier.is_empty());
+        let alone = world.rivals.is_empty()
+            && world.siblings.is_empty()
+            && (asked || (world.earlier.is_empty() && world.broken.is_empty()));
         let decision = if alone && !rebased { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
         let unheard = decision.unheard.clone();
         let Some(loaded) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
@@ -225,24 +239,53 @@ impl Pass<'_> {
             self.close_given_up(pull, state).await?;
         }
         self.remember_head(pull).await;
-        let heads = moved(pull, before.as_ref(), state.as_ref(), events);
-        let kin = self.kin(before.as_ref(), state.as_ref()).await?;
-        Ok(Raced::No(Moved { heads, groups: rests_on(before.as_ref(), state.as_ref()), kin }))
+        match &state {
+            Some(state) => Ok(Raced::No(self.moved(pull, state, events).await?)),
+            None => Ok(Raced::No(Moved::default())),
+        }
     }
 
-    /// The other changes of the same work, where something stands against this one that did not before.
-    async fn kin(&self, before: Option<&State>, now: Option<&State>) -> Result<BTreeSet<ChangeNumber>, Halt> {
-        let (Some(before), Some(now)) = (before, now) else { return Ok(BTreeSet::new()) };
-        let stands = |state: &State| {
-            let against = &state.against;
-            let marks = (against.fails.clone(), against.blocks.clone(), against.stops.clone());
-            (marks, state.operators.clone(), state.rejections.clone())
-        };
-        if stands(before) == stands(now) {
-            return Ok(BTreeSet::new());
+    /// What others rest on and stands differently than when they were last told. That is remembered, not taken from the
+    /// records: the look that made them may have failed after it, or been another process.
+    async fn moved(&self, pull: &Fetched, state: &State, events: &[(String, Event)]) -> Result<Moved, Halt> {
+        let key = format!("told:{}", pull.number);
+        let told = self.memory.recall(&key).await.and_then(|kept| serde_json::from_str::<Told>(&kept).ok());
+        let now = Told::of(state);
+        if told.as_ref() == Some(&now) && !events.iter().any(|(_, event)| moves_heads(event)) {
+            return Ok(Moved::default());
         }
-        let keys: Vec<Digest> = now.origins.iter().take(MOST_KEYS).cloned().collect();
-        Ok(self.ledger.sharing(now.change, &keys).await?)
+        let mut out = Moved::default();
+        let news = told.as_ref().is_none_or(|told| told.verdict != now.verdict || told.head != now.head);
+        if news || events.iter().any(|(_, event)| moves_heads(event)) {
+            let last = told.as_ref().and_then(|told| told.head.clone());
+            out.heads = [Some(pull.head.sha.clone()), last].into_iter().flatten().collect();
+        }
+        if told.as_ref().is_none_or(|told| told.seq != now.seq) && state.merged.is_none() {
+            let heads = [told.as_ref().and_then(|told| told.head.clone()), now.head.clone()];
+            let is_in = |group: &&Grouped| heads.iter().flatten().any(|head| group.has(state.change, head));
+            out.groups = state.groups.iter().filter(is_in).cloned().collect();
+        }
+        let harmless = Told::nothing_against(state);
+        if told.as_ref().map_or(!harmless, |told| told.against != now.against) {
+            out.kin = self.kin(state).await?;
+        }
+        if let Ok(now) = serde_json::to_string(&now) {
+            self.memory.keep(&key, &now).await;
+        }
+        Ok(out)
+    }
+
+    /// The other changes of the same work: those that had a head, a patch or a branch of its, and the open ones that are
+    /// built on its head.
+    async fn kin(&self, state: &State) -> Result<BTreeSet<ChangeNumber>, Halt> {
+        let keys: Vec<Digest> = state.origins.iter().take(MOST_KEYS).cloned().collect();
+        let mut kin = self.ledger.sharing(state.change, &keys).await?;
+        if let Some(about) = &state.subject {
+            let upon = self.repo.pulls_for_commit(&about.head).await?;
+            kin.extend(upon.iter().filter(|other| other.is_open()).map(|other| ChangeNumber(other.number)));
+        }
+        kin.remove(&state.change);
+        Ok(kin)
     }
 
     /// Whether a pull request of which nothing is recorded was merged just now, past a policy that was there already.
@@ -263,21 +306,25 @@ impl Pass<'_> {
     /// Other changes of the same work. They are looked for with each new head, and again before anything turns or stays
     /// green: what stood against them may be news. After the first head its branch is its own; what is pushed to it may
     /// still be somebody else's work. Another that is open with this very head is its rival (`MRG-10`), not its past.
-    async fn earlier(&self, pull: &Fetched, world: &World, state: Option<&State>) -> Result<Vec<State>, Halt> {
+    async fn relate(&self, pull: &Fetched, world: &mut World, state: Option<&State>) -> Result<(), Halt> {
         let begun = state.filter(|state| state.subject.is_some());
         if world.subject.is_none() || !pull.is_open() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let (patch, commits) = self.made_of(world).await?;
-        let mut keys = Origin { patch, ..world.origin() }.keys(&pull.head.sha);
+        if let Some(subject) = &mut world.subject {
+            (subject.patch, subject.commits) = (patch, commits.clone());
+        }
+        let mut keys = world.origin().keys(&pull.head.sha);
         keys.retain(|(same, _)| begun.is_none() || *same != Same::Branch);
         let others = commits.iter().filter(|commit| **commit != pull.head.sha).cloned().collect::<Vec<_>>();
         keys.extend(origin::commit_keys(&others));
-        let mut earlier = self.ledger.earlier(ChangeNumber(pull.number), &keys).await?;
+        let found = self.ledger.earlier(ChangeNumber(pull.number), &keys, &pull.base.r#ref).await?;
         let rival =
             |other: &State| other.open && other.subject.as_ref().is_some_and(|about| about.head == pull.head.sha);
-        earlier.retain(|other| begun.is_none() || !rival(other));
-        Ok(earlier)
+        world.earlier = found.states.into_iter().filter(|other| begun.is_none() || !rival(other)).collect();
+        world.broken = found.broken;
+        Ok(())
     }
 
     /// The patch and the commits of what is there. They cost a diff of every line, so they are kept for as long as head and
@@ -388,6 +435,7 @@ impl Pass<'_> {
             rivals: Vec::new(),
             base_protected,
             earlier: Vec::new(),
+            broken: BTreeSet::new(),
         })
     }
 

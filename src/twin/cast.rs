@@ -1,6 +1,7 @@
 //! Who and what is on stage: people, organisations, repositories and Apps, and how they come there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
@@ -87,7 +88,21 @@ impl AppHandle {
 }
 
 /// A key pair: the private half as PKCS#1 PEM, the public half as DER.
-fn new_key() -> Result<(String, Vec<u8>)> {
+type Pair = (String, Vec<u8>);
+
+/// The keys that were made so far. Making one takes a while, and hundreds of twins in one process can have the same ones:
+/// what matters is that each gives out none twice.
+static MADE: Mutex<Vec<Pair>> = Mutex::new(Vec::new());
+
+fn nth_key(at: usize) -> Result<Pair> {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    while made.len() <= at {
+        made.push(new_key()?);
+    }
+    made.get(at).cloned().ok_or(Error::Key)
+}
+
+fn new_key() -> Result<Pair> {
     let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| Error::Key)?;
     let der: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| Error::Key)?;
     // A PKCS#8 envelope of a 2048-bit RSA key is a fixed 26 bytes; GitHub gives out what is inside.
@@ -109,6 +124,11 @@ fn slug_of(name: &str) -> String {
 }
 
 impl State {
+    fn give_key(&mut self) -> Result<Pair> {
+        self.keys_given += 1;
+        nth_key(self.keys_given - 1)
+    }
+
     fn new_account(&mut self, login: &str, kind: AccountKind) -> std::result::Result<Account, Problem> {
         if self.account(login).is_some() {
             return Err(Problem::field("User", "login", "already_exists", None));
@@ -272,8 +292,9 @@ impl Admin {
 
     /// Gives an App another key, whose private half is returned; the one it had is no good any more.
     pub fn change_key(&self, app: u64) -> Result<String> {
-        let (pem, public_key) = new_key()?;
-        self.state().apps.get_mut(&app).ok_or_else(Problem::not_found)?.public_key = public_key;
+        let mut state = self.state();
+        let (pem, public_key) = state.give_key()?;
+        state.apps.get_mut(&app).ok_or_else(Problem::not_found)?.public_key = public_key;
         Ok(pem)
     }
 
@@ -301,8 +322,8 @@ impl Admin {
 
     /// Registers an App with a key of its own.
     pub fn register_app(&self, owner: &str, new: NewApp) -> Result<AppHandle> {
-        let (pem, public_key) = new_key()?;
         let mut state = self.state();
+        let (pem, public_key) = state.give_key()?;
         let owner = state.account(owner).ok_or_else(Problem::not_found)?.clone();
         let slug = slug_of(&new.name);
         let bot = state.new_account(&format!("{slug}[bot]"), AccountKind::Bot)?;

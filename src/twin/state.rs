@@ -70,6 +70,8 @@ pub(crate) struct State {
     pub(crate) base: String,
     pub(crate) data: PathBuf,
     pub(crate) last_id: u64,
+    /// How many keys it has given to Apps.
+    pub(crate) keys_given: usize,
     pub(crate) accounts: BTreeMap<u64, Account>,
     pub(crate) teams: BTreeMap<u64, Vec<Team>>,
     pub(crate) repos: BTreeMap<u64, Repo>,
@@ -106,6 +108,7 @@ impl State {
             base,
             data,
             last_id: 1_000,
+            keys_given: 0,
             accounts: BTreeMap::new(),
             teams: BTreeMap::new(),
             repos: BTreeMap::new(),

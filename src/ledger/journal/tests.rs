@@ -415,7 +415,9 @@ fn keys(entry: &Entry) -> Vec<(Same, Digest)> {
 #[tokio::test]
 async fn a_change_is_found_by_its_head_its_branch_and_its_patch() {
     let house = House::new();
-    assert!(house.ledger.earlier(ChangeNumber(9), &keys(&content("h", "b", "p"))).await.unwrap().is_empty());
+    assert!(
+        house.ledger.earlier(ChangeNumber(9), &keys(&content("h", "b", "p")), "main").await.unwrap().states.is_empty()
+    );
     house.begin(3).await;
     let loaded = house.ledger.load(ChangeNumber(3)).await.unwrap();
     house.ledger.append(loaded, AT, vec![content("h", "b", "p")]).await.unwrap();
@@ -423,7 +425,7 @@ async fn a_change_is_found_by_its_head_its_branch_and_its_patch() {
         let keys = keys(&content(head, branch, patch));
         let ledger = house.ledger.clone();
         async move {
-            let found = ledger.earlier(ChangeNumber(9), &keys).await.unwrap();
+            let found = ledger.earlier(ChangeNumber(9), &keys, "main").await.unwrap().states;
             found.into_iter().map(|state| state.change.0).collect::<Vec<_>>()
         }
     };
@@ -432,7 +434,9 @@ async fn a_change_is_found_by_its_head_its_branch_and_its_patch() {
     assert_eq!(found("other", "other", "p").await, [3]);
     assert!(found("other", "other", "other").await.is_empty());
     // Not by itself, and a second one beside it does not take its place.
-    assert!(house.ledger.earlier(ChangeNumber(3), &keys(&content("h", "b", "p"))).await.unwrap().is_empty());
+    assert!(
+        house.ledger.earlier(ChangeNumber(3), &keys(&content("h", "b", "p")), "main").await.unwrap().states.is_empty()
+    );
     house.begin(5).await;
     let loaded = house.ledger.load(ChangeNumber(5)).await.unwrap();
     house.ledger.append(loaded, AT, vec![content("h", "elsewhere", "x")]).await.unwrap();
@@ -452,7 +456,7 @@ async fn an_index_that_lies_finds_nobody() {
     let store = house.store();
     let head = store.head().await.unwrap();
     store.commit(head.as_ref(), "forged", &files).await.unwrap();
-    assert!(house.ledger.earlier(ChangeNumber(9), &keys).await.unwrap().is_empty());
+    assert!(house.ledger.earlier(ChangeNumber(9), &keys, "main").await.unwrap().states.is_empty());
 }
 
 #[test]
