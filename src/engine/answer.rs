@@ -55,7 +55,8 @@ impl Answerer<'_> {
         }
         let over = draft.world.policy().map_or(u32::MAX, |policy| policy.limits.previews);
         let audit = draft.state.audit_due(over).is_some();
-        if blocked(draft).is_none() && draft.state.stopped.is_none() && !audit {
+        let standing = draft.state.rejections.iter().any(|rejection| rejection.standing);
+        if blocked(draft).is_none() && draft.state.stopped.is_none() && !audit && !standing {
             return self.refuse(draft);
         }
         self.lift(draft, reason)?;

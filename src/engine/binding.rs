@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::decide::Draft;
 use crate::flow::{FlowName, Mode, Refusal};
-use crate::ids::{ChangeNumber, CommitId, Digest};
+use crate::ids::{ChangeNumber, Digest};
 use crate::ledger::origin::{Inherited, Now};
 use crate::ledger::{About, Body};
 use crate::policy::Autonomy;
@@ -47,14 +47,7 @@ pub(super) fn inherit(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 /// Lets go of those who worked on another change whose commits were in this one, and are in its base now.
 pub(super) fn release(draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let Some(subject) = draft.world.subject.as_ref().filter(|subject| !subject.commits.is_empty()) else {
-        return Ok(());
-    };
-    let gone = |commit: &CommitId| subject.about.head != *commit && !subject.commits.contains(commit);
-    let all = |from: ChangeNumber| draft.state.inherited.iter().filter(move |taken| taken.from == from);
-    let over = |from: ChangeNumber| all(from).all(|taken| taken.within.as_ref().is_some_and(gone));
-    let known: BTreeSet<ChangeNumber> = draft.state.inherited.iter().map(|taken| taken.from).collect();
-    let over: Vec<ChangeNumber> = known.difference(&draft.state.released).copied().filter(|from| over(*from)).collect();
+    let over: Vec<ChangeNumber> = draft.world.landed.difference(&draft.state.released).copied().collect();
     for from in over {
         draft.bot(Body::Released { from })?;
     }

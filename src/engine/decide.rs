@@ -171,6 +171,7 @@ pub fn decide(
     let before = draft.state.clone();
     law(&mut draft)?;
     binding::inherit(&mut draft)?;
+    binding::release(&mut draft)?;
     for one in happened {
         if let Happened::Tampered(what) = one {
             draft.bot(Body::Tampered { what: what.clone() })?;
@@ -273,7 +274,6 @@ fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> 
                 older_runs: binding::older_runs(draft, &subject.about),
             };
             draft.about(By::Bot, Some(subject.about.clone()), body)?;
-            binding::release(draft)?;
             draft.settle()?;
         }
     }

@@ -137,6 +137,7 @@ impl Game {
                 base_protected: true,
                 earlier: Vec::new(),
                 broken: BTreeSet::new(),
+                landed: BTreeSet::new(),
             },
             state: None,
             log: Vec::new(),

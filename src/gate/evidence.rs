@@ -533,6 +533,10 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
             if rejection.standing && spoken.contains(&person.id) {
                 continue;
             }
+            // Who could not say it any more does not say it.
+            if world.standings.get(&person.id).is_some_and(|now| !May::Move.allows(*now)) {
+                continue;
+            }
             approvals.against.push((person.login.clone(), format!("rejects it: {}", quoted(&rejection.reason))));
         }
     }

@@ -314,8 +314,10 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
             "MRG-02",
             format!("`{login}` {says}."),
             format!(
-                "Settle it with `{login}`: a new review of theirs lifts a review, their `{}` lifts a rejection.",
-                policy.commands.written("approve")
+                "Settle it with `{login}`: a new review of theirs lifts a review, their `{}` lifts a rejection. (What they \
+                 asked for under an earlier number somebody else who may approve can lift: `{} REASON`.)",
+                policy.commands.written("approve"),
+                policy.commands.written("unblock")
             ),
         ));
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::against::{Counted, Mark, raise, rejection_key, review_key};
 use super::record::By;
 use super::state::{Red, Rejection, State, Stop};
-use crate::finding::quoted;
+use crate::finding::{GateName, Verdict, quoted};
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::flow::{Phase, Stage};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
@@ -78,10 +78,13 @@ pub fn folder(key: &Digest) -> String {
 }
 
 /// Whether another change, by its own records, has one of these keys and hands down by it to one that goes into this base.
-/// A branch whose work was merged there is free for other work, and so is what is built on its commits.
+/// A branch whose work was merged there, or elsewhere with nothing against it, is free for other work, and so is what is
+/// built on its commits.
 pub fn hands_down(earlier: &State, keys: &[(Same, Digest)], base_ref: &str) -> bool {
     let there = earlier.subject.as_ref().is_some_and(|about| about.base_ref == base_ref);
-    let is_merged = earlier.merged.is_some() && there;
+    // Into a branch that the policy does not cover nothing is green, and nobody is held back either.
+    let green = earlier.gates.get(&GateName::Merge).is_some_and(|judged| judged.verdict == Verdict::Pass);
+    let is_merged = earlier.merged.as_ref().is_some_and(|merged| there || (green && merged.bypassed.is_empty()));
     let counts = |same: Same| matches!(same, Same::Head | Same::Patch) || !is_merged;
     keys.iter().any(|(same, key)| earlier.origins.contains(key) && counts(*same))
 }

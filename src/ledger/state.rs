@@ -523,6 +523,8 @@ impl State {
             Body::Resumed { .. } => {
                 self.stopped = None;
                 self.against.lift_stops();
+                // Whoever asked for changes under an earlier number may be gone.
+                self.rejections.retain(|rejection| !rejection.standing);
                 self.given_up = None;
                 self.previews.clear();
                 self.reds_at_pass.clear();

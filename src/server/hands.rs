@@ -152,6 +152,10 @@ fn pushers(moves: Vec<Activity>, base: &CommitId, state: Option<&State>) -> Vec<
         if one.after == base.as_str() && one.activity_type != "force_push" {
             break;
         }
+        // Who merged another pull request into the branch wrote nothing of it. Who did is known from that one.
+        if matches!(one.activity_type.as_str(), "pr_merge" | "merge_queue_merge") {
+            continue;
+        }
         let operator = state.is_some_and(|state| state.operators.iter().any(|known| known.id == one.actor.id));
         if !operator {
             people.insert(one.actor.id, one.actor);
@@ -176,6 +180,7 @@ mod tests {
         let ids = |moves: Vec<Activity>| pushers(moves, &base, None).iter().map(|one| one.id).collect::<Vec<_>>();
         assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "branch_creation", "b")]), [1, 2]);
         assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "branch_creation", "a")]), [1], "it was made at the base");
+        assert_eq!(ids(vec![moved(1, "pr_merge", "c"), moved(2, "push", "b")]), [2], "who merges writes nothing");
         assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "push", "a"), moved(3, "push", "9")]), [1]);
         let reset = vec![moved(1, "push", "c"), moved(1, "force_push", "a"), moved(3, "pr_merge", "9")];
         assert_eq!(ids(reset), [1, 3], "a reset to the base hides nobody");

@@ -9,6 +9,7 @@ mod escalate;
 mod group;
 mod hands;
 mod intake;
+mod kin;
 mod ledger_branch;
 mod memory;
 mod observe;

@@ -393,9 +393,11 @@ pub(super) async fn approvers(
     content: Option<&Digest>,
     known: &mut BTreeMap<u64, Standing>,
 ) -> Result<()> {
-    let given = state.iter().flat_map(|state| &state.approvals).filter(|given| Some(&given.content) == content);
-    for approval in given {
-        if let By::Person { person, .. } = &approval.by
+    let approved = state.iter().flat_map(|state| &state.approvals).filter(|given| Some(&given.content) == content);
+    let rejected = state.iter().flat_map(|state| &state.rejections);
+    let rejected = rejected.filter(|given| content.is_some_and(|content| given.is_for(content)));
+    for by in approved.map(|given| &given.by).chain(rejected.map(|given| &given.by)) {
+        if let By::Person { person, .. } = by
             && !known.contains_key(&person.id)
         {
             known.insert(person.id, standing(repo, policy, person).await?);

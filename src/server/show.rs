@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::pass::{Moved, Pass, Raced};
+use super::kin::Moved;
+use super::pass::{Pass, Raced};
 use super::route::Halt;
 use super::{ledger_branch, observe};
 use crate::engine::{command, merge_gate, phase_gate};
