@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "branch_creation", "a")]), [1], "it was made at the base");
         assert_eq!(ids(vec![moved(1, "pr_merge", "c"), moved(2, "push", "b")]), [2], "who merges writes nothing");
         assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "push", "a"), moved(3, "push", "9")]), [1]);
-        let reset = vec![moved(1, "push", "c"), moved(1, "force_push", "a"), moved(3, "pr_merge", "9")];
+        let reset = vec![moved(1, "push", "c"), moved(1, "force_push", "a"), moved(3, "push", "9")];
         assert_eq!(ids(reset), [1, 3], "a reset to the base hides nobody");
         assert_eq!(ids(vec![moved(1, "branch_creation", "c"), moved(2, "branch_deletion", "0")]), [1]);
     }
