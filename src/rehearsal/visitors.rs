@@ -36,14 +36,27 @@ fn brighter_readiness() -> String {
     out
 }
 
-const HARMLESS: (&str, &str) = ("docs/levels.md", "Levels go from 0, which is dark, to 10.\n");
+fn harmless() -> Prepared {
+    let page = ("docs/levels.md", Some("Levels go from 0, which is dark, to 10.\n"));
+    prepared("harmless", "a harmless page of documentation", "Say what the levels are", &[page])
+}
+
+/// A workflow that is green whatever is in the change.
+fn lax_workflow() -> String {
+    CI.replace("make test", "true")
+}
+
+fn lax_ci() -> Prepared {
+    let lax = lax_workflow();
+    prepared("lax-ci", "a CI workflow that tests nothing", "Make CI faster", &[(WORKFLOW, Some(&lax))])
+}
 
 /// The demo's stage, once its story was played.
 pub fn demo_stage(cast: &[&str]) -> Stage {
     let (scope, readiness) = (brighter_scope(), brighter_readiness());
     let design =
         papers::DESIGN.replace("One module with one function; the lantern calls it when its button is pressed.", "TBD");
-    let lax = CI.replace("make test", "true");
+    let lax = lax_workflow();
     let good: [(&str, Option<&str>); 4] = [
         ("scaffolding/scope.md", Some(&scope)),
         ("scaffolding/design.md", Some(papers::DESIGN)),
@@ -55,12 +68,7 @@ pub fn demo_stage(cast: &[&str]) -> Stage {
         workflow: WORKFLOW.to_owned(),
         job: CHECK.to_owned(),
         commits: vec![
-            prepared(
-                "harmless",
-                "a harmless page of documentation",
-                "Say what the levels are",
-                &[(HARMLESS.0, Some(HARMLESS.1))],
-            ),
+            harmless(),
             prepared(
                 "no-scope",
                 "an empty scope document",
@@ -73,7 +81,7 @@ pub fn demo_stage(cast: &[&str]) -> Stage {
                 "Leave the architecture for later",
                 &[("scaffolding/design.md", Some(&design))],
             ),
-            prepared("lax-ci", "a CI workflow that tests nothing", "Make CI faster", &[(WORKFLOW, Some(&lax))]),
+            lax_ci(),
             prepared("mend", "everything right again", "Mend the documents and CI", &good),
         ],
         changes: vec![
@@ -121,19 +129,13 @@ const TRIES: &[&str] = &[
 
 /// The stage of the twin alone, whose repository has no phases.
 pub fn sandbox_stage(cast: &[&str]) -> Stage {
-    let lax = CI.replace("make test", "true");
     Stage {
         cast: cast.iter().map(|login| (*login).to_owned()).collect(),
         workflow: WORKFLOW.to_owned(),
         job: CHECK.to_owned(),
         commits: vec![
-            prepared(
-                "harmless",
-                "a harmless page of documentation",
-                "Say what the levels are",
-                &[(HARMLESS.0, Some(HARMLESS.1))],
-            ),
-            prepared("lax-ci", "a CI workflow that tests nothing", "Make CI faster", &[(WORKFLOW, Some(&lax))]),
+            harmless(),
+            lax_ci(),
             prepared("mend", "the CI workflow right again", "Mend CI", &[(WORKFLOW, Some(CI))]),
         ],
         changes: vec![prepared("hello", "Hello: one new file", "Hello", &[("hello.txt", Some("hello\n"))])],
