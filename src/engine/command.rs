@@ -121,7 +121,12 @@ pub const COMMANDS: &[Spec] = &[
     },
     decides("approve", Verb::Approve, Args::Optional("remark"), "Approves the content that is shown."),
     decides("reject", Verb::Reject, Args::Required("reason"), "Sends the content back, with the reason."),
-    decides("unblock", Verb::Unblock, Args::Required("reason"), "Lets a blocked or stopped change go on."),
+    decides(
+        "unblock",
+        Verb::Unblock,
+        Args::Required("reason"),
+        "Lets a blocked or stopped change go on. Sets aside what was asked for under an earlier number.",
+    ),
     decides(
         "resolve",
         Verb::Resolve,

@@ -18,7 +18,7 @@ use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Sibling, WorkflowRun, Wo
 use crate::ids::{BlobId, CommitId, Digest, Person};
 use crate::ledger::record::{By, Evidence};
 use crate::ledger::state::{Red, State};
-use crate::policy::{Check, MadeBy, Policy};
+use crate::policy::{Check, Commands, MadeBy, Policy};
 use crate::repo::meaning::{Changed, Drift};
 
 /// Changed files that a person has accepted, each with the content they saw (none: that it is gone).
@@ -505,11 +505,11 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
         };
         match (&discounted, review.state.as_str()) {
             (None, "CHANGES_REQUESTED") => {
-                approvals.against.push((review.by.login.clone(), "asks for changes".to_owned()));
+                approvals.against.push(Objection::new(&review.by, "asks for changes", Lifted::Review));
             }
             (None, "DISMISSED") => {
                 let says = "asks for changes (that it was dismissed takes nothing back for this content)";
-                approvals.against.push((review.by.login.clone(), says.to_owned()));
+                approvals.against.push(Objection::new(&review.by, says, Lifted::Review));
             }
             (None, _) => approvals.count(&review.by),
             (Some(why), "APPROVED") => {
@@ -537,7 +537,9 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
             if world.standings.get(&person.id).is_some_and(|now| !May::Move.allows(*now)) {
                 continue;
             }
-            approvals.against.push((person.login.clone(), format!("rejects it: {}", quoted(&rejection.reason))));
+            let says = format!("rejects it: {}", quoted(&rejection.reason));
+            let lifted = if rejection.standing { Lifted::Anybody } else { Lifted::Approval };
+            approvals.against.push(Objection::new(person, &says, lifted));
         }
     }
     for approval in state.approvals.iter().filter(|approval| approval.content == about.content) {
@@ -571,13 +573,52 @@ fn not_entitled(standing: Standing) -> String {
     format!("their role is {}; approving is for {}", standing.role.as_str(), May::Approve.who())
 }
 
+/// Somebody who is against it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    pub login: String,
+    pub says: String,
+    pub lifted: Lifted,
+}
+
+/// By what an objection is lifted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifted {
+    /// A new review of theirs.
+    Review,
+    /// Their approval by comment.
+    Approval,
+    /// A review of theirs here, or a word of anybody who may approve: they asked for changes under an earlier number.
+    Anybody,
+}
+
+impl Objection {
+    fn new(by: &Person, says: &str, lifted: Lifted) -> Self {
+        Self { login: by.login.clone(), says: says.to_owned(), lifted }
+    }
+
+    /// What to do about it.
+    pub fn next(&self, commands: &Commands) -> String {
+        let by = match self.lifted {
+            Lifted::Review => "a new review of theirs lifts it".to_owned(),
+            Lifted::Approval => format!("their `{}` lifts it", commands.written("approve")),
+            Lifted::Anybody => {
+                let unblock = commands.written("unblock");
+                format!(
+                    "their review here lifts it; if they can't give one, `{unblock} REASON` by another maintainer does"
+                )
+            }
+        };
+        format!("Settle it with `{}`: {by}.", self.login)
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvals {
     pub evidence: Vec<Evidence>,
     /// Those whose approval counts: their ids, because a login can change, and their logins.
     pub by: BTreeMap<u64, String>,
-    /// Logins of those who are against it, and what they say.
-    pub against: Vec<(String, String)>,
+    pub against: Vec<Objection>,
     /// Approvals that do not count, and why.
     pub discounted: Vec<(String, String)>,
 }

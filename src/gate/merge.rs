@@ -74,7 +74,7 @@ fn unproved(world: &World) -> Vec<Finding> {
         Finding::error(
             "MRG-08",
             format!("The records of {number}, another change of the same work, can't be proved: what stands against it is not known."),
-            format!("`phasegate replay {}` locates what was altered, and says how to put it back.", number.0),
+            format!("`phasegate replay {} --github OWNER/REPO` locates what was altered, and says how to put it back.", number.0),
         )
     });
     broken.collect()
@@ -309,17 +309,9 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
     let approvals = evidence::reviews(policy, state, world);
     let mut findings = Vec::new();
     let have = approvals.by.len();
-    for (login, says) in &approvals.against {
-        findings.push(Finding::error(
-            "MRG-02",
-            format!("`{login}` {says}."),
-            format!(
-                "Settle it with `{login}`: a new review of theirs lifts a review, their `{}` lifts a rejection. (What they \
-                 asked for under an earlier number somebody else who may approve can lift: `{} REASON`.)",
-                policy.commands.written("approve"),
-                policy.commands.written("unblock")
-            ),
-        ));
+    for one in &approvals.against {
+        let says = format!("`{}` {}.", one.login, one.says);
+        findings.push(Finding::error("MRG-02", says, one.next(&policy.commands)));
     }
     let required = policy.merge.require.contains(&Require::Review);
     if required && have == 0 && approvals.against.is_empty() {

@@ -122,7 +122,10 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
     let mut findings: Vec<Finding> = approvals
         .against
         .iter()
-        .map(|(login, says)| Finding::error("REV-03", format!("`{login}` {says}."), "Mend what they name and push."))
+        .map(|one| {
+            let next = format!("Mend what they name and push. {}", one.next(&policy.commands));
+            Finding::error("REV-03", format!("`{}` {}.", one.login, one.says), next)
+        })
         .collect();
     if !findings.is_empty() {
         return Judgement { outcome: Outcome::Fail, findings, evidence: approvals.evidence };

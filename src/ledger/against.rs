@@ -61,7 +61,7 @@ impl Against {
         }
     }
 
-    fn lift_blocks(&mut self) {
+    pub(super) fn lift_blocks(&mut self) {
         for mark in std::mem::take(&mut self.blocks) {
             mark.settles(&mut self.lifted);
         }

@@ -254,6 +254,21 @@ impl Inherited {
         }
     }
 
+    /// This and what was taken over from the same change later.
+    #[must_use]
+    pub fn and(mut self, later: &Self) -> Self {
+        self.operators.extend(later.operators.iter().cloned());
+        for (phase, marks) in &later.fails {
+            self.fails.entry(*phase).or_default().extend(marks);
+        }
+        raise(&mut self.previews, &later.previews);
+        raise(&mut self.reds_at_pass, &later.reds_at_pass);
+        self.blocked = later.blocked.clone().or(self.blocked);
+        self.stopped = later.stopped.clone().or(self.stopped);
+        self.rejections.extend(later.rejections.iter().cloned());
+        self
+    }
+
     /// What was taken over, in a few words each.
     pub fn says(&self) -> Vec<String> {
         let mut says = Vec::new();

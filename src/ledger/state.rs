@@ -523,6 +523,10 @@ impl State {
             Body::Resumed { .. } => {
                 self.stopped = None;
                 self.against.lift_stops();
+                // In a flow without phases there is no stage to leave.
+                if self.pipeline.is_none() {
+                    self.against.lift_blocks();
+                }
                 // Whoever asked for changes under an earlier number may be gone.
                 self.rejections.retain(|rejection| !rejection.standing);
                 self.given_up = None;

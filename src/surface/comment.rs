@@ -1,5 +1,6 @@
 //! The one comment: where it stands, the phases, what was found, the next step.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::project::{headline, observes, self_approved, standing};
@@ -11,8 +12,9 @@ use crate::flow::{Exported, Phase, Stage, merge, pipeline};
 use crate::gate::people::who_decides_first;
 use crate::gate::phase::{Outcome as GateOutcome, judged_by};
 use crate::gate::{Finding, GateName, Verdict, only_waiting};
-use crate::ids::CommitId;
+use crate::ids::{ChangeNumber, CommitId};
 use crate::ledger::State;
+use crate::ledger::origin::Inherited;
 use crate::ledger::record::{By, Claim, Evidence, Grouped, Outcome};
 use crate::ledger::state::{Answered, Judged};
 use crate::policy::{Commands, Policy};
@@ -64,10 +66,15 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
             let _ = writeln!(out, "{said}\n");
         }
     }
-    for taken in &state.inherited {
+    let mut taken: BTreeMap<ChangeNumber, Inherited> = BTreeMap::new();
+    for one in &state.inherited {
+        let all = taken.remove(&one.from).map_or_else(|| one.clone(), |before| before.and(one));
+        taken.insert(one.from, all);
+    }
+    for (from, taken) in taken {
         let what = taken.says();
         if !what.is_empty() {
-            let _ = writeln!(out, "Carries on from {}: {}.\n", taken.from, plain_to(400, &what.join("; ")));
+            let _ = writeln!(out, "Carries on from {from}: {}.\n", plain_to(400, &what.join("; ")));
         }
     }
     if let Some(merged) = &state.merged {

@@ -219,3 +219,31 @@ fn only_an_issue_that_is_there_and_free_is_linked() {
     game.target = Target::Issue { of: Some(ChangeNumber(7)) };
     game.says("ada", Role::Write, "/link #12").done();
 }
+
+/// A block is lifted under whatever flow the person who lifts it finds.
+#[test]
+fn what_was_lifted_without_phases_does_not_come_back_with_them() {
+    let mut game = Game::pipeline();
+    game.until_reviewing().says("root", Role::Admin, "/stop it leaks").done().at(Stage::BlockedOnGate);
+    game.policy_is("").look();
+    game.says("mia", Role::Maintain, "/unblock it does not").done();
+    game.policy_is("flow: pipeline\n").look();
+    assert_ne!(game.stage(), Stage::BlockedOnGate);
+    let comment = game.surface().comment;
+    assert!(!comment.contains("it leaks"), "{comment}");
+}
+
+/// However often something is taken over from a change, one line tells it.
+#[test]
+fn one_line_for_each_number() {
+    let mut first = Game::merge();
+    first.says("root", Role::Admin, "/reject it leaks").done();
+    let mut second = heir(&first, "");
+    second.look();
+    first.says("root", Role::Admin, "/stop it leaks").done();
+    second.world.earlier = vec![first.as_three()];
+    second.look();
+    let comment = second.surface().comment;
+    assert_eq!(comment.matches("Carries on from #3").count(), 1, "{comment}");
+    assert!(comment.contains("it is stopped") && comment.contains("root is against this content"), "{comment}");
+}
