@@ -1,6 +1,5 @@
 //! Waiting for the bot without sleeping: until it has done with what reached it, or also with what did not.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -37,9 +36,9 @@ impl Settling {
             self.admin.wait_idle().await;
             self.inbox.settled().await?;
             // Working off may have made GitHub send more.
-            let sent = self.admin.deliveries(self.app).len();
+            let sent = self.admin.attempts(self.app);
             self.admin.wait_idle().await;
-            if self.admin.deliveries(self.app).len() == sent {
+            if self.admin.attempts(self.app) == sent {
                 let stats = self.inbox.stats().await?;
                 if stats.ready + stats.running == 0 {
                     return Ok(());
@@ -63,7 +62,7 @@ impl Settling {
                 self.inbox.notify();
                 continue;
             }
-            if !self.undelivered() {
+            if !self.admin.undelivered(self.app) {
                 return Ok(());
             }
             // What fails again and again is asked for less and less often.
@@ -74,16 +73,6 @@ impl Settling {
             }
         }
         anyhow::bail!("the bot does not come to an end: {:?}", self.inbox.stats().await?)
-    }
-
-    /// Whether GitHub could not deliver something.
-    fn undelivered(&self) -> bool {
-        let mut arrived: BTreeMap<String, bool> = BTreeMap::new();
-        for attempt in self.admin.deliveries(self.app) {
-            let fine = attempt.outcome.is_some_and(|outcome| (200..300).contains(&outcome.status_code));
-            *arrived.entry(attempt.guid).or_default() |= fine;
-        }
-        arrived.values().any(|arrived| !arrived)
     }
 
     /// After a visitor has acted. On a bad day, and until all is made good that one held up, the stage's time passes for

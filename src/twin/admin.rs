@@ -336,19 +336,41 @@ impl Admin {
 
     /// The names of the labels on an issue or pull request, in alphabetical order.
     pub fn labels(&self, repo: &str, number: u64) -> Result<Vec<String>> {
-        let (repo, issue) = (self.repo(repo)?, self.issue(repo, number)?);
+        let state = self.state();
+        let id = self.find(&state, repo)?;
+        let (repo, issue) = (state.repo(id)?, state.issue(id, number)?);
         let names: BTreeSet<String> =
             issue.labels.iter().filter_map(|id| repo.labels.get(id)).map(|label| label.name.clone()).collect();
         Ok(names.into_iter().collect())
     }
 
     pub fn comments(&self, repo: &str, number: u64) -> Result<Vec<Comment>> {
-        Ok(self.repo(repo)?.comments.into_values().filter(|comment| comment.issue == number).collect())
+        let state = self.state();
+        let repo = state.repo(self.find(&state, repo)?)?;
+        Ok(repo.comments.values().filter(|comment| comment.issue == number).cloned().collect())
     }
 
     /// All check runs on a commit, oldest first, superseded ones too.
     pub fn check_runs(&self, repo: &str, sha: &str) -> Result<Vec<CheckRun>> {
-        Ok(self.repo(repo)?.check_runs.into_values().filter(|run| run.head_sha == sha).collect())
+        let state = self.state();
+        let repo = state.repo(self.find(&state, repo)?)?;
+        Ok(repo.check_runs.values().filter(|run| run.head_sha == sha).cloned().collect())
+    }
+
+    /// How often a delivery to an App was attempted.
+    pub fn attempts(&self, app: u64) -> usize {
+        self.state().deliveries.values().filter(|one| one.app == app).count()
+    }
+
+    /// Whether something could not be delivered to an App, however often it was attempted.
+    pub fn undelivered(&self, app: u64) -> bool {
+        let state = self.state();
+        let mut arrived: BTreeMap<&str, bool> = BTreeMap::new();
+        for attempt in state.deliveries.values().filter(|one| one.app == app) {
+            let fine = attempt.outcome.as_ref().is_some_and(|outcome| (200..300).contains(&outcome.status_code));
+            *arrived.entry(&attempt.guid).or_default() |= fine;
+        }
+        arrived.values().any(|arrived| !arrived)
     }
 
     /// All delivery attempts to an App, oldest first.
