@@ -239,13 +239,8 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> {
     let now = draft.world.subject.as_ref().filter(|_| draft.world.pull.open);
-    // Whoever brought the branch up to date, and changed nothing of the change, has no hand in it.
-    let updated = match (now, draft.state.subject.as_ref()) {
-        (Some(now), Some(old)) => now.about.head != old.head && now.about.content == old.content,
-        _ => false,
-    };
     let mut pushers = happened.iter().filter_map(|one| match one {
-        Happened::Pushed(person) if !updated => Some(person),
+        Happened::Pushed(person) => Some(person),
         _ => None,
     });
     if let Some(subject) = now {

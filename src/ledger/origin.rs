@@ -82,9 +82,7 @@ pub fn folder(key: &Digest) -> String {
 /// built on its commits.
 pub fn hands_down(earlier: &State, keys: &[(Same, Digest)], base_ref: &str) -> bool {
     let there = earlier.subject.as_ref().is_some_and(|about| about.base_ref == base_ref);
-    // Into a branch that the policy does not cover nothing is green, and nobody is held back either.
-    let green = earlier.gates.get(&GateName::Merge).is_some_and(|judged| judged.verdict == Verdict::Pass);
-    let is_merged = earlier.merged.as_ref().is_some_and(|merged| there || (green && merged.bypassed.is_empty()));
+    let is_merged = (there && earlier.merged.is_some()) || earlier.merged_green();
     let counts = |same: Same| matches!(same, Same::Head | Same::Patch) || !is_merged;
     keys.iter().any(|(same, key)| earlier.origins.contains(key) && counts(*same))
 }
@@ -208,7 +206,7 @@ impl Inherited {
             from: earlier.change,
             within: now.within(earlier),
             operators: match now.brings_people(earlier, heir) {
-                true => earlier.operators.difference(&heir.operators).cloned().collect(),
+                true => people(earlier, heir, related),
                 false => BTreeSet::new(),
             },
             fails: open_fails(earlier, heir, related),
@@ -295,6 +293,21 @@ impl Inherited {
     }
 }
 
+/// Those who worked on it, whoever else brings them along too: when one of two ways is gone, the other is still there. Whom
+/// it has from another related change is that one's to bring.
+fn people(earlier: &State, heir: &State, related: &[State]) -> BTreeSet<Person> {
+    let direct = |from: ChangeNumber| from == heir.change || related.iter().any(|one| one.change == from);
+    let through =
+        earlier.inherited.iter().filter(|taken| !earlier.released.contains(&taken.from) && !direct(taken.from));
+    let mut people: BTreeSet<Person> = through.flat_map(|taken| taken.operators.iter().cloned()).collect();
+    people.extend(earlier.own.iter().cloned());
+    let taken = heir.inherited.iter().filter(|taken| taken.from == earlier.change).flat_map(|taken| &taken.operators);
+    for known in heir.own.iter().chain(taken) {
+        people.remove(known);
+    }
+    people
+}
+
 /// FAILs that neither it nor any other change of the same work has settled.
 fn open_fails(earlier: &State, heir: &State, related: &[State]) -> BTreeMap<Phase, BTreeSet<Mark>> {
     let mut open = BTreeMap::new();
@@ -376,6 +389,13 @@ fn handed_down(earlier: &State, counted: &mut BTreeMap<Phase, Counted>) -> Vec<R
 }
 
 impl State {
+    /// Whether it was merged with nothing against it. (Into a branch that the policy does not cover nothing is green, and
+    /// nobody is held back either.)
+    pub fn merged_green(&self) -> bool {
+        let green = self.gates.get(&GateName::Merge).is_some_and(|judged| judged.verdict == Verdict::Pass);
+        green && self.merged.as_ref().is_some_and(|merged| merged.bypassed.is_empty())
+    }
+
     /// Takes over what stands against another change of the same work. Nothing in here makes anything looser.
     pub(super) fn inherit(&mut self, taken: &Inherited, seq: u64) {
         self.operators.extend(taken.operators.iter().cloned());

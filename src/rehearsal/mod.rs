@@ -401,7 +401,13 @@ impl Rehearsal {
 
     /// Someone tries to merge; what GitHub says when it refuses.
     pub async fn merges(&self, login: &str, number: u64) -> anyhow::Result<Result<String, String>> {
-        let answer = self.admin.call_as(login, "PUT", &format!("/repos/{REPO}/pulls/{number}/merge"), json!({}));
+        self.merges_by("merge", login, number).await
+    }
+
+    /// The same by another method: `squash` or `rebase`.
+    pub async fn merges_by(&self, method: &str, login: &str, number: u64) -> anyhow::Result<Result<String, String>> {
+        let path = format!("/repos/{REPO}/pulls/{number}/merge");
+        let answer = self.admin.call_as(login, "PUT", &path, json!({ "merge_method": method }));
         self.settle().await?;
         Ok(match answer {
             Ok(answer) => Ok(answer["sha"].as_str().unwrap_or_default().to_owned()),

@@ -26,6 +26,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod update;
 
 use std::fmt;
 
@@ -39,6 +40,7 @@ pub use local::{Compared, LocalRepo};
 pub use mirror::{Fetched, Mirror, Want};
 pub use path::RepoPath;
 pub use program::git_runs;
+pub use update::only_updates;
 
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -70,7 +70,7 @@ impl Passes {
         Some(Fact::MergeGroup { head: head.clone(), base, base_ref: base_ref.to_owned(), head_ref: branch.clone() })
     }
 
-    pub(super) async fn group(&self, home: &RepoRef, events: &[(String, Event)], attempt: u32) -> Derived {
+    pub(super) async fn group(&self, at: &RepoRef, events: &[(String, Event)], attempt: u32) -> Derived {
         let told = events.iter().rev().find_map(|(guid, event)| match &event.fact {
             Fact::MergeGroup { head, base, base_ref, head_ref } => {
                 let (head, base) = (head.clone(), base.clone());
@@ -79,6 +79,7 @@ impl Passes {
             _ => None,
         });
         let Some((guid, told)) = told else { return Ok(Vec::new()) };
+        let home = &self.at_home(at).await?;
         let repo = self.app.repo(home);
         let mirror = Mirror::open(&self.app.data, home.id)?;
         let Some(mut read) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };

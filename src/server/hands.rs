@@ -1,24 +1,38 @@
 //! Who had a hand in a change, since when the ground under it is as it is, and whose an issue is: what the look at a change
 //! asks GitHub for only when it matters.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::observe;
 use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
 use crate::engine::Target;
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::{Sibling, World};
-use crate::github::Error;
 use crate::github::calls::activity::Activity;
 use crate::github::calls::pulls::Pull as Fetched;
-use crate::ids::{CommitId, Person};
+use crate::github::{Error, Repo};
+use crate::ids::{ChangeNumber, CommitId, Person};
 use crate::ledger::State;
+use crate::repo::only_updates;
+
+/// A move of the branch.
+#[derive(Clone)]
+struct Move {
+    before: String,
+    after: String,
+    by: Person,
+    /// As GitHub's list calls it; what a delivery tells is a push, until the list says otherwise.
+    kind: String,
+}
 
 impl Pass<'_> {
-    /// Those who pushed without our being told: before it was opened, while it was closed, or in a delivery that never
-    /// came.
+    /// Those who have a hand in the change by moving its branch. Deliveries tell of each push while it is open. GitHub's
+    /// list is asked for pushes that nobody told of (before it was opened, while it was closed, in a delivery that never
+    /// came), and for what somebody new did: merging another pull request into the branch, or bringing it up to date,
+    /// is not writing it.
     pub(super) async fn pushers(
         &self,
         pull: &Fetched,
@@ -26,26 +40,77 @@ impl Pass<'_> {
         world: &World,
         events: &[(String, Event)],
     ) -> Result<Vec<Person>, Halt> {
-        let told = |wanted: PullEvent| {
-            events.iter().any(|(_, event)| matches!(&event.fact, Fact::Pull { what, .. } if *what == wanted))
+        let told: Vec<Move> = events.iter().filter_map(|(_, event)| told_move(&event.fact)).collect();
+        let known = |person: &Person| state.is_some_and(|state| state.operators.iter().any(|one| one.id == person.id));
+        let (Some(subject), Some(source)) = (world.subject.as_ref().filter(|_| pull.is_open()), &pull.head.repo) else {
+            return Ok(told.into_iter().map(|one| one.by).collect());
         };
+        let is_reopening = |fact: &Fact| matches!(fact, Fact::Pull { what: PullEvent::Reopened, .. });
         let last = state.and_then(|state| state.subject.as_ref()).map(|about| &about.head);
         let unheard = last.is_none_or(|last| !told_of_all(last, &pull.head.sha, events));
-        let reopened = state.is_some_and(|state| !state.open) || told(PullEvent::Reopened);
-        let (Some(subject), Some(source)) = (&world.subject, &pull.head.repo) else { return Ok(Vec::new()) };
-        if !pull.is_open() || !(unheard || reopened) {
-            return Ok(Vec::new());
+        let reopened =
+            state.is_some_and(|state| !state.open) || events.iter().any(|(_, event)| is_reopening(&event.fact));
+        let mut people: Vec<Person> = told.iter().filter(|one| known(&one.by)).map(|one| one.by.clone()).collect();
+        if !(unheard || reopened || told.iter().any(|one| !known(&one.by))) {
+            return Ok(people);
         }
         let repo = match source.full_name.parse() {
             Ok(slug) if pull.is_from_fork() => self.app.hub.repo(self.home.installation, slug),
             _ => self.repo.clone(),
         };
-        let moves = repo.branch_activity(&pull.head.r#ref).await?.unwrap_or_default();
-        let listed = |one: &Activity| one.after == pull.head.sha.as_str();
-        if !moves.is_empty() && !moves.iter().any(listed) && self.attempt < LAG_TRIES {
+        let listed = repo.branch_activity(&pull.head.r#ref).await?.unwrap_or_default();
+        let here = |one: &Activity| one.after == pull.head.sha.as_str();
+        if !listed.is_empty() && !listed.iter().any(here) && self.attempt < LAG_TRIES {
             return Err(Halt::Again(anyhow::anyhow!("GitHub does not yet list who pushed {}", pull.head.sha.short())));
         }
-        Ok(pushers(moves, &subject.about.base, state))
+        let mut moves: Vec<Move> = told;
+        moves.retain(|one| !listed.iter().any(|other| other.before == one.before && other.after == one.after));
+        moves.extend(since(listed, &subject.about.base));
+        moves.retain(|one| !known(&one.by) || is_merge(one));
+        if moves.iter().any(is_merge) {
+            people.extend(self.hands_in_parts(&repo, pull, &moves).await?.into_iter().filter(|one| !known(one)));
+            moves.retain(|one| !is_merge(one));
+        }
+        let (mirror, base) = (self.mirror.clone(), subject.about.base.clone());
+        let written = observe::blocking(move || {
+            let reader = mirror.reader()?;
+            let harmless = |one: &Move| match (CommitId::new(&one.before), CommitId::new(&one.after)) {
+                (Ok(before), Ok(after)) => only_updates(&reader, &before, &after, &base),
+                _ => false,
+            };
+            moves.retain(|one| !harmless(one));
+            Ok(moves)
+        })
+        .await?;
+        people.extend(written.into_iter().map(|one| one.by));
+        let mut seen = BTreeSet::new();
+        people.retain(|person| seen.insert(person.id));
+        Ok(people)
+    }
+
+    /// Who wrote what came in by merging other pull requests into the branch. Nobody, where such a one was green: it was
+    /// proved and reviewed as it is. Of one that was looked at, those who worked on it; of one that was not, whoever
+    /// merged their own, which is a push by another name.
+    async fn hands_in_parts(&self, repo: &Repo, pull: &Fetched, moves: &[Move]) -> Result<Vec<Person>, Halt> {
+        let parts = repo.merged_into(&pull.head.r#ref).await?;
+        let mut people = Vec::new();
+        for one in moves.iter().filter(|one| is_merge(one)) {
+            let is_it = |part: &&Fetched| part.merge_commit_sha.as_ref().is_some_and(|sha| sha.as_str() == one.after);
+            let Some(part) = parts.iter().find(is_it) else {
+                people.extend((one.kind == "pr_merge").then(|| one.by.clone()));
+                continue;
+            };
+            let state = match pull.is_from_fork() {
+                true => None,
+                false => self.ledger.load(ChangeNumber(part.number)).await.ok().and_then(|loaded| loaded.state),
+            };
+            match state {
+                Some(state) if state.merged_green() => {}
+                Some(state) => people.extend(state.operators),
+                None => people.extend((part.user.id == one.by.id).then(|| one.by.clone())),
+            }
+        }
+        Ok(people)
     }
 
     /// Since when the default branch, which is base and law, is where it is. It matters only where the content changed
@@ -140,28 +205,32 @@ fn told_of_all(from: &CommitId, to: &CommitId, events: &[(String, Event)]) -> bo
     false
 }
 
-/// Whose pushes the change is made of, beside its known operators: all since the branch was made, or since it was where
-/// the base is now. (A long-lived branch was there when the work before this was merged. Only a plain push counts as
-/// that: a force-push back to the base, and then forward again, hides nobody.)
-fn pushers(moves: Vec<Activity>, base: &CommitId, state: Option<&State>) -> Vec<Person> {
-    let mut people: BTreeMap<u64, Person> = BTreeMap::new();
-    for one in moves {
-        if one.activity_type == "branch_deletion" {
-            break;
-        }
-        if one.after == base.as_str() && one.activity_type != "force_push" {
-            break;
-        }
-        // Who merged another pull request into the branch wrote nothing of it. Who did is known from that one.
-        if matches!(one.activity_type.as_str(), "pr_merge" | "merge_queue_merge") {
-            continue;
-        }
-        let operator = state.is_some_and(|state| state.operators.iter().any(|known| known.id == one.actor.id));
-        if !operator {
-            people.insert(one.actor.id, one.actor);
-        }
+fn told_move(fact: &Fact) -> Option<Move> {
+    match fact {
+        Fact::Pull { what: PullEvent::Synchronize, before, head, sender, .. } => Some(Move {
+            before: before.as_ref().map(ToString::to_string).unwrap_or_default(),
+            after: head.to_string(),
+            by: sender.clone(),
+            kind: "push".to_owned(),
+        }),
+        _ => None,
     }
-    people.into_values().collect()
+}
+
+/// Another pull request was merged into the branch.
+fn is_merge(one: &Move) -> bool {
+    matches!(one.kind.as_str(), "pr_merge" | "merge_queue_merge")
+}
+
+/// The moves that the change is made of: all since the branch was made, or since it was where the base is now. (A
+/// long-lived branch was there when the work before this was merged. Only a plain push counts as that: a force-push back
+/// to the base, and then forward again, hides nobody.)
+fn since(listed: Vec<Activity>, base: &CommitId) -> Vec<Move> {
+    let begins = |one: &Activity| {
+        one.activity_type == "branch_deletion" || (one.after == base.as_str() && one.activity_type != "force_push")
+    };
+    let moves = listed.into_iter().take_while(|one| !begins(one));
+    moves.map(|one| Move { before: one.before, after: one.after, by: one.actor, kind: one.activity_type }).collect()
 }
 
 #[cfg(test)]
@@ -172,18 +241,18 @@ mod tests {
     fn whose_pushes_a_change_is_made_of() {
         let base = CommitId::new("a".repeat(40)).unwrap();
         let moved = |by: u64, kind: &str, after: &str| Activity {
+            before: "9".repeat(40),
             after: after.repeat(40),
             activity_type: kind.to_owned(),
             actor: Person { id: by, login: format!("p{by}"), bot: false },
             timestamp: jiff::Timestamp::UNIX_EPOCH,
         };
-        let ids = |moves: Vec<Activity>| pushers(moves, &base, None).iter().map(|one| one.id).collect::<Vec<_>>();
+        let ids = |moves: Vec<Activity>| since(moves, &base).iter().map(|one| one.by.id).collect::<Vec<_>>();
         assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "branch_creation", "b")]), [1, 2]);
         assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "branch_creation", "a")]), [1], "it was made at the base");
-        assert_eq!(ids(vec![moved(1, "pr_merge", "c"), moved(2, "push", "b")]), [2], "who merges writes nothing");
         assert_eq!(ids(vec![moved(1, "push", "c"), moved(2, "push", "a"), moved(3, "push", "9")]), [1]);
         let reset = vec![moved(1, "push", "c"), moved(1, "force_push", "a"), moved(3, "push", "9")];
-        assert_eq!(ids(reset), [1, 3], "a reset to the base hides nobody");
+        assert_eq!(ids(reset), [1, 1, 3], "a reset to the base hides nobody");
         assert_eq!(ids(vec![moved(1, "branch_creation", "c"), moved(2, "branch_deletion", "0")]), [1]);
     }
 }

@@ -406,9 +406,6 @@ impl Pass<'_> {
         happened.extend(self.pushers(pull, state, world, events).await?.into_iter().map(Happened::Pushed));
         for (guid, event) in events {
             match &event.fact {
-                Fact::Pull { what: PullEvent::Synchronize, sender, .. } => {
-                    happened.push(Happened::Pushed(sender.clone()));
-                }
                 // It claims what was there then; what was pushed since is nobody's claim.
                 Fact::Pull { what: PullEvent::ReadyForReview, head, .. } if *head == pull.head.sha => {
                     happened.push(Happened::Ready);

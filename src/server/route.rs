@@ -290,7 +290,20 @@ impl Passes {
         Some(known.split(' ').filter_map(|number| number.parse().ok()).collect())
     }
 
-    async fn change(&self, home: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
+    /// The repository with the default branch that it has now, where the law is. A delivery tells of the one that it had
+    /// then, and may be late. What was asked for once is believed as long as deliveries say the same.
+    pub(super) async fn at_home(&self, told: &RepoRef) -> Result<RepoRef, Halt> {
+        let memory = Kept::new(&self.app.inbox, told.id);
+        if memory.recall(DEFAULT_BRANCH).await.as_ref() == Some(&told.default_branch) {
+            return Ok(told.clone());
+        }
+        let default_branch = self.app.repo(told).get_repo().await?.default_branch;
+        memory.keep(DEFAULT_BRANCH, &default_branch).await;
+        Ok(RepoRef { default_branch, ..told.clone() })
+    }
+
+    async fn change(&self, told: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
+        let home = &self.at_home(told).await?;
         let repo = self.app.repo(home);
         let memory = Kept::new(&self.app.inbox, home.id);
         // People edit and close issues all day; those of escalations are known.
@@ -316,6 +329,11 @@ impl Passes {
             Err(Error::NotFound { .. }) => return self.linked(home, &ledger, number, events).await,
             Err(error) => return Err(error.into()),
         };
+        let default_branch = pull.base.repo.as_ref().and_then(|base| base.default_branch.as_ref());
+        if let Some(now) = default_branch.filter(|now| **now != home.default_branch) {
+            memory.keep(DEFAULT_BRANCH, now).await;
+            return Err(Halt::Behind(format!("the default branch is {now} by now, and what was told is older")));
+        }
         if attempt < LAG_TRIES && is_behind(&pull, events) {
             return Err(Halt::Behind(format!("pull request #{number} is not yet as it was told")));
         }
@@ -339,7 +357,8 @@ impl Passes {
     }
 
     /// A look that fails again and again must not leave a green behind that nobody looks after.
-    async fn close_the_gate(&self, home: &RepoRef, number: u64, error: &anyhow::Error) {
+    async fn close_the_gate(&self, told: &RepoRef, number: u64, error: &anyhow::Error) {
+        let Ok(home) = &self.at_home(told).await else { return };
         let repo = self.app.repo(home);
         let Ok(pull) = repo.get_pull(number).await else { return };
         if !pull.is_open() {
@@ -411,6 +430,8 @@ fn has_other_labels(pull: &Fetched, events: &[(String, Event)]) -> bool {
         || differs((PullEvent::Unlabeled, PullEvent::Labeled), true)
 }
 
+/// Under this the default branch is remembered.
+const DEFAULT_BRANCH: &str = "default-branch";
 /// From this try on people are shown that a look can't be finished.
 const FAULT_SHOWN: u32 = 2;
 /// How often a pass begins again because another writer was faster.

@@ -226,6 +226,8 @@ struct Rewrites {
 struct Merges {
     ends: String,
     on: Option<String>,
+    /// `merge`, `squash` or `rebase`.
+    method: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -344,11 +346,14 @@ impl Stage {
             }
             "merges" => {
                 let merge = match read::<Option<Short<Merges>>>(what)? {
-                    None => Merges { ends: "ok".to_owned(), on: None },
-                    Some(Short::Word(ends)) => Merges { ends, on: None },
+                    None => Merges { ends: "ok".to_owned(), on: None, method: None },
+                    Some(Short::Word(ends)) => Merges { ends, on: None, method: None },
                     Some(Short::Long(merge)) => merge,
                 };
-                let refused = self.on.merges(who()?, self.number(merge.on.as_deref())?).await?;
+                let refused = {
+                    let (number, method) = (self.number(merge.on.as_deref())?, merge.method.as_deref());
+                    self.on.merges_by(method.unwrap_or("merge"), who()?, number).await?
+                };
                 as_told(&merge.ends, refused.map(drop))?;
             }
             "queue" => {
@@ -678,7 +683,7 @@ impl Stage {
         let app = self.on.app().id;
         let url = self.on.server().context("the bot is off stage")?.webhook_url();
         if how == "hold" {
-            self.held = Some(self.on.admin().deliveries(app).len());
+            self.held = Some(self.on.admin().attempts(app));
             self.on.admin().set_webhook_url(app, Some(NOWHERE))?;
             return Ok(());
         }

@@ -155,14 +155,6 @@ fn whoever_asks_for_changes_blocks_until_they_say_otherwise() {
 }
 
 #[test]
-fn whoever_only_brings_the_branch_up_to_date_may_still_approve() {
-    let mut game = Game::merge();
-    game.rebased_by("mia", "two", "one").green().approved_by("mia").may_merge();
-    // With other content they have a hand in it.
-    game.rebased_by("mia", "three", "another content").green().approved_by("mia").may_not_merge(&["MRG-02"]);
-}
-
-#[test]
 fn a_stop_holds_the_merge_until_an_independent_person_lifts_it() {
     let mut game = Game::merge();
     game.green().approved_by("mia").says("ada", Role::Write, "/stop scope is much larger").done();

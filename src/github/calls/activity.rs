@@ -10,6 +10,9 @@ use crate::ids::Person;
 /// One move of a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Activity {
+    /// Where the branch was; zeros when it was made.
+    #[serde(default, deserialize_with = "text")]
+    pub before: String,
     /// Where the branch was afterwards; zeros when it was deleted.
     #[serde(default, deserialize_with = "text")]
     pub after: String,

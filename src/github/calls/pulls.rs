@@ -41,6 +41,9 @@ pub struct Pull {
     pub changed_files: Option<u64>,
 }
 
+/// So many pages of closed pull requests are asked for.
+const MOST_PAGES: usize = 3;
+
 impl Pull {
     pub fn is_open(&self) -> bool {
         self.state == "open"
@@ -71,6 +74,7 @@ pub struct Side {
 pub struct SideRepo {
     pub id: u64,
     pub full_name: String,
+    pub default_branch: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -136,6 +140,21 @@ impl Repo {
     pub async fn pulls_from(&self, head: &str) -> Result<Vec<Pull>> {
         let request = self.get("/repos/{owner}/{repo}/pulls", &[])?.query("state", "all").query("head", head);
         self.list(request, None).await
+    }
+
+    /// Pull requests that were merged into a branch, as far as they are among the 300 closed ones of that base which
+    /// something happened to last.
+    pub async fn merged_into(&self, branch: &str) -> Result<Vec<Pull>> {
+        let request = self.get("/repos/{owner}/{repo}/pulls", &[])?.query("state", "closed").query("base", branch);
+        let request = request.query("sort", "updated").query("direction", "desc");
+        let (mut found, mut pages) = (Vec::new(), 0);
+        let take = |page: Vec<Pull>| {
+            pages += 1;
+            found.extend(page.into_iter().filter(Pull::is_merged));
+            pages < MOST_PAGES
+        };
+        self.wire().pages(self.lane(), request, None, MOST_PAGES, take).await?;
+        Ok(found)
     }
 
     /// When the base of a pull request became another branch, by hand or because the old one was deleted.
