@@ -20,10 +20,12 @@ source tests/support/packages.sh
 source tests/support/oracles.sh
 # shellcheck source=tests/support/postgres.sh
 source tests/support/postgres.sh
+# shellcheck source=tests/support/memory.sh
+source tests/support/memory.sh
 # shellcheck source=tests/support/checks.sh
 source tests/support/checks.sh
 
-trap stop_postgres EXIT
+trap 'stop_postgres; forget_memory' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
@@ -32,6 +34,9 @@ need_rust
 need_postgres
 need_oracles
 start_postgres
+
+# Every story makes its own repositories and databases; in memory they cost half.
+use_memory
 
 # The tests say what they get from the environment themselves; a developer's own settings stay out.
 unset DATABASE_URL GITHUB_TOKEN GH_TOKEN PGPASSWORD PGUSER PGHOST PGPORT PGDATABASE PGOPTIONS PGSSLMODE

@@ -1,11 +1,12 @@
 //! Git over HTTP, for plain `git clone`, `fetch` and `push`.
 //!
-//! Reading is git's own `http-backend`, which also undoes the compression that git puts on long requests. A push is
-//! received here: the objects are unpacked first, then each ref is judged by the rules and moved under the lock, so a
+//! Reading is git's own `upload-pack`, or `http-backend` before it where that has to undo the compression that git puts on
+//! long requests. A push is received here: the objects are unpacked first, then each ref is judged by the rules and moved under the lock, so a
 //! push and an API call can never both win a race, and a refused push changes nothing.
 
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::OnceLock;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -50,7 +51,10 @@ pub(crate) async fn handle(
         (Method::POST, "git-receive-pack") => receive(shared, repo, actor, headers, body).await,
         (Method::GET, "info/refs") | (Method::POST, "git-upload-pack") => {
             let path = lock(&shared).git_path(repo);
-            backend(&path, rest, query, headers, &body).await
+            if query == "service=git-receive-pack" || headers.contains_key("content-encoding") {
+                return backend(&path, rest, query, headers, &body).await;
+            }
+            upload(&path, rest == "info/refs", headers, &body).await
         }
         _ => plain(404, "Not found."),
     }
@@ -104,6 +108,41 @@ fn admit(state: &State, slug: &str, headers: &HeaderMap, pushes: bool) -> Result
         return Err(plain(403, &told));
     }
     Ok((repo.id, actor))
+}
+
+/// What git answers first to those who speak its second protocol: what it can do. It is the same for every repository
+/// here, and every fetch asks for it.
+static ABLE: OnceLock<Vec<u8>> = OnceLock::new();
+
+/// Answers a clone or fetch, as git's own CGI would.
+async fn upload(path: &Path, asks: bool, headers: &HeaderMap, body: &[u8]) -> Response {
+    let protocol = headers.get("git-protocol").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let second = protocol.split(':').any(|part| part == "version=2");
+    let kind = if asks { "advertisement" } else { "result" };
+    let mut answer = match ABLE.get().filter(|_| asks && second) {
+        Some(able) => able.clone(),
+        None => {
+            let mut command = Command::new("git");
+            command.args(["upload-pack", "--stateless-rpc"]).args(asks.then_some("--http-backend-info-refs"));
+            command.arg(path).env("GIT_PROTOCOL", protocol).env_remove("GIT_DIR");
+            match run(command, body).await {
+                Ok(answer) => answer,
+                Err(error) => return plain(500, &format!("git upload-pack: {error}")),
+            }
+        }
+    };
+    if asks && second {
+        let _ = ABLE.set(answer.clone());
+    } else if asks {
+        let service = format!("{}0000", packet("# service=git-upload-pack\n"));
+        answer.splice(..0, service.into_bytes());
+    }
+    let mut response = Response::new(Body::from(answer));
+    if let Ok(kind) = format!("application/x-git-upload-pack-{kind}").parse() {
+        response.headers_mut().insert("content-type", kind);
+    }
+    response.headers_mut().insert("cache-control", http::HeaderValue::from_static("no-cache"));
+    response
 }
 
 /// Runs git's own CGI for one request.
