@@ -154,6 +154,12 @@ impl Game {
         game
     }
 
+    /// Its people speak after those of another.
+    pub(crate) fn later_than(mut self, other: &Self) -> Self {
+        (self.now, self.ids) = (other.now, other.ids);
+        self
+    }
+
     /// The merge flow, opened.
     pub(crate) fn merge() -> Self {
         let mut game = Self::with("");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::answer::{Answerer, choice};
 use super::command::{Args, Given, Spec, Verb, linked_number};
 use super::decide::{Draft, Order, Shown, Target};
+use super::late;
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
 use crate::gate::evidence::{self, strange};
@@ -72,6 +73,7 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
         seen_files(draft, order, shown, &commands)?;
     }
     independent(spec, draft, order)?;
+    late::overtaken(spec, draft, order, &commands)?;
     act(draft, spec, order, by, &commands)
 }
 
@@ -371,7 +373,8 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
     if needs_content && draft.state.merged.is_some() && stage != Some(Stage::IterationProposed) {
         return Err(after_the_merge(draft, commands));
     }
-    let answer = Answerer { actor, by, commands };
+    let said = order.said();
+    let answer = Answerer { actor, by, said, commands };
     let go = |draft: &mut Draft<'_>, action: Action| -> Result<Outcome, Refusal> {
         draft.step(action, actor, by.clone())?;
         draft.settle()?;
@@ -391,19 +394,21 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             }
             let me = order.comment.author.id;
             let self_approved = draft.state.operators.iter().any(|person| person.id == me);
-            draft.by(by.clone(), Body::Approved { comment: order.comment.id, self_approved })?;
+            let body = Body::Approved { comment: order.comment.id, self_approved, said: Some(said) };
+            draft.by(by.clone(), body)?;
         }
         Verb::Reject => {
             if !draft.state.open || draft.state.subject.is_none() {
                 return refuse(draft);
             }
-            draft.by(by.clone(), Body::Rejected { comment: order.comment.id, reason: given.args.clone() })?;
+            let body = Body::Rejected { comment: order.comment.id, reason: given.args.clone(), said: Some(said) };
+            draft.by(by.clone(), body)?;
         }
         Verb::Stop => {
             if !draft.state.open {
                 return refuse(draft);
             }
-            draft.by(by.clone(), Body::Stopped { reason: given.args.clone() })?;
+            draft.by(by.clone(), Body::Stopped { reason: given.args.clone(), said: Some(said) })?;
             if draft.state.pipeline.is_some() {
                 // A scope that outgrew its design is a concern about the design itself; the rest is for a person to
                 // unblock.

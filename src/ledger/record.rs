@@ -50,6 +50,13 @@ pub enum By {
     },
 }
 
+/// When something was said, on GitHub's clock. That has whole seconds; within one, comments are in the order of their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Moment {
+    pub at: jiff::Timestamp,
+    pub comment: u64,
+}
+
 /// The content that a record is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct About {
@@ -263,19 +270,28 @@ pub enum Body {
         comment: u64,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         self_approved: bool,
+        /// When. It takes back nothing that they said later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
     },
     /// An entitled person sends this content back, by a comment.
     Rejected {
         comment: u64,
         reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
     },
     /// Somebody called a stop (the merge flow has no stages to hold it).
     Stopped {
         reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
     },
-    /// A person lets it go on.
+    /// A person lets it go on: they lift what was put before they said so.
     Resumed {
         reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
     },
     /// A person accepts these changed files as what gives a run its meaning.
     Refrozen {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::against::{Against, Mark, things_against};
 use super::escalation::{Escalation, Try};
 use super::origin::Inherited;
-use super::record::{About, Body, By, Claim, Evidence, Grouped, Outcome, Record, Why};
+use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Record, Why};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{FlowName, Mode, Phase, Refusal, Stage, merge};
@@ -142,6 +142,18 @@ pub struct State {
     /// Somebody gave the change up, for this reason.
     #[serde(default)]
     pub given_up: Option<Stop>,
+    /// The newest command that answered a stop, a block or a pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Answer>,
+}
+
+/// A command that let a change go on, sent it back or gave it up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    pub by: By,
+    /// The command's name.
+    pub name: String,
+    pub said: Moment,
 }
 
 /// A job that ended red when it was last seen.
@@ -171,6 +183,8 @@ pub struct Merged {
 pub struct Stop {
     pub reason: String,
     pub by: By,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Moment>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,6 +203,8 @@ pub struct Approval {
     pub head: CommitId,
     pub content: Digest,
     pub self_approved: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Moment>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,11 +218,18 @@ pub struct Rejection {
     /// The change on which it was said, where that is an earlier one of the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<ChangeNumber>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Moment>,
 }
 
 impl Rejection {
     pub fn is_for(&self, content: &Digest) -> bool {
         self.standing || self.content == *content
+    }
+
+    /// Whether it was said after that. Where it is not known of both, the records' order tells.
+    pub fn is_after(&self, said: Option<Moment>) -> bool {
+        matches!((self.said, said), (Some(own), Some(said)) if own > said)
     }
 }
 
@@ -250,7 +273,10 @@ const TIMES: usize = 64;
 /// The rule of the refusal that tells a person that they have said too much within an hour.
 pub const OVER_THE_HOUR: &str = "CMD-09";
 
-fn same_person(a: &By, b: &By) -> bool {
+/// The commands that answer a stop, a block or a pause.
+const ANSWERS: [&str; 4] = ["unblock", "resolve", "brake-resolved", "continue"];
+
+pub fn same_person(a: &By, b: &By) -> bool {
     match (a, b) {
         (By::Person { person: a, .. }, By::Person { person: b, .. }) => a.id == b.id,
         _ => false,
@@ -321,6 +347,7 @@ impl State {
             claimant: None,
             rescoped: None,
             given_up: None,
+            answered: None,
         })
     }
 
@@ -498,29 +525,38 @@ impl State {
                 if self.recent.len() > RECENT {
                     self.recent.remove(0);
                 }
+                if let (Outcome::Done, true, Some(at)) = (outcome, ANSWERS.contains(&name.as_str()), *written) {
+                    let (by, name, said) = (record.by.clone(), name.clone(), Moment { at, comment: *comment });
+                    if self.answered.as_ref().is_none_or(|last| last.said <= said) {
+                        self.answered = Some(Answer { by, name, said });
+                    }
+                }
             }
-            Body::Rejected { reason, .. } => {
+            Body::Rejected { reason, said, .. } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
                 self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
                 let (by, content) = (record.by.clone(), about.content.clone());
-                self.rejections.push(Rejection { by, content, reason: reason.clone(), standing: false, on: None });
+                let (standing, on, reason) = (false, None, reason.clone());
+                self.rejections.push(Rejection { by, content, reason, standing, on, said: *said });
             }
-            Body::Approved { comment, self_approved } => {
+            Body::Approved { comment, self_approved, said } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
-                self.rejections.retain(|rejection| !same_person(&rejection.by, &record.by));
+                self.rejections
+                    .retain(|rejection| !same_person(&rejection.by, &record.by) || rejection.is_after(*said));
                 self.approvals.push(Approval {
                     by: record.by.clone(),
                     comment: *comment,
                     head: about.head.clone(),
                     content: about.content.clone(),
                     self_approved: *self_approved,
+                    said: *said,
                 });
             }
-            Body::Stopped { reason } => {
+            Body::Stopped { reason, said } => {
                 self.against.stops.insert(Mark { change: self.change, seq });
-                self.stopped = Some(Stop { reason: reason.clone(), by: record.by.clone() });
+                self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said });
             }
-            Body::Resumed { .. } => {
+            Body::Resumed { said, .. } => {
                 self.stopped = None;
                 self.against.lift_stops();
                 // In a flow without phases there is no stage to leave.
@@ -528,7 +564,7 @@ impl State {
                     self.against.lift_blocks();
                 }
                 // Whoever asked for changes under an earlier number may be gone.
-                self.rejections.retain(|rejection| !rejection.standing);
+                self.rejections.retain(|rejection| !rejection.standing || rejection.is_after(*said));
                 self.given_up = None;
                 self.previews.clear();
                 self.reds_at_pass.clear();
@@ -563,10 +599,17 @@ impl State {
                 self.beside(&Beside::Rescoped, seq);
             }
             Body::GivenUp { reason } => {
-                self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone() });
+                self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone(), said: None });
             }
         }
         Ok(())
+    }
+
+    /// Of several stops the one that was said last is shown: nothing that was said before it lifts it.
+    pub(super) fn stop(&mut self, stop: Stop) {
+        if self.stopped.as_ref().is_none_or(|shown| shown.said.is_none() || shown.said <= stop.said) {
+            self.stopped = Some(stop);
+        }
     }
 
     fn worked<'p>(&mut self, people: impl IntoIterator<Item = &'p Person>) {
