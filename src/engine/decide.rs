@@ -206,6 +206,8 @@ pub fn decide(
     if draft.state.open {
         let judged = merge::judge(&draft.state, world);
         record_judgement(&mut draft, GateName::Merge, judged.verdict, None, judged.findings, judged.evidence)?;
+    } else if draft.state.merged.is_none() {
+        binding::objections(&mut draft)?;
     }
     Ok(Decision { entries: draft.entries, unheard })
 }

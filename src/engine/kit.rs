@@ -375,6 +375,12 @@ impl Game {
         self.pushed_by("ada", head)
     }
 
+    /// Nobody has looked at it yet.
+    pub(crate) fn push_untold(&mut self, head: &str) -> &mut Self {
+        self.head_is(head, head);
+        self
+    }
+
     pub(crate) fn pushed_by(&mut self, login: &str, head: &str) -> &mut Self {
         self.head_is(head, head);
         self.happens(&[Happened::Pushed(person(login))])

@@ -1,13 +1,17 @@
 //! Commands that are heard after newer ones. Webhooks come in any order, wait for their next try, or are given a new life
 //! when they were dead for days; what somebody said first must not undo what was said after it.
 
+use std::collections::BTreeSet;
+
 use super::command::{Spec, Verb};
-use super::decide::{Draft, Order};
+use super::decide::{Draft, Order, Shown};
+use super::verbs::on_escalation;
 use crate::finding::quoted;
 use crate::flow::Refusal;
-use crate::ledger::By;
-use crate::ledger::record::Moment;
+use crate::ids::{CommitId, Digest};
+use crate::ledger::record::{Moment, Outcome};
 use crate::ledger::state::{Rejection, State, same_person};
+use crate::ledger::{Body, By};
 use crate::policy::Commands;
 
 /// `CMD-11`: something newer stands. `/stop` is never overtaken: it only tightens, and whoever let the change go on may
@@ -30,6 +34,51 @@ pub(super) fn overtaken(spec: &Spec, draft: &Draft<'_>, order: &Order, commands:
             format!("it was said before {newer}, and is heard only now."),
             "Look at where it stands, and if you still mean it, say it again.",
         )),
+    }
+}
+
+pub(super) fn reject(draft: &mut Draft<'_>, order: &Order, by: &By, instead: BTreeSet<Digest>) -> Result<(), Refusal> {
+    let (comment, reason, said) = (order.comment.id, order.given.args.clone(), Some(order.said()));
+    draft.by(by.clone(), Body::Rejected { comment, reason, said, instead })
+}
+
+/// A rejection that a push has overtaken is refused for what is there now, and stands for what its author saw: that can be
+/// pushed back.
+pub(super) fn outrun(
+    draft: &mut Draft<'_>,
+    order: &Order,
+    by: &By,
+    shown: Option<&Shown>,
+    mut refusal: Refusal,
+) -> Result<Outcome, Refusal> {
+    let seen = seen(draft, order, shown);
+    if seen.is_empty() {
+        return Err(refusal);
+    }
+    reject(draft, order, by, seen)?;
+    refusal.says.push_str(" It stands for what was there before.");
+    Ok(Outcome::Refused(refusal))
+}
+
+/// The contents that its author may have had before their eyes.
+fn seen(draft: &Draft<'_>, order: &Order, shown: Option<&Shown>) -> BTreeSet<Digest> {
+    let (state, given) = (&draft.state, &order.given);
+    let elsewhere = order.comment.number != state.change.0 && !on_escalation(draft, order);
+    let content = |head: &CommitId| state.heads.get(head).cloned();
+    match (&given.head, shown) {
+        (Some(named), _) => {
+            let is_it = |head: &&CommitId| head.as_str().starts_with(named.as_str());
+            state.heads.keys().filter(is_it).filter_map(content).collect()
+        }
+        (None, _) if given.short_head.is_some() || elsewhere => BTreeSet::new(),
+        (None, Some(shown)) if shown.since <= order.comment.created_at => {
+            shown.content.clone().or_else(|| content(&shown.head)).into_iter().collect()
+        }
+        // What was shown then is not known any more. What is there now counts only if it was there before.
+        _ => {
+            let now = state.subject.as_ref().map(|about| &about.content).filter(|_| !state.returned);
+            state.heads.values().filter(|content| Some(*content) != now).cloned().collect()
+        }
     }
 }
 

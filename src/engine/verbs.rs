@@ -1,6 +1,6 @@
 //! What each command does. Whoever may not give it, or not now, gets a refusal with the rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer::{Answerer, choice};
 use super::command::{Args, Given, Spec, Verb, linked_number};
@@ -58,7 +58,9 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     entitled(spec, draft, order)?;
     known_in(spec, draft.state.flow, &commands)?;
     arguments(spec, given, &commands)?;
-    if spec.binds && !draft.state.open && draft.state.merged.is_none() {
+    // What holds it back is taken while it is closed, too: closing it and opening it again must not outrun that.
+    let holds_back = matches!(spec.verb, Verb::Stop | Verb::Reject);
+    if spec.binds && !holds_back && !draft.state.open && draft.state.merged.is_none() {
         return Err(Refusal::new(
             "CMD-03",
             "the pull request is closed.",
@@ -67,7 +69,13 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     }
     // A stop is no judgement of the content: it holds whatever is pushed, and so does one that a push has overtaken.
     if spec.binds && spec.verb != Verb::Stop {
-        seen_head(spec, draft, order, shown, &commands)?;
+        let seen = seen_head(spec, draft, order, shown, &commands);
+        if let (Err(refusal), Verb::Reject) = (&seen, spec.verb) {
+            independent(spec, draft, order)?;
+            late::overtaken(spec, draft, order, &commands)?;
+            return late::outrun(draft, order, by, shown, refusal.clone());
+        }
+        seen?;
     }
     if spec.verb == Verb::Refreeze {
         seen_files(draft, order, shown, &commands)?;
@@ -398,14 +406,13 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             draft.by(by.clone(), body)?;
         }
         Verb::Reject => {
-            if !draft.state.open || draft.state.subject.is_none() {
+            if draft.state.merged.is_some() || draft.state.subject.is_none() {
                 return refuse(draft);
             }
-            let body = Body::Rejected { comment: order.comment.id, reason: given.args.clone(), said: Some(said) };
-            draft.by(by.clone(), body)?;
+            late::reject(draft, order, by, BTreeSet::new())?;
         }
         Verb::Stop => {
-            if !draft.state.open {
+            if draft.state.merged.is_some() {
                 return refuse(draft);
             }
             draft.by(by.clone(), Body::Stopped { reason: given.args.clone(), said: Some(said) })?;

@@ -249,6 +249,10 @@ pub enum Body {
         findings: Vec<Finding>,
         evidence: Vec<Evidence>,
     },
+    /// Who asks for changes, seen while it is closed. While it is open, the merge gate's judgement has it.
+    Objected {
+        evidence: Vec<Evidence>,
+    },
     /// A comment that was a command, and what came of it.
     Command {
         /// The issue or pull request that it was written on.
@@ -280,6 +284,9 @@ pub enum Body {
         reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Moment>,
+        /// What it is for instead, where a push has overtaken it: all that its author may have seen.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        instead: BTreeSet<Digest>,
     },
     /// Somebody called a stop (the merge flow has no stages to hold it).
     Stopped {

@@ -46,6 +46,9 @@ pub struct State {
     pub subject: Option<About>,
     /// Every head this change has had, with its content.
     pub heads: BTreeMap<CommitId, Digest>,
+    /// The present content was there before, and other content since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub returned: bool,
     /// The keys by which a later pull request of the same work finds this change.
     #[serde(default)]
     pub origins: BTreeSet<Digest>,
@@ -241,7 +244,7 @@ pub struct Objector {
 }
 
 /// Those who ask for changes, by a list of reviews.
-fn objectors(evidence: &[Evidence]) -> BTreeMap<u64, Objector> {
+pub fn objectors(evidence: &[Evidence]) -> BTreeMap<u64, Objector> {
     let all = evidence.iter().filter_map(|one| match one {
         Evidence::Review { by, role, review, state, discounted: None, .. } if state != "APPROVED" => {
             Some((by.id, Objector { by: By::Person { person: by.clone(), role: role.clone() }, review: *review }))
@@ -311,6 +314,7 @@ impl State {
             merged: None,
             subject: None,
             heads: BTreeMap::new(),
+            returned: false,
             origins: BTreeSet::new(),
             inherited: Vec::new(),
             against: Against::default(),
@@ -392,6 +396,9 @@ impl State {
                 self.based_since = based_since.or(self.based_since);
                 let keys = origin.iter().flat_map(|origin| origin.keys(&about.head));
                 self.origins.extend(keys.map(|(_, key)| key));
+                if self.subject.as_ref().is_none_or(|old| old.content != about.content) {
+                    self.returned = self.heads.values().any(|content| *content == about.content);
+                }
                 self.heads.insert(about.head.clone(), about.content.clone());
                 self.worked(pushed_by.iter());
                 if self.subject.as_ref().is_none_or(|old| old.head != about.head) {
@@ -493,12 +500,8 @@ impl State {
                     {
                         self.reviewed.entry(*id).or_insert_with(|| content.clone());
                     }
-                    if let Evidence::Review { review: Some(id), state, discounted: None, .. } = one
-                        && state == "CHANGES_REQUESTED"
-                    {
-                        self.objections.insert(*id, about.content.clone());
-                    }
                 }
+                self.object(evidence, &about.content);
                 let judged = Judged {
                     verdict: *verdict,
                     claimed: *claimed,
@@ -532,12 +535,23 @@ impl State {
                     }
                 }
             }
-            Body::Rejected { reason, said, .. } => {
+            Body::Objected { evidence } => {
+                let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.objectors = objectors(evidence);
+                self.object(evidence, &about.content);
+            }
+            Body::Rejected { reason, said, instead, .. } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
                 self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
-                let (by, content) = (record.by.clone(), about.content.clone());
-                let (standing, on, reason) = (false, None, reason.clone());
-                self.rejections.push(Rejection { by, content, reason, standing, on, said: *said });
+                let of = if instead.is_empty() { BTreeSet::from([about.content.clone()]) } else { instead.clone() };
+                self.rejections.extend(of.into_iter().map(|content| Rejection {
+                    by: record.by.clone(),
+                    content,
+                    reason: reason.clone(),
+                    standing: false,
+                    on: None,
+                    said: *said,
+                }));
             }
             Body::Approved { comment, self_approved, said } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
@@ -609,6 +623,17 @@ impl State {
     pub(super) fn stop(&mut self, stop: Stop) {
         if self.stopped.as_ref().is_none_or(|shown| shown.said.is_none() || shown.said <= stop.said) {
             self.stopped = Some(stop);
+        }
+    }
+
+    /// Notes for which content reviews ask for changes.
+    fn object(&mut self, evidence: &[Evidence], content: &Digest) {
+        for one in evidence {
+            if let Evidence::Review { review: Some(id), state, discounted: None, .. } = one
+                && state == "CHANGES_REQUESTED"
+            {
+                self.objections.insert(*id, content.clone());
+            }
         }
     }
 

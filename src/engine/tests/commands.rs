@@ -319,7 +319,7 @@ fn nobody_is_dropped_where_nobody_works() {
 fn a_closed_change_is_not_moved() {
     let mut game = Game::pipeline();
     game.closed();
-    for command in ["/expand", "/distill", "/drop", "/stop unsafe", "/audit-stack"] {
+    for command in ["/expand", "/distill", "/drop", "/continue", "/audit-stack"] {
         game.says("ada", Role::Write, command).refused_with("CMD-03");
         assert!(game.refused_with("CMD-03").says.contains("closed"), "{}", game.refused_with("CMD-03"));
     }
@@ -457,4 +457,52 @@ fn an_old_continue_does_not_end_the_next_pause() {
     game.says("mia", Role::Maintain, "/continue").done().says("ada", Role::Write, "/design");
     game.at(Stage::SteppedModePaused).happens(&old).refused_with("CMD-11");
     game.at(Stage::SteppedModePaused);
+}
+
+/// Closing it and opening it again must not outrun what holds it back.
+#[test]
+fn a_stop_and_a_rejection_are_taken_while_it_is_closed() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").closed();
+    game.says("root", Role::Admin, "/stop it leaks").done();
+    game.says("root", Role::Admin, "/reject it leaks").done();
+    game.says("root", Role::Admin, "/approve").refused_with("CMD-03");
+    assert!(game.now().escalation.is_none(), "nobody is asked about what is closed");
+    game.reopened().may_not_merge(&["MRG-02", "MRG-05"]);
+    assert!(game.now().escalation.is_some());
+    game.says("root", Role::Admin, "/unblock it does not").done();
+    game.says("root", Role::Admin, "/approve").done().may_merge();
+}
+
+#[test]
+fn a_rejection_that_a_push_has_overtaken_stands_for_what_was_there() {
+    let named = format!("/reject {} it leaks", commit("one"));
+    for text in ["/reject it leaks", &named] {
+        // What it was for is still shown when it is heard, or is not any more.
+        for looked_at in [false, true] {
+            let mut game = Game::merge();
+            let rejects = game.comment("root", standing(Role::Admin), text);
+            game.push_untold("two");
+            if looked_at {
+                game.look();
+            }
+            game.happens(&rejects);
+            let says = game.refused_with("CMD-04").says.clone();
+            assert!(says.ends_with(" It stands for what was there before."), "{says}");
+            game.green().approved_by("mia").may_merge();
+            game.push("one").green().approved_by("mia").may_not_merge(&["MRG-02"]);
+        }
+    }
+}
+
+/// It was pushed away and back before anybody heard the rejection.
+#[test]
+fn a_rejection_that_comes_after_a_push_away_and_back_stands() {
+    let mut game = Game::merge();
+    game.green();
+    let rejects = game.comment("root", standing(Role::Admin), "/reject it leaks");
+    game.push("two").push("one").green().approved_by("mia").may_merge();
+    game.happens(&rejects).refused_with("CMD-04");
+    game.may_not_merge(&["MRG-02"]);
+    game.says("root", Role::Admin, "/approve").done().may_merge();
 }

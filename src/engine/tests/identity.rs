@@ -264,3 +264,19 @@ fn a_late_word_lifts_nothing_newer_of_another_number() {
     second.happens(&approves).refused_with("CMD-11");
     second.may_not_merge(&["MRG-02", "MRG-05"]);
 }
+
+#[test]
+fn changes_asked_for_on_a_closed_pull_request_are_taken_over() {
+    let mut first = Game::merge();
+    first.green().closed().review("root", Role::Admin, "CHANGES_REQUESTED");
+    assert!(first.last().iter().any(|entry| matches!(entry.body, Body::Objected { .. })));
+    let seq = first.now().seq;
+    first.look();
+    assert_eq!(first.now().seq, seq, "it is noted once");
+    let mut second = heir(&first, "");
+    second.look().green().approved_by("mia").may_not_merge(&["MRG-02"]);
+    // It is theirs to take back, closed or not.
+    first.review("root", Role::Admin, "APPROVED");
+    assert!(first.now().objectors.is_empty());
+    heir(&first, "").look().green().approved_by("mia").may_merge();
+}
