@@ -374,7 +374,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
     let given = &order.given;
     let stage = draft.stage();
     // Whom the policy names to decide is a person, with or without write access.
-    let person = May::Move.allows(order.standing) || May::Approve.allows(order.standing);
+    let person = May::Object.allows(order.standing);
     let actor = if person { Actor::Human } else { Actor::Agent };
     let refuse = |draft: &Draft<'_>| Err(not_now(draft, commands));
     let needs_content = matches!(spec.verb, Verb::Approve | Verb::Reject | Verb::Stop);
