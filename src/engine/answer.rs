@@ -3,7 +3,7 @@
 use super::decide::Draft;
 use super::verbs::{after_the_merge, not_now};
 use crate::flow::{Action, Actor, Refusal, Stage};
-use crate::ledger::record::Outcome;
+use crate::ledger::record::{Moment, Outcome};
 use crate::ledger::{Body, By};
 use crate::policy::Commands;
 
@@ -35,6 +35,7 @@ pub(super) fn choice(args: &str) -> Option<(Choice, &str)> {
 pub(super) struct Answerer<'a> {
     pub(super) actor: Actor,
     pub(super) by: &'a By,
+    pub(super) said: Moment,
     pub(super) commands: &'a Commands,
 }
 
@@ -55,7 +56,8 @@ impl Answerer<'_> {
         }
         let over = draft.world.policy().map_or(u32::MAX, |policy| policy.limits.previews);
         let audit = draft.state.audit_due(over).is_some();
-        let standing = draft.state.rejections.iter().any(|rejection| rejection.standing);
+        let said = Some(self.said);
+        let standing = draft.state.rejections.iter().any(|one| one.standing && !one.is_after(said));
         if blocked(draft).is_none() && draft.state.stopped.is_none() && !audit && !standing {
             return self.refuse(draft);
         }
@@ -108,7 +110,7 @@ impl Answerer<'_> {
     /// Lifts a stop that is no pause.
     fn lift(&self, draft: &mut Draft<'_>, reason: &str) -> Result<(), Refusal> {
         let action = blocked(draft);
-        draft.by(self.by.clone(), Body::Resumed { reason: reason.to_owned() })?;
+        draft.by(self.by.clone(), Body::Resumed { reason: reason.to_owned(), said: Some(self.said) })?;
         match action {
             Some(action) => self.step(draft, action),
             None => Ok(()),

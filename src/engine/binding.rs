@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use super::decide::Draft;
 use crate::flow::{FlowName, Mode, Refusal};
+use crate::gate::evidence;
 use crate::ids::{ChangeNumber, Digest};
 use crate::ledger::origin::{Inherited, Now};
+use crate::ledger::state::objectors;
 use crate::ledger::{About, Body};
 use crate::policy::Autonomy;
 
@@ -52,6 +54,16 @@ pub(super) fn release(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         draft.bot(Body::Released { from })?;
     }
     Ok(())
+}
+
+/// Notes who asks for changes on a pull request that is closed: the same work may come again under another number.
+pub(super) fn objections(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some(policy) = draft.world.policy().filter(|_| draft.state.subject.is_some()) else { return Ok(()) };
+    let evidence = evidence::reviews(policy, &draft.state, draft.world).evidence;
+    if objectors(&evidence) == draft.state.objectors {
+        return Ok(());
+    }
+    draft.bot(Body::Objected { evidence })
 }
 
 /// Whether the content is another one while the head is not: the base, the target or the policy moved under it.

@@ -25,7 +25,7 @@ use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
-use crate::ledger::record::{Claim, Prev, Why};
+use crate::ledger::record::{Claim, Moment, Prev, Why};
 use crate::ledger::{About, Body, By, Entry, Record, State};
 use crate::policy::{Deploy, Enforce, Policy};
 
@@ -54,6 +54,12 @@ pub struct Order {
     pub standing: Standing,
     /// What stands behind the number of a `/link`.
     pub target: Option<Target>,
+}
+
+impl Order {
+    pub(super) fn said(&self) -> Moment {
+        Moment { at: self.comment.created_at, comment: self.comment.id }
+    }
 }
 
 /// What is to be linked.
@@ -185,25 +191,36 @@ pub fn decide(
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
     let mut unheard = BTreeSet::new();
-    for one in happened {
-        if let Happened::Command(order) = one {
-            let there = happened.iter().find_map(|one| match one {
-                Happened::Displayed { issue, shown } if *issue == order.comment.number => Some(shown),
-                _ => None,
-            });
-            let shown = if on_escalation(&draft, order) { there } else { shown };
-            hear(&mut draft, order, shown, &mut unheard)?;
-            // The next command of the same comment finds what became of this one.
-            gates(&mut draft)?;
-        }
+    for order in in_order(happened) {
+        let there = happened.iter().find_map(|one| match one {
+            Happened::Displayed { issue, shown } if *issue == order.comment.number => Some(shown),
+            _ => None,
+        });
+        let shown = if on_escalation(&draft, order) { there } else { shown };
+        hear(&mut draft, order, shown, &mut unheard)?;
+        // The next command of the same comment finds what became of this one.
+        gates(&mut draft)?;
     }
     claims(&mut draft, &before, happened)?;
     gates(&mut draft)?;
     if draft.state.open {
         let judged = merge::judge(&draft.state, world);
         record_judgement(&mut draft, GateName::Merge, judged.verdict, None, judged.findings, judged.evidence)?;
+    } else if draft.state.merged.is_none() {
+        binding::objections(&mut draft)?;
     }
     Ok(Decision { entries: draft.entries, unheard })
+}
+
+/// The commands in the order in which they were said. Deliveries come in any.
+fn in_order(happened: &[Happened]) -> Vec<&Order> {
+    let orders = happened.iter().filter_map(|one| match one {
+        Happened::Command(order) => Some(order.as_ref()),
+        _ => None,
+    });
+    let mut orders: Vec<&Order> = orders.collect();
+    orders.sort_by_key(|order| (order.said(), order.given.index));
+    orders
 }
 
 /// Notes the law. From the same policy, it may only get tighter: a label that is taken off again loosens nothing.

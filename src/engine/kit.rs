@@ -154,6 +154,12 @@ impl Game {
         game
     }
 
+    /// Its people speak after those of another.
+    pub(crate) fn later_than(mut self, other: &Self) -> Self {
+        (self.now, self.ids) = (other.now, other.ids);
+        self
+    }
+
     /// The merge flow, opened.
     pub(crate) fn merge() -> Self {
         let mut game = Self::with("");
@@ -367,6 +373,12 @@ impl Game {
     /// A new head with new content, pushed by the author.
     pub(crate) fn push(&mut self, head: &str) -> &mut Self {
         self.pushed_by("ada", head)
+    }
+
+    /// Nobody has looked at it yet.
+    pub(crate) fn push_untold(&mut self, head: &str) -> &mut Self {
+        self.head_is(head, head);
+        self
     }
 
     pub(crate) fn pushed_by(&mut self, login: &str, head: &str) -> &mut Self {

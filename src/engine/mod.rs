@@ -12,6 +12,7 @@ mod decide;
 mod hear;
 #[cfg(test)]
 pub(crate) mod kit;
+mod late;
 
 #[cfg(test)]
 mod tests;

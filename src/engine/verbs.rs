@@ -1,10 +1,11 @@
 //! What each command does. Whoever may not give it, or not now, gets a refusal with the rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer::{Answerer, choice};
 use super::command::{Args, Given, Spec, Verb, linked_number};
 use super::decide::{Draft, Order, Shown, Target};
+use super::late;
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
 use crate::gate::evidence::{self, strange};
@@ -57,7 +58,9 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     entitled(spec, draft, order)?;
     known_in(spec, draft.state.flow, &commands)?;
     arguments(spec, given, &commands)?;
-    if spec.binds && !draft.state.open && draft.state.merged.is_none() {
+    // What holds it back is taken while it is closed, too: closing it and opening it again must not outrun that.
+    let holds_back = matches!(spec.verb, Verb::Stop | Verb::Reject);
+    if spec.binds && !holds_back && !draft.state.open && draft.state.merged.is_none() {
         return Err(Refusal::new(
             "CMD-03",
             "the pull request is closed.",
@@ -66,12 +69,19 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     }
     // A stop is no judgement of the content: it holds whatever is pushed, and so does one that a push has overtaken.
     if spec.binds && spec.verb != Verb::Stop {
-        seen_head(spec, draft, order, shown, &commands)?;
+        let seen = seen_head(spec, draft, order, shown, &commands);
+        if let (Err(refusal), Verb::Reject) = (&seen, spec.verb) {
+            independent(spec, draft, order)?;
+            late::overtaken(spec, draft, order, &commands)?;
+            return late::outrun(draft, order, by, shown, refusal.clone());
+        }
+        seen?;
     }
     if spec.verb == Verb::Refreeze {
         seen_files(draft, order, shown, &commands)?;
     }
     independent(spec, draft, order)?;
+    late::overtaken(spec, draft, order, &commands)?;
     act(draft, spec, order, by, &commands)
 }
 
@@ -364,14 +374,15 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
     let given = &order.given;
     let stage = draft.stage();
     // Whom the policy names to decide is a person, with or without write access.
-    let person = May::Move.allows(order.standing) || May::Approve.allows(order.standing);
+    let person = May::Object.allows(order.standing);
     let actor = if person { Actor::Human } else { Actor::Agent };
     let refuse = |draft: &Draft<'_>| Err(not_now(draft, commands));
     let needs_content = matches!(spec.verb, Verb::Approve | Verb::Reject | Verb::Stop);
     if needs_content && draft.state.merged.is_some() && stage != Some(Stage::IterationProposed) {
         return Err(after_the_merge(draft, commands));
     }
-    let answer = Answerer { actor, by, commands };
+    let said = order.said();
+    let answer = Answerer { actor, by, said, commands };
     let go = |draft: &mut Draft<'_>, action: Action| -> Result<Outcome, Refusal> {
         draft.step(action, actor, by.clone())?;
         draft.settle()?;
@@ -391,19 +402,20 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             }
             let me = order.comment.author.id;
             let self_approved = draft.state.operators.iter().any(|person| person.id == me);
-            draft.by(by.clone(), Body::Approved { comment: order.comment.id, self_approved })?;
+            let body = Body::Approved { comment: order.comment.id, self_approved, said: Some(said) };
+            draft.by(by.clone(), body)?;
         }
         Verb::Reject => {
-            if !draft.state.open || draft.state.subject.is_none() {
+            if draft.state.merged.is_some() || draft.state.subject.is_none() {
                 return refuse(draft);
             }
-            draft.by(by.clone(), Body::Rejected { comment: order.comment.id, reason: given.args.clone() })?;
+            late::reject(draft, order, by, BTreeSet::new())?;
         }
         Verb::Stop => {
-            if !draft.state.open {
+            if draft.state.merged.is_some() {
                 return refuse(draft);
             }
-            draft.by(by.clone(), Body::Stopped { reason: given.args.clone() })?;
+            draft.by(by.clone(), Body::Stopped { reason: given.args.clone(), said: Some(said) })?;
             if draft.state.pipeline.is_some() {
                 // A scope that outgrew its design is a concern about the design itself; the rest is for a person to
                 // unblock.

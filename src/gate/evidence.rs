@@ -487,7 +487,7 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
         // It is theirs to take back, by a newer review. Otherwise whoever stands to gain could dismiss it.
         let dismissed = review.state == "DISMISSED" && state.objections.get(&review.id) == Some(&about.content);
         let discounted = if objects || dismissed {
-            (!May::Move.allows(review.standing)).then(|| "they have no write access".to_owned())
+            (!May::Object.allows(review.standing)).then(|| "they have no write access".to_owned())
         } else if review.state != "APPROVED" {
             Some("it was dismissed".to_owned())
         } else if review.by.bot {
@@ -534,7 +534,7 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
                 continue;
             }
             // Who could not say it any more does not say it.
-            if world.standings.get(&person.id).is_some_and(|now| !May::Move.allows(*now)) {
+            if world.standings.get(&person.id).is_some_and(|now| !May::Object.allows(*now)) {
                 continue;
             }
             let says = format!("rejects it: {}", quoted(&rejection.reason));

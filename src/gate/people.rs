@@ -19,6 +19,8 @@ pub enum May {
     Move,
     /// Decide what only an independent person decides.
     Approve,
+    /// Be against it. Whoever's approval would count, their objection counts.
+    Object,
 }
 
 impl May {
@@ -27,6 +29,7 @@ impl May {
             May::Ask => standing.role >= Role::Triage || standing.named,
             May::Move => standing.role >= Role::Write,
             May::Approve => standing.role >= Role::Maintain || standing.named,
+            May::Object => May::Move.allows(standing) || May::Approve.allows(standing),
         }
     }
 
@@ -35,6 +38,7 @@ impl May {
             May::Ask => "anyone with triage rights",
             May::Move => "anyone with write access",
             May::Approve => "maintainers, and those the policy names under `people.approve`",
+            May::Object => "anyone with write access, and those the policy names under `people.approve`",
         }
     }
 }
@@ -78,6 +82,8 @@ mod tests {
         assert!(May::Approve.allows(of(Role::Maintain, false)));
         assert!(May::Approve.allows(of(Role::Write, true)));
         assert!(!May::Move.allows(of(Role::None, true)), "being named to approve gives no write access");
+        assert!(May::Object.allows(of(Role::None, true)) && May::Object.allows(of(Role::Write, false)));
+        assert!(!May::Object.allows(of(Role::Triage, false)));
     }
 
     #[test]

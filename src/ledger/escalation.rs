@@ -131,7 +131,7 @@ fn same_stop(was: Cause, now: Cause) -> bool {
 impl State {
     /// Opens and ends escalations by what this record has made of the change.
     pub(super) fn escalate(&mut self, record: &Record) {
-        if let (Some(open), Body::Resumed { reason }) = (&mut self.escalation, &record.body) {
+        if let (Some(open), Body::Resumed { reason, .. }) = (&mut self.escalation, &record.body) {
             open.answer = Some(reason.clone());
         }
         self.amend(record);

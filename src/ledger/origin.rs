@@ -376,6 +376,7 @@ fn handed_down(earlier: &State, counted: &mut BTreeMap<Phase, Counted>) -> Vec<R
             reason: format!("asked for changes on {}", earlier.change),
             standing: true,
             on: Some(earlier.change),
+            said: None,
         };
         let (review, told) = (review_key(person.id, objector.review), rejection_key(&rejection, earlier.change));
         for things in counted.values_mut() {
@@ -402,7 +403,10 @@ impl State {
         raise(&mut self.previews, &taken.previews);
         raise(&mut self.reds_at_pass, &taken.reds_at_pass);
         if let Some(Stopped { stop, at }) = &taken.stopped {
-            self.stopped.get_or_insert_with(|| stop.clone());
+            // One of the same moment is the same one.
+            if self.stopped.as_ref().is_none_or(|shown| shown.said < stop.said) {
+                self.stop(stop.clone());
+            }
             self.against.stops.extend(at);
         }
         for rejection in &taken.rejections {

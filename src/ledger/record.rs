@@ -50,6 +50,13 @@ pub enum By {
     },
 }
 
+/// When something was said, on GitHub's clock. That has whole seconds; within one, comments are in the order of their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Moment {
+    pub at: jiff::Timestamp,
+    pub comment: u64,
+}
+
 /// The content that a record is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct About {
@@ -242,6 +249,10 @@ pub enum Body {
         findings: Vec<Finding>,
         evidence: Vec<Evidence>,
     },
+    /// Who asks for changes, seen while it is closed. While it is open, the merge gate's judgement has it.
+    Objected {
+        evidence: Vec<Evidence>,
+    },
     /// A comment that was a command, and what came of it.
     Command {
         /// The issue or pull request that it was written on.
@@ -263,19 +274,31 @@ pub enum Body {
         comment: u64,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         self_approved: bool,
+        /// When. It takes back nothing that they said later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
     },
     /// An entitled person sends this content back, by a comment.
     Rejected {
         comment: u64,
         reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
+        /// What it is for instead, where a push has overtaken it: all that its author may have seen.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        instead: BTreeSet<Digest>,
     },
     /// Somebody called a stop (the merge flow has no stages to hold it).
     Stopped {
         reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
     },
-    /// A person lets it go on.
+    /// A person lets it go on: they lift what was put before they said so.
     Resumed {
         reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
     },
     /// A person accepts these changed files as what gives a run its meaning.
     Refrozen {

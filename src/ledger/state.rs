@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::against::{Against, Mark, things_against};
 use super::escalation::{Escalation, Try};
 use super::origin::Inherited;
-use super::record::{About, Body, By, Claim, Evidence, Grouped, Outcome, Record, Why};
+use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Record, Why};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{FlowName, Mode, Phase, Refusal, Stage, merge};
@@ -46,6 +46,9 @@ pub struct State {
     pub subject: Option<About>,
     /// Every head this change has had, with its content.
     pub heads: BTreeMap<CommitId, Digest>,
+    /// The present content was there before, and other content since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub returned: bool,
     /// The keys by which a later pull request of the same work finds this change.
     #[serde(default)]
     pub origins: BTreeSet<Digest>,
@@ -142,6 +145,18 @@ pub struct State {
     /// Somebody gave the change up, for this reason.
     #[serde(default)]
     pub given_up: Option<Stop>,
+    /// The newest command that answered a stop, a block or a pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Answer>,
+}
+
+/// A command that let a change go on, sent it back or gave it up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    pub by: By,
+    /// The command's name.
+    pub name: String,
+    pub said: Moment,
 }
 
 /// A job that ended red when it was last seen.
@@ -171,6 +186,8 @@ pub struct Merged {
 pub struct Stop {
     pub reason: String,
     pub by: By,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Moment>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,6 +206,8 @@ pub struct Approval {
     pub head: CommitId,
     pub content: Digest,
     pub self_approved: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Moment>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,11 +221,18 @@ pub struct Rejection {
     /// The change on which it was said, where that is an earlier one of the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<ChangeNumber>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Moment>,
 }
 
 impl Rejection {
     pub fn is_for(&self, content: &Digest) -> bool {
         self.standing || self.content == *content
+    }
+
+    /// Whether it was said after that. Where it is not known of both, the records' order tells.
+    pub fn is_after(&self, said: Option<Moment>) -> bool {
+        matches!((self.said, said), (Some(own), Some(said)) if own > said)
     }
 }
 
@@ -218,7 +244,7 @@ pub struct Objector {
 }
 
 /// Those who ask for changes, by a list of reviews.
-fn objectors(evidence: &[Evidence]) -> BTreeMap<u64, Objector> {
+pub fn objectors(evidence: &[Evidence]) -> BTreeMap<u64, Objector> {
     let all = evidence.iter().filter_map(|one| match one {
         Evidence::Review { by, role, review, state, discounted: None, .. } if state != "APPROVED" => {
             Some((by.id, Objector { by: By::Person { person: by.clone(), role: role.clone() }, review: *review }))
@@ -250,7 +276,10 @@ const TIMES: usize = 64;
 /// The rule of the refusal that tells a person that they have said too much within an hour.
 pub const OVER_THE_HOUR: &str = "CMD-09";
 
-fn same_person(a: &By, b: &By) -> bool {
+/// The commands that answer a stop, a block or a pause.
+const ANSWERS: [&str; 4] = ["unblock", "resolve", "brake-resolved", "continue"];
+
+pub fn same_person(a: &By, b: &By) -> bool {
     match (a, b) {
         (By::Person { person: a, .. }, By::Person { person: b, .. }) => a.id == b.id,
         _ => false,
@@ -285,6 +314,7 @@ impl State {
             merged: None,
             subject: None,
             heads: BTreeMap::new(),
+            returned: false,
             origins: BTreeSet::new(),
             inherited: Vec::new(),
             against: Against::default(),
@@ -321,6 +351,7 @@ impl State {
             claimant: None,
             rescoped: None,
             given_up: None,
+            answered: None,
         })
     }
 
@@ -365,6 +396,9 @@ impl State {
                 self.based_since = based_since.or(self.based_since);
                 let keys = origin.iter().flat_map(|origin| origin.keys(&about.head));
                 self.origins.extend(keys.map(|(_, key)| key));
+                if self.subject.as_ref().is_none_or(|old| old.content != about.content) {
+                    self.returned = self.heads.values().any(|content| *content == about.content);
+                }
                 self.heads.insert(about.head.clone(), about.content.clone());
                 self.worked(pushed_by.iter());
                 if self.subject.as_ref().is_none_or(|old| old.head != about.head) {
@@ -466,12 +500,8 @@ impl State {
                     {
                         self.reviewed.entry(*id).or_insert_with(|| content.clone());
                     }
-                    if let Evidence::Review { review: Some(id), state, discounted: None, .. } = one
-                        && state == "CHANGES_REQUESTED"
-                    {
-                        self.objections.insert(*id, about.content.clone());
-                    }
                 }
+                self.object(evidence, &about.content);
                 let judged = Judged {
                     verdict: *verdict,
                     claimed: *claimed,
@@ -498,29 +528,49 @@ impl State {
                 if self.recent.len() > RECENT {
                     self.recent.remove(0);
                 }
+                if let (Outcome::Done, true, Some(at)) = (outcome, ANSWERS.contains(&name.as_str()), *written) {
+                    let (by, name, said) = (record.by.clone(), name.clone(), Moment { at, comment: *comment });
+                    if self.answered.as_ref().is_none_or(|last| last.said <= said) {
+                        self.answered = Some(Answer { by, name, said });
+                    }
+                }
             }
-            Body::Rejected { reason, .. } => {
+            Body::Objected { evidence } => {
+                let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.objectors = objectors(evidence);
+                self.object(evidence, &about.content);
+            }
+            Body::Rejected { reason, said, instead, .. } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
                 self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
-                let (by, content) = (record.by.clone(), about.content.clone());
-                self.rejections.push(Rejection { by, content, reason: reason.clone(), standing: false, on: None });
+                let of = if instead.is_empty() { BTreeSet::from([about.content.clone()]) } else { instead.clone() };
+                self.rejections.extend(of.into_iter().map(|content| Rejection {
+                    by: record.by.clone(),
+                    content,
+                    reason: reason.clone(),
+                    standing: false,
+                    on: None,
+                    said: *said,
+                }));
             }
-            Body::Approved { comment, self_approved } => {
+            Body::Approved { comment, self_approved, said } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
-                self.rejections.retain(|rejection| !same_person(&rejection.by, &record.by));
+                self.rejections
+                    .retain(|rejection| !same_person(&rejection.by, &record.by) || rejection.is_after(*said));
                 self.approvals.push(Approval {
                     by: record.by.clone(),
                     comment: *comment,
                     head: about.head.clone(),
                     content: about.content.clone(),
                     self_approved: *self_approved,
+                    said: *said,
                 });
             }
-            Body::Stopped { reason } => {
+            Body::Stopped { reason, said } => {
                 self.against.stops.insert(Mark { change: self.change, seq });
-                self.stopped = Some(Stop { reason: reason.clone(), by: record.by.clone() });
+                self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said });
             }
-            Body::Resumed { .. } => {
+            Body::Resumed { said, .. } => {
                 self.stopped = None;
                 self.against.lift_stops();
                 // In a flow without phases there is no stage to leave.
@@ -528,7 +578,7 @@ impl State {
                     self.against.lift_blocks();
                 }
                 // Whoever asked for changes under an earlier number may be gone.
-                self.rejections.retain(|rejection| !rejection.standing);
+                self.rejections.retain(|rejection| !rejection.standing || rejection.is_after(*said));
                 self.given_up = None;
                 self.previews.clear();
                 self.reds_at_pass.clear();
@@ -563,10 +613,28 @@ impl State {
                 self.beside(&Beside::Rescoped, seq);
             }
             Body::GivenUp { reason } => {
-                self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone() });
+                self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone(), said: None });
             }
         }
         Ok(())
+    }
+
+    /// Of several stops the one that was said last is shown: nothing that was said before it lifts it.
+    pub(super) fn stop(&mut self, stop: Stop) {
+        if self.stopped.as_ref().is_none_or(|shown| shown.said.is_none() || shown.said <= stop.said) {
+            self.stopped = Some(stop);
+        }
+    }
+
+    /// Notes for which content reviews ask for changes.
+    fn object(&mut self, evidence: &[Evidence], content: &Digest) {
+        for one in evidence {
+            if let Evidence::Review { review: Some(id), state, discounted: None, .. } = one
+                && state == "CHANGES_REQUESTED"
+            {
+                self.objections.insert(*id, content.clone());
+            }
+        }
     }
 
     fn worked<'p>(&mut self, people: impl IntoIterator<Item = &'p Person>) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail, ensure};
 use phasegate::gate::merge::CHECK_NAME;
+use phasegate::inbox::Which;
 use phasegate::rehearsal::{CHECK, REPO, Rehearsal, Setup, WORKFLOW};
 use phasegate::twin::{Error, Level, NewApp, QueueMethod, RequiredCheck, Role, Rule, Ruleset};
 use serde::Deserialize;
@@ -401,6 +402,10 @@ impl Stage {
             }
             "calm" => return weather::calm(self).await,
             "hours-pass" => return weather::hours_pass(self, read(what)?).await,
+            "retries" => {
+                let revived = self.on.server().context("the bot is off")?.inbox().retry_dead(Which::All).await?;
+                ensure!(revived == read::<u64>(what)?, "{revived} dead letters were given a new life");
+            }
             "restarts" => {
                 self.on.stop_server().await;
                 self.on.start_server().await?;

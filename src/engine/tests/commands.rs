@@ -319,7 +319,7 @@ fn nobody_is_dropped_where_nobody_works() {
 fn a_closed_change_is_not_moved() {
     let mut game = Game::pipeline();
     game.closed();
-    for command in ["/expand", "/distill", "/drop", "/stop unsafe", "/audit-stack"] {
+    for command in ["/expand", "/distill", "/drop", "/continue", "/audit-stack"] {
         game.says("ada", Role::Write, command).refused_with("CMD-03");
         assert!(game.refused_with("CMD-03").says.contains("closed"), "{}", game.refused_with("CMD-03"));
     }
@@ -359,4 +359,150 @@ fn another_keyboard_s_slash_is_named() {
             "{text:?}"
         );
     }
+}
+
+/// Deliveries come in any order, one in each look or all in one.
+#[test]
+fn an_approval_does_not_take_back_a_rejection_that_followed_it() {
+    for at_once in [false, true] {
+        let mut game = Game::merge();
+        game.green();
+        let approves = game.comment("mia", standing(Role::Maintain), "/approve");
+        let rejects = game.comment("mia", standing(Role::Maintain), "/reject it leaks");
+        if at_once {
+            game.happens(&[rejects, approves].concat()).done();
+        } else {
+            game.happens(&rejects).done().happens(&approves);
+            let refusal = game.refused_with("CMD-11");
+            assert_eq!(
+                refusal.says,
+                "it was said before your `/reject` (`it leaks`), which stands, and is heard only now."
+            );
+        }
+        game.may_not_merge(&["MRG-02"]);
+        // Whoever has changed their mind says so.
+        game.says("mia", Role::Maintain, "/approve").done().may_merge();
+    }
+}
+
+#[test]
+fn a_rejection_does_not_take_back_an_approval_that_followed_it() {
+    let mut game = Game::merge();
+    game.green();
+    let rejects = game.comment("mia", standing(Role::Maintain), "/reject it leaks");
+    let by_another = game.comment("root", standing(Role::Admin), "/reject I don't like it");
+    game.says("mia", Role::Maintain, "/approve").done();
+    game.happens(&rejects).refused_with("CMD-11");
+    game.may_merge();
+    game.happens(&by_another).done().may_not_merge(&["MRG-02"]);
+}
+
+#[test]
+fn nothing_lifts_a_stop_that_followed_it() {
+    for answer in ["/unblock it does not", "/resolve A it does not"] {
+        let mut game = Game::merge();
+        game.green().approved_by("mia").says("root", Role::Admin, "/stop it leaks").done();
+        let lifts = game.comment("mia", standing(Role::Maintain), answer);
+        game.says("root", Role::Admin, "/stop look again").done();
+        game.happens(&lifts);
+        let says = &game.refused_with("CMD-11").says;
+        assert_eq!(says, "it was said before root's `/stop` (`look again`), which stands, and is heard only now.");
+        game.may_not_merge(&["MRG-05"]);
+        game.says("mia", Role::Maintain, answer).done().may_merge();
+    }
+}
+
+/// A stop only tightens. One that is heard late stands, and hides none that was said after it.
+#[test]
+fn a_stop_is_never_overtaken() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").says("ada", Role::Write, "/stop it leaks").done();
+    let stops = game.comment("bob", standing(Role::Write), "/stop and it is slow");
+    let lifts = game.comment("mia", standing(Role::Maintain), "/unblock it does not");
+    game.says("root", Role::Admin, "/stop look again").done();
+    game.happens(&stops).done();
+    game.happens(&lifts).refused_with("CMD-11");
+    assert_eq!(game.now().stopped.as_ref().unwrap().reason, "look again");
+    game.says("mia", Role::Maintain, "/unblock all of it").done().may_merge();
+    let late = game.comment("bob", standing(Role::Write), "/stop wait");
+    game.says("root", Role::Admin, "/stop once more").done();
+    game.says("mia", Role::Maintain, "/unblock it is fine").done();
+    game.happens(&late).done().may_not_merge(&["MRG-05"]);
+}
+
+/// What stands after an answer was carried out came after that, so no answer from before is for it.
+#[test]
+fn an_answer_that_is_older_than_one_that_was_carried_out_lifts_nothing() {
+    let mut game = Game::pipeline();
+    game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+    let fails = |game: &mut Game| {
+        for _ in 0..3 {
+            game.says("ada", Role::Write, "/expand").done();
+        }
+        game.at(Stage::BlockedOnGate);
+    };
+    fails(&mut game);
+    let old = game.comment("root", standing(Role::Admin), "/unblock it is fine");
+    game.says("mia", Role::Maintain, "/unblock try again").done().at(Stage::Expanding);
+    fails(&mut game);
+    game.happens(&old).refused_with("CMD-11");
+    game.at(Stage::BlockedOnGate).says("root", Role::Admin, "/unblock and again").done().at(Stage::Expanding);
+}
+
+#[test]
+fn an_old_continue_does_not_end_the_next_pause() {
+    let mut game = Game::pipeline_with("mode: stepped\n");
+    game.says("ada", Role::Write, "/expand").done().says("ada", Role::Write, "/expand").at(Stage::SteppedModePaused);
+    let old = game.comment("bob", standing(Role::Write), "/continue");
+    game.says("mia", Role::Maintain, "/continue").done().says("ada", Role::Write, "/design");
+    game.at(Stage::SteppedModePaused).happens(&old).refused_with("CMD-11");
+    game.at(Stage::SteppedModePaused);
+}
+
+/// Closing it and opening it again must not outrun what holds it back.
+#[test]
+fn a_stop_and_a_rejection_are_taken_while_it_is_closed() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").closed();
+    game.says("root", Role::Admin, "/stop it leaks").done();
+    game.says("root", Role::Admin, "/reject it leaks").done();
+    game.says("root", Role::Admin, "/approve").refused_with("CMD-03");
+    assert!(game.now().escalation.is_none(), "nobody is asked about what is closed");
+    game.reopened().may_not_merge(&["MRG-02", "MRG-05"]);
+    assert!(game.now().escalation.is_some());
+    game.says("root", Role::Admin, "/unblock it does not").done();
+    game.says("root", Role::Admin, "/approve").done().may_merge();
+}
+
+#[test]
+fn a_rejection_that_a_push_has_overtaken_stands_for_what_was_there() {
+    let named = format!("/reject {} it leaks", commit("one"));
+    for text in ["/reject it leaks", &named] {
+        // What it was for is still shown when it is heard, or is not any more.
+        for looked_at in [false, true] {
+            let mut game = Game::merge();
+            let rejects = game.comment("root", standing(Role::Admin), text);
+            game.push_untold("two");
+            if looked_at {
+                game.look();
+            }
+            game.happens(&rejects);
+            let says = game.refused_with("CMD-04").says.clone();
+            assert!(says.ends_with(" It stands for what was there before."), "{says}");
+            game.green().approved_by("mia").may_merge();
+            game.push("one").green().approved_by("mia").may_not_merge(&["MRG-02"]);
+        }
+    }
+}
+
+/// It was pushed away and back before anybody heard the rejection.
+#[test]
+fn a_rejection_that_comes_after_a_push_away_and_back_stands() {
+    let mut game = Game::merge();
+    game.green();
+    let rejects = game.comment("root", standing(Role::Admin), "/reject it leaks");
+    game.push("two").push("one").green().approved_by("mia").may_merge();
+    game.happens(&rejects).refused_with("CMD-04");
+    game.may_not_merge(&["MRG-02"]);
+    game.says("root", Role::Admin, "/approve").done().may_merge();
 }

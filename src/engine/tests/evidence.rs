@@ -1,6 +1,7 @@
 //! Which greens count.
 
 use crate::engine::kit::*;
+use crate::gate::people::Standing;
 use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling};
 use crate::ids::Role;
 use crate::ledger::record::Evidence;
@@ -483,4 +484,25 @@ fn a_run_that_may_have_been_for_another_pull_request_of_the_branch_does_not_coun
             assert!(game.finding("MRG-01").says.contains("it may have run for #8, which goes into `soft`"));
         }
     }
+}
+
+/// Somebody without write access whom the policy names.
+#[test]
+fn whoever_may_approve_may_object() {
+    let named = Standing { role: Role::Triage, named: true };
+    let mut game = Game::merge();
+    game.green().approved_by("mia").may_merge();
+    let rejects = game.comment("tim", named, "/reject it leaks");
+    game.happens(&rejects).done().may_not_merge(&["MRG-02"]);
+    game.world.standings.insert(person("tim").id, named);
+    game.look().may_not_merge(&["MRG-02"]);
+    game.world.standings.insert(person("tim").id, standing(Role::Triage));
+    game.look().may_merge();
+
+    game.review("tim", Role::Triage, "CHANGES_REQUESTED").may_merge();
+    game.world.reviews.last_mut().unwrap().standing = named;
+    game.look().may_not_merge(&["MRG-02"]);
+    game.review("tim", Role::Triage, "APPROVED");
+    game.world.reviews.last_mut().unwrap().standing = named;
+    game.look().may_merge();
 }

@@ -10,7 +10,7 @@ use crate::ledger::origin::{Same, hands_down};
 
 /// A game that begins with what this one left behind.
 fn heir(earlier: &Game, yaml: &str) -> Game {
-    let mut game = Game::with(yaml);
+    let mut game = Game::with(yaml).later_than(earlier);
     game.world.earlier = vec![earlier.as_three()];
     game
 }
@@ -246,4 +246,37 @@ fn one_line_for_each_number() {
     let comment = second.surface().comment;
     assert_eq!(comment.matches("Carries on from #3").count(), 1, "{comment}");
     assert!(comment.contains("it is stopped") && comment.contains("root is against this content"), "{comment}");
+}
+
+/// What was put under another number is newer than a word that comes late, too.
+#[test]
+fn a_late_word_lifts_nothing_newer_of_another_number() {
+    let mut first = Game::merge();
+    let mut second = Game::merge().later_than(&first);
+    second.green().approved_by("mia");
+    let lifts = second.comment("mia", standing(Role::Maintain), "/unblock it is fine");
+    let approves = second.comment("root", standing(Role::Admin), "/approve");
+    first = first.later_than(&second);
+    first.says("root", Role::Admin, "/stop it leaks").done().says("root", Role::Admin, "/reject it leaks").done();
+    second.world.earlier = vec![first.as_three()];
+    second.look().may_not_merge(&["MRG-02", "MRG-05"]);
+    second.happens(&lifts).refused_with("CMD-11");
+    second.happens(&approves).refused_with("CMD-11");
+    second.may_not_merge(&["MRG-02", "MRG-05"]);
+}
+
+#[test]
+fn changes_asked_for_on_a_closed_pull_request_are_taken_over() {
+    let mut first = Game::merge();
+    first.green().closed().review("root", Role::Admin, "CHANGES_REQUESTED");
+    assert!(first.last().iter().any(|entry| matches!(entry.body, Body::Objected { .. })));
+    let seq = first.now().seq;
+    first.look();
+    assert_eq!(first.now().seq, seq, "it is noted once");
+    let mut second = heir(&first, "");
+    second.look().green().approved_by("mia").may_not_merge(&["MRG-02"]);
+    // It is theirs to take back, closed or not.
+    first.review("root", Role::Admin, "APPROVED");
+    assert!(first.now().objectors.is_empty());
+    heir(&first, "").look().green().approved_by("mia").may_merge();
 }
