@@ -18,7 +18,6 @@ use super::{Exit, app, out};
 use crate::flow::pipeline::words;
 use crate::flow::{FlowName, Stage};
 use crate::gate::merge::CHECK_NAME;
-use crate::github::calls::checks::CheckRun;
 use crate::github::store::GitHubStore;
 use crate::github::{Credentials, Hub, Keys, PublicKey};
 use crate::ids::{ChangeNumber, Digest, RepoId, Slug};
@@ -26,6 +25,7 @@ use crate::ledger::chain::{self, From, Proven};
 use crate::ledger::local::LocalStore;
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::{Anchor, Anchors, Break, BreakKind, CHECKPOINT_FILE, State, alias_path, file_name, folder};
+use crate::surface::witness;
 
 /// Prove a change's records and refold them
 ///
@@ -225,11 +225,8 @@ async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<(ChangeNumber, Fo
     let id = RepoId(repo.get_repo().await?.id);
     let (change, found) = find(args, &GitHubStore::new(repo.clone(), &args.branch)).await?;
     let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
-    let ours = |run: &CheckRun| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == me.id);
     let runs = repo.check_runs_of(me.id, &head).await?;
-    let anchors =
-        runs.iter().filter(|run| ours(run)).filter_map(|run| Anchors::read(&run.external_id).of(change).cloned());
-    let anchor = anchors.max_by_key(|anchor| anchor.seq);
+    let anchor = witness::anchors(&runs, me.id).of(change).cloned();
     Ok((change, found, anchor, Some(id)))
 }
 

@@ -91,22 +91,33 @@ impl Anchors {
 
     /// What of this text are anchors. Anything else is left out.
     pub fn read(text: &str) -> Self {
-        let mut all = Self::default();
-        for anchor in text.split(' ').filter_map(|part| part.parse::<Anchor>().ok()) {
-            if all.of(anchor.change).is_none_or(|known| known.seq < anchor.seq) {
-                all.0.insert(anchor.change, anchor);
-            }
-        }
-        all
+        let anchors = text.split(' ').filter_map(|part| part.parse::<Anchor>().ok());
+        anchors.fold(Self::default(), |all, anchor| all.newest(Self(BTreeMap::from([(anchor.change, anchor)]))))
     }
 
     pub fn of(&self, change: ChangeNumber) -> Option<&Anchor> {
         self.0.get(&change)
     }
 
+    /// Whose they are.
+    pub fn changes(&self) -> impl Iterator<Item = ChangeNumber> + '_ {
+        self.0.keys().copied()
+    }
+
     /// The first of them, if there are any.
     pub fn first(&self) -> Option<&Anchor> {
         self.0.values().next()
+    }
+
+    /// These, with the others', of each change the one with more records.
+    #[must_use]
+    pub fn newest(mut self, others: Self) -> Self {
+        for anchor in others.0.into_values() {
+            if self.of(anchor.change).is_none_or(|known| known.seq < anchor.seq) {
+                self.0.insert(anchor.change, anchor);
+            }
+        }
+        self
     }
 
     /// These, with the newer ones of the others.
