@@ -10,7 +10,7 @@ use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::World;
-use crate::gate::{GateName, Verdict};
+use crate::gate::{Finding, GateName, Verdict, only_waiting};
 use crate::github::Error;
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::pulls::Pull as Fetched;
@@ -36,6 +36,23 @@ struct Related {
     broken: BTreeSet<ChangeNumber>,
     /// How many more there are than can be read.
     unread: usize,
+}
+
+/// What GitHub has of another change's anchor.
+enum Asked {
+    Anchor(Anchor),
+    None,
+    /// There is no such pull request, so there never were records.
+    NoPull,
+}
+
+impl Asked {
+    fn anchor(self) -> Option<Anchor> {
+        match self {
+            Self::Anchor(anchor) => Some(anchor),
+            _ => None,
+        }
+    }
 }
 
 fn kin_key(key: &Digest) -> String {
@@ -75,8 +92,22 @@ struct Told {
     seq: u64,
     head: Option<CommitId>,
     verdict: Option<Verdict>,
+    /// How bad it is: whoever shares its check may have worse to say now.
+    #[serde(default)]
+    bad: u8,
     /// What stands against it, in short.
     against: Digest,
+}
+
+/// From nothing at all to something that does not pass by waiting.
+fn how_bad(findings: &[Finding]) -> u8 {
+    let blocking = || findings.iter().filter(|finding| finding.blocks());
+    match blocking().next() {
+        None => 0,
+        Some(_) if blocking().all(|finding| finding.rule == "MRG-10") => 1,
+        Some(_) if only_waiting(findings) => 2,
+        Some(_) => 3,
+    }
 }
 
 impl Told {
@@ -88,10 +119,12 @@ impl Told {
             &state.rejections,
             state.objectors.keys().collect::<Vec<_>>(),
         );
+        let judged = state.gates.get(&GateName::Merge);
         Self {
             seq: state.seq,
             head: state.subject.as_ref().map(|about| about.head.clone()),
-            verdict: state.gates.get(&GateName::Merge).map(|judged| judged.verdict),
+            verdict: judged.map(|judged| judged.verdict),
+            bad: judged.map_or(0, |judged| how_bad(&judged.findings)),
             against: Digest::of(serde_json::to_vec(&against).unwrap_or_default()),
         }
     }
@@ -117,7 +150,9 @@ impl Pass<'_> {
             return Ok(Moved::default());
         }
         let mut out = Moved::default();
-        let news = told.as_ref().is_none_or(|told| told.verdict != now.verdict || told.head != now.head);
+        let news = told
+            .as_ref()
+            .is_none_or(|told| told.verdict != now.verdict || told.bad != now.bad || told.head != now.head);
         if news || events.iter().any(|(_, event)| moves_heads(event)) {
             let last = told.as_ref().and_then(|told| told.head.clone());
             out.heads = [Some(pull.head.sha.clone()), last].into_iter().flatten().collect();
@@ -200,7 +235,7 @@ impl Pass<'_> {
                 Err(broken) => Err(broken),
             };
             match held {
-                Ok(state) if origin::hands_down(&state, keys, &pull.base.r#ref) => related.states.push(state),
+                Ok(Some(state)) if origin::hands_down(&state, keys, &pull.base.r#ref) => related.states.push(state),
                 Ok(_) => {}
                 Err(broken) if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES && lawful => {
                     return Err(Halt::Again(anyhow::anyhow!(
@@ -216,43 +251,54 @@ impl Pass<'_> {
         Ok(related)
     }
 
-    /// What the records of another change add up to, if they are all there.
+    /// What the records of another change add up to, if they are all there. None: there is no such change.
     async fn held(
         &self,
         number: ChangeNumber,
         state: Option<State>,
         shown: &Anchors,
-    ) -> Result<Result<State, Break>, Halt> {
+    ) -> Result<Result<Option<State>, Break>, Halt> {
         let kept = self.kept_anchor(number).await;
-        let asked = match &state {
-            // What was merged hands down nothing that came after it.
-            Some(state) if kept.is_none() && state.merged.is_none() => self.asked_anchor(number).await?,
-            _ => None,
+        // What was merged hands down nothing that came after it.
+        let asked = match kept.is_none() && state.as_ref().is_none_or(|state| state.merged.is_none()) {
+            true => self.asked_anchor(number).await?,
+            false => Asked::None,
         };
-        let newest = [shown.of(number).cloned(), kept, asked].into_iter().flatten().max_by_key(|anchor| anchor.seq);
+        let forged = state.is_none() && matches!(asked, Asked::NoPull) && shown.of(number).is_none();
+        let newest = [shown.of(number).cloned(), kept, asked.anchor()];
+        let newest = newest.into_iter().flatten().max_by_key(|anchor| anchor.seq);
         if let Some(Err(broken)) = newest.map(|anchor| Ledger::hold_against(state.as_ref(), &anchor)) {
             return Ok(Err(broken));
         }
         let says = || "it and all after it are missing; the index names the change".to_owned();
-        Ok(state.ok_or_else(|| Break { seq: 1, kind: BreakKind::CutOff, says: says() }))
+        match state {
+            None if !forged => Ok(Err(Break { seq: 1, kind: BreakKind::CutOff, says: says() })),
+            state => Ok(Ok(state)),
+        }
     }
 
     /// The anchor on the merge check of another change, of which the memory knows none: it may have been lost. It is asked
     /// for once.
-    async fn asked_anchor(&self, number: ChangeNumber) -> Result<Option<Anchor>, Halt> {
+    async fn asked_anchor(&self, number: ChangeNumber) -> Result<Asked, Halt> {
+        const NO_PULL: &str = "no pull request";
         let key = format!("witness:{}", number.0);
         if let Some(told) = self.memory.recall(&key).await {
-            return Ok(told.parse().ok());
+            let none = if told == NO_PULL { Asked::NoPull } else { Asked::None };
+            return Ok(told.parse().map_or(none, Asked::Anchor));
         }
         let found = match self.repo.get_pull(number.0).await {
             Ok(other) => {
                 let runs = self.repo.check_runs_of(self.app.id, &other.head.sha).await?;
-                witness::anchors(&runs, self.app.id).of(number).cloned()
+                witness::anchors(&runs, self.app.id).of(number).cloned().map_or(Asked::None, Asked::Anchor)
             }
-            Err(Error::NotFound { .. }) => None,
+            Err(Error::NotFound { .. }) => Asked::NoPull,
             Err(error) => return Err(error.into()),
         };
-        let told = found.as_ref().map_or_else(|| "none".to_owned(), Anchor::to_string);
+        let told = match &found {
+            Asked::Anchor(anchor) => anchor.to_string(),
+            Asked::None => "none".to_owned(),
+            Asked::NoPull => NO_PULL.to_owned(),
+        };
         self.memory.keep(&key, &told).await;
         Ok(found)
     }

@@ -471,11 +471,17 @@ fn a_merge_check_carries_the_anchors_of_several_changes() {
     let one = Anchors::read(&anchor(9, 12).to_string());
     let both = Anchors::read("pg1-broken").with(one.clone()).with(Anchors::read(&anchor(4, 2).to_string()));
     assert!(both.shared() && !one.shared());
-    assert_eq!(both.to_string(), format!("{} {}", anchor(4, 2), anchor(9, 12)));
-    assert_eq!(both.to_string().parse::<Anchors>(), Ok(both.clone()));
+    assert_eq!(both.in_full(), format!("{} {}", anchor(4, 2), anchor(9, 12)));
+    assert_eq!(both.in_short(ChangeNumber(4)), both.in_full());
+    assert_eq!(both.in_full().parse::<Anchors>(), Ok(both.clone()));
     let newer = both.with(Anchors::read(&anchor(9, 13).to_string()));
     assert_eq!((newer.of(ChangeNumber(9)), newer.of(ChangeNumber(4))), (Some(&anchor(9, 13)), Some(&anchor(4, 2))));
-    let many = (1..=9).map(|change| Anchors::read(&anchor(change, 1).to_string())).fold(newer, Anchors::with);
-    assert!(many.to_string().len() <= 255, "GitHub may not keep more");
+    let many = (1..=900).map(|change| Anchors::read(&anchor(change, 1).to_string())).fold(newer, Anchors::with);
+    let short = many.in_short(ChangeNumber(2));
+    assert!(short.len() <= 255, "GitHub may not keep more");
+    let kept = Anchors::read(&short);
+    assert_eq!(kept.changes().map(|change| change.0).collect::<Vec<_>>(), [2, 899, 900], "its own, and the newest");
+    let full = Anchors::read(&many.in_full());
+    assert!(many.in_full().len() <= 65_000 && full.of(ChangeNumber(900)).is_some() && full.changes().count() > 800);
     assert!("pg1:9:12".parse::<Anchors>().is_err() && "".parse::<Anchors>().is_err());
 }
