@@ -18,7 +18,6 @@ use super::{Exit, app, out};
 use crate::flow::pipeline::words;
 use crate::flow::{FlowName, Stage};
 use crate::gate::merge::CHECK_NAME;
-use crate::github::calls::checks::CheckRun;
 use crate::github::store::GitHubStore;
 use crate::github::{Credentials, Hub, Keys, PublicKey};
 use crate::ids::{ChangeNumber, Digest, RepoId, Slug};
@@ -26,6 +25,7 @@ use crate::ledger::chain::{self, From, Proven};
 use crate::ledger::local::LocalStore;
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::{Anchor, Anchors, Break, BreakKind, CHECKPOINT_FILE, State, alias_path, file_name, folder};
+use crate::surface::witness;
 
 /// Prove a change's records and refold them
 ///
@@ -53,7 +53,7 @@ pub(super) struct Args {
     #[arg(long = "key", value_name = "FILE")]
     keys: Vec<PathBuf>,
     /// The `external_id` of the check run phasegate/merge: pg1:CHANGE:SEQ:DIGEST, several of them where pull requests
-    /// share a head
+    /// share a head. Where there are more than it has room for, all stand in the run's text; --github finds them
     #[arg(long)]
     anchor: Option<Anchors>,
     /// Print `phasegate/replay@1`
@@ -128,7 +128,15 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     if change.0 != args.change {
         notes.push(format!("#{} belongs to change {change}.", args.change));
     }
-    if anchor.is_none() {
+    // On GitHub it should be there: what can't be held against it is not proven to its end.
+    let unanchored = args.github.is_some() && anchor.is_none();
+    if unanchored {
+        notes.push(format!(
+            "It is not anchored: no check run {CHECK_NAME} on the head of #{change} carries an anchor of it, so it can't be \
+             seen whether records were cut off at the end. While #{change} is open, a look writes one: say /status there.",
+            change = change.0
+        ));
+    } else if anchor.is_none() {
         notes.push(format!(
             "No anchor was given, so it can't be seen whether records were cut off at the end. The external_id of the \
              newest check run {CHECK_NAME} is one: give it with --anchor."
@@ -143,7 +151,11 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let report = Report {
         schema: "phasegate/replay@1",
-        verdict: if examined.broken.is_none() { "PASS" } else { "FAIL" },
+        verdict: match &examined.broken {
+            Some(_) => "FAIL",
+            None if unanchored => "UNANCHORED",
+            None => "PASS",
+        },
         change: change.0,
         repository: repo.0,
         branch: args.branch.clone(),
@@ -160,7 +172,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         out::text(&told(&report))?
     }
-    Ok(Exit::found(examined.broken.is_some()))
+    Ok(Exit::found(unanchored || examined.broken.is_some()))
 }
 
 /// What a look at a change's folder brings: the state, if the records can be folded, and the first break.
@@ -225,11 +237,8 @@ async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<(ChangeNumber, Fo
     let id = RepoId(repo.get_repo().await?.id);
     let (change, found) = find(args, &GitHubStore::new(repo.clone(), &args.branch)).await?;
     let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
-    let ours = |run: &CheckRun| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == me.id);
     let runs = repo.check_runs_of(me.id, &head).await?;
-    let anchors =
-        runs.iter().filter(|run| ours(run)).filter_map(|run| Anchors::read(&run.external_id).of(change).cloned());
-    let anchor = anchors.max_by_key(|anchor| anchor.seq);
+    let anchor = witness::anchors(&runs, me.id).of(change).cloned();
     Ok((change, found, anchor, Some(id)))
 }
 
@@ -350,7 +359,11 @@ fn told(report: &Report) -> String {
     let mut text = String::new();
     let records = if report.records == 1 { "1 record".to_owned() } else { format!("{} records", report.records) };
     let whole = report.findings.is_empty();
-    let verdict = if whole { "intact".green().to_string() } else { "broken".red().to_string() };
+    let verdict = match report.verdict {
+        "UNANCHORED" => "intact as far as it goes, and not anchored".red().to_string(),
+        _ if whole => "intact".green().to_string(),
+        _ => "broken".red().to_string(),
+    };
     let _ = writeln!(text, "change #{}: {records}, the chain is {verdict}", report.change);
     if let Some(state) = &report.state {
         let stage = state.stage.map(|stage| format!(" at “{}”", words(stage))).unwrap_or_default();

@@ -137,6 +137,7 @@ impl Game {
                 base_protected: true,
                 earlier: Vec::new(),
                 broken: BTreeSet::new(),
+                unread: 0,
                 landed: BTreeSet::new(),
             },
             state: None,

@@ -74,10 +74,20 @@ fn unproved(world: &World) -> Vec<Finding> {
         Finding::error(
             "MRG-08",
             format!("The records of {number}, another change of the same work, can't be proved: what stands against it is not known."),
-            format!("`phasegate replay {} --github OWNER/REPO` locates what was altered, and says how to put it back.", number.0),
+            format!(
+                "`phasegate replay {} --github OWNER/REPO` locates what was altered or taken away, and says how to put it back.",
+                number.0
+            ),
         )
     });
-    broken.collect()
+    let unread = (world.unread > 0).then(|| {
+        Finding::error(
+            "MRG-08",
+            format!("There are {} more changes of the same work than can be read: what stands against them is not known.", world.unread),
+            "Bring it in with fewer commits at a time, or begin anew from the base with commits that were in no pull request.",
+        )
+    });
+    broken.chain(unread).collect()
 }
 
 /// The autonomy that holds after what the change does to itself.

@@ -68,6 +68,8 @@ pub struct World {
     pub earlier: Vec<State>,
     /// Those of them whose records can't be proved.
     pub broken: BTreeSet<ChangeNumber>,
+    /// How many more of them there are than can be read.
+    pub unread: usize,
     /// Changes that it took over from because of commits which are not in it any more: they were merged into its base.
     pub landed: BTreeSet<ChangeNumber>,
 }

@@ -115,6 +115,37 @@ impl GitHubStore {
         asked.repository.ok_or_else(|| StoreError::Refused(format!("{} can't be seen", self.repo.slug())))
     }
 
+    /// These folders in one query, with so much of their entries.
+    async fn trees(&self, folders: &[String], entry: &str) -> Result<Vec<Option<Object>>, StoreError> {
+        let mut variables = json!({ "owner": self.repo.slug().owner(), "name": self.repo.slug().name() });
+        let (mut declared, mut asked) = (String::new(), String::new());
+        for (at, path) in folders.iter().enumerate() {
+            declared.push_str(&format!(", $at{at}: String!"));
+            asked.push_str(&format!(
+                "at{at}: object(expression: $at{at}) {{ ... on Tree {{ entries {{ {entry} }} }} }} "
+            ));
+            variables[format!("at{at}")] = format!("refs/heads/{}:{path}", self.branch).into();
+        }
+        let query = format!(
+            "query($owner: String!, $name: String!{declared}) {{ repository(owner: $owner, name: $name) {{ {asked}}} }}"
+        );
+        let asked: Listed = self.repo.graphql(&query, variables).await.map_err(store_error)?;
+        let mut found =
+            asked.repository.ok_or_else(|| StoreError::Refused(format!("{} can't be seen", self.repo.slug())))?;
+        Ok((0..folders.len()).map(|at| found.remove(&format!("at{at}")).flatten()).collect())
+    }
+
+    async fn files(&self, tree: Option<Object>) -> Result<BTreeMap<String, String>, StoreError> {
+        let mut files = BTreeMap::new();
+        for entry in tree.and_then(|tree| tree.entries).unwrap_or_default() {
+            let Some(blob) = entry.object else { continue };
+            if let Some(text) = self.whole(blob).await? {
+                files.insert(entry.name, text);
+            }
+        }
+        Ok(files)
+    }
+
     /// The whole text of a file. GraphQL gives only the beginning of a large one.
     async fn whole(&self, blob: Object) -> Result<Option<String>, StoreError> {
         match blob {
@@ -135,15 +166,16 @@ impl Store for GitHubStore {
 
     async fn folder(&self, path: &str) -> Result<Folder, StoreError> {
         let repository = self.ask(FOLDER, path).await?;
-        let entries = repository.object.and_then(|tree| tree.entries).unwrap_or_default();
-        let mut files = BTreeMap::new();
-        for entry in entries {
-            let Some(blob) = entry.object else { continue };
-            if let Some(text) = self.whole(blob).await? {
-                files.insert(entry.name, text);
-            }
-        }
+        let files = self.files(repository.object).await?;
         Ok(Folder { head: repository.branch.map(|branch| branch.target.oid), files })
+    }
+
+    async fn folders(&self, paths: &[String]) -> Result<Vec<BTreeMap<String, String>>, StoreError> {
+        let mut all = Vec::new();
+        for tree in self.trees(paths, "name object { ... on Blob { oid text isTruncated } }").await? {
+            all.push(self.files(tree).await?);
+        }
+        Ok(all)
     }
 
     async fn file(&self, path: &str) -> Result<Option<String>, StoreError> {
@@ -154,24 +186,11 @@ impl Store for GitHubStore {
     }
 
     async fn names(&self, folders: &[String]) -> Result<Vec<Vec<String>>, StoreError> {
-        let mut variables = json!({ "owner": self.repo.slug().owner(), "name": self.repo.slug().name() });
-        let (mut declared, mut asked) = (String::new(), String::new());
-        for (at, path) in folders.iter().enumerate() {
-            declared.push_str(&format!(", $at{at}: String!"));
-            asked.push_str(&format!("at{at}: object(expression: $at{at}) {{ ... on Tree {{ entries {{ name }} }} }} "));
-            variables[format!("at{at}")] = format!("refs/heads/{}:{path}", self.branch).into();
-        }
-        let query = format!(
-            "query($owner: String!, $name: String!{declared}) {{ repository(owner: $owner, name: $name) {{ {asked}}} }}"
-        );
-        let asked: Listed = self.repo.graphql(&query, variables).await.map_err(store_error)?;
-        let mut found =
-            asked.repository.ok_or_else(|| StoreError::Refused(format!("{} can't be seen", self.repo.slug())))?;
-        let names = |at: usize| {
-            let entries = found.remove(&format!("at{at}")).flatten().and_then(|tree| tree.entries);
-            entries.unwrap_or_default().into_iter().map(|entry| entry.name).collect()
+        let names = |tree: Option<Object>| {
+            let entries = tree.and_then(|tree| tree.entries).unwrap_or_default();
+            entries.into_iter().map(|entry| entry.name).collect()
         };
-        Ok((0..folders.len()).map(names).collect())
+        Ok(self.trees(folders, "name").await?.into_iter().map(names).collect())
     }
 
     async fn commit(

@@ -4,8 +4,7 @@
 //! form, and so is the digest that the next record names. Someone who can write the branch but has no key can
 //! therefore change nothing in the middle without breaking a signature, drop nothing without leaving a gap, swap
 //! nothing without two records standing in the wrong place, and move nothing to another change. What they can do is
-//! cut off the end: that shows by the [`Anchor`], which the bot keeps in the merge check's `external_id`, where only
-//! this App can write.
+//! cut off the end: that shows by the [`Anchor`], which the bot keeps on the merge check, where only this App can write.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -88,25 +87,38 @@ pub struct Anchors(BTreeMap<ChangeNumber, Anchor>);
 impl Anchors {
     /// Longer than this GitHub might not keep an `external_id`.
     const LONGEST: usize = 255;
+    /// Longer than this a check run's text can't be, with what is around them.
+    const LONGEST_TEXT: usize = 65_000;
 
     /// What of this text are anchors. Anything else is left out.
     pub fn read(text: &str) -> Self {
-        let mut all = Self::default();
-        for anchor in text.split(' ').filter_map(|part| part.parse::<Anchor>().ok()) {
-            if all.of(anchor.change).is_none_or(|known| known.seq < anchor.seq) {
-                all.0.insert(anchor.change, anchor);
-            }
-        }
-        all
+        let anchors = text.split(' ').filter_map(|part| part.parse::<Anchor>().ok());
+        anchors.fold(Self::default(), |all, anchor| all.newest(Self(BTreeMap::from([(anchor.change, anchor)]))))
     }
 
     pub fn of(&self, change: ChangeNumber) -> Option<&Anchor> {
         self.0.get(&change)
     }
 
+    /// Whose they are.
+    pub fn changes(&self) -> impl Iterator<Item = ChangeNumber> + '_ {
+        self.0.keys().copied()
+    }
+
     /// The first of them, if there are any.
     pub fn first(&self) -> Option<&Anchor> {
         self.0.values().next()
+    }
+
+    /// These, with the others', of each change the one with more records.
+    #[must_use]
+    pub fn newest(mut self, others: Self) -> Self {
+        for anchor in others.0.into_values() {
+            if self.of(anchor.change).is_none_or(|known| known.seq < anchor.seq) {
+                self.0.insert(anchor.change, anchor);
+            }
+        }
+        self
     }
 
     /// These, with the newer ones of the others.
@@ -116,26 +128,34 @@ impl Anchors {
         self
     }
 
+    /// As many as an `external_id` has room for: this change's, then those with the highest numbers. Sorted, so that whoever
+    /// writes the same writes it alike.
+    pub fn in_short(&self, change: ChangeNumber) -> String {
+        self.fitting(change, Self::LONGEST)
+    }
+
+    /// As many as a check run's text has room for, some eight hundred: those with the highest numbers.
+    pub fn in_full(&self) -> String {
+        self.fitting(ChangeNumber(0), Self::LONGEST_TEXT)
+    }
+
+    fn fitting(&self, first: ChangeNumber, longest: usize) -> String {
+        let (mut taken, mut length) = (BTreeMap::new(), 0);
+        let others = self.0.values().rev().filter(|anchor| anchor.change != first);
+        for anchor in self.of(first).into_iter().chain(others) {
+            let written = anchor.to_string();
+            length += written.len() + 1;
+            if length > longest + 1 {
+                break;
+            }
+            taken.insert(anchor.change, written);
+        }
+        taken.into_values().collect::<Vec<_>>().join(" ")
+    }
+
     /// Whether more than one change has its anchor here.
     pub fn shared(&self) -> bool {
         self.0.len() > 1
-    }
-}
-
-/// Sorted, so that whoever writes them writes the same; as many as there is room for.
-impl fmt::Display for Anchors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = String::new();
-        for anchor in self.0.values().map(Anchor::to_string) {
-            if line.len() + 1 + anchor.len() > Self::LONGEST {
-                break;
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(&anchor);
-        }
-        f.write_str(&line)
     }
 }
 

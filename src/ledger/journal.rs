@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 use super::chain::{self, Anchor, Break, KeyRing, Proven, Signer};
-use super::origin::{self, Same};
+use super::origin;
 use super::record::{About, Body, By, Prev, Record};
 use super::state::{FoldError, State};
 use super::store::{NewFile, Store, StoreError};
@@ -120,21 +120,6 @@ impl Lineage {
     }
 }
 
-/// How many earlier changes are read for one that begins, of the oldest and of the newest.
-const MOST_EARLIER: usize = 16;
-/// So many others are looked at when something stands against a change.
-const MOST_SHARING: usize = 50;
-/// So many folders are asked for at once.
-const FOLDERS_AT_ONCE: usize = 100;
-
-/// Other changes of the same work.
-#[derive(Debug, Default)]
-pub struct Related {
-    pub states: Vec<State>,
-    /// Those whose records can't be proved.
-    pub broken: BTreeSet<ChangeNumber>,
-}
-
 /// How often a commit is tried on a new head before the work is put back.
 const TRIES: usize = 8;
 
@@ -172,55 +157,6 @@ impl Ledger {
             Err(error) => return Err(error),
         };
         Ok(linked.then_some(change))
-    }
-
-    /// The other changes that have one of these keys, by the index alone.
-    pub async fn sharing(&self, change: ChangeNumber, keys: &[Digest]) -> Result<BTreeSet<ChangeNumber>, LedgerError> {
-        let others = self.numbers(keys).await?.into_iter().filter(|number| *number != change);
-        Ok(others.rev().take(MOST_SHARING).collect())
-    }
-
-    /// The changes that the index has under these keys.
-    async fn numbers(&self, keys: &[Digest]) -> Result<BTreeSet<ChangeNumber>, LedgerError> {
-        let mut numbers = BTreeSet::new();
-        for keys in keys.chunks(FOLDERS_AT_ONCE) {
-            let folders: Vec<String> = keys.iter().map(origin::folder).collect();
-            let names = self.store.names(&folders).await?;
-            numbers.extend(names.iter().flatten().filter_map(|name| name.parse().ok()).map(ChangeNumber));
-        }
-        Ok(numbers)
-    }
-
-    /// The other changes that hand down to this one, which goes into `base_ref`. The index finds them; that they have what it
-    /// says stands in their records. Of one whose chain is broken nothing is known but that.
-    pub async fn earlier(
-        &self,
-        change: ChangeNumber,
-        keys: &[(Same, Digest)],
-        base_ref: &str,
-    ) -> Result<Related, LedgerError> {
-        let only: Vec<Digest> = keys.iter().map(|(_, key)| key.clone()).collect();
-        let mut numbers: Vec<ChangeNumber> = self.numbers(&only).await?.into_iter().collect();
-        numbers.retain(|number| *number != change);
-        let mut related = Related::default();
-        // The newest have taken over from those before them, and the oldest are where it began.
-        let beyond = numbers.len().saturating_sub(MOST_EARLIER);
-        let ends = numbers.iter().enumerate().filter(|(at, _)| *at < MOST_EARLIER || *at >= beyond);
-        for (_, number) in ends.rev() {
-            let number = *number;
-            match self.load(number).await {
-                Ok(Loaded { state: Some(state), .. }) if origin::hands_down(&state, keys, base_ref) => {
-                    related.states.push(state);
-                }
-                Ok(_) => {}
-                Err(LedgerError::Broken(broken)) => {
-                    tracing::warn!(%number, %broken, "an earlier change can't be read");
-                    related.broken.insert(number);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(related)
     }
 
     /// Appends these entries to a change as it was loaded: all of them in one commit, or none.
@@ -395,5 +331,8 @@ fn fail(group: Vec<Waiting>, error: &StoreError) {
     }
 }
 
+mod related;
 #[cfg(test)]
 mod tests;
+
+pub use related::Related;

@@ -2,9 +2,10 @@
 //!
 //! Closing a pull request and opening another with the same work must shake off nothing that stood against it. What
 //! tells that it is the same work: the head commit, also where it is now among the commits of another; the branch; the
-//! patch. Each is a key; under the key the ledger keeps, in the commit that has the records, a file a change (`origins/…/42`), so that nobody's entry is
-//! written over. The files only find a change. What it is and hands down stands in its signed records, and taking over
-//! only ever makes things tighter: a forged file grants nothing, a missing one is as if there had been no index.
+//! patch. Each is a key; under the key the ledger keeps, in the commit that has the records, a file a change (`origins/…/42`), so
+//! that nobody's entry is written over. The files only find a change. What it is and hands down stands in its signed
+//! records, and taking over only ever makes things tighter: a forged file grants nothing. One that is missing is made good by
+//! what the bot remembers and by the anchors on the merge check, as far as those go.
 
 use std::collections::{BTreeMap, BTreeSet};
 

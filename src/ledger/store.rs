@@ -44,6 +44,15 @@ pub trait Store: Send + Sync {
     /// The files of one folder, in one call.
     async fn folder(&self, path: &str) -> Result<Folder, StoreError>;
 
+    /// The files of each of these folders. A folder that is not there has none.
+    async fn folders(&self, paths: &[String]) -> Result<Vec<BTreeMap<String, String>>, StoreError> {
+        let mut all = Vec::new();
+        for path in paths {
+            all.push(self.folder(path).await?.files);
+        }
+        Ok(all)
+    }
+
     /// One file, if it is there.
     async fn file(&self, path: &str) -> Result<Option<String>, StoreError>;
 

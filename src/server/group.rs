@@ -14,19 +14,19 @@ use super::pass::{LAG_TRIES, anchor_key};
 use super::route::{Derived, Halt, Passes, derived};
 use super::{ledger_branch, observe, runs};
 use crate::fact::{Event, Fact};
-use crate::gate::merge::CHECK_NAME;
 use crate::gate::queue::{self, Content, Group, Listing, Member, Record};
 use crate::gate::world::Law;
 use crate::github::calls::queue::QueueEntry;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoRef};
 use crate::ledger::record::{GroupMember, Grouped};
-use crate::ledger::{About, Anchor, Anchors, Body, BreakKind, By, Entry, Ledger, LedgerError, State};
+use crate::ledger::{About, Anchor, Body, BreakKind, By, Entry, Ledger, LedgerError, State};
 use crate::policy::{Enforce, Policy};
 use crate::repo::meaning::{Drift, Sides};
 use crate::repo::{Compared, Mirror, Reader as _, Want, touched};
 use crate::surface::group::{self, Shown};
 use crate::surface::sync::Memory as _;
+use crate::surface::witness;
 
 /// What a group is looked at by.
 pub(super) fn fact(group: &Grouped) -> Fact {
@@ -310,10 +310,9 @@ impl Look<'_> {
             Err(error) => return Err(error.into()),
         };
         let runs = self.repo.check_runs_of(self.app, &entry.head).await?;
-        let ours = runs.iter().filter(|run| run.name == CHECK_NAME);
-        let shown = ours.filter_map(|run| Anchors::read(&run.external_id).of(change).cloned());
+        let shown = witness::anchors(&runs, self.app).of(change).cloned();
         let kept = self.memory.recall(&anchor_key(change)).await.and_then(|text| text.parse::<Anchor>().ok());
-        let newest = shown.chain(kept).max_by_key(|anchor| anchor.seq);
+        let newest = [shown, kept].into_iter().flatten().max_by_key(|anchor| anchor.seq);
         match newest.map_or(Ok(()), |anchor| Ledger::hold_against(state.as_ref(), &anchor)) {
             Ok(()) => Ok(state.map_or(Record::Nothing, |state| Record::State(Box::new(state)))),
             Err(broken) if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES => {

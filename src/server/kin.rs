@@ -6,20 +6,67 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::observe::{self, MadeOf};
-use super::pass::Pass;
+use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::World;
-use crate::gate::{GateName, Verdict};
+use crate::gate::{Finding, GateName, Verdict, only_waiting};
+use crate::github::Error;
+use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::ids::{ChangeNumber, CommitId, Digest};
-use crate::ledger::State;
 use crate::ledger::origin::{self, Same};
 use crate::ledger::record::Grouped;
+use crate::ledger::{Anchor, Anchors, Body, Break, BreakKind, Entry, Ledger, State};
 use crate::surface::sync::Memory as _;
+use crate::surface::witness;
 
 /// So many keys of a change are asked for at once; there are three for each head.
 const MOST_KEYS: usize = 1_500;
+
+/// So many keys of a change are looked up in the memory: head, branch, patch and its newest commits.
+const MOST_REMEMBERED: usize = 100;
+
+/// Other changes of the same work.
+#[derive(Default)]
+struct Related {
+    /// Those that hand down.
+    states: Vec<State>,
+    /// Those whose records can't be proved, or are not all there.
+    broken: BTreeSet<ChangeNumber>,
+    /// How many more there are than can be read.
+    unread: usize,
+}
+
+/// What GitHub has of another change's anchor.
+enum Asked {
+    Anchor(Anchor),
+    None,
+    /// There is no such pull request, so there never were records.
+    NoPull,
+}
+
+impl Asked {
+    fn anchor(self) -> Option<Anchor> {
+        match self {
+            Self::Anchor(anchor) => Some(anchor),
+            _ => None,
+        }
+    }
+}
+
+fn kin_key(key: &Digest) -> String {
+    format!("kin:{key}")
+}
+
+/// The keys by which a change can be found after these are recorded.
+pub(super) fn keys_of(entries: &[Entry]) -> Vec<Digest> {
+    let of = |entry: &Entry| match (&entry.body, &entry.about) {
+        (Body::Subject { origin: Some(origin), .. }, Some(about)) => origin.keys(&about.head),
+        _ => Vec::new(),
+    };
+    entries.iter().flat_map(of).map(|(_, key)| key).collect()
+}
 
 /// What others rest on and stands differently now.
 #[derive(Default)]
@@ -45,8 +92,22 @@ struct Told {
     seq: u64,
     head: Option<CommitId>,
     verdict: Option<Verdict>,
+    /// How bad it is: whoever shares its check may have worse to say now.
+    #[serde(default)]
+    bad: u8,
     /// What stands against it, in short.
     against: Digest,
+}
+
+/// From nothing at all to something that does not pass by waiting.
+fn how_bad(findings: &[Finding]) -> u8 {
+    let blocking = || findings.iter().filter(|finding| finding.blocks());
+    match blocking().next() {
+        None => 0,
+        Some(_) if blocking().all(|finding| finding.rule == "MRG-10") => 1,
+        Some(_) if only_waiting(findings) => 2,
+        Some(_) => 3,
+    }
 }
 
 impl Told {
@@ -58,10 +119,12 @@ impl Told {
             &state.rejections,
             state.objectors.keys().collect::<Vec<_>>(),
         );
+        let judged = state.gates.get(&GateName::Merge);
         Self {
             seq: state.seq,
             head: state.subject.as_ref().map(|about| about.head.clone()),
-            verdict: state.gates.get(&GateName::Merge).map(|judged| judged.verdict),
+            verdict: judged.map(|judged| judged.verdict),
+            bad: judged.map_or(0, |judged| how_bad(&judged.findings)),
             against: Digest::of(serde_json::to_vec(&against).unwrap_or_default()),
         }
     }
@@ -87,7 +150,9 @@ impl Pass<'_> {
             return Ok(Moved::default());
         }
         let mut out = Moved::default();
-        let news = told.as_ref().is_none_or(|told| told.verdict != now.verdict || told.head != now.head);
+        let news = told
+            .as_ref()
+            .is_none_or(|told| told.verdict != now.verdict || told.bad != now.bad || told.head != now.head);
         if news || events.iter().any(|(_, event)| moves_heads(event)) {
             let last = told.as_ref().and_then(|told| told.head.clone());
             out.heads = [Some(pull.head.sha.clone()), last].into_iter().flatten().collect();
@@ -123,7 +188,13 @@ impl Pass<'_> {
     /// Other changes of the same work. They are looked for with each new head, and again before anything turns or stays
     /// green: what stood against them may be news. After the first head its branch is its own; what is pushed to it may
     /// still be somebody else's work. Another that is open with this very head is its rival (`MRG-10`), not its past.
-    pub(super) async fn relate(&self, pull: &Fetched, world: &mut World, state: Option<&State>) -> Result<(), Halt> {
+    pub(super) async fn relate(
+        &self,
+        pull: &Fetched,
+        listed: &[Listed],
+        world: &mut World,
+        state: Option<&State>,
+    ) -> Result<(), Halt> {
         let begun = state.filter(|state| state.subject.is_some());
         if world.subject.is_none() || !pull.is_open() {
             return Ok(());
@@ -136,15 +207,117 @@ impl Pass<'_> {
         keys.retain(|(same, _)| begun.is_none() || *same != Same::Branch);
         let others = commits.iter().filter(|commit| **commit != pull.head.sha).cloned().collect::<Vec<_>>();
         keys.extend(origin::commit_keys(&others));
-        let found = self.ledger.earlier(ChangeNumber(pull.number), &keys, &pull.base.r#ref).await?;
+        let related = self.related(pull, listed, &keys).await?;
         let rival =
             |other: &State| other.open && other.subject.as_ref().is_some_and(|about| about.head == pull.head.sha);
-        world.earlier = found.states.into_iter().filter(|other| begun.is_none() || !rival(other)).collect();
-        world.broken = found.broken;
+        world.earlier = related.states.into_iter().filter(|other| begun.is_none() || !rival(other)).collect();
+        (world.broken, world.unread) = (related.broken, related.unread);
         if let Some(state) = begun {
             world.landed = self.landed(pull, state, &commits).await?;
         }
         Ok(())
+    }
+
+    /// The other changes of the same work, each held against what is known of its length: that the newest records of a
+    /// change are missing, or all of them with what names it, does not show on the ledger itself.
+    async fn related(&self, pull: &Fetched, listed: &[Listed], keys: &[(Same, Digest)]) -> Result<Related, Halt> {
+        let shown = witness::anchors(listed, self.app.id);
+        let mut known: BTreeSet<ChangeNumber> = shown.changes().collect();
+        for (_, key) in keys.iter().take(MOST_REMEMBERED) {
+            known.extend(self.remembered(key).await);
+        }
+        let only: Vec<Digest> = keys.iter().map(|(_, key)| key.clone()).collect();
+        let found = self.ledger.related(ChangeNumber(pull.number), &only, known).await?;
+        let (mut related, lawful) = (Related { unread: found.unread, ..Related::default() }, self.policy().is_some());
+        for (number, read) in found.read {
+            let held = match read {
+                Ok(state) => self.held(number, state, &shown).await?,
+                Err(broken) => Err(broken),
+            };
+            match held {
+                Ok(Some(state)) if origin::hands_down(&state, keys, &pull.base.r#ref) => related.states.push(state),
+                Ok(_) => {}
+                Err(broken) if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES && lawful => {
+                    return Err(Halt::Again(anyhow::anyhow!(
+                        "the ledger's answer on {number} is older than our last write: {broken}"
+                    )));
+                }
+                Err(broken) => {
+                    tracing::warn!(%number, %broken, "an earlier change can't be read");
+                    related.broken.insert(number);
+                }
+            }
+        }
+        Ok(related)
+    }
+
+    /// What the records of another change add up to, if they are all there. None: there is no such change.
+    async fn held(
+        &self,
+        number: ChangeNumber,
+        state: Option<State>,
+        shown: &Anchors,
+    ) -> Result<Result<Option<State>, Break>, Halt> {
+        let kept = self.kept_anchor(number).await;
+        // What was merged hands down nothing that came after it.
+        let asked = match kept.is_none() && state.as_ref().is_none_or(|state| state.merged.is_none()) {
+            true => self.asked_anchor(number).await?,
+            false => Asked::None,
+        };
+        let forged = state.is_none() && matches!(asked, Asked::NoPull) && shown.of(number).is_none();
+        let newest = [shown.of(number).cloned(), kept, asked.anchor()];
+        let newest = newest.into_iter().flatten().max_by_key(|anchor| anchor.seq);
+        if let Some(Err(broken)) = newest.map(|anchor| Ledger::hold_against(state.as_ref(), &anchor)) {
+            return Ok(Err(broken));
+        }
+        let says = || "it and all after it are missing; the index names the change".to_owned();
+        match state {
+            None if !forged => Ok(Err(Break { seq: 1, kind: BreakKind::CutOff, says: says() })),
+            state => Ok(Ok(state)),
+        }
+    }
+
+    /// The anchor on the merge check of another change, of which the memory knows none: it may have been lost. It is asked
+    /// for once.
+    async fn asked_anchor(&self, number: ChangeNumber) -> Result<Asked, Halt> {
+        const NO_PULL: &str = "no pull request";
+        let key = format!("witness:{}", number.0);
+        if let Some(told) = self.memory.recall(&key).await {
+            let none = if told == NO_PULL { Asked::NoPull } else { Asked::None };
+            return Ok(told.parse().map_or(none, Asked::Anchor));
+        }
+        let found = match self.repo.get_pull(number.0).await {
+            Ok(other) => {
+                let runs = self.repo.check_runs_of(self.app.id, &other.head.sha).await?;
+                witness::anchors(&runs, self.app.id).of(number).cloned().map_or(Asked::None, Asked::Anchor)
+            }
+            Err(Error::NotFound { .. }) => Asked::NoPull,
+            Err(error) => return Err(error.into()),
+        };
+        let told = match &found {
+            Asked::Anchor(anchor) => anchor.to_string(),
+            Asked::None => "none".to_owned(),
+            Asked::NoPull => NO_PULL.to_owned(),
+        };
+        self.memory.keep(&key, &told).await;
+        Ok(found)
+    }
+
+    /// The changes that were recorded with this key, as far as it is remembered.
+    async fn remembered(&self, key: &Digest) -> BTreeSet<ChangeNumber> {
+        let known = self.memory.recall(&kin_key(key)).await.unwrap_or_default();
+        known.split(' ').filter_map(|number| number.parse().ok()).map(ChangeNumber).collect()
+    }
+
+    /// Keeps which change was recorded with these keys: the index says so too, where others can write.
+    pub(super) async fn remember_kin(&self, change: ChangeNumber, keys: &[Digest]) {
+        for key in keys {
+            let mut known = self.remembered(key).await;
+            if known.insert(change) {
+                let numbers: Vec<String> = known.iter().map(|number| number.0.to_string()).collect();
+                self.memory.keep(&kin_key(key), &numbers.join(" ")).await;
+            }
+        }
     }
 
     /// The changes that it was related to by commits which are not in it any more, because they were merged into its base.

@@ -12,13 +12,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::kin::Moved;
+use super::kin::{self, Moved};
 use super::memory::Kept;
 use super::route::Halt;
 use super::{App, ledger_branch, observe, runs};
 use crate::engine::{self, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
-use crate::gate::merge::CHECK_NAME;
 use crate::gate::people::May;
 use crate::gate::world::{CheckRun, Law, Pull, Rival, World};
 use crate::gate::{GateName, Verdict};
@@ -28,11 +27,11 @@ use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
 use crate::ledger::origin::Branch;
-use crate::ledger::{Anchor, Anchors, Break, BreakKind, Ledger, LedgerError, Loaded, State};
+use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::Policy;
 use crate::repo::Mirror;
 use crate::surface::sync::Memory as _;
-use crate::surface::{self, sync};
+use crate::surface::{self, sync, witness};
 
 pub(super) fn base_key(branch: &str) -> String {
     format!("base:{branch}")
@@ -148,7 +147,7 @@ impl Pass<'_> {
         let new = loaded.state.as_ref().is_none_or(|state| !state.heads.contains_key(&pull.head.sha));
         let asked = new || events.iter().any(|(_, event)| matches!(event.fact, Fact::Look { .. }));
         if asked {
-            self.relate(pull, &mut world, loaded.state.as_ref()).await?;
+            self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await?;
         }
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
         world.based_since = self.based_since(pull, loaded.state.as_ref(), events).await?;
@@ -160,12 +159,12 @@ impl Pass<'_> {
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
         let mut world = self.with_rivals(pull, world, would.as_ref()).await?;
         if !asked && is_green(would.as_ref(), &world) {
-            self.relate(pull, &mut world, loaded.state.as_ref()).await?;
+            self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await?;
         }
         let rebased = world.based_since > would.as_ref().and_then(|state| state.based_since);
         let alone = world.rivals.is_empty()
             && world.siblings.is_empty()
-            && (asked || (world.earlier.is_empty() && world.broken.is_empty()));
+            && (asked || (world.earlier.is_empty() && world.broken.is_empty() && world.unread == 0));
         let decision = if alone && !rebased { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
         let unheard = decision.unheard.clone();
         let Some(loaded) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
@@ -209,19 +208,18 @@ impl Pass<'_> {
         listed: &[Listed],
     ) -> Result<Result<(), Break>, Halt> {
         let change = ChangeNumber(pull.number);
-        let ours = |run: &&Listed| run.name == CHECK_NAME && run.app.as_ref().is_some_and(|app| app.id == self.app.id);
-        let read = |runs: &[Listed]| {
-            let anchors =
-                runs.iter().filter(ours).filter_map(|run| Anchors::read(&run.external_id).of(change).cloned());
-            anchors.max_by_key(|anchor| anchor.seq)
-        };
-        let kept = self.memory.recall(&anchor_key(change)).await.and_then(|text| text.parse::<Anchor>().ok());
-        let mut newest = [read(listed), kept].into_iter().flatten().max_by_key(|anchor| anchor.seq);
+        let read = |runs: &[Listed]| witness::anchors(runs, self.app.id).of(change).cloned();
+        let mut newest = [read(listed), self.kept_anchor(change).await].into_iter().flatten().max_by_key(|one| one.seq);
         let last = state.and_then(|state| state.subject.as_ref()).map(|about| &about.head);
         if let (None, Some(last)) = (&newest, last.filter(|last| **last != pull.head.sha)) {
             newest = read(&self.repo.check_runs_of(self.app.id, last).await?);
         }
         Ok(newest.map_or(Ok(()), |anchor| Ledger::hold_against(state, &anchor)))
+    }
+
+    /// The anchor of the last record that was made here.
+    pub(super) async fn kept_anchor(&self, change: ChangeNumber) -> Option<Anchor> {
+        self.memory.recall(&anchor_key(change)).await.and_then(|text| text.parse().ok())
     }
 
     async fn world(&self, pull: &Fetched, listed: &[Listed], state: Option<&State>) -> Result<World, Halt> {
@@ -288,6 +286,7 @@ impl Pass<'_> {
             base_protected,
             earlier: Vec::new(),
             broken: BTreeSet::new(),
+            unread: 0,
             landed: BTreeSet::new(),
         })
     }
@@ -361,11 +360,13 @@ impl Pass<'_> {
         if decision.entries.is_empty() {
             return Ok(Some(loaded));
         }
+        let keys = kin::keys_of(&decision.entries);
         match self.ledger.append(loaded, self.app.inbox.now(), decision.entries).await {
             Ok(appended) => {
                 let State { change, seq, tip, .. } = &appended.state;
                 let anchor = Anchor { change: *change, seq: *seq, tip: tip.clone() };
                 self.memory.keep(&anchor_key(*change), &anchor.to_string()).await;
+                self.remember_kin(*change, &keys).await;
                 Ok(Some(appended.loaded()))
             }
             Err(LedgerError::Moved) => Ok(None),

@@ -3,6 +3,7 @@
 //! record that somebody went around the gate.
 
 use super::sync::{Present, ours};
+use super::witness::{self, Witness};
 use crate::gate::merge::CHECK_NAME;
 use crate::github::Result;
 use crate::github::calls::checks::{Buttons, Report, Standing, Verdict};
@@ -16,9 +17,13 @@ pub(super) async fn anchor(state: &State, present: &Present<'_>) -> Result<()> {
     let newest = Anchor { change: state.change, seq: state.seq, tip: state.tip.clone() };
     match (ours(present.runs, present.app, CHECK_NAME), &state.merged) {
         (Some(run), _) => {
-            let anchors = Anchors::read(&run.external_id).with(Anchors::read(&newest.to_string())).to_string();
-            if run.external_id != anchors {
-                present.repo.rename_check_run(run.id, &anchors).await?;
+            let anchors = witness::carried(run).with(Anchors::read(&newest.to_string()));
+            let witness = Witness::of(anchors, state.change);
+            if !witness.is_on(run) {
+                // Whoever shares the check is not to be held up by what was said of this one.
+                let over = state.merged.is_some() && witness::speaks_for(run, present.pull);
+                let title = if over { witness::merged(present.pull) } else { run.output.title.clone() };
+                witness.put_on(run, &title, present.repo).await?;
             }
         }
         // It was merged before anybody could look. That has to be witnessed all the more.

@@ -17,6 +17,7 @@ pub mod sync;
 #[cfg(test)]
 mod tests;
 mod text;
+pub mod witness;
 
 pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, label, project};
 pub use text::{MARKS, plain};

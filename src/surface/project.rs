@@ -71,6 +71,8 @@ pub struct Check {
     pub annotations: Vec<Annotation>,
     /// It is brought up to date where it stands, but not made anew: only the current gate is.
     pub only_if_there: bool,
+    /// It is red only because another pull request with the same head is.
+    pub for_another: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -240,6 +242,7 @@ fn past_check(state: &State, phase: Phase, links: &Links) -> Check {
         summary: summary.to_owned(),
         annotations: Vec::new(),
         only_if_there: true,
+        for_another: false,
     }
 }
 
@@ -285,6 +288,7 @@ fn current_check(state: &State, seen: &Seen<'_>, phase: Phase, judged: &phase::J
         summary,
         annotations: annotations(&judged.findings, &links.default_branch),
         only_if_there: false,
+        for_another: false,
     }
 }
 
@@ -325,6 +329,7 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
             state.seq,
         ));
     }
+    let blocking = || merge.findings.iter().filter(|finding| finding.blocks());
     let anchor = Anchor { change: state.change, seq: state.seq, tip: state.tip.clone() };
     Check {
         name: merge::CHECK_NAME.to_owned(),
@@ -335,6 +340,7 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
         summary,
         annotations: [annotations(&merge.findings, &links.default_branch), strange_notes(state, seen)].concat(),
         only_if_there: false,
+        for_another: blocking().next().is_some() && blocking().all(|finding| finding.rule == "MRG-10"),
     }
 }
 
@@ -370,11 +376,16 @@ pub(super) fn titled_for(number: u64, title: &str) -> String {
     clip(&format!("#{number}: {title}"))
 }
 
+/// Whose words a title says these are, where it does.
+pub(super) fn speaker(title: &str) -> Option<u64> {
+    let (word, _) = title.strip_prefix('#')?.split_once(": ")?;
+    word.parse().ok().filter(|_| word.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// Whether a merge check's title is one of [`merge_check`]'s, and not a notice that something else is the matter.
 pub(super) fn is_verdict(title: &str) -> bool {
-    let named = title.strip_prefix('#').and_then(|rest| rest.split_once(": "));
-    let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
-    let title = named.filter(|(word, _)| number(word)).map_or(title, |(_, rest)| rest);
+    let named = speaker(title).and_then(|_| title.split_once(": "));
+    let title = named.map_or(title, |(_, rest)| rest);
     ["May merge", "May not merge:", "Not yet:", "Observing:"].iter().any(|begin| title.starts_with(begin))
 }
 

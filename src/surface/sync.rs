@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use super::witness::{self, Witness, carried, speaks_for};
 use super::{Check, Conclusion, Surface};
 use crate::engine::Shown;
 use crate::gate::Finding;
@@ -110,13 +111,14 @@ async fn supersede(state: &State, present: &Present<'_>) -> Result<()> {
             let lets_pass =
                 matches!(run.conclusion, Some(Concluded::Success | Concluded::Neutral | Concluded::Skipped));
             // Another change may have this head too, and speak for it now.
-            let another = run.external_id.parse::<Anchor>().is_ok_and(|anchor| anchor.change != state.change);
-            if lets_pass && !another {
+            let another = carried(run).first().is_some() && carried(run).of(state.change).is_none();
+            // And whoever shares it is not to be held up by what was said of this one.
+            if (lets_pass && !another) || speaks_for(run, present.pull) {
                 let report = Report {
                     standing: Standing::Completed(Verdict::ActionRequired),
                     title: title.clone(),
                     summary: summary.clone(),
-                    text: None,
+                    text: witness::text(run),
                     details_url: None,
                     annotations: Vec::new(),
                     buttons: Buttons::default(),
@@ -150,14 +152,23 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
     }
     let mut report = report(check)?;
     let print = annotations_print(check);
-    let external_id = external_id(check, found);
-    if check.name == CHECK_NAME && Anchors::read(&external_id).shared() {
-        report.title = super::project::titled_for(present.pull, &report.title);
+    let witness = witness_on(check, found);
+    let external_id = witness.as_ref().map_or(&check.external_id, |witness| &witness.external_id);
+    if let Some(witness) = &witness {
+        report.text = witness.text.clone();
+        if witness.shared() {
+            report.title = super::project::titled_for(present.pull, &report.title);
+        }
     }
     if let Some(run) = found {
         let again = present.again.iter().any(|asked| *asked == run.id || *asked == 0);
-        if !again && said_with_others(check, run, &external_id) {
-            return Ok(());
+        // One that was asked for anew is not completed until somebody has spoken.
+        let kept = |witness: &&Witness| witness::keeps_its_words(check, run, witness, present.pull);
+        if let Some(witness) = witness.as_ref().filter(kept) {
+            return match witness.is_on(run) {
+                true => Ok(()),
+                false => witness.put_on(run, &run.output.title, present.repo).await,
+            };
         }
         let key = format!("annotations:{}", run.id);
         let known = present.memory.recall(&key).await;
@@ -169,42 +180,27 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
             && run.conclusion == Some(concluded(check.conclusion))
             && run.output.title == report.title
             && run.output.summary.trim() == report.summary.trim()
-            && run.external_id == external_id;
+            && witness.as_ref().map_or(run.external_id == *external_id, |witness| witness.is_on(run));
         if same && same_notes && !again {
             return Ok(());
         }
         if same_notes {
             let quiet = Report { annotations: Vec::new(), ..report };
-            present.repo.update_check_run(run.id, &external_id, &quiet).await?;
+            present.repo.update_check_run(run.id, external_id, &quiet).await?;
             return Ok(());
         }
         // Annotations can only be added to a run, never taken off: other ones need a new run of the same name.
     }
-    let run = present.repo.create_check_run(&check.name, &check.head, &external_id, &report).await?;
+    let run = present.repo.create_check_run(&check.name, &check.head, external_id, &report).await?;
     present.memory.keep(&format!("annotations:{}", run.id), &print).await;
     Ok(())
 }
 
-/// What the run is known by. The merge check carries the anchors of all changes with this head.
-fn external_id(check: &Check, found: Option<&CheckRun>) -> String {
-    match found {
-        Some(run) if check.name == CHECK_NAME => {
-            Anchors::read(&run.external_id).with(Anchors::read(&check.external_id)).to_string()
-        }
-        _ => check.external_id.clone(),
-    }
-}
-
-/// Whether a merge check that several changes share needs no word of this one: what it had to say when it was last
-/// recorded has been written, another one's words stand over it now, and they let through or stop just the same.
-fn said_with_others(check: &Check, run: &CheckRun, external_id: &str) -> bool {
-    let lets_pass = |conclusion| matches!(conclusion, Concluded::Success | Concluded::Neutral | Concluded::Skipped);
-    check.name == CHECK_NAME
-        && run.external_id == external_id
-        && Anchors::read(external_id).shared()
-        && run.status == Status::Completed
-        && run.conclusion.is_some_and(|there| lets_pass(there) == lets_pass(concluded(check.conclusion)))
-        && super::project::is_verdict(&run.output.title)
+/// The merge check carries the anchors of all changes with this head.
+fn witness_on(check: &Check, found: Option<&CheckRun>) -> Option<Witness> {
+    let own: Anchor = check.external_id.parse().ok().filter(|_| check.name == CHECK_NAME)?;
+    let there = found.map(carried).unwrap_or_default();
+    Some(Witness::of(there.with(Anchors::read(&check.external_id)), own.change))
 }
 
 fn annotations_print(check: &Check) -> String {
@@ -464,16 +460,17 @@ pub async fn show_closed(closed: &Closed<'_>, runs: &[CheckRun], repo: &Repo, ap
         format!("`{}` {}\n\n{}", finding.rule, super::plain(&finding.says), super::plain(&finding.next))
     };
     let (verdict, title) = observed(Verdict::Failure, closed.title, closed.observed);
+    let found = ours(runs, app, CHECK_NAME);
     let report = Report {
         standing: Standing::Completed(verdict),
         title,
         summary: closed.findings.iter().map(one).collect::<Vec<_>>().join("\n\n"),
-        text: None,
+        text: found.and_then(witness::text),
         details_url: None,
         annotations: notes(&super::project::annotations(closed.findings, closed.default_branch)),
         buttons: Buttons::default(),
     };
-    match ours(runs, app, CHECK_NAME) {
+    match found {
         Some(run)
             if run.status == Status::Completed
                 && run.output.title == report.title
@@ -505,6 +502,7 @@ pub async fn show_fault(
     only_observes: bool,
 ) -> Result<()> {
     let runs = repo.check_runs_of(app, head).await?;
+    let found = ours(&runs, app, CHECK_NAME);
     let (verdict, title) =
         observed(Verdict::ActionRequired, "Phasegate can't finish its look at this change", only_observes);
     let report = Report {
@@ -515,12 +513,12 @@ pub async fn show_fault(
              it stays: `phasegate inbox list --dead` shows the deliveries, and `phasegate inbox retry --all` tries them again.",
             super::plain(says)
         ),
-        text: None,
+        text: found.and_then(witness::text),
         details_url: None,
         annotations: Vec::new(),
         buttons: Buttons::default(),
     };
-    match ours(&runs, app, CHECK_NAME) {
+    match found {
         Some(run) if run.output.title == report.title && run.output.summary.trim() == report.summary.trim() => Ok(()),
         Some(run) => repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
         None => repo.create_check_run(CHECK_NAME, head, &format!("pg1-fault:{number}"), &report).await.map(drop),

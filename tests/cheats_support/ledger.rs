@@ -13,10 +13,25 @@ use super::stage::Stage;
 
 const BRANCH: &str = "phasegate/ledger";
 
-/// One thing done to the first pull request's records.
+/// One thing done to the records of a pull request: the first, or the one that is named.
+pub(crate) struct Tampers {
+    on: Option<String>,
+    does: Tamper,
+}
+
+impl<'de> Deserialize<'de> for Tampers {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut told = Value::deserialize(from)?;
+        let on = told.as_object_mut().and_then(|told| told.remove("on"));
+        let on = on.map(serde_json::from_value).transpose().map_err(serde::de::Error::custom)?;
+        let does = serde_json::from_value(told).map_err(serde::de::Error::custom)?;
+        Ok(Self { on, does })
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Tamper {
+enum Tamper {
     /// Replaces a text in one record.
     Change { record: u64, from: String, to: String },
     /// Takes one record out.
@@ -27,6 +42,8 @@ pub(crate) enum Tamper {
     Cut(u64),
     /// Takes the change's whole folder away.
     Forget,
+    /// Takes away what the index has of the change.
+    Unlist,
     /// Deletes the branch.
     DeleteBranch,
     /// Moves the branch back by so many commits.
@@ -55,8 +72,8 @@ pub(crate) fn records(stage: &Stage, change: u64) -> anyhow::Result<Vec<String>>
     Ok(found)
 }
 
-pub(crate) fn tamper(stage: &mut Stage, who: &str, tamper: &Tamper) -> anyhow::Result<()> {
-    let change = stage.number(None)?;
+pub(crate) fn tamper(stage: &mut Stage, who: &str, tampers: &Tampers) -> anyhow::Result<()> {
+    let change = stage.number(tampers.on.as_deref())?;
     let all = records(stage, change)?;
     let path = |seq: u64| format!("{}/{}", folder(ChangeNumber(change)), file_name(seq));
     let record = |seq: u64| {
@@ -66,7 +83,7 @@ pub(crate) fn tamper(stage: &mut Stage, who: &str, tamper: &Tamper) -> anyhow::R
     let count = all.len() as u64;
     let mut files: BTreeMap<String, Option<String>> = BTreeMap::new();
     let rules = stage.lift()?;
-    match tamper {
+    match &tampers.does {
         Tamper::Change { record: seq, from, to } => {
             let old = record(*seq)?;
             let new = old.replace(from.as_str(), to);
@@ -85,6 +102,16 @@ pub(crate) fn tamper(stage: &mut Stage, who: &str, tamper: &Tamper) -> anyhow::R
         }
         Tamper::Cut(newest) => files.extend((count - newest + 1..=count).map(|seq| (path(seq), None))),
         Tamper::Forget => files.extend((1..=count).map(|seq| (path(seq), None))),
+        Tamper::Unlist => {
+            let tree = format!("/repos/{REPO}/git/trees/{BRANCH}?recursive=1");
+            let listed = stage.call(who, "GET", &tree, Value::Null)?;
+            let paths = listed["tree"].as_array().into_iter().flatten().filter_map(|entry| entry["path"].as_str());
+            let ours = |path: &&str| path.starts_with("origins/") && path.ends_with(&format!("/{change}"));
+            files.extend(paths.filter(ours).map(|path| (path.to_owned(), None)));
+            if files.is_empty() {
+                bail!("the index does not have {change}");
+            }
+        }
         Tamper::DeleteBranch => {
             let path = format!("/repos/{REPO}/git/refs/heads/{BRANCH}");
             stage.call(who, "DELETE", &path, Value::Null)?;

@@ -410,6 +410,17 @@ impl Stage {
                 self.on.stop_server().await;
                 self.on.start_server().await?;
             }
+            "loses-the-database" => {
+                self.on.stop_server().await;
+                let file = self.database.trim_start_matches("sqlite:");
+                for end in ["", "-wal", "-shm"] {
+                    match std::fs::remove_file(format!("{file}{end}")) {
+                        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                        _ => {}
+                    }
+                }
+                self.on.start_server().await?;
+            }
             other => bail!("there is no step `{other}`"),
         }
         self.settle().await

@@ -62,6 +62,26 @@ async fn one_commit_is_green_when_it_is_for_every_pull_request() {
     on.end().await;
 }
 
+/// What is worst is said, with whose it is, whoever was looked at last; and no longer than it is so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shared_check_shows_the_worst() {
+    let on = two_branches().await;
+    let first = green(&on, "work").await;
+    let second = on.opens_into("rover", "Shine on stable", "work", "stable").await.unwrap();
+    on.says("mia", first, "/stop it leaks the key").await.unwrap();
+    let shown = |on: &Rehearsal| on.merge_run(second).unwrap().title.unwrap();
+    let stopped = format!("#{first}: May not merge: The change is stopped: it leaks the key");
+    assert!(shown(&on).starts_with(&stopped), "{}", shown(&on));
+    // The other has news, and they are not as bad.
+    on.reviews("tim", second, "COMMENT").await.unwrap();
+    on.ci(&on.head(second).unwrap(), "success").await.unwrap();
+    on.says("tim", second, "/status").await.unwrap();
+    assert!(shown(&on).starts_with(&stopped), "{}", shown(&on));
+    on.closes("rover", first).await.unwrap();
+    assert!(shown(&on).starts_with(&format!("#{second}: ")), "{}", shown(&on));
+    on.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_the_rival_frees_the_other() {
     let on = two_branches().await;

@@ -226,6 +226,45 @@ async fn a_cut_off_end_is_seen_by_the_anchor() {
     on.end().await;
 }
 
+/// The check of a commit carries the anchors of all pull requests that had it as their head, however many.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cut_off_end_is_located_on_the_sixth_pull_request_with_one_head() {
+    let on = merge_flow().await;
+    let mut number = proposes(&on, "work").await;
+    for _ in 0..5 {
+        on.closes("rover", number).await.unwrap();
+        number = on.opens("rover", "Once more", "work").await.unwrap();
+    }
+    let run = on.merge_run(number).unwrap();
+    assert!(run.external_id.unwrap().len() <= 255 && run.title.unwrap().starts_with(&format!("#{number}: ")));
+    let records = on.records(number).unwrap().len() as u64;
+    for one in [number - 5, number] {
+        let (code, report) = replay(&on, one);
+        assert_eq!((code, report["verdict"].as_str()), (0, Some("PASS")), "#{one}: {report:#}");
+    }
+    on.rewrites_ledger("root", &[(&on.record_path(number, records), None)]).await.unwrap();
+    let (code, report) = replay(&on, number);
+    assert_eq!((code, broken_at(&report)), (1, (records, "cut_off".to_owned())), "{report:#}");
+    on.end().await;
+}
+
+/// Closed with a head that nobody has looked at: there is no check on it to carry an anchor.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_that_nothing_witnesses_is_not_said_to_be_proved() {
+    let mut on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    assert_eq!(replay(&on, number).1["verdict"], "PASS");
+    on.stop_server().await;
+    on.pushes("rover", "work", "more", &[("src/more.py", "pass\n")]).await.unwrap();
+    let (code, report) = replay(&on, number);
+    assert_eq!((code, report["verdict"].as_str()), (1, Some("UNANCHORED")), "{report:#}");
+    assert!(report["notes"][0].as_str().unwrap().contains("It is not anchored"), "{report:#}");
+    on.start_server().await.unwrap();
+    on.says("tim", number, "/status").await.unwrap();
+    assert_eq!(replay(&on, number).1["verdict"], "PASS");
+    on.end().await;
+}
+
 /// A new head has no anchor of its own yet; the cut shows all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cut_off_end_is_seen_on_a_new_head_too() {

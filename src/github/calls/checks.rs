@@ -308,9 +308,21 @@ impl Repo {
         self.append_annotations(changed, report, had + first).await
     }
 
-    /// Changes what a run of ours is known by, and nothing else of it.
-    pub async fn rename_check_run(&self, run: u64, external_id: &str) -> Result<CheckRun> {
-        self.patch_run(run, json!({ "external_id": external_id }), 0, 0).await
+    /// Changes what a run of ours is known by; with a title, a summary and a text these too, and nothing else of it. (GitHub
+    /// takes no text without the others.)
+    pub async fn rename_check_run(
+        &self,
+        run: u64,
+        external_id: &str,
+        output: Option<(&str, &str, &str)>,
+    ) -> Result<CheckRun> {
+        let mut body = json!({ "external_id": external_id });
+        if let Some((title, summary, text)) = output {
+            body["output"] = json!({
+                "title": fit(title, 255), "summary": fit(summary, LONGEST_TEXT), "text": fit(text, LONGEST_TEXT),
+            });
+        }
+        self.patch_run(run, body, 0, 0).await
     }
 
     async fn append_annotations(&self, mut run: CheckRun, report: &Report, mut shown: u64) -> Result<CheckRun> {

@@ -9,6 +9,7 @@ use crate::flow::{Action, Actor, FlowName, Mode, Stage};
 use crate::ids::{Digest, Person};
 use crate::ledger::chain::{Anchors, BreakKind, From, hold_against, prove};
 use crate::ledger::local::LocalStore;
+use crate::ledger::origin::Same;
 use crate::ledger::store::Folder;
 use crate::policy::Autonomy;
 
@@ -412,31 +413,32 @@ fn keys(entry: &Entry) -> Vec<(Same, Digest)> {
     origin.keys(&about.head)
 }
 
+/// The other changes that hand down to one with these keys.
+async fn earlier(ledger: &Ledger, change: u64, keys: &[(Same, Digest)]) -> Vec<u64> {
+    let only: Vec<Digest> = keys.iter().map(|(_, key)| key.clone()).collect();
+    let found = ledger.related(ChangeNumber(change), &only, BTreeSet::new()).await.unwrap().read;
+    let states = found.into_iter().filter_map(|(_, read)| read.unwrap());
+    states.filter(|state| origin::hands_down(state, keys, "main")).map(|state| state.change.0).collect()
+}
+
 #[tokio::test]
 async fn a_change_is_found_by_its_head_its_branch_and_its_patch() {
     let house = House::new();
-    assert!(
-        house.ledger.earlier(ChangeNumber(9), &keys(&content("h", "b", "p")), "main").await.unwrap().states.is_empty()
-    );
+    assert!(earlier(&house.ledger, 9, &keys(&content("h", "b", "p"))).await.is_empty());
     house.begin(3).await;
     let loaded = house.ledger.load(ChangeNumber(3)).await.unwrap();
     house.ledger.append(loaded, AT, vec![content("h", "b", "p")]).await.unwrap();
     let found = |head: &'static str, branch: &'static str, patch: &'static str| {
         let keys = keys(&content(head, branch, patch));
         let ledger = house.ledger.clone();
-        async move {
-            let found = ledger.earlier(ChangeNumber(9), &keys, "main").await.unwrap().states;
-            found.into_iter().map(|state| state.change.0).collect::<Vec<_>>()
-        }
+        async move { earlier(&ledger, 9, &keys).await }
     };
     assert_eq!(found("h", "other", "other").await, [3]);
     assert_eq!(found("other", "b", "other").await, [3]);
     assert_eq!(found("other", "other", "p").await, [3]);
     assert!(found("other", "other", "other").await.is_empty());
     // Not by itself, and a second one beside it does not take its place.
-    assert!(
-        house.ledger.earlier(ChangeNumber(3), &keys(&content("h", "b", "p")), "main").await.unwrap().states.is_empty()
-    );
+    assert!(earlier(&house.ledger, 3, &keys(&content("h", "b", "p"))).await.is_empty());
     house.begin(5).await;
     let loaded = house.ledger.load(ChangeNumber(5)).await.unwrap();
     house.ledger.append(loaded, AT, vec![content("h", "elsewhere", "x")]).await.unwrap();
@@ -456,7 +458,11 @@ async fn an_index_that_lies_finds_nobody() {
     let store = house.store();
     let head = store.head().await.unwrap();
     store.commit(head.as_ref(), "forged", &files).await.unwrap();
-    assert!(house.ledger.earlier(ChangeNumber(9), &keys, "main").await.unwrap().states.is_empty());
+    assert!(earlier(&house.ledger, 9, &keys).await.is_empty());
+    // That it names a change without records is told: there may have been some.
+    let found = house.ledger.related(ChangeNumber(9), &[keys[0].1.clone()], BTreeSet::new()).await.unwrap().read;
+    let empty = found.iter().filter(|(_, read)| read.as_ref().is_ok_and(|state| state.is_none()));
+    assert_eq!(empty.map(|(number, _)| number.0).collect::<Vec<_>>(), [4]);
 }
 
 #[test]
@@ -465,11 +471,17 @@ fn a_merge_check_carries_the_anchors_of_several_changes() {
     let one = Anchors::read(&anchor(9, 12).to_string());
     let both = Anchors::read("pg1-broken").with(one.clone()).with(Anchors::read(&anchor(4, 2).to_string()));
     assert!(both.shared() && !one.shared());
-    assert_eq!(both.to_string(), format!("{} {}", anchor(4, 2), anchor(9, 12)));
-    assert_eq!(both.to_string().parse::<Anchors>(), Ok(both.clone()));
+    assert_eq!(both.in_full(), format!("{} {}", anchor(4, 2), anchor(9, 12)));
+    assert_eq!(both.in_short(ChangeNumber(4)), both.in_full());
+    assert_eq!(both.in_full().parse::<Anchors>(), Ok(both.clone()));
     let newer = both.with(Anchors::read(&anchor(9, 13).to_string()));
     assert_eq!((newer.of(ChangeNumber(9)), newer.of(ChangeNumber(4))), (Some(&anchor(9, 13)), Some(&anchor(4, 2))));
-    let many = (1..=9).map(|change| Anchors::read(&anchor(change, 1).to_string())).fold(newer, Anchors::with);
-    assert!(many.to_string().len() <= 255, "GitHub may not keep more");
+    let many = (1..=900).map(|change| Anchors::read(&anchor(change, 1).to_string())).fold(newer, Anchors::with);
+    let short = many.in_short(ChangeNumber(2));
+    assert!(short.len() <= 255, "GitHub may not keep more");
+    let kept = Anchors::read(&short);
+    assert_eq!(kept.changes().map(|change| change.0).collect::<Vec<_>>(), [2, 899, 900], "its own, and the newest");
+    let full = Anchors::read(&many.in_full());
+    assert!(many.in_full().len() <= 65_000 && full.of(ChangeNumber(900)).is_some() && full.changes().count() > 800);
     assert!("pg1:9:12".parse::<Anchors>().is_err() && "".parse::<Anchors>().is_err());
 }
