@@ -51,13 +51,8 @@ struct Told {
 
 impl Told {
     fn of(state: &State) -> Self {
-        let against = (
-            &state.against.fails,
-            &state.against.blocks,
-            &state.against.stops,
-            &state.rejections,
-            state.objectors.keys().collect::<Vec<_>>(),
-        );
+        let against =
+            (&state.against.fails, &state.against.blocks, &state.against.stops, &state.rejections, &state.objectors);
         Self {
             seq: state.seq,
             head: state.subject.as_ref().map(|about| about.head.clone()),
