@@ -6,8 +6,8 @@ use super::decide::Draft;
 use crate::flow::{FlowName, Mode, Refusal};
 use crate::gate::evidence;
 use crate::ids::{ChangeNumber, Digest};
+use crate::ledger::objection::objectors;
 use crate::ledger::origin::{Inherited, Now};
-use crate::ledger::state::objectors;
 use crate::ledger::{About, Body};
 use crate::policy::Autonomy;
 

@@ -9,8 +9,9 @@ use super::verbs::on_escalation;
 use crate::finding::quoted;
 use crate::flow::Refusal;
 use crate::ids::{CommitId, Digest};
+use crate::ledger::objection::Rejection;
 use crate::ledger::record::{Moment, Outcome};
-use crate::ledger::state::{Rejection, State, same_person};
+use crate::ledger::state::{State, same_person};
 use crate::ledger::{Body, By};
 use crate::policy::Commands;
 

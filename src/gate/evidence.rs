@@ -16,6 +16,7 @@ use crate::finding::quoted;
 use crate::gate::people::{May, Standing};
 use crate::gate::world::{ACTIONS_APP, CheckRun, Review, Sibling, WorkflowRun, World};
 use crate::ids::{BlobId, CommitId, Digest, Person};
+use crate::ledger::objection::Rejection;
 use crate::ledger::record::{By, Evidence};
 use crate::ledger::state::{Red, State};
 use crate::policy::{Check, Commands, MadeBy, Policy};
@@ -475,13 +476,20 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
     for review in world.reviews.iter().filter(|review| review.state != "COMMENTED" && review.state != "PENDING") {
         latest.insert(review.by.id, review);
     }
-    let verdicts = latest.values().filter(|review| matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED"));
-    let spoken: BTreeSet<u64> = verdicts.map(|review| review.by.id).collect();
-    for review in latest.into_values() {
-        let for_this = review.commit.as_ref().is_some_and(|commit| {
-            let content = state.reviewed.get(&review.id).or_else(|| state.heads.get(commit));
-            state.heads.contains_key(commit) && content == Some(&about.content)
-        });
+    let of = |review: &Review| {
+        let commit = review.commit.as_ref().filter(|commit| state.heads.contains_key(*commit))?;
+        state.reviewed.get(&review.id).or_else(|| state.heads.get(commit))
+    };
+    // Whoever asked for changes, or rejected it, and has approved it in a review since, has taken that back; who asks for
+    // changes here says it here.
+    let spoken = |rejection: &Rejection, by: u64| {
+        latest.get(&by).is_some_and(|review| match review.state.as_str() {
+            "APPROVED" => rejection.is_lifted_by(review.id, review.submitted_at, of(review), &about.content),
+            state => rejection.standing && state == "CHANGES_REQUESTED",
+        })
+    };
+    for review in latest.values().copied() {
+        let for_this = of(review) == Some(&about.content);
         let self_approved = operator(review.by.id);
         let objects = review.state == "CHANGES_REQUESTED";
         // It is theirs to take back, by a newer review. Otherwise whoever stands to gain could dismiss it.
@@ -523,14 +531,14 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
             review: Some(review.id),
             commit: review.commit.clone().unwrap_or_else(|| about.head.clone()),
             state: review.state.clone(),
+            at: review.submitted_at,
             self_approved: self_approved && discounted.is_none(),
             discounted,
         });
     }
     for rejection in state.rejections.iter().filter(|rejection| rejection.is_for(&about.content)) {
         if let By::Person { person, .. } = &rejection.by {
-            // Whoever asked for changes under another number and has reviewed it here says it here.
-            if rejection.standing && spoken.contains(&person.id) {
+            if spoken(rejection, person.id) {
                 continue;
             }
             // Who could not say it any more does not say it.
@@ -558,6 +566,7 @@ pub fn reviews(policy: &Policy, state: &State, world: &World) -> Approvals {
             review: None,
             commit: approval.head.clone(),
             state: "APPROVED".to_owned(),
+            at: None,
             self_approved: self_approved && discounted.is_none(),
             discounted: discounted.clone(),
         });
@@ -586,7 +595,7 @@ pub struct Objection {
 pub enum Lifted {
     /// A new review of theirs.
     Review,
-    /// Their approval by comment.
+    /// Their approval.
     Approval,
     /// A review of theirs here, or a word of anybody who may approve: they asked for changes under an earlier number.
     Anybody,
@@ -601,7 +610,9 @@ impl Objection {
     pub fn next(&self, commands: &Commands) -> String {
         let by = match self.lifted {
             Lifted::Review => "a new review of theirs lifts it".to_owned(),
-            Lifted::Approval => format!("their `{}` lifts it", commands.written("approve")),
+            Lifted::Approval => {
+                format!("their `{}`, or a review of theirs that approves it, lifts it", commands.written("approve"))
+            }
             Lifted::Anybody => {
                 let unblock = commands.written("unblock");
                 format!(

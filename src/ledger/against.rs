@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::objection::Rejection;
 use super::record::{By, Evidence};
-use super::state::{Rejection, State};
+use super::state::State;
 use crate::flow::pipeline::{self, waits_for_human};
 use crate::flow::{Phase, Stage};
 use crate::ids::{ChangeNumber, Digest};
@@ -110,8 +111,9 @@ pub(super) fn rejection_key(rejection: &Rejection, here: ChangeNumber) -> String
         By::Bot => String::new(),
     };
     let on = rejection.on.unwrap_or(here).0.to_string();
+    let review = rejection.review.map(|review| review.to_string());
     let parts = [by.as_str(), rejection.content.as_str(), on.as_str(), rejection.reason.as_str()];
-    format!("rejection {}", &Digest::of_parts(parts).as_str()[..16])
+    format!("rejection {}", &Digest::of_parts(parts.into_iter().chain(review.as_deref())).as_str()[..16])
 }
 
 /// What speaks against a gate, and how often: reviews and rejections of this content, red checks, failed deployments.

@@ -12,6 +12,7 @@ pub mod chain;
 pub mod escalation;
 mod journal;
 pub mod local;
+pub mod objection;
 pub mod origin;
 pub mod record;
 pub mod state;

@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::against::{Counted, Mark, raise, rejection_key, review_key};
-use super::record::By;
-use super::state::{Red, Rejection, State, Stop};
+use super::objection::Rejection;
+use super::record::{By, Moment};
+use super::state::{Red, State, Stop};
 use crate::finding::{GateName, Verdict, quoted};
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::flow::{Phase, Stage};
@@ -118,6 +119,9 @@ pub struct Inherited {
     pub stopped: Option<Stopped>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejections: Vec<Rejection>,
+    /// Reviews that asked for changes there, were taken over, and have been taken back there by their givers.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub withdrawn: BTreeSet<u64>,
     /// Check runs on the head that were first seen with this content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Ran>,
@@ -195,7 +199,10 @@ impl Inherited {
         let mut counted = earlier.against.counted.clone();
         let mut rejections = handed_down(earlier, &mut counted);
         // Each is taken once: whoever gave it may have lifted it here since.
-        rejections.retain(|one| one.on != Some(heir.change) && !before().any(|taken| taken.rejections.contains(one)));
+        let taken = |one: &Rejection| before().flat_map(|taken| &taken.rejections).any(|old| old.is_again(one));
+        rejections.retain(|one| one.on != Some(heir.change) && !taken(one));
+        let withdrawn = heir.rejections.iter().filter(|one| one.standing && one.on == Some(earlier.change));
+        let withdrawn = withdrawn.filter_map(|one| one.review).filter(|review| earlier.withdrawn.contains(review));
         let has =
             |phase: &Phase, thing: &str| heir.against.counted.get(phase).and_then(|mine| mine.get(thing)).copied();
         for (phase, things) in &mut counted {
@@ -217,6 +224,7 @@ impl Inherited {
             blocked: blocked(earlier, heir, related),
             stopped: stopped(earlier, heir, related),
             rejections,
+            withdrawn: withdrawn.collect(),
             runs: earlier
                 .ran_for
                 .iter()
@@ -248,6 +256,7 @@ impl Inherited {
             blocked: None,
             stopped: None,
             rejections: Vec::new(),
+            withdrawn: BTreeSet::new(),
             runs: Vec::new(),
             reds: BTreeSet::new(),
         }
@@ -264,6 +273,8 @@ impl Inherited {
         raise(&mut self.reds_at_pass, &later.reds_at_pass);
         self.blocked = later.blocked.clone().or(self.blocked);
         self.stopped = later.stopped.clone().or(self.stopped);
+        let over = |one: &Rejection| later.withdrawn.iter().any(|review| one.review == Some(*review));
+        self.rejections.retain(|one| !over(one) && !later.rejections.iter().any(|newer| newer.renews(one)));
         self.rejections.extend(later.rejections.iter().cloned());
         self
     }
@@ -377,7 +388,8 @@ fn handed_down(earlier: &State, counted: &mut BTreeMap<Phase, Counted>) -> Vec<R
             reason: format!("asked for changes on {}", earlier.change),
             standing: true,
             on: Some(earlier.change),
-            said: None,
+            review: objector.review,
+            said: objector.at.map(|at| Moment { at, comment: 0 }),
         };
         let (review, told) = (review_key(person.id, objector.review), rejection_key(&rejection, earlier.change));
         for things in counted.values_mut() {
@@ -398,7 +410,8 @@ impl State {
         green && self.merged.as_ref().is_some_and(|merged| merged.bypassed.is_empty())
     }
 
-    /// Takes over what stands against another change of the same work. Nothing in here makes anything looser.
+    /// Takes over what stands against another change of the same work. Nothing in here makes anything looser, but that a
+    /// reviewer has approved there what they had asked to be changed there.
     pub(super) fn inherit(&mut self, taken: &Inherited, seq: u64) {
         self.operators.extend(taken.operators.iter().cloned());
         raise(&mut self.previews, &taken.previews);
@@ -411,10 +424,13 @@ impl State {
             self.against.stops.extend(at);
         }
         for rejection in &taken.rejections {
-            if !self.rejections.contains(rejection) {
+            if !self.rejections.iter().any(|own| own.is_again(rejection)) {
+                self.rejections.retain(|own| !rejection.renews(own));
                 self.rejections.push(rejection.clone());
             }
         }
+        self.rejections
+            .retain(|one| !one.standing || one.review.is_none_or(|review| !taken.withdrawn.contains(&review)));
         for ran in &taken.runs {
             self.ran_for.entry(ran.run).or_insert_with(|| ran.content.clone());
         }

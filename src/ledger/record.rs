@@ -167,6 +167,9 @@ pub enum Evidence {
         review: Option<u64>,
         commit: CommitId,
         state: String,
+        /// When it was given, on GitHub's clock; absent for an approval by a comment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<jiff::Timestamp>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         self_approved: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::against::{Against, Mark, things_against};
 use super::escalation::{Escalation, Try};
+use super::objection::{Objector, Rejection, objectors};
 use super::origin::Inherited;
 use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Record, Why};
 use crate::finding::{Finding, GateName, Verdict};
@@ -107,6 +108,9 @@ pub struct State {
     /// dismiss one; that takes nothing back.
     #[serde(default)]
     pub objections: BTreeMap<u64, Digest>,
+    /// Those of them that their givers have taken back, by approving what they were against.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub withdrawn: BTreeSet<u64>,
     /// The content that each check run was first seen with, for the same reason.
     #[serde(default)]
     pub ran_for: BTreeMap<u64, Digest>,
@@ -211,50 +215,6 @@ pub struct Approval {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rejection {
-    pub by: By,
-    pub content: Digest,
-    pub reason: String,
-    /// It is for whatever content comes, until they say otherwise: it was a review that asked for changes.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub standing: bool,
-    /// The change on which it was said, where that is an earlier one of the same work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<ChangeNumber>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<Moment>,
-}
-
-impl Rejection {
-    pub fn is_for(&self, content: &Digest) -> bool {
-        self.standing || self.content == *content
-    }
-
-    /// Whether it was said after that. Where it is not known of both, the records' order tells.
-    pub fn is_after(&self, said: Option<Moment>) -> bool {
-        matches!((self.said, said), (Some(own), Some(said)) if own > said)
-    }
-}
-
-/// Somebody who asks for changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Objector {
-    pub by: By,
-    pub review: Option<u64>,
-}
-
-/// Those who ask for changes, by a list of reviews.
-pub fn objectors(evidence: &[Evidence]) -> BTreeMap<u64, Objector> {
-    let all = evidence.iter().filter_map(|one| match one {
-        Evidence::Review { by, role, review, state, discounted: None, .. } if state != "APPROVED" => {
-            Some((by.id, Objector { by: By::Person { person: by.clone(), role: role.clone() }, review: *review }))
-        }
-        _ => None,
-    });
-    all.collect()
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     pub on: u64,
     pub comment: u64,
@@ -338,6 +298,7 @@ impl State {
             approvals: Vec::new(),
             reviewed: BTreeMap::new(),
             objections: BTreeMap::new(),
+            withdrawn: BTreeSet::new(),
             ran_for: BTreeMap::new(),
             based_since: None,
             reds: BTreeSet::new(),
@@ -455,7 +416,6 @@ impl State {
                 if *gate == GateName::Merge {
                     let green = *verdict == Verdict::Pass;
                     self.told(if green { merge::Told::Green } else { merge::Told::Red });
-                    self.objectors = objectors(evidence);
                 }
                 let claimed_by = match (gate, &self.claim) {
                     (GateName::Phase(phase), Some((of, _))) if of == phase => self.claimant.clone(),
@@ -495,13 +455,11 @@ impl State {
                     {
                         self.ran_for.entry(*run).or_insert_with(|| about.content.clone());
                     }
-                    if let Evidence::Review { review: Some(id), commit, .. } = one
-                        && let Some(content) = self.heads.get(commit)
-                    {
-                        self.reviewed.entry(*id).or_insert_with(|| content.clone());
-                    }
                 }
-                self.object(evidence, &about.content);
+                self.reviews(evidence, &about.content);
+                if *gate == GateName::Merge {
+                    self.objectors = objectors(evidence);
+                }
                 let judged = Judged {
                     verdict: *verdict,
                     claimed: *claimed,
@@ -537,8 +495,8 @@ impl State {
             }
             Body::Objected { evidence } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.reviews(evidence, &about.content);
                 self.objectors = objectors(evidence);
-                self.object(evidence, &about.content);
             }
             Body::Rejected { reason, said, instead, .. } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
@@ -550,6 +508,7 @@ impl State {
                     reason: reason.clone(),
                     standing: false,
                     on: None,
+                    review: None,
                     said: *said,
                 }));
             }
@@ -623,17 +582,6 @@ impl State {
     pub(super) fn stop(&mut self, stop: Stop) {
         if self.stopped.as_ref().is_none_or(|shown| shown.said.is_none() || shown.said <= stop.said) {
             self.stopped = Some(stop);
-        }
-    }
-
-    /// Notes for which content reviews ask for changes.
-    fn object(&mut self, evidence: &[Evidence], content: &Digest) {
-        for one in evidence {
-            if let Evidence::Review { review: Some(id), state, discounted: None, .. } = one
-                && state == "CHANGES_REQUESTED"
-            {
-                self.objections.insert(*id, content.clone());
-            }
         }
     }
 

@@ -112,13 +112,8 @@ fn how_bad(findings: &[Finding]) -> u8 {
 
 impl Told {
     fn of(state: &State) -> Self {
-        let against = (
-            &state.against.fails,
-            &state.against.blocks,
-            &state.against.stops,
-            &state.rejections,
-            state.objectors.keys().collect::<Vec<_>>(),
-        );
+        let against =
+            (&state.against.fails, &state.against.blocks, &state.against.stops, &state.rejections, &state.objectors);
         let judged = state.gates.get(&GateName::Merge);
         Self {
             seq: state.seq,

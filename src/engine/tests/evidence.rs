@@ -506,3 +506,16 @@ fn whoever_may_approve_may_object() {
     game.world.reviews.last_mut().unwrap().standing = named;
     game.look().may_merge();
 }
+
+#[test]
+fn an_approving_review_takes_back_its_giver_s_rejection() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia");
+    game.says("mia", Role::Maintain, "/reject it leaks").done().may_not_merge(&["MRG-02"]);
+    game.approved_by("root").may_not_merge(&["MRG-02"]);
+    game.approved_by("mia").may_merge();
+    assert!(game.now().rejections.is_empty());
+    // Of other content it takes nothing back.
+    game.says("mia", Role::Maintain, "/reject it leaks").done().push("two").approved_by("mia");
+    game.push("one").green().approved_by("root").may_not_merge(&["MRG-02"]);
+}

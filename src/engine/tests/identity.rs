@@ -280,3 +280,57 @@ fn changes_asked_for_on_a_closed_pull_request_are_taken_over() {
     assert!(first.now().objectors.is_empty());
     heir(&first, "").look().green().approved_by("mia").may_merge();
 }
+
+/// What its giver approved before, or of something else, takes no objection back.
+#[test]
+fn an_objection_is_taken_back_by_a_later_approval_of_this_content() {
+    let mut second = Game::merge();
+    second.push("harmless").review("mia", Role::Maintain, "APPROVED");
+    let mut first = Game::merge().later_than(&second);
+    first.push("bad").review("mia", Role::Maintain, "CHANGES_REQUESTED");
+    let mut second = second.later_than(&first);
+    // Later, but still of what was harmless.
+    second.review("mia", Role::Maintain, "APPROVED");
+    second.world.earlier = vec![first.as_three()];
+    second.push("bad").green().approved_by("root").may_not_merge(&["MRG-02"]);
+    assert!(second.finding("MRG-02").says.contains("asked for changes on #3"), "{:?}", second.findings());
+    second.review("mia", Role::Maintain, "APPROVED").may_merge();
+    // Once taken back here it is over, whatever comes.
+    second.push("worse").green().approved_by("root").may_merge();
+    // Asked for once more, it is another one.
+    let mut first = first.later_than(&second);
+    first.review("mia", Role::Maintain, "APPROVED").push("worse").review("mia", Role::Maintain, "CHANGES_REQUESTED");
+    second.world.earlier = vec![first.as_three()];
+    second.look().may_not_merge(&["MRG-02"]);
+    let mut second = second.later_than(&first);
+    second.says("mia", Role::Maintain, "/approve").done().may_merge();
+}
+
+#[test]
+fn an_objection_that_is_renewed_stands_once() {
+    let mut first = Game::merge();
+    first.review("mia", Role::Maintain, "CHANGES_REQUESTED");
+    let mut second = heir(&first, "");
+    second.look().green().approved_by("root");
+    first.review("mia", Role::Maintain, "CHANGES_REQUESTED");
+    second.world.earlier = vec![first.as_three()];
+    second.look().may_not_merge(&["MRG-02"]);
+    assert_eq!(second.now().rejections.len(), 1);
+}
+
+/// It was made there, so it can be taken back there; but not by approving something else there.
+#[test]
+fn an_objection_is_taken_back_where_it_was_made() {
+    let mut first = Game::merge();
+    first.review("root", Role::Admin, "CHANGES_REQUESTED");
+    let mut second = heir(&first, "");
+    second.push("more").green().approved_by("mia").may_not_merge(&["MRG-02"]);
+    let mut other = Game::merge();
+    other.world.reviews = first.world.reviews.clone();
+    other.look().push("clean").review("root", Role::Admin, "APPROVED");
+    second.world.earlier = vec![other.as_three()];
+    second.look().may_not_merge(&["MRG-02"]);
+    first.review("root", Role::Admin, "APPROVED");
+    second.world.earlier = vec![first.as_three()];
+    second.look().may_merge();
+}
