@@ -24,6 +24,8 @@ use crate::surface::witness;
 /// So many keys of a change are asked for at once; there are three for each head.
 const MOST_KEYS: usize = 1_500;
 
+/// So many others are looked at without asking which of them are open.
+const MOST_KIN: usize = 20;
 /// So many keys of a change are looked up in the memory: head, branch, patch and its newest commits.
 const MOST_REMEMBERED: usize = 100;
 
@@ -172,6 +174,15 @@ impl Pass<'_> {
     async fn kin(&self, state: &State) -> Result<BTreeSet<ChangeNumber>, Halt> {
         let keys: Vec<Digest> = state.origins.iter().take(MOST_KEYS).cloned().collect();
         let mut kin = self.ledger.sharing(state.change, &keys).await?;
+        for key in keys.iter().take(MOST_REMEMBERED) {
+            kin.extend(self.remembered(key).await);
+        }
+        if kin.len() > MOST_KIN {
+            // Only who is open has anything to take over.
+            let open = self.repo.list_open_pulls(None).await?;
+            let open: BTreeSet<ChangeNumber> = open.iter().map(|pull| ChangeNumber(pull.number)).collect();
+            kin.retain(|number| open.contains(number));
+        }
         if let Some(about) = &state.subject {
             let upon = self.repo.pulls_for_commit(&about.head).await?;
             kin.extend(upon.iter().filter(|other| other.is_open()).map(|other| ChangeNumber(other.number)));

@@ -231,6 +231,21 @@ fn retargeting_asks_for_the_approval_again() {
 }
 
 #[test]
+fn what_is_not_known_of_the_same_work_is_not_green() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia").may_merge();
+    game.world.unread = 3;
+    game.look().may_not_merge(&["MRG-08"]);
+    assert!(game.finding("MRG-08").says.contains("3 more changes"));
+    game.world.unread = 0;
+    game.world.broken.insert(ChangeNumber(8));
+    game.look().may_not_merge(&["MRG-08"]);
+    assert!(game.finding("MRG-08").next.contains("phasegate replay 8 --github"));
+    game.world.broken.clear();
+    game.look().may_merge();
+}
+
+#[test]
 fn one_commit_has_one_verdict() {
     let mut game = Game::merge();
     game.green().approved_by("mia").rival(8, "soft", false).may_not_merge(&["MRG-10"]);

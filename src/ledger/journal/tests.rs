@@ -447,6 +447,25 @@ async fn a_change_is_found_by_its_head_its_branch_and_its_patch() {
 }
 
 #[tokio::test]
+async fn of_very_many_changes_of_the_same_work_all_are_read_or_said_not_to_be() {
+    let house = House::new();
+    for number in 1..=40 {
+        house.begin(number).await;
+        let loaded = house.ledger.load(ChangeNumber(number)).await.unwrap();
+        house.ledger.append(loaded, AT, vec![content(&format!("h{number}"), "b", "p")]).await.unwrap();
+    }
+    let keys = keys(&content("other", "other", "p"));
+    let only: Vec<Digest> = keys.iter().map(|(_, key)| key.clone()).collect();
+    assert_eq!(earlier(&house.ledger, 99, &keys).await, (1..=40).rev().collect::<Vec<_>>());
+    let related = |known| house.ledger.related(ChangeNumber(99), &only, known);
+    assert_eq!(related(BTreeSet::new()).await.unwrap().unread, 0);
+    // The newest are read, and it is told that there are more.
+    let related = related((101..=1_600).map(ChangeNumber).collect()).await.unwrap();
+    assert_eq!((related.read.len(), related.unread), (1_500, 40));
+    assert!(related.read.iter().all(|(number, _)| number.0 > 100));
+}
+
+#[tokio::test]
 async fn an_index_that_lies_finds_nobody() {
     let house = House::new();
     house.begin(3).await;
