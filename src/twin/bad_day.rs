@@ -49,7 +49,7 @@ pub enum Switch {
     ExpiredToken,
     /// One to three reads after a write come from a replica that has not heard of it.
     Lag,
-    /// Another writer was faster: on a branch, with a ref, with a label.
+    /// Another writer was faster: on a branch, with a ref, with a label; or git's own data is being written (409).
     Conflict,
 }
 
@@ -200,6 +200,10 @@ impl Asked<'_> {
     fn may_meet_a_rival(&self) -> bool {
         self.makes_a_label() || self.makes_a_ref() || (self.path == "/graphql" && self.is_write)
     }
+
+    fn writes_git_data(&self) -> bool {
+        self.is_write && self.path.contains("/git/")
+    }
 }
 
 impl Weather {
@@ -265,8 +269,9 @@ impl Weather {
         if installed && self.strikes(S::ExpiredToken) {
             return Some(Effect::Expire);
         }
-        if asked.may_meet_a_rival() && self.strikes(S::Conflict) {
-            return Some(Effect::Rival);
+        if (asked.may_meet_a_rival() || asked.writes_git_data()) && self.strikes(S::Conflict) {
+            let is_busy = asked.writes_git_data() && (!asked.may_meet_a_rival() || self.dice.below(2) == 0);
+            return Some(if is_busy { Effect::Refuse(409) } else { Effect::Rival });
         }
         None
     }
@@ -474,6 +479,22 @@ mod tests {
         // Every switch is on in some of the first days.
         let on: BTreeSet<Switch> = (0..12).flat_map(|seed| BadDay::mixed(seed).one_in.into_keys()).collect();
         assert_eq!(on.len(), Switch::ALL.len());
+    }
+
+    #[test]
+    fn a_conflict_is_a_rival_or_data_that_is_being_written() {
+        let actor = Actor::App { app: 7, slug: "phasegate".to_owned() };
+        let mut weather = Weather::new(BadDay::only(1, Switch::Conflict, 1));
+        let mut met = |path: &str| {
+            let (actor, body) = (Some(&actor), &Value::Null);
+            weather.effect(&Asked { method: "POST", path, is_write: true, actor, body })
+        };
+        assert!(matches!(met("/repos/o/r/git/trees"), Some(Effect::Refuse(409))));
+        assert!(matches!(met("/repos/o/r/labels"), Some(Effect::Rival)));
+        let refs: Vec<Option<Effect>> = (0..20).map(|_| met("/repos/o/r/git/refs")).collect();
+        assert!(refs.iter().any(|one| matches!(one, Some(Effect::Refuse(409)))), "sometimes this");
+        assert!(refs.iter().any(|one| matches!(one, Some(Effect::Rival))), "and sometimes that");
+        assert!(met("/repos/o/r/issues/1/comments").is_none());
     }
 
     #[test]

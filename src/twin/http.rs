@@ -199,7 +199,10 @@ impl State {
         {
             tracing::warn!(problem = problem.message, "a rival could not win");
         }
-        let refused = |status: u16| Outgoing::json(status, &Problem::new(status, "Server Error").json());
+        let refused = |status: u16| {
+            let told = if status == 409 { "Conflict" } else { "Server Error" };
+            Outgoing::json(status, &Problem::new(status, told).json())
+        };
         let mut outgoing = match (&fault, actor) {
             (Some(Effect::Refuse(status)), _) => refused(*status),
             (Some(Effect::Break), _) => Outgoing { broken: true, ..refused(502) },

@@ -29,6 +29,14 @@ impl<'a> Visitor<'a> {
         assert!(!to.contains("fresh"), "{form}: the bot was not waited for: {to}");
     }
 
+    /// Sends a form that changes nothing; what the visitor is told.
+    async fn is_refused(&self, form: &str) -> String {
+        let url = format!("{}/{REPO}/act", self.on.url());
+        let answer = self.client.post(url).body(form.to_owned()).send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), 422, "{form}");
+        answer.text().await.unwrap()
+    }
+
     async fn sees(&self, below: &str) -> String {
         self.client.get(format!("{}/{REPO}{below}", self.on.url())).send().await.unwrap().text().await.unwrap()
     }
@@ -48,6 +56,7 @@ async fn driven(day: Option<&str>) -> ((Vec<String>, Vec<String>, usize), u64) {
     let visitor = Visitor::new(&on);
     visitor.does("", "do=begin&as=rover&change=hello").await;
     if let Some(day) = day {
+        assert!(visitor.is_refused("do=bad-day&day=seeded&seed=abc").await.contains("A seed is a whole number"));
         visitor.does("", &format!("do=bad-day&{day}")).await;
         assert!(visitor.sees("/pull/1").await.contains("<b>GitHub has a bad day.</b>"));
     }
@@ -66,6 +75,8 @@ async fn driven(day: Option<&str>) -> ((Vec<String>, Vec<String>, usize), u64) {
     assert_merge(&on, 1, "success");
     visitor.does("/pull/1", "do=merge&as=ada").await;
     assert!(visitor.sees("/pull/1").await.contains("<b>Merged</b>"));
+    assert!(visitor.sees("").await.contains("<em>Hello</em> is merged."), "{}", visitor.sees("").await);
+    assert!(visitor.is_refused("do=begin&as=rover&change=hello").await.contains("It was merged"));
     let end = end(&on);
     on.end().await;
     (end, struck)

@@ -202,10 +202,22 @@ fn changes(one: &Prepared) -> Vec<Change> {
     one.files.iter().map(|(path, text)| (path.clone(), text.as_ref().map(|text| text.clone().into_bytes()))).collect()
 }
 
+/// Whether the default branch has all of a change that is made ready: somebody has merged it.
+pub(super) fn is_merged(state: &State, repo: u64, one: &Prepared) -> Result<bool, Problem> {
+    let git = state.git(repo)?;
+    let Some(tip) = git.branch(&state.repo(repo)?.default_branch) else { return Ok(false) };
+    let tree = git.tree_of(tip)?;
+    Ok(git.tree_with(Some(tree), &changes(one))? == tree)
+}
+
 /// A change that is made ready: a branch of its own, the commit, and its pull request.
 fn begin(state: &mut State, asked: &Asked<'_>) -> Result<Next, Problem> {
     let by = asked.visitor(state)?;
     let one = prepared(&asked.stage.changes, asked.field("change"))?;
+    if is_merged(state, asked.repo, one)? {
+        let told = "It was merged, so there is nothing to change. Begin another one, or start anew to play it again.";
+        return Err(Problem::invalid(told));
+    }
     let git = state.git(asked.repo)?;
     let first = format!("{}/{}", by.login, one.name);
     let names = std::iter::once(first.clone()).chain((2_u32..).map(|n| format!("{first}-{n}")));

@@ -12,7 +12,10 @@ use super::safe;
 
 /// The day that a form asks for: one with a name, one that a seed makes, or switches of one's own.
 pub(super) fn asked(field: &dyn Fn(&str) -> String) -> Result<BadDay, Problem> {
-    let seed = field("seed").parse().unwrap_or_default();
+    let seed = match field("seed").trim() {
+        "" => 0,
+        text => text.parse().map_err(|_| Problem::invalid("A seed is a whole number that is not below zero."))?,
+    };
     match field("day").as_str() {
         "" => {
             let number = |name: &str| field(name).parse::<u32>().ok();

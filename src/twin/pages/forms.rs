@@ -6,7 +6,7 @@ use super::super::model::*;
 use super::super::stage::{Prepared, Stage};
 use super::super::state::State;
 use super::pull::{counted, kind};
-use super::{day, markdown, safe};
+use super::{act, day, markdown, safe};
 
 /// A check run's buttons, where visitors may press them.
 pub(super) fn buttons(state: &State, repo: &Repo, run: &CheckRun) -> String {
@@ -106,11 +106,22 @@ fn begins(state: &State, repo: &Repo, stage: &Stage) -> String {
     if stage.changes.is_empty() {
         return String::new();
     }
-    format!(
+    let (over, open): (Vec<Prepared>, Vec<Prepared>) =
+        stage.changes.iter().cloned().partition(|one| act::is_merged(state, repo.id, one).unwrap_or(false));
+    let over: String = over
+        .iter()
+        .map(|one| {
+            format!("<p class=\"pad\"><em>{}</em> is merged. Start anew to play it again.</p>", safe(&one.message))
+        })
+        .collect();
+    if open.is_empty() {
+        return over;
+    }
+    over + &format!(
         "<form class=\"pad\" id=\"begin\" method=\"post\" action=\"/{}/act\"><label>Begin <select name=\"change\">{}</select>\
          </label> {}{}</form>",
         safe(&repo.full_name()),
-        choices(&stage.changes),
+        choices(&open),
         cast(state, repo, stage),
         button("begin", "Begin the change")
     )
