@@ -224,3 +224,21 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
     }
     settled(evidence::merged("DEP-04", policy, commit, state, world))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::{analyze, design, expand};
+
+    #[test]
+    fn people_are_told_of_the_first_and_the_last_rule() {
+        let gates = [(Phase::Expand, expand::RULES), (Phase::Design, design::RULES), (Phase::Analyze, analyze::RULES)];
+        for (phase, rules) in gates {
+            let ids = || rules.iter().map(|rule| rule.id);
+            let told = judged_by(phase);
+            for id in [ids().min(), ids().max()] {
+                assert!(id.is_some_and(|id| told.contains(id)), "{id:?} is not in {told:?}");
+            }
+        }
+    }
+}

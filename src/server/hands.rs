@@ -30,9 +30,9 @@ struct Move {
 
 impl Pass<'_> {
     /// Those who have a hand in the change by moving its branch. Deliveries tell of each push while it is open. GitHub's
-    /// list is asked for pushes that nobody told of (before it was opened, while it was closed, in a delivery that never
-    /// came), and for what somebody new did: merging another pull request into the branch, or bringing it up to date,
-    /// is not writing it.
+    /// list tells of pushes that nobody told of (before it was opened, while it was closed, in a delivery that never
+    /// came), and what a push was: another pull request that was merged into the branch brings its own people, and
+    /// bringing the branch up to date is not writing it.
     pub(super) async fn pushers(
         &self,
         pull: &Fetched,
@@ -51,7 +51,7 @@ impl Pass<'_> {
         let reopened =
             state.is_some_and(|state| !state.open) || events.iter().any(|(_, event)| is_reopening(&event.fact));
         let mut people: Vec<Person> = told.iter().filter(|one| known(&one.by)).map(|one| one.by.clone()).collect();
-        if !(unheard || reopened || told.iter().any(|one| !known(&one.by))) {
+        if told.is_empty() && !unheard && !reopened {
             return Ok(people);
         }
         let repo = match source.full_name.parse() {
