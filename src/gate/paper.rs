@@ -150,9 +150,7 @@ impl Piece {
         if !self.cells.is_empty() {
             return self.image || self.cells.iter().any(|cell| says(&cell.text)) || coded();
         }
-        // An instruction may go over several lines of one paragraph.
-        let instruction = !self.text.contains('\n') && text::is_instruction(&self.text);
-        self.image || !instruction && self.lines.iter().any(|line| says(&line.text)) || coded()
+        self.image || self.text.lines().any(says) || coded()
     }
 
     /// Where its text begins: a row's first cell, or the text itself.
