@@ -111,6 +111,8 @@ pub struct Piece {
     /// Of a list: this entry's own text, then that of each entry below it.
     pub entries: Vec<Line>,
     pub ticked: bool,
+    /// A box that is not ticked.
+    pub open: bool,
     pub code: Vec<Code>,
     /// The headers of tables that stand in it.
     pub headers: Vec<String>,
