@@ -167,8 +167,11 @@ const WANTED: &[&str] =
     "be", "needs", "need", "awaiting", "pending", "until", "once", "when", "if", "must", "should", "unless",
 ];
 
+/// `Decision: no` is one, `Decision: none` says that there is none.
 fn answers(text: &str) -> bool {
-    text::says_something(text, &[]) && !text.trim_end().ends_with('?')
+    text::says_something(text, &[])
+        && !text.trim_end().ends_with('?')
+        && !matches!(&text::words(text)[..], [one] if one == "none" || one == "nil")
 }
 
 fn is_deferred(item: &Piece) -> bool {
@@ -277,8 +280,9 @@ fn unobserved(desk: &Desk<'_>) -> Vec<Found> {
         Tier::House => &[TRACES, KEPT, ALERTS],
         Tier::Skyscraper => &[TRACES, METRICS, DASHBOARDS, KEPT, ALERTS],
     };
-    let words = text::words(&part.text());
-    let missing = wanted.iter().filter(|(_, marks)| !marks.iter().any(|mark| is_said(&words, mark)));
+    let statements = part.statements();
+    let said = |mark: &&str| statements.iter().any(|words| is_said(words, mark));
+    let missing = wanted.iter().filter(|(_, marks)| !marks.iter().any(|mark| said(&mark)));
     missing
         .map(|(what, _)| {
             let says = format!("Observability says nothing of {what}, which a {} has.", desk.tier);
@@ -294,7 +298,20 @@ fn is_said(words: &[String], mark: &str) -> bool {
         None => word == part,
     };
     let mut at = words.windows(parts.len()).enumerate();
-    at.any(|(at, window)| window.iter().zip(&parts).all(|(word, part)| fits(word, part)) && !is_denied(words, at))
+    at.any(|(at, window)| {
+        let same = window.iter().zip(&parts).all(|(word, part)| fits(word, part));
+        same && !is_denied(words, at) && !is_left_out(&words[at + parts.len()..])
+    })
+}
+
+/// `Traces: none`, `Alerts: not planned`, `| Logs | TBD |`, by what follows.
+fn is_left_out(after: &[String]) -> bool {
+    match after.first().map(String::as_str) {
+        Some("none" | "nil" | "tbd" | "tba" | "tbc" | "todo") => true,
+        Some("no" | "n") => after.len() == 1,
+        Some("not") => text::holds_place::<&str>(after, &["needed", "applicable", "required", "used"]),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -111,6 +111,8 @@ pub struct Piece {
     /// Of a list: this entry's own text, then that of each entry below it.
     pub entries: Vec<Line>,
     pub ticked: bool,
+    /// A box that is not ticked.
+    pub open: bool,
     pub code: Vec<Code>,
     /// The headers of tables that stand in it.
     pub headers: Vec<String>,
@@ -150,9 +152,7 @@ impl Piece {
         if !self.cells.is_empty() {
             return self.image || self.cells.iter().any(|cell| says(&cell.text)) || coded();
         }
-        // An instruction may go over several lines of one paragraph.
-        let instruction = !self.text.contains('\n') && text::is_instruction(&self.text);
-        self.image || !instruction && self.lines.iter().any(|line| says(&line.text)) || coded()
+        self.image || self.text.lines().any(says) || coded()
     }
 
     /// Where its text begins: a row's first cell, or the text itself.

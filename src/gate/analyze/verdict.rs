@@ -1,6 +1,8 @@
 //! Whether the verdict is READY, and nothing takes it back.
 
-use super::super::paper::text;
+use std::collections::HashSet;
+
+use super::super::paper::{Piece, text};
 use super::super::papers::{Desk, Found, READINESS, excerpt};
 use super::said;
 
@@ -12,15 +14,29 @@ pub(super) fn not_ready(desk: &Desk<'_>) -> Vec<Found> {
         .cells
         .iter()
         .map(|cell| cell.text.as_str())
-        .find(|cell| text::says_something(cell, &[]))
+        .find(|cell| text::says_something(cell, &[]) && is_word(cell))
         .unwrap_or(&first.text);
-    let rest = whole.split_once(start).map_or("", |(_, rest)| rest);
-    if is_ready(start, rest) {
-        return Vec::new();
-    }
     let line = first.lines.iter().find(|line| is_word(&line.text)).map_or(first.line.max(part.line), |line| line.at);
-    let next = "Settle what stands in the way; then write `READY`, and nothing that takes it back.";
-    vec![Found::at(READINESS, line, format!("The verdict is “{}”, not READY.", excerpt(start))).next(next)]
+    let not = |says: String| vec![Found::at(READINESS, line, says)];
+    if !is_ready(start) {
+        return not(format!("The verdict is “{}”, not READY.", excerpt(start)));
+    }
+    if first.open {
+        return not(format!("The box of “{}” is not ticked.", excerpt(start)));
+    }
+    // Of boxes, one that is ticked decides; where none is, an open one is something to be done first.
+    let boxes: Vec<Piece> = part.pieces().into_iter().filter(|piece| piece.open).collect();
+    let open = boxes.iter().find(|piece| !first.ticked && !piece.text.is_empty());
+    if let Some(open) = open {
+        return not(format!("READY is taken back by the open box “{}”.", excerpt(&open.text)));
+    }
+    let rest = whole.split_once(start).map_or("", |(_, rest)| rest);
+    let left_open: HashSet<&str> = boxes.iter().flat_map(|piece| piece.text.lines()).collect();
+    let rest: Vec<&str> = rest.lines().filter(|line| !left_open.contains(line)).collect();
+    match taken_back(start, &rest.join("\n")) {
+        Some((by, sentence)) => not(format!("READY is taken back by “{by}”: “{}”.", excerpt(&sentence))),
+        None => Vec::new(),
+    }
 }
 
 fn is_word(text: &str) -> bool {
@@ -32,22 +48,25 @@ fn is_word(text: &str) -> bool {
 const LABELS: &[&str] = &["verdict", "status", "result", "overall", "is", "the"];
 #[rustfmt::skip]
 const BESIDE: &[&str] = &[
-    "as", "of", "on", "for", "to", "the", "build", "building", "begin", "by", "z", "utc",
+    "as", "of", "on", "for", "to", "the", "build", "building", "begin", "z", "utc",
 ];
 
-/// What takes a verdict back, in the sentence itself.
+/// What takes a verdict back, wherever it stands.
 #[rustfmt::skip]
-const CONDITIONS: &[&str] = &[
-    "once", "if", "except", "pending", "unless", "until", "but", "when", "after", "provided", "conditional",
-    "conditionally", "not", "almost", "assuming", "subject to", "apart from", "only", "modulo", "however",
-    "nearly",
+const TAKEN_BACK: &[&str] = &[
+    "but", "except", "once", "unless", "provided", "only if", "not ready", "not yet ready", "as soon as",
+    "assuming", "subject to", "apart from", "modulo", "however", "although", "though", "almost", "nearly",
+    "on condition",
 ];
 
-/// The same, in the sentences that follow.
-const TAKEN_BACK: &[&str] =
-    &["but", "except", "once", "unless", "pending", "not ready", "not yet ready", "blocked", "only if", "provided"];
+/// The same, unless it is denied: `nothing is blocked`.
+const STATES: &[&str] = &["pending", "blocked", "conditional", "conditionally"];
 
-fn is_ready(text: &str, after: &str) -> bool {
+/// The same, in the verdict's own sentence, or where one that follows begins with it.
+const BEGINNINGS: &[&str] = &["if", "until", "when", "after", "not", "only"];
+
+/// Whether the first sentence of a text is READY.
+fn is_ready(text: &str) -> bool {
     let sentences = text::sentences(text);
     let Some(first) = sentences.first() else { return false };
     let clause = first.split(['—', '–', ':', ';', '(', ',']).map(str::trim).find(|clause| {
@@ -62,17 +81,34 @@ fn is_ready(text: &str, after: &str) -> bool {
         let month = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
         digits || BESIDE.contains(&word) || word.len() >= 3 && month.iter().any(|name| word.starts_with(name))
     };
-    if words.next() != Some("ready") || !words.all(beside) || first.contains('?') {
-        return false;
-    }
-    let rest: String = sentences[1..].join(" ") + "\n" + after;
-    let taken = |text: &str, by: &[&str]| text::says_any(&text::words(text), by);
-    !taken(first, CONDITIONS) && !taken(&rest, TAKEN_BACK)
+    words.next() == Some("ready") && words.all(beside) && !first.contains('?')
+}
+
+/// The words that take READY back, and the sentence that they stand in.
+fn taken_back(text: &str, after: &str) -> Option<(&'static str, String)> {
+    let (own, after) = (text::sentences(text), text::sentences(after));
+    own.into_iter().chain(after).enumerate().find_map(|(n, sentence)| {
+        let words = text::words(sentence);
+        let denied = |at: usize| {
+            let nothing = |word: &String| matches!(word.as_str(), "nothing" | "none");
+            text::is_denied(&words, at) || words[at.saturating_sub(3)..at].iter().any(nothing)
+        };
+        let begins =
+            |by: &str| words.first().is_some_and(|first| first == by) || n == 0 && text::has_phrase(&words, by);
+        let state = |by: &str| words.iter().enumerate().any(|(at, word)| word == by && !denied(at));
+        let by = TAKEN_BACK.iter().find(|by| text::has_phrase(&words, by));
+        let by = by.or_else(|| STATES.iter().find(|by| state(by))).or_else(|| BEGINNINGS.iter().find(|by| begins(by)));
+        by.map(|by| (*by, sentence.to_owned()))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_ready;
+    use super::taken_back;
+
+    fn is_ready(text: &str, after: &str) -> bool {
+        super::is_ready(text) && taken_back(text, after).is_none()
+    }
 
     #[test]
     fn ready_is_the_whole_verdict() {
@@ -85,6 +121,9 @@ mod tests {
             "Verdict: READY",
             "READY on 3 May 2026",
             "READY. The design does not change the schema.",
+            "READY. Nothing is blocked.",
+            "READY. Open risks: none pending.",
+            "READY. The page says so when the table has run out.",
         ] {
             assert!(is_ready(text, ""), "{text}");
         }
@@ -103,10 +142,24 @@ mod tests {
             "",
             "READY. Not ready for AC-2.",
             "READY: once reviewed",
+            "READY by December",
+            "READY. However, AC-3 cannot be built.",
+            "READY. If the key arrives.",
+            "READY. The tests are pending.",
             "NOT READY, or READY",
         ] {
             assert!(!is_ready(text, ""), "{text}");
         }
+        assert!(is_ready("READY", "\nThere is nothing pending."));
+        for after in [
+            "as soon as AC-2 has a test",
+            "Assuming the key arrives.",
+            "Conditional on the key.",
+            "Until AC-2 is proven, do not build.",
+        ] {
+            assert!(!is_ready("READY", after), "{after}");
+        }
+        assert_eq!(taken_back("READY", "Not ready.").map(|(by, _)| by), Some("not ready"));
         assert!(!is_ready("READY", "\nOnly if the key arrives; provided that it does."));
     }
 }

@@ -20,7 +20,8 @@ fn is_typed(item: &Piece) -> bool {
         text::words(&cell.header).iter().any(|word| matches!(word.as_str(), "type" | "types"))
             && text::says_something(&cell.text, &[])
     });
-    !item.code.is_empty()
+    let written = item.code.iter().flat_map(|code| &code.lines).any(|line| text::says_something(&line.text, &[]));
+    written
         || column
         || cell
         || item.spans.iter().any(|span| is_shape(span, true))
@@ -49,15 +50,22 @@ fn called(text: &str) -> bool {
     text[..last].match_indices('(').any(|(at, _)| {
         let named = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '>');
         let inside = &text[at + 1..];
-        named && !inside.starts_with("s)") && !inside.starts_with("es)")
+        let bare = inside.split(')').next().is_some_and(is_placeholder);
+        named && !bare && !inside.starts_with("s)") && !inside.starts_with("es)")
     })
 }
 
 /// `-> type`
 fn returns(text: &str) -> bool {
-    text.split("->")
-        .skip(1)
-        .any(|rest| rest.trim_start().starts_with(|c: char| c.is_alphanumeric() || matches!(c, '(' | '[' | '{')))
+    text.split("->").skip(1).any(|rest| {
+        let typed = rest.trim_start().starts_with(|c: char| c.is_alphanumeric() || matches!(c, '(' | '[' | '{'));
+        typed && !is_placeholder(rest)
+    })
+}
+
+/// `TBD`, where a type should stand.
+fn is_placeholder(text: &str) -> bool {
+    text::holds_place::<String>(&text::words(text), &[])
 }
 
 /// `name: type`; in code any word is a type, elsewhere one that is known or has a capital, and stands alone.
@@ -70,7 +78,12 @@ fn field(text: &str, code: bool) -> bool {
         let alone = after.is_empty() || after.starts_with([',', ';', ')', '}', ']', '?', '|', '=']);
         let generic = !word.is_empty() && rest[word.len()..].starts_with(['<', '[']);
         let known = TYPES.contains(&word.to_lowercase().as_str()) || word.starts_with(char::is_uppercase);
-        named && !rest.starts_with('/') && (generic || known && alone || code && word.chars().any(char::is_alphabetic))
+        // `None` is a type in code only.
+        let nothing = is_placeholder(&word) || !code && text::is_none(&word);
+        named
+            && !nothing
+            && !rest.starts_with('/')
+            && (generic || known && alone || code && word.chars().any(char::is_alphabetic))
     })
 }
 
@@ -115,9 +128,17 @@ mod tests {
             "see https://x.y",
             "a plain sentence",
             "Levels (all of them)",
+            "Tide API: TBD",
+            "Tide API: TODO",
+            "Tide API: None",
+            "Tide API: Later",
+            "tides -> TBD",
+            "tides(TBD)",
         ] {
             assert!(!is_shape(text, false), "{text}");
         }
         assert!(is_shape("level: Level", true));
+        assert!(is_shape("dim(level) -> None", true));
+        assert!(!is_shape("auth: TBD", true));
     }
 }

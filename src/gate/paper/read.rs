@@ -112,6 +112,8 @@ struct Build {
     /// The entries that are open, as numbers in `piece.entries`.
     open: Vec<usize>,
     heading: Option<(u8, u32)>,
+    /// What is struck out is open.
+    struck: usize,
     code: Option<Code>,
     html: Option<(String, u32)>,
     table: Option<Table>,
@@ -154,6 +156,7 @@ impl Build {
         match event {
             Event::Start(tag) => self.start(tag, range.start)?,
             Event::End(tag) => self.end(tag),
+            Event::Text(_) | Event::Code(_) if self.struck > 0 => {}
             Event::Text(text) if self.code.is_some() => self.code_text(&seen(&text), range.start),
             Event::Text(text) => {
                 let text = self.seen(&text, range.start);
@@ -172,7 +175,10 @@ impl Build {
                 }
             }
             Event::InlineHtml(raw) if raw.to_ascii_lowercase().starts_with("<br") => self.text(" ", range.start),
-            Event::TaskListMarker(ticked) => self.piece.ticked |= ticked && self.lists == 1,
+            Event::TaskListMarker(ticked) if self.lists == 1 => {
+                self.piece.ticked |= ticked;
+                self.piece.open |= !ticked;
+            }
             _ => {}
         }
         Ok(())
@@ -230,6 +236,7 @@ impl Build {
                 }
             }
             Tag::Strong => self.lead.strong += 1,
+            Tag::Strikethrough => self.struck += 1,
             Tag::Link { dest_url, .. } => self.piece.targets.push(seen(&dest_url).into_owned()),
             Tag::Image { dest_url, .. } => {
                 self.piece.image = true;
@@ -360,6 +367,7 @@ impl Build {
                 }
                 self.apart = true;
             }
+            TagEnd::Strikethrough => self.struck = self.struck.saturating_sub(1),
             TagEnd::Strong => {
                 self.lead.strong = self.lead.strong.saturating_sub(1);
             }

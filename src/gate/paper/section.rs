@@ -1,7 +1,7 @@
 //! Sections, and the items in them.
 
 use super::names::{heading_words, names_of};
-use super::text::{is_bare_none, is_none, says_something, words};
+use super::text::{is_bare_none, is_empty_label, is_none, says_something, sentences, words};
 use super::{Block, Heading, Line, Name, Paper, Piece};
 
 /// A part of a document: a section, or what stands below some heading.
@@ -182,9 +182,10 @@ impl<'p> Part<'p> {
     pub fn has_content(&self, none: bool) -> bool {
         let heading = self.heading_words();
         let says = |piece: &Piece| {
-            let bare = |line: &Line| is_bare_none(&line.text) || !says_something(&line.text, &heading);
-            let only_none = || piece.code.is_empty() && !piece.image && piece.lines.iter().all(bare);
-            piece.says_something(&heading) && (none || !only_none())
+            let bare =
+                |line: &str| !none && is_bare_none(line) || is_empty_label(line) || !says_something(line, &heading);
+            let nothing = || piece.code.is_empty() && !piece.image && piece.text.lines().all(bare);
+            piece.says_something(&heading) && !nothing()
         };
         self.pieces().iter().any(says)
     }
@@ -197,6 +198,19 @@ impl<'p> Part<'p> {
 
     /// All that it says, by lines; of a sub-heading's words those below which something is said.
     pub fn text(&self) -> String {
+        self.told(Piece::all_text)
+    }
+
+    /// The words of each sentence and of each row.
+    pub fn statements(&self) -> Vec<Vec<String>> {
+        let row = |item: &Piece| match item.cells.is_empty() {
+            true => item.all_text(),
+            false => item.cells.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join(" "),
+        };
+        sentences(&self.told(row)).into_iter().map(words).collect()
+    }
+
+    fn told(&self, of_item: impl Fn(&Piece) -> String) -> String {
         let mut text = String::new();
         let mut pending: Option<&str> = None;
         for piece in self.rest.iter() {
@@ -210,7 +224,7 @@ impl<'p> Part<'p> {
                     continue;
                 }
                 Block::Paragraph(piece) => piece.text.clone(),
-                Block::Items(items) => items.iter().map(|item| item.all_text()).collect::<Vec<_>>().join("\n"),
+                Block::Items(items) => items.iter().map(&of_item).collect::<Vec<_>>().join("\n"),
                 Block::Code(code) => code.lines.iter().map(|line| line.text.clone() + "\n").collect(),
             };
             if let Some(heading) = pending.filter(|_| !said.trim().is_empty() && !is_none(&said)) {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use super::seen;
+use super::{ids, seen};
 
 /// The words of a text, in small letters. Everything else stands between them.
 pub fn words(text: &str) -> Vec<String> {
-    let clean = text.replace(['\'', '’'], "");
+    let clean = text.replace(['\'', '’', '‘', 'ʼ', '′'], "");
     clean.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(seen::word).collect()
 }
 
@@ -22,20 +22,28 @@ pub fn says_any(words: &[String], phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| has_phrase(words, phrase))
 }
 
-/// What stands where nothing was written yet. Longer ones first.
+/// What stands where nothing was written yet.
 #[rustfmt::skip]
 const PLACEHOLDERS: &[&str] = &[
     "to be determined", "to be decided", "to be written", "to be done", "to be defined", "to be added",
-    "coming soon", "fill this in", "fill in", "n a", "placeholder", "tbd", "tba", "todo", "fixme", "na",
+    "to be confirmed", "to be specified", "to be clarified", "to be completed", "to be discussed",
+    "to be filled", "to be provided", "to follow", "will follow", "coming soon", "fill this in", "fill in",
+    "not yet", "none yet", "nothing yet", "not written", "not decided", "not defined", "not determined",
+    "not known", "not planned", "not specified", "work in progress", "n a", "t b d", "t b a", "t b c", "to do",
+    "placeholder", "tbd", "tba", "tbc", "todo", "fixme", "wip", "pending", "missing", "unknown", "undecided",
+    "undefined", "undetermined", "unspecified", "later", "na",
 ];
 
-/// Words after a placeholder that say nothing more.
+/// Words around a placeholder that say nothing more.
 #[rustfmt::skip]
 const NOTHING_MORE: &[&str] = &[
-    "a", "add", "an", "and", "are", "at", "be", "by", "complete", "content", "decide", "decided", "describe",
-    "details", "determined", "done", "for", "here", "in", "is", "it", "later", "list", "me", "more", "next",
-    "now", "of", "on", "or", "pending", "please", "point", "section", "soon", "still", "text", "that", "the",
-    "them", "these", "this", "to", "us", "we", "will", "with", "write", "written", "yet", "your",
+    "a", "add", "added", "all", "an", "and", "are", "as", "at", "be", "been", "being", "by", "complete",
+    "completed", "confirmed", "content", "currently", "decide", "decided", "define", "defined", "describe",
+    "described", "details", "determined", "done", "filled", "for", "has", "have", "here", "in", "is", "it",
+    "known", "later", "list", "me", "more", "next", "now", "of", "on", "or", "our", "part", "pending",
+    "planned", "please", "point", "remains", "section", "so", "soon", "specified", "still", "text", "that",
+    "the", "them", "there", "these", "this", "to", "us", "we", "well", "will", "with", "write", "written",
+    "yet", "your",
 ];
 
 /// The documents that Phasegate brings: what they say is nobody's answer.
@@ -47,36 +55,69 @@ const TEMPLATES: [&str; 5] = [
     include_str!("../../../templates/pipeline/preferences.md"),
 ];
 
-static TEMPLATE_LINES: LazyLock<HashSet<Vec<String>>> = LazyLock::new(|| {
-    let lines = TEMPLATES.iter().flat_map(|text| text.lines());
-    lines.filter(|line| !line.starts_with('#')).map(words).filter(|words| words.len() > 2).collect()
+/// Their lines, and the sentences in these: by their words, so that it does not matter where a line was broken.
+static TEMPLATE_TEXT: LazyLock<HashSet<Vec<String>>> = LazyLock::new(|| {
+    let lines = TEMPLATES.iter().flat_map(|text| text.lines()).filter(|line| !line.starts_with('#'));
+    let said = lines.flat_map(|line| std::iter::once(line).chain(sentences(line)));
+    said.map(words).filter(|words| words.len() > 2).collect()
 });
 
-/// Whether a line says anything below a heading of these words.
-pub fn says_something(line: &str, heading: &[String]) -> bool {
-    let said = words(line);
-    if said.is_empty() || said == heading || is_instruction(line) || TEMPLATE_LINES.contains(&said) {
+/// Whether a text says anything below a heading of these words: one of its sentences does.
+pub fn says_something(text: &str, heading: &[String]) -> bool {
+    let said = words(text);
+    if said.is_empty() || is_instruction(text) || TEMPLATE_TEXT.contains(&said) {
         return false;
     }
     if has_phrase(&said[..said.len().min(2)], "lorem ipsum") {
         return false;
     }
-    let nothing = |word: &String| NOTHING_MORE.contains(&word.as_str()) || heading.contains(word);
-    if said[0].len() > 2 && said[0].bytes().all(|b| b == b'x') {
-        return !said[1..].iter().all(nothing);
-    }
-    for placeholder in PLACEHOLDERS {
-        let parts = placeholder.split(' ').count();
-        if said.len() >= parts && has_phrase(&said[..parts], placeholder) {
-            return !said[parts..].iter().all(nothing);
+    sentences(text).into_iter().any(|sentence| {
+        let said = words(sentence);
+        !(said.is_empty() || said == heading || TEMPLATE_TEXT.contains(&said) || holds_place(&said, heading))
+    })
+}
+
+/// Whether these words are a placeholder, wherever it stands among words that say nothing more, or that are `known`.
+pub fn holds_place<W: PartialEq<String>>(said: &[String], known: &[W]) -> bool {
+    let (mut at, mut found) = (0, false);
+    while at < said.len() {
+        if let Some(length) = placeholder(&said[at..]) {
+            found = true;
+            at += length;
+        } else if NOTHING_MORE.contains(&said[at].as_str()) || known.iter().any(|word| *word == said[at]) {
+            at += 1;
+        } else {
+            return false;
         }
     }
-    true
+    found
+}
+
+/// How many of these words are the placeholder that they begin with.
+fn placeholder(said: &[String]) -> Option<usize> {
+    let first = said.first()?;
+    if first.len() > 2 && first.bytes().all(|b| b == b'x') {
+        return Some(1);
+    }
+    let begins = |phrase: &&&str| {
+        let mut parts = phrase.split(' ');
+        let mut said = said.iter();
+        parts.all(|part| said.next().is_some_and(|word| word == part))
+    };
+    PLACEHOLDERS.iter().find(begins).map(|phrase| phrase.split(' ').count())
+}
+
+/// `Schema: TBD`: a label, and a placeholder for what it labels. An identifier is none: of what it says the rules about criteria tell.
+pub fn is_empty_label(text: &str) -> bool {
+    let Some((label, value)) = text.split_once([':', '—', '–', '→', '=']) else { return false };
+    let short = words(label).len() <= SHORT && !label.contains(['.', '?']) && value.contains(char::is_alphanumeric);
+    short && ids::leading(label).is_none() && !says_something(value, &[])
 }
 
 /// `[Describe the problem]`, `{{cost}}`, `<your stack>`: the whole of a text in brackets.
 pub fn is_instruction(text: &str) -> bool {
-    let text = text.trim().trim_end_matches(['.', ':']);
+    let opens = |c: char| c.is_alphanumeric() || matches!(c, '[' | '<' | '{');
+    let text = text.trim_start_matches(|c| !opens(c)).trim().trim_end_matches(['.', ':']);
     [('[', ']'), ('<', '>'), ('{', '}')].into_iter().any(|(open, close)| {
         let inner = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
         inner.is_some_and(|inner| !inner.trim_end_matches(close).contains(close))
@@ -168,7 +209,8 @@ pub fn is_denied(words: &[String], at: usize) -> bool {
     const DENY: &[&str] =
         &[
         "no", "not", "without", "never", "neither", "nor", "dont", "doesnt", "isnt", "cannot", "cant", "wont",
-        "non",
+        "non", "arent", "couldnt", "didnt", "hadnt", "hasnt", "havent", "nobody", "shouldnt", "wasnt", "werent",
+        "wouldnt",
     ];
     let from = at.saturating_sub(3);
     words[from..at].iter().any(|word| DENY.contains(&word.as_str()))
@@ -214,6 +256,18 @@ mod tests {
             "✅",
             "FIXME",
             "TODO: describe the data model",
+            "Still TBD.",
+            "This section is TBD.",
+            "Data model TBD.",
+            "We will fill this in later.",
+            "To be confirmed",
+            "TBC",
+            "T.B.D.",
+            "Not yet written.",
+            "WIP",
+            "pending",
+            "TBD. To follow.",
+            "What is kept, and in which shape.",
         ] {
             assert!(!says(line), "{line}");
         }
@@ -228,8 +282,22 @@ mod tests {
             "none",
             "日本",
             "NA region only",
+            "Unknown ids are kept apart.",
+            "TBD. A table of invoices.",
+            "Pending invoices are kept for a year.",
         ] {
             assert!(says(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_label_of_a_placeholder_is_empty() {
+        for text in ["Schema: TBD", "Schema — to be confirmed.", "Schema: [describe it]", "The schema: still pending"]
+        {
+            assert!(is_empty_label(text), "{text}");
+        }
+        for text in ["Schema: a table", "Schema:", "AC-1: TBD", "Which one? Decision: TBD", "TBD", "Storage: none"] {
+            assert!(!is_empty_label(text), "{text}");
         }
     }
 
