@@ -141,10 +141,52 @@ fn unordered(desk: &Desk<'_>) -> Vec<Found> {
     let known = known(desk);
     let mut named: HashSet<&String> = HashSet::new();
     for line in part.text().lines() {
-        named.extend(ids::named(line, &known));
+        named.extend(ids::named(&built(line), &known));
     }
     let missing = known.iter().filter(|id| !named.contains(id));
     missing.map(|id| Found::at(READINESS, part.line, format!("Build Order does not have `{id}`."))).collect()
+}
+
+/// What a line builds: its clauses, each up to a word that leaves out what follows, and without those that only go on with
+/// what is left out (`Skipped: AC-3, AC-4`).
+fn built(line: &str) -> String {
+    let mut built = String::with_capacity(line.len());
+    for sentence in text::sentences(line) {
+        let mut out = false;
+        for clause in sentence.split([',', ';', '(', ')']) {
+            let goes_on = text::words(&ids::without(clause)).iter().all(|word| matches!(word.as_str(), "and" | "or"));
+            if !(out && goes_on) {
+                let to = left_out(clause);
+                out = to.is_some_and(|to| !ids::written(&clause[to..]).is_empty());
+                built.push_str(&clause[..to.unwrap_or(clause.len())]);
+                built.push(',');
+            }
+        }
+    }
+    built
+}
+
+/// Where a clause begins to leave something out: `Not in this build: AC-3`, `but not AC-3`. In `what must not be off: AC-3`
+/// it does not.
+fn left_out(clause: &str) -> Option<usize> {
+    #[rustfmt::skip]
+    const OUT: &[&str] = &[
+        "not", "skip", "skipped", "skipping", "omitted", "excluded", "excluding", "except", "dropped", "without",
+    ];
+    let begins = clause.find(char::is_alphanumeric)?;
+    let mut at = begins;
+    for word in clause[begins..].split(|c: char| !c.is_alphanumeric()) {
+        if OUT.iter().any(|out| word.eq_ignore_ascii_case(out)) {
+            let mut next =
+                clause[at + word.len()..].split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            if at == begins || next.by_ref().take(2).any(|word| word.eq_ignore_ascii_case("ac")) {
+                return Some(at);
+            }
+        }
+        at += word.len();
+        at += clause[at..].chars().next().map_or(0, char::len_utf8);
+    }
+    None
 }
 
 fn is_question(item: &Piece) -> bool {
@@ -198,7 +240,11 @@ fn mixed(desk: &Desk<'_>) -> Vec<Found> {
     for item in clarifications(desk) {
         if !asks(&item) && !is_resolved(&item) {
             let says = format!("“{}” stands among the clarifications and asks nothing.", excerpt(&item.text));
-            found.push(Found::at(READINESS, item.line, says).next("Move it to Truths, or ask what is to be known."));
+            found.push(
+                Found::at(READINESS, item.line, says).next(
+                    "Move it to Truths, or ask what is to be known; where there is nothing to ask, write `None`.",
+                ),
+            );
         }
     }
     found
@@ -219,8 +265,16 @@ fn blocking(desk: &Desk<'_>) -> Vec<Found> {
     .collect()
 }
 
-const CHANGES: &[&str] =
-    &["pass fail", "pass or fail", "changes the verdict", "blocking", "blocks", "affects acceptance"];
+const CHANGES: &[&str] = &[
+    "pass fail",
+    "pass or fail",
+    "changes the verdict",
+    "blocking",
+    "blocks",
+    "blocker",
+    "blockers",
+    "affects acceptance",
+];
 
 fn is_blocking(item: &Piece) -> bool {
     let denies = |text: &str| {

@@ -37,14 +37,14 @@ pub const RULES: &[Rule] = &[
         about: "Each integration says what happens when it fails.",
         severity: Severity::Error,
         check: failing::unsaid,
-        next: "Write what is done when it is down, slow or says no.",
+        next: "Write what is done when it is down, slow or says no; where there are no integrations, `None`.",
     },
     Rule {
         id: "DSN-05",
         about: "Each open question is resolved, or deferred with a reason.",
         severity: Severity::Error,
         check: open_questions,
-        next: "Write `resolved: …` with the answer, or `deferred because …`.",
+        next: "Write `resolved: …` with the answer, or `deferred because …`; where there are no questions, `None`.",
     },
     Rule {
         id: "DSN-06",

@@ -113,7 +113,7 @@ pub(super) fn said<'p>(paper: &'p Paper, name: &str) -> Option<Part<'p>> {
 fn listed(paper: &Paper) -> Vec<(Option<String>, Piece)> {
     let part = said(paper, "Acceptance Criteria");
     let items = part.map(|part| part.items()).unwrap_or_default();
-    items.into_iter().map(|item| (ids::leading(item.start()), item)).collect()
+    items.into_iter().flat_map(Piece::criteria).map(|item| (ids::leading(item.start()), item)).collect()
 }
 
 /// The criteria with their identifiers.
@@ -130,7 +130,7 @@ fn says_more(item: &Piece) -> bool {
 
 /// What a criterion says after its identifier.
 fn meaning(item: &Piece) -> String {
-    ids::without(&item.all_text())
+    ids::without(&item.from_start())
 }
 
 fn tiers(paper: &Paper) -> Vec<Tier> {

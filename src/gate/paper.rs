@@ -155,9 +155,51 @@ impl Piece {
         self.image || self.text.lines().any(says) || coded()
     }
 
-    /// Where its text begins: a row's first cell, or the text itself.
+    /// Where its text begins: a row's first cell, or the second where that one has an identifier, or the text itself.
     pub fn start(&self) -> &str {
-        self.cells.first().map_or(&self.text, |cell| &cell.text)
+        self.cells.get(self.id_cell()).map_or(&self.text, |cell| &cell.text)
+    }
+
+    /// `| 1 | AC-1 | … |`
+    fn id_cell(&self) -> usize {
+        let marked = |cell: &Cell| ids::leading(&cell.text).is_some();
+        match &self.cells[..] {
+            [first, second, ..] if !marked(first) && marked(second) => 1,
+            _ => 0,
+        }
+    }
+
+    /// What it says from its start on, code too.
+    pub fn from_start(&self) -> String {
+        match self.id_cell() {
+            0 => self.all_text(),
+            at => self.cells[at..].iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join("\n"),
+        }
+    }
+
+    /// The criteria in an entry: itself, and each that is nested below it with an identifier of its own. Without one
+    /// of its own it is their group.
+    pub fn criteria(self) -> Vec<Piece> {
+        // A list's entry is its own first one; a sub-heading has none of its own.
+        let own = self.entries.first().filter(|entry| entry.at == self.line);
+        let nested = &self.entries[usize::from(own.is_some())..];
+        if !nested.iter().any(|entry| ids::leading(&entry.text).is_some()) {
+            return vec![self];
+        }
+        let text = own.map_or_else(|| self.text.lines().next().unwrap_or_default(), |entry| &entry.text).to_owned();
+        let first = Piece { text, entries: Vec::new(), lines: Vec::new(), ..self.clone() };
+        let mut found = vec![first];
+        for entry in nested {
+            match found.last_mut() {
+                Some(last) if ids::leading(&entry.text).is_none() => {
+                    last.text.push('\n');
+                    last.text.push_str(&entry.text);
+                }
+                _ => found.push(Piece { line: entry.at, text: entry.text.clone(), ..Piece::default() }),
+            }
+        }
+        found.retain(|piece| ids::leading(&piece.text).is_some());
+        found
     }
 }
 

@@ -1,7 +1,7 @@
 //! Links from a criterion to the design, to a test, to a proof at runtime.
 
 use super::super::paper::Piece;
-use super::super::paper::{ids, names, text};
+use super::super::paper::{ids, names as sections, text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
@@ -45,9 +45,15 @@ const KINDS: [Kind; 3] = [Kind::Design, Kind::Test, Kind::Runtime];
 /// Words beside one of these that name nothing.
 #[rustfmt::skip]
 const NOTHING: &[&str] = &[
-    "a", "an", "and", "are", "be", "by", "done", "exists", "missing", "no", "none", "not", "nothing", "for",
-    "has", "have", "in", "is", "it", "its", "link", "ok", "of", "or", "path", "plan", "planned", "the", "this",
-    "to", "will", "with", "yes",
+    "a", "an", "and", "any", "are", "be", "by", "can", "done", "exists", "follow", "for", "get", "has", "have",
+    "in", "is", "it", "its", "link", "missing", "no", "none", "not", "nothing", "of", "ok", "or", "path", "plan",
+    "planned", "possible", "someday", "the", "there", "this", "to", "too", "we", "will", "with", "written", "yes",
+];
+
+/// Words that say why there is none.
+#[rustfmt::skip]
+const HOPELESS: &[&str] = &[
+    "hard", "impossible", "needed", "necessary", "needless", "pointless", "unnecessary", "useless",
 ];
 
 pub(super) fn has(item: &Piece, kind: Kind) -> bool {
@@ -64,9 +70,16 @@ pub(super) fn has(item: &Piece, kind: Kind) -> bool {
         || kind == Kind::Runtime && item.spans.iter().any(|span| is_command(span))
 }
 
-/// `no test`, `without a proof`
+/// `no test`, `without a proof`, `is impossible`
 fn denies(words: &[String], kind: Kind) -> bool {
+    let hopeless = |word: &&String| HOPELESS.contains(&word.as_str());
     words.iter().enumerate().any(|(at, word)| kind.is_word(word) && text::is_denied(words, at))
+        || words.iter().any(|word| hopeless(&word)) && !words.iter().any(|word| !hopeless(&word) && names(word))
+}
+
+/// Whether a word beside those of the kinds names something.
+fn names(word: &str) -> bool {
+    !KINDS.iter().any(|kind| kind.is_word(word)) && !NOTHING.contains(&word)
 }
 
 fn links(clause: &str, kind: Kind) -> bool {
@@ -75,8 +88,7 @@ fn links(clause: &str, kind: Kind) -> bool {
     if denies(&words, kind) {
         return false;
     }
-    let names = |word: &&String| !KINDS.iter().any(|kind| kind.is_word(word)) && !NOTHING.contains(&word.as_str());
-    let others: Vec<String> = words.iter().filter(names).cloned().collect();
+    let others: Vec<String> = words.iter().filter(|word| names(word)).cloned().collect();
     let named = text::says_something(&others.join(" "), &[]);
     match kind {
         Kind::Design if names_section(&words) => return true,
@@ -87,7 +99,7 @@ fn links(clause: &str, kind: Kind) -> bool {
 }
 
 fn names_section(words: &[String]) -> bool {
-    names::DESIGN.iter().any(|name| {
+    sections::DESIGN.iter().any(|name| {
         std::iter::once(&name.name).chain(name.others).any(|name| text::has_phrase(words, &name.to_lowercase()))
     })
 }
@@ -118,7 +130,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<Kind> {
-        let paper = super::super::Paper::read(&format!("# Key Links\n- {text}\n"), names::READINESS).unwrap();
+        let paper = super::super::Paper::read(&format!("# Key Links\n- {text}\n"), sections::READINESS).unwrap();
         let item = &paper.section("Key Links").unwrap().items()[0];
         KINDS.into_iter().filter(|kind| has(item, *kind)).collect()
     }
@@ -139,6 +151,9 @@ mod tests {
         assert_eq!(kinds("AC-1: test and run"), []);
         assert_eq!(kinds("AC-1: design: TBD, no test, proof: n/a"), []);
         assert_eq!(kinds("AC-1: `cargo test login`"), [Test]);
+        assert_eq!(kinds("AC-1: no test needed, tests are hard; runtime proof is impossible to get"), []);
+        assert_eq!(kinds("AC-1: a test will be written; demo someday, design: unknown"), []);
+        assert_eq!(kinds("AC-1: a test of impossible dates"), [Test]);
         assert_eq!(kinds("AC-1: [the test](tests/a.rs)"), [Test]);
     }
 }

@@ -60,6 +60,15 @@ fn the_build_order_has_each_criterion() {
     assert_eq!(with("1. AC-1: the step.\n2. AC-2: the end of the steps.", "First AC-1 to AC-2."), none());
 }
 
+/// `ANL-06`
+#[test]
+fn what_is_left_out_is_not_built() {
+    let both = "1. AC-1: the step.\n2. AC-2: the end of the steps.";
+    assert_eq!(with(both, "AC-1, not AC-2"), ["ANL-06 readiness.md:33"]);
+    assert_eq!(with(both, "Skipped: AC-1, AC-2"), ["ANL-06 readiness.md:33", "ANL-06 readiness.md:33"]);
+    assert_eq!(with(both, "AC-1 (not the hard one), AC-2"), none());
+}
+
 /// `ANL-07`
 #[test]
 fn truths_and_clarifications_are_not_mixed() {

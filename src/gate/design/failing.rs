@@ -26,7 +26,24 @@ fn is_answered(item: &Piece) -> bool {
             words.iter().any(|word| is_failing(word) || word == "fallback") || text::has_phrase(&words, "time out");
         column && is_answer(&cell.text)
     });
-    in_column || text::sentences(&item.all_text()).into_iter().any(answers)
+    let all = item.all_text();
+    let sentences = text::sentences(&all);
+    // What stands below `Failure handling`, or beside it, is about failing.
+    let below = || sentences.windows(2).any(|two| is_label(two[0]) && is_answer(two[1]));
+    in_column || sentences.iter().any(|sentence| answers(sentence)) || item.cells.is_empty() && below()
+}
+
+/// `Failure handling`, `When it is down`: words of failing, and none that says what is done.
+fn is_label(sentence: &str) -> bool {
+    #[rustfmt::skip]
+    const BESIDE: &[&str] = &[
+        "case", "cases", "goes", "handling", "if", "in", "is", "it", "mode", "modes", "of", "on", "or", "and", "the",
+        "when",
+    ];
+    let words = text::words(sentence);
+    !sentence.ends_with('.')
+        && words.iter().any(|word| is_failing(word) || word == "fallback")
+        && words.iter().all(|word| is_failing(word) || word == "fallback" || BESIDE.contains(&word.as_str()))
 }
 
 fn is_answer(text: &str) -> bool {

@@ -11,8 +11,23 @@ use super::said;
 const NAMING: &[&str] = &[
     "conflict", "conflicts", "conflicting", "instead of", "rather than", "differs", "differ", "different from",
     "deviates", "deviate", "deviation", "departs", "depart", "departure", "override", "overrides",
-    "overriding", "exception", "exceptions", "unlike", "contrary to",
+    "overriding", "exception to", "exceptions to", "exception from", "an exception", "unlike", "contrary to",
 ];
+
+/// Whether a clause says so, and does not deny it: `there are no conflicts`.
+fn names_one(clause: &str) -> bool {
+    let words = text::words(clause);
+    NAMING.iter().any(|phrase| {
+        let parts: Vec<&str> = phrase.split(' ').collect();
+        let mut places = words.windows(parts.len()).enumerate();
+        places.any(|(at, window)| {
+            let same = window.iter().zip(&parts).all(|(word, part)| word == part);
+            // `Not Rust: Go instead of it` denies something else.
+            let deniable = !matches!(*phrase, "instead of" | "rather than" | "unlike" | "contrary to");
+            same && !(deniable && text::is_denied(&words, at))
+        })
+    })
+}
 
 /// More conflicts than this are more than anyone reads.
 const MOST: usize = 100;
@@ -39,8 +54,8 @@ pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
     let statements = scope.sentences().into_iter().chain(scope.items_text());
     let mut naming: Vec<(bool, BTreeSet<String>)> = Vec::new();
     for statement in statements {
-        let words = text::words(statement);
-        if text::says_any(&words, NAMING) {
+        if text::clauses(statement).into_iter().any(names_one) {
+            let words = text::words(statement);
             let all = words.iter().any(|word| matches!(word.as_str(), "preferences" | "preference" | "preferred"));
             naming.push((all, text::names(statement)));
         }

@@ -78,9 +78,11 @@ const NO_PLURALS: &[&str] = &[
 /// What stands before a number that is a name: `level 3`.
 #[rustfmt::skip]
 const LABELS: &[&str] = &[
-    "api", "case", "chapter", "figure", "http", "iso", "issue", "key", "layer", "level", "mode", "option",
-    "part", "phase", "port", "python", "release", "rfc", "rule", "section", "stage", "table", "tier", "type",
-    "utf", "v", "version",
+    "android", "api", "case", "chapter", "chrome", "css", "debian", "django", "fedora", "figure", "firefox",
+    "html", "http", "ios", "iso", "issue", "java", "key", "kubernetes", "layer", "level", "linux", "macos",
+    "mode", "mysql", "node", "option", "part", "phase", "php", "port", "postgres", "postgresql", "python",
+    "rails", "release", "rfc", "ruby", "rule", "safari", "section", "sqlite", "stage", "table", "tier", "type",
+    "ubuntu", "utf", "v", "version", "windows",
 ];
 
 #[rustfmt::skip]
@@ -158,12 +160,26 @@ fn is_plural(tokens: &[Spaced], at: usize) -> bool {
 
 /// Versions, dates, ports, status codes and references are names, not amounts.
 fn is_name(tokens: &[Spaced], at: usize) -> bool {
-    let Token::Number(digits) = &tokens[at].0 else { return false };
+    let (left, right) = (before(at, 1), at + 1);
+    let after = |words: &[&str]| word(tokens, left).is_some_and(|word| words.contains(&word));
+    let Token::Number(digits) = &tokens[at].0 else {
+        // `no one` is nobody.
+        return word(tokens, at) == Some("one")
+            && after(&["no", "any", "every", "each", "some", "which", "this", "that"]);
+    };
     if digits.matches('.').count() > 1 {
         return true;
     }
-    let (left, right) = (before(at, 1), at + 1);
     let glued = tokens[at].1;
+    // `v2.0`
+    if glued && sign(tokens, left) == Some('.') && tokens[left].1 {
+        return true;
+    }
+    let counted = word(tokens, right).is_some_and(|word| matches!(word, "user" | "users" | "people" | "person"));
+    let year = digits.len() == 4 && (digits.starts_with("19") || digits.starts_with("20"));
+    if year && after(&["from", "in", "since", "until", "during", "year"]) && (counted || !is_unit(tokens, right)) {
+        return true;
+    }
     if glued && sign(tokens, left).is_some_and(|c| matches!(c, '#' | ':' | '_')) {
         return true;
     }
@@ -319,6 +335,11 @@ mod tests {
             "2 out of 3",
             "12 characters",
             "returns 200 within 300 ms",
+            "opens in 2000 ms",
+            "no more than one page",
+            "2000 users at once",
+            "for 11 machines",
+            "in .5 s",
         ] {
             assert!(has_threshold(text), "{text}");
         }
@@ -341,6 +362,10 @@ mod tests {
             "by 3 May",
             "one of the pages",
             "status code 201",
+            "No one ever loses data.",
+            "works on Windows 11 machines",
+            "From 2026 users are happy",
+            "In v2.0 users can log in",
             "",
         ] {
             assert!(!has_threshold(text), "{text}");

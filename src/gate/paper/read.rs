@@ -290,6 +290,9 @@ impl Build {
         }
         piece.text.push_str(text);
         if let Some(entry) = self.open.last().and_then(|entry| piece.entries.get_mut(*entry)) {
+            if apart && !entry.text.is_empty() {
+                entry.text.push('\n');
+            }
             entry.text.push_str(text);
         }
         match piece.lines.last_mut() {

@@ -83,7 +83,7 @@ impl Paper {
                 match called.iter().any(|called| called.name == name) {
                     true => {
                         inside = Some(heading.level);
-                        let rest = after_colon(heading);
+                        let rest = after_colon(heading, self.names);
                         let part = part.get_or_insert_with(|| Part {
                             line: heading.line,
                             heading: heading.text.clone(),
@@ -139,6 +139,9 @@ impl Paper {
     }
 }
 
+/// So many colons of a heading are looked at.
+const COLONS: usize = 4;
+
 /// Bold words that end no section: a lead-in, or a criterion.
 fn is_text(block: &Block) -> bool {
     match block {
@@ -147,10 +150,11 @@ fn is_text(block: &Block) -> bool {
     }
 }
 
-/// `## Verdict: READY`
-fn after_colon(heading: &Heading) -> Option<Piece> {
-    let (_, rest) = heading.text.split_once(':')?;
-    let rest = rest.trim();
+/// `## Verdict: READY`: what follows the name and a colon. In `## Section 1: Verdict` nothing does.
+fn after_colon(heading: &Heading, known: &'static [Name]) -> Option<Piece> {
+    let named = |part: &str| !names_of(&heading_words(part), known, false).is_empty();
+    let (at, _) = heading.text.match_indices(':').take(COLONS).find(|(at, _)| named(&heading.text[..*at]))?;
+    let rest = heading.text[at + 1..].trim();
     let line = Line { at: heading.line, text: rest.to_owned() };
     let piece = Piece { line: heading.line, text: rest.to_owned(), lines: vec![line], ..Piece::default() };
     (!rest.is_empty()).then_some(piece)

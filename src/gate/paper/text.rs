@@ -125,9 +125,16 @@ pub fn is_instruction(text: &str) -> bool {
 }
 
 /// A line that says that there is none, and asks nothing: it begins with `none` or `nothing`, or is no more than a few
-/// words that begin with `no`.
+/// words that begin with `no`; or the same after `there are`.
 pub fn is_none(line: &str) -> bool {
     let said = words(line);
+    let there = |begins: &&&str| has_phrase(&said[..said.len().min(2)], begins);
+    let from =
+        if ["there are", "there is", "there were", "we have"].iter().any(|begins| there(&begins)) { 2 } else { 0 };
+    says_none(line, &said[from..])
+}
+
+fn says_none(line: &str, said: &[String]) -> bool {
     let says_more = || line.split_once([':', ',']).is_some_and(|(_, rest)| rest.contains(char::is_alphanumeric));
     let begins = match said.first().map(String::as_str) {
         Some("none" | "nothing" | "nil") => true,
@@ -144,7 +151,8 @@ const SHORT: usize = 5;
 
 /// A line that says `none` and little else. Where `none` is no answer, it is not content.
 pub fn is_bare_none(line: &str) -> bool {
-    is_none(line) && words(line).len() <= SHORT
+    let said = words(line);
+    said.len() <= SHORT && says_none(line, &said)
 }
 
 /// Words that name nothing.
@@ -308,6 +316,11 @@ mod tests {
         {
             assert!(is_none(line), "{line}");
         }
+        for line in ["There are no external integrations.", "There are none.", "There is nothing to clarify."] {
+            assert!(is_none(line), "{line}");
+        }
+        assert!(!is_none("There are no limits to which we know an answer yet."));
+        assert!(!is_bare_none("There is no tide table."));
         for line in
             ["Nobody knows", "no limit?", "North", "No idea which one", "nonetheless", "No database: it is in the URL"]
         {
