@@ -44,13 +44,17 @@ fn is_shape(text: &str, code: bool) -> bool {
     called(text) || returns(text) || field(text, code) || request(text)
 }
 
+/// A placeholder in parentheses is no longer than so many characters.
+const LONGEST: usize = 40;
+
 /// `name(args)`; `item(s)` is a plural.
 fn called(text: &str) -> bool {
     let Some(last) = text.rfind(')') else { return false };
     text[..last].match_indices('(').any(|(at, _)| {
         let named = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '>');
         let inside = &text[at + 1..];
-        let bare = inside.split(')').next().is_some_and(is_placeholder);
+        let begin: String = inside.chars().take(LONGEST).collect();
+        let bare = begin.split_once(')').is_some_and(|(inside, _)| is_placeholder(inside));
         named && !bare && !inside.starts_with("s)") && !inside.starts_with("es)")
     })
 }

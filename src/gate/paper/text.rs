@@ -102,7 +102,7 @@ fn placeholder(said: &[String]) -> Option<usize> {
     let begins = |phrase: &&&str| {
         let mut parts = phrase.split(' ');
         let mut said = said.iter();
-        parts.all(|part| said.next().is_some_and(|word| word == part))
+        phrase.starts_with(first.as_str()) && parts.all(|part| said.next().is_some_and(|word| word == part))
     };
     PLACEHOLDERS.iter().find(begins).map(|phrase| phrase.split(' ').count())
 }
