@@ -282,7 +282,7 @@ fn unobserved(desk: &Desk<'_>) -> Vec<Found> {
     };
     let statements = part.statements();
     let said = |mark: &&str| statements.iter().any(|words| is_said(words, mark));
-    let missing = wanted.iter().filter(|(_, marks)| !marks.iter().any(|mark| said(&mark)));
+    let missing = wanted.iter().filter(|(_, marks)| !marks.iter().any(said));
     missing
         .map(|(what, _)| {
             let says = format!("Observability says nothing of {what}, which a {} has.", desk.tier);
