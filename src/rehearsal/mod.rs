@@ -379,8 +379,15 @@ impl Rehearsal {
         Ok(number)
     }
 
-    /// Someone comments.
+    /// Someone reads the page: a second goes by. Within one of GitHub's seconds it is not known whether a person saw what
+    /// they speak of.
+    pub fn is_read(&self) {
+        self.clock.put_forward(Duration::from_secs(1));
+    }
+
+    /// Someone has read the page, and comments.
     pub async fn says(&self, login: &str, number: u64, text: &str) -> anyhow::Result<u64> {
+        self.is_read();
         let comment = self.admin.comment(REPO, login, number, text)?;
         self.settle().await?;
         Ok(comment)
@@ -392,8 +399,9 @@ impl Rehearsal {
         self.settle().await
     }
 
-    /// Someone reviews: `APPROVE` or `REQUEST_CHANGES`.
+    /// Someone has read the page, and reviews: `APPROVE` or `REQUEST_CHANGES`.
     pub async fn reviews(&self, login: &str, number: u64, verdict: &str) -> anyhow::Result<()> {
+        self.is_read();
         let body = json!({ "event": verdict, "body": "Looked at it." });
         self.admin.call_as(login, "POST", &format!("/repos/{REPO}/pulls/{number}/reviews"), body)?;
         self.settle().await

@@ -617,6 +617,7 @@ impl Stage {
         };
         let (number, text) = (self.number(says.on.as_deref())?, self.filled(&says.text)?);
         let path = format!("/repos/{REPO}/issues/{number}/comments");
+        self.on.is_read();
         let made = self.call(who, "POST", &path, json!({ "body": text }))?;
         if let (Some(name), Some(id)) = (says.name, made["id"].as_u64()) {
             self.comments.insert(name, id);
@@ -634,6 +635,7 @@ impl Stage {
         if let Some(name) = review.commit {
             body["commit_id"] = self.commit(Some(&name))?.into();
         }
+        self.on.is_read();
         self.call(who, "POST", &format!("/repos/{REPO}/pulls/{number}/reviews"), body).map(drop)
     }
 
