@@ -10,12 +10,10 @@ pub(super) fn not_ready(desk: &Desk<'_>) -> Vec<Found> {
     let Some(part) = said(desk, "Verdict") else { return Vec::new() };
     let Some(first) = part.first() else { return Vec::new() };
     let whole = part.text();
-    let start = first
-        .cells
-        .iter()
-        .map(|cell| cell.text.as_str())
-        .find(|cell| text::says_something(cell, &[]) && is_word(cell))
-        .unwrap_or(&first.text);
+    let cells = || first.cells.iter().filter(|cell| text::says_something(&cell.text, &[]) && is_word(&cell.text));
+    // A column of its own, or the first that says anything.
+    let own = cells().find(|cell| text::words(&cell.header).iter().any(|word| word == "verdict"));
+    let start = own.or_else(|| cells().next()).map_or(first.text.as_str(), |cell| cell.text.as_str());
     let line = first.lines.iter().find(|line| is_word(&line.text)).map_or(first.line.max(part.line), |line| line.at);
     let not = |says: String| vec![Found::at(READINESS, line, says)];
     if !is_ready(start) {

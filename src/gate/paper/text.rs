@@ -27,7 +27,9 @@ pub fn says_any(words: &[String], phrases: &[&str]) -> bool {
 const PLACEHOLDERS: &[&str] = &[
     "to be determined", "to be decided", "to be written", "to be done", "to be defined", "to be added",
     "to be confirmed", "to be specified", "to be clarified", "to be completed", "to be discussed",
-    "to be filled", "to be provided", "to follow", "will follow", "coming soon", "fill this in", "fill in",
+    "to be filled", "to be provided", "to follow", "to come", "will follow", "will be added", "will be decided",
+    "will be defined", "will be written", "coming soon", "fill this in", "fill in", "see above", "see below", "skip",
+    "skipped",
     "not yet", "none yet", "nothing yet", "not written", "not decided", "not defined", "not determined",
     "not known", "not planned", "not specified", "work in progress", "n a", "t b d", "t b a", "t b c", "to do",
     "placeholder", "tbd", "tba", "tbc", "todo", "fixme", "wip", "pending", "missing", "unknown", "undecided",
@@ -125,7 +127,7 @@ pub fn is_instruction(text: &str) -> bool {
 }
 
 /// A line that says that there is none, and asks nothing: it begins with `none` or `nothing`, or is no more than a few
-/// words that begin with `no`; or the same after `there are`.
+/// words that begin with `no`, or says of all that is asked for here that it is not there; or the same after `there are`.
 pub fn is_none(line: &str) -> bool {
     let said = words(line);
     let there = |begins: &&&str| has_phrase(&said[..said.len().min(2)], begins);
@@ -138,12 +140,36 @@ fn says_none(line: &str, said: &[String]) -> bool {
     let says_more = || line.split_once([':', ',']).is_some_and(|(_, rest)| rest.contains(char::is_alphanumeric));
     let begins = match said.first().map(String::as_str) {
         Some("none" | "nothing" | "nil") => true,
-        Some("no") => said.len() <= SHORT && !says_more(),
+        Some("no") => (said.len() <= SHORT || denies_all(&said[1..])) && !says_more(),
         Some("not") => matches!(said.get(1).map(String::as_str), Some("needed" | "applicable" | "required")),
         _ => false,
     };
     let open = |word: &String| matches!(word.as_str(), "yet" | "unclear" | "unknown" | "undecided" | "idea");
     begins && !line.contains('?') && !said.iter().any(open)
+}
+
+/// What a section may ask for, and words that go before it.
+#[rustfmt::skip]
+const ASKED_FOR: &[&str] = &[
+    "clarification", "clarifications", "complexity", "dependencies", "exception", "exceptions", "external", "further",
+    "integration", "integrations", "known", "open", "other", "outstanding", "party", "point", "points", "question",
+    "questions", "remaining", "risk", "risks", "service", "services", "such", "third", "unresolved",
+];
+/// What may be said of it without taking back that it is not there.
+#[rustfmt::skip]
+const NOT_THERE: &[&str] = &[
+    "a", "anywhere", "app", "application", "are", "at", "blocking", "by", "call", "called", "change", "currently",
+    "design", "exist", "exists", "expected", "feature", "for", "here", "in", "involved", "is", "it", "left", "moment",
+    "need", "needed", "of", "our", "page", "part", "present", "product", "project", "remain", "remains", "require",
+    "required", "script", "service", "stage", "system", "that", "the", "these", "they", "this", "time", "to", "today",
+    "tool", "use", "used", "uses", "was", "we", "were", "work",
+];
+
+/// `external integrations are used by this tool`: what was asked for, and that it is not there.
+fn denies_all(said: &[String]) -> bool {
+    let asked = said.iter().take_while(|word| ASKED_FOR.contains(&word.as_str())).count();
+    asked > 0
+        && said[asked..].iter().all(|word| NOT_THERE.contains(&word.as_str()) || ASKED_FOR.contains(&word.as_str()))
 }
 
 /// A line of so many words is short.
@@ -275,6 +301,9 @@ mod tests {
             "WIP",
             "pending",
             "TBD. To follow.",
+            "Will be added",
+            "see above",
+            "Skipped.",
             "What is kept, and in which shape.",
         ] {
             assert!(!says(line), "{line}");
@@ -292,6 +321,8 @@ mod tests {
             "NA region only",
             "Unknown ids are kept apart.",
             "TBD. A table of invoices.",
+            "Skip invoices of the past",
+            "See above for invoices",
             "Pending invoices are kept for a year.",
         ] {
             assert!(says(line), "{line}");
@@ -318,6 +349,18 @@ mod tests {
         }
         for line in ["There are no external integrations.", "There are none.", "There is nothing to clarify."] {
             assert!(is_none(line), "{line}");
+        }
+        for line in [
+            "No external integrations are used by this tool.",
+            "There are no open questions at this point.",
+            "No further questions remain for this part of the design",
+        ] {
+            assert!(is_none(line), "{line}");
+        }
+        for line in
+            ["No open question was answered by the owner", "No integration is safe from the outage of last week"]
+        {
+            assert!(!is_none(line), "{line}");
         }
         assert!(!is_none("There are no limits to which we know an answer yet."));
         assert!(!is_bare_none("There is no tide table."));
