@@ -40,6 +40,7 @@ enum Command {
         common: Common,
     },
     /// Give dead deliveries a new life, with all their attempts
+    #[command(override_usage = "phasegate inbox retry [OPTIONS] <ID>...\n       phasegate inbox retry [OPTIONS] --all")]
     Retry {
         /// Which; `inbox list --dead` shows the ids
         #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]

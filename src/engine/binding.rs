@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::decide::Draft;
 use crate::flow::{FlowName, Mode, Refusal};
 use crate::gate::evidence;
-use crate::ids::{ChangeNumber, Digest};
+use crate::ids::Digest;
 use crate::ledger::objection::objectors;
 use crate::ledger::origin::{Inherited, Now};
 use crate::ledger::{About, Body};
@@ -47,11 +47,13 @@ pub(super) fn inherit(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Lets go of those who worked on another change whose commits were in this one, and are in its base now.
+/// Lets go of those who worked on another change whose commits were in this one, and are in its base now. If it was green
+/// when it was merged, whoever was against it was so no more.
 pub(super) fn release(draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let over: Vec<ChangeNumber> = draft.world.landed.difference(&draft.state.released).copied().collect();
-    for from in over {
-        draft.bot(Body::Released { from })?;
+    for (from, green) in draft.world.landed.clone() {
+        if !draft.state.released.contains(&from) {
+            draft.bot(Body::Released { from, green })?;
+        }
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ impl Game {
                 earlier: Vec::new(),
                 broken: BTreeSet::new(),
                 unread: 0,
-                landed: BTreeSet::new(),
+                landed: BTreeMap::new(),
             },
             state: None,
             log: Vec::new(),
@@ -188,6 +188,7 @@ impl Game {
         let about = About { base_ref, base: commit("base"), head: commit(head), content: Digest::of(content) };
         self.world.pull.head = about.head.clone();
         self.world.subject = Some(Subject {
+            base_tip: about.base.clone(),
             present: present(content, "first", &about.base_ref),
             patch: Some(about.content.clone()),
             commits: Vec::new(),

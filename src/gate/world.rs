@@ -71,7 +71,8 @@ pub struct World {
     /// How many more of them there are than can be read.
     pub unread: usize,
     /// Changes that it took over from because of commits which are not in it any more: they were merged into its base.
-    pub landed: BTreeSet<ChangeNumber>,
+    /// For each, whether it was green then.
+    pub landed: BTreeMap<ChangeNumber, bool>,
 }
 
 #[derive(Debug, Clone)]
@@ -90,6 +91,8 @@ pub struct Pull {
 #[derive(Debug, Clone)]
 pub struct Subject {
     pub about: About,
+    /// Where the base branch is: its tip.
+    pub base_tip: CommitId,
     /// The patch id of the change, where it is not as recorded.
     pub patch: Option<Digest>,
     /// The newest commits that the change is made of, where its head or its base is not as recorded.

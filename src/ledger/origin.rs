@@ -48,7 +48,7 @@ pub enum Same {
     Commit,
 }
 
-fn head_key(head: &CommitId) -> Digest {
+pub fn head_key(head: &CommitId) -> Digest {
     Digest::of_parts(["head", head.as_str()])
 }
 

@@ -315,6 +315,9 @@ pub enum Body {
     /// The commits of another change, which were in this one, are in its base now.
     Released {
         from: ChangeNumber,
+        /// Its merge gate was green when it was merged.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        green: bool,
     },
     /// A merge queue's group that this change is in was judged.
     Grouped(Box<Grouped>),

@@ -373,7 +373,7 @@ impl State {
             }
             Body::Inherited(taken) => self.inherit(taken, seq),
             Body::Operator { person } => self.worked([person]),
-            Body::Released { from } => self.release(*from),
+            Body::Released { from, green } => self.release(*from, *green),
             Body::Closed {} => {
                 self.open = false;
                 self.told(merge::Told::Closed);
@@ -593,8 +593,10 @@ impl State {
     }
 
     /// What another change brought along is in the base now: who worked on that has no hand in the rest.
-    fn release(&mut self, from: ChangeNumber) {
+    /// Who was against it was heard there, if it was green.
+    fn release(&mut self, from: ChangeNumber, green: bool) {
         self.released.insert(from);
+        self.rejections.retain(|one| !green || one.on != Some(from));
         let theirs = self.inherited.iter().filter(|taken| !self.released.contains(&taken.from));
         self.operators = theirs.flat_map(|taken| taken.operators.clone()).chain(self.own.clone()).collect();
     }

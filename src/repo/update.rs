@@ -1,42 +1,101 @@
-//! Whether a push only brought a branch up to date with its base.
+//! Whether a push only brought a branch up to date.
 
-use super::{Compared, LocalRepo, Reader, Result};
+use super::{Compared, Error, LocalRepo, Reader, Result};
 use crate::ids::CommitId;
 
 /// So many commits are looked at.
 const MOST: usize = 100;
 
-/// Whether a branch that went from one commit to another took in its base and nothing else: by merges that are made of
-/// their two sides alone, or as the same commits, file for file, on a newer part of it. It is each commit that counts and
-/// not what they come to: what a push brings and takes back is there to be gone back to. What is not at hand was not seen
-/// to be harmless.
-pub fn only_updates(repo: &LocalRepo, before: &CommitId, after: &CommitId, base: &CommitId) -> bool {
-    let holds = |answer: Result<bool>| answer.unwrap_or(false);
-    holds(merged(repo, before, after, base)) || holds(rebased(repo, before, after, base))
+/// What a branch may take in without becoming somebody else's work.
+#[derive(Debug, Clone, Default)]
+pub struct Ground {
+    /// The tips of the branch that it goes into, and of the default branch.
+    pub tips: Vec<CommitId>,
+    /// Heads of other changes, whose people are known.
+    pub parts: Vec<CommitId>,
 }
 
-fn merged(repo: &LocalRepo, before: &CommitId, after: &CommitId, base: &CommitId) -> Result<bool> {
-    let mut at = after.clone();
-    for _ in 0..MOST {
-        if at == *before {
+impl Ground {
+    /// Whether a branch that went from one commit (or from none) to another took in its ground and nothing else: it is
+    /// where that is or was, or it came there by merges that are made of their two sides alone, or as the same commits,
+    /// file for file, on a newer part of it. It is each commit that counts and not what they come to: what a push brings
+    /// and takes back is there to be gone back to. An error: not all of it is at hand.
+    pub fn is_all_of(&self, repo: &LocalRepo, before: Option<&CommitId>, after: &CommitId) -> Result<bool> {
+        for tip in &self.tips {
+            if parted(repo, tip, after)?.as_ref() == Some(after) {
+                return Ok(true);
+            }
+        }
+        let Some(before) = before else { return Ok(false) };
+        for tip in &self.tips {
+            parted(repo, tip, before)?;
+        }
+        if self.merged(repo, before, after)? {
             return Ok(true);
         }
-        let parents = repo.commit(&at)?.parents;
-        let [first, second] = parents.as_slice() else { return Ok(false) };
-        let clean = Compared::Differs(Vec::new());
-        if !repo.is_ancestor(second, base)?
-            || repo.merge_and_compare(first, std::slice::from_ref(second), &at)? != clean
-        {
-            return Ok(false);
+        for tip in &self.tips {
+            if rebased(repo, before, after, tip)? {
+                return Ok(true);
+            }
         }
-        at = first.clone();
+        Ok(false)
     }
-    Ok(false)
+
+    fn merged(&self, repo: &LocalRepo, before: &CommitId, after: &CommitId) -> Result<bool> {
+        let mut at = after.clone();
+        for _ in 0..MOST {
+            if at == *before {
+                return Ok(true);
+            }
+            let parents = repo.commit(&at)?.parents;
+            let [first, second] = parents.as_slice() else { return Ok(false) };
+            let clean = Compared::Differs(Vec::new());
+            if !self.has(repo, second)? || repo.merge_and_compare(first, std::slice::from_ref(second), &at)? != clean {
+                return Ok(false);
+            }
+            at = first.clone();
+        }
+        Ok(false)
+    }
+
+    fn has(&self, repo: &LocalRepo, commit: &CommitId) -> Result<bool> {
+        if self.parts.contains(commit) {
+            return Ok(true);
+        }
+        for tip in &self.tips {
+            if parted(repo, tip, commit)?.as_ref() == Some(commit) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
-fn rebased(repo: &LocalRepo, before: &CommitId, after: &CommitId, base: &CommitId) -> Result<bool> {
-    let old = repo.commits_between(base, before, MOST)?;
-    let new = repo.commits_between(base, after, MOST)?;
+/// What was merged into a branch on its way from one commit to another.
+pub fn merged_in(repo: &LocalRepo, before: &CommitId, after: &CommitId) -> Result<Vec<CommitId>> {
+    let (mut at, mut found) = (after.clone(), Vec::new());
+    for _ in 0..MOST {
+        let parents = repo.commit(&at)?.parents;
+        if at == *before || parents.is_empty() {
+            break;
+        }
+        found.extend(parents.iter().skip(1).cloned());
+        at = parents[0].clone();
+    }
+    Ok(found)
+}
+
+/// Where a commit parted from the base, if that is one place. It is an error where the history here does not reach so far.
+fn parted(repo: &LocalRepo, tip: &CommitId, at: &CommitId) -> Result<Option<CommitId>> {
+    match repo.merge_base(tip, at) {
+        Err(Error::Crosswise) => Ok(None),
+        found => found,
+    }
+}
+
+fn rebased(repo: &LocalRepo, before: &CommitId, after: &CommitId, tip: &CommitId) -> Result<bool> {
+    let old = repo.commits_between(tip, before, MOST)?;
+    let new = repo.commits_between(tip, after, MOST)?;
     if old.len() != new.len() || new.len() >= MOST {
         return Ok(false);
     }
@@ -76,8 +135,12 @@ mod tests {
     }
 
     impl Branch {
+        fn ground(&self) -> Ground {
+            Ground { tips: vec![self.main.clone()], parts: Vec::new() }
+        }
+
         fn updates(&self, after: &CommitId) -> bool {
-            only_updates(&self.repo.reader(), &self.work, after, &self.main)
+            self.ground().is_all_of(&self.repo.reader(), Some(&self.work), after).unwrap()
         }
     }
 
@@ -106,10 +169,45 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_was_not_seen_to_be_harmless() {
+    fn what_is_in_the_base_is_no_work() {
+        let on = branch();
+        let made = |at: &CommitId| on.ground().is_all_of(&on.repo.reader(), None, at).unwrap();
+        assert!(made(&on.main), "the branch was made where the base is");
+        assert!(made(&on.root), "or was");
+        assert!(!made(&on.work), "it was made with work in it");
+        assert!(on.updates(&on.root), "the work was thrown away");
+    }
+
+    #[test]
+    fn an_old_update_is_one_for_ever() {
+        let on = branch();
+        let merge = on.repo.text(&[&on.work, &on.main], &[ROOT, NEWS, WORK]);
+        let later = on.repo.text(&[&on.main], &[ROOT, NEWS, ("later", "l\n")]);
+        let rebased = on.repo.text(&[&on.main], &[ROOT, NEWS, WORK]);
+        let ground = Ground { tips: vec![later], parts: Vec::new() };
+        assert!(ground.is_all_of(&on.repo.reader(), Some(&on.work), &merge).unwrap());
+        assert!(ground.is_all_of(&on.repo.reader(), Some(&on.work), &rebased).unwrap());
+    }
+
+    #[test]
+    fn a_merge_of_another_change_is_no_work_where_that_is_known() {
+        let on = branch();
+        let other = on.repo.text(&[&on.root], &[ROOT, ("other", "o\n")]);
+        let merge = on.repo.text(&[&on.work, &other], &[ROOT, WORK, ("other", "o\n")]);
+        assert!(!on.updates(&merge));
+        let reader = on.repo.reader();
+        assert_eq!(merged_in(&reader, &on.work, &merge).unwrap(), std::slice::from_ref(&other));
+        let ground = Ground { parts: vec![other], ..on.ground() };
+        assert!(ground.is_all_of(&reader, Some(&on.work), &merge).unwrap());
+        let with_more = on.repo.text(&[&merge], &[ROOT, WORK, ("other", "p\n")]);
+        assert!(!ground.is_all_of(&reader, Some(&on.work), &with_more).unwrap());
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_known() {
         let on = branch();
         let unknown = CommitId::new("e".repeat(40)).unwrap();
-        assert!(!only_updates(&on.repo.reader(), &unknown, &on.work, &on.main));
-        assert!(!on.updates(&unknown));
+        assert!(on.ground().is_all_of(&on.repo.reader(), Some(&unknown), &on.work).is_err());
+        assert!(on.ground().is_all_of(&on.repo.reader(), Some(&on.work), &unknown).is_err());
     }
 }

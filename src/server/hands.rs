@@ -15,8 +15,8 @@ use crate::github::calls::activity::Activity;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, Person};
-use crate::ledger::State;
-use crate::repo::only_updates;
+use crate::ledger::{State, origin};
+use crate::repo::{Ground, Want, merged_in};
 
 /// A move of the branch.
 #[derive(Clone)]
@@ -46,12 +46,14 @@ impl Pass<'_> {
             return Ok(told.into_iter().map(|one| one.by).collect());
         };
         let is_reopening = |fact: &Fact| matches!(fact, Fact::Pull { what: PullEvent::Reopened, .. });
-        let last = state.and_then(|state| state.subject.as_ref()).map(|about| &about.head);
-        let unheard = last.is_none_or(|last| !told_of_all(last, &pull.head.sha, events));
+        let last = state.and_then(|state| state.subject.as_ref());
+        let unheard = last.is_none_or(|last| !told_of_all(&last.head, &pull.head.sha, events));
+        // What brought the branch up to date with one base may be work for another.
+        let retargeted = last.is_some_and(|last| last.base_ref != subject.about.base_ref);
         let reopened =
             state.is_some_and(|state| !state.open) || events.iter().any(|(_, event)| is_reopening(&event.fact));
         let mut people: Vec<Person> = told.iter().filter(|one| known(&one.by)).map(|one| one.by.clone()).collect();
-        if told.is_empty() && !unheard && !reopened {
+        if told.is_empty() && !unheard && !reopened && !retargeted {
             return Ok(people);
         }
         let repo = match source.full_name.parse() {
@@ -67,25 +69,96 @@ impl Pass<'_> {
         moves.retain(|one| !listed.iter().any(|other| other.before == one.before && other.after == one.after));
         moves.extend(since(listed, &subject.about.base));
         moves.retain(|one| !known(&one.by) || is_merge(one));
-        if moves.iter().any(is_merge) {
-            people.extend(self.hands_in_parts(&repo, pull, &moves).await?.into_iter().filter(|one| !known(one)));
-            moves.retain(|one| !is_merge(one));
+        let (merges, pushes): (Vec<Move>, Vec<Move>) =
+            self.work(ChangeNumber(pull.number), moves, &subject.base_tip).await?.into_iter().partition(is_merge);
+        if !merges.is_empty() {
+            people.extend(self.hands_in_parts(&repo, pull, &merges).await?.into_iter().filter(|one| !known(one)));
         }
-        let (mirror, base) = (self.mirror.clone(), subject.about.base.clone());
-        let written = observe::blocking(move || {
-            let reader = mirror.reader()?;
-            let harmless = |one: &Move| match (CommitId::new(&one.before), CommitId::new(&one.after)) {
-                (Ok(before), Ok(after)) => only_updates(&reader, &before, &after, &base),
-                _ => false,
-            };
-            moves.retain(|one| !harmless(one));
-            Ok(moves)
-        })
-        .await?;
-        people.extend(written.into_iter().map(|one| one.by));
+        people.extend(pushes.into_iter().map(|one| one.by));
         let mut seen = BTreeSet::new();
         people.retain(|person| seen.insert(person.id));
         Ok(people)
+    }
+
+    /// The moves that did more than bring the branch up to date. What is not at hand is fetched: a head that was pushed over
+    /// before anybody looked, or history that goes further back than this change needed. What can't be had was not seen to
+    /// be harmless.
+    async fn work(&self, change: ChangeNumber, moves: Vec<Move>, tip: &CommitId) -> Result<Vec<Move>, Halt> {
+        let mut ground = Ground { tips: vec![tip.clone()], parts: Vec::new() };
+        if *tip != self.tip {
+            ground.tips.push(self.tip.clone());
+        }
+        let (mut work, unsure) = self.judged(moves, &ground).await?;
+        if !unsure.is_empty() {
+            let auth = self.repo.git_auth().await?;
+            let sides = unsure.iter().flat_map(|one| [&one.before, &one.after]).filter_map(|id| commit(id));
+            for id in sides.take(MOST_FETCHED) {
+                for tip in &ground.tips {
+                    let sides = (Want::Commit(tip.clone()), Want::Commit(id.clone()));
+                    match self.mirror.fetch_change(&auth.url, Some(auth.password()), &sides.0, &sides.1).await {
+                        Err(error) if is_gone(&error) => {}
+                        fetched => drop(fetched.map_err(anyhow::Error::from)?),
+                    }
+                }
+            }
+            let (more, unknown) = self.judged(unsure, &ground).await?;
+            work.extend(more.into_iter().chain(unknown));
+        }
+        ground.parts = self.parts(change, &work).await?;
+        if !ground.parts.is_empty() {
+            let (more, unknown) = self.judged(work, &ground).await?;
+            work = more.into_iter().chain(unknown).collect();
+        }
+        Ok(work)
+    }
+
+    /// The moves that did more than take in their ground, and those of which it is not known.
+    async fn judged(&self, moves: Vec<Move>, ground: &Ground) -> Result<(Vec<Move>, Vec<Move>), Halt> {
+        let (mirror, ground) = (self.mirror.clone(), ground.clone());
+        let judged = observe::blocking(move || {
+            let reader = mirror.reader()?;
+            let (mut work, mut unsure) = (Vec::new(), Vec::new());
+            for one in moves {
+                let after = commit(&one.after);
+                match after.map(|after| ground.is_all_of(&reader, commit(&one.before).as_ref(), &after)) {
+                    Some(Ok(true)) => {}
+                    Some(Ok(false)) | None => work.push(one),
+                    Some(Err(_)) => unsure.push(one),
+                }
+            }
+            Ok((work, unsure))
+        });
+        Ok(judged.await?)
+    }
+
+    /// Heads of other changes that these pushes merged in: the lower of a stack. Who worked on one that is not merged comes
+    /// with its commits (decision 110), and one that was merged was reviewed, as it was then.
+    async fn parts(&self, change: ChangeNumber, pushes: &[Move]) -> Result<Vec<CommitId>, Halt> {
+        let sides = pushes.iter().filter(|one| !is_merge(one)).map(|one| (commit(&one.before), commit(&one.after)));
+        let sides: Vec<_> = sides.filter_map(|(before, after)| Some((before?, after?))).collect();
+        if sides.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mirror = self.mirror.clone();
+        let merged = observe::blocking(move || {
+            let reader = mirror.reader()?;
+            Ok(sides.iter().flat_map(|(from, to)| merged_in(&reader, from, to).unwrap_or_default()).collect())
+        });
+        let merged: BTreeSet<CommitId> = merged.await?;
+        let mut parts = Vec::new();
+        for head in merged.into_iter().take(MOST_PARTS) {
+            for part in self.ledger.sharing(change, &[origin::head_key(&head)]).await? {
+                let state = self.ledger.load(part).await.ok().and_then(|loaded| loaded.state);
+                let known = state.is_some_and(|state| match &state.merged {
+                    None => state.heads.contains_key(&head),
+                    Some(_) => state.merged_green() && state.subject.as_ref().is_some_and(|about| about.head == head),
+                });
+                if known {
+                    parts.push(head.clone());
+                }
+            }
+        }
+        Ok(parts)
     }
 
     /// Who wrote what came in by merging other pull requests into the branch. Nobody, where such a one was green: it was
@@ -94,7 +167,7 @@ impl Pass<'_> {
     async fn hands_in_parts(&self, repo: &Repo, pull: &Fetched, moves: &[Move]) -> Result<Vec<Person>, Halt> {
         let parts = repo.merged_into(&pull.head.r#ref).await?;
         let mut people = Vec::new();
-        for one in moves.iter().filter(|one| is_merge(one)) {
+        for one in moves {
             let is_it = |part: &&Fetched| part.merge_commit_sha.as_ref().is_some_and(|sha| sha.as_str() == one.after);
             let Some(part) = parts.iter().find(is_it) else {
                 people.extend((one.kind == "pr_merge").then(|| one.by.clone()));
@@ -203,6 +276,26 @@ fn told_of_all(from: &CommitId, to: &CommitId, events: &[(String, Event)]) -> bo
         at = next;
     }
     false
+}
+
+/// So many commits are fetched to see what a move was.
+const MOST_FETCHED: usize = 20;
+
+/// Of so many commits that were merged in it is asked whether they are other changes.
+const MOST_PARTS: usize = 10;
+
+/// A commit by its id. Where a branch was made or deleted, one side is all zeros, and none.
+fn commit(id: &str) -> Option<CommitId> {
+    CommitId::new(id).ok().filter(|id| id.as_str().bytes().any(|b| b != b'0'))
+}
+
+/// Whether the other side has no such commit (any more), or none that can be held against the base.
+fn is_gone(error: &crate::repo::Error) -> bool {
+    match error {
+        crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise => true,
+        crate::repo::Error::Fetch(said) => said.contains("not our ref"),
+        _ => false,
+    }
 }
 
 fn told_move(fact: &Fact) -> Option<Move> {

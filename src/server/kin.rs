@@ -1,7 +1,7 @@
 //! Other changes of the same work: what stands against them is taken over, and who rests on a change is told when it stands
 //! differently.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -333,19 +333,19 @@ impl Pass<'_> {
         pull: &Fetched,
         state: &State,
         commits: &[CommitId],
-    ) -> Result<BTreeSet<ChangeNumber>, Halt> {
+    ) -> Result<BTreeMap<ChangeNumber, bool>, Halt> {
         let gone = |commit: &CommitId| pull.head.sha != *commit && !commits.contains(commit);
         let by_commits = |from: ChangeNumber| {
             let mut all = state.inherited.iter().filter(|taken| taken.from == from);
             all.all(|taken| taken.within.as_ref().is_some_and(gone))
         };
         let known: BTreeSet<ChangeNumber> = state.inherited.iter().map(|taken| taken.from).collect();
-        let mut landed = BTreeSet::new();
+        let mut landed = BTreeMap::new();
         for from in known.difference(&state.released).copied().filter(|from| by_commits(*from)) {
             let other = self.ledger.load(from).await.ok().and_then(|loaded| loaded.state);
             let here = |other: &State| other.subject.as_ref().is_some_and(|about| about.base_ref == pull.base.r#ref);
-            if other.is_some_and(|other| other.merged.is_some() && here(&other)) {
-                landed.insert(from);
+            if let Some(other) = other.filter(|other| other.merged.is_some() && here(other)) {
+                landed.insert(from, other.merged_green());
             }
         }
         Ok(landed)

@@ -224,6 +224,7 @@ fn subject(
         _ => false,
     };
     Ok(Some(Subject {
+        base_tip: fetched.base.clone(),
         patch: None,
         commits: Vec::new(),
         proposal: proposal(reader, &paths, &fetched.head)?,
@@ -324,6 +325,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
     let about = state.subject.clone()?;
     let present = state.pipeline.as_ref().map(|pipeline| pipeline.present.clone()).unwrap_or_default();
     Some(Subject {
+        base_tip: about.base.clone(),
         about,
         patch: None,
         commits: Vec::new(),

@@ -287,7 +287,7 @@ impl Pass<'_> {
             earlier: Vec::new(),
             broken: BTreeSet::new(),
             unread: 0,
-            landed: BTreeSet::new(),
+            landed: BTreeMap::new(),
         })
     }
 
