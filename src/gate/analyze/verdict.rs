@@ -63,6 +63,22 @@ const STATES: &[&str] = &["pending", "blocked", "conditional", "conditionally"];
 /// The same, in the verdict's own sentence, or where one that follows begins with it.
 const BEGINNINGS: &[&str] = &["if", "until", "when", "after", "not", "only"];
 
+/// A label of what has to be there first.
+#[rustfmt::skip]
+const FIRST: &[&str] = &[
+    "blocker", "blockers", "caveat", "caveats", "condition", "conditions", "precondition", "preconditions",
+    "prerequisite", "prerequisites", "reservation", "reservations",
+];
+
+/// Whether a sentence is such a label, with something behind it or in the next: `Conditions: none` asks for nothing.
+fn asks_first(sentence: &str, next: Option<&&str>) -> Option<&'static str> {
+    let (label, value) = sentence.split_once(':').unwrap_or((sentence, ""));
+    let words = text::words(label);
+    let by = FIRST.iter().find(|by| words.len() <= 2 && words.last().is_some_and(|last| last == *by))?;
+    let value = if value.contains(char::is_alphanumeric) { value } else { next.copied().unwrap_or_default() };
+    (value.contains(char::is_alphanumeric) && !text::is_none(value)).then_some(by)
+}
+
 /// Whether the first sentence of a text is READY.
 fn is_ready(text: &str) -> bool {
     let sentences = text::sentences(text);
@@ -84,8 +100,9 @@ fn is_ready(text: &str) -> bool {
 
 /// The words that take READY back, and the sentence that they stand in.
 fn taken_back(text: &str, after: &str) -> Option<(&'static str, String)> {
-    let (own, after) = (text::sentences(text), text::sentences(after));
-    own.into_iter().chain(after).enumerate().find_map(|(n, sentence)| {
+    let mut sentences = text::sentences(text);
+    sentences.extend(text::sentences(after));
+    sentences.iter().enumerate().find_map(|(n, sentence)| {
         let words = text::words(sentence);
         let denied = |at: usize| {
             let nothing = |word: &String| matches!(word.as_str(), "nothing" | "none");
@@ -96,7 +113,8 @@ fn taken_back(text: &str, after: &str) -> Option<(&'static str, String)> {
         let state = |by: &str| words.iter().enumerate().any(|(at, word)| word == by && !denied(at));
         let by = TAKEN_BACK.iter().find(|by| text::has_phrase(&words, by));
         let by = by.or_else(|| STATES.iter().find(|by| state(by))).or_else(|| BEGINNINGS.iter().find(|by| begins(by)));
-        by.map(|by| (*by, sentence.to_owned()))
+        let by = by.copied().or_else(|| asks_first(sentence, sentences.get(n + 1)));
+        by.map(|by| (by, (*sentence).to_owned()))
     })
 }
 
@@ -149,6 +167,14 @@ mod tests {
             assert!(!is_ready(text, ""), "{text}");
         }
         assert!(is_ready("READY", "\nThere is nothing pending."));
+        for after in ["Conditions: none.", "Conditions\nNone.", "Caveats\nThere are no open questions.", "Conditions"] {
+            assert!(is_ready("READY", after), "{after}");
+        }
+        for after in
+            ["Conditions\nThe key arrives.", "Conditions: the key arrives.", "Open blockers:\nAC-2 has no test."]
+        {
+            assert!(!is_ready("READY", after), "{after}");
+        }
         for after in [
             "as soon as AC-2 has a test",
             "Assuming the key arrives.",
