@@ -46,12 +46,16 @@ check "Format" cargo fmt --check
 check "Lints" cargo clippy --all-targets --locked -- -D warnings
 check "Documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --locked
 
+# A story waits for others a third of its time: with two for each core, no core does.
+at_once=$((2 * $(nproc)))
+
 if cargo nextest --version >/dev/null 2>&1; then
     if [[ $# -eq 0 ]]; then
         # These run by themselves, in one process: only then can their tallies be added up, and nextest would hide them.
-        check "Tests" tests cargo nextest run --locked --no-fail-fast -E 'not (binary(cheats) or binary(bad_days))'
-        check "Cheats" tests cargo test --locked --test cheats
-        check "Bad days" tests cargo test --locked --test bad_days
+        check "Tests" tests cargo nextest run --locked --no-fail-fast --test-threads "$at_once" \
+            -E 'not (binary(cheats) or binary(bad_days))'
+        check "Cheats" tests cargo test --locked --test cheats -- --test-threads "$at_once"
+        check "Bad days" tests cargo test --locked --test bad_days -- --test-threads "$at_once"
         # nextest runs no doctests.
         check "Doctests" tests cargo test --locked --doc
     else

@@ -81,12 +81,17 @@ pub fn folder(key: &Digest) -> String {
 
 /// Whether another change, by its own records, has one of these keys and hands down by it to one that goes into this base.
 /// A branch whose work was merged there, or elsewhere with nothing against it, is free for other work, and so is what is
-/// built on its commits.
+/// built on the commit that was merged; what is built on an older state of it is not.
 pub fn hands_down(earlier: &State, keys: &[(Same, Digest)], base_ref: &str) -> bool {
     let there = earlier.subject.as_ref().is_some_and(|about| about.base_ref == base_ref);
     let is_merged = (there && earlier.merged.is_some()) || earlier.merged_green();
-    let counts = |same: Same| matches!(same, Same::Head | Same::Patch) || !is_merged;
-    keys.iter().any(|(same, key)| earlier.origins.contains(key) && counts(*same))
+    let last = earlier.subject.as_ref().map(|about| head_key(&about.head));
+    let counts = |same: Same, key: &Digest| match same {
+        Same::Head | Same::Patch => true,
+        Same::Branch => !is_merged,
+        Same::Commit => !is_merged || last.as_ref() != Some(key),
+    };
+    keys.iter().any(|(same, key)| earlier.origins.contains(key) && counts(*same, key))
 }
 
 /// The newest reds are taken over; there are as many heads as somebody likes to push.
@@ -179,9 +184,11 @@ impl Now<'_> {
     }
 
     /// Whether those who worked on the other one have a hand in what is new here: its head or one of its commits is here
-    /// now, or the same patch is. Who brings the same patch somewhere else later has none in what was here before.
+    /// now, or the same patch is. Who brings the same patch somewhere else later has none in what was here before. For
+    /// another target, what was in the base before is new.
     fn brings_people(&self, other: &State, heir: &State) -> bool {
-        let new = !heir.heads.contains_key(self.head);
+        let elsewhere = heir.subject.as_ref().is_some_and(|about| about.base_ref != self.base_ref);
+        let new = elsewhere || !heir.heads.contains_key(self.head);
         let patch = self.same_patch(other) && self.patch.is_some_and(|patch| !heir.origins.contains(&patch_key(patch)));
         new && (patch || self.has(other, self.head) || self.commits.iter().any(|commit| self.has(other, commit)))
     }
@@ -313,7 +320,10 @@ fn people(earlier: &State, heir: &State, related: &[State]) -> BTreeSet<Person> 
         earlier.inherited.iter().filter(|taken| !earlier.released.contains(&taken.from) && !direct(taken.from));
     let mut people: BTreeSet<Person> = through.flat_map(|taken| taken.operators.iter().cloned()).collect();
     people.extend(earlier.own.iter().cloned());
-    let taken = heir.inherited.iter().filter(|taken| taken.from == earlier.change).flat_map(|taken| &taken.operators);
+    // Who was let go comes back with what comes back.
+    let taken =
+        heir.inherited.iter().filter(|taken| taken.from == earlier.change && !heir.released.contains(&taken.from));
+    let taken = taken.flat_map(|taken| &taken.operators);
     for known in heir.own.iter().chain(taken) {
         people.remove(known);
     }
@@ -413,6 +423,9 @@ impl State {
     /// Takes over what stands against another change of the same work. Nothing in here makes anything looser, but that a
     /// reviewer has approved there what they had asked to be changed there.
     pub(super) fn inherit(&mut self, taken: &Inherited, seq: u64) {
+        if !taken.operators.is_empty() {
+            self.released.remove(&taken.from);
+        }
         self.operators.extend(taken.operators.iter().cloned());
         raise(&mut self.previews, &taken.previews);
         raise(&mut self.reds_at_pass, &taken.reds_at_pass);

@@ -1,6 +1,8 @@
 //! Whether a push only brought a branch up to date.
 
-use super::{Compared, Error, LocalRepo, Reader, Result};
+use std::collections::BTreeSet;
+
+use super::{Compared, Error, LocalRepo, Reader, RepoPath, Result};
 use crate::ids::CommitId;
 
 /// So many commits are looked at.
@@ -34,11 +36,51 @@ impl Ground {
             return Ok(true);
         }
         for tip in &self.tips {
-            if rebased(repo, before, after, tip)? {
+            if self.rebased(repo, before, after, tip)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    fn rebased(&self, repo: &LocalRepo, before: &CommitId, after: &CommitId, tip: &CommitId) -> Result<bool> {
+        let (Some(old), Some(new)) = (self.own(repo, tip, before)?, self.own(repo, tip, after)?) else {
+            return Ok(false);
+        };
+        if old.len() != new.len() {
+            return Ok(false);
+        }
+        for (old, new) in old.iter().zip(&new) {
+            let (was, is) = (repo.commit(old)?.parents, repo.commit(new)?.parents);
+            let ([was], [is]) = (was.as_slice(), is.as_slice()) else { return Ok(false) };
+            if repo.diff(was, old)? != repo.diff(is, new)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The commits from the base to here, without merges of the ground, which a rebase leaves out. None: too many.
+    fn own(&self, repo: &LocalRepo, tip: &CommitId, to: &CommitId) -> Result<Option<Vec<CommitId>>> {
+        let all = repo.commits_between(tip, to, MOST)?;
+        if all.len() >= MOST {
+            return Ok(None);
+        }
+        let mut own = Vec::new();
+        for commit in all {
+            let parents = repo.commit(&commit)?.parents;
+            match parents.as_slice() {
+                [first, second] if self.is_clean_merge(repo, first, second, &commit)? => {}
+                _ => own.push(commit),
+            }
+        }
+        Ok(Some(own))
+    }
+
+    /// Whether a commit merges the ground, and is made of its two sides alone.
+    fn is_clean_merge(&self, repo: &LocalRepo, first: &CommitId, second: &CommitId, at: &CommitId) -> Result<bool> {
+        let clean = Compared::Differs(Vec::new());
+        Ok(self.has(repo, second)? && repo.merge_and_compare(first, std::slice::from_ref(second), at)? == clean)
     }
 
     fn merged(&self, repo: &LocalRepo, before: &CommitId, after: &CommitId) -> Result<bool> {
@@ -49,8 +91,7 @@ impl Ground {
             }
             let parents = repo.commit(&at)?.parents;
             let [first, second] = parents.as_slice() else { return Ok(false) };
-            let clean = Compared::Differs(Vec::new());
-            if !self.has(repo, second)? || repo.merge_and_compare(first, std::slice::from_ref(second), &at)? != clean {
+            if !self.is_clean_merge(repo, first, second, &at)? {
                 return Ok(false);
             }
             at = first.clone();
@@ -93,20 +134,15 @@ fn parted(repo: &LocalRepo, tip: &CommitId, at: &CommitId) -> Result<Option<Comm
     }
 }
 
-fn rebased(repo: &LocalRepo, before: &CommitId, after: &CommitId, tip: &CommitId) -> Result<bool> {
-    let old = repo.commits_between(tip, before, MOST)?;
-    let new = repo.commits_between(tip, after, MOST)?;
-    if old.len() != new.len() || new.len() >= MOST {
-        return Ok(false);
-    }
-    for (old, new) in old.iter().zip(&new) {
-        let (was, is) = (repo.commit(old)?.parents, repo.commit(new)?.parents);
-        let ([was], [is]) = (was.as_slice(), is.as_slice()) else { return Ok(false) };
-        if repo.diff(was, old)? != repo.diff(is, new)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+/// Whether nothing of what a commit brought is at a head and not in its base: each file that it changed is there as the base
+/// has it, or otherwise than the commit had it.
+pub fn is_spent(repo: &LocalRepo, commit: &CommitId, head: &CommitId, tip: &CommitId) -> Result<bool> {
+    let Some(base) = parted(repo, tip, commit)? else { return Ok(false) };
+    let paths = |from: &CommitId, to: &CommitId| -> Result<BTreeSet<RepoPath>> {
+        Ok(repo.diff(from, to)?.into_iter().map(|delta| delta.path).collect())
+    };
+    let (brought, unlike_base, unlike_head) = (paths(&base, commit)?, paths(tip, commit)?, paths(commit, head)?);
+    Ok(brought.intersection(&unlike_base).all(|path| unlike_head.contains(path)))
 }
 
 #[cfg(test)]
@@ -201,6 +237,40 @@ mod tests {
         assert!(ground.is_all_of(&reader, Some(&on.work), &merge).unwrap());
         let with_more = on.repo.text(&[&merge], &[ROOT, WORK, ("other", "p\n")]);
         assert!(!ground.is_all_of(&reader, Some(&on.work), &with_more).unwrap());
+    }
+
+    #[test]
+    fn a_rebase_leaves_out_merges_of_the_base() {
+        let on = branch();
+        let merge = on.repo.text(&[&on.work, &on.main], &[ROOT, NEWS, WORK]);
+        let more = on.repo.text(&[&merge], &[ROOT, NEWS, WORK, ("more", "m\n")]);
+        let first = on.repo.text(&[&on.main], &[ROOT, NEWS, WORK]);
+        let rebased = on.repo.text(&[&first], &[ROOT, NEWS, WORK, ("more", "m\n")]);
+        let updates = |after: &CommitId| on.ground().is_all_of(&on.repo.reader(), Some(&more), after).unwrap();
+        assert!(updates(&rebased));
+        let altered = on.repo.text(&[&first], &[ROOT, NEWS, WORK, ("more", "hers\n")]);
+        assert!(!updates(&altered));
+    }
+
+    #[test]
+    fn what_a_commit_brought_is_spent_when_the_base_has_it() {
+        let on = branch();
+        let reader = || on.repo.reader();
+        let other = on.repo.text(&[&on.root], &[ROOT, ("lower", "l\n")]);
+        let head = on.repo.text(&[&other], &[ROOT, ("lower", "l\n"), WORK]);
+        assert!(!is_spent(&reader(), &other, &head, &on.main).unwrap(), "it is only here");
+        let squashed = on.repo.text(&[&on.main], &[ROOT, NEWS, ("lower", "l\n")]);
+        assert!(is_spent(&reader(), &other, &head, &squashed).unwrap(), "it is in the base as well");
+        let mended = on.repo.text(&[&on.main], &[ROOT, NEWS, ("lower", "better\n")]);
+        assert!(
+            !is_spent(&reader(), &other, &head, &mended).unwrap(),
+            "the base has something else, and this is still here"
+        );
+        let rebased = on.repo.text(&[&mended], &[ROOT, NEWS, ("lower", "better\n"), WORK]);
+        assert!(is_spent(&reader(), &other, &rebased, &mended).unwrap());
+        let away = on.repo.text(&[&on.main], &[ROOT, NEWS]);
+        let again = on.repo.text(&[&away], &[ROOT, NEWS, ("lower", "l\n"), WORK]);
+        assert!(!is_spent(&reader(), &other, &again, &away).unwrap(), "it came back under another commit");
     }
 
     #[test]

@@ -14,8 +14,9 @@ use crate::gate::world::{Sibling, World};
 use crate::github::calls::activity::Activity;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
-use crate::ids::{ChangeNumber, CommitId, Person};
-use crate::ledger::{State, origin};
+use crate::ids::{ChangeNumber, CommitId, Digest, Person};
+use crate::ledger::State;
+use crate::ledger::origin::{self, Same};
 use crate::repo::{Ground, Want, merged_in};
 
 /// A move of the branch.
@@ -26,6 +27,14 @@ struct Move {
     by: Person,
     /// As GitHub's list calls it; what a delivery tells is a push, until the list says otherwise.
     kind: String,
+}
+
+/// The head of another change that was merged into the branch.
+#[derive(Clone)]
+struct Part {
+    head: CommitId,
+    /// Those who have a hand in it.
+    people: BTreeSet<u64>,
 }
 
 impl Pass<'_> {
@@ -48,8 +57,11 @@ impl Pass<'_> {
         let is_reopening = |fact: &Fact| matches!(fact, Fact::Pull { what: PullEvent::Reopened, .. });
         let last = state.and_then(|state| state.subject.as_ref());
         let unheard = last.is_none_or(|last| !told_of_all(&last.head, &pull.head.sha, events));
-        // What brought the branch up to date with one base may be work for another.
-        let retargeted = last.is_some_and(|last| last.base_ref != subject.about.base_ref);
+        // What brought the branch up to date with one base may be work for another, or for one that was set back.
+        let retargeted = last.is_some_and(|last| {
+            let about = &subject.about;
+            last.base_ref != about.base_ref || last.head == about.head && last.base != about.base
+        });
         let reopened =
             state.is_some_and(|state| !state.open) || events.iter().any(|(_, event)| is_reopening(&event.fact));
         let mut people: Vec<Person> = told.iter().filter(|one| known(&one.by)).map(|one| one.by.clone()).collect();
@@ -67,10 +79,19 @@ impl Pass<'_> {
         }
         let mut moves: Vec<Move> = told;
         moves.retain(|one| !listed.iter().any(|other| other.before == one.before && other.after == one.after));
-        moves.extend(since(listed, &subject.about.base));
+        moves.extend(since(listed.clone(), &subject.about.base));
         moves.retain(|one| !known(&one.by) || is_merge(one));
-        let (merges, pushes): (Vec<Move>, Vec<Move>) =
-            self.work(ChangeNumber(pull.number), moves, &subject.base_tip).await?.into_iter().partition(is_merge);
+        // Whose change it is has a hand in it whatever they pushed.
+        let (authors, moves): (Vec<Move>, Vec<Move>) =
+            moves.into_iter().partition(|one| one.by.id == pull.user.id && !is_merge(one));
+        people.extend(authors.into_iter().map(|one| one.by));
+        let mut work = self.work(ChangeNumber(pull.number), moves, &subject.base_tip).await?;
+        if !work.is_empty() {
+            let ends = self.merged_before(ChangeNumber(pull.number), world).await?;
+            let merged = before_the_last(listed, &ends);
+            work.retain(|one| !merged.contains(&(one.before.clone(), one.after.clone())));
+        }
+        let (merges, pushes): (Vec<Move>, Vec<Move>) = work.into_iter().partition(is_merge);
         if !merges.is_empty() {
             people.extend(self.hands_in_parts(&repo, pull, &merges).await?.into_iter().filter(|one| !known(one)));
         }
@@ -84,41 +105,53 @@ impl Pass<'_> {
     /// before anybody looked, or history that goes further back than this change needed. What can't be had was not seen to
     /// be harmless.
     async fn work(&self, change: ChangeNumber, moves: Vec<Move>, tip: &CommitId) -> Result<Vec<Move>, Halt> {
-        let mut ground = Ground { tips: vec![tip.clone()], parts: Vec::new() };
+        let mut tips = vec![tip.clone()];
         if *tip != self.tip {
-            ground.tips.push(self.tip.clone());
+            tips.push(self.tip.clone());
         }
-        let (mut work, unsure) = self.judged(moves, &ground).await?;
+        let (mut work, unsure) = self.judged(moves, &tips, &[]).await?;
+        let (more, unsure): (Vec<Move>, Vec<Move>) =
+            unsure.into_iter().partition(|one| work.iter().any(|other| other.by.id == one.by.id));
+        work.extend(more);
         if !unsure.is_empty() {
             let auth = self.repo.git_auth().await?;
-            let sides = unsure.iter().flat_map(|one| [&one.before, &one.after]).filter_map(|id| commit(id));
-            for id in sides.take(MOST_FETCHED) {
-                for tip in &ground.tips {
-                    let sides = (Want::Commit(tip.clone()), Want::Commit(id.clone()));
-                    match self.mirror.fetch_change(&auth.url, Some(auth.password()), &sides.0, &sides.1).await {
-                        Err(error) if is_gone(&error) => {}
+            let sides: BTreeSet<CommitId> =
+                unsure.iter().flat_map(|one| [&one.before, &one.after]).filter_map(|id| commit(id)).collect();
+            for id in sides.into_iter().take(MOST_FETCHED).map(Want::Commit) {
+                for tip in &tips {
+                    let tip = Want::Commit(tip.clone());
+                    match self.mirror.fetch_change(&auth.url, Some(auth.password()), &tip, &id).await {
+                        Err(error) if is_gone(&error) || self.attempt >= LAG_TRIES => {}
                         fetched => drop(fetched.map_err(anyhow::Error::from)?),
                     }
                 }
             }
-            let (more, unknown) = self.judged(unsure, &ground).await?;
+            let (more, unknown) = self.judged(unsure, &tips, &[]).await?;
             work.extend(more.into_iter().chain(unknown));
         }
-        ground.parts = self.parts(change, &work).await?;
-        if !ground.parts.is_empty() {
-            let (more, unknown) = self.judged(work, &ground).await?;
+        let parts = self.parts(change, &work).await?;
+        if !parts.is_empty() {
+            let (more, unknown) = self.judged(work, &tips, &parts).await?;
             work = more.into_iter().chain(unknown).collect();
         }
         Ok(work)
     }
 
     /// The moves that did more than take in their ground, and those of which it is not known.
-    async fn judged(&self, moves: Vec<Move>, ground: &Ground) -> Result<(Vec<Move>, Vec<Move>), Halt> {
-        let (mirror, ground) = (self.mirror.clone(), ground.clone());
+    async fn judged(
+        &self,
+        moves: Vec<Move>,
+        tips: &[CommitId],
+        parts: &[Part],
+    ) -> Result<(Vec<Move>, Vec<Move>), Halt> {
+        let (mirror, tips, parts) = (self.mirror.clone(), tips.to_vec(), parts.to_vec());
         let judged = observe::blocking(move || {
             let reader = mirror.reader()?;
             let (mut work, mut unsure) = (Vec::new(), Vec::new());
             for one in moves {
+                let others = parts.iter().filter(|part| !part.people.contains(&one.by.id));
+                let parts = others.map(|part| part.head.clone()).collect();
+                let ground = Ground { tips: tips.clone(), parts };
                 let after = commit(&one.after);
                 match after.map(|after| ground.is_all_of(&reader, commit(&one.before).as_ref(), &after)) {
                     Some(Ok(true)) => {}
@@ -131,9 +164,9 @@ impl Pass<'_> {
         Ok(judged.await?)
     }
 
-    /// Heads of other changes that these pushes merged in: the lower of a stack. Who worked on one that is not merged comes
-    /// with its commits (decision 110), and one that was merged was reviewed, as it was then.
-    async fn parts(&self, change: ChangeNumber, pushes: &[Move]) -> Result<Vec<CommitId>, Halt> {
+    /// Other changes that these pushes merged in: the lower of a stack. Who worked on one comes with its commits (decision
+    /// 110), so whoever else brought them here has written nothing.
+    async fn parts(&self, change: ChangeNumber, pushes: &[Move]) -> Result<Vec<Part>, Halt> {
         let sides = pushes.iter().filter(|one| !is_merge(one)).map(|one| (commit(&one.before), commit(&one.after)));
         let sides: Vec<_> = sides.filter_map(|(before, after)| Some((before?, after?))).collect();
         if sides.is_empty() {
@@ -147,18 +180,30 @@ impl Pass<'_> {
         let merged: BTreeSet<CommitId> = merged.await?;
         let mut parts = Vec::new();
         for head in merged.into_iter().take(MOST_PARTS) {
-            for part in self.ledger.sharing(change, &[origin::head_key(&head)]).await? {
-                let state = self.ledger.load(part).await.ok().and_then(|loaded| loaded.state);
-                let known = state.is_some_and(|state| match &state.merged {
-                    None => state.heads.contains_key(&head),
-                    Some(_) => state.merged_green() && state.subject.as_ref().is_some_and(|about| about.head == head),
-                });
-                if known {
-                    parts.push(head.clone());
-                }
+            for other in self.ledger.sharing(change, &[origin::head_key(&head)]).await? {
+                let state = self.ledger.load(other).await.ok().and_then(|loaded| loaded.state);
+                let Some(state) = state.filter(|state| state.heads.contains_key(&head)) else { continue };
+                // As it was merged green, it was reviewed.
+                let reviewed = state.merged_green() && state.subject.as_ref().is_some_and(|about| about.head == head);
+                let people =
+                    if reviewed { BTreeSet::new() } else { state.operators.iter().map(|one| one.id).collect() };
+                parts.push(Part { head: head.clone(), people });
             }
         }
         Ok(parts)
+    }
+
+    /// The heads of changes of this very branch that were merged green into the same base.
+    async fn merged_before(&self, change: ChangeNumber, world: &World) -> Result<BTreeSet<CommitId>, Halt> {
+        let keys = world.origin().keys(&world.pull.head).into_iter();
+        let branch: Vec<Digest> = keys.filter(|(same, _)| *same == Same::Branch).map(|(_, key)| key).collect();
+        let mut heads = BTreeSet::new();
+        for other in self.ledger.sharing(change, &branch).await?.into_iter().rev().take(MOST_PARTS) {
+            let state = self.ledger.load(other).await.ok().and_then(|loaded| loaded.state);
+            let about = state.filter(State::merged_green).and_then(|state| state.subject);
+            heads.extend(about.filter(|about| about.base_ref == world.pull.base_ref).map(|about| about.head));
+        }
+        Ok(heads)
     }
 
     /// Who wrote what came in by merging other pull requests into the branch. Nobody, where such a one was green: it was
@@ -281,7 +326,7 @@ fn told_of_all(from: &CommitId, to: &CommitId, events: &[(String, Event)]) -> bo
 /// So many commits are fetched to see what a move was.
 const MOST_FETCHED: usize = 20;
 
-/// Of so many commits that were merged in it is asked whether they are other changes.
+/// Of so many commits that were merged in it is asked whether they are other changes, and so many of those are read.
 const MOST_PARTS: usize = 10;
 
 /// A commit by its id. Where a branch was made or deleted, one side is all zeros, and none.
@@ -308,6 +353,14 @@ fn told_move(fact: &Fact) -> Option<Move> {
         }),
         _ => None,
     }
+}
+
+/// The moves up to the last plain push of one of these heads: what they were made of was merged.
+fn before_the_last(listed: Vec<Activity>, heads: &BTreeSet<CommitId>) -> BTreeSet<(String, String)> {
+    let is_it = |one: &Activity| {
+        one.activity_type != "force_push" && CommitId::new(&one.after).is_ok_and(|after| heads.contains(&after))
+    };
+    listed.into_iter().skip_while(|one| !is_it(one)).map(|one| (one.before, one.after)).collect()
 }
 
 /// Another pull request was merged into the branch.

@@ -18,6 +18,7 @@ use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::ledger::origin::{self, Same};
 use crate::ledger::record::Grouped;
 use crate::ledger::{Anchor, Anchors, Body, Break, BreakKind, Entry, Ledger, State};
+use crate::repo::is_spent;
 use crate::surface::sync::Memory as _;
 use crate::surface::witness;
 
@@ -219,7 +220,7 @@ impl Pass<'_> {
         world.earlier = related.states.into_iter().filter(|other| begun.is_none() || !rival(other)).collect();
         (world.broken, world.unread) = (related.broken, related.unread);
         if let Some(state) = begun {
-            world.landed = self.landed(pull, state, &commits).await?;
+            world.landed = self.landed(pull, state, world).await?;
         }
         Ok(())
     }
@@ -326,25 +327,30 @@ impl Pass<'_> {
         }
     }
 
-    /// The changes that it was related to by commits which are not in it any more, because they were merged into its base.
-    /// That they are not in it is not enough: what is pushed away can be pushed back.
-    async fn landed(
-        &self,
-        pull: &Fetched,
-        state: &State,
-        commits: &[CommitId],
-    ) -> Result<BTreeMap<ChangeNumber, bool>, Halt> {
-        let gone = |commit: &CommitId| pull.head.sha != *commit && !commits.contains(commit);
-        let by_commits = |from: ChangeNumber| {
-            let mut all = state.inherited.iter().filter(|taken| taken.from == from);
-            all.all(|taken| taken.within.as_ref().is_some_and(gone))
+    /// The changes that it was related to by their commits, and that were merged into its base, so that nothing of those
+    /// commits is only here. That they are not here any more is not enough: what is pushed away can be pushed back, and what
+    /// was merged may be something else than what came here.
+    async fn landed(&self, pull: &Fetched, state: &State, world: &World) -> Result<BTreeMap<ChangeNumber, bool>, Halt> {
+        let Some(tip) = world.subject.as_ref().map(|subject| subject.base_tip.clone()) else {
+            return Ok(BTreeMap::new());
+        };
+        let by_commits = |from: ChangeNumber| -> Option<Vec<CommitId>> {
+            let all = state.inherited.iter().filter(|taken| taken.from == from);
+            all.map(|taken| taken.within.clone()).collect()
         };
         let known: BTreeSet<ChangeNumber> = state.inherited.iter().map(|taken| taken.from).collect();
         let mut landed = BTreeMap::new();
-        for from in known.difference(&state.released).copied().filter(|from| by_commits(*from)) {
+        for from in known.difference(&state.released).copied() {
+            let Some(commits) = by_commits(from) else { continue };
             let other = self.ledger.load(from).await.ok().and_then(|loaded| loaded.state);
             let here = |other: &State| other.subject.as_ref().is_some_and(|about| about.base_ref == pull.base.r#ref);
-            if let Some(other) = other.filter(|other| other.merged.is_some() && here(other)) {
+            let Some(other) = other.filter(|other| other.merged.is_some() && here(other)) else { continue };
+            let (mirror, tip, head) = (self.mirror.clone(), tip.clone(), pull.head.sha.clone());
+            let over = observe::blocking(move || {
+                let reader = mirror.reader()?;
+                Ok(commits.iter().all(|commit| is_spent(&reader, commit, &head, &tip).unwrap_or(false)))
+            });
+            if over.await? {
                 landed.insert(from, other.merged_green());
             }
         }

@@ -143,8 +143,12 @@ impl Pass<'_> {
         if self.attempt < LAG_TRIES && merged_unheard(pull, &world, loaded.state.as_ref()) {
             return Err(Halt::Behind(format!("pull request #{} is in its base and not yet merged", pull.number)));
         }
-        // A new head may be somebody else's work, and who asks for a look may know of something.
-        let new = loaded.state.as_ref().is_none_or(|state| !state.heads.contains_key(&pull.head.sha));
+        // What comes with a new head, or with another target, may be somebody else's work, and who asks for a look may know
+        // of something.
+        let new = loaded.state.as_ref().is_none_or(|state| {
+            let elsewhere = state.subject.as_ref().is_some_and(|about| about.base_ref != pull.base.r#ref);
+            elsewhere || !state.heads.contains_key(&pull.head.sha)
+        });
         let asked = new || events.iter().any(|(_, event)| matches!(event.fact, Fact::Look { .. }));
         if asked {
             self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await?;
