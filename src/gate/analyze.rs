@@ -9,7 +9,7 @@ use super::Severity;
 use super::design::is_resolved;
 use super::expand;
 use super::paper::text::{self, is_none};
-use super::paper::{Paper, Part, Piece, ids};
+use super::paper::{Paper, Part, Piece, ids, later};
 use super::papers::{self, Desk, Found, READINESS, Rule, excerpt};
 
 pub const RULES: &[Rule] = &[
@@ -153,7 +153,18 @@ fn built(line: &str) -> String {
     let mut built = String::with_capacity(line.len());
     for sentence in text::sentences(line) {
         let mut out = false;
+        let mut last = built.len();
         for clause in sentence.split([',', ';', '(', ')']) {
+            let beside = text::words(&ids::without(clause));
+            if later::only_puts_off(&beside) {
+                // `AC-3 is postponed`, and `AC-3 (dropped)`.
+                match ids::written(clause).is_empty() {
+                    true => built.truncate(last),
+                    false => out = true,
+                }
+                continue;
+            }
+            last = built.len();
             let goes_on = text::words(&ids::without(clause)).iter().all(|word| matches!(word.as_str(), "and" | "or"));
             if !(out && goes_on) {
                 let to = left_out(clause);
@@ -328,7 +339,10 @@ fn stale(desk: &Desk<'_>) -> Vec<Found> {
 /// Digests on a line that names a document and are not that document's.
 fn foreign_digests(desk: &Desk<'_>, line: &str) -> impl Iterator<Item = String> {
     let small = line.to_lowercase();
-    let marked = ["sha", "digest", "blob", "hash"].iter().any(|mark| small.contains(mark));
+    // In a table the column says so; a whole one is one anyway.
+    let whole = |word: &str| matches!(word.len(), 40 | 64) && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let marked = ["sha", "digest", "blob", "hash"].iter().any(|mark| small.contains(mark))
+        || small.split(|c: char| !c.is_alphanumeric()).any(whole);
     let documents = [("scope.md", &desk.papers.scope), ("design.md", &desk.papers.design)];
     let named: Vec<_> = documents.into_iter().filter(|(name, _)| marked && small.contains(name)).collect();
     let mut foreign = Vec::new();

@@ -6,7 +6,7 @@ mod tree;
 
 use super::Severity;
 use super::paper::text::{self, is_denied, is_none};
-use super::paper::{Code, Paper, Part, Piece};
+use super::paper::{Code, Paper, Part, Piece, later};
 use super::papers::{self, DESIGN, Desk, Found, Rule, excerpt};
 use crate::policy::Tier;
 
@@ -134,7 +134,7 @@ pub(super) fn is_resolved(item: &Piece) -> bool {
         return true;
     }
     statements(item).into_iter().any(|sentence| {
-        if ["→", "=>"].iter().any(|arrow| sentence.split_once(arrow).is_some_and(|(_, rest)| answers(rest))) {
+        if ["→", "=>", "->"].iter().any(|arrow| sentence.split_once(arrow).is_some_and(|(_, rest)| answers(rest))) {
             return true;
         }
         // `Decision: …` is one; `needs a decision` is none.
@@ -229,7 +229,9 @@ fn unreviewed(desk: &Desk<'_>) -> Vec<Found> {
         );
     }
     let concerns = paper.below(|words| begins(words, &["concern", "risk", "review"]), "");
-    let graded = |part: &Part<'_>| part.says_none() || part.items().iter().any(has_severity);
+    // By severity, or each with its own.
+    let grouped = |part: &Part<'_>| part.groups().into_iter().any(has_severity);
+    let graded = |part: &Part<'_>| part.says_none() || part.items().iter().any(has_severity) || grouped(part);
     if !concerns.iter().any(graded) {
         let says = format!("A {} wants its concerns written down with their severities; there are none.", desk.tier);
         let next = "List what could go wrong below a heading “Review Concerns”, each with a severity, or write `none`.";
@@ -246,7 +248,7 @@ fn has_severity(item: &Piece) -> bool {
 /// How many scenarios are traced here. A section of nothing but steps is one.
 fn scenarios_traced(part: &Part<'_>) -> usize {
     let items = part.described();
-    let traced = items.iter().filter(|item| is_traced(item)).count();
+    let traced = items.iter().filter(|item| is_traced(item)).count().max(part.groups().len());
     if traced == 0 && items.len() >= 2 { 1 } else { traced }
 }
 
@@ -266,10 +268,21 @@ type Depth = (&'static str, &'static [&'static str]);
 const LOGS: Depth = ("logs", &["log", "logs", "logging", "logged", "logger", "logfile", "stdout"]);
 const KEPT: Depth = (
     "logs that are kept somewhere",
-    &["loki", "elastic*", "cloudwatch", "splunk", "datadog", "aggregat*", "log store", "central*"],
+    &[
+        "loki",
+        "elastic*",
+        "cloudwatch",
+        "splunk",
+        "datadog",
+        "graylog",
+        "papertrail",
+        "aggregat*",
+        "log store",
+        "central*",
+    ],
 );
 const TRACES: Depth = ("traces", &["trace", "traces", "traced", "tracing", "otel", "opentelemetry", "span", "spans"]);
-const ALERTS: Depth = ("alerts", &["alert*", "pager*"]);
+const ALERTS: Depth = ("alerts", &["alert*", "alarm*", "pager*"]);
 const METRICS: Depth = ("metrics", &["metric*", "prometheus", "statsd"]);
 const DASHBOARDS: Depth = ("dashboards", &["dashboard*", "grafana"]);
 
@@ -310,7 +323,7 @@ fn is_left_out(after: &[String]) -> bool {
         Some("none" | "nil" | "tbd" | "tba" | "tbc" | "todo") => true,
         Some("no" | "n") => after.len() == 1,
         Some("not") => text::holds_place::<&str>(after, &["needed", "applicable", "required", "used"]),
-        _ => false,
+        _ => later::takes_back(after),
     }
 }
 

@@ -6,7 +6,7 @@ mod inputs;
 use std::collections::{HashMap, HashSet};
 
 use super::Severity;
-use super::paper::{Paper, Part, Piece, ids, numbers, text};
+use super::paper::{Cell, Paper, Part, Piece, ids, numbers, text};
 use super::papers::{self, Desk, Found, LOG, Rule, SCOPE, excerpt};
 use crate::policy::Tier;
 
@@ -238,7 +238,11 @@ fn tier_is_named(desk: &Desk<'_>) -> Vec<Found> {
 fn cost_is_monthly(desk: &Desk<'_>) -> Vec<Found> {
     let Some(paper) = &desk.scope else { return Vec::new() };
     let Some(part) = said(paper, "Estimated Cost") else { return Vec::new() };
-    if numbers::has_monthly_figure(&format!("{} {}", part.heading, part.headers()), &part.text()) {
+    let heading = format!("{} {}", part.heading, part.headers());
+    // `| Item | USD / month |`: a bare number there is what its column says.
+    let in_column = |cell: Cell| numbers::is_monthly_cell(&cell.header, &cell.text);
+    let rows = || part.listed().into_iter().flat_map(|row| row.cells);
+    if numbers::has_monthly_figure(&heading, &part.text()) || rows().any(in_column) {
         return Vec::new();
     }
     vec![Found::at(SCOPE, part.line, "The estimated cost has no monthly figure.")]

@@ -11,6 +11,7 @@
 
 mod html;
 pub mod ids;
+pub mod later;
 pub mod names;
 pub mod numbers;
 mod read;

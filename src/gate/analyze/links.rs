@@ -1,7 +1,7 @@
 //! Links from a criterion to the design, to a test, to a proof at runtime.
 
 use super::super::paper::Piece;
-use super::super::paper::{ids, names as sections, text};
+use super::super::paper::{ids, later, names as sections, text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
@@ -50,6 +50,9 @@ const NOTHING: &[&str] = &[
     "planned", "possible", "someday", "the", "there", "this", "to", "too", "we", "will", "with", "written", "yes",
 ];
 
+/// Words that are no link where nothing else stands.
+const ONLY: &[&str] = &["automatable", "automated", "same", "testable", "x"];
+
 /// Words that say why there is none.
 #[rustfmt::skip]
 const HOPELESS: &[&str] = &[
@@ -60,7 +63,10 @@ pub(super) fn has(item: &Piece, kind: Kind) -> bool {
     let in_cells = item.cells.iter().any(|cell| {
         let column = text::words(&cell.header).iter().any(|word| kind.is_word(word));
         let none = text::is_none(&cell.text) && text::words(&cell.text).len() <= 2;
-        let filled = text::says_something(&cell.text, &[]) && !none;
+        let words = text::words(&cell.text);
+        let says = |word: &String| !NOTHING.contains(&word.as_str()) && !ONLY.contains(&word.as_str());
+        let filled =
+            text::says_something(&cell.text, &[]) && !none && words.iter().any(says) && !later::only_puts_off(&words);
         filled && (column && !denies(&text::words(&cell.text), kind) || links(&cell.text, kind))
     });
     let in_text = || text::clauses(&item.all_text()).into_iter().any(|clause| links(clause, kind));

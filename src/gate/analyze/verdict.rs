@@ -54,20 +54,32 @@ const BESIDE: &[&str] = &[
 const TAKEN_BACK: &[&str] = &[
     "but", "except", "once", "unless", "provided", "only if", "not ready", "not yet ready", "as soon as",
     "assuming", "subject to", "apart from", "modulo", "however", "although", "though", "almost", "nearly",
-    "on condition",
+    "on condition", "still open", "still need", "still needs", "still unclear",
 ];
 
 /// The same, unless it is denied: `nothing is blocked`.
 const STATES: &[&str] = &["pending", "blocked", "conditional", "conditionally"];
 
 /// The same, in the verdict's own sentence, or where one that follows begins with it.
-const BEGINNINGS: &[&str] = &["if", "until", "when", "after", "not", "only"];
+#[rustfmt::skip]
+const BEGINNINGS: &[&str] = &[
+    "if", "until", "when", "after", "not", "only", "awaiting", "contingent", "depending", "depends", "draft", "tentative",
+    "tentatively", "waiting",
+];
+
+/// The same, in the verdict's own sentence, unless it is denied: `no caveats`.
+#[rustfmt::skip]
+const BESIDE_IT: &[&str] = &[
+    "caveat", "caveats", "condition", "conditions", "dependent", "depends", "exception", "exceptions", "excluded",
+    "excluding", "needs", "open", "outstanding", "partial", "partially", "requires", "reservation", "reservations", "tba",
+    "tbc", "tbd", "todo",
+];
 
 /// A label of what has to be there first.
 #[rustfmt::skip]
 const FIRST: &[&str] = &[
     "blocker", "blockers", "caveat", "caveats", "condition", "conditions", "precondition", "preconditions",
-    "prerequisite", "prerequisites", "reservation", "reservations",
+    "outstanding", "prerequisite", "prerequisites", "reservation", "reservations",
 ];
 
 /// Whether a sentence is such a label, with something behind it or in the next: `Conditions: none` asks for nothing.
@@ -112,6 +124,8 @@ fn taken_back(text: &str, after: &str) -> Option<(&'static str, String)> {
             |by: &str| words.first().is_some_and(|first| first == by) || n == 0 && text::has_phrase(&words, by);
         let state = |by: &str| words.iter().enumerate().any(|(at, word)| word == by && !denied(at));
         let by = TAKEN_BACK.iter().find(|by| text::has_phrase(&words, by));
+        let by = by.or_else(|| BESIDE_IT.iter().find(|by| n == 0 && state(by)));
+        let by = by.or_else(|| ["to be", "to follow"].iter().find(|by| n == 0 && text::has_phrase(&words, by)));
         let by = by.or_else(|| STATES.iter().find(|by| state(by))).or_else(|| BEGINNINGS.iter().find(|by| begins(by)));
         let by = by.copied().or_else(|| asks_first(sentence, sentences.get(n + 1)));
         by.map(|by| (by, (*sentence).to_owned()))
@@ -140,6 +154,10 @@ mod tests {
             "READY. Nothing is blocked.",
             "READY. Open risks: none pending.",
             "READY. The page says so when the table has run out.",
+            "READY (no conditions)",
+            "READY, without reservations",
+            "READY. The page is static and depends on nothing.",
+            "READY. Outstanding: none.",
         ] {
             assert!(is_ready(text, ""), "{text}");
         }
@@ -163,6 +181,16 @@ mod tests {
             "READY. If the key arrives.",
             "READY. The tests are pending.",
             "NOT READY, or READY",
+            "READY (with conditions)",
+            "READY, contingent on approval",
+            "READY — awaiting sign-off by legal",
+            "READY: waiting for approval",
+            "READY — depends on AC-3",
+            "READY (AC-3 to be confirmed)",
+            "READY (TBC)",
+            "READY - TBD",
+            "READY (draft)",
+            "READY. Outstanding: AC-3 has no test.",
         ] {
             assert!(!is_ready(text, ""), "{text}");
         }

@@ -67,7 +67,12 @@ fn is_failing(word: &str) -> bool {
         "invalid",
         "downtime",
     ];
-    matches!(word, "down" | "lost" | "timed") || STARTS.iter().any(|start| word.starts_with(start))
+    matches!(word, "4xx" | "5xx" | "down" | "lost" | "timed") || STARTS.iter().any(|start| word.starts_with(start))
+}
+
+/// What is done about it, and needs no more words of failing.
+fn is_remedy(word: &str) -> bool {
+    matches!(word, "backoff" | "breaker" | "fallback" | "retried" | "retries" | "retry" | "retrying")
 }
 
 /// Words that stand around a word of failing and say nothing about it.
@@ -89,7 +94,7 @@ fn answers(sentence: &str) -> bool {
     words.iter().enumerate().any(|(at, word)| {
         let times_out =
             word == "out" && at > 0 && matches!(words[at - 1].as_str(), "time" | "times" | "timing" | "timed");
-        if !is_failing(word) && !times_out {
+        if !is_failing(word) && !is_remedy(word) && !times_out {
             return false;
         }
         if words.get(at + 1).is_some_and(|next| next == "silently") {

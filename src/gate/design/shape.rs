@@ -1,7 +1,7 @@
 //! Whether an interface has a typed shape.
 
 use super::super::paper::Piece;
-use super::super::paper::text;
+use super::super::paper::{later, text};
 use super::super::papers::{DESIGN, Desk, Found, excerpt};
 use super::said;
 
@@ -55,7 +55,8 @@ fn called(text: &str) -> bool {
         let inside = &text[at + 1..];
         let begin: String = inside.chars().take(LONGEST).collect();
         let bare = begin.split_once(')').is_some_and(|(inside, _)| is_placeholder(inside));
-        named && !bare && !inside.starts_with("s)") && !inside.starts_with("es)")
+        let mark = text[..at].rsplit(|c: char| !c.is_alphanumeric()).next().is_some_and(later::is_marked);
+        named && !mark && !bare && !inside.starts_with("s)") && !inside.starts_with("es)")
     })
 }
 

@@ -1,6 +1,6 @@
 //! Whether the directory structure is a tree of paths.
 
-use super::super::paper::Line;
+use super::super::paper::{Cell, Line, Piece, text};
 use super::super::papers::{DESIGN, Desk, Found, excerpt};
 use super::said;
 
@@ -12,7 +12,7 @@ pub(super) fn is_none(desk: &Desk<'_>) -> Vec<Found> {
     };
     let mut lines: Vec<Line> = part.all_code().into_iter().flat_map(|code| code.lines).collect();
     if lines.is_empty() {
-        lines = part.listed().into_iter().flat_map(|item| item.entries).collect();
+        lines = part.listed().into_iter().flat_map(paths).collect();
     }
     let mut shown = false;
     for line in &lines {
@@ -29,6 +29,18 @@ pub(super) fn is_none(desk: &Desk<'_>) -> Vec<Found> {
         return Vec::new();
     }
     vec![Found::at(DESIGN, part.line, "The directory structure is no tree of paths.")]
+}
+
+/// The lines of an entry with what is below it, or the paths of a row: a column of its own, or the first.
+fn paths(item: Piece) -> Vec<Line> {
+    let named = |cell: &&Cell| {
+        let is_path = |word: &String| matches!(word.as_str(), "path" | "file" | "directory" | "folder");
+        text::words(&cell.header).iter().any(is_path)
+    };
+    match item.cells.iter().find(named).or(item.cells.first()) {
+        Some(cell) => vec![Line { at: item.line, text: cell.text.clone() }],
+        None => item.entries,
+    }
 }
 
 /// The path of a line: `None` where it has none to have, otherwise whether it shows that this is a tree.

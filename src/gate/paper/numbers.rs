@@ -290,6 +290,16 @@ pub fn has_monthly_figure(heading: &str, text: &str) -> bool {
     })
 }
 
+/// The same of a cell: a bare number is in the currency, and by the month, that its column's header names.
+pub fn is_monthly_cell(header: &str, text: &str) -> bool {
+    let money = tokens(header).into_iter().find_map(|(token, _)| match token {
+        Token::Sign(sign) if matches!(sign, '$' | '€' | '£' | '¥') => Some(sign.to_string()),
+        Token::Word(word) if CURRENCIES.contains(&word.as_str()) => Some(word),
+        _ => None,
+    });
+    money.is_some_and(|money| has_monthly_figure(header, &format!("{text} {money}")))
+}
+
 /// Whether an amount is by the year, the day or the request: `/year`, `a year`, `per 1,000 requests`.
 fn is_other_term(tokens: &[Spaced], mut at: usize) -> bool {
     let by = sign(tokens, at) == Some('/')

@@ -160,6 +160,9 @@ fn after_colon(heading: &Heading, known: &'static [Name]) -> Option<Piece> {
     (!rest.is_empty()).then_some(piece)
 }
 
+/// The name of a group has at most so many words.
+const LABEL: usize = 6;
+
 impl<'p> Part<'p> {
     /// The first ones: a heading that is a chapter is compared with nothing.
     fn heading_words(&self) -> Vec<String> {
@@ -205,13 +208,13 @@ impl<'p> Part<'p> {
         self.told(Piece::all_text)
     }
 
-    /// The words of each sentence and of each row.
+    /// The words of each sentence, up to a semicolon and from it, and of each row.
     pub fn statements(&self) -> Vec<Vec<String>> {
         let row = |item: &Piece| match item.cells.is_empty() {
             true => item.all_text(),
             false => item.cells.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join(" "),
         };
-        sentences(&self.told(row)).into_iter().map(words).collect()
+        sentences(&self.told(row)).into_iter().flat_map(|sentence| sentence.split(';')).map(words).collect()
     }
 
     fn told(&self, of_item: impl Fn(&Piece) -> String) -> String {
@@ -280,6 +283,15 @@ impl<'p> Part<'p> {
         }
         let subs = self.subs();
         self.with_content(if subs.is_empty() { self.paragraphs() } else { subs })
+    }
+
+    /// Short paragraphs, each with a list of several entries or rows right below it: names of groups.
+    pub fn groups(&self) -> Vec<&Piece> {
+        let pairs = self.blocks.windows(2).filter_map(|two| match two {
+            [Block::Paragraph(label), Block::Items(items)] if items.len() > 1 => Some(label),
+            _ => None,
+        });
+        pairs.filter(|label| words(&label.text).len() <= LABEL && !label.text.ends_with('.')).collect()
     }
 
     /// Entries and rows that stand directly in the section, above any sub-heading.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use super::{ids, seen};
+use super::{ids, later, seen};
 
 /// The words of a text, in small letters. Everything else stands between them.
 pub fn words(text: &str) -> Vec<String> {
@@ -31,8 +31,8 @@ const PLACEHOLDERS: &[&str] = &[
     "will be defined", "will be written", "coming soon", "fill this in", "fill in", "see above", "see below", "skip",
     "skipped",
     "not yet", "none yet", "nothing yet", "not written", "not decided", "not defined", "not determined",
-    "not known", "not planned", "not specified", "work in progress", "n a", "t b d", "t b a", "t b c", "to do",
-    "placeholder", "tbd", "tba", "tbc", "todo", "fixme", "wip", "pending", "missing", "unknown", "undecided",
+    "not known", "not planned", "not specified", "work in progress", "n a", "t b d", "t b a", "t b c",
+    "placeholder", "tbd", "tba", "tbc", "fixme", "wip", "pending", "missing", "unknown", "undecided",
     "undefined", "undetermined", "unspecified", "later", "na",
 ];
 
@@ -74,8 +74,14 @@ pub fn says_something(text: &str, heading: &[String]) -> bool {
         return false;
     }
     sentences(text).into_iter().any(|sentence| {
-        let said = words(sentence);
-        !(said.is_empty() || said == heading || TEMPLATE_TEXT.contains(&said) || holds_place(&said, heading))
+        let mut said = words(sentence);
+        if said.is_empty() || said == heading || TEMPLATE_TEXT.contains(&said) || later::is_marked(sentence) {
+            return false;
+        }
+        if later::has_loud_todo(sentence) {
+            said.iter_mut().filter(|word| *word == "todo").for_each(|word| "tbd".clone_into(word));
+        }
+        !holds_place(&said, heading)
     })
 }
 
@@ -83,7 +89,7 @@ pub fn says_something(text: &str, heading: &[String]) -> bool {
 pub fn holds_place<W: PartialEq<String>>(said: &[String], known: &[W]) -> bool {
     let (mut at, mut found) = (0, false);
     while at < said.len() {
-        if let Some(length) = placeholder(&said[at..]) {
+        if let Some(length) = placeholder(&said[at..]).or_else(|| still_to_do(said, at)) {
             found = true;
             at += length;
         } else if NOTHING_MORE.contains(&said[at].as_str()) || known.iter().any(|word| *word == said[at]) {
@@ -107,6 +113,17 @@ fn placeholder(said: &[String]) -> Option<usize> {
         phrase.starts_with(first.as_str()) && parts.all(|part| said.next().is_some_and(|word| word == part))
     };
     PLACEHOLDERS.iter().find(begins).map(|phrase| phrase.split(' ').count())
+}
+
+/// The same of `to do`, which may also be what the product is about: where it stands alone, or something is said to be so.
+fn still_to_do(said: &[String], at: usize) -> Option<usize> {
+    let length = match &said[at..] {
+        [todo, ..] if todo == "todo" => 1,
+        [to, work, ..] if to == "to" && work == "do" => 2,
+        _ => return None,
+    };
+    let so = |word: &String| matches!(word.as_str(), "are" | "is" | "remains" | "still");
+    (said.len() == length || at > 0 && so(&said[at - 1])).then_some(length)
 }
 
 /// `Schema: TBD`: a label, and a placeholder for what it labels. An identifier is none: of what it says the rules about criteria tell.
@@ -175,11 +192,25 @@ fn denies_all(said: &[String]) -> bool {
 /// A line of so many words is short.
 const SHORT: usize = 5;
 
-/// A line that says `none` and little else. Where `none` is no answer, it is not content.
+/// A line that says `none` and little else. Where `none` is no answer, it is not content. With a reason it is one (`None:
+/// $0`, `None (stateless)`), and so is a statement (`Nothing is stored`).
 pub fn is_bare_none(line: &str) -> bool {
     let said = words(line);
-    said.len() <= SHORT && says_none(line, &said)
+    if said.len() > SHORT || !says_none(line, &said) {
+        return false;
+    }
+    let behind = line.split_once([':', ',', ';', '—', '–', '(']).or_else(|| line.split_once(" - "));
+    let reason = behind.is_some_and(|(_, reason)| {
+        let means = |word: &String| !NOTHING_MORE.contains(&word.as_str());
+        says_something(reason, &[]) && !is_none(reason) && words(reason).iter().any(means)
+    });
+    let what = said.windows(2).rfind(|two| matches!(two[0].as_str(), "is" | "are")).map(|two| two[1].as_str());
+    let states = what.is_some_and(|what| !UNSTATED.contains(&what) && !NOTHING_MORE.contains(&what));
+    !reason && !states
 }
+
+/// What is said of things that are not there, without saying anything of them.
+const UNSTATED: &[&str] = &["applicable", "available", "missing", "necessary", "needed", "required", "wrong"];
 
 /// Words that name nothing.
 #[rustfmt::skip]
@@ -304,6 +335,12 @@ mod tests {
             "Will be added",
             "see above",
             "Skipped.",
+            "TODO: ask Bob whether invoices expire",
+            "Data model: TODO",
+            "still to do",
+            "todo",
+            "TBD by Kim",
+            "The data model is todo.",
             "What is kept, and in which shape.",
         ] {
             assert!(!says(line), "{line}");
@@ -311,7 +348,6 @@ mod tests {
         for line in [
             "A table of invoices",
             "todo lists are shared",
-            "TODO: ask Bob whether invoices expire",
             "0",
             "$0",
             "[a] and [b]",
@@ -322,6 +358,9 @@ mod tests {
             "Unknown ids are kept apart.",
             "TBD. A table of invoices.",
             "Skip invoices of the past",
+            "A to-do list.",
+            "Todo: text, done",
+            "todo list is complete",
             "See above for invoices",
             "Pending invoices are kept for a year.",
         ] {
@@ -370,6 +409,16 @@ mod tests {
             assert!(!is_none(line), "{line}");
         }
         assert!(!is_bare_none("No one can find the invoices"));
+        for line in
+            ["None — $0", "None ($0/month)", "Nothing: $0 per month.", "None (stateless).", "No data is stored."]
+        {
+            assert!(!is_bare_none(line), "{line}");
+        }
+        for line in
+            ["None.", "None, for now", "none (n/a)", "Nothing is needed.", "None (yet)", "No data.", "None: none"]
+        {
+            assert!(is_bare_none(line) || !is_none(line), "{line}");
+        }
     }
 
     #[test]

@@ -1,0 +1,141 @@
+//! What puts a thing off: a mark of unfinished work, or words that leave something out.
+
+use super::seen;
+use super::text::{has_phrase, words};
+
+/// Words after which `to be decided` is still no decision: who, when, on what condition.
+#[rustfmt::skip]
+const WHO_AND_WHEN: &[&str] = &[
+    "after", "at", "before", "by", "during", "in", "later", "next", "once", "soon", "when", "with",
+];
+
+#[rustfmt::skip]
+const TO_BE: &[&str] = &[
+    "added", "agreed", "announced", "clarified", "completed", "confirmed", "decided", "defined", "determined",
+    "discussed", "done", "filled", "provided", "specified", "supplied", "written",
+];
+
+/// Whether a sentence begins with a mark of unfinished work. What follows says who, when or why, and not what is asked for:
+/// `TODO(kim): describe it`, `TBD by Kim`, `To be confirmed by Friday`.
+pub fn is_marked(sentence: &str) -> bool {
+    let start = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = start.find(|c: char| !c.is_alphanumeric()).unwrap_or(start.len());
+    let (mark, rest) = start.split_at(end);
+    match seen::word(mark).as_str() {
+        "tbd" | "tba" | "tbc" | "fixme" => true,
+        "todo" | "wip" => is_loud(mark) || is_owner(rest) || rest.trim_start().starts_with('@'),
+        "to" => match &words(sentence)[..] {
+            [_, be, done] => be == "be" && TO_BE.contains(&done.as_str()),
+            [_, be, done, next, ..] => {
+                be == "be" && TO_BE.contains(&done.as_str()) && WHO_AND_WHEN.contains(&next.as_str())
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// `(kim)`: one word in parentheses.
+fn is_owner(rest: &str) -> bool {
+    rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).is_some_and(|(inside, _)| words(inside).len() == 1)
+}
+
+/// Whether `TODO` stands in a text in capitals. In small letters it may be what the product is about.
+pub fn has_loud_todo(text: &str) -> bool {
+    let mut tokens = text.split(|c: char| !c.is_alphanumeric());
+    tokens.any(|token| is_loud(token) && seen::word(token) == "todo")
+}
+
+fn is_loud(word: &str) -> bool {
+    !word.is_empty() && !word.chars().any(char::is_lowercase)
+}
+
+/// What says that a thing is not for now.
+#[rustfmt::skip]
+const LEFT_OUT: &[&str] = &[
+    "after launch", "after release", "cancelled", "canceled", "cut", "deferred", "delayed", "descoped", "dropped",
+    "excluded", "future work", "if time allows", "if time permits", "later", "maybe", "nice to have", "not planned",
+    "omitted", "on hold", "optional", "out of scope", "parked", "postponed", "rejected", "removed", "ruled out",
+    "skipped", "someday", "withdrawn", "wont do",
+];
+
+/// Words beside those that name nothing.
+#[rustfmt::skip]
+const BESIDE: &[&str] = &[
+    "a", "all", "and", "are", "be", "been", "both", "for", "has", "have", "in", "is", "it", "its", "iteration",
+    "milestone", "next", "now", "of", "only", "phase", "release", "so", "sprint", "that", "the", "they", "this", "to",
+    "until", "v1", "v2", "version", "was", "we", "were", "will",
+];
+
+/// Whether words say that a thing is left out, and nothing else.
+pub fn only_puts_off(said: &[String]) -> bool {
+    let found = LEFT_OUT.iter().any(|phrase| has_phrase(said, phrase));
+    let known = |word: &String| {
+        BESIDE.contains(&word.as_str())
+            || word.bytes().all(|b| b.is_ascii_digit())
+            || LEFT_OUT.iter().any(|phrase| phrase.split(' ').any(|part| word == part))
+    };
+    found && said.iter().all(known)
+}
+
+/// Whether what is said after a thing's name takes it back: `Alerts: deferred`, `are out of scope`, `will be added later`.
+pub fn takes_back(after: &[String]) -> bool {
+    #[rustfmt::skip]
+    const PREDICATES: &[&str] = &[
+        "out of scope", "future work", "is deferred", "are deferred", "is postponed", "are postponed",
+        "is planned for", "are planned for", "added after", "rejected all", "rejected both",
+        "are rejected", "is rejected", "not part of", "after launch", "nice to have",
+    ];
+    only_puts_off(after)
+        || PREDICATES.iter().any(|phrase| has_phrase(after, phrase))
+        || after.last().is_some_and(|last| last == "later")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_one_whatever_follows() {
+        for text in [
+            "TODO(kim): describe the problem",
+            "TODO @kim",
+            "TBD by Kim",
+            "tbd (Kim to provide)",
+            "**TBD** - see ticket",
+            "TBD: waiting for product",
+            "WIP - Kim",
+            "To be announced",
+            "To be confirmed by Kim",
+        ] {
+            assert!(is_marked(text), "{text}");
+        }
+        for text in [
+            "Todo: text, done",
+            "todo(text, done)",
+            "todo lists are shared",
+            "To be stored in SQLite",
+            "To be added to the cart, it",
+        ] {
+            assert!(!is_marked(text), "{text}");
+        }
+        assert!(has_loud_todo("the model is TODO") && !has_loud_todo("A todo list"));
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_there() {
+        for text in ["dropped", "is out of scope", "deferred to phase 2", "If time permits:", "nice to have", "later"] {
+            assert!(only_puts_off(&words(text)), "{text}");
+        }
+        for text in ["dropped messages raise an alert", "tests/deferred_jobs.rs", "this and that", "the first version"]
+        {
+            assert!(!only_puts_off(&words(text)), "{text}");
+        }
+        for text in ["and alerting are out of scope", "deferred", "will be added after launch", "later"] {
+            assert!(takes_back(&words(text)), "{text}");
+        }
+        for text in ["go to Loki", "raise an alert when a message is dropped twice", "are read by whoever is on call"] {
+            assert!(!takes_back(&words(text)), "{text}");
+        }
+    }
+}
