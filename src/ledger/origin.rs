@@ -79,19 +79,23 @@ pub fn folder(key: &Digest) -> String {
     format!("origins/{shard}/{rest}")
 }
 
-/// Whether another change, by its own records, has one of these keys and hands down by it to one that goes into this base.
-/// A branch whose work was merged there, or elsewhere with nothing against it, is free for other work, and so is what is
-/// built on the commit that was merged; what is built on an older state of it is not.
-pub fn hands_down(earlier: &State, keys: &[(Same, Digest)], base_ref: &str) -> bool {
+/// Whether the work of a change was merged into this base, or elsewhere with nothing against it.
+pub fn is_merged(earlier: &State, base_ref: &str) -> bool {
     let there = earlier.subject.as_ref().is_some_and(|about| about.base_ref == base_ref);
-    let is_merged = (there && earlier.merged.is_some()) || earlier.merged_green();
-    let last = earlier.subject.as_ref().map(|about| head_key(&about.head));
-    let counts = |same: Same, key: &Digest| match same {
+    (there && earlier.merged.is_some()) || earlier.merged_green()
+}
+
+/// Whether another change, by its own records, has one of these keys and hands down by it to one that goes into this base.
+/// A branch whose work was merged is free for other work, and so is what is built on its commits, while nothing of those is
+/// only here (`spent`).
+pub fn hands_down(earlier: &State, keys: &[(Same, Digest)], base_ref: &str, spent: bool) -> bool {
+    let is_merged = is_merged(earlier, base_ref);
+    let counts = |same: Same| match same {
         Same::Head | Same::Patch => true,
         Same::Branch => !is_merged,
-        Same::Commit => !is_merged || last.as_ref() != Some(key),
+        Same::Commit => !is_merged || !spent,
     };
-    keys.iter().any(|(same, key)| earlier.origins.contains(key) && counts(*same, key))
+    keys.iter().any(|(same, key)| earlier.origins.contains(key) && counts(*same))
 }
 
 /// The newest reds are taken over; there are as many heads as somebody likes to push.
@@ -105,6 +109,9 @@ pub struct Inherited {
     /// The commit of its that is among the commits here, where it is known by that alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<CommitId>,
+    /// It was let go, and is here again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub back: bool,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub operators: BTreeSet<Person>,
     /// FAILs of each gate.
@@ -188,7 +195,9 @@ impl Now<'_> {
     /// another target, what was in the base before is new.
     fn brings_people(&self, other: &State, heir: &State) -> bool {
         let elsewhere = heir.subject.as_ref().is_some_and(|about| about.base_ref != self.base_ref);
-        let new = elsewhere || !heir.heads.contains_key(self.head);
+        // What was let go, and counts again, comes back.
+        let back = heir.released.contains(&other.change);
+        let new = elsewhere || back || !heir.heads.contains_key(self.head);
         let patch = self.same_patch(other) && self.patch.is_some_and(|patch| !heir.origins.contains(&patch_key(patch)));
         new && (patch || self.has(other, self.head) || self.commits.iter().any(|commit| self.has(other, commit)))
     }
@@ -220,6 +229,7 @@ impl Inherited {
         let inherited = Self {
             from: earlier.change,
             within: now.within(earlier),
+            back: false,
             operators: match now.brings_people(earlier, heir) {
                 true => people(earlier, heir, related),
                 false => BTreeSet::new(),
@@ -247,6 +257,8 @@ impl Inherited {
                 .cloned()
                 .collect(),
         };
+        let inherited =
+            Self { back: heir.released.contains(&earlier.change) && now.brings_people(earlier, heir), ..inherited };
         let nothing = Self { from: earlier.change, within: inherited.within.clone(), ..Self::nothing() };
         (inherited != nothing).then_some(inherited)
     }
@@ -255,6 +267,7 @@ impl Inherited {
         Self {
             from: ChangeNumber(0),
             within: None,
+            back: false,
             operators: BTreeSet::new(),
             fails: BTreeMap::new(),
             counted: BTreeMap::new(),
@@ -423,8 +436,14 @@ impl State {
     /// Takes over what stands against another change of the same work. Nothing in here makes anything looser, but that a
     /// reviewer has approved there what they had asked to be changed there.
     pub(super) fn inherit(&mut self, taken: &Inherited, seq: u64) {
-        if !taken.operators.is_empty() {
-            self.released.remove(&taken.from);
+        if taken.back && self.released.remove(&taken.from) {
+            let before: Vec<Inherited> = self.inherited.iter().filter(|one| one.from == taken.from).cloned().collect();
+            self.operators.extend(before.iter().flat_map(|one| one.operators.clone()));
+            for one in before.into_iter().flat_map(|one| one.rejections) {
+                if !self.rejections.iter().any(|own| own.is_again(&one)) {
+                    self.rejections.push(one);
+                }
+            }
         }
         self.operators.extend(taken.operators.iter().cloned());
         raise(&mut self.previews, &taken.previews);

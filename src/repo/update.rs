@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Compared, Error, LocalRepo, Reader, RepoPath, Result};
+use super::{BlobId, Compared, Delta, Error, LocalRepo, Reader, RepoPath, Result};
 use crate::ids::CommitId;
 
 /// So many commits are looked at.
@@ -134,16 +134,29 @@ fn parted(repo: &LocalRepo, tip: &CommitId, at: &CommitId) -> Result<Option<Comm
     }
 }
 
-/// Whether nothing of what a commit brought is at a head and not in its base: each file that it changed is there as the base
-/// has it, or otherwise than the commit had it.
+/// Whether nothing of what a commit brought is at a head and not in its base: no file there is as the commit had it (also
+/// under another name), unless the base has it so too, and none that it took away is gone here alone.
 pub fn is_spent(repo: &LocalRepo, commit: &CommitId, head: &CommitId, tip: &CommitId) -> Result<bool> {
     let Some(base) = parted(repo, tip, commit)? else { return Ok(false) };
-    let paths = |from: &CommitId, to: &CommitId| -> Result<BTreeSet<RepoPath>> {
-        Ok(repo.diff(from, to)?.into_iter().map(|delta| delta.path).collect())
+    let (brought, lacking, here) = (repo.diff(&base, commit)?, repo.diff(tip, commit)?, repo.diff(tip, head)?);
+    let lacking: BTreeSet<&RepoPath> = lacking.iter().map(|delta| &delta.path).collect();
+    let only: Vec<&Delta> = brought.iter().filter(|delta| lacking.contains(&delta.path)).collect();
+    let blobs: BTreeSet<&BlobId> = only.iter().filter_map(|delta| delta.new.as_ref()).map(|(_, blob)| blob).collect();
+    let gone: BTreeSet<&RepoPath> = only.iter().filter(|delta| delta.new.is_none()).map(|delta| &delta.path).collect();
+    // What the base has changed on top of it is not brought back by merging.
+    let merged: Option<BTreeSet<RepoPath>> = match repo.merge_and_compare(tip, std::slice::from_ref(head), tip)? {
+        Compared::Differs(paths) => Some(paths.into_iter().collect()),
+        Compared::Conflict(_) => None,
     };
-    let (brought, unlike_base, unlike_head) = (paths(&base, commit)?, paths(tip, commit)?, paths(commit, head)?);
-    Ok(brought.intersection(&unlike_base).all(|path| unlike_head.contains(path)))
+    let mut brings = here.iter().filter(|delta| merged.as_ref().is_none_or(|paths| paths.contains(&delta.path)));
+    Ok(!brings.any(|delta| match &delta.new {
+        Some((_, blob)) => blobs.contains(blob) && blob.as_str() != EMPTY,
+        None => gone.contains(&delta.path),
+    }))
 }
+
+/// A file of nothing is nobody's.
+const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
 #[cfg(test)]
 mod tests {
@@ -268,6 +281,8 @@ mod tests {
         );
         let rebased = on.repo.text(&[&mended], &[ROOT, NEWS, ("lower", "better\n"), WORK]);
         assert!(is_spent(&reader(), &other, &rebased, &mended).unwrap());
+        let moved = on.repo.text(&[&other], &[ROOT, ("renamed", "l\n"), WORK]);
+        assert!(!is_spent(&reader(), &other, &moved, &on.main).unwrap(), "it has another name");
         let away = on.repo.text(&[&on.main], &[ROOT, NEWS]);
         let again = on.repo.text(&[&away], &[ROOT, NEWS, ("lower", "l\n"), WORK]);
         assert!(!is_spent(&reader(), &other, &again, &away).unwrap(), "it came back under another commit");

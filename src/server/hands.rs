@@ -17,7 +17,7 @@ use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::ledger::State;
 use crate::ledger::origin::{self, Same};
-use crate::repo::{Ground, Want, merged_in};
+use crate::repo::{Ground, Reader as _, Want, merged_in};
 
 /// A move of the branch.
 #[derive(Clone)]
@@ -79,17 +79,16 @@ impl Pass<'_> {
         }
         let mut moves: Vec<Move> = told;
         moves.retain(|one| !listed.iter().any(|other| other.before == one.before && other.after == one.after));
-        moves.extend(since(listed.clone(), &subject.about.base));
+        moves.extend(since(listed, &subject.about.base));
         moves.retain(|one| !known(&one.by) || is_merge(one));
         // Whose change it is has a hand in it whatever they pushed.
         let (authors, moves): (Vec<Move>, Vec<Move>) =
             moves.into_iter().partition(|one| one.by.id == pull.user.id && !is_merge(one));
         people.extend(authors.into_iter().map(|one| one.by));
-        let mut work = self.work(ChangeNumber(pull.number), moves, &subject.base_tip).await?;
+        let mut work = self.work(ChangeNumber(pull.number), moves, &pull.head.sha, &subject.base_tip).await?;
         if !work.is_empty() {
-            let ends = self.merged_before(ChangeNumber(pull.number), world).await?;
-            let merged = before_the_last(listed, &ends);
-            work.retain(|one| !merged.contains(&(one.before.clone(), one.after.clone())));
+            let merged = self.merged_before(ChangeNumber(pull.number), world).await?;
+            work = self.unmerged(work, merged).await?;
         }
         let (merges, pushes): (Vec<Move>, Vec<Move>) = work.into_iter().partition(is_merge);
         if !merges.is_empty() {
@@ -104,7 +103,13 @@ impl Pass<'_> {
     /// The moves that did more than bring the branch up to date. What is not at hand is fetched: a head that was pushed over
     /// before anybody looked, or history that goes further back than this change needed. What can't be had was not seen to
     /// be harmless.
-    async fn work(&self, change: ChangeNumber, moves: Vec<Move>, tip: &CommitId) -> Result<Vec<Move>, Halt> {
+    async fn work(
+        &self,
+        change: ChangeNumber,
+        moves: Vec<Move>,
+        at: &CommitId,
+        tip: &CommitId,
+    ) -> Result<Vec<Move>, Halt> {
         let mut tips = vec![tip.clone()];
         if *tip != self.tip {
             tips.push(self.tip.clone());
@@ -129,7 +134,7 @@ impl Pass<'_> {
             let (more, unknown) = self.judged(unsure, &tips, &[]).await?;
             work.extend(more.into_iter().chain(unknown));
         }
-        let parts = self.parts(change, &work).await?;
+        let parts = self.parts(change, &work, at, tip).await?;
         if !parts.is_empty() {
             let (more, unknown) = self.judged(work, &tips, &parts).await?;
             work = more.into_iter().chain(unknown).collect();
@@ -166,7 +171,13 @@ impl Pass<'_> {
 
     /// Other changes that these pushes merged in: the lower of a stack. Who worked on one comes with its commits (decision
     /// 110), so whoever else brought them here has written nothing.
-    async fn parts(&self, change: ChangeNumber, pushes: &[Move]) -> Result<Vec<Part>, Halt> {
+    async fn parts(
+        &self,
+        change: ChangeNumber,
+        pushes: &[Move],
+        at: &CommitId,
+        tip: &CommitId,
+    ) -> Result<Vec<Part>, Halt> {
         let sides = pushes.iter().filter(|one| !is_merge(one)).map(|one| (commit(&one.before), commit(&one.after)));
         let sides: Vec<_> = sides.filter_map(|(before, after)| Some((before?, after?))).collect();
         if sides.is_empty() {
@@ -183,8 +194,8 @@ impl Pass<'_> {
             for other in self.ledger.sharing(change, &[origin::head_key(&head)]).await? {
                 let state = self.ledger.load(other).await.ok().and_then(|loaded| loaded.state);
                 let Some(state) = state.filter(|state| state.heads.contains_key(&head)) else { continue };
-                // As it was merged green, it was reviewed.
-                let reviewed = state.merged_green() && state.subject.as_ref().is_some_and(|about| about.head == head);
+                // What was merged green was reviewed.
+                let reviewed = state.merged_green() && self.spent(vec![head.clone()], at, tip).await?;
                 let people =
                     if reviewed { BTreeSet::new() } else { state.operators.iter().map(|one| one.id).collect() };
                 parts.push(Part { head: head.clone(), people });
@@ -193,17 +204,32 @@ impl Pass<'_> {
         Ok(parts)
     }
 
-    /// The heads of changes of this very branch that were merged green into the same base.
+    /// The heads of changes of this very branch that were merged green into the same base, and of which nothing is only here.
     async fn merged_before(&self, change: ChangeNumber, world: &World) -> Result<BTreeSet<CommitId>, Halt> {
+        let Some(subject) = &world.subject else { return Ok(BTreeSet::new()) };
         let keys = world.origin().keys(&world.pull.head).into_iter();
         let branch: Vec<Digest> = keys.filter(|(same, _)| *same == Same::Branch).map(|(_, key)| key).collect();
         let mut heads = BTreeSet::new();
         for other in self.ledger.sharing(change, &branch).await?.into_iter().rev().take(MOST_PARTS) {
             let state = self.ledger.load(other).await.ok().and_then(|loaded| loaded.state);
             let about = state.filter(State::merged_green).and_then(|state| state.subject);
-            heads.extend(about.filter(|about| about.base_ref == world.pull.base_ref).map(|about| about.head));
+            let Some(about) = about.filter(|about| about.base_ref == world.pull.base_ref) else { continue };
+            if self.spent(vec![about.head.clone()], &subject.about.head, &subject.base_tip).await? {
+                heads.insert(about.head);
+            }
         }
         Ok(heads)
+    }
+
+    /// The moves to what is not in one of these heads.
+    async fn unmerged(&self, moves: Vec<Move>, heads: BTreeSet<CommitId>) -> Result<Vec<Move>, Halt> {
+        let mirror = self.mirror.clone();
+        let left = observe::blocking(move || {
+            let reader = mirror.reader()?;
+            let merged = |after: &CommitId| heads.iter().any(|head| reader.is_ancestor(after, head).unwrap_or(false));
+            Ok(moves.into_iter().filter(|one| !commit(&one.after).is_some_and(|after| merged(&after))).collect())
+        });
+        Ok(left.await?)
     }
 
     /// Who wrote what came in by merging other pull requests into the branch. Nobody, where such a one was green: it was
@@ -335,7 +361,7 @@ fn commit(id: &str) -> Option<CommitId> {
 }
 
 /// Whether the other side has no such commit (any more), or none that can be held against the base.
-fn is_gone(error: &crate::repo::Error) -> bool {
+pub(super) fn is_gone(error: &crate::repo::Error) -> bool {
     match error {
         crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise => true,
         crate::repo::Error::Fetch(said) => said.contains("not our ref"),
@@ -353,14 +379,6 @@ fn told_move(fact: &Fact) -> Option<Move> {
         }),
         _ => None,
     }
-}
-
-/// The moves up to the last plain push of one of these heads: what they were made of was merged.
-fn before_the_last(listed: Vec<Activity>, heads: &BTreeSet<CommitId>) -> BTreeSet<(String, String)> {
-    let is_it = |one: &Activity| {
-        one.activity_type != "force_push" && CommitId::new(&one.after).is_ok_and(|after| heads.contains(&after))
-    };
-    listed.into_iter().skip_while(|one| !is_it(one)).map(|one| (one.before, one.after)).collect()
 }
 
 /// Another pull request was merged into the branch.

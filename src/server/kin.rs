@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::hands::is_gone;
 use super::observe::{self, MadeOf};
 use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
@@ -18,7 +19,7 @@ use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::ledger::origin::{self, Same};
 use crate::ledger::record::Grouped;
 use crate::ledger::{Anchor, Anchors, Body, Break, BreakKind, Entry, Ledger, State};
-use crate::repo::is_spent;
+use crate::repo::{Want, is_spent};
 use crate::surface::sync::Memory as _;
 use crate::surface::witness;
 
@@ -214,7 +215,7 @@ impl Pass<'_> {
         keys.retain(|(same, _)| begun.is_none() || *same != Same::Branch);
         let others = commits.iter().filter(|commit| **commit != pull.head.sha).cloned().collect::<Vec<_>>();
         keys.extend(origin::commit_keys(&others));
-        let related = self.related(pull, listed, &keys).await?;
+        let related = self.related(pull, listed, &keys, world).await?;
         let rival =
             |other: &State| other.open && other.subject.as_ref().is_some_and(|about| about.head == pull.head.sha);
         world.earlier = related.states.into_iter().filter(|other| begun.is_none() || !rival(other)).collect();
@@ -227,7 +228,13 @@ impl Pass<'_> {
 
     /// The other changes of the same work, each held against what is known of its length: that the newest records of a
     /// change are missing, or all of them with what names it, does not show on the ledger itself.
-    async fn related(&self, pull: &Fetched, listed: &[Listed], keys: &[(Same, Digest)]) -> Result<Related, Halt> {
+    async fn related(
+        &self,
+        pull: &Fetched,
+        listed: &[Listed],
+        keys: &[(Same, Digest)],
+        world: &World,
+    ) -> Result<Related, Halt> {
         let shown = witness::anchors(listed, self.app.id);
         let mut known: BTreeSet<ChangeNumber> = shown.changes().collect();
         for (_, key) in keys.iter().take(MOST_REMEMBERED) {
@@ -242,8 +249,13 @@ impl Pass<'_> {
                 Err(broken) => Err(broken),
             };
             match held {
-                Ok(Some(state)) if origin::hands_down(&state, keys, &pull.base.r#ref) => related.states.push(state),
-                Ok(_) => {}
+                Ok(Some(state)) => {
+                    let spent = self.is_spent_here(&state, world).await?;
+                    if origin::hands_down(&state, keys, &pull.base.r#ref, spent) {
+                        related.states.push(state);
+                    }
+                }
+                Ok(None) => {}
                 Err(broken) if broken.kind == BreakKind::CutOff && self.attempt < LAG_TRIES && lawful => {
                     return Err(Halt::Again(anyhow::anyhow!(
                         "the ledger's answer on {number} is older than our last write: {broken}"
@@ -256,6 +268,41 @@ impl Pass<'_> {
             }
         }
         Ok(related)
+    }
+
+    /// Whether another change was merged, and nothing of its commits that are in this one is only here.
+    async fn is_spent_here(&self, other: &State, world: &World) -> Result<bool, Halt> {
+        let Some(subject) = world.subject.as_ref().filter(|_| origin::is_merged(other, &world.pull.base_ref)) else {
+            return Ok(false);
+        };
+        let theirs = subject.commits.iter().filter(|commit| other.origins.contains(&origin::head_key(commit)));
+        self.spent(theirs.cloned().collect(), &subject.about.head, &subject.base_tip).await
+    }
+
+    /// Whether nothing of what these commits brought is at a head and not in its base. What is not at hand is fetched; what
+    /// can't be had is not seen to be so.
+    pub(super) async fn spent(&self, commits: Vec<CommitId>, head: &CommitId, tip: &CommitId) -> Result<bool, Halt> {
+        for commit in commits {
+            let mut known = self.is_spent(&commit, head, tip).await?;
+            if known.is_none() {
+                let auth = self.repo.git_auth().await?;
+                let sides = (Want::Commit(tip.clone()), Want::Commit(commit.clone()));
+                match self.mirror.fetch_change(&auth.url, Some(auth.password()), &sides.0, &sides.1).await {
+                    Err(error) if is_gone(&error) || self.attempt >= LAG_TRIES => {}
+                    fetched => drop(fetched.map_err(anyhow::Error::from)?),
+                }
+                known = self.is_spent(&commit, head, tip).await?;
+            }
+            if known != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn is_spent(&self, commit: &CommitId, head: &CommitId, tip: &CommitId) -> Result<Option<bool>, Halt> {
+        let (mirror, commit, head, tip) = (self.mirror.clone(), commit.clone(), head.clone(), tip.clone());
+        Ok(observe::blocking(move || Ok(is_spent(&mirror.reader()?, &commit, &head, &tip).ok())).await?)
     }
 
     /// What the records of another change add up to, if they are all there. None: there is no such change.
@@ -345,12 +392,7 @@ impl Pass<'_> {
             let other = self.ledger.load(from).await.ok().and_then(|loaded| loaded.state);
             let here = |other: &State| other.subject.as_ref().is_some_and(|about| about.base_ref == pull.base.r#ref);
             let Some(other) = other.filter(|other| other.merged.is_some() && here(other)) else { continue };
-            let (mirror, tip, head) = (self.mirror.clone(), tip.clone(), pull.head.sha.clone());
-            let over = observe::blocking(move || {
-                let reader = mirror.reader()?;
-                Ok(commits.iter().all(|commit| is_spent(&reader, commit, &head, &tip).unwrap_or(false)))
-            });
-            if over.await? {
+            if self.spent(commits, &pull.head.sha, &tip).await? {
                 landed.insert(from, other.merged_green());
             }
         }

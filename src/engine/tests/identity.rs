@@ -153,12 +153,15 @@ fn a_merged_change_hands_down_by_head_and_patch_but_not_by_branch() {
     let only = |same: Same| keys.iter().filter(|(kind, _)| *kind == same).cloned().collect::<Vec<_>>();
     assert_eq!(keys.len(), 3);
     for same in [Same::Head, Same::Branch, Same::Patch] {
-        assert!(hands_down(game.now(), &only(same), "main"), "{same:?}");
+        assert!(hands_down(game.now(), &only(same), "main", false), "{same:?}");
     }
     game.merged();
-    assert!(hands_down(game.now(), &only(Same::Head), "main") && hands_down(game.now(), &only(Same::Patch), "main"));
-    assert!(!hands_down(game.now(), &only(Same::Branch), "main"));
-    assert!(!hands_down(game.now(), &[(Same::Head, Digest::of("another"))], "main"));
+    assert!(
+        hands_down(game.now(), &only(Same::Head), "main", false)
+            && hands_down(game.now(), &only(Same::Patch), "main", false)
+    );
+    assert!(!hands_down(game.now(), &only(Same::Branch), "main", false));
+    assert!(!hands_down(game.now(), &[(Same::Head, Digest::of("another"))], "main", false));
 }
 
 /// A review and a run come in, and the base moves under the head, before anyone looks.

@@ -418,7 +418,7 @@ async fn earlier(ledger: &Ledger, change: u64, keys: &[(Same, Digest)]) -> Vec<u
     let only: Vec<Digest> = keys.iter().map(|(_, key)| key.clone()).collect();
     let found = ledger.related(ChangeNumber(change), &only, BTreeSet::new()).await.unwrap().read;
     let states = found.into_iter().filter_map(|(_, read)| read.unwrap());
-    states.filter(|state| origin::hands_down(state, keys, "main")).map(|state| state.change.0).collect()
+    states.filter(|state| origin::hands_down(state, keys, "main", false)).map(|state| state.change.0).collect()
 }
 
 #[tokio::test]
