@@ -5,8 +5,9 @@
 //! token goes through the environment, because arguments are there for everyone on the machine to read, and it is taken
 //! out of whatever git says.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -52,6 +53,19 @@ const CONFIG: &[(&str, &str)] = &[
     ("http.lowSpeedTime", "60"),
 ];
 
+/// Where `git` is. With an environment of its own and a program without a path, starting another program copies this whole
+/// process first, which takes the longer the larger it is; with a path it does not.
+static GIT: LazyLock<PathBuf> = LazyLock::new(|| {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut there = std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join("git"));
+    there.find(|file| is_program(file)).unwrap_or_else(|| "git".into())
+});
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
 /// Only URLs that name a place and carry no secret of their own.
 pub(super) fn check_url(url: &str) -> Result<()> {
     let refused = |why: &str| Err(Error::Url(why.to_owned()));
@@ -71,7 +85,7 @@ pub(super) fn check_url(url: &str) -> Result<()> {
 
 /// Whether there is a `git` to run.
 pub async fn git_runs() -> Result<()> {
-    let mut command = Command::new("git");
+    let mut command = Command::new(&*GIT);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let status = command.status().await.map_err(Error::io(CANT_RUN))?;
     if status.success() { Ok(()) } else { Err(Error::Fetch(format!("`git --version` ended with {status}"))) }
@@ -82,7 +96,7 @@ const CANT_RUN: &str = "can't run git";
 /// Runs `git --git-dir <dir> <args>` and returns what went wrong, without secrets.
 pub(super) async fn git(dir: &Path, args: &[String], auth: Option<&SecretString>, limit: Duration) -> Result<()> {
     let secret = auth.map(Secret::new).transpose()?;
-    let mut command = Command::new("git");
+    let mut command = Command::new(&*GIT);
     command.arg("--git-dir").arg(dir).args(args);
     command.env_clear();
     for name in PASSED_ON {
