@@ -113,6 +113,19 @@ impl LocalRepo {
 
     /// Merges these heads into a base, one after the other and only in memory, and holds what comes out against a commit.
     pub fn merge_and_compare(&self, base: &CommitId, heads: &[CommitId], with: &CommitId) -> Result<Compared> {
+        Ok(match self.merged(base, heads, with)? {
+            Ok(deltas) => Compared::Differs(deltas.into_iter().map(|delta| delta.path).collect()),
+            Err(head) => Compared::Conflict(head),
+        })
+    }
+
+    /// What merging a head brings to a base. `None`: it can't be merged.
+    pub fn brings(&self, base: &CommitId, head: &CommitId) -> Result<Option<Vec<Delta>>> {
+        Ok(self.merged(base, std::slice::from_ref(head), base)?.ok())
+    }
+
+    /// From a commit to what comes of merging these heads into a base; or the first that can't be merged.
+    fn merged(&self, base: &CommitId, heads: &[CommitId], with: &CommitId) -> Result<Merged> {
         let repo = self.lock();
         // Nothing of it goes to disk.
         let odb = repo.odb()?;
@@ -123,14 +136,13 @@ impl LocalRepo {
             let next = find(&repo, head)?;
             let mut index = repo.merge_commits(&merged, &next, None)?;
             if index.has_conflicts() {
-                return Ok(Compared::Conflict(head.clone()));
+                return Ok(Err(head.clone()));
             }
             let tree = repo.find_tree(index.write_tree_to(&repo)?)?;
             let id = repo.commit(None, &by, &by, "merged", &tree, &[&merged, &next])?;
             merged = repo.find_commit(id)?;
         }
-        let deltas = Walk::new(&repo).diff(merged.tree_id(), tree_of(&repo, with)?)?;
-        Ok(Compared::Differs(deltas.into_iter().map(|delta| delta.path).collect()))
+        Ok(Ok(Walk::new(&repo).diff(tree_of(&repo, with)?, merged.tree_id())?))
     }
 
     fn lock(&self) -> MutexGuard<'_, Repository> {
@@ -140,6 +152,8 @@ impl LocalRepo {
 
 /// Above every other store of objects, so that it is the one that is written to.
 const IN_MEMORY: i32 = 1000;
+
+type Merged = std::result::Result<Vec<Delta>, CommitId>;
 
 /// What merging came to, beside a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

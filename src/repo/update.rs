@@ -143,19 +143,19 @@ pub fn is_spent(repo: &LocalRepo, commit: &CommitId, head: &CommitId, tip: &Comm
     let only: Vec<&Delta> = brought.iter().filter(|delta| lacking.contains(&delta.path)).collect();
     let blobs: BTreeSet<&BlobId> = only.iter().filter_map(|delta| delta.new.as_ref()).map(|(_, blob)| blob).collect();
     let gone: BTreeSet<&RepoPath> = only.iter().filter(|delta| delta.new.is_none()).map(|delta| &delta.path).collect();
-    // What the base has changed on top of it is not brought back by merging.
-    let merged: Option<BTreeSet<RepoPath>> = match repo.merge_and_compare(tip, std::slice::from_ref(head), tip)? {
-        Compared::Differs(paths) => Some(paths.into_iter().collect()),
-        Compared::Conflict(_) => None,
-    };
-    let mut brings = here.iter().filter(|delta| merged.as_ref().is_none_or(|paths| paths.contains(&delta.path)));
-    Ok(!brings.any(|delta| match &delta.new {
-        Some((_, blob)) => blobs.contains(blob) && blob.as_str() != EMPTY,
+    let has = |delta: &Delta| match &delta.new {
+        Some((_, blob)) => {
+            blobs.contains(blob) && (blob.as_str() != EMPTY || only.iter().any(|one| one.path == delta.path))
+        }
         None => gone.contains(&delta.path),
-    }))
+    };
+    // What the base has changed on top of it is not brought back by merging, and what it has moved is brought elsewhere.
+    let Some(merge) = repo.brings(tip, head)? else { return Ok(!here.iter().any(has)) };
+    let touched: BTreeSet<&RepoPath> = merge.iter().map(|delta| &delta.path).collect();
+    Ok(!merge.iter().chain(here.iter().filter(|delta| touched.contains(&delta.path))).any(has))
 }
 
-/// A file of nothing is nobody's.
+/// A file of nothing is nobody's, under another name.
 const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
 #[cfg(test)]
