@@ -40,7 +40,7 @@ pub use local::{Compared, LocalRepo};
 pub use mirror::{Fetched, Mirror, Want};
 pub use path::RepoPath;
 pub use program::git_runs;
-pub use update::{Ground, is_spent, merged_in};
+pub use update::{Ground, Landed, merged_in};
 
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -1,6 +1,6 @@
 //! Whether a push only brought a branch up to date.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{BlobId, Compared, Delta, Error, LocalRepo, Reader, RepoPath, Result};
 use crate::ids::CommitId;
@@ -134,25 +134,56 @@ fn parted(repo: &LocalRepo, tip: &CommitId, at: &CommitId) -> Result<Option<Comm
     }
 }
 
-/// Whether nothing of what a commit brought is at a head and not in its base: no file there is as the commit had it (also
-/// under another name), unless the base has it so too, and none that it took away is gone here alone.
-pub fn is_spent(repo: &LocalRepo, commit: &CommitId, head: &CommitId, tip: &CommitId) -> Result<bool> {
-    let Some(base) = parted(repo, tip, commit)? else { return Ok(false) };
-    let (brought, lacking, here) = (repo.diff(&base, commit)?, repo.diff(tip, commit)?, repo.diff(tip, head)?);
-    let lacking: BTreeSet<&RepoPath> = lacking.iter().map(|delta| &delta.path).collect();
-    let only: Vec<&Delta> = brought.iter().filter(|delta| lacking.contains(&delta.path)).collect();
-    let blobs: BTreeSet<&BlobId> = only.iter().filter_map(|delta| delta.new.as_ref()).map(|(_, blob)| blob).collect();
-    let gone: BTreeSet<&RepoPath> = only.iter().filter(|delta| delta.new.is_none()).map(|delta| &delta.path).collect();
-    let has = |delta: &Delta| match &delta.new {
-        Some((_, blob)) => {
-            blobs.contains(blob) && (blob.as_str() != EMPTY || only.iter().any(|one| one.path == delta.path))
+/// Where a head is held against: the base that it goes into, and where in it, or on the way to it, the work in question was
+/// merged.
+#[derive(Debug, Clone)]
+pub struct Landed {
+    pub tip: CommitId,
+    pub at: CommitId,
+}
+
+impl Landed {
+    /// In the base itself.
+    pub fn in_base(tip: &CommitId) -> Self {
+        Self { tip: tip.clone(), at: tip.clone() }
+    }
+
+    /// Whether nothing of what these commits brought is at a head and not where they landed: no file there is as a commit
+    /// had it (also under another name), unless it landed so, and none that it took away is gone at the head alone.
+    pub fn has_all(&self, repo: &LocalRepo, commits: &[CommitId], head: &CommitId) -> Result<bool> {
+        if commits.is_empty() {
+            return Ok(true);
         }
-        None => gone.contains(&delta.path),
-    };
-    // What the base has changed on top of it is not brought back by merging, and what it has moved is brought elsewhere.
-    let Some(merge) = repo.brings(tip, head)? else { return Ok(!here.iter().any(has)) };
-    let touched: BTreeSet<&RepoPath> = merge.iter().map(|delta| &delta.path).collect();
-    Ok(!merge.iter().chain(here.iter().filter(|delta| touched.contains(&delta.path))).any(has))
+        let mut here = repo.diff(&self.at, head)?;
+        // What is changed there on top of it is not brought back by merging, and what is moved is brought elsewhere.
+        if let Some(merge) = repo.brings(&self.at, head)? {
+            here.retain(|delta| merge.iter().any(|one| one.path == delta.path));
+            here.extend(merge);
+        }
+        for commit in commits {
+            if self.is_in(repo, commit, &here)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether something of what a commit brought, and that did not land, is among these.
+    fn is_in(&self, repo: &LocalRepo, commit: &CommitId, here: &[Delta]) -> Result<bool> {
+        let Some(base) = parted(repo, &self.tip, commit)? else { return Ok(true) };
+        let (brought, lacking) = (repo.diff(&base, commit)?, repo.diff(&self.at, commit)?);
+        let lacking: BTreeSet<&RepoPath> = lacking.iter().map(|delta| &delta.path).collect();
+        let only: BTreeMap<&RepoPath, Option<&BlobId>> = brought
+            .iter()
+            .filter(|delta| lacking.contains(&delta.path))
+            .map(|delta| (&delta.path, delta.new.as_ref().map(|(_, blob)| blob)))
+            .collect();
+        let blobs: BTreeSet<&BlobId> = only.values().flatten().copied().filter(|blob| blob.as_str() != EMPTY).collect();
+        Ok(here.iter().any(|delta| {
+            let new = delta.new.as_ref().map(|(_, blob)| blob);
+            only.get(&delta.path) == Some(&new) || new.is_some_and(|blob| blobs.contains(blob))
+        }))
+    }
 }
 
 /// A file of nothing is nobody's, under another name.
@@ -268,24 +299,40 @@ mod tests {
     #[test]
     fn what_a_commit_brought_is_spent_when_the_base_has_it() {
         let on = branch();
-        let reader = || on.repo.reader();
+        let spent = |commit: &CommitId, head: &CommitId, tip: &CommitId| {
+            Landed::in_base(tip).has_all(&on.repo.reader(), std::slice::from_ref(commit), head).unwrap()
+        };
         let other = on.repo.text(&[&on.root], &[ROOT, ("lower", "l\n")]);
         let head = on.repo.text(&[&other], &[ROOT, ("lower", "l\n"), WORK]);
-        assert!(!is_spent(&reader(), &other, &head, &on.main).unwrap(), "it is only here");
+        assert!(!spent(&other, &head, &on.main), "it is only here");
         let squashed = on.repo.text(&[&on.main], &[ROOT, NEWS, ("lower", "l\n")]);
-        assert!(is_spent(&reader(), &other, &head, &squashed).unwrap(), "it is in the base as well");
+        assert!(spent(&other, &head, &squashed), "it is in the base as well");
         let mended = on.repo.text(&[&on.main], &[ROOT, NEWS, ("lower", "better\n")]);
-        assert!(
-            !is_spent(&reader(), &other, &head, &mended).unwrap(),
-            "the base has something else, and this is still here"
-        );
+        assert!(!spent(&other, &head, &mended), "the base has something else, and this is still here");
         let rebased = on.repo.text(&[&mended], &[ROOT, NEWS, ("lower", "better\n"), WORK]);
-        assert!(is_spent(&reader(), &other, &rebased, &mended).unwrap());
+        assert!(spent(&other, &rebased, &mended));
         let moved = on.repo.text(&[&other], &[ROOT, ("renamed", "l\n"), WORK]);
-        assert!(!is_spent(&reader(), &other, &moved, &on.main).unwrap(), "it has another name");
+        assert!(!spent(&other, &moved, &on.main), "it has another name");
         let away = on.repo.text(&[&on.main], &[ROOT, NEWS]);
         let again = on.repo.text(&[&away], &[ROOT, NEWS, ("lower", "l\n"), WORK]);
-        assert!(!is_spent(&reader(), &other, &again, &away).unwrap(), "it came back under another commit");
+        assert!(!spent(&other, &again, &away), "it came back under another commit");
+    }
+
+    #[test]
+    fn what_landed_on_the_way_is_spent_until_an_older_state_of_it_comes_back() {
+        let on = branch();
+        let old = on.repo.text(&[&on.root], &[ROOT, ("part", "bad\n")]);
+        let part = on.repo.text(&[&old], &[ROOT, ("part", "good\n")]);
+        let merge = on.repo.text(&[&on.work, &part], &[ROOT, WORK, ("part", "good\n")]);
+        let has_all = |head: &CommitId, at: &CommitId| {
+            let landed = Landed { tip: on.main.clone(), at: at.clone() };
+            landed.has_all(&on.repo.reader(), &[part.clone(), old.clone()], head).unwrap()
+        };
+        let more = on.repo.text(&[&merge], &[ROOT, WORK, ("part", "good\n"), ("more", "m\n")]);
+        assert!(has_all(&more, &merge));
+        assert!(!has_all(&more, &on.main), "the base itself does not have it");
+        let back = on.repo.text(&[&more], &[ROOT, WORK, ("part", "bad\n")]);
+        assert!(!has_all(&back, &merge));
     }
 
     #[test]

@@ -1,23 +1,24 @@
 //! Who had a hand in a change, since when the ground under it is as it is, and whose an issue is: what the look at a change
 //! asks GitHub for only when it matters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::kin::landed;
 use super::observe;
 use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
 use crate::engine::Target;
 use crate::fact::{Event, Fact, PullEvent};
-use crate::gate::world::{Sibling, World};
+use crate::gate::world::{Sibling, Subject, World};
 use crate::github::calls::activity::Activity;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
-use crate::ids::{ChangeNumber, CommitId, Digest, Person};
+use crate::ids::{ChangeNumber, CommitId, Person};
 use crate::ledger::State;
-use crate::ledger::origin::{self, Same};
-use crate::repo::{Ground, Reader as _, Want, merged_in};
+use crate::ledger::origin;
+use crate::repo::{Ground, Landed, merged_in};
 
 /// A move of the branch.
 #[derive(Clone)]
@@ -27,6 +28,8 @@ struct Move {
     by: Person,
     /// As GitHub's list calls it; what a delivery tells is a push, until the list says otherwise.
     kind: String,
+    /// When; only the list tells.
+    at: Option<Timestamp>,
 }
 
 /// The head of another change that was merged into the branch.
@@ -85,11 +88,8 @@ impl Pass<'_> {
         let (authors, moves): (Vec<Move>, Vec<Move>) =
             moves.into_iter().partition(|one| one.by.id == pull.user.id && !is_merge(one));
         people.extend(authors.into_iter().map(|one| one.by));
-        let mut work = self.work(ChangeNumber(pull.number), moves, &pull.head.sha, &subject.base_tip).await?;
-        if !work.is_empty() {
-            let merged = self.merged_before(ChangeNumber(pull.number), world).await?;
-            work = self.unmerged(work, merged).await?;
-        }
+        let work = self.work(pull, moves, subject).await?;
+        let work = self.unmerged(work, pull, subject).await?;
         let (merges, pushes): (Vec<Move>, Vec<Move>) = work.into_iter().partition(is_merge);
         if !merges.is_empty() {
             people.extend(self.hands_in_parts(&repo, pull, &merges).await?.into_iter().filter(|one| !known(one)));
@@ -103,15 +103,9 @@ impl Pass<'_> {
     /// The moves that did more than bring the branch up to date. What is not at hand is fetched: a head that was pushed over
     /// before anybody looked, or history that goes further back than this change needed. What can't be had was not seen to
     /// be harmless.
-    async fn work(
-        &self,
-        change: ChangeNumber,
-        moves: Vec<Move>,
-        at: &CommitId,
-        tip: &CommitId,
-    ) -> Result<Vec<Move>, Halt> {
-        let mut tips = vec![tip.clone()];
-        if *tip != self.tip {
+    async fn work(&self, pull: &Fetched, moves: Vec<Move>, subject: &Subject) -> Result<Vec<Move>, Halt> {
+        let mut tips = vec![subject.base_tip.clone()];
+        if subject.base_tip != self.tip {
             tips.push(self.tip.clone());
         }
         let (mut work, unsure) = self.judged(moves, &tips, &[]).await?;
@@ -119,22 +113,13 @@ impl Pass<'_> {
             unsure.into_iter().partition(|one| work.iter().any(|other| other.by.id == one.by.id));
         work.extend(more);
         if !unsure.is_empty() {
-            let auth = self.repo.git_auth().await?;
             let sides: BTreeSet<CommitId> =
                 unsure.iter().flat_map(|one| [&one.before, &one.after]).filter_map(|id| commit(id)).collect();
-            for id in sides.into_iter().take(MOST_FETCHED).map(Want::Commit) {
-                for tip in &tips {
-                    let tip = Want::Commit(tip.clone());
-                    match self.mirror.fetch_change(&auth.url, Some(auth.password()), &tip, &id).await {
-                        Err(error) if is_gone(&error) || self.attempt >= LAG_TRIES => {}
-                        fetched => drop(fetched.map_err(anyhow::Error::from)?),
-                    }
-                }
-            }
+            self.fetch_beside(&sides, &tips).await?;
             let (more, unknown) = self.judged(unsure, &tips, &[]).await?;
             work.extend(more.into_iter().chain(unknown));
         }
-        let parts = self.parts(change, &work, at, tip).await?;
+        let parts = self.parts(pull, &work, subject).await?;
         if !parts.is_empty() {
             let (more, unknown) = self.judged(work, &tips, &parts).await?;
             work = more.into_iter().chain(unknown).collect();
@@ -171,13 +156,7 @@ impl Pass<'_> {
 
     /// Other changes that these pushes merged in: the lower of a stack. Who worked on one comes with its commits (decision
     /// 110), so whoever else brought them here has written nothing.
-    async fn parts(
-        &self,
-        change: ChangeNumber,
-        pushes: &[Move],
-        at: &CommitId,
-        tip: &CommitId,
-    ) -> Result<Vec<Part>, Halt> {
+    async fn parts(&self, pull: &Fetched, pushes: &[Move], subject: &Subject) -> Result<Vec<Part>, Halt> {
         let sides = pushes.iter().filter(|one| !is_merge(one)).map(|one| (commit(&one.before), commit(&one.after)));
         let sides: Vec<_> = sides.filter_map(|(before, after)| Some((before?, after?))).collect();
         if sides.is_empty() {
@@ -191,11 +170,14 @@ impl Pass<'_> {
         let merged: BTreeSet<CommitId> = merged.await?;
         let mut parts = Vec::new();
         for head in merged.into_iter().take(MOST_PARTS) {
-            for other in self.ledger.sharing(change, &[origin::head_key(&head)]).await? {
+            for other in self.ledger.sharing(ChangeNumber(pull.number), &[origin::head_key(&head)]).await? {
                 let state = self.ledger.load(other).await.ok().and_then(|loaded| loaded.state);
                 let Some(state) = state.filter(|state| state.heads.contains_key(&head)) else { continue };
                 // What was merged green was reviewed.
-                let reviewed = state.merged_green() && self.spent(vec![head.clone()], at, tip).await?;
+                let reviewed = match landed(&state, subject, &pull.base.r#ref).filter(|_| state.merged_green()) {
+                    Some(landed) => self.is_spent(vec![head.clone()], &subject.about.head, &landed).await?,
+                    None => false,
+                };
                 let people =
                     if reviewed { BTreeSet::new() } else { state.operators.iter().map(|one| one.id).collect() };
                 parts.push(Part { head: head.clone(), people });
@@ -204,32 +186,42 @@ impl Pass<'_> {
         Ok(parts)
     }
 
-    /// The heads of changes of this very branch that were merged green into the same base, and of which nothing is only here.
-    async fn merged_before(&self, change: ChangeNumber, world: &World) -> Result<BTreeSet<CommitId>, Halt> {
-        let Some(subject) = &world.subject else { return Ok(BTreeSet::new()) };
-        let keys = world.origin().keys(&world.pull.head).into_iter();
-        let branch: Vec<Digest> = keys.filter(|(same, _)| *same == Same::Branch).map(|(_, key)| key).collect();
-        let mut heads = BTreeSet::new();
-        for other in self.ledger.sharing(change, &branch).await?.into_iter().rev().take(MOST_PARTS) {
-            let state = self.ledger.load(other).await.ok().and_then(|loaded| loaded.state);
-            let about = state.filter(State::merged_green).and_then(|state| state.subject);
-            let Some(about) = about.filter(|about| about.base_ref == world.pull.base_ref) else { continue };
-            if self.spent(vec![about.head.clone()], &subject.about.head, &subject.base_tip).await? {
-                heads.insert(about.head);
+    /// The moves that this change is made of. What was on the branch before an earlier change of it was merged green into the
+    /// same base belongs to that one, while nothing of either is only here.
+    async fn unmerged(&self, moves: Vec<Move>, pull: &Fetched, subject: &Subject) -> Result<Vec<Move>, Halt> {
+        let Some(owner) = owner(pull).filter(|_| !moves.is_empty()) else { return Ok(moves) };
+        let all = self.repo.pulls_from(&format!("{owner}:{}", pull.head.r#ref)).await?;
+        let is_other = |one: &&Fetched| one.number != pull.number && one.base.r#ref == pull.base.r#ref;
+        let mut before: Vec<(Timestamp, u64)> =
+            all.iter().filter(is_other).filter_map(|one| Some((one.merged_at?, one.number))).collect();
+        before.sort_unstable();
+        let (head, landed) = (&subject.about.head, Landed::in_base(&subject.base_tip));
+        let mut left = Vec::new();
+        let mut released: BTreeMap<u64, bool> = BTreeMap::new();
+        for one in moves {
+            let part_of = one.at.and_then(|at| before.iter().find(|(merged, _)| at < *merged));
+            let (Some((_, number)), Some(after)) = (part_of, commit(&one.after)) else {
+                left.push(one);
+                continue;
+            };
+            let is_released = match released.get(number) {
+                Some(known) => *known,
+                None => {
+                    let state = self.ledger.load(ChangeNumber(*number)).await.ok().and_then(|loaded| loaded.state);
+                    let about = state.filter(State::merged_green).and_then(|state| state.subject);
+                    let known = match about {
+                        Some(about) => self.is_spent(vec![about.head], head, &landed).await?,
+                        None => false,
+                    };
+                    released.insert(*number, known);
+                    known
+                }
+            };
+            if !is_released || !self.is_spent(vec![after], head, &landed).await? {
+                left.push(one);
             }
         }
-        Ok(heads)
-    }
-
-    /// The moves to what is not in one of these heads.
-    async fn unmerged(&self, moves: Vec<Move>, heads: BTreeSet<CommitId>) -> Result<Vec<Move>, Halt> {
-        let mirror = self.mirror.clone();
-        let left = observe::blocking(move || {
-            let reader = mirror.reader()?;
-            let merged = |after: &CommitId| heads.iter().any(|head| reader.is_ancestor(after, head).unwrap_or(false));
-            Ok(moves.into_iter().filter(|one| !commit(&one.after).is_some_and(|after| merged(&after))).collect())
-        });
-        Ok(left.await?)
+        Ok(left)
     }
 
     /// Who wrote what came in by merging other pull requests into the branch. Nobody, where such a one was green: it was
@@ -301,8 +293,7 @@ impl Pass<'_> {
 
     /// Other pull requests of the same branch, open or not: a run for one of them lands on the same head.
     pub(super) async fn siblings(&self, pull: &Fetched, world: &World) -> Result<Vec<Sibling>, Halt> {
-        let owner = pull.head.repo.as_ref().and_then(|repo| repo.full_name.split_once('/')).map(|(owner, _)| owner);
-        let Some(owner) = owner else { return Ok(Vec::new()) };
+        let Some(owner) = owner(pull) else { return Ok(Vec::new()) };
         let mut siblings = Vec::new();
         for other in self.repo.pulls_from(&format!("{owner}:{}", pull.head.r#ref)).await? {
             let Some(opened) = other.created_at.filter(|_| other.number != pull.number) else { continue };
@@ -349,11 +340,13 @@ fn told_of_all(from: &CommitId, to: &CommitId, events: &[(String, Event)]) -> bo
     false
 }
 
-/// So many commits are fetched to see what a move was.
-const MOST_FETCHED: usize = 20;
-
 /// Of so many commits that were merged in it is asked whether they are other changes, and so many of those are read.
 const MOST_PARTS: usize = 10;
+
+/// Whose repository the branch is in.
+fn owner(pull: &Fetched) -> Option<&str> {
+    pull.head.repo.as_ref().and_then(|repo| repo.full_name.split_once('/')).map(|(owner, _)| owner)
+}
 
 /// A commit by its id. Where a branch was made or deleted, one side is all zeros, and none.
 fn commit(id: &str) -> Option<CommitId> {
@@ -376,6 +369,7 @@ fn told_move(fact: &Fact) -> Option<Move> {
             after: head.to_string(),
             by: sender.clone(),
             kind: "push".to_owned(),
+            at: None,
         }),
         _ => None,
     }
@@ -394,7 +388,14 @@ fn since(listed: Vec<Activity>, base: &CommitId) -> Vec<Move> {
         one.activity_type == "branch_deletion" || (one.after == base.as_str() && one.activity_type != "force_push")
     };
     let moves = listed.into_iter().take_while(|one| !begins(one));
-    moves.map(|one| Move { before: one.before, after: one.after, by: one.actor, kind: one.activity_type }).collect()
+    let told = |one: Activity| Move {
+        before: one.before,
+        after: one.after,
+        by: one.actor,
+        kind: one.activity_type,
+        at: Some(one.timestamp),
+    };
+    moves.map(told).collect()
 }
 
 #[cfg(test)]

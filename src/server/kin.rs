@@ -10,7 +10,7 @@ use super::observe::{self, MadeOf};
 use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
 use crate::fact::{Event, Fact, PullEvent};
-use crate::gate::world::World;
+use crate::gate::world::{Subject, World};
 use crate::gate::{Finding, GateName, Verdict, only_waiting};
 use crate::github::Error;
 use crate::github::calls::checks::CheckRun as Listed;
@@ -19,12 +19,15 @@ use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::ledger::origin::{self, Same};
 use crate::ledger::record::Grouped;
 use crate::ledger::{Anchor, Anchors, Body, Break, BreakKind, Entry, Ledger, State};
-use crate::repo::{Want, is_spent};
+use crate::repo::{Landed, Want};
 use crate::surface::sync::Memory as _;
 use crate::surface::witness;
 
 /// So many keys of a change are asked for at once; there are three for each head.
 const MOST_KEYS: usize = 1_500;
+
+/// So many commits are fetched at a time to see what they brought.
+const MOST_FETCHED: usize = 20;
 
 /// So many others are looked at without asking which of them are open.
 const MOST_KIN: usize = 20;
@@ -136,6 +139,14 @@ impl Told {
             && state.rejections.is_empty()
             && state.objectors.is_empty()
     }
+}
+
+/// Where the work of another change was merged: green, and as it was merged it is among the commits here; or into the base.
+pub(super) fn landed(other: &State, subject: &Subject, base_ref: &str) -> Option<Landed> {
+    let merged = other.merged.as_ref().filter(|_| origin::is_merged(other, base_ref))?;
+    let tip = subject.base_tip.clone();
+    let came = other.merged_green() && subject.commits.contains(&merged.commit);
+    Some(Landed { at: if came { merged.commit.clone() } else { tip.clone() }, tip })
 }
 
 impl Pass<'_> {
@@ -272,37 +283,47 @@ impl Pass<'_> {
 
     /// Whether another change was merged, and nothing of its commits that are in this one is only here.
     async fn is_spent_here(&self, other: &State, world: &World) -> Result<bool, Halt> {
-        let Some(subject) = world.subject.as_ref().filter(|_| origin::is_merged(other, &world.pull.base_ref)) else {
-            return Ok(false);
-        };
+        let Some(subject) = &world.subject else { return Ok(false) };
+        let Some(landed) = landed(other, subject, &world.pull.base_ref) else { return Ok(false) };
         let theirs = subject.commits.iter().filter(|commit| other.origins.contains(&origin::head_key(commit)));
-        self.spent(theirs.cloned().collect(), &subject.about.head, &subject.base_tip).await
+        self.is_spent(theirs.cloned().collect(), &subject.about.head, &landed).await
     }
 
-    /// Whether nothing of what these commits brought is at a head and not in its base. What is not at hand is fetched; what
-    /// can't be had is not seen to be so.
-    pub(super) async fn spent(&self, commits: Vec<CommitId>, head: &CommitId, tip: &CommitId) -> Result<bool, Halt> {
-        for commit in commits {
-            let mut known = self.is_spent(&commit, head, tip).await?;
-            if known.is_none() {
-                let auth = self.repo.git_auth().await?;
-                let sides = (Want::Commit(tip.clone()), Want::Commit(commit.clone()));
-                match self.mirror.fetch_change(&auth.url, Some(auth.password()), &sides.0, &sides.1).await {
+    /// Whether nothing of what these commits brought is at a head and not where they landed. What is not at hand is fetched;
+    /// what can't be had is not seen to be so.
+    pub(super) async fn is_spent(
+        &self,
+        commits: Vec<CommitId>,
+        head: &CommitId,
+        landed: &Landed,
+    ) -> Result<bool, Halt> {
+        let ask = || {
+            let (mirror, commits, head, landed) = (self.mirror.clone(), commits.clone(), head.clone(), landed.clone());
+            observe::blocking(move || Ok(landed.has_all(&mirror.reader()?, &commits, &head).ok()))
+        };
+        if let Some(known) = ask().await? {
+            return Ok(known);
+        }
+        self.fetch_beside(&commits, std::slice::from_ref(&landed.tip)).await?;
+        Ok(ask().await? == Some(true))
+    }
+
+    /// Fetches commits that were not at hand, with what lies between them and these tips, as far as they can be had.
+    pub(super) async fn fetch_beside<'c>(
+        &self,
+        commits: impl IntoIterator<Item = &'c CommitId>,
+        tips: &[CommitId],
+    ) -> Result<(), Halt> {
+        let auth = self.repo.git_auth().await?;
+        for commit in commits.into_iter().take(MOST_FETCHED).cloned().map(Want::Commit) {
+            for tip in tips.iter().cloned().map(Want::Commit) {
+                match self.mirror.fetch_change(&auth.url, Some(auth.password()), &tip, &commit).await {
                     Err(error) if is_gone(&error) || self.attempt >= LAG_TRIES => {}
                     fetched => drop(fetched.map_err(anyhow::Error::from)?),
                 }
-                known = self.is_spent(&commit, head, tip).await?;
-            }
-            if known != Some(true) {
-                return Ok(false);
             }
         }
-        Ok(true)
-    }
-
-    async fn is_spent(&self, commit: &CommitId, head: &CommitId, tip: &CommitId) -> Result<Option<bool>, Halt> {
-        let (mirror, commit, head, tip) = (self.mirror.clone(), commit.clone(), head.clone(), tip.clone());
-        Ok(observe::blocking(move || Ok(is_spent(&mirror.reader()?, &commit, &head, &tip).ok())).await?)
+        Ok(())
     }
 
     /// What the records of another change add up to, if they are all there. None: there is no such change.
@@ -374,31 +395,29 @@ impl Pass<'_> {
         }
     }
 
-    /// The changes that it was related to by their commits, and that were merged into its base, so that nothing of those
-    /// commits is only here. That they are not here any more is not enough: what is pushed away can be pushed back, and what
-    /// was merged may be something else than what came here.
+    /// The changes that it was related to by their commits, and that were merged, so that nothing of those commits is only
+    /// here; each with whether it was green. That they are not here any more is not enough: what is pushed away can be pushed
+    /// back, and what was merged may be something else than what came here.
     async fn landed(&self, pull: &Fetched, state: &State, world: &World) -> Result<BTreeMap<ChangeNumber, bool>, Halt> {
-        let Some(tip) = world.subject.as_ref().map(|subject| subject.base_tip.clone()) else {
-            return Ok(BTreeMap::new());
-        };
+        let Some(subject) = &world.subject else { return Ok(BTreeMap::new()) };
         let by_commits = |from: ChangeNumber| -> Option<Vec<CommitId>> {
             let all = state.inherited.iter().filter(|taken| taken.from == from);
             all.map(|taken| taken.within.clone()).collect()
         };
         let known: BTreeSet<ChangeNumber> = state.inherited.iter().map(|taken| taken.from).collect();
-        let mut landed = BTreeMap::new();
+        let mut all = BTreeMap::new();
         // What hands down in this very look has something here; the two questions must not answer each other for ever.
         let hands_down = |from: &ChangeNumber| world.earlier.iter().any(|other| other.change == *from);
         for from in known.difference(&state.released).copied().filter(|from| !hands_down(from)) {
             let Some(commits) = by_commits(from) else { continue };
             let other = self.ledger.load(from).await.ok().and_then(|loaded| loaded.state);
-            let here = |other: &State| other.subject.as_ref().is_some_and(|about| about.base_ref == pull.base.r#ref);
-            let Some(other) = other.filter(|other| other.merged.is_some() && here(other)) else { continue };
-            if self.spent(commits, &pull.head.sha, &tip).await? {
-                landed.insert(from, other.merged_green());
+            let Some(other) = other else { continue };
+            let Some(landed) = landed(&other, subject, &pull.base.r#ref) else { continue };
+            if self.is_spent(commits, &pull.head.sha, &landed).await? {
+                all.insert(from, other.merged_green());
             }
         }
-        Ok(landed)
+        Ok(all)
     }
 
     /// The patch and the commits of what is there. They cost a diff of every line, so they are kept for as long as head and
