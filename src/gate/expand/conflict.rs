@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::paper::{Part, text};
-use super::super::papers::{Desk, Found, SCOPE, excerpt};
+use super::super::paper::{LARGEST, Paper, Part, text};
+use super::super::papers::{Desk, Document, Found, PREFERENCES, SCOPE, excerpt};
 use super::said;
 
 /// What somebody says who goes against a preference on purpose.
@@ -29,19 +29,23 @@ fn names_one(clause: &str) -> bool {
     })
 }
 
+const SECTIONS: [&str; 2] = ["Stack", "Deployment Target"];
+
 /// More conflicts than this are more than anyone reads.
 const MOST: usize = 100;
 
 struct Conflict {
+    section: &'static str,
     line: u32,
     says: String,
     preferred: BTreeSet<String>,
 }
 
 pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
-    let (Some(scope), Some(preferences)) = (&desk.scope, &desk.preferences) else { return Vec::new() };
+    let Some(scope) = &desk.scope else { return Vec::new() };
+    let Some(preferences) = &desk.preferences else { return unread(desk).into_iter().collect() };
     let mut conflicts = Vec::new();
-    for section in ["Stack", "Deployment Target"] {
+    for section in SECTIONS {
         if let (Some(wanted), Some(chosen)) = (said(preferences, section), said(scope, section)) {
             compare(section, &wanted, &chosen, &mut conflicts);
         }
@@ -52,20 +56,46 @@ pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
     conflicts.truncate(MOST);
     // An item is looked at as a whole, a paragraph by its sentences.
     let statements = scope.sentences().into_iter().chain(scope.items_text());
-    let mut naming: Vec<(bool, BTreeSet<String>)> = Vec::new();
+    let mut naming: Vec<(Vec<String>, BTreeSet<String>)> = Vec::new();
     for statement in statements {
         if text::clauses(statement).into_iter().any(names_one) {
-            let words = text::words(statement);
-            let all = words.iter().any(|word| matches!(word.as_str(), "preferences" | "preference" | "preferred"));
-            naming.push((all, text::names(statement)));
+            naming.push((text::words(statement), text::names(statement)));
         }
     }
-    let is_named = |one: &Conflict| naming.iter().any(|(all, names)| *all || !names.is_disjoint(&one.preferred));
+    let wanted = SECTIONS.into_iter().filter_map(|section| said(preferences, section));
+    let preferred: BTreeSet<String> = wanted.flat_map(|part| text::names(&part.text())).collect();
+    let is_named = |one: &Conflict| {
+        naming.iter().any(|(words, names)| match names.is_disjoint(&preferred) {
+            true => speaks_of_all(words, one.section),
+            false => !names.is_disjoint(&one.preferred),
+        })
+    };
     conflicts.retain(|one| !is_named(one));
     conflicts.into_iter().map(|one| Found::at(SCOPE, one.line, one.says)).collect()
 }
 
-fn compare(section: &str, wanted: &Part<'_>, chosen: &Part<'_>, conflicts: &mut Vec<Conflict>) {
+/// Whether a statement that names no preferred thing is about all of them, or about all of a section: `the target goes
+/// against the preferences`.
+fn speaks_of_all(words: &[String], section: &str) -> bool {
+    let says = |one: &str| words.iter().any(|word| word == one);
+    let about = |one: &str| says(one) || !(says("stack") || says("target"));
+    ["preferences", "preference", "preferred"].into_iter().any(says)
+        && about(if section == "Stack" { "stack" } else { "target" })
+}
+
+/// Preferences that are there and can't be read: nothing can be held against them.
+fn unread(desk: &Desk<'_>) -> Option<Found> {
+    let why = match &desk.papers.preferences.as_ref()?.document {
+        Document::Text(text) => Paper::read(text, &[]).err()?.to_string(),
+        Document::NotText => "is no text: it is not UTF-8, or has a NUL".to_owned(),
+        Document::NotAFile => "is no plain file".to_owned(),
+        Document::TooLarge => format!("has more than {LARGEST} bytes"),
+    };
+    let found = Found::nowhere(format!("`{PREFERENCES}` on the default branch {why}; nothing can be held against it."));
+    Some(found.next("A maintainer writes it as plain Markdown on the default branch, or removes it."))
+}
+
+fn compare(section: &'static str, wanted: &Part<'_>, chosen: &Part<'_>, conflicts: &mut Vec<Conflict>) {
     let (want, choose) = (entries(wanted), entries(chosen));
     let mut by_label = false;
     for (label, value) in &want {
@@ -78,7 +108,7 @@ fn compare(section: &str, wanted: &Part<'_>, chosen: &Part<'_>, conflicts: &mut 
                 excerpt(value.trim().trim_end_matches('.')),
                 excerpt(other.trim().trim_end_matches('.'))
             );
-            conflicts.push(Conflict { line: chosen.line, says, preferred });
+            conflicts.push(Conflict { section, line: chosen.line, says, preferred });
         }
     }
     if by_label {
@@ -91,7 +121,7 @@ fn compare(section: &str, wanted: &Part<'_>, chosen: &Part<'_>, conflicts: &mut 
             excerpt(wanted.text().trim().trim_end_matches('.')),
             excerpt(chosen.text().trim().trim_end_matches('.'))
         );
-        conflicts.push(Conflict { line: chosen.line, says, preferred });
+        conflicts.push(Conflict { section, line: chosen.line, says, preferred });
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::engine::kit::{good_papers, sheet};
 use crate::flow::Phase;
 use crate::gate::papers::tests::told;
-use crate::gate::papers::{Papers, judge};
+use crate::gate::papers::{Document, Papers, Sheet, judge};
 use crate::policy::{Policy, Tier};
 use crate::rehearsal::papers as good;
 
@@ -124,6 +124,26 @@ fn a_conflict_with_the_preferences_is_named() {
         against("## Deployment Target\nKubernetes\n", "Python. The target conflicts with the preferences."),
         none()
     );
+    let both = "## Stack\n- Language: Rust\n\n## Deployment Target\nKubernetes\n";
+    let one_of_two = "- Language: Python, which is not one of the preferences, instead of Rust.";
+    assert_eq!(against(both, one_of_two), ["EXP-08 scope.md:21"], "the target is not named");
+    assert_eq!(
+        against(both, "- Language: Python\n\nThe stack deviates from the preferences."),
+        ["EXP-08 scope.md:23"],
+        "the target is not named"
+    );
+    assert_eq!(against(both, "- Language: Python\n\nAll of this deviates from the preferences."), none());
+}
+
+/// `EXP-08`
+#[test]
+fn preferences_that_cannot_be_read_are_told() {
+    let with = |document: Document| of(Papers { preferences: Some(Sheet { blob: None, document }), ..good_papers() });
+    assert_eq!(with(Document::NotText), ["EXP-08"]);
+    assert_eq!(with(Document::NotAFile), ["EXP-08"]);
+    assert_eq!(with(Document::TooLarge), ["EXP-08"]);
+    assert_eq!(with(Document::Text(">".repeat(5_000))), ["EXP-08"]);
+    assert_eq!(with(Document::Text("\n".to_owned())), none());
 }
 
 /// `EXP-09`

@@ -15,9 +15,25 @@ const TO_BE: &[&str] = &[
     "discussed", "done", "filled", "provided", "specified", "supplied", "written",
 ];
 
-/// Whether a sentence begins with a mark of unfinished work. What follows says who, when or why, and not what is asked for:
-/// `TODO(kim): describe it`, `TBD by Kim`, `To be confirmed by Friday`.
+/// Whether a sentence is marked as unfinished: at its beginning, where what follows says who, when or why, and not what is
+/// asked for (`TODO(kim): describe it`, `TBD by Kim`, `To be confirmed by Friday`); or at its end, set off from the rest
+/// (`AWS or GCP, to be decided`, `Postgres (TBD)`).
 pub fn is_marked(sentence: &str) -> bool {
+    begins_marked(sentence) || ends_marked(sentence)
+}
+
+fn ends_marked(sentence: &str) -> bool {
+    let end = sentence.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let Some((before, mark)) = end.rsplit_once([',', ';', '(', '[', '–', '—']) else { return false };
+    before.contains(char::is_alphanumeric)
+        && match &words(mark)[..] {
+            [one] => matches!(one.as_str(), "tbd" | "tba" | "tbc" | "undecided"),
+            [to, be, done] => to == "to" && be == "be" && TO_BE.contains(&done.as_str()),
+            _ => false,
+        }
+}
+
+fn begins_marked(sentence: &str) -> bool {
     let start = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let end = start.find(|c: char| !c.is_alphanumeric()).unwrap_or(start.len());
     let (mark, rest) = start.split_at(end);
@@ -107,6 +123,8 @@ mod tests {
             "WIP - Kim",
             "To be announced",
             "To be confirmed by Kim",
+            "AWS or GCP, to be decided.",
+            "**Postgres** (TBD)",
         ] {
             assert!(is_marked(text), "{text}");
         }
@@ -116,6 +134,8 @@ mod tests {
             "todo lists are shared",
             "To be stored in SQLite",
             "To be added to the cart, it",
+            "Fly.io (region TBD)",
+            "It lists what is still to be decided.",
         ] {
             assert!(!is_marked(text), "{text}");
         }
