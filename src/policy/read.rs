@@ -2,7 +2,7 @@
 
 use super::decode::{Decoder, Fields, Spot};
 use super::law;
-use super::problem::excerpt;
+use super::problem::{Problem, excerpt};
 use super::types::*;
 use super::yaml::{At, Kind};
 
@@ -378,7 +378,12 @@ fn gates(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         None => true,
         Some(spot) => matches!(&spot.node.kind, Kind::List(items) if items.is_empty()),
     };
-    if none && p.merge.require.contains(&Require::Verify) {
+    // Under a misspelt key it may have been named.
+    let misspelt = |problem: &Problem| {
+        let place = problem.path.rsplit_once('.').map_or("", |(place, _)| place);
+        matches!(place, "" | "gates" | "gates.verify") && problem.says.starts_with("unknown key")
+    };
+    if none && p.merge.require.contains(&Require::Verify) && !d.problems.iter().any(misspelt) {
         let at = listed.or(verify).or(gates).or(top.get("merge")).map_or(At::START, |s| s.key);
         d.problem(
             at,

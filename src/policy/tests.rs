@@ -113,6 +113,16 @@ fn keys_of(schema: &serde_json::Value) -> Vec<String> {
 }
 
 #[test]
+fn what_is_named_under_a_misspelt_key_is_not_said_to_be_missing() {
+    for text in ["gates: { verify: { chekcs: [] } }", "gates: { verfy: {} }", "gats: {}"] {
+        let said = said(text);
+        assert!(said.len() == 1 && said[0].contains("unknown key"), "{said:?}");
+    }
+    let said = said("merge: { aprovals: 1 }");
+    assert!(said.len() == 2 && said.iter().any(|one| one.contains("no check is named")), "{said:?}");
+}
+
+#[test]
 fn mistakes_are_found_all_at_once_each_on_its_line() {
     let text = "version: 2\nflwo: merge\nautonomy: full\nmerge:\n  approvals: eleven\n  require: [verify, verfy]\npeople: { solo: yes }\n";
     assert_eq!(
