@@ -48,7 +48,7 @@ pub(crate) fn refused(problem: &Problem, path: &str, as_page: bool) -> String {
         404 => "Not Found: GitHub says so of what is not there, and to whoever may not do it. Try as somebody else.",
         _ => problem.message.trim(),
     };
-    let more = problem.errors.as_ref().map(ToString::to_string);
+    let more = problem.errors.as_ref().map(in_words);
     if !as_page {
         return format!("refused: {message}\n{}", more.map(|more| format!("{more}\n")).unwrap_or_default());
     }
@@ -61,6 +61,19 @@ pub(crate) fn refused(problem: &Problem, path: &str, as_page: bool) -> String {
         safe(path.strip_suffix("/act").unwrap_or("/"))
     );
     plain_page("That was refused", &told)
+}
+
+/// GitHub's details of a refusal, a line each.
+fn in_words(errors: &Value) -> String {
+    let line = |error: &Value| match (error.as_str(), error["message"].as_str()) {
+        (Some(text), _) | (None, Some(text)) => text.to_owned(),
+        (None, None) => {
+            let parts = ["resource", "field", "code"].into_iter().filter_map(|key| error[key].as_str());
+            parts.collect::<Vec<_>>().join(" ")
+        }
+    };
+    let lines: Vec<String> = errors.as_array().into_iter().flatten().map(line).collect();
+    lines.join("\n")
 }
 
 /// Where a form is, and what it says.

@@ -59,6 +59,9 @@ pub(super) fn banner(state: &State, repo: &Repo) -> String {
         );
     }
     match &state.past_day {
+        Some(struck) if struck.is_empty() => {
+            "<p class=\"banner\" role=\"status\"><b>The bad day is over.</b> Nothing happened on it.</p>".to_owned()
+        }
         Some(struck) => format!(
             "<p class=\"banner\" role=\"status\"><b>The bad day is over.</b> It struck: {}. What was lost was asked for \
              again.</p>",

@@ -128,7 +128,7 @@ async fn a_bad_day_is_switched_on_said_and_over() {
     assert_eq!(house.posts(IDEA, None, "do=calm").await, done);
     assert_eq!(admin.day(), None);
     let html = house.page("/ada/site");
-    assert!(html.contains("<b>The bad day is over.</b> It struck: nothing."), "{html}");
+    assert!(html.contains("<b>The bad day is over.</b> Nothing happened on it."), "{html}");
     assert!(html.contains("value=\"bad-day\">Switch it on</button>"), "{html}");
     assert!(!house.page("/").contains("bad day is over"));
 }
