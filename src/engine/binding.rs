@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::decide::Draft;
 use crate::flow::{FlowName, Mode, Refusal};
-use crate::gate::evidence;
+use crate::gate::review;
 use crate::ids::Digest;
 use crate::ledger::objection::objectors;
 use crate::ledger::origin::{Inherited, Now};
@@ -61,7 +61,7 @@ pub(super) fn release(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 /// Notes who asks for changes on a pull request that is closed: the same work may come again under another number.
 pub(super) fn objections(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let Some(policy) = draft.world.policy().filter(|_| draft.state.subject.is_some()) else { return Ok(()) };
-    let evidence = evidence::reviews(policy, &draft.state, draft.world).evidence;
+    let evidence = review::approvals(policy, &draft.state, draft.world).evidence;
     if objectors(&evidence) == draft.state.objectors {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::evidence::{self, listed};
+use super::review;
 use super::{Finding, Verdict, bounded, verdict};
 use crate::finding::quoted;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
@@ -316,7 +317,7 @@ fn verified(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec
 
 /// `MRG-02` and `MRG-03`: review evidence for this content, and as many approvals as policy and autonomy ask for.
 fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -> (Vec<Finding>, Vec<Evidence>) {
-    let approvals = evidence::reviews(policy, state, world);
+    let approvals = review::approvals(policy, state, world);
     let mut findings = Vec::new();
     let have = approvals.by.len();
     for one in &approvals.against {

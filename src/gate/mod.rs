@@ -13,6 +13,7 @@ pub mod papers;
 pub mod people;
 pub mod phase;
 pub mod queue;
+pub mod review;
 pub mod world;
 
 pub use crate::finding::{Finding, GateName, Severity, Verdict, bounded, only_waiting, verdict};

@@ -5,6 +5,7 @@
 //! so, because a green that looks like more than it is is worse than none.
 
 use super::evidence::{self, Heard};
+use super::review;
 use super::{Finding, bounded};
 use crate::flow::Phase;
 use crate::gate::world::{Law, UNREADABLE, World};
@@ -118,7 +119,7 @@ fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
 
 /// `REV-01`, `REV-03`, `REV-04`, `REV-05`.
 fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
-    let approvals = evidence::reviews(policy, state, world);
+    let approvals = review::approvals(policy, state, world);
     let mut findings: Vec<Finding> = approvals
         .against
         .iter()
