@@ -150,7 +150,7 @@ fn scratch(state: Option<State>, change: ChangeNumber, entry: &Entry) -> Result<
         body: entry.body.clone(),
     };
     State::fold(state, &record, Digest::of("not written yet")).map_err(|error| match error {
-        crate::ledger::state::FoldError::Unlawful { refusal, .. } => refusal,
+        crate::ledger::fold::FoldError::Unlawful { refusal, .. } => refusal,
         other => Refusal::new("CMD-03", other.to_string(), "Report this: it is a bug."),
     })
 }

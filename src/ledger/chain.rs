@@ -13,8 +13,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
+use super::fold::FoldError;
 use super::record::{Prev, Record};
-use super::state::{FoldError, State};
+use super::state::State;
 use super::{CHECKPOINT_FILE, file_name, folder};
 use crate::ids::{ChangeNumber, Digest, RepoId};
 

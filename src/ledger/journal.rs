@@ -14,9 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 use super::chain::{self, Anchor, Break, KeyRing, Proven, Signer};
+use super::fold::FoldError;
 use super::origin;
 use super::record::{About, Body, By, Prev, Record};
-use super::state::{FoldError, State};
+use super::state::State;
 use super::store::{NewFile, Store, StoreError};
 use super::{CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, file_name, folder};
 use crate::ids::{ChangeNumber, CommitId, Digest, RepoId};

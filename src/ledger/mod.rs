@@ -2,7 +2,7 @@
 //!
 //! - Records are canonical JSON (RFC 8785), one a file, signed with the App's key, each following the one before it
 //!   by digest. [`chain`] makes and proves them; an altered, dropped, reordered or cut-off record is located.
-//! - State is the fold of the records ([`state`]).
+//! - State ([`state`]) is the fold ([`fold`]) of the records.
 //! - They live on a branch of their own behind a [`store::Store`]: on GitHub, or in a local repository. An append is
 //!   one commit with the branch's expected head, which is the compare-and-swap that makes replicas safe.
 //! - [`Ledger`] reads and appends for one repository, and puts what several changes append at once into one commit.
@@ -10,6 +10,7 @@
 pub mod against;
 pub mod chain;
 pub mod escalation;
+pub mod fold;
 mod journal;
 pub mod local;
 pub mod objection;

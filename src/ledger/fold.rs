@@ -1,0 +1,444 @@
+//! What each record does to the state of a change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::against::{Against, Mark, things_against};
+use super::objection::{Rejection, objectors};
+use super::record::{Body, By, Claim, Evidence, Grouped, Moment, Outcome, Record, Why};
+use super::state::*;
+use crate::finding::{GateName, Verdict};
+use crate::flow::pipeline::{self, Beside, Step};
+use crate::flow::{FlowName, Mode, Phase, Refusal, Stage, merge};
+use crate::ids::{ChangeNumber, CommitId, Digest, Person};
+use crate::policy::Autonomy;
+
+/// A record that does not follow from the ones before it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FoldError {
+    #[error("record {seq} comes before the change has begun")]
+    NotBegun { seq: u64 },
+    #[error("record {seq} begins a change that has begun")]
+    BegunTwice { seq: u64 },
+    #[error("record {seq} takes a step that the law refuses: {refusal}")]
+    Unlawful { seq: u64, refusal: Refusal },
+    #[error("record {seq} takes a step of the pipeline, and the change is in no pipeline")]
+    NoPipeline { seq: u64 },
+    #[error("record {seq} says nothing of the content it is about")]
+    NoSubject { seq: u64 },
+}
+
+/// How many of the latest commands are kept in the state. The records keep all of them.
+const RECENT: usize = 40;
+/// How many times of one person are kept. More than the most that one may say in an hour.
+const TIMES: usize = 64;
+/// The commands that answer a stop, a block or a pause.
+const ANSWERS: [&str; 4] = ["unblock", "resolve", "brake-resolved", "continue"];
+/// How many merge groups are kept in the state. The records keep all of them.
+const GROUPS: usize = 8;
+/// How many tampering notes are kept in the state. The records keep all of them.
+const TAMPER_NOTES: usize = 5;
+
+impl State {
+    /// The state after a change's first record.
+    fn begin(record: &Record, tip: Digest) -> Result<Self, FoldError> {
+        let Body::Opened { author } = &record.body else {
+            return Err(FoldError::NotBegun { seq: record.seq });
+        };
+        Ok(Self {
+            change: record.change,
+            seq: record.seq,
+            tip,
+            author: author.clone(),
+            policy: None,
+            flow: FlowName::Merge,
+            mode: Mode::Auto,
+            autonomy: Autonomy::Auto,
+            open: true,
+            merged: None,
+            subject: None,
+            heads: BTreeMap::new(),
+            returned: false,
+            origins: BTreeSet::new(),
+            inherited: Vec::new(),
+            against: Against::default(),
+            operators: BTreeSet::from([author.clone()]),
+            own: BTreeSet::from([author.clone()]),
+            released: BTreeSet::new(),
+            objectors: BTreeMap::new(),
+            pipeline: None,
+            merge: merge::Stage::default(),
+            claim: None,
+            gates: BTreeMap::new(),
+            previews: BTreeMap::new(),
+            reds_at_pass: BTreeMap::new(),
+            readied: None,
+            spent_reviews: BTreeSet::new(),
+            commands: BTreeSet::new(),
+            stopped: None,
+            accepted: BTreeMap::new(),
+            linked: BTreeSet::new(),
+            tampered: Vec::new(),
+            approvals: Vec::new(),
+            reviewed: BTreeMap::new(),
+            objections: BTreeMap::new(),
+            withdrawn: BTreeSet::new(),
+            ran_for: BTreeMap::new(),
+            based_since: None,
+            reds: BTreeSet::new(),
+            rejections: Vec::new(),
+            groups: Vec::new(),
+            recent: Vec::new(),
+            said: BTreeMap::new(),
+            escalation: None,
+            escalated: Vec::new(),
+            tries: Vec::new(),
+            claimant: None,
+            rescoped: None,
+            given_up: None,
+            answered: None,
+        })
+    }
+
+    /// One record further.
+    pub fn fold(state: Option<State>, record: &Record, tip: Digest) -> Result<State, FoldError> {
+        let Some(mut state) = state else { return Self::begin(record, tip) };
+        state.apply(record)?;
+        state.escalate(record);
+        state.seq = record.seq;
+        state.tip = tip;
+        Ok(state)
+    }
+
+    fn apply(&mut self, record: &Record) -> Result<(), FoldError> {
+        let seq = record.seq;
+        match &record.body {
+            Body::Opened { .. } => return Err(FoldError::BegunTwice { seq }),
+            Body::Law { policy, flow, mode, autonomy } => {
+                self.policy = Some(policy.clone());
+                (self.flow, self.mode, self.autonomy) = (*flow, *mode, *autonomy);
+                match (flow, &self.pipeline) {
+                    // A repository with a valid policy has its preferences configured.
+                    (FlowName::Pipeline, None) => {
+                        let stage = Stage::PreferencesConfigured;
+                        self.pipeline = Some(pipeline::State { stage, mode: *mode, ..pipeline::State::default() });
+                        self.hold(seq);
+                    }
+                    (FlowName::Pipeline, Some(_)) => self.beside(&Beside::Mode { mode: *mode }, seq),
+                    (FlowName::Merge, _) => self.pipeline = None,
+                }
+            }
+            Body::Subject { why, pushed_by, present, origin, based_since, older_reviews, older_runs } => {
+                let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
+                if let Some(old) = &self.subject {
+                    for review in older_reviews {
+                        self.reviewed.entry(*review).or_insert_with(|| old.content.clone());
+                    }
+                    for run in older_runs {
+                        self.ran_for.entry(*run).or_insert_with(|| old.content.clone());
+                    }
+                }
+                self.based_since = based_since.or(self.based_since);
+                let keys = origin.iter().flat_map(|origin| origin.keys(&about.head));
+                self.origins.extend(keys.map(|(_, key)| key));
+                if self.subject.as_ref().is_none_or(|old| old.content != about.content) {
+                    self.returned = self.heads.values().any(|content| *content == about.content);
+                }
+                self.heads.insert(about.head.clone(), about.content.clone());
+                self.worked(pushed_by.iter());
+                if self.subject.as_ref().is_none_or(|old| old.head != about.head) {
+                    self.claim = None;
+                }
+                if *why == Why::Retargeted {
+                    self.retargeted(seq);
+                }
+                self.beside(&Beside::Content { present: present.clone() }, seq);
+                self.subject = Some(about);
+            }
+            Body::Inherited(taken) => self.inherit(taken, seq),
+            Body::Operator { person } => self.worked([person]),
+            Body::Released { from, green } => self.release(*from, *green),
+            Body::Closed {} => {
+                self.open = false;
+                self.told(merge::Told::Closed);
+            }
+            Body::Reopened {} => {
+                self.open = true;
+                self.given_up = None;
+                self.told(merge::Told::Reopened);
+                self.beside(&Beside::Reopened, seq);
+            }
+            Body::Merged { commit, bypassed } => {
+                self.open = false;
+                self.told(merge::Told::Merged { bypassed: !bypassed.is_empty() });
+                self.merged = Some(Merged { commit: commit.clone(), bypassed: bypassed.clone() });
+            }
+            Body::Step { action, actor } => {
+                let old = self.pipeline.as_ref().ok_or(FoldError::NoPipeline { seq })?;
+                let step = Step { action: *action, actor: *actor };
+                let new = pipeline::apply(old, &step).map_err(|refusal| FoldError::Unlawful { seq, refusal })?;
+                let old = old.clone();
+                if pipeline::phase_of(new.stage) != pipeline::phase_of(old.stage) {
+                    self.claim = None;
+                }
+                if new.passed.contains_key(&Phase::Expand) {
+                    self.rescoped = None;
+                }
+                self.pipeline = Some(new);
+                self.note(&old, seq);
+            }
+            Body::Beside { fact } => self.beside(fact, seq),
+            Body::Claimed { phase, how } => {
+                if *how == Claim::ReadyForReview {
+                    self.readied = record.about.as_ref().map(|about| about.head.clone());
+                }
+                self.claim = Some((*phase, *how));
+                self.claimant = Some(record.by.clone());
+            }
+            Body::Judged { gate, verdict, claimed, findings, evidence } => {
+                let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
+                if *gate == GateName::Merge {
+                    let green = *verdict == Verdict::Pass;
+                    self.told(if green { merge::Told::Green } else { merge::Told::Red });
+                }
+                let claimed_by = match (gate, &self.claim) {
+                    (GateName::Phase(phase), Some((of, _))) if of == phase => self.claimant.clone(),
+                    _ => None,
+                };
+                self.tried(record, claimed_by);
+                if let GateName::Phase(phase) = gate {
+                    if claimed.is_some() && *verdict == Verdict::Fail {
+                        let things = things_against(evidence, self);
+                        self.against.count(*phase, &things);
+                    }
+                    match (claimed, verdict) {
+                        (None, Verdict::Fail) => *self.previews.entry(*phase).or_insert(0) += 1,
+                        (Some(_), Verdict::Pass) => {
+                            if let Some(reds) = self.previews.remove(phase) {
+                                let kept = self.reds_at_pass.entry(*phase).or_insert(0);
+                                *kept = reds.max(*kept);
+                            }
+                        }
+                        _ => {}
+                    }
+                    if *claimed == Some(Claim::Command) {
+                        let of_it = |one: &&mut Answered| one.name == phase.as_str() && one.outcome == Outcome::Done;
+                        if let Some(asked) = self.recent.iter_mut().rfind(of_it) {
+                            asked.came.get_or_insert(*verdict);
+                        }
+                    }
+                    // An earlier gate that was made again leaves the claim of the present one standing.
+                    if claimed.is_some() && self.claim.is_some_and(|(of, _)| of == *phase) {
+                        self.claim = None;
+                    }
+                }
+                self.redden(evidence, &about.head);
+                for one in evidence {
+                    if let Evidence::Check { run, head, .. } = one
+                        && *head == about.head
+                    {
+                        self.ran_for.entry(*run).or_insert_with(|| about.content.clone());
+                    }
+                }
+                self.reviews(evidence, &about.content);
+                if *gate == GateName::Merge {
+                    self.objectors = objectors(evidence);
+                }
+                let judged = Judged {
+                    verdict: *verdict,
+                    claimed: *claimed,
+                    about,
+                    findings: findings.clone(),
+                    evidence: evidence.clone(),
+                };
+                self.gates.insert(*gate, judged);
+            }
+            Body::Command { on, comment, index, name, args, outcome, written, .. } => {
+                self.heard(&record.by, written.unwrap_or(record.at), outcome);
+                self.commands.insert((*comment, *index));
+                self.recent.push(Answered {
+                    on: *on,
+                    comment: *comment,
+                    index: *index,
+                    name: name.clone(),
+                    args: args.clone(),
+                    by: record.by.clone(),
+                    at: record.at,
+                    outcome: outcome.clone(),
+                    came: None,
+                });
+                if self.recent.len() > RECENT {
+                    self.recent.remove(0);
+                }
+                if let (Outcome::Done, true, Some(at)) = (outcome, ANSWERS.contains(&name.as_str()), *written) {
+                    let (by, name, said) = (record.by.clone(), name.clone(), Moment { at, comment: *comment });
+                    if self.answered.as_ref().is_none_or(|last| last.said <= said) {
+                        self.answered = Some(Answer { by, name, said });
+                    }
+                }
+            }
+            Body::Objected { evidence } => {
+                let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.reviews(evidence, &about.content);
+                self.objectors = objectors(evidence);
+            }
+            Body::Rejected { reason, said, instead, .. } => {
+                let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
+                let of = if instead.is_empty() { BTreeSet::from([about.content.clone()]) } else { instead.clone() };
+                self.rejections.extend(of.into_iter().map(|content| Rejection {
+                    by: record.by.clone(),
+                    content,
+                    reason: reason.clone(),
+                    standing: false,
+                    on: None,
+                    review: None,
+                    said: *said,
+                }));
+            }
+            Body::Approved { comment, self_approved, said } => {
+                let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.rejections
+                    .retain(|rejection| !same_person(&rejection.by, &record.by) || rejection.is_after(*said));
+                self.approvals.push(Approval {
+                    by: record.by.clone(),
+                    comment: *comment,
+                    head: about.head.clone(),
+                    content: about.content.clone(),
+                    self_approved: *self_approved,
+                    said: *said,
+                });
+            }
+            Body::Stopped { reason, said } => {
+                self.against.stops.insert(Mark { change: self.change, seq });
+                self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said });
+            }
+            Body::Resumed { said, .. } => {
+                self.stopped = None;
+                self.against.lift_stops();
+                // In a flow without phases there is no stage to leave.
+                if self.pipeline.is_none() {
+                    self.against.lift_blocks();
+                }
+                // Whoever asked for changes under an earlier number may be gone.
+                self.rejections.retain(|rejection| !rejection.standing || rejection.is_after(*said));
+                self.given_up = None;
+                self.previews.clear();
+                self.reds_at_pass.clear();
+            }
+            Body::Refrozen { paths, .. } => {
+                for (path, blob) in paths {
+                    self.accepted.entry(path.clone()).or_default().insert(blob.clone());
+                }
+            }
+            Body::Tampered { what } => {
+                self.tampered.push(what.clone());
+                if self.tampered.len() > TAMPER_NOTES {
+                    self.tampered.remove(0);
+                }
+            }
+            Body::Grouped(grouped) => {
+                self.groups.retain(|known| known.head != grouped.head);
+                self.groups.push(Grouped::clone(grouped));
+                if self.groups.len() > GROUPS {
+                    self.groups.remove(0);
+                }
+            }
+            Body::Linked { number } => {
+                self.linked.insert(*number);
+            }
+            Body::Escalated { issue, .. } => {
+                self.linked.insert(*issue);
+            }
+            Body::Rescoped {} => {
+                let present = |pipeline: &pipeline::State| pipeline.present.get(&Phase::Expand).cloned();
+                self.rescoped = self.pipeline.as_ref().and_then(present);
+                self.beside(&Beside::Rescoped, seq);
+            }
+            Body::GivenUp { reason } => {
+                self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone(), said: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// Of several stops the one that was said last is shown: nothing that was said before it lifts it.
+    pub(super) fn stop(&mut self, stop: Stop) {
+        if self.stopped.as_ref().is_none_or(|shown| shown.said.is_none() || shown.said <= stop.said) {
+            self.stopped = Some(stop);
+        }
+    }
+
+    fn worked<'p>(&mut self, people: impl IntoIterator<Item = &'p Person>) {
+        for person in people {
+            self.operators.insert(person.clone());
+            self.own.insert(person.clone());
+        }
+    }
+
+    /// What another change brought along is in the base now: who worked on that has no hand in the rest.
+    /// Who was against it was heard there, if it was green.
+    fn release(&mut self, from: ChangeNumber, green: bool) {
+        self.released.insert(from);
+        self.rejections.retain(|one| !green || one.on != Some(from));
+        let theirs = self.inherited.iter().filter(|taken| !self.released.contains(&taken.from));
+        self.operators = theirs.flat_map(|taken| taken.operators.clone()).chain(self.own.clone()).collect();
+    }
+
+    /// Notes when somebody gave a command, and forgets what is more than an hour older.
+    fn heard(&mut self, by: &By, at: jiff::Timestamp, outcome: &Outcome) {
+        let By::Person { person, .. } = by else { return };
+        let hour_ago = at - jiff::SignedDuration::from_hours(1);
+        self.said.retain(|_, said| said.at.last().is_some_and(|last| *last > hour_ago));
+        let said = self.said.entry(person.id).or_default();
+        if matches!(outcome, Outcome::Refused(refusal) if refusal.rule == OVER_THE_HOUR) {
+            said.told = Some(at);
+            return;
+        }
+        // Deliveries come in any order.
+        said.at.push(at);
+        said.at.sort_unstable();
+        if said.at.len() > TIMES {
+            said.at.remove(0);
+        }
+    }
+
+    /// Notes the reds of workflow runs, and forgets those that the same run has made good.
+    fn redden(&mut self, evidence: &[Evidence], on: &CommitId) {
+        let jobs = evidence.iter().filter_map(|one| match one {
+            Evidence::Check { name, workflow_run: Some(run), conclusion, head, discounted: None, .. } if head == on => {
+                Some((Red { workflow_run: *run, name: name.clone(), head: head.clone() }, conclusion.as_str()))
+            }
+            _ => None,
+        });
+        let jobs: Vec<(Red, &str)> = jobs.collect();
+        let ends = |red: &Red| -> Vec<&str> {
+            jobs.iter().filter(|(job, _)| job == red).map(|(_, conclusion)| *conclusion).collect()
+        };
+        self.reds.retain(|red| ends(red).is_empty() || ends(red).iter().any(|end| *end != "success"));
+        let red = jobs.iter().filter(|(_, conclusion)| RED.contains(conclusion));
+        self.reds.extend(red.map(|(job, _)| job.clone()));
+    }
+
+    /// What was shown and approved for another base branch counts for nothing any more.
+    fn retargeted(&mut self, seq: u64) {
+        self.beside(&Beside::Retargeted, seq);
+        let seen = self.gates.values().flat_map(|judged| &judged.evidence).filter_map(|one| match one {
+            Evidence::Review { review, .. } => *review,
+            _ => None,
+        });
+        self.spent_reviews.extend(seen);
+        self.approvals.clear();
+        self.gates.clear();
+    }
+
+    fn told(&mut self, told: merge::Told) {
+        self.merge = merge::follow(self.merge, told);
+    }
+
+    fn beside(&mut self, fact: &Beside, seq: u64) {
+        if let Some(old) = self.pipeline.take() {
+            self.pipeline = Some(pipeline::beside(&old, fact));
+            self.note(&old, seq);
+        }
+    }
+}
