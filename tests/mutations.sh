@@ -10,7 +10,8 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-target=${CARGO_TARGET_DIR:-$root/target/mutations}
+# Never where the tree itself is built: a mutant would pass for it.
+target=${CARGO_TARGET_DIR:-$root/target}/mutations
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

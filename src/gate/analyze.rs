@@ -262,7 +262,8 @@ fn mixed(desk: &Desk<'_>) -> Vec<Found> {
 }
 
 fn clarifications(desk: &Desk<'_>) -> Vec<Piece> {
-    let mut items = said(desk, "Clarifications Needed").map(|part| part.items()).unwrap_or_default();
+    let part = said(desk, "Clarifications Needed").filter(|part| !part.is_answered_none());
+    let mut items = part.map(|part| part.items()).unwrap_or_default();
     items.retain(|item| !is_none(&item.text));
     items
 }
@@ -279,6 +280,11 @@ fn blocking(desk: &Desk<'_>) -> Vec<Found> {
 const CHANGES: &[&str] = &[
     "pass fail",
     "pass or fail",
+    "passes or fails",
+    "passes fails",
+    "passing or failing",
+    "changes the outcome",
+    "changes the result",
     "changes the verdict",
     "blocking",
     "blocks",

@@ -107,7 +107,8 @@ fn is_diagram(code: &Code) -> bool {
 
 fn open_questions(desk: &Desk<'_>) -> Vec<Found> {
     let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Open Questions")) else { return Vec::new() };
-    let items = part.items().into_iter().filter(|item| !is_none(&item.text));
+    let items = if part.is_answered_none() { Vec::new() } else { part.items() };
+    let items = items.into_iter().filter(|item| !is_none(&item.text));
     let open = items.filter(|item| !is_resolved(item) && !is_deferred(item));
     open.map(|item| {
         let says = format!("“{}” is neither resolved nor deferred with a reason.", excerpt(&item.text));
@@ -153,11 +154,18 @@ pub(super) fn is_resolved(item: &Piece) -> bool {
                 !is_denied(&words, at) && !wanted
             };
             words.iter().enumerate().any(|(at, word)| match word.as_str() {
-                "resolved" | "answered" | "decided" => told(at),
+                "resolved" | "answered" | "decided" => told(at) && !is_empty(&small, word),
                 word => labelled.contains(&(word, true)) && told(at),
             })
         })
     })
+}
+
+/// `Resolved: TBD`, `Decided later`: nothing but a placeholder follows.
+fn is_empty(sentence: &str, word: &str) -> bool {
+    let rest = sentence.split_once(word).map_or("", |(_, rest)| rest);
+    let said = text::words(rest);
+    text::holds_place::<String>(&said, &[]) || later::only_puts_off(&said)
 }
 
 /// Words before one that says that it is yet to come.
@@ -265,7 +273,8 @@ fn is_traced(item: &Piece) -> bool {
 /// A part of observability: its name, and the words that show it.
 type Depth = (&'static str, &'static [&'static str]);
 
-const LOGS: Depth = ("logs", &["log", "logs", "logging", "logged", "logger", "logfile", "stdout"]);
+const LOGS: Depth =
+    ("logs", &["log", "logs", "logging", "logged", "logger", "logfile", "stdout", "stderr", "journald", "syslog"]);
 const KEPT: Depth = (
     "logs that are kept somewhere",
     &[

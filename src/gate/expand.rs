@@ -135,7 +135,9 @@ fn meaning(item: &Piece) -> String {
 
 fn tiers(paper: &Paper) -> Vec<Tier> {
     let Some(part) = said(paper, "Quality Tier") else { return Vec::new() };
-    let words = text::words(&part.text());
+    let all = part.text();
+    let words: Vec<String> =
+        text::sentences(&all).into_iter().filter(|sentence| !sentence.ends_with('?')).flat_map(text::words).collect();
     let named =
         |tier: &Tier| words.iter().enumerate().any(|(at, word)| word == tier.as_str() && !text::is_denied(&words, at));
     [Tier::Shed, Tier::House, Tier::Skyscraper].into_iter().filter(named).collect()
@@ -214,7 +216,7 @@ fn too_large(desk: &Desk<'_>) -> Vec<Found> {
     }
     if let Some(part) = said(paper, "Smallest Useful Version") {
         let components = part.sub("components").map(|sub| sub.items()).unwrap_or_default();
-        count(&part, "components", part.direct().len() + components.len(), limits.components.of(tier));
+        count(&part, "components", part.included().len() + components.len(), limits.components.of(tier));
     }
     found
 }
@@ -286,7 +288,10 @@ fn reused(desk: &Desk<'_>) -> Vec<Found> {
         let (old, new) = (text::names(&meaning(was)), text::names(&meaning(&item)));
         let (both, all) = (old.intersection(&new).count(), old.union(&new).count());
         if both * 3 < all {
-            let says = format!("`{id}` meant something else before: “{}”.", excerpt(ids::after_leading(&was.text)));
+            let says = format!(
+                "`{id}` meant something else before: “{}”.",
+                excerpt(ids::after_leading(&was.text).trim_start_matches(|c: char| !c.is_alphanumeric()))
+            );
             found.push(Found::at(SCOPE, item.line, says));
         }
     }

@@ -4,6 +4,7 @@
 //! the credentials good (401), can the caller see the repository at all (404), may they do this (403). A handler
 //! starts when all are answered.
 
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::api;
@@ -106,23 +107,8 @@ fn tables() -> impl Iterator<Item = &'static Route> {
 
 /// Undoes percent-encoding, and `+` in queries.
 pub(crate) fn unescape(text: &str, plus: bool) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = bytes.get(at + 1..at + 3).and_then(|two| std::str::from_utf8(two).ok());
-        match (bytes[at], hex.and_then(|two| u8::from_str_radix(two, 16).ok())) {
-            (b'%', Some(byte)) => {
-                out.push(byte);
-                at += 3;
-                continue;
-            }
-            (b'+', _) if plus => out.push(b' '),
-            (byte, _) => out.push(byte),
-        }
-        at += 1;
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    let text = if plus { text.replace('+', " ") } else { text.to_owned() };
+    percent_decode_str(&text).decode_utf8_lossy().into_owned()
 }
 
 pub(crate) fn parse_query(query: &str) -> Vec<(String, String)> {

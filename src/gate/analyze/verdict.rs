@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::paper::{Piece, text};
+use super::super::paper::{Piece, later, text};
 use super::super::papers::{Desk, Found, READINESS, excerpt};
 use super::said;
 
@@ -46,7 +46,9 @@ fn is_word(text: &str) -> bool {
 const LABELS: &[&str] = &["verdict", "status", "result", "overall", "is", "the"];
 #[rustfmt::skip]
 const BESIDE: &[&str] = &[
-    "as", "of", "on", "for", "to", "the", "build", "building", "begin", "z", "utc",
+    "as", "of", "on", "for", "to", "the", "with", "ahead", "begin", "build", "building", "code", "coding", "develop",
+    "development", "go", "implement", "implementation", "implementing", "move", "on", "phase", "proceed", "stage", "start",
+    "starting", "utc", "work", "z",
 ];
 
 /// What takes a verdict back, wherever it stands.
@@ -86,28 +88,50 @@ const FIRST: &[&str] = &[
 fn asks_first(sentence: &str, next: Option<&&str>) -> Option<&'static str> {
     let (label, value) = sentence.split_once(':').unwrap_or((sentence, ""));
     let words = text::words(label);
+    // `No blockers` is no label.
+    if words.first().is_some_and(|first| matches!(first.as_str(), "no" | "without" | "zero")) {
+        return None;
+    }
     let by = FIRST.iter().find(|by| words.len() <= 2 && words.last().is_some_and(|last| last == *by))?;
     let value = if value.contains(char::is_alphanumeric) { value } else { next.copied().unwrap_or_default() };
-    (value.contains(char::is_alphanumeric) && !text::is_none(value)).then_some(by)
+    let zero = text::words(value) == ["0"];
+    (value.contains(char::is_alphanumeric) && !text::is_none(value) && !zero).then_some(by)
 }
 
 /// Whether the first sentence of a text is READY.
 fn is_ready(text: &str) -> bool {
     let sentences = text::sentences(text);
     let Some(first) = sentences.first() else { return false };
-    let clause = first.split(['—', '–', ':', ';', '(', ',']).map(str::trim).find(|clause| {
+    let mut clauses = first.split(['—', '–', ':', ';', '(', ',']).map(str::trim);
+    let clause = clauses.find(|clause| {
         let words = text::words(clause);
         !words.is_empty() && !words.iter().all(|word| LABELS.contains(&word.as_str()))
     });
+    // `Ready: no`, `❌ READY`, `READY (80 %)`
+    let half = first.contains('%') && !text::words(first).iter().any(|word| word == "100");
+    if half || first.contains(CROSSES) || clauses.next().is_some_and(is_no) {
+        return false;
+    }
     let Some(clause) = clause.map(|clause| clause.split(" - ").next().unwrap_or(clause)) else { return false };
     let words = text::words(clause);
-    let mut words = words.iter().map(String::as_str).skip_while(|word| LABELS.contains(word));
+    // `READY with no conditions`, `READY without reservations`: of what follows it is asked below.
+    let denies =
+        |at: usize| words[at] == "without" || words[at] == "with" && words.get(at + 1).is_some_and(|next| next == "no");
+    let end = (0..words.len()).find(|at| denies(*at)).unwrap_or(words.len());
+    let mut words = words[..end].iter().map(String::as_str).skip_while(|word| LABELS.contains(word));
     let beside = |word: &str| {
         let digits = word.starts_with(|c: char| c.is_ascii_digit());
         let month = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
         digits || BESIDE.contains(&word) || word.len() >= 3 && month.iter().any(|name| word.starts_with(name))
     };
     words.next() == Some("ready") && words.all(beside) && !first.contains('?')
+}
+
+/// Marks of what is not so.
+const CROSSES: [char; 9] = ['❌', '✗', '✘', '✖', '🔴', '🟡', '🚫', '⛔', '⚠'];
+
+fn is_no(text: &str) -> bool {
+    matches!(&text::words(text)[..], [one] if matches!(one.as_str(), "no" | "false" | "nope" | "not"))
 }
 
 /// The words that take READY back, and the sentence that they stand in.
@@ -122,7 +146,13 @@ fn taken_back(text: &str, after: &str) -> Option<(&'static str, String)> {
         };
         let begins =
             |by: &str| words.first().is_some_and(|first| first == by) || n == 0 && text::has_phrase(&words, by);
-        let state = |by: &str| words.iter().enumerate().any(|(at, word)| word == by && !denied(at));
+        // `All pending questions were answered.`
+        let past = text::says_any(&words, &["answered", "closed", "resolved", "settled"])
+            && text::says_any(&words, &["all", "every"]);
+        let state = |by: &str| !past && words.iter().enumerate().any(|(at, word)| word == by && !denied(at));
+        if n > 0 && (later::is_marked(sentence) || n == 1 && is_no(sentence)) {
+            return Some((if is_no(sentence) { "no" } else { "what is not done" }, (*sentence).to_owned()));
+        }
         let by = TAKEN_BACK.iter().find(|by| text::has_phrase(&words, by));
         let by = by.or_else(|| BESIDE_IT.iter().find(|by| n == 0 && state(by)));
         let by = by.or_else(|| ["to be", "to follow"].iter().find(|by| n == 0 && text::has_phrase(&words, by)));
@@ -158,6 +188,12 @@ mod tests {
             "READY, without reservations",
             "READY. The page is static and depends on nothing.",
             "READY. Outstanding: none.",
+            "READY to proceed to BUILD. All criteria are covered.",
+            "READY for implementation",
+            "READY to go",
+            "READY with no conditions",
+            "READY: no open questions",
+            "READY. All pending questions were answered.",
         ] {
             assert!(is_ready(text, ""), "{text}");
         }
@@ -191,11 +227,26 @@ mod tests {
             "READY - TBD",
             "READY (draft)",
             "READY. Outstanding: AC-3 has no test.",
+            "READY: No",
+            "Ready to build: no",
+            "❌ READY",
+            "READY (80 %)",
+            "READY with changes",
+            "READY for review",
+            "READY\nTODO: the test of AC-2",
+            "READY\nNo",
         ] {
             assert!(!is_ready(text, ""), "{text}");
         }
         assert!(is_ready("READY", "\nThere is nothing pending."));
-        for after in ["Conditions: none.", "Conditions\nNone.", "Caveats\nThere are no open questions.", "Conditions"] {
+        for after in [
+            "Conditions: none.",
+            "Conditions\nNone.",
+            "Caveats\nThere are no open questions.",
+            "Conditions",
+            "No blockers\nAC-2 is done.",
+            "Blockers: 0",
+        ] {
             assert!(is_ready("READY", after), "{after}");
         }
         for after in

@@ -9,8 +9,14 @@ pub(super) fn unsaid(desk: &Desk<'_>) -> Vec<Found> {
     let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "External Integrations")) else {
         return Vec::new();
     };
+    if part.is_answered_none() {
+        return Vec::new();
+    }
     let items = part.described().into_iter().filter(|item| !is_none(&item.text));
-    let silent = items.filter(|item| !is_answered(item));
+    // A part of its own that says it of each, or of all at once.
+    let apart = part.sub_of(|words| words.iter().any(|word| is_failing(word) || word == "fallback"));
+    let apart: Vec<Piece> = apart.map(|part| part.pieces()).unwrap_or_default();
+    let silent = items.filter(|item| !is_answered(item) && !apart.iter().any(|piece| is_about(piece, item)));
     silent
         .map(|item| {
             let says = format!("“{}” does not say what happens when it fails.", excerpt(&item.text));
@@ -31,6 +37,19 @@ fn is_answered(item: &Piece) -> bool {
     // What stands below `Failure handling`, or beside it, is about failing.
     let below = || sentences.windows(2).any(|two| is_label(two[0]) && is_answer(two[1]));
     in_column || sentences.iter().any(|sentence| answers(sentence)) || item.cells.is_empty() && below()
+}
+
+/// Whether a piece below `Failure handling` says what is done about an integration: it names it, or speaks of all of them.
+fn is_about(piece: &Piece, item: &Piece) -> bool {
+    let start = item.start();
+    let label = start.split_once([':', '—', '–', '.']).map_or(start, |(label, _)| label);
+    let (names, said) = (text::names(label), text::words(&piece.text));
+    let all = said.iter().any(|word| matches!(word.as_str(), "all" | "any" | "both" | "each" | "every"));
+    let rest: Vec<&String> = said.iter().filter(|word| !names.contains(*word)).collect();
+    (all || names.iter().any(|name| said.contains(name)))
+        && text::says_something(&piece.text, &[])
+        && !text::is_empty_label(&piece.text)
+        && rest.iter().any(|word| !is_failing(word) && !AROUND.contains(&word.as_str()))
 }
 
 /// `Failure handling`, `When it is down`: words of failing, and none that says what is done.

@@ -47,11 +47,19 @@ fn paths(item: Piece) -> Vec<Line> {
 fn path_in(line: &str) -> Result<Option<bool>, ()> {
     let bare = line.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
     let marked = line.contains(['├', '└', '│']) || line.contains("|--") || line.contains("+--");
-    let end = [" #", "\t#", " //", " —", " –", ": ", " (", " - ", " <-", " ←"]
+    let end = [" #", "\t#", " //", " —", " –", ": ", " (", " - ", " <-", " ←", " [", "  "]
         .iter()
         .filter_map(|mark| bare.find(mark))
         .min();
     let path = end.map_or(bare, |end| &bare[..end]).trim().trim_end_matches(':').trim_matches('`').trim();
+    // What `tree` prints below it, and how it was called.
+    let counts = |word: &String| {
+        matches!(word.as_str(), "directories" | "directory" | "file" | "files")
+            || word.bytes().all(|b| b.is_ascii_digit())
+    };
+    if bare.starts_with("$ ") || bare.contains(' ') && text::words(bare).iter().all(counts) {
+        return Ok(None);
+    }
     let comment = path.starts_with('#') || path.starts_with("//") || path.starts_with('(');
     if path.is_empty() || comment || matches!(path, "..." | "…" | "etc." | "etc") {
         return Ok(None);
@@ -75,11 +83,13 @@ mod tests {
             "src/lib.rs: the library",
             "- docs/ (for people)",
             "a/b — c d",
+            "main.rs   the entry",
+            "├── lib.rs [new]",
         ] {
             assert_eq!(path_in(line), Ok(Some(true)), "{line}");
         }
         assert_eq!(path_in("src"), Ok(Some(false)));
-        for line in ["", "│", "...", "# all of it", "└── …"] {
+        for line in ["", "│", "...", "# all of it", "└── …", "1 directory, 2 files", "$ tree src"] {
             assert_eq!(path_in(line), Ok(None), "{line}");
         }
         for line in ["the source code", "├── some words here"] {

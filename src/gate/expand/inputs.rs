@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use percent_encoding::percent_decode_str;
+
 use super::super::paper::seen::seen;
 use super::super::papers::{Desk, Found};
 
@@ -15,7 +17,9 @@ pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
     if inputs.is_empty() {
         return Vec::new();
     }
-    let text = paper.everything().replace("%20", " ").to_lowercase();
+    // A link writes a name in its own way; a text that is no link may have a `%` of its own.
+    let plain = paper.everything();
+    let text = format!("{plain}\n{}", percent_decode_str(&plain).decode_utf8_lossy()).to_lowercase();
     let said = Said::new(&text);
     let mut odd = 0;
     let mut found = Vec::new();

@@ -11,9 +11,33 @@ const WHO_AND_WHEN: &[&str] = &[
 
 #[rustfmt::skip]
 const TO_BE: &[&str] = &[
-    "added", "agreed", "announced", "clarified", "completed", "confirmed", "decided", "defined", "determined",
-    "discussed", "done", "filled", "provided", "specified", "supplied", "written",
+    "added", "agreed", "announced", "clarified", "completed", "confirmed", "decided", "defined", "described", "designed",
+    "determined", "discussed", "documented", "done", "drafted", "filled", "finalised", "finalized", "modelled", "planned",
+    "provided", "refined", "settled", "specified", "supplied", "written",
 ];
+
+/// Of those what is said of no product: `will be written in Rust` tells something, `will be decided in May` does not.
+#[rustfmt::skip]
+const OPEN: &[&str] = &[
+    "agreed", "clarified", "confirmed", "decided", "defined", "designed", "determined", "discussed", "drafted",
+    "finalised", "finalized", "refined", "settled", "specified",
+];
+
+/// Whether words say of what the heading asks for that it is still to come: `Will be defined in the design phase`, `Not yet
+/// designed`, `The data model needs to be defined`.
+pub fn is_put_off(said: &[String], heading: &[String]) -> bool {
+    #[rustfmt::skip]
+    const BEFORE: &[&str] = &[
+        "are", "be", "been", "has", "have", "is", "it", "must", "need", "needs", "not", "shall", "should", "still", "that",
+        "the", "these", "they", "this", "to", "will", "yet",
+    ];
+    let begins = |word: &&String| BEFORE.contains(&word.as_str()) || heading.contains(word);
+    let (before, rest) = said.split_at(said.iter().take_while(begins).count());
+    let comes = before.iter().any(|word| matches!(word.as_str(), "be" | "yet"));
+    let [done, rest @ ..] = rest else { return false };
+    let when = |word: &String| WHO_AND_WHEN.contains(&word.as_str()) && !matches!(word.as_str(), "by" | "with");
+    comes && OPEN.contains(&done.as_str()) && rest.first().is_none_or(when)
+}
 
 /// Whether a sentence is marked as unfinished: at its beginning, where what follows says who, when or why, and not what is
 /// asked for (`TODO(kim): describe it`, `TBD by Kim`, `To be confirmed by Friday`); or at its end, set off from the rest
@@ -71,8 +95,9 @@ fn is_loud(word: &str) -> bool {
 const LEFT_OUT: &[&str] = &[
     "after launch", "after release", "cancelled", "canceled", "cut", "deferred", "delayed", "descoped", "dropped",
     "excluded", "future work", "if time allows", "if time permits", "later", "maybe", "nice to have", "not planned",
-    "omitted", "on hold", "optional", "out of scope", "parked", "postponed", "rejected", "removed", "ruled out",
-    "skipped", "someday", "withdrawn", "wont do",
+    "left out", "not be built", "not be done", "not be included", "not built", "not done", "not implemented",
+    "not included", "omitted", "on hold", "optional", "out of scope", "parked", "postponed", "rejected", "removed",
+    "ruled out", "skipped", "someday", "tba", "tbc", "tbd", "to be decided", "withdrawn", "wont be built", "wont do",
 ];
 
 /// Words beside those that name nothing.
@@ -92,6 +117,11 @@ pub fn only_puts_off(said: &[String]) -> bool {
             || LEFT_OUT.iter().any(|phrase| phrase.split(' ').any(|part| word == part))
     };
     found && said.iter().all(known)
+}
+
+/// Whether a label says that what stands below it is left out: `Not included:`, `Out of scope for now:`.
+pub fn leaves_out(label: &[String]) -> bool {
+    LEFT_OUT.iter().chain(&["non goals", "not in"]).any(|phrase| has_phrase(label, phrase))
 }
 
 /// Whether what is said after a thing's name takes it back: `Alerts: deferred`, `are out of scope`, `will be added later`.
@@ -123,6 +153,7 @@ mod tests {
             "WIP - Kim",
             "To be announced",
             "To be confirmed by Kim",
+            "To be designed later.",
             "AWS or GCP, to be decided.",
             "**Postgres** (TBD)",
         ] {

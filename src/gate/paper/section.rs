@@ -2,7 +2,7 @@
 
 use super::names::{heading_words, names_of};
 use super::text::{is_bare_none, is_empty_label, is_none, says_something, sentences, words};
-use super::{Block, Heading, Line, Name, Paper, Piece};
+use super::{Block, Heading, Line, Name, Paper, Piece, later};
 
 /// A part of a document: a section, or what stands below some heading.
 #[derive(Debug, Clone)]
@@ -160,6 +160,15 @@ fn after_colon(heading: &Heading, known: &'static [Name]) -> Option<Piece> {
     (!rest.is_empty()).then_some(piece)
 }
 
+/// Whether a paragraph begins with an identifier, or with a name that is set off: `Slack. It posts …`, `Slack: posts …`.
+fn is_named(text: &str) -> bool {
+    let name = text.split_once([':', '.', '—', '–']).filter(|(_, rest)| rest.contains(char::is_alphanumeric));
+    super::ids::leading(text).is_some() || name.is_some_and(|(name, _)| (1..=NAME).contains(&words(name).len()))
+}
+
+/// A name has at most so many words.
+const NAME: usize = 3;
+
 /// The name of a group has at most so many words.
 const LABEL: usize = 6;
 
@@ -304,13 +313,35 @@ impl<'p> Part<'p> {
         self.with_content(lists.flatten().collect())
     }
 
+    /// The same, without lists of what is left out.
+    pub fn included(&self) -> Vec<Piece> {
+        let above: Vec<&Block> =
+            self.blocks.iter().copied().take_while(|block| !matches!(block, Block::Heading(_))).collect();
+        let out = |at: usize| match at.checked_sub(1).map(|before| above[before]) {
+            Some(Block::Paragraph(label)) => {
+                label.text.trim_end().ends_with(':') && later::leaves_out(&words(&label.text))
+            }
+            _ => false,
+        };
+        let lists = above.iter().enumerate().filter_map(|(at, block)| match block {
+            Block::Items(items) if !out(at) => Some(items.iter().cloned()),
+            _ => None,
+        });
+        self.with_content(lists.flatten().collect())
+    }
+
     /// The sub-section whose heading has this word.
     pub fn sub(&self, word: &str) -> Option<Part<'p>> {
+        self.sub_of(|words| words.iter().any(|one| one == word))
+    }
+
+    /// The first sub-section of which the heading's words are so.
+    pub fn sub_of(&self, so: impl Fn(&[String]) -> bool) -> Option<Part<'p>> {
         let mut part: Option<(u8, Part<'p>)> = None;
         for block in &self.blocks {
             match (block, &mut part) {
                 (Block::Heading(heading), Some((level, _))) if heading.level <= *level => break,
-                (Block::Heading(heading), None) if words(&heading.text).iter().any(|one| one == word) => {
+                (Block::Heading(heading), None) if so(&words(&heading.text)) => {
                     let (line, text) = (heading.line, heading.text.clone());
                     part = Some((heading.level, Part { line, heading: text, blocks: Vec::new(), rest: None }));
                 }
@@ -377,6 +408,11 @@ impl<'p> Part<'p> {
                 _ => {}
             }
         }
+        // What leads in to several that have names or identifiers is none of them.
+        let named = found.iter().skip(1).filter(|piece| is_named(&piece.text)).count();
+        if named > 0 && named + 1 == found.len() && !is_named(&found[0].text) && found[0].code.is_empty() {
+            found.remove(0);
+        }
         found
     }
 
@@ -421,6 +457,14 @@ impl<'p> Part<'p> {
     /// Whether an image stands in it.
     pub fn has_image(&self) -> bool {
         self.pieces().iter().any(|piece| piece.image)
+    }
+
+    /// Whether it is paragraphs, of which the first says that there is none, and the others why.
+    pub fn is_answered_none(&self) -> bool {
+        let all = self.pieces();
+        self.is_prose()
+            && all.first().is_some_and(|first| is_none(&first.text))
+            && !all.iter().any(|piece| piece.text.contains('?'))
     }
 
     /// Whether it says that there is none.

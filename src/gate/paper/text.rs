@@ -30,6 +30,7 @@ const PLACEHOLDERS: &[&str] = &[
     "to be filled", "to be provided", "to follow", "to come", "will follow", "will be added", "will be decided",
     "will be defined", "will be written", "coming soon", "fill this in", "fill in", "see above", "see below", "skip",
     "skipped",
+    "see the ticket", "see ticket", "nothing here",
     "not yet", "none yet", "nothing yet", "not written", "not decided", "not defined", "not determined",
     "not known", "not planned", "not specified", "work in progress", "n a", "t b d", "t b a", "t b c",
     "placeholder", "tbd", "tba", "tbc", "fixme", "wip", "pending", "missing", "unknown", "undecided",
@@ -75,7 +76,8 @@ pub fn says_something(text: &str, heading: &[String]) -> bool {
     }
     sentences(text).into_iter().any(|sentence| {
         let mut said = words(sentence);
-        if said.is_empty() || said == heading || TEMPLATE_TEXT.contains(&said) || later::is_marked(sentence) {
+        let marked = || later::is_marked(sentence) || later::is_put_off(&said, heading);
+        if said.is_empty() || is_same(&said, heading) || TEMPLATE_TEXT.contains(&said) || marked() {
             return false;
         }
         if later::has_loud_todo(sentence) {
@@ -83,6 +85,12 @@ pub fn says_something(text: &str, heading: &[String]) -> bool {
         }
         !holds_place(&said, heading)
     })
+}
+
+/// Whether two texts have the same words, articles aside: `The problem` below `Problem` says nothing.
+fn is_same(one: &[String], other: &[String]) -> bool {
+    let means = |word: &&String| !matches!(word.as_str(), "a" | "an" | "its" | "our" | "the" | "this");
+    one.iter().filter(means).eq(other.iter().filter(means))
 }
 
 /// Whether these words are a placeholder, wherever it stands among words that say nothing more, or that are `known`.
@@ -133,25 +141,53 @@ pub fn is_empty_label(text: &str) -> bool {
     short && ids::leading(label).is_none() && !says_something(value, &[])
 }
 
-/// `[Describe the problem]`, `{{cost}}`, `<your stack>`: the whole of a text in brackets.
+/// `[Describe the problem]`, `{{cost}}`, `<your stack>`: the whole of a text in brackets. What has the marks of data in it is
+/// data: `{"id": 1}`, `{unit: string}`, `["a"]`, `<br/>`.
 pub fn is_instruction(text: &str) -> bool {
     let opens = |c: char| c.is_alphanumeric() || matches!(c, '[' | '<' | '{');
     let text = text.trim_start_matches(|c| !opens(c)).trim().trim_end_matches(['.', ':']);
     [('[', ']'), ('<', '>'), ('{', '}')].into_iter().any(|(open, close)| {
         let inner = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
-        inner.is_some_and(|inner| !inner.trim_end_matches(close).contains(close))
+        inner.is_some_and(|inner| {
+            let data = match open {
+                '{' => inner.contains([':', ',', '"', '=']),
+                '[' => inner.starts_with(['{', '"', '[']),
+                _ => inner.ends_with('/') || inner.contains('='),
+            };
+            !data && !inner.trim_end_matches(close).contains(close)
+        })
     })
 }
 
 /// A line that says that there is none, and asks nothing: it begins with `none` or `nothing`, or is no more than a few
-/// words that begin with `no`, or says of all that is asked for here that it is not there; or the same after `there are`.
+/// words that begin with `no`, or says of all that is asked for here that it is not there; or the same after `there are` or
+/// `this tool has`. What follows in another clause is the reason, unless it takes that back.
 pub fn is_none(line: &str) -> bool {
     let said = words(line);
     let there = |begins: &&&str| has_phrase(&said[..said.len().min(2)], begins);
     let from =
         if ["there are", "there is", "there were", "we have"].iter().any(|begins| there(&begins)) { 2 } else { 0 };
-    says_none(line, &said[from..])
+    says_none(line, &said[from..]) || denies_at_first(line)
 }
+
+/// `No open questions; all were settled in review`, `This tool has no integrations.`
+fn denies_at_first(line: &str) -> bool {
+    #[rustfmt::skip]
+    const BACK: &[&str] = &[
+        "apart", "besides", "but", "except", "however", "idea", "one", "only", "other", "pending", "remaining", "remains",
+        "still", "two", "unclear", "undecided", "unknown", "unless", "yet",
+    ];
+    let (first, rest) = line.split_once([';', ',', '.', '—', '–']).unwrap_or((line, ""));
+    let said = words(first);
+    let begins =
+        |word: &String| NOT_THERE.contains(&word.as_str()) || matches!(word.as_str(), "has" | "have" | "makes");
+    let at = said.iter().take(BEFORE_NO).take_while(|word| begins(word)).count();
+    let none = said.get(at).is_some_and(|word| word == "no") && denies_all(&said[at + 1..]);
+    none && !line.contains('?') && !words(rest).iter().any(|word| BACK.contains(&word.as_str()))
+}
+
+/// So many words may stand before `no`.
+const BEFORE_NO: usize = 5;
 
 fn says_none(line: &str, said: &[String]) -> bool {
     let says_more = || line.split_once([':', ',']).is_some_and(|(_, rest)| rest.contains(char::is_alphanumeric));
@@ -175,11 +211,11 @@ const ASKED_FOR: &[&str] = &[
 /// What may be said of it without taking back that it is not there.
 #[rustfmt::skip]
 const NOT_THERE: &[&str] = &[
-    "a", "anywhere", "app", "application", "are", "at", "blocking", "by", "call", "called", "change", "currently",
-    "design", "exist", "exists", "expected", "feature", "for", "here", "in", "involved", "is", "it", "left", "moment",
-    "need", "needed", "of", "our", "page", "part", "present", "product", "project", "remain", "remains", "require",
-    "required", "script", "service", "stage", "system", "that", "the", "these", "they", "this", "time", "to", "today",
-    "tool", "use", "used", "uses", "was", "we", "were", "work",
+    "a", "affect", "affects", "anywhere", "app", "application", "are", "at", "blocking", "by", "call", "called", "change",
+    "changes", "currently", "design", "exist", "exists", "expected", "fail", "feature", "first", "for", "here", "in", "involved", "is", "it", "iteration", "left", "meaning", "moment", "mvp",
+    "need", "needed", "of", "or", "our", "page", "part", "pass", "phase", "present", "product", "project", "release", "remain", "remains", "require",
+    "required", "script", "scope", "service", "stage", "system", "that", "the", "these", "they", "this", "time", "to", "today",
+    "tool", "use", "used", "uses", "v1", "version", "was", "we", "were", "work",
 ];
 
 /// `external integrations are used by this tool`: what was asked for, and that it is not there.
@@ -342,6 +378,14 @@ mod tests {
             "TBD by Kim",
             "The data model is todo.",
             "What is kept, and in which shape.",
+            "The data model.",
+            "To be designed later.",
+            "Not yet designed.",
+            "Will be defined in the design phase.",
+            "The data model will be decided later.",
+            "Needs to be defined.",
+            "Nothing here yet.",
+            "See the ticket.",
         ] {
             assert!(!says(line), "{line}");
         }
@@ -363,6 +407,14 @@ mod tests {
             "todo list is complete",
             "See above for invoices",
             "Pending invoices are kept for a year.",
+            "{\"id\": 1, \"name\": \"a\"}",
+            "{unit: string, restarts: int}",
+            "[{\"id\": 1}]",
+            "<invoice id=\"1\"/>",
+            "To be stored in SQLite.",
+            "It will be written in Rust.",
+            "The key will be provided by Stripe.",
+            "Needs to be encrypted.",
         ] {
             assert!(says(line), "{line}");
         }
@@ -393,12 +445,20 @@ mod tests {
             "No external integrations are used by this tool.",
             "There are no open questions at this point.",
             "No further questions remain for this part of the design",
+            "There are no external integrations in this version.",
+            "This tool has no external integrations.",
+            "No open questions; everything was settled in review.",
+            "No open questions, all were answered.",
+            "No unresolved clarification changes pass/fail meaning.",
         ] {
             assert!(is_none(line), "{line}");
         }
-        for line in
-            ["No open question was answered by the owner", "No integration is safe from the outage of last week"]
-        {
+        for line in [
+            "No open question was answered by the owner",
+            "No integration is safe from the outage of last week",
+            "No open questions; one remains, the port.",
+            "The tool has no retries",
+        ] {
             assert!(!is_none(line), "{line}");
         }
         assert!(!is_none("There are no limits to which we know an answer yet."));

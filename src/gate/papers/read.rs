@@ -15,7 +15,8 @@ impl Papers {
             readiness: sheet(reader, head, READINESS)?,
             log: sheet(reader, head, LOG)?,
             preferences: sheet(reader, tip, PREFERENCES)?,
-            base_scope: sheet(reader, base, SCOPE)?,
+            // On the base itself nothing is left by an earlier change.
+            base_scope: if base == head { None } else { sheet(reader, base, SCOPE)? },
             inputs: inputs.iter().map(|entry| String::from_utf8_lossy(entry.path.as_bytes()).into_owned()).collect(),
         })
     }
