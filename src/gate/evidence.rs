@@ -16,7 +16,7 @@ use crate::finding::quoted;
 use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling, WorkflowRun, World};
 use crate::ids::{BlobId, CommitId, Digest};
 use crate::ledger::record::Evidence;
-use crate::ledger::state::{Red, State};
+use crate::ledger::state::{RED, Red, State};
 use crate::policy::{Check, MadeBy, Policy};
 use crate::repo::meaning::{Changed, Drift};
 
@@ -207,6 +207,7 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
         .map(|run| (run, discount(check, run, sought)))
         .collect();
     let deciding = deciding(mine.iter().filter(|(_, discounted)| discounted.is_none()).map(|(run, _)| *run));
+    let unanswered = unanswered(sought, &mine, &deciding);
     for (run, discounted) in mine {
         let decides = deciding.contains(&run.id);
         let idle = (!decides).then(|| if is_cancelled(run) { SAYS_NOTHING } else { NEWER_DECIDES }.to_owned());
@@ -277,7 +278,50 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
                 "It is looked at again when it has. If it never runs, check the workflow's triggers.",
             ),
         });
+    } else if let Some((red, why)) = unanswered {
+        let says = format!(
+            "`{name}` ended red on {} in run {red}, and nothing of its kind has run since: {why}.",
+            head.short()
+        );
+        heard.findings.push(Finding::waiting(rule, says, remedy(sought.policy, check, &why)));
     }
+}
+
+/// A red of this head that does not count any more because the ground moved under it, or that another number or branch
+/// brought, and why; until a newer run that the same event started is green. Otherwise sending a pull request elsewhere and
+/// back would leave the green of a push beside the red of its merge, and of the two only the green.
+fn unanswered(
+    sought: &Sought<'_>,
+    mine: &[(&CheckRun, Option<String>)],
+    counted: &BTreeSet<u64>,
+) -> Option<(u64, String)> {
+    let Sought { head, reds, .. } = *sought;
+    let on_record = |run: &CheckRun| {
+        let of = run.job_of.as_ref().map(|workflow| workflow.id);
+        reds.iter().any(|red| Some(red.workflow_run) == of && red.name == run.name && red.head == *head)
+    };
+    let set_aside = |run: &CheckRun, why: &str| {
+        [RAN_BEFORE, OTHER_BASE].contains(&why)
+            || why.starts_with(MAYBE_FOR)
+            || (why == NO_BRANCH || why.starts_with(OTHER_BRANCH)) && on_record(run)
+    };
+    let aside: Vec<(&CheckRun, &String)> = mine
+        .iter()
+        .filter_map(|(run, why)| Some((*run, why.as_ref()?)))
+        .filter(|(run, why)| set_aside(run, why))
+        .collect();
+    let decided = deciding(aside.iter().map(|(run, _)| *run));
+    let kind = |run: &CheckRun| run.job_of.as_ref().map(|workflow| workflow.event.clone());
+    let answers = |red: &CheckRun, run: &CheckRun| match (&red.job_of, &run.job_of) {
+        (Some(old), Some(new)) => old.id <= new.id && kind(red) == kind(run),
+        (None, None) => red.app == run.app && red.id < run.id,
+        _ => false,
+    };
+    let answered =
+        |red: &CheckRun| mine.iter().any(|(run, why)| why.is_none() && counted.contains(&run.id) && answers(red, run));
+    let red = |run: &CheckRun| run.conclusion.as_deref().is_some_and(|conclusion| RED.contains(&conclusion));
+    let found = aside.into_iter().find(|(run, _)| red(run) && decided.contains(&run.id) && !answered(run))?;
+    Some((found.0.job_of.as_ref().map_or(found.0.id, |workflow| workflow.id), found.1.clone()))
 }
 
 const RAN_BEFORE: &str = "it ran before the base, the target or the policy moved under this change";
