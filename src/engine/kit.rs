@@ -192,6 +192,7 @@ impl Game {
             present: present(content, "first", &about.base_ref),
             patch: Some(about.content.clone()),
             commits: Vec::new(),
+            signers: BTreeSet::new(),
             about,
             changed: vec!["src/lib.rs".to_owned()],
             documents: old.map_or_else(|| NOTHING.clone(), |old| old.documents),

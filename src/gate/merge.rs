@@ -349,5 +349,13 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
             "More people who may approve review this content.",
         ));
     }
+    let signers = world.subject.iter().flat_map(|subject| approvals.signed(&subject.signers));
+    findings.extend(signers.map(|login| {
+        Finding::warning(
+            "MRG-02",
+            format!("`{login}` approved this, and commits of it bear their address as an author's."),
+            "Anybody can write an address, so this holds nothing back. If they did write it, somebody else reviews it too.",
+        )
+    }));
     (findings, approvals.evidence)
 }

@@ -1,6 +1,6 @@
 //! Whose approvals count, and who is against a change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::quoted;
 use crate::gate::people::{May, Standing};
@@ -185,8 +185,38 @@ impl Approvals {
         self.by.insert(person.id, person.login.clone());
     }
 
+    /// Those whose approval counts and who stand on the commits as authors. An address proves nothing, so it holds nobody
+    /// back; whoever merges should know.
+    pub fn signed<'a>(&'a self, signers: &'a BTreeSet<String>) -> impl Iterator<Item = &'a str> {
+        let signs = |id: u64, login: &str| {
+            let login = login.to_ascii_lowercase();
+            signers.iter().any(|who| match who.split_once('+') {
+                Some((number, _)) => *number == *id.to_string(),
+                None => *who == login,
+            })
+        };
+        self.by.iter().filter(move |(id, login)| signs(**id, login)).map(|(_, login)| login.as_str())
+    }
+
     /// Says who approved in vain, for a finding.
     pub fn in_vain(&self) -> String {
         self.discounted.iter().map(|(who, why)| format!(" `{who}`'s approval does not count: {why}.")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_known_by_the_number_or_by_the_login() {
+        let by = BTreeMap::from([(7, "mia".to_owned()), (8, "Bo".to_owned())]);
+        let approvals = Approvals { by, ..Approvals::default() };
+        let signed = |who: &[&str]| {
+            let signers = who.iter().map(|who| (*who).to_owned()).collect();
+            approvals.signed(&signers).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(signed(&["7+old-name", "bo"]), ["mia", "Bo"]);
+        assert!(signed(&["77+mia", "9+bo", "moa"]).is_empty());
     }
 }

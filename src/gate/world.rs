@@ -97,6 +97,8 @@ pub struct Subject {
     pub patch: Option<Digest>,
     /// The newest commits that the change is made of, where its head or its base is not as recorded.
     pub commits: Vec<CommitId>,
+    /// Who stands on these as an author, by the addresses that GitHub gives out. Anybody can write anybody's.
+    pub signers: BTreeSet<String>,
     /// What each gate would be bound to.
     pub present: BTreeMap<Phase, Digest>,
     /// The paths that the change touches.

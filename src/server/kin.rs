@@ -218,9 +218,11 @@ impl Pass<'_> {
         if world.subject.is_none() || !pull.is_open() {
             return Ok(());
         }
-        let (patch, commits) = self.made_of(world).await?;
+        let made = self.made_of(world).await?;
+        let mut commits = Vec::new();
         if let Some(subject) = &mut world.subject {
-            (subject.patch, subject.commits) = (patch, commits.clone());
+            made.into_subject(subject);
+            commits.clone_from(&subject.commits);
         }
         let mut keys = world.origin().keys(&pull.head.sha);
         keys.retain(|(same, _)| begun.is_none() || *same != Same::Branch);
@@ -423,7 +425,7 @@ impl Pass<'_> {
     /// The patch and the commits of what is there. They cost a diff of every line, so they are kept for as long as head and
     /// base stay.
     async fn made_of(&self, world: &World) -> Result<MadeOf, Halt> {
-        let Some(subject) = &world.subject else { return Ok((None, Vec::new())) };
+        let Some(subject) = &world.subject else { return Ok(MadeOf::default()) };
         let key = format!("made-of:{}", world.pull.number);
         let of = format!("{}..{}", subject.about.base, subject.about.head);
         let kept = self.memory.recall(&key).await;
@@ -431,9 +433,9 @@ impl Pass<'_> {
         if let Some((_, made)) = kept.filter(|(known, _)| *known == of) {
             return Ok(made);
         }
-        let made = match (&subject.patch, subject.commits.as_slice()) {
-            (None, []) => observe::made_of_again(&self.mirror, &subject.about.base, &subject.about.head).await?,
-            (patch, commits) => (patch.clone(), commits.to_vec()),
+        let made = match MadeOf::of(subject) {
+            Some(made) => made,
+            None => observe::made_of_again(&self.mirror, &subject.about.base, &subject.about.head).await?,
         };
         if let Ok(kept) = serde_json::to_string(&(&of, &made)) {
             self.memory.keep(&key, &kept).await;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::flow::Phase;
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::Standing;
@@ -12,7 +14,7 @@ use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, Tier, Who};
 use crate::repo::meaning::{self, Drift, Sides};
-use crate::repo::{Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched};
+use crate::repo::{CommitInfo, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched};
 
 /// The policy file as it was read.
 pub(super) struct Read {
@@ -101,7 +103,7 @@ pub(super) async fn content(
             let About { base, head, .. } = &subject.about;
             // It costs a diff of every line, and is the same for the same two commits.
             if known.is_none_or(|known| known.base != *base || known.head != *head) {
-                (subject.patch, subject.commits) = made_of(&reader, base, head)?;
+                made_of(&reader, base, head)?.into_subject(subject);
             }
         }
         Ok(subject)
@@ -109,11 +111,49 @@ pub(super) async fn content(
     .await
 }
 
-pub(super) type MadeOf = (Option<Digest>, Vec<CommitId>);
+/// By what else a change is known than by its head.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct MadeOf {
+    patch: Option<Digest>,
+    commits: Vec<CommitId>,
+    signers: BTreeSet<String>,
+}
 
-/// By what else a change is known than by its head: its patch, and its commits.
+impl MadeOf {
+    /// What a subject has of it, if it has any.
+    pub(super) fn of(subject: &Subject) -> Option<Self> {
+        let Subject { patch, commits, signers, .. } = subject;
+        let any = patch.is_some() || !commits.is_empty();
+        any.then(|| Self { patch: patch.clone(), commits: commits.clone(), signers: signers.clone() })
+    }
+
+    pub(super) fn into_subject(self, subject: &mut Subject) {
+        (subject.patch, subject.commits, subject.signers) = (self.patch, self.commits, self.signers);
+    }
+}
+
 fn made_of(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> crate::repo::Result<MadeOf> {
-    Ok((reader.patch_id(base, head)?, reader.commits_between(base, head, MOST_COMMITS)?))
+    let commits = reader.commits_between(base, head, MOST_COMMITS)?;
+    let mut signers = BTreeSet::new();
+    for commit in &commits {
+        let CommitInfo { message, author, committer, parents, .. } = reader.commit(commit)?;
+        // Whoever merges writes nothing.
+        if parents.len() > 1 {
+            continue;
+        }
+        let beside =
+            message.lines().filter_map(|line| line.trim_end().strip_suffix('>').and_then(|line| line.rsplit_once('<')));
+        let emails = beside.filter(|(words, _)| words.to_ascii_lowercase().starts_with("co-authored-by:"));
+        let emails = emails.map(|(_, email)| email.to_owned()).chain([author.email, committer.email]);
+        signers.extend(emails.filter_map(|email: String| no_reply(&email)));
+    }
+    Ok(MadeOf { patch: reader.patch_id(base, head)?, commits, signers })
+}
+
+/// Whose an address is that GitHub gives to those who keep theirs to themselves: `7+mia@users.noreply.github.com`.
+fn no_reply(email: &str) -> Option<String> {
+    let (who, host) = email.split_once('@')?;
+    host.starts_with("users.noreply.").then(|| who.to_ascii_lowercase())
 }
 
 /// The same, for one that was seen before.
@@ -227,6 +267,7 @@ fn subject(
         base_tip: fetched.base.clone(),
         patch: None,
         commits: Vec::new(),
+        signers: BTreeSet::new(),
         proposal: proposal(reader, &paths, &fetched.head)?,
         present: present(bound, &content),
         // As they are, not as they are quoted: policy's globs are held against them.
@@ -329,6 +370,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         about,
         patch: None,
         commits: Vec::new(),
+        signers: BTreeSet::new(),
         present,
         changed: Vec::new(),
         documents: Judged::new(),
@@ -425,6 +467,14 @@ pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Vec<De
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_that_github_gives_out_says_whose_it_is() {
+        assert_eq!(no_reply("7+Mia@users.noreply.github.com").as_deref(), Some("7+mia"));
+        assert_eq!(no_reply("mia@users.noreply.ghe.example").as_deref(), Some("mia"));
+        assert_eq!(no_reply("mia@example.org"), None);
+        assert_eq!(no_reply("noreply@github.com"), None);
+    }
 
     #[test]
     fn a_claim_is_a_trailer_and_nothing_else() {

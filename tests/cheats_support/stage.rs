@@ -537,7 +537,7 @@ impl Stage {
         let git = format!("/repos/{REPO}/git");
         let base = parents.first().context("a commit has a parent")?.clone();
         let made = self.call(who, "POST", &format!("{git}/trees"), json!({ "base_tree": base, "tree": entries }))?;
-        let by = json!({ "name": who, "email": format!("{who}@example.org"), "date": make.date });
+        let by = json!({ "name": who, "email": format!("{who}@users.noreply.github.com"), "date": make.date });
         let body = json!({ "message": "made", "tree": made["sha"], "parents": parents, "author": by, "committer": by });
         let made = self.call(who, "POST", &format!("{git}/commits"), body)?;
         self.heads.insert(make.name.clone(), made["sha"].as_str().context("a commit has an id")?.to_owned());
