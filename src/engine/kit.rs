@@ -191,6 +191,7 @@ impl Game {
             base_tip: about.base.clone(),
             present: present(content, "first", &about.base_ref),
             patch: Some(about.content.clone()),
+            conflicts: false,
             commits: Vec::new(),
             signers: BTreeSet::new(),
             about,

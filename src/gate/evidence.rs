@@ -227,6 +227,8 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
         }
     }
     let name = &check.name;
+    let conflicts =
+        sought.change.and_then(|(_, world)| world.subject.as_ref()).is_some_and(|subject| subject.conflicts);
     let pending = counted.iter().any(|run| run.conclusion.is_none());
     let shows_nothing = |conclusion: &&str| ["neutral", "skipped", "stale"].contains(conclusion);
     let ended: BTreeSet<&str> = counted.iter().filter_map(|run| run.conclusion.as_deref()).collect();
@@ -264,7 +266,7 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
         heard.findings.push(match discounts.first() {
             Some(why) => {
                 let says = format!("`{name}` on {} does not count: {why}.", head.short());
-                let next = remedy(sought.policy, check, why);
+                let next = if conflicts { IN_CONFLICT.to_owned() } else { remedy(sought.policy, check, why) };
                 // Nobody did anything wrong where only the ground moved.
                 if [RAN_BEFORE, OTHER_BASE].contains(&why.as_str()) || why.starts_with(MAYBE_FOR) {
                     Finding::waiting(rule, says, next)
@@ -275,7 +277,10 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
             None => Finding::waiting(
                 rule,
                 format!("`{name}` has not run on {}.", head.short()),
-                "It is looked at again when it has. If it never runs, check the workflow's triggers.",
+                match conflicts {
+                    true => IN_CONFLICT,
+                    false => "It is looked at again when it has. If it never runs, check the workflow's triggers.",
+                },
             ),
         });
     } else if let Some((red, why)) = unanswered {
@@ -324,6 +329,8 @@ fn unanswered(
     Some((found.0.job_of.as_ref().map_or(found.0.id, |workflow| workflow.id), found.1.clone()))
 }
 
+const IN_CONFLICT: &str = "Merge the base into the branch, or rebase it, and push: there are conflicts, and GitHub starts no \
+                           run for a pull request that can't be merged.";
 const RAN_BEFORE: &str = "it ran before the base, the target or the policy moved under this change";
 const OTHER_BASE: &str = "it was started before this pull request went into its base, so it ran something else";
 const MAYBE_FOR: &str = "it may have run for #";

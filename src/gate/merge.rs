@@ -194,7 +194,7 @@ fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
     let asked = issue.map(|issue| format!(" It is asked in #{issue}.")).unwrap_or_default();
     let next = lifted_by(policy, if brake { "brake-resolved" } else { "unblock" });
     if let Some(stop) = &state.stopped {
-        let asked = issue.map(|issue| format!(". It is asked in #{issue}.")).unwrap_or_default();
+        let asked = issue.map_or_else(|| ".".to_owned(), |issue| format!(". It is asked in #{issue}."));
         let says = format!("The change is stopped: {}{asked}", quoted(&stop.reason));
         return Some(Finding::error("MRG-05", says, next));
     }

@@ -93,6 +93,8 @@ pub struct Subject {
     pub about: About,
     /// Where the base branch is: its tip.
     pub base_tip: CommitId,
+    /// It can't be merged there as it is.
+    pub conflicts: bool,
     /// The patch id of the change, where it is not as recorded.
     pub patch: Option<Digest>,
     /// The newest commits that the change is made of, where its head or its base is not as recorded.

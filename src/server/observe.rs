@@ -14,7 +14,9 @@ use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, Tier, Who};
 use crate::repo::meaning::{self, Drift, Sides};
-use crate::repo::{CommitInfo, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched};
+use crate::repo::{
+    CommitInfo, Delta, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched,
+};
 
 /// The policy file as it was read.
 pub(super) struct Read {
@@ -222,13 +224,15 @@ fn subject(
         Law::Invalid(_) => (Digest::of("no valid policy"), Base::Strict),
     };
     let change = content_digest(&deltas, &policy_digest, &BTreeSet::new());
+    let moved = reader.diff(merge_base, &fetched.base)?;
+    let moved: Vec<&Delta> = moved.iter().filter(|delta| paths.contains(&delta.path)).collect();
+    let conflicts = !moved.is_empty() && reader.brings(&fetched.base, &fetched.head)?.is_none();
     // Where the base stands matters as far as policy says: always, or where it touches what the change touches.
     let base_print = match base_rule {
         Base::Strict => Digest::of(fetched.base.as_str()),
         Base::Touch => {
-            let moved = reader.diff(merge_base, &fetched.base)?;
             let mut under: Vec<String> = Vec::new();
-            for delta in moved.iter().filter(|delta| paths.contains(&delta.path)) {
+            for delta in moved {
                 let now = delta.new.as_ref().map(|(mode, blob)| format!("{mode:?} {blob}")).unwrap_or_default();
                 under.push(format!("{}\0{now}", delta.path));
             }
@@ -265,6 +269,7 @@ fn subject(
     };
     Ok(Some(Subject {
         base_tip: fetched.base.clone(),
+        conflicts,
         patch: None,
         commits: Vec::new(),
         signers: BTreeSet::new(),
@@ -367,6 +372,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
     let present = state.pipeline.as_ref().map(|pipeline| pipeline.present.clone()).unwrap_or_default();
     Some(Subject {
         base_tip: about.base.clone(),
+        conflicts: false,
         about,
         patch: None,
         commits: Vec::new(),

@@ -770,7 +770,7 @@ fn somebodys_words_stay_theirs() {
     let mut game = Game::merge();
     game.says("ada", Role::Write, "/stop `a and **b**, see #1 and https://example.test");
     let says = game.finding("MRG-05").says.clone();
-    assert_eq!(says, "The change is stopped: `'a and **b**, see #1 and https://example.test`");
+    assert_eq!(says, "The change is stopped: `'a and **b**, see #1 and https://example.test`.");
     assert!(next(&game).starts_with("It is stopped (`'a and **b**, see #1"), "{}", next(&game));
 }
 

@@ -187,6 +187,10 @@ fn what_came_before_the_base_moved_is_for_the_content_before() {
     game.may_not_merge(&["MRG-01", "MRG-02"]);
     assert!(game.finding("MRG-02").says.contains("it is for other content than this"));
     assert!(game.finding("MRG-01").says.contains("it ran before the base"));
+    assert!(game.finding("MRG-01").next.starts_with("Run it again on this head"));
+    game.subject().conflicts = true;
+    game.look();
+    assert!(game.finding("MRG-01").next.contains("there are conflicts"));
     // Within one second nobody knows which came first.
     together(100, 100).may_not_merge(&["MRG-01", "MRG-02"]);
     together(100, 101).may_merge();
