@@ -335,7 +335,7 @@ const RAN_BEFORE: &str = "it ran before the base, the target or the policy moved
 const OTHER_BASE: &str = "it was started before this pull request went into its base, so it ran something else";
 const MAYBE_FOR: &str = "it may have run for #";
 /// How long after something happened on a pull request a run may still be its consequence.
-const AFTERMATH: SignedDuration = SignedDuration::from_mins(10);
+pub const AFTERMATH: SignedDuration = SignedDuration::from_mins(10);
 const OTHER_BRANCH: &str = "it ran for the branch";
 const NO_BRANCH: &str = "it is not known which branch it ran for";
 const FOR_A_PULL: &str = "it ran for a pull request with this head, not for the merge group";

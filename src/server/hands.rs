@@ -11,6 +11,7 @@ use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
 use crate::engine::Target;
 use crate::fact::{Event, Fact, PullEvent};
+use crate::gate::evidence::AFTERMATH;
 use crate::gate::world::{Sibling, Subject, World};
 use crate::github::calls::activity::Activity;
 use crate::github::calls::pulls::Pull as Fetched;
@@ -297,11 +298,15 @@ impl Pass<'_> {
         let mut siblings = Vec::new();
         for other in self.repo.pulls_from(&format!("{owner}:{}", pull.head.r#ref)).await? {
             let Some(opened) = other.created_at.filter(|_| other.number != pull.number) else { continue };
+            let quiet_since = other.updated_at.filter(|_| other.closed_at.is_some());
+            // No run of this one can be that one's any more, and a long-lived branch has many of those.
+            if quiet_since.zip(pull.created_at).is_some_and(|(quiet, mine)| quiet + AFTERMATH < mine) {
+                continue;
+            }
             let base_ref = other.base.r#ref;
             let covered = world.policy().is_some_and(|policy| policy.may_merge_into(&base_ref, &world.default_branch))
                 && (base_ref == world.default_branch || self.repo.is_protected(&base_ref).await?)
                 && self.repo.base_changes(other.number).await?.is_empty();
-            let quiet_since = other.updated_at.filter(|_| other.closed_at.is_some());
             siblings.push(Sibling { number: other.number, base_ref, covered, opened, quiet_since });
         }
         Ok(siblings)
