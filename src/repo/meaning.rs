@@ -11,9 +11,11 @@
 
 mod budget;
 mod cargo;
+mod folders;
 mod follow;
 mod imports;
 mod parts;
+mod programs;
 mod runners;
 pub mod set;
 #[cfg(test)]
@@ -32,7 +34,8 @@ use crate::ids::{BlobId, CommitId};
 use crate::policy;
 use budget::{Budget, Cost, Look, Stop};
 use follow::ends_in;
-use set::{CONFIGURATION, PARTS, SHELL};
+use programs::SHELL;
+use set::{CONFIGURATION, PARTS};
 
 /// A file of the set that is not as on the default branch.
 #[derive(Debug, Clone, PartialEq, Eq)]

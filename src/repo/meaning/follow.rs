@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::budget::{Cost, Look, Stop};
-use super::set::{self, INTERPRETERS, LOADS, PRODUCT, READERS, SHELL, SOURCE, TOOLS, VALUED, WRAPPERS};
+use super::programs::{INTERPRETERS, LOADS, PRODUCT, READERS, SHELL, SOURCE, TOOLS, VALUED, WRAPPERS};
+use super::set;
 use super::words::{Command, HOLE, assigns};
 use super::{DEPTH, Gather, LONGEST_PATH, LONGEST_SCRIPT, Place, SCRIPT, SIDES, Side};
 use super::{clean, imports, inside, join, parts, words};
 use crate::repo::actions::Text;
 use crate::repo::{Mode, RepoPath};
-
-/// More folders than a step works in.
-const MOST_FOLDERS: usize = 40;
 
 impl Gather<'_> {
     pub(super) fn texts(&mut self, texts: &[Text], folders: &BTreeSet<String>, own: &str) -> Look<()> {
@@ -48,36 +46,6 @@ impl Gather<'_> {
             self.command(&command.words, fed.contains(&command.group), &bases, from)?;
         }
         self.includes(text, &commands, &bases, from)
-    }
-
-    /// The folders that a text works in, when it begins in these: those that are there, and those that are on neither
-    /// side. The latter hold nothing, but one may come from them (`mkdir out && cd out && ../ci/test.sh`).
-    fn entered(&mut self, commands: &[Command], begin: &BTreeSet<String>) -> Look<(Vec<String>, Vec<String>)> {
-        let mut all = begin.clone();
-        let mut seen = BTreeSet::new();
-        for words in commands.iter().map(|command| &command.words) {
-            for folder in words.iter().enumerate().filter_map(|(at, word)| into(word, words.get(at + 1))) {
-                if all.len() < MOST_FOLDERS && seen.insert((all.len(), folder.clone())) {
-                    // Seen from wherever the step may be by then.
-                    let below: Vec<String> = all.iter().filter_map(|base| inside(&join(base, &folder))).collect();
-                    all.extend(below.into_iter().filter(|folder| folder.len() <= LONGEST_PATH));
-                }
-            }
-        }
-        let (mut there, mut gone) = (Vec::new(), Vec::new());
-        for folder in all {
-            if self.is_there(&folder)? { there.push(folder) } else { gone.push(folder) }
-        }
-        Ok((there, gone))
-    }
-
-    fn is_there(&mut self, folder: &str) -> Look<bool> {
-        for side in SIDES {
-            if matches!(self.place(side, folder)?, Place::Folder(_) | Place::Unknown(_)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     fn command(&mut self, words: &[String], fed: bool, bases: &[String], from: &From) -> Look<()> {
@@ -468,25 +436,6 @@ pub(super) enum Kind {
     Fed,
     /// Read by a task file.
     Included,
-}
-
-/// The folder that a word, or the one after it, says to work in.
-fn into(word: &str, next: Option<&String>) -> Option<String> {
-    if !word.starts_with(['c', 'p', '-']) {
-        return None;
-    }
-    let into = ["cd", "pushd", "-C", "--directory", "--prefix", "--cwd", "--dir"];
-    let folder = match word.split_once('=') {
-        Some((option, value)) if into.contains(&option) => value,
-        _ if into.contains(&word) => next?,
-        _ => return None,
-    };
-    // What a path starts with at run time is most often the folder that one is in anyway.
-    let folder = match folder.split_once('/') {
-        Some((first, rest)) if first.contains(HOLE) => clean(rest),
-        _ => clean(folder),
-    };
-    (!folder.is_empty() && !folder.contains(HOLE) && folder.len() <= LONGEST_PATH).then_some(folder)
 }
 
 /// The command behind assignments, keys of YAML and programs that only start another.
