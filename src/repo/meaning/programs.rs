@@ -30,6 +30,8 @@ pub(super) const INTERPRETERS: &[&str] = &[
     "groovy",
     "elixir",
     "swift",
+    "java",
+    "kotlin",
 ];
 
 /// Options whose file is loaded first.
@@ -44,6 +46,9 @@ pub(super) const LOADS: &[&str] = &[
     "--env-file",
     "--preload",
 ];
+
+/// Programs that read what they do from the file behind `-f`.
+pub(super) const FROM_FILE: &[&str] = &["awk", "gawk", "mawk", "sed"];
 
 /// Options of interpreters that take the next word, which may be a file that is loaded.
 pub(super) const VALUED: &[&str] =
@@ -127,6 +132,7 @@ pub(super) const SHELL: &[&str] = &["sh", "bash", "zsh", "fish", "ksh", "ps1", "
 /// Ends of names of files that an interpreter runs.
 pub(super) const SOURCE: &[&str] = &[
     "py", "rb", "pl", "js", "mjs", "cjs", "ts", "mts", "cts", "php", "lua", "jl", "R", "groovy", "exs", "swift", "go",
+    "java", "kt", "kts",
 ];
 
 /// Folders of the product itself. What an interpreter runs there is ordinary source, not a script of the run.

@@ -45,6 +45,7 @@ pub const CONFIGURATION: &[Group] = &[
             "**/behat.y*ml*",
             "**/.rspec*",
             "**/Rakefile",
+            "**/poe_tasks.*",
             "**/junit-platform.properties",
             "**/testng.xml",
             "**/*.runsettings",
@@ -164,11 +165,16 @@ pub struct Part {
 
 pub(super) const NODE: &[&str] = &["npm", "pnpm", "yarn", "bun", "lerna", "nx", "turbo"];
 
+/// Programs that run one that the project itself declares.
+pub(super) const ENTRIES: &[&str] = &["poetry", "uv", "pdm", "hatch"];
+
+const DOTNET: &[&str] = &["dotnet", "msbuild"];
+
 pub const PARTS: &[Part] = &[
     Part {
         what: "scripts of a package",
         file: "package.json",
-        members: &["scripts", "wireit"],
+        members: &["scripts", "wireit", "nx"],
         after: NODE,
         added: true,
         why: "`npm test` runs what stands there",
@@ -180,6 +186,22 @@ pub const PARTS: &[Part] = &[
         after: &[],
         added: true,
         why: "the runner's own file may stand in the manifest instead",
+    },
+    Part {
+        what: "targets of a project",
+        file: "project.json",
+        members: &["targets", "namedInputs"],
+        after: &["nx"],
+        added: true,
+        why: "`nx test` runs what stands there",
+    },
+    Part {
+        what: "targets of a project",
+        file: "angular.json",
+        members: &["projects"],
+        after: &["ng", "nx"],
+        added: true,
+        why: "`ng test` runs what stands there",
     },
     Part {
         what: "scripts of a package",
@@ -260,6 +282,38 @@ pub const PARTS: &[Part] = &[
         why: "a task can be emptied or switched off",
     },
     Part {
+        what: "the build file that it runs",
+        file: "Directory.Build.props",
+        members: &["all but versions of dependencies"],
+        after: DOTNET,
+        added: true,
+        why: "it is read into every project below it, and a target can be emptied",
+    },
+    Part {
+        what: "the build file that it runs",
+        file: "Directory.Build.targets",
+        members: &["all but versions of dependencies"],
+        after: DOTNET,
+        added: true,
+        why: "it is read into every project below it, and a target can be emptied",
+    },
+    Part {
+        what: "the build file that it runs",
+        file: "Directory.Packages.props",
+        members: &["all but versions of dependencies"],
+        after: DOTNET,
+        added: true,
+        why: "it is read into every project below it, and a target can be emptied",
+    },
+    Part {
+        what: "the build file that it runs",
+        file: "Package.swift",
+        members: &["all but versions of dependencies"],
+        after: &["swift"],
+        added: true,
+        why: "it says which tests there are",
+    },
+    Part {
         what: "tasks of a workspace",
         file: "pixi.toml",
         members: &["tasks", "feature", "target"],
@@ -300,6 +354,22 @@ pub const PARTS: &[Part] = &[
         after: &[],
         added: true,
         why: "the runner's own file may stand in the manifest instead",
+    },
+    Part {
+        what: "programs that a project declares",
+        file: "pyproject.toml",
+        members: &["tool.poetry.scripts", "project.scripts"],
+        after: ENTRIES,
+        added: true,
+        why: "`poetry run NAME` runs what stands there; it counts where a step runs one of them",
+    },
+    Part {
+        what: "scripts of a package",
+        file: "Pipfile",
+        members: &["scripts"],
+        after: &[],
+        added: true,
+        why: "`pipenv run test` runs what stands there",
     },
     Part {
         what: "configuration of a test runner or linter",
@@ -372,6 +442,18 @@ pub const RUNNERS: &[Runner] = &[
         what: "the task file that it runs",
         commands: &["invoke", "inv"],
         files: &["tasks.py", "tasks/**"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["doit"],
+        files: &["dodo.py"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["rake"],
+        files: &["rakefile", "Rakefile.rb", "rakefile.rb", "**/*.rake"],
         why: "a task can be emptied",
     },
     Runner {
@@ -457,6 +539,18 @@ pub const RUNNERS: &[Runner] = &[
         commands: &["waf"],
         files: &["waf", "**/wscript"],
         why: "a target can be emptied",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["zig build"],
+        files: &["build.zig"],
+        why: "a step can be emptied",
+    },
+    Runner {
+        what: "the workspace that it runs in",
+        commands: &["go"],
+        files: &["go.work"],
+        why: "it can put another module in the place of the one that is tested",
     },
     Runner {
         what: "the build file that it runs",
