@@ -800,6 +800,15 @@ fn a_hostile_workflow_ends_at_its_budget() {
         ((0..11).map(|at| step(&format!("{at} {}", many("a ", 45_000)))).collect(), Some(Cost::Words)),
         (differing("      - run: cd dN; a/z a/y\n", 30_000), Some(Cost::Lookups)),
         (step(&differing("npx tN; ", 40_000)), Some(Cost::Roots)),
+        (
+            step(&format!("for x in {}; do {} done", differing("dN ", 100), differing("cd eN$x; ", 10_000))),
+            Some(Cost::Lookups),
+        ),
+        (step(&differing("cd eN$x; make; ", 10_000)), None),
+        (
+            step(&format!("{into} {} {}", differing("cd dN$x; ", 40), differing("./tN.sh; ", 10_000))),
+            Some(Cost::Patterns),
+        ),
     ];
     for (run, ends_at) in cases {
         let mut stage = Stage::new("on: push\n");
