@@ -173,6 +173,24 @@ fn what_is_valid_and_hardly_meant_is_a_warning() {
 }
 
 #[test]
+fn a_policy_with_the_other_end_is_told_to_be_renamed() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join(".github")).unwrap();
+    std::fs::write(dir.path().join(".github/phasegate.yaml"), VALID).unwrap();
+    for args in [&["config", "check"][..], &["config", "check", "./.github/phasegate.yaml"]] {
+        let ended = run(dir.path(), args);
+        assert_eq!(ended.code, 1, "{args:?}");
+        assert!(ended.out.contains("Rename it to `.github/phasegate.yml`."), "{}", ended.out);
+        assert!(ended.out.contains("phasegate.yaml: 1 mistake."), "{}", ended.out);
+    }
+    let report = run(dir.path(), &["config", "check", "--json"]).json();
+    assert_eq!((&report["verdict"], &report["findings"][0]["rule"]), (&json!("FAIL"), &json!("MRG-07")));
+    // Beside one that is at its place it says nothing.
+    std::fs::write(dir.path().join(".github/phasegate.yml"), VALID).unwrap();
+    assert_eq!(run(dir.path(), &["config", "check"]).code, 0);
+}
+
+#[test]
 fn a_policy_that_is_not_there_is_no_finding() {
     let dir = tempfile::tempdir().unwrap();
     for args in [&["config", "check"][..], &["config", "check", "gone.yml", "--json"], &["config", "check", "."]] {

@@ -124,7 +124,9 @@ fn default_tip(repo: &LocalRepo) -> anyhow::Result<CommitId> {
 
 fn policy_at(repo: &LocalRepo, tip: &CommitId) -> anyhow::Result<Policy> {
     let Some(blob) = repo.blob(tip, &RepoPath::from(policy::PATH))? else {
-        out::complain(&format!("note: the base has no {}; judged by the defaults.\n", policy::PATH));
+        let misnamed = repo.mode(tip, &RepoPath::from(policy::MISNAMED))?.is_some();
+        let other = if misnamed { format!(" ({} is not read: rename it)", policy::MISNAMED) } else { String::new() };
+        out::complain(&format!("note: the base has no {}{other}; judged by the defaults.\n", policy::PATH));
         return Ok(Policy::default());
     };
     policy::parse(&blob.bytes).map_err(|problems| {

@@ -31,6 +31,15 @@ pub use types::{
 /// Where the policy stands in a repository.
 pub const PATH: &str = ".github/phasegate.yml";
 
+/// Where it does not stand, though somebody meant it to.
+pub const MISNAMED: &str = ".github/phasegate.yaml";
+
+/// What is wrong with a policy at [`MISNAMED`]: nothing is asked for, and nobody would notice.
+pub fn misnamed() -> Problem {
+    let says = format!("The policy is read from `{PATH}`, and not from this file.");
+    Problem::at(yaml::At::START, "", says, format!("Rename it to `{PATH}`."))
+}
+
 /// Reads a policy file. An empty file means all defaults, and is judged like one that spells them out.
 pub fn parse(bytes: &[u8]) -> Result<Policy, Vec<Problem>> {
     let (policy, problems) = inspect(bytes);

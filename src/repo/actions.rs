@@ -22,6 +22,8 @@ pub(super) struct Workflow {
     /// Every `uses` in the file counts, wherever it stands: to name a file too many costs a comparison, to miss one
     /// lets a change decide what its own green means.
     pub(super) uses: BTreeSet<String>,
+    /// What may be the file that an action is built from as an image: `image: ../Dockerfile`.
+    pub(super) images: BTreeSet<String>,
     /// The folders that its steps work in.
     pub(super) folders: BTreeSet<String>,
     /// Every value but those of its triggers: commands stand in steps, in inputs of actions and in matrices.
@@ -136,6 +138,9 @@ impl Reading {
         // The runner takes both slashes.
         let path = text.trim();
         let named = |names: &[&str]| names.iter().any(|name| key.trim().eq_ignore_ascii_case(name));
+        if named(&["image"]) && path.contains(['/', '\\']) && !path.contains("://") {
+            self.found.images.insert(path.replace('\\', "/"));
+        }
         if named(&["uses"]) && (path.starts_with("./") || path.starts_with(".\\") || path == ".") {
             self.found.uses.insert(path.to_owned());
         } else if named(&["working-directory"]) {
@@ -198,6 +203,18 @@ jobs:
         assert_eq!(texts(true).collect::<Vec<_>>(), ["bash ci/shell.sh", "./a.sh", "make test", "./b.sh"]);
         assert_eq!(texts(false).collect::<Vec<_>>(), ["x", "dist/**"]);
         assert_eq!(read.folders.iter().collect::<Vec<_>>(), ["./api", "web"]);
+    }
+
+    #[test]
+    fn the_file_of_an_image_is_told_from_an_image() {
+        let images =
+            |image: &str| workflow(format!("runs: {{using: docker, image: '{image}'}}\n").as_bytes()).unwrap().images;
+        assert_eq!(
+            images("../../docker/Dockerfile.ci").into_iter().collect::<Vec<_>>(),
+            ["../../docker/Dockerfile.ci"]
+        );
+        assert_eq!(images("..\\Dockerfile").into_iter().collect::<Vec<_>>(), ["../Dockerfile"]);
+        assert!(images("docker://alpine:3").is_empty() && images("postgres").is_empty());
     }
 
     #[test]

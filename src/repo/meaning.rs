@@ -11,9 +11,12 @@
 
 mod budget;
 mod cargo;
+mod entries;
+mod folders;
 mod follow;
 mod imports;
 mod parts;
+mod programs;
 mod runners;
 pub mod set;
 #[cfg(test)]
@@ -32,7 +35,8 @@ use crate::ids::{BlobId, CommitId};
 use crate::policy;
 use budget::{Budget, Cost, Look, Stop};
 use follow::ends_in;
-use set::{CONFIGURATION, PARTS, SHELL};
+use programs::SHELL;
+use set::{CONFIGURATION, PARTS};
 
 /// A file of the set that is not as on the default branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,10 +151,12 @@ struct Gather<'a> {
     asked: HashSet<(usize, usize, &'static str, &'static [&'static str])>,
     /// The packages of a workspace, by name.
     packages: Option<BTreeMap<String, BTreeSet<String>>>,
+    /// The programs that manifests declare, by the manifest.
+    entries: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
 }
 
-/// Folders that are there, folders that are not, and the one of the script itself.
-type Scope = (Vec<String>, Vec<String>, Option<String>);
+/// Folders that are there, folders that are not, patterns of folders, and the one of the script itself.
+type Scope = (Vec<String>, Vec<String>, Vec<String>, Option<String>);
 
 /// What is held against the paths that differ.
 struct Nets {
@@ -181,6 +187,7 @@ impl<'a> Gather<'a> {
             named: HashMap::new(),
             asked: HashSet::new(),
             packages: None,
+            entries: BTreeMap::new(),
         }
     }
 
@@ -462,8 +469,26 @@ impl<'a> Gather<'a> {
                     }
                     let read = workflow(&bytes).map_err(|error| Stop::Unknown(format!("`{file}`: {error}")))?;
                     open.extend(read.uses.iter().map(|used| (used.replace('\\', "/"), USED)));
+                    if let Some(folder) = &folder {
+                        self.images(&read.images, folder)?;
+                    }
                     self.texts(&read.texts, &read.folders, folder.as_deref().unwrap_or_default())?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that an action in this folder is built from as an image.
+    fn images(&mut self, images: &BTreeSet<String>, folder: &str) -> Look<()> {
+        for image in images {
+            let Some(path) = inside(&join(folder, image)) else {
+                return Err(Stop::Unknown(format!("`{image}` is not in the repository")));
+            };
+            self.add(&path, USED)?;
+            for file in self.found(&path)? {
+                self.add(&file, USED)?;
+                self.follow(&file, None, &follow::From::default());
             }
         }
         Ok(())

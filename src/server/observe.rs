@@ -179,6 +179,14 @@ fn read_law(reader: &LocalRepo, tip: CommitId) -> crate::repo::Result<Option<Rea
         Ok(Some(Read { law: Law::Invalid(vec![finding.at(policy::PATH, None)]), tip, ledger: None }))
     };
     let blob = match reader.blob(&tip, &RepoPath::from(policy::PATH)) {
+        Ok(None) if reader.mode(&tip, &RepoPath::from(policy::PATH))?.is_some() => {
+            return unread(Finding::error("MRG-07", "The policy is a folder.", "Make it a plain file."), tip);
+        }
+        Ok(None) if reader.mode(&tip, &RepoPath::from(policy::MISNAMED))?.is_some() => {
+            let problem = policy::misnamed();
+            let finding = Finding::error(problem.rule, problem.says, problem.next).at(policy::MISNAMED, None);
+            return Ok(Some(Read { law: Law::Invalid(vec![finding]), tip, ledger: None }));
+        }
         Ok(None) => return Ok(None),
         Ok(Some(blob)) if blob.mode == Mode::SYMLINK => {
             return unread(Finding::error("MRG-07", "The policy is a symbolic link.", "Make it a plain file."), tip);

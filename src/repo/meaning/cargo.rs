@@ -81,7 +81,7 @@ impl Gather<'_> {
         Ok(found)
     }
 
-    fn toml(&mut self, side: Side, path: &str) -> Look<Option<toml::Table>> {
+    pub(super) fn toml(&mut self, side: Side, path: &str) -> Look<Option<toml::Table>> {
         if self.mode(side, path)?.is_none() {
             return Ok(None);
         }

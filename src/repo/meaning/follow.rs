@@ -4,42 +4,35 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::budget::{Cost, Look, Stop};
-use super::set::{self, INTERPRETERS, LOADS, PRODUCT, READERS, SHELL, SOURCE, TOOLS, VALUED, WRAPPERS};
+use super::folders::Folders;
+use super::programs::{FROM_FILE, INTERPRETERS, LOADS, PRODUCT, READERS, SHELL, SOURCE, TOOLS, VALUED, WRAPPERS};
+use super::set::{self, ENTRIES};
 use super::words::{Command, HOLE, assigns};
 use super::{DEPTH, Gather, LONGEST_PATH, LONGEST_SCRIPT, Place, SCRIPT, SIDES, Side};
-use super::{clean, imports, inside, join, parts, words};
+use super::{imports, inside, join, parts, words};
 use crate::repo::actions::Text;
 use crate::repo::{Mode, RepoPath};
 
-/// More folders than a step works in.
-const MOST_FOLDERS: usize = 40;
-
 impl Gather<'_> {
     pub(super) fn texts(&mut self, texts: &[Text], folders: &BTreeSet<String>, own: &str) -> Look<()> {
-        let mut bases: BTreeSet<String> = folders.iter().map(|folder| clean(folder)).collect();
-        bases.extend([String::new(), own.to_owned()]);
+        let folders = self.folders_of(folders, texts, own)?;
         for text in texts {
-            let from = From {
-                level: 0,
-                beside: None,
-                is_command: text.is_command,
-                file: String::new(),
-                scope: None,
-                gone: Vec::new(),
-            };
-            self.scan(&text.text, &bases, &from)?;
+            let from = From { is_command: text.is_command, ..From::default() };
+            self.scan(&text.text, &folders, &from)?;
         }
         Ok(())
     }
 
     /// Looks for what a text runs, in each of these folders.
-    fn scan(&mut self, text: &str, bases: &BTreeSet<String>, from: &From) -> Look<()> {
+    fn scan(&mut self, text: &str, folders: &Folders, from: &From) -> Look<()> {
         let commands = words::commands(text);
         self.budget.spend(Cost::Words, commands.iter().map(|command| command.words.len()).sum())?;
-        let (bases, gone) = self.entered(&commands, bases)?;
+        let (Folders { known, open }, gone) = self.entered(&commands, folders)?;
+        let (bases, open) = (Vec::from_iter(known), Vec::from_iter(open));
         let scopes = self.scopes.len();
-        let scope = *self.scopes.entry((bases.clone(), gone.clone(), from.beside.clone())).or_insert(scopes);
-        let from = &From { scope: Some(scope), gone, ..from.clone() };
+        let scope = (bases.clone(), gone.clone(), open.clone(), from.beside.clone());
+        let scope = *self.scopes.entry(scope).or_insert(scopes);
+        let from = &From { scope: Some(scope), gone, open, ..from.clone() };
         let is_fed = |command: &Command| {
             takes_a_script(unwrapped(&command.words)) || (command.is_run && from.level == 0 && from.is_command)
         };
@@ -50,42 +43,15 @@ impl Gather<'_> {
         self.includes(text, &commands, &bases, from)
     }
 
-    /// The folders that a text works in, when it begins in these: those that are there, and those that are on neither
-    /// side. The latter hold nothing, but one may come from them (`mkdir out && cd out && ../ci/test.sh`).
-    fn entered(&mut self, commands: &[Command], begin: &BTreeSet<String>) -> Look<(Vec<String>, Vec<String>)> {
-        let mut all = begin.clone();
-        let mut seen = BTreeSet::new();
-        for words in commands.iter().map(|command| &command.words) {
-            for folder in words.iter().enumerate().filter_map(|(at, word)| into(word, words.get(at + 1))) {
-                if all.len() < MOST_FOLDERS && seen.insert((all.len(), folder.clone())) {
-                    // Seen from wherever the step may be by then.
-                    let below: Vec<String> = all.iter().filter_map(|base| inside(&join(base, &folder))).collect();
-                    all.extend(below.into_iter().filter(|folder| folder.len() <= LONGEST_PATH));
-                }
-            }
-        }
-        let (mut there, mut gone) = (Vec::new(), Vec::new());
-        for folder in all {
-            if self.is_there(&folder)? { there.push(folder) } else { gone.push(folder) }
-        }
-        Ok((there, gone))
-    }
-
-    fn is_there(&mut self, folder: &str) -> Look<bool> {
-        for side in SIDES {
-            if matches!(self.place(side, folder)?, Place::Folder(_) | Place::Unknown(_)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     fn command(&mut self, words: &[String], fed: bool, bases: &[String], from: &From) -> Look<()> {
         let (all, words) = (words, unwrapped(words));
         let Some(first) = words.first() else { return Ok(()) };
         let program = program(first);
         if all[..all.len() - words.len()].iter().any(|word| ["npx", "bunx"].contains(&word.as_str())) {
             self.package_of(first, bases)?;
+        }
+        if all[..all.len() - words.len()].iter().any(|word| ENTRIES.contains(&word.as_str())) {
+            self.entry(first, bases, from)?;
         }
         self.runners(words, program, bases, from)?;
         for (at, word) in words.iter().enumerate().filter(|(_, word)| word.starts_with("--")) {
@@ -118,7 +84,31 @@ impl Gather<'_> {
         if ends_in(first, SOURCE) {
             self.script(first, bases, from, Kind::Interpreted)?;
         }
+        for (at, word) in words.iter().enumerate().filter(|_| FROM_FILE.contains(&program)) {
+            match word.strip_prefix("-f") {
+                Some("") => self.script(words.get(at + 1).map_or("", String::as_str), bases, from, Kind::Fed)?,
+                Some(file) => self.script(file, bases, from, Kind::Fed)?,
+                None => continue,
+            };
+        }
+        if program == "run-parts" {
+            self.folder(words.last().map_or("", String::as_str), bases)?;
+        }
         self.interpreted(words, program, bases, from)
+    }
+
+    /// `run-parts` runs whatever is in a folder.
+    fn folder(&mut self, word: &str, bases: &[String]) -> Look<()> {
+        for path in bases.iter().map(|base| join(base, word)) {
+            for side in SIDES {
+                if let Place::Folder(folder) = self.place(side, &path)?
+                    && !folder.is_empty()
+                {
+                    self.add(&folder, SCRIPT)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Files that an option has loaded before everything else: `node -r ./a.js`, `NODE_OPTIONS: --require ./a.js`.
@@ -265,6 +255,9 @@ impl Gather<'_> {
         if word.is_empty() || word.starts_with(['/', '~', '-']) || word.contains("://") || word.len() > LONGEST_PATH {
             return Ok(false);
         }
+        if !anywhere {
+            self.script_in_open(word, from, kind)?;
+        }
         let open = word.contains([HOLE, '*', '?']);
         if from.is_command && (open || anywhere) {
             let pattern = word.replace(HOLE, "*");
@@ -382,7 +375,7 @@ impl Gather<'_> {
         let Open { path, part, level } = open;
         let (part, level) = (*part, *level);
         let own = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        let bases = BTreeSet::from([String::new(), own.clone()]);
+        let folders = Folders { known: BTreeSet::from([String::new(), own.clone()]), ..Folders::default() };
         let beside = (!own.is_empty()).then_some(own.clone());
         for side in SIDES {
             let Place::File(path) = self.place(side, path)? else { continue };
@@ -402,20 +395,13 @@ impl Gather<'_> {
                 }
                 None => String::from_utf8_lossy(&bytes).into_owned(),
             };
-            let from = From {
-                level,
-                beside: beside.clone(),
-                is_command: false,
-                file: base_name(&path).to_owned(),
-                scope: None,
-                gone: Vec::new(),
-            };
+            let from = From { level, beside: beside.clone(), file: base_name(&path).to_owned(), ..From::default() };
             if part.is_none() && !product(&path) {
                 for name in imports::imports(&path, &text) {
                     self.script(&name, std::slice::from_ref(&own), &from, Kind::Interpreted)?;
                 }
             }
-            self.scan(&text, &bases, &from)?;
+            self.scan(&text, &folders, &from)?;
         }
         Ok(())
     }
@@ -429,7 +415,7 @@ pub(super) struct Open {
 }
 
 /// Where a word stands.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct From {
     /// How far from the workflow.
     pub(super) level: usize,
@@ -443,6 +429,8 @@ pub(super) struct From {
     pub(super) scope: Option<usize>,
     /// Folders among them that are not there.
     pub(super) gone: Vec<String>,
+    /// Patterns of folders that are only known when it runs.
+    pub(super) open: Vec<String>,
 }
 
 impl From {
@@ -470,27 +458,8 @@ pub(super) enum Kind {
     Included,
 }
 
-/// The folder that a word, or the one after it, says to work in.
-fn into(word: &str, next: Option<&String>) -> Option<String> {
-    if !word.starts_with(['c', 'p', '-']) {
-        return None;
-    }
-    let into = ["cd", "pushd", "-C", "--directory", "--prefix", "--cwd", "--dir"];
-    let folder = match word.split_once('=') {
-        Some((option, value)) if into.contains(&option) => value,
-        _ if into.contains(&word) => next?,
-        _ => return None,
-    };
-    // What a path starts with at run time is most often the folder that one is in anyway.
-    let folder = match folder.split_once('/') {
-        Some((first, rest)) if first.contains(HOLE) => clean(rest),
-        _ => clean(folder),
-    };
-    (!folder.is_empty() && !folder.contains(HOLE) && folder.len() <= LONGEST_PATH).then_some(folder)
-}
-
 /// The command behind assignments, keys of YAML and programs that only start another.
-fn unwrapped(words: &[String]) -> &[String] {
+pub(super) fn unwrapped(words: &[String]) -> &[String] {
     let mut at = 0;
     while let Some(word) = words.get(at) {
         // `timeout 10m`, `nice -n 5`.

@@ -22,6 +22,8 @@ pub(super) fn parts(file: &str, members: &[&str], bytes: &[u8]) -> Option<BTreeM
         "mix.exs" => Some(is_version),
         "pom.xml" => Some(is_maven_version),
         "build.gradle" | "build.gradle.kts" => Some(is_gradle_version),
+        "Package.swift" => Some(is_swift_version),
+        "Directory.Build.props" | "Directory.Build.targets" | "Directory.Packages.props" => Some(is_msbuild_version),
         _ => None,
     };
     if let Some(moves) = moves {
@@ -31,7 +33,7 @@ pub(super) fn parts(file: &str, members: &[&str], bytes: &[u8]) -> Option<BTreeM
     if file.ends_with(".yaml") {
         return settings(text, members);
     }
-    if file.ends_with(".toml") {
+    if file.ends_with(".toml") || file == "Pipfile" {
         let whole: toml::Table = text.parse().ok()?;
         return tables(&serde_json::to_value(whole).ok()?, members);
     }
@@ -103,6 +105,27 @@ fn is_gradle_version(line: &str) -> bool {
         && package.matches(':').count() == 1
         && package.chars().all(|c| c.is_ascii_alphanumeric() || ".-_:".contains(c))
         && is_number(version)
+}
+
+/// `.package(url: "https://…", from: "1.2.3"),` and nothing else on the line.
+fn is_swift_version(line: &str) -> bool {
+    let inner = line.trim_end_matches(',').strip_prefix(".package(url: \"").and_then(|rest| rest.strip_suffix("\")"));
+    let Some((url, version)) = inner.and_then(|inner| inner.split_once("\", ")) else { return false };
+    let version = ["from: \"", "exact: \""].iter().find_map(|how| version.strip_prefix(*how));
+    !url.contains(['"', '\\', '(']) && version.is_some_and(is_number)
+}
+
+/// `<PackageVersion Include="A.B" Version="1.2.3" />`, or a `<Version>` of its own, and nothing else on the line.
+fn is_msbuild_version(line: &str) -> bool {
+    let own = line.strip_prefix("<Version>").and_then(|rest| rest.strip_suffix("</Version>"));
+    let of_package = ["<PackageVersion Include=\"", "<PackageReference Include=\""]
+        .iter()
+        .find_map(|begin| line.strip_prefix(*begin))
+        .and_then(|rest| rest.strip_suffix("/>").map(str::trim_end).and_then(|rest| rest.strip_suffix('"')))
+        .and_then(|rest| rest.split_once("\" Version=\""))
+        .filter(|(name, _)| name.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c)))
+        .map(|(_, version)| version);
+    own.or(of_package).is_some_and(is_number)
 }
 
 /// The members of a YAML file's mapping, however their names are spelled. One with anchors can't be read: what an alias
@@ -228,6 +251,27 @@ mod tests {
     }
 
     #[test]
+    fn of_build_files_of_swift_and_dotnet_everything_but_plain_versions_counts() {
+        let own = "dependencies: [\n  .package(url: \"https://a.b/c\", from: \"1.2\"),\n],\ntargets: [.testTarget(name: \"T\")]\n";
+        assert!(same("Package.swift", &[], own, &own.replace("1.2", "1.3.0")));
+        for (from, to) in
+            [(".testTarget(name: \"T\")", ""), ("from: \"1.2\")", "from: \"1.2\")].filter({ _ in false })")]
+        {
+            assert!(!same("Package.swift", &[], own, &own.replace(from, to)), "{to}");
+        }
+        let own =
+            "<Project>\n <Version>1.0</Version>\n <PackageVersion Include=\"A.B\" Version=\"2.0\" />\n</Project>\n";
+        assert!(same("Directory.Build.props", &[], own, &own.replace("1.0", "1.1").replace("2.0", "2.1-rc.1")));
+        for (from, to) in [
+            ("</Project>", "<Target Name=\"VSTest\" />\n</Project>"),
+            ("2.0\" />", "2.0\" /><Target Name=\"VSTest\" />"),
+            ("1.0<", "$(Evil)<"),
+        ] {
+            assert!(!same("Directory.Packages.props", &[], own, &own.replace(from, to)), "{to}");
+        }
+    }
+
+    #[test]
     fn of_a_workspace_only_the_named_settings_count() {
         let own = "packages:\n  - a\ncatalog: {x: 1}\nnodeOptions: --a\n";
         let members = &["scriptShell", "nodeOptions"];
@@ -268,6 +312,14 @@ mod tests {
             assert!(!same("pyproject.toml", members, own, &other), "{other}");
         }
         assert_eq!(parts("pyproject.toml", members, b"[tool\n"), None, "what can't be read is not known");
+        let own = "[packages]\na = '==1'\n[scripts]\ntest = 'pytest'\n";
+        assert!(same("Pipfile", &["scripts"], own, &own.replace("==1", "==2")));
+        assert!(!same(
+            "Pipfile",
+            &["scripts"],
+            own,
+            &own.replace("[scripts]\ntest = 'pytest'", "scripts.test = 'true'")
+        ));
         let own = "[metadata]\nname = x\n[options]\ninstall_requires =\n  a==1\n[tool:pytest]\naddopts = -q\n";
         assert!(same("setup.cfg", &["tool:pytest"], own, &own.replace("a==1", "a==2")));
         assert!(!same("setup.cfg", &["tool:pytest"], own, &own.replace("-q", "--co")));

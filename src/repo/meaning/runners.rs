@@ -1,10 +1,13 @@
 //! Programs that run what a file beside them says, and what such a file takes from others.
 
-use super::budget::Look;
+use super::budget::{Cost, Look};
+use super::folders::pattern;
 use super::follow::{From, Kind, base_name, program};
 use super::set::{NODE, PARTS, RUNNERS};
 use super::words::{Command, HOLE};
 use super::{Gather, Place, SCRIPT, SIDES, join};
+use crate::policy;
+use crate::repo::{Filter, RepoPath};
 
 /// Options that name the task file.
 const FILE_OPTIONS: &[&str] = &[
@@ -61,16 +64,21 @@ impl Gather<'_> {
         }
         let asked = |name: &&str| line.strip_prefix(*name).is_some_and(|rest| rest.starts_with(' '));
         let mut any = false;
-        let mut named = Vec::new();
+        let (mut named, mut named_open) = (Vec::new(), Vec::new());
         for runner in RUNNERS.iter().filter(|runner| runner.commands.iter().any(asked)) {
             if !any && WITH_FOLDER.contains(&program) {
                 named = self.folders(rest, bases)?;
+                named_open = open_arguments(&line, rest);
             }
             any = true;
             let seen =
                 from.scope.is_some_and(|scope| !self.asked.insert((scope, from.level, runner.what, runner.files)));
             let folders: Vec<&String> = bases.iter().filter(|_| !seen).chain(&named).collect();
+            let open: Vec<&String> = from.open.iter().filter(|_| !seen).chain(&named_open).collect();
             for file in runner.files {
+                for folder in open.iter().filter(|_| !file.starts_with("**/")) {
+                    self.add_glob(join(folder, file), runner.what)?;
+                }
                 for base in &folders {
                     let path = join(base, file);
                     if file.contains('*') {
@@ -107,7 +115,9 @@ impl Gather<'_> {
         let behind = words.iter().skip(1).take_while(starts).count() + 1;
         let Some(rest) = words.get(behind..).filter(|rest| !rest.is_empty()) else { return Ok(()) };
         let name = program_of(rest);
-        if !NODE.contains(&name) && !STARTERS.contains(&name) {
+        // Each starts at most one that starts others.
+        let of_tasks = |name: &str| ["nx", "turbo", "lerna"].contains(&name);
+        if (!NODE.contains(&name) || (of_tasks(name) && !of_tasks(program))) && !STARTERS.contains(&name) {
             self.runners(rest, name, bases, from)?;
         }
         self.interpreted(rest, name, bases, from)?;
@@ -163,6 +173,46 @@ impl Gather<'_> {
         Ok(())
     }
 
+    /// A file that is included, or as many as its stars mean.
+    fn included(&mut self, word: &str, bases: &[String], from: &From) -> Look<()> {
+        self.script(word, bases, from, Kind::Included)?;
+        let word = word.trim_start_matches("./");
+        let (anywhere, word) = match word.split_once('/') {
+            Some((first, rest)) if first.contains(HOLE) => (true, rest),
+            _ => (false, word),
+        };
+        let is_named = word.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
+        if !word.contains([HOLE, '*', '?']) || !is_named || word.starts_with(['/', '~']) || word.contains("..") {
+            return Ok(());
+        }
+        let pattern = word.replace(HOLE, "*");
+        for base in bases {
+            let glob = join(base, &pattern);
+            self.add_glob(glob.clone(), SCRIPT)?;
+            self.follow_all(&glob, from)?;
+        }
+        if anywhere {
+            self.add_glob(join("**", &pattern), SCRIPT)?;
+        }
+        Ok(())
+    }
+
+    /// Has what a name with stars means followed, as far as it begins with a folder.
+    fn follow_all(&mut self, glob: &str, from: &From) -> Look<()> {
+        let begin = glob.split(['*', '?']).next().and_then(|begin| begin.rsplit_once('/'));
+        let (Some((folder, _)), Ok(globs)) = (begin, policy::globs([glob])) else { return Ok(()) };
+        for side in SIDES {
+            let Place::Folder(folder) = self.place(side, folder)? else { continue };
+            let below = self.reader.tree(self.at(side), Filter::Under(&RepoPath::from(folder.as_str())))?;
+            self.budget.spend(Cost::Entries, below.len())?;
+            for path in below.iter().filter(|entry| entry.path.matches(&globs)).filter_map(|entry| entry.path.as_str())
+            {
+                self.follow(path, None, from);
+            }
+        }
+        Ok(())
+    }
+
     /// What a task file takes from others: make's `include`, just's `import` and `mod`, Task's `includes`.
     pub(super) fn includes(&mut self, text: &str, commands: &[Command], bases: &[String], from: &From) -> Look<()> {
         if from.level == 0 {
@@ -170,11 +220,27 @@ impl Gather<'_> {
         }
         let name = from.file.to_ascii_lowercase();
         let just = name.ends_with("justfile") || name.ends_with(".just");
-        for words in commands.iter().map(|command| &command.words) {
+        let make = name.starts_with("makefile") || name.starts_with("gnumakefile") || name.ends_with(".mk");
+        let mut including = None;
+        for command in commands {
+            let words = &command.words;
             match words[0].as_str() {
                 "include" | "sinclude" => {
+                    including = Some(command.group);
                     for word in &words[1..] {
-                        self.script(word, bases, from, Kind::Included)?;
+                        self.included(word, bases, from)?;
+                    }
+                }
+                // `include $(sort $(wildcard rules/*.mk))`.
+                _ if make && including == Some(command.group) => {
+                    for word in words {
+                        self.included(word, bases, from)?;
+                    }
+                }
+                // What is put into a variable may be included by it.
+                "wildcard" if make => {
+                    for word in words.iter().filter(|word| word.ends_with(".mk")) {
+                        self.included(word, bases, from)?;
                     }
                 }
                 "import" | "import?" if just => {
@@ -202,6 +268,18 @@ impl Gather<'_> {
         }
         Ok(())
     }
+}
+
+/// Folders among the arguments of a build that are only known when it runs: `docker build services/$NAME`. Behind an option
+/// most often stands no folder, unless it is the last word.
+fn open_arguments(line: &str, words: &[String]) -> Vec<String> {
+    if line.contains("compose") {
+        return Vec::new();
+    }
+    let is_argument = |at: usize| {
+        !words[at].starts_with('-') && (at + 1 == words.len() || at == 0 || !words[at - 1].starts_with('-'))
+    };
+    (0..words.len()).filter(|at| is_argument(*at)).filter_map(|at| pattern(&words[at])).collect()
 }
 
 fn program_of(words: &[String]) -> &str {

@@ -4,6 +4,10 @@
 //! run and what counts as a failure. Out is ordinary source, and what the freeze is for: tests themselves, lock files,
 //! manifests, code owners, instructions to agents.
 
+mod runners;
+
+pub use runners::{RUNNERS, Runner};
+
 /// Files that are in the set wherever they stand, whatever the workflow says.
 pub struct Group {
     /// What such a file is, for a finding.
@@ -45,6 +49,7 @@ pub const CONFIGURATION: &[Group] = &[
             "**/behat.y*ml*",
             "**/.rspec*",
             "**/Rakefile",
+            "**/poe_tasks.*",
             "**/junit-platform.properties",
             "**/testng.xml",
             "**/*.runsettings",
@@ -164,11 +169,16 @@ pub struct Part {
 
 pub(super) const NODE: &[&str] = &["npm", "pnpm", "yarn", "bun", "lerna", "nx", "turbo"];
 
+/// Programs that run one that the project itself declares.
+pub(super) const ENTRIES: &[&str] = &["poetry", "uv", "pdm", "hatch"];
+
+const DOTNET: &[&str] = &["dotnet", "msbuild"];
+
 pub const PARTS: &[Part] = &[
     Part {
         what: "scripts of a package",
         file: "package.json",
-        members: &["scripts", "wireit"],
+        members: &["scripts", "wireit", "nx"],
         after: NODE,
         added: true,
         why: "`npm test` runs what stands there",
@@ -180,6 +190,22 @@ pub const PARTS: &[Part] = &[
         after: &[],
         added: true,
         why: "the runner's own file may stand in the manifest instead",
+    },
+    Part {
+        what: "targets of a project",
+        file: "project.json",
+        members: &["targets", "namedInputs"],
+        after: &["nx"],
+        added: true,
+        why: "`nx test` runs what stands there",
+    },
+    Part {
+        what: "targets of a project",
+        file: "angular.json",
+        members: &["projects"],
+        after: &["ng", "nx"],
+        added: true,
+        why: "`ng test` runs what stands there",
     },
     Part {
         what: "scripts of a package",
@@ -260,6 +286,38 @@ pub const PARTS: &[Part] = &[
         why: "a task can be emptied or switched off",
     },
     Part {
+        what: "the build file that it runs",
+        file: "Directory.Build.props",
+        members: &["all but versions of dependencies"],
+        after: DOTNET,
+        added: true,
+        why: "it is read into every project below it, and a target can be emptied",
+    },
+    Part {
+        what: "the build file that it runs",
+        file: "Directory.Build.targets",
+        members: &["all but versions of dependencies"],
+        after: DOTNET,
+        added: true,
+        why: "it is read into every project below it, and a target can be emptied",
+    },
+    Part {
+        what: "the build file that it runs",
+        file: "Directory.Packages.props",
+        members: &["all but versions of dependencies"],
+        after: DOTNET,
+        added: true,
+        why: "it is read into every project below it, and a target can be emptied",
+    },
+    Part {
+        what: "the build file that it runs",
+        file: "Package.swift",
+        members: &["all but versions of dependencies"],
+        after: &["swift"],
+        added: true,
+        why: "it says which tests there are",
+    },
+    Part {
         what: "tasks of a workspace",
         file: "pixi.toml",
         members: &["tasks", "feature", "target"],
@@ -302,6 +360,22 @@ pub const PARTS: &[Part] = &[
         why: "the runner's own file may stand in the manifest instead",
     },
     Part {
+        what: "programs that a project declares",
+        file: "pyproject.toml",
+        members: &["tool.poetry.scripts", "project.scripts"],
+        after: ENTRIES,
+        added: true,
+        why: "`poetry run NAME` runs what stands there; it counts where a step runs one of them",
+    },
+    Part {
+        what: "scripts of a package",
+        file: "Pipfile",
+        members: &["scripts"],
+        after: &[],
+        added: true,
+        why: "`pipenv run test` runs what stands there",
+    },
+    Part {
         what: "configuration of a test runner or linter",
         file: "setup.cfg",
         members: &[
@@ -321,330 +395,3 @@ pub const PARTS: &[Part] = &[
         why: "the runner's own file may stand in the manifest instead",
     },
 ];
-
-/// A program that runs what a file in its folder says.
-pub struct Runner {
-    pub what: &'static str,
-    pub commands: &'static [&'static str],
-    /// In the repository's root, and in every folder that the step works in.
-    pub files: &'static [&'static str],
-    pub why: &'static str,
-}
-
-pub const RUNNERS: &[Runner] = &[
-    Runner {
-        what: "the makefile that it runs",
-        commands: &["make", "gmake"],
-        files: &["Makefile", "makefile", "GNUmakefile", "*.mk"],
-        why: "a target can be emptied",
-    },
-    Runner {
-        what: "the justfile that it runs",
-        commands: &["just"],
-        files: &["justfile", "Justfile", ".justfile", "*.just"],
-        why: "a recipe can be emptied",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["task", "go-task"],
-        files: &["Taskfile.yml", "Taskfile.yaml", "taskfile.y*ml", "Taskfile.dist.y*ml"],
-        why: "a task can be emptied",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["mise"],
-        files: &["mise.toml", ".mise.toml", "mise-tasks/**", ".mise/tasks/**"],
-        why: "a task can be emptied",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["cargo make", "cargo-make"],
-        files: &["Makefile.toml"],
-        why: "a task can be emptied",
-    },
-    Runner {
-        what: "the task runner that it builds and runs",
-        commands: &["cargo xtask", "cargo run -p xtask"],
-        files: &["xtask/**", "crates/xtask/**"],
-        why: "it is a script, though it is compiled",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["invoke", "inv"],
-        files: &["tasks.py", "tasks/**"],
-        why: "a task can be emptied",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["mage"],
-        files: &["magefile.go", "magefiles/**"],
-        why: "a task can be emptied",
-    },
-    Runner {
-        what: "the services that it runs",
-        commands: &["docker compose", "docker-compose", "podman compose", "podman-compose"],
-        files: &[
-            "compose.yaml",
-            "compose.yml",
-            "docker-compose.yaml",
-            "docker-compose.yml",
-            "compose.*.y*ml",
-            "docker-compose*.y*ml",
-            "Dockerfile",
-            "Dockerfile*",
-            "*.Dockerfile",
-            ".dockerignore",
-        ],
-        why: "a service's command can be emptied",
-    },
-    Runner {
-        what: "the image that it builds",
-        commands: &[
-            "docker build",
-            "docker buildx",
-            "docker image build",
-            "podman build",
-            "buildah bud",
-            "buildah build",
-        ],
-        files: &["Dockerfile", "Dockerfile*", "*.Dockerfile", "Containerfile*", ".dockerignore", "docker-bake.*"],
-        why: "the tests may run while it is built",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["cmake", "ctest"],
-        files: &["CMakeLists.txt", "**/CMakeLists.txt", "**/*.cmake", "CMakePresets.json", "CMakeUserPresets.json"],
-        why: "it says which tests there are",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["meson", "ninja"],
-        files: &["meson.build", "**/meson.build", "**/meson.options", "**/meson_options.txt", "build.ninja"],
-        why: "it says which tests there are",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["bazel", "bazelisk"],
-        files: &["**/BUILD", "**/BUILD.bazel", "WORKSPACE*", "MODULE.bazel", "**/*.bzl", "tools/bazel"],
-        why: "it says which tests there are",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["gradle", "gradlew"],
-        files: &["**/settings.gradle*", "**/gradle.properties", "buildSrc/**", "init.gradle*", "gradle/*.gradle*"],
-        why: "a task can be emptied or switched off",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["ant"],
-        files: &["build.xml", "build.properties"],
-        why: "a target can be emptied",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["sbt"],
-        files: &["**/*.sbt", "project/**", ".sbtopts", ".jvmopts"],
-        why: "a task can be emptied or switched off",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["scons"],
-        files: &["SConstruct", "**/SConscript"],
-        why: "a target can be emptied",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["waf"],
-        files: &["waf", "**/wscript"],
-        why: "a target can be emptied",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["earthly"],
-        files: &["Earthfile", "**/Earthfile"],
-        why: "a target can be emptied",
-    },
-    Runner {
-        what: "the build file that it runs",
-        commands: &["nix", "nix-build", "nix-shell"],
-        files: &["flake.nix", "default.nix", "shell.nix"],
-        why: "a check can be emptied",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["gulp"],
-        files: &["gulpfile.js", "gulpfile.*", "gulpfile.*/**", "Gulpfile.*"],
-        why: "a task can be emptied",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["grunt"],
-        files: &["Gruntfile.js", "Gruntfile.*", "gruntfile.*"],
-        why: "a task can be emptied",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["jake"],
-        files: &["Jakefile", "Jakefile*", "jakefile*", "jakelib/**"],
-        why: "a task can be emptied",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["tilt"],
-        files: &["Tiltfile"],
-        why: "a task can be emptied",
-    },
-    Runner {
-        what: "the module that it runs",
-        commands: &["dagger"],
-        files: &["dagger.json", "dagger/**", ".dagger/**"],
-        why: "a function can be emptied",
-    },
-    Runner {
-        what: "the task file that it runs",
-        commands: &["snakemake"],
-        files: &["Snakefile", "workflow/Snakefile", "**/*.smk"],
-        why: "a rule can be emptied",
-    },
-    Runner {
-        what: "a module in the place of the test runner",
-        commands: &["pytest", "py.test"],
-        files: &["pytest.py", "pytest/**", "_pytest/**", "pluggy.py", "pluggy/**"],
-        why: "Python takes a module of the folder that it is in before an installed one",
-    },
-];
-
-/// Programs whose first file argument is run, and what their options load.
-pub const INTERPRETERS: &[&str] = &[
-    "bash",
-    "sh",
-    "zsh",
-    "dash",
-    "ksh",
-    "fish",
-    "pwsh",
-    "powershell",
-    "source",
-    ".",
-    "python",
-    "python2",
-    "python3",
-    "pypy3",
-    "py",
-    "node",
-    "nodejs",
-    "ts-node",
-    "tsx",
-    "ruby",
-    "perl",
-    "php",
-    "Rscript",
-    "lua",
-    "julia",
-    "groovy",
-    "elixir",
-    "swift",
-];
-
-/// Options whose file is loaded first.
-pub const LOADS: &[&str] = &[
-    "-r",
-    "--require",
-    "--import",
-    "--loader",
-    "--experimental-loader",
-    "--rcfile",
-    "--init-file",
-    "--env-file",
-    "--preload",
-];
-
-/// Options of interpreters that take the next word, which may be a file that is loaded.
-pub const VALUED: &[&str] = &["-X", "-W", "-I", "-C", "-L", "-K", "-d", "-l", "-M", "-F", "--conditions", "--project"];
-
-/// Programs in front of the one that matters.
-pub const WRAPPERS: &[&str] = &[
-    "env",
-    "sudo",
-    "time",
-    "exec",
-    "nice",
-    "nohup",
-    "command",
-    "builtin",
-    "timeout",
-    "xvfb-run",
-    "stdbuf",
-    "then",
-    "do",
-    "else",
-    "if",
-    "elif",
-    "while",
-    "until",
-    "!",
-    "run",
-    "--",
-    "uv",
-    "poetry",
-    "pdm",
-    "pipenv",
-    "hatch",
-    "coverage",
-    "npx",
-    "bunx",
-    "xargs",
-    "RUN",
-    "CMD",
-    "ENTRYPOINT",
-];
-
-/// Programs that read the files they are given and run none of them.
-pub const READERS: &[&str] = &[
-    "shellcheck",
-    "shfmt",
-    "cat",
-    "echo",
-    "printf",
-    "grep",
-    "rg",
-    "ls",
-    "git",
-    "diff",
-    "head",
-    "tail",
-    "wc",
-    "rm",
-    "mkdir",
-    "touch",
-    "sha256sum",
-    "prettier",
-    "eslint",
-    "ruff",
-    "black",
-    "flake8",
-    "mypy",
-    "pylint",
-    "isort",
-    "pytest",
-    "jest",
-    "vitest",
-    "mocha",
-    "rspec",
-    "phpunit",
-];
-
-/// Ends of names of files that are there to be run.
-pub const SHELL: &[&str] = &["sh", "bash", "zsh", "fish", "ksh", "ps1", "psm1", "bat", "cmd", "mk"];
-
-/// Ends of names of files that an interpreter runs.
-pub const SOURCE: &[&str] = &[
-    "py", "rb", "pl", "js", "mjs", "cjs", "ts", "mts", "cts", "php", "lua", "jl", "R", "groovy", "exs", "swift", "go",
-];
-
-/// Folders of the product itself. What an interpreter runs there is ordinary source, not a script of the run.
-pub const PRODUCT: &[&str] = &["src", "lib", "app", "apps", "cmd", "pkg", "internal", "packages", "crates"];
-
-/// Folders of tools. What a script names is followed there, and beside the script itself.
-pub const TOOLS: &[&str] =
-    &["scripts", "script", "ci", ".ci", "tools", "tool", "build", "bin", "hack", "dev", "etc", ".github", "tasks"];

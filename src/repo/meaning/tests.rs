@@ -299,6 +299,12 @@ fn reusable_workflows_and_actions_are_followed() {
         .counts("more/index.js", USED)
         .counts("ci/rules.mk", SCRIPT)
         .free(".github/workflows/other.yml");
+    let image = Stage::new(&steps("      - uses: ./.github/actions/t\n"))
+        .with(".github/actions/t/action.yml", "runs: {using: docker, image: ../../../docker/Dockerfile.ci}\n")
+        .with("docker/Dockerfile.ci", "FROM x\nCOPY run.sh /\nENTRYPOINT [\"/run.sh\"]\n")
+        .with("docker/run.sh", "x")
+        .with("docker/Dockerfile", "x");
+    image.counts("docker/Dockerfile.ci", USED).counts("docker/run.sh", SCRIPT).free("docker/Dockerfile");
     // A workflow that the change brings along is read as well.
     let head = steps("      - run: new/run.sh\n");
     let found = stage.change(&[(CI, &head), ("new/run.sh", "true\n")]).unwrap();
@@ -373,6 +379,8 @@ fn configuration_counts_where_the_change_touches_it_and_scripts_as_they_stand() 
     assert_eq!(found, BTreeMap::new());
 }
 
+const DECLARED: &str = "[tool.poetry.scripts]\nchecks = 'checks:main'\n[project.scripts]\nlint = 'scripts.lint:main'\napp = 'myapp.cli:main'\n";
+
 /// A step, the files beside it, and the one that counts.
 type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
 
@@ -412,6 +420,11 @@ fn what_stands_behind_a_step_counts() {
         ("mix test", &[("mix.exs", "x")], "mix.exs"),
         ("yarn test", &[(".pnp.cjs", "x")], ".pnp.cjs"),
         ("npx jest", &[], "node_modules/.bin/jest"),
+        ("pipenv run test", &[("Pipfile", "[scripts]\ntest = 'pytest'\n")], "Pipfile"),
+        ("poetry run checks", &[("pyproject.toml", DECLARED)], "pyproject.toml"),
+        ("poetry run checks", &[("pyproject.toml", DECLARED), ("checks.py", "x")], "checks.py"),
+        ("uv run lint", &[("pyproject.toml", DECLARED), ("scripts/lint.py", "x")], "scripts/lint.py"),
+        ("poe test", &[], "poe_tasks.toml"),
     ];
     for (run, files, changed) in cases {
         let mut stage = Stage::new(&steps(&format!("      - run: {run}\n")));
@@ -428,6 +441,84 @@ fn what_stands_behind_a_step_counts() {
         .with("src/a.mjs", "x")
         .with("myapp/core.py", "x");
     stage.free("src/a.mjs").free("myapp/core.py");
+    // A program that the project declares counts where a step runs one; what is sold is its own.
+    let declared = |run: &str, to: &str| {
+        let stage = Stage::new(&steps(&format!("      - run: {run}\n"))).with("pyproject.toml", DECLARED);
+        stage.change(&[("pyproject.toml", &DECLARED.replace("myapp.cli:main", to))]).unwrap().len()
+    };
+    assert_eq!(declared("uv run app --help", "os:getcwd"), 1);
+    assert_eq!(declared("uv run pytest && poetry install", "myapp.other:main"), 0);
+    let stage = Stage::new(&steps("      - run: uv run app --help\n")).with("pyproject.toml", DECLARED);
+    stage.with("myapp/cli.py", "x").free("myapp/cli.py");
+}
+
+/// A folder that is only known when the step runs may be any; a file in it counts by its name.
+#[test]
+fn a_folder_behind_a_variable_may_be_any() {
+    let job = |defaults: &str, run: &str| {
+        let run = serde_json::to_string(run).unwrap();
+        format!(
+            "on: push\nenv: {{D: web}}\njobs: {{t: {{strategy: {{matrix: {{dir: [web, api]}}}}, {defaults} steps: [{{run: {run}}}]}}}}\n"
+        )
+    };
+    let matrix = "defaults: {run: {working-directory: '${{ matrix.dir }}'}},";
+    let packages = "defaults: {run: {working-directory: 'packages/${{ matrix.dir }}'}},";
+    let (make, just) = ("the makefile that it runs", "the justfile that it runs");
+    for (defaults, run, file, what) in [
+        (matrix, "make test", "web/Makefile", make),
+        (matrix, "make test", "other/deep/GNUmakefile", make),
+        (matrix, "just test", "web/justfile", just),
+        (matrix, "./test.sh", "web/test.sh", SCRIPT),
+        (matrix, "./test.sh", "other/test.sh", SCRIPT),
+        (matrix, "./run-tests --all", "other/run-tests", SCRIPT),
+        (matrix, "bash ci/test.sh", "other/ci/test.sh", SCRIPT),
+        (matrix, "python run_tests.py", "other/run_tests.py", SCRIPT),
+        (matrix, "cd sub && make", "other/sub/Makefile", make),
+        (matrix, "cd sub && ../test.sh", "other/test.sh", SCRIPT),
+        (packages, "make test", "packages/web/Makefile", make),
+        ("", "cd ${{ matrix.dir }} && make test", "api/Makefile", make),
+        ("", "make -C ${{ matrix.dir }} test", "api/Makefile", make),
+        ("", "make --directory=${{ env.D }} test", "web/Makefile", make),
+        ("", "cd $D && ./test.sh", "web/test.sh", SCRIPT),
+        ("", "cd services/$D && make", "services/web/Makefile", make),
+        ("", "for d in web api; do (cd $d && make test); done", "web/Makefile", make),
+        ("", "for d in */; do make -C \"$d\"; done", "other/Makefile", make),
+        ("", "docker build -t x:$SHA services/$D", "services/web/Dockerfile", "the image that it builds"),
+    ] {
+        let stage = Stage::new(&job(defaults, run)).with(file, "x").with("web/src/a.py", "x");
+        stage.counts(file, what);
+        for path in ["web/src/a.py", "web/README.md", "web/release.sh", "docs/Makefile.md", "docs/test.shtml"] {
+            stage.free(path);
+        }
+    }
+    let stage = Stage::new(&job(packages, "make test"));
+    stage.free("docs/Makefile").free("other/web/Makefile");
+    // Where the value stands in the workflow or in the script, what is in the folder is followed.
+    for (defaults, run) in [
+        (matrix, "make test"),
+        ("", "for d in web api; do (cd $d && make test); done"),
+        ("", "make all"),
+        ("", "bash ci/all.sh web"),
+    ] {
+        let stage = Stage::new(&job(defaults, run))
+            .with("web/Makefile", "test:\n\tbash tools/check.txt\n\t./tools/check.sh\n")
+            .with("web/tools/check.sh", "x")
+            .with("Makefile", "DIRS := web api\nall:\n\tfor d in $(DIRS); do $(MAKE) -C $$d test; done\n")
+            .with("ci/all.sh", "DIRS=\"web api\"\ncd \"$1\" && make test\n");
+        stage.counts("web/Makefile", make).counts("web/tools/check.sh", SCRIPT).free("web/tools/notes.md");
+    }
+    // The repository's own folder is known, and what only takes files elsewhere works nowhere else.
+    for run in [
+        "cd $GITHUB_WORKSPACE && make test",
+        "make -C ${{ github.workspace }} test",
+        "tar -x -C $OUT && git -C $OUT log && make test",
+        "cmake --install build --prefix $OUT; make test",
+        "docker build -t $IMAGE . && make test",
+        "cd /opt/$X && make test",
+    ] {
+        let stage = Stage::new(&job("", run)).with("docs/Makefile", "x").with("docs/Dockerfile", "x");
+        stage.free("docs/Makefile").free("docs/Dockerfile").counts("Makefile", make);
+    }
 }
 
 /// A step alone, and a file that decides what it means.
@@ -470,6 +561,11 @@ fn what_a_step_names_counts_wherever_it_lies() {
         ("./tools/pytest", "tools/pytest"),
         ("make -f ci/Tests", "ci/Tests"),
         ("mkdir out && cd out && ../ci/test.sh", "ci/test.sh"),
+        ("java ci/Check.java", "ci/Check.java"),
+        ("kotlin ci/check.main.kts", "ci/check.main.kts"),
+        ("awk -f ci/check.awk log", "ci/check.awk"),
+        ("sed -n -fci/check.sed log", "ci/check.sed"),
+        ("run-parts --exit-on-error ci/checks.d", "ci/checks.d/10-unit"),
         ("node node_modules/jest/bin/jest.js", "node_modules/jest/bin/jest.js"),
     ] {
         let quoted = serde_json::to_string(run).unwrap();
@@ -547,6 +643,18 @@ fn files_of_common_runners_count_after_them() {
         ("snakemake -c1", "Snakefile"),
         ("scons test", "src/SConscript"),
         ("./waf test", "wscript"),
+        ("npx nx run-many -t test", "apps/web/project.json"),
+        ("yarn nx test web", "apps/web/project.json"),
+        ("npx ng test", "angular.json"),
+        ("zig build test", "build.zig"),
+        ("doit test", "dodo.py"),
+        ("python -m doit test", "dodo.py"),
+        ("bundle exec rake test", "lib/tasks/test.rake"),
+        ("go test ./...", "go.work"),
+        ("swift test", "Package.swift"),
+        ("dotnet test", "Directory.Build.props"),
+        ("dotnet test", "tests/Directory.Build.targets"),
+        ("msbuild.exe x.sln", "Directory.Packages.props"),
         ("pnpm test", ".pnpmfile.mjs"),
         ("pnpm test", "pnpm-workspace.yaml"),
     ] {
@@ -589,6 +697,27 @@ fn what_task_files_include_counts() {
         stage.counts(file, SCRIPT);
     }
     stage.free("ui/more.yml").free("web/justfile.md");
+    for (include, file) in [
+        ("include build/rules/*.mk", "build/rules/test.mk"),
+        ("-include conf/*.inc", "conf/test.inc"),
+        ("include $(wildcard conf/*.inc)", "conf/test.inc"),
+        ("include a.mk $(sort $(wildcard conf/*.inc))", "conf/test.inc"),
+        ("RULES := $(wildcard conf/*.mk)\ninclude $(RULES)", "conf/test.mk"),
+        ("include $(TOP)/conf/*.inc", "conf/test.inc"),
+        ("include $(D)/test-*.inc", "conf/test-a.inc"),
+    ] {
+        let stage = Stage::new(&steps("      - run: make test\n"))
+            .with("Makefile", &format!("{include}\nSRCS := $(wildcard src/*.c)\n"))
+            .with(file, "test:\n\tbash ci/deep\n")
+            .with("src/a.c", "x")
+            .with("conf/notes.md", "x");
+        stage.counts(file, SCRIPT).free("src/a.c").free("conf/notes.md").free("conf/deep/x.txt");
+    }
+    let stage = Stage::new(&steps("      - run: make test\n"))
+        .with("Makefile", "include conf/*.inc\n")
+        .with("conf/test.inc", "test:\n\tbash ci/deep\n")
+        .with("ci/deep", "x");
+    stage.counts("ci/deep", SCRIPT);
 }
 
 #[test]
@@ -671,6 +800,15 @@ fn a_hostile_workflow_ends_at_its_budget() {
         ((0..11).map(|at| step(&format!("{at} {}", many("a ", 45_000)))).collect(), Some(Cost::Words)),
         (differing("      - run: cd dN; a/z a/y\n", 30_000), Some(Cost::Lookups)),
         (step(&differing("npx tN; ", 40_000)), Some(Cost::Roots)),
+        (
+            step(&format!("for x in {}; do {} done", differing("dN ", 100), differing("cd eN$x; ", 10_000))),
+            Some(Cost::Lookups),
+        ),
+        (step(&differing("cd eN$x; make; ", 10_000)), None),
+        (
+            step(&format!("{into} {} {}", differing("cd dN$x; ", 40), differing("./tN.sh; ", 10_000))),
+            Some(Cost::Patterns),
+        ),
     ];
     for (run, ends_at) in cases {
         let mut stage = Stage::new("on: push\n");

@@ -52,6 +52,32 @@ pub(super) fn assigns(word: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// Variables that hold the repository's folder or the one that one is in, by their names without what joins them.
+const HERE: &[&str] = &[
+    "githubworkspace",
+    "githubactionpath",
+    "workspace",
+    "pwd",
+    "curdir",
+    "root",
+    "rootdir",
+    "reporoot",
+    "repodir",
+    "gitroot",
+    "projectroot",
+    "projectdir",
+    "basedir",
+    "topdir",
+    "toplevel",
+    "here",
+    "scriptdir",
+];
+
+fn is_here(variable: &[char]) -> bool {
+    let name = variable.iter().filter(|c| c.is_alphanumeric()).flat_map(|c| c.to_lowercase());
+    HERE.contains(&name.take(20).collect::<String>().as_str())
+}
+
 #[derive(Default)]
 struct Reader<'a> {
     chars: &'a [char],
@@ -214,12 +240,18 @@ impl Reader<'_> {
                 let end = at + 1 + chars[at + 1..].iter().take_while(|c| named(**c)).count();
                 (chars.get(end) == Some(&')')).then_some(end + 1)
             }
+            // In a makefile, one that the shell is to see.
+            (Some('$'), Some(c)) if c.is_alphabetic() || matches!(c, '_' | '{' | '(') => return self.variable(at + 1),
             (Some('#' | '?' | '@' | '*' | '$' | '!'), _) => Some(at + 1),
             _ => Some(name(at)).filter(|end| *end > at),
         };
         match next {
             Some(next) if chars[at..next].iter().filter(|c| c.is_alphanumeric()).eq(&['M', 'A', 'K', 'E']) => {
                 self.word.push_str("make");
+                next
+            }
+            Some(next) if (self.word.is_empty() || self.word.ends_with('=')) && is_here(&chars[at..next]) => {
+                self.word.push('.');
                 next
             }
             Some(next) => {
@@ -283,6 +315,8 @@ mod tests {
             ("${X:=${Y:+./y.sh}} -a", vec!["*", "a", "./y.sh -a"]),
             ("${{ inputs.x || './x.sh' }} ${{ a == './y.sh' }}", vec!["* *", "./x.sh"]),
             ("$(MAKE) ${MAKE} a", vec!["make make a"]),
+            ("\tfor d in a b; do $(MAKE) -C $$d; done", vec!["for d in a b", "do make -C *", "done"]),
+            ("cd $GITHUB_WORKSPACE/a -C${{ github.workspace }}/b $(CURDIR) --x=$PWD", vec!["cd ./a -C*/b . --x=."]),
         ];
         for (text, expected) in cases {
             assert_eq!(read(text), expected, "{text}");

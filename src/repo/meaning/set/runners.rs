@@ -1,0 +1,217 @@
+//! Programs that run what a file in their folder says, as data.
+
+/// A program that runs what a file in its folder says.
+pub struct Runner {
+    pub what: &'static str,
+    pub commands: &'static [&'static str],
+    /// In the repository's root, and in every folder that the step works in.
+    pub files: &'static [&'static str],
+    pub why: &'static str,
+}
+
+pub const RUNNERS: &[Runner] = &[
+    Runner {
+        what: "the makefile that it runs",
+        commands: &["make", "gmake"],
+        files: &["Makefile", "makefile", "GNUmakefile", "*.mk"],
+        why: "a target can be emptied",
+    },
+    Runner {
+        what: "the justfile that it runs",
+        commands: &["just"],
+        files: &["justfile", "Justfile", ".justfile", "*.just"],
+        why: "a recipe can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["task", "go-task"],
+        files: &["Taskfile.yml", "Taskfile.yaml", "taskfile.y*ml", "Taskfile.dist.y*ml"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["mise"],
+        files: &["mise.toml", ".mise.toml", "mise-tasks/**", ".mise/tasks/**"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["cargo make", "cargo-make"],
+        files: &["Makefile.toml"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task runner that it builds and runs",
+        commands: &["cargo xtask", "cargo run -p xtask"],
+        files: &["xtask/**", "crates/xtask/**"],
+        why: "it is a script, though it is compiled",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["invoke", "inv"],
+        files: &["tasks.py", "tasks/**"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["doit"],
+        files: &["dodo.py"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["rake"],
+        files: &["rakefile", "Rakefile.rb", "rakefile.rb", "**/*.rake"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["mage"],
+        files: &["magefile.go", "magefiles/**"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the services that it runs",
+        commands: &["docker compose", "docker-compose", "podman compose", "podman-compose"],
+        files: &[
+            "compose.yaml",
+            "compose.yml",
+            "docker-compose.yaml",
+            "docker-compose.yml",
+            "compose.*.y*ml",
+            "docker-compose*.y*ml",
+            "Dockerfile",
+            "Dockerfile*",
+            "*.Dockerfile",
+            ".dockerignore",
+        ],
+        why: "a service's command can be emptied",
+    },
+    Runner {
+        what: "the image that it builds",
+        commands: &[
+            "docker build",
+            "docker buildx",
+            "docker image build",
+            "podman build",
+            "buildah bud",
+            "buildah build",
+        ],
+        files: &["Dockerfile", "Dockerfile*", "*.Dockerfile", "Containerfile*", ".dockerignore", "docker-bake.*"],
+        why: "the tests may run while it is built",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["cmake", "ctest"],
+        files: &["CMakeLists.txt", "**/CMakeLists.txt", "**/*.cmake", "CMakePresets.json", "CMakeUserPresets.json"],
+        why: "it says which tests there are",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["meson", "ninja"],
+        files: &["meson.build", "**/meson.build", "**/meson.options", "**/meson_options.txt", "build.ninja"],
+        why: "it says which tests there are",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["bazel", "bazelisk"],
+        files: &["**/BUILD", "**/BUILD.bazel", "WORKSPACE*", "MODULE.bazel", "**/*.bzl", "tools/bazel"],
+        why: "it says which tests there are",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["gradle", "gradlew"],
+        files: &["**/settings.gradle*", "**/gradle.properties", "buildSrc/**", "init.gradle*", "gradle/*.gradle*"],
+        why: "a task can be emptied or switched off",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["ant"],
+        files: &["build.xml", "build.properties"],
+        why: "a target can be emptied",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["sbt"],
+        files: &["**/*.sbt", "project/**", ".sbtopts", ".jvmopts"],
+        why: "a task can be emptied or switched off",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["scons"],
+        files: &["SConstruct", "**/SConscript"],
+        why: "a target can be emptied",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["waf"],
+        files: &["waf", "**/wscript"],
+        why: "a target can be emptied",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["zig build"],
+        files: &["build.zig"],
+        why: "a step can be emptied",
+    },
+    Runner {
+        what: "the workspace that it runs in",
+        commands: &["go"],
+        files: &["go.work"],
+        why: "it can put another module in the place of the one that is tested",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["earthly"],
+        files: &["Earthfile", "**/Earthfile"],
+        why: "a target can be emptied",
+    },
+    Runner {
+        what: "the build file that it runs",
+        commands: &["nix", "nix-build", "nix-shell"],
+        files: &["flake.nix", "default.nix", "shell.nix"],
+        why: "a check can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["gulp"],
+        files: &["gulpfile.js", "gulpfile.*", "gulpfile.*/**", "Gulpfile.*"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["grunt"],
+        files: &["Gruntfile.js", "Gruntfile.*", "gruntfile.*"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["jake"],
+        files: &["Jakefile", "Jakefile*", "jakefile*", "jakelib/**"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["tilt"],
+        files: &["Tiltfile"],
+        why: "a task can be emptied",
+    },
+    Runner {
+        what: "the module that it runs",
+        commands: &["dagger"],
+        files: &["dagger.json", "dagger/**", ".dagger/**"],
+        why: "a function can be emptied",
+    },
+    Runner {
+        what: "the task file that it runs",
+        commands: &["snakemake"],
+        files: &["Snakefile", "workflow/Snakefile", "**/*.smk"],
+        why: "a rule can be emptied",
+    },
+    Runner {
+        what: "a module in the place of the test runner",
+        commands: &["pytest", "py.test"],
+        files: &["pytest.py", "pytest/**", "_pytest/**", "pluggy.py", "pluggy/**"],
+        why: "Python takes a module of the folder that it is in before an installed one",
+    },
+];
