@@ -3,7 +3,7 @@
 mod links;
 mod verdict;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::Severity;
 use super::design::is_resolved;
@@ -97,7 +97,36 @@ fn said<'p>(desk: &'p Desk<'_>, name: &str) -> Option<Part<'p>> {
 
 fn unlinked(desk: &Desk<'_>) -> Vec<Found> {
     let wanted = [links::Kind::Design, links::Kind::Test, links::Kind::Runtime];
-    traced(desk, "Key Links", &wanted, |id, kind| format!("`{id}` has no link to {} in Key Links.", kind.what()))
+    let mut found =
+        traced(desk, "Key Links", &wanted, |id, kind| format!("`{id}` has no link to {} in Key Links.", kind.what()));
+    for item in said(desk, "Key Links").map(|part| part.items()).unwrap_or_default() {
+        let written = item.text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        let written = written.filter(|word| word.contains(".md#"));
+        let targets = item.targets.iter().map(String::as_str).chain(written);
+        let dead: BTreeSet<&str> = targets.filter(|target| leads_nowhere(desk, target)).collect();
+        found.extend(dead.into_iter().map(|target| {
+            let says = format!("The link `{}` leads nowhere.", excerpt(target));
+            Found::at(READINESS, item.line, says).next("Link to a document and a heading that are there.")
+        }));
+    }
+    found
+}
+
+/// Whether a link goes to a heading that scope, design or this paper does not have, or to a name that is nearly theirs.
+fn leads_nowhere(desk: &Desk<'_>, target: &str) -> bool {
+    let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+    if path.contains("://") {
+        return false;
+    }
+    let paper = match path.rsplit('/').next().unwrap_or(path) {
+        "" if path.is_empty() && anchor.is_empty() => return true,
+        "" => &desk.readiness,
+        "scope.md" => &desk.scope,
+        "design.md" => &desk.design,
+        "readiness.md" => &desk.readiness,
+        other => return strsim::levenshtein(other, "design.md") <= 2,
+    };
+    !anchor.is_empty() && paper.as_ref().is_some_and(|paper| !paper.has_anchor(anchor))
 }
 
 fn uncovered(desk: &Desk<'_>) -> Vec<Found> {
@@ -263,7 +292,8 @@ fn mixed(desk: &Desk<'_>) -> Vec<Found> {
 
 fn clarifications(desk: &Desk<'_>) -> Vec<Piece> {
     let part = said(desk, "Clarifications Needed").filter(|part| !part.is_answered_none());
-    let mut items = part.map(|part| part.items()).unwrap_or_default();
+    let items = part.map(|part| part.items()).unwrap_or_default();
+    let mut items: Vec<Piece> = items.into_iter().flat_map(super::design::questions).collect();
     items.retain(|item| !is_none(&item.text));
     items
 }
@@ -299,6 +329,24 @@ fn is_blocking(item: &Piece) -> bool {
     };
     let marked = |cell: &super::paper::Cell| text::says_any(&text::words(&cell.header), CHANGES) && !denies(&cell.text);
     if item.cells.iter().any(marked) {
+        return true;
+    }
+    // `The answer decides whether AC-2 passes`, `If yes, AC-2 cannot be met`
+    let decides = |sentence: &str| {
+        let words = text::words(sentence);
+        let ends = |word: &String| matches!(word.as_str(), "fail" | "fails" | "met" | "pass" | "passes" | "unmet");
+        let denied = |at: usize| {
+            words[at.saturating_sub(3)..at]
+                .iter()
+                .any(|word| matches!(word.as_str(), "regardless" | "either" | "anyway"))
+        };
+        !sentence.ends_with('?')
+            && !ids::written(sentence).is_empty()
+            && words.iter().enumerate().any(|(at, word)| ends(word) && !denied(at))
+            && text::says_any(&words, &["if", "whether", "decides", "depends", "changes", "cannot", "otherwise"])
+            && !text::says_any(&words, &["does not", "do not", "not change", "either way", "regardless"])
+    };
+    if text::sentences(&item.text).into_iter().any(decides) {
         return true;
     }
     text::clauses(&item.text).into_iter().any(|clause| {

@@ -88,7 +88,10 @@ fn no_diagram(desk: &Desk<'_>) -> Vec<Found> {
         Some(sub) => sub.named_items(),
         None => part.named_items(),
     };
-    let drawn = part.has_image() || part.all_code().iter().any(is_diagram);
+    let arrows = |text: &str| ["→", "-->", "->"].iter().any(|arrow| text.matches(arrow).count() > 1);
+    let drawn = part.has_image()
+        || part.all_code().iter().any(is_diagram)
+        || part.lines().iter().any(|line| arrows(&line.text));
     if components.len() <= 2 || drawn {
         return Vec::new();
     }
@@ -109,12 +112,33 @@ fn open_questions(desk: &Desk<'_>) -> Vec<Found> {
     let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Open Questions")) else { return Vec::new() };
     let items = if part.is_answered_none() { Vec::new() } else { part.items() };
     let items = items.into_iter().filter(|item| !is_none(&item.text));
+    let items = items.flat_map(questions);
     let open = items.filter(|item| !is_resolved(item) && !is_deferred(item));
     open.map(|item| {
         let says = format!("“{}” is neither resolved nor deferred with a reason.", excerpt(&item.text));
         Found::at(DESIGN, item.line, says)
     })
     .collect()
+}
+
+/// The questions of a paragraph that has several: each begins with a line that asks.
+pub(super) fn questions(item: Piece) -> Vec<Piece> {
+    let asks = |text: &str| text.contains('?');
+    let plain = item.cells.is_empty() && item.entries.is_empty() && item.code.is_empty();
+    if !plain || !item.lines.first().is_some_and(|line| asks(&line.text)) || item.text.contains('\n') {
+        return vec![item];
+    }
+    let mut found: Vec<Piece> = Vec::new();
+    for line in &item.lines {
+        match found.last_mut() {
+            Some(last) if !asks(&line.text) => {
+                last.text.push(' ');
+                last.text.push_str(line.text.trim());
+            }
+            _ => found.push(Piece { line: line.at, text: line.text.trim().to_owned(), ..item.clone() }),
+        }
+    }
+    found
 }
 
 /// What of an item is no question: its sentences that do not end with a question mark.
@@ -131,7 +155,13 @@ fn column(item: &Piece, headers: &[&str]) -> Option<String> {
 
 /// Whether a question has its answer.
 pub(super) fn is_resolved(item: &Piece) -> bool {
-    if item.ticked || column(item, &["answer", "decision", "resolution", "resolved", "answered", "decided"]).is_some() {
+    if item.ticked
+        || column(
+            item,
+            &["answer", "answered", "conclusion", "decided", "decision", "outcome", "resolution", "resolved"],
+        )
+        .is_some()
+    {
         return true;
     }
     statements(item).into_iter().any(|sentence| {
@@ -201,7 +231,10 @@ fn is_deferred(item: &Piece) -> bool {
             }
             let marked =
                 after.split_once([':', '—', '–', '(', '-']).is_some_and(|(_, rest)| text::says_something(rest, &[]));
-            if marked || text::says_any(&text::words(after), REASONS) {
+            let said = text::words(after);
+            let reason: Vec<String> = said.iter().filter(|word| !REASONS.contains(&word.as_str())).cloned().collect();
+            let hollow = text::holds_place::<String>(&reason, &[]);
+            if marked || text::says_any(&said, REASONS) && !hollow {
                 return true;
             }
         }
@@ -288,10 +321,19 @@ const KEPT: Depth = (
         "aggregat*",
         "log store",
         "central*",
+        "collector",
+        "cloud logging",
+        "grafana cloud",
+        "honeycomb",
+        "kibana",
+        "new relic",
+        "opensearch",
+        "sentry",
     ],
 );
 const TRACES: Depth = ("traces", &["trace", "traces", "traced", "tracing", "otel", "opentelemetry", "span", "spans"]);
-const ALERTS: Depth = ("alerts", &["alert*", "alarm*", "pager*"]);
+const ALERTS: Depth =
+    ("alerts", &["alert*", "alarm*", "pager*", "opsgenie", "slack", "notif*", "paged", "page the", "pages the"]);
 const METRICS: Depth = ("metrics", &["metric*", "prometheus", "statsd"]);
 const DASHBOARDS: Depth = ("dashboards", &["dashboard*", "grafana"]);
 
@@ -300,7 +342,7 @@ fn unobserved(desk: &Desk<'_>) -> Vec<Found> {
     let wanted: &[Depth] = match desk.tier {
         Tier::Shed => &[LOGS],
         Tier::House => &[TRACES, KEPT, ALERTS],
-        Tier::Skyscraper => &[TRACES, METRICS, DASHBOARDS, KEPT, ALERTS],
+        Tier::Skyscraper => &[TRACES, METRICS, DASHBOARDS],
     };
     let statements = part.statements();
     let said = |mark: &&str| statements.iter().any(|words| is_said(words, mark));

@@ -135,7 +135,9 @@ fn meaning(item: &Piece) -> String {
 
 fn tiers(paper: &Paper) -> Vec<Tier> {
     let Some(part) = said(paper, "Quality Tier") else { return Vec::new() };
-    let all = part.text();
+    // Of boxes, those that are ticked are meant.
+    let ticked: Vec<String> = part.pieces().into_iter().filter(|piece| piece.ticked).map(|piece| piece.text).collect();
+    let all = if ticked.is_empty() { part.text() } else { ticked.join("\n") };
     let words: Vec<String> =
         text::sentences(&all).into_iter().filter(|sentence| !sentence.ends_with('?')).flat_map(text::words).collect();
     let named =

@@ -40,6 +40,10 @@ impl Kind {
     }
 }
 
+/// What is a proof at runtime by itself, and what a column of such is called.
+const SHOWN: &[&str] = &["recording", "report", "screencast", "screenshot", "screenshots", "video"];
+const COLUMNS: &[&str] = &["evidence", "proven", "shown"];
+
 const KINDS: [Kind; 3] = [Kind::Design, Kind::Test, Kind::Runtime];
 
 /// Words beside one of these that name nothing.
@@ -61,7 +65,8 @@ const HOPELESS: &[&str] = &[
 
 pub(super) fn has(item: &Piece, kind: Kind) -> bool {
     let in_cells = item.cells.iter().any(|cell| {
-        let column = text::words(&cell.header).iter().any(|word| kind.is_word(word));
+        let is_one = |word: &String| kind.is_word(word) || kind == Kind::Runtime && COLUMNS.contains(&word.as_str());
+        let column = text::words(&cell.header).iter().any(is_one);
         let none = text::is_none(&cell.text) && text::words(&cell.text).len() <= 2;
         let words = text::words(&cell.text);
         let says = |word: &String| !NOTHING.contains(&word.as_str()) && !ONLY.contains(&word.as_str());
@@ -69,11 +74,29 @@ pub(super) fn has(item: &Piece, kind: Kind) -> bool {
             text::says_something(&cell.text, &[]) && !none && words.iter().any(says) && !later::only_puts_off(&words);
         filled && (column && !denies(&text::words(&cell.text), kind) || links(&cell.text, kind))
     });
-    let in_text = || text::clauses(&item.all_text()).into_iter().any(|clause| links(clause, kind));
+    let in_text = || {
+        let all = item.all_text();
+        text::clauses(&all).into_iter().any(|clause| links(clause, kind)) || in_order(&all, kind)
+    };
     in_cells
         || item.cells.is_empty() && in_text()
         || item.targets.iter().any(|target| kind == Kind::Test && is_test_path(target))
         || kind == Kind::Runtime && item.spans.iter().any(|span| is_command(span))
+}
+
+/// `AC-1 → Architecture → tests/a.rs → a recording`: what stands in order needs no label.
+fn in_order(item: &str, kind: Kind) -> bool {
+    ["→", "->", "=>", " | ", " / "].iter().any(|mark| {
+        let parts: Vec<String> = item.split(mark).map(ids::without).collect();
+        let parts: Vec<&String> = parts.iter().filter(|part| part.contains(char::is_alphanumeric)).collect();
+        let at = KINDS.iter().position(|one| *one == kind).and_then(|at| parts.get(at));
+        let words = at.map(|part| text::words(part)).unwrap_or_default();
+        parts.len() == KINDS.len()
+            && at.is_some_and(|part| text::says_something(part, &[]) && !text::is_none(part))
+            && words.iter().any(|word| !NOTHING.contains(&word.as_str()) && !ONLY.contains(&word.as_str()))
+            && !later::only_puts_off(&words)
+            && !denies(&words, kind)
+    })
 }
 
 /// `no test`, `without a proof`, `is impossible`
@@ -91,7 +114,13 @@ fn names(word: &str) -> bool {
 fn links(clause: &str, kind: Kind) -> bool {
     let clause = ids::without(&clause.replace("n/a", " ").replace("N/A", " "));
     let words = text::words(&clause);
-    if denies(&words, kind) {
+    // `runtime proof: to be determined`, `test not planned yet`
+    let labelled = clause.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let behind = labelled.split_once([':', '—', '–', '=']).map_or("", |(_, value)| value);
+    let empty = behind.contains(char::is_alphanumeric) && !text::says_something(behind, &[]);
+    let beside: Vec<String> =
+        words.iter().filter(|word| !KINDS.iter().any(|kind| kind.is_word(word))).cloned().collect();
+    if denies(&words, kind) || empty || text::holds_place::<&str>(&beside, &["planned"]) {
         return false;
     }
     let others: Vec<String> = words.iter().filter(|word| names(word)).cloned().collect();
@@ -99,6 +128,7 @@ fn links(clause: &str, kind: Kind) -> bool {
     match kind {
         Kind::Design if names_section(&words) => return true,
         Kind::Test if clause.split_whitespace().any(is_test_path) => return true,
+        Kind::Runtime if words.iter().any(|word| SHOWN.contains(&word.as_str())) => return true,
         _ => {}
     }
     named && words.iter().any(|word| kind.is_word(word))
@@ -161,5 +191,9 @@ mod tests {
         assert_eq!(kinds("AC-1: a test will be written; demo someday, design: unknown"), []);
         assert_eq!(kinds("AC-1: a test of impossible dates"), [Test]);
         assert_eq!(kinds("AC-1: [the test](tests/a.rs)"), [Test]);
+        assert_eq!(kinds("AC-1 → Architecture → test/open.test.ts → recording of a phone"), [Design, Test, Runtime]);
+        assert_eq!(kinds("AC-1: runtime proof: to be determined"), []);
+        assert_eq!(kinds("AC-1: runtime proof: not yet known; test not planned yet"), []);
+        assert_eq!(kinds("AC-1: proof: will be added once staging exists"), []);
     }
 }

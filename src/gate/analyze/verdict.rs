@@ -43,7 +43,11 @@ fn is_word(text: &str) -> bool {
 }
 
 /// What may stand beside the word: a label before it, a date after it.
-const LABELS: &[&str] = &["verdict", "status", "result", "overall", "is", "the"];
+#[rustfmt::skip]
+const LABELS: &[&str] = &[
+    "are", "change", "design", "everything", "is", "it", "overall", "project", "result", "status", "the", "this", "verdict",
+    "we",
+];
 #[rustfmt::skip]
 const BESIDE: &[&str] = &[
     "as", "of", "on", "for", "to", "the", "with", "ahead", "begin", "build", "building", "code", "coding", "develop",
@@ -65,7 +69,7 @@ const STATES: &[&str] = &["pending", "blocked", "conditional", "conditionally"];
 /// The same, in the verdict's own sentence, or where one that follows begins with it.
 #[rustfmt::skip]
 const BEGINNINGS: &[&str] = &[
-    "if", "until", "when", "after", "not", "only", "awaiting", "contingent", "depending", "depends", "draft", "tentative",
+    "if", "until", "when", "after", "before", "not", "only", "awaiting", "contingent", "depending", "depends", "draft", "tentative",
     "tentatively", "waiting",
 ];
 
@@ -158,6 +162,11 @@ fn taken_back(text: &str, after: &str) -> Option<(&'static str, String)> {
         let by = by.or_else(|| ["to be", "to follow"].iter().find(|by| n == 0 && text::has_phrase(&words, by)));
         let by = by.or_else(|| STATES.iter().find(|by| state(by))).or_else(|| BEGINNINGS.iter().find(|by| begins(by)));
         let by = by.copied().or_else(|| asks_first(sentence, sentences.get(n + 1)));
+        // `Build can start after the contract is signed.`
+        let starts =
+            |word: &String| matches!(word.as_str(), "begin" | "begins" | "commence" | "start" | "starts" | "proceed");
+        let after = words.iter().position(starts).is_some_and(|at| words[at..].iter().any(|word| word == "after"));
+        let by = by.or(after.then_some("after"));
         by.map(|by| (by, (*sentence).to_owned()))
     })
 }
@@ -191,6 +200,8 @@ mod tests {
             "READY to proceed to BUILD. All criteria are covered.",
             "READY for implementation",
             "READY to go",
+            "The project is READY.",
+            "We are READY to build.",
             "READY with no conditions",
             "READY: no open questions",
             "READY. All pending questions were answered.",
@@ -235,6 +246,8 @@ mod tests {
             "READY for review",
             "READY\nTODO: the test of AC-2",
             "READY\nNo",
+            "READY. Build may commence after the team has delivered the extract.",
+            "READY. Before we start, the museum must confirm the texts.",
         ] {
             assert!(!is_ready(text, ""), "{text}");
         }

@@ -85,8 +85,15 @@ fn is_failing(word: &str) -> bool {
         "offline",
         "invalid",
         "downtime",
+        "unplug",
+        "disconnect",
+        "refus",
+        "broken",
+        "crash",
+        "unable",
     ];
-    matches!(word, "4xx" | "5xx" | "down" | "lost" | "timed") || STARTS.iter().any(|start| word.starts_with(start))
+    matches!(word, "4xx" | "5xx" | "down" | "lost" | "timed" | "cannot" | "cant")
+        || STARTS.iter().any(|start| word.starts_with(start))
 }
 
 /// What is done about it, and needs no more words of failing.
@@ -106,7 +113,20 @@ const AROUND: &[&str] = &[
 /// A sentence with a word of failing, and something that is said about it: after the word, or before it where it is a
 /// condition (`retried when it is down`).
 fn answers(sentence: &str) -> bool {
+    #[rustfmt::skip]
+    const OPEN: &[&str] = &[
+        "do not know", "dont know", "handled accordingly", "handled appropriately", "handled properly", "needs to be",
+        "not clear", "not decided", "not sure", "still unclear", "to be agreed", "to be clarified", "to be decided",
+        "to be defined", "to be discussed", "unclear what", "unclear how",
+    ];
     let words = text::words(&sentence.replace("n/a", " ").replace("N/A", " "));
+    if text::says_any(&words, OPEN) {
+        return false;
+    }
+    // `no answer means that we keep the local clock`
+    if text::says_any(&words, &["no answer", "no reply", "no response"]) && words.len() > SILENT {
+        return true;
+    }
     let speaks = |word: &String| !is_failing(word) && !AROUND.contains(&word.as_str());
     let speaking: Vec<usize> = words.iter().enumerate().filter(|(_, word)| speaks(word)).map(|(at, _)| at).collect();
     let before = |at: usize| speaking.partition_point(|place| *place < at);
@@ -130,6 +150,9 @@ fn answers(sentence: &str) -> bool {
     })
 }
 
+/// More words than say only that there is no answer.
+const SILENT: usize = 6;
+
 /// So many words are looked at to see whether anything is said about a failure.
 const ENOUGH: usize = 50;
 
@@ -148,6 +171,9 @@ mod tests {
             "rate limit 5000 per hour",
             "offline: cached prices",
             "invalid tokens end the session",
+            "if the connection cannot be made, the service refuses to start",
+            "when unplugged, the daemon exits and systemd restarts it",
+            "no answer means we keep the local clock",
         ] {
             assert!(answers(text), "{text}");
         }
@@ -163,6 +189,10 @@ mod tests {
             "errors: unknown",
             "It can time out.",
             "takes payments",
+            "Error handling still needs to be discussed.",
+            "We do not know yet what to do when it is down.",
+            "What happens when it is down is not clear yet.",
+            "Failures will be handled appropriately.",
         ] {
             assert!(!answers(text), "{text}");
         }

@@ -7,18 +7,53 @@ use super::said;
 
 pub(super) fn untyped(desk: &Desk<'_>) -> Vec<Found> {
     let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Interfaces")) else { return Vec::new() };
-    let bare = part.described().into_iter().filter(|item| !is_typed(item));
+    let (typed, bare): (Vec<Piece>, Vec<Piece>) = part.described().into_iter().partition(is_typed);
+    // Beside interfaces there may be what is said about all of them.
+    let bare = bare.into_iter().filter(|item| typed.is_empty() || !is_about_all(item));
     bare.map(|item| {
         Found::at(DESIGN, item.line, format!("The interface “{}” has no typed shape.", excerpt(&item.text)))
     })
     .collect()
 }
 
+/// `Error handling`, `Module boundaries`, `Exit codes: 0 ok, 1 error`
+fn is_about_all(item: &Piece) -> bool {
+    #[rustfmt::skip]
+    const ABOUT: &[&str] = &[
+        "authentication", "boundaries", "conventions", "error", "errors", "exit", "module", "naming", "notes", "overview",
+        "versioning",
+    ];
+    let first = item.text.lines().next().unwrap_or_default();
+    let name = first.split([':', '.', '—', '–']).next().unwrap_or(first);
+    let words = text::words(name);
+    (1..=3).contains(&words.len()) && words.iter().any(|word| ABOUT.contains(&word.as_str()))
+}
+
+/// Columns in which a type stands.
+#[rustfmt::skip]
+const SIDES: &[&str] = &[
+    "args", "arguments", "body", "in", "input", "inputs", "out", "output", "outputs", "parameters", "params", "payload",
+    "request", "response", "result", "returns", "schema", "signature",
+];
+
+/// `Url, Limits`, `Result<Vec<Link>, Error>`, `Exhibit[]`, `string`: no sentence, and at least one type in it.
+fn is_type(text: &str) -> bool {
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    let typed = |word: &&str| {
+        TYPES.contains(&word.to_lowercase().as_str())
+            || word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)
+    };
+    let prose = words.len() > 4 && !text.contains([',', '<', '[', '{', '|']);
+    !prose && words.iter().any(typed) && !is_placeholder(text) && !text::is_none(text)
+}
+
 fn is_typed(item: &Piece) -> bool {
     let column = item.headers.iter().any(|header| text::words(header).iter().any(|word| word == "type"));
     let cell = item.cells.iter().any(|cell| {
-        text::words(&cell.header).iter().any(|word| matches!(word.as_str(), "type" | "types"))
-            && text::says_something(&cell.text, &[])
+        let header = text::words(&cell.header);
+        header.iter().any(|word| matches!(word.as_str(), "type" | "types")) && text::says_something(&cell.text, &[])
+            || header.iter().any(|word| SIDES.contains(&word.as_str())) && is_type(&cell.text)
     });
     let written = item.code.iter().flat_map(|code| &code.lines).any(|line| text::says_something(&line.text, &[]));
     written

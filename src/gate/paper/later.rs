@@ -19,24 +19,85 @@ const TO_BE: &[&str] = &[
 /// Of those what is said of no product: `will be written in Rust` tells something, `will be decided in May` does not.
 #[rustfmt::skip]
 const OPEN: &[&str] = &[
-    "agreed", "clarified", "confirmed", "decided", "defined", "designed", "determined", "discussed", "drafted",
+    "added", "agreed", "clarified", "confirmed", "decided", "defined", "designed", "determined", "discussed", "drafted",
     "finalised", "finalized", "refined", "settled", "specified",
 ];
 
+/// Occasions at which something is to be decided.
+#[rustfmt::skip]
+const OCCASIONS: &[&str] = &[
+    "call", "contract", "design", "friday", "implementation", "interview", "iteration", "kickoff", "launch", "meeting",
+    "monday", "month", "phase", "quarter", "review", "sprint", "thursday", "tuesday", "wednesday", "week", "workshop",
+];
+
+/// What people do with what they have not done yet.
+#[rustfmt::skip]
+const WORK: &[&str] = &[
+    "add", "agree", "analyse", "analyze", "clarify", "collect", "complete", "confirm", "decide", "define", "describe",
+    "design", "determine", "discuss", "document", "draft", "figure", "fill", "finish", "gather", "investigate", "model",
+    "outline", "plan", "refine", "research", "settle", "specify", "think", "work", "write",
+];
+
+/// Whether words name a time to come: `later`, `after the kickoff`, `in the design phase`.
+fn names_a_time(words: &[String]) -> bool {
+    let is = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
+    is(&["later", "soon", "tomorrow"])
+        || is(&["after", "at", "before", "during", "in", "next", "with"]) && is(OCCASIONS)
+}
+
+fn is_participle(word: &str) -> bool {
+    word.len() > 4 && ["ed", "en", "wn", "lt"].iter().any(|end| word.ends_with(end))
+}
+
 /// Whether words say of what the heading asks for that it is still to come: `Will be defined in the design phase`, `Not yet
-/// designed`, `The data model needs to be defined`.
+/// designed`, `Still to be analysed`, `We will write this up tomorrow`.
 pub fn is_put_off(said: &[String], heading: &[String]) -> bool {
     #[rustfmt::skip]
     const BEFORE: &[&str] = &[
         "are", "be", "been", "has", "have", "is", "it", "must", "need", "needs", "not", "shall", "should", "still", "that",
         "the", "these", "they", "this", "to", "will", "yet",
     ];
+    if let [who, will, work, rest @ ..] = said
+        && matches!((who.as_str(), will.as_str()), ("we" | "i" | "somebody" | "someone", "will" | "shall"))
+    {
+        return WORK.contains(&work.as_str()) && names_a_time(rest);
+    }
+    if said.first().is_some_and(|first| first == "fill") && names_a_time(said) {
+        return true;
+    }
+    if let [to, follow, rest @ ..] = said
+        && to == "to"
+        && follow == "follow"
+    {
+        return rest.first().is_none_or(|next| WHO_AND_WHEN.contains(&next.as_str()));
+    }
     let begins = |word: &&String| BEFORE.contains(&word.as_str()) || heading.contains(word);
     let (before, rest) = said.split_at(said.iter().take_while(begins).count());
-    let comes = before.iter().any(|word| matches!(word.as_str(), "be" | "yet"));
+    let has = |words: &[String], one: &str| words.iter().any(|word| word == one);
     let [done, rest @ ..] = rest else { return false };
+    let alone = rest.is_empty() || matches!(rest, [yet] if yet == "yet");
+    // `Not yet modelled`, `Not analysed yet`, `Still to be analysed`, `To be collected`
+    let not_yet = has(before, "not") && (has(before, "yet") || has(rest, "yet"));
+    let to_be = has(before, "to") && has(before, "be");
+    if alone
+        && is_participle(done)
+        && (not_yet || to_be && (before.len() == 2 || has(before, "still") || has(before, "yet")))
+    {
+        return true;
+    }
+    let comes = has(before, "be") || has(before, "yet");
     let when = |word: &String| WHO_AND_WHEN.contains(&word.as_str()) && !matches!(word.as_str(), "by" | "with");
-    comes && OPEN.contains(&done.as_str()) && rest.first().is_none_or(when)
+    comes
+        && (OPEN.contains(&done.as_str()) && rest.first().is_none_or(when)
+            || is_participle(done) && will_work(done) && names_a_time(rest))
+}
+
+/// `worked out`, `collected`, `analysed`: the work of those who write the paper, not of the product.
+fn will_work(done: &str) -> bool {
+    WORK.iter().any(|work| {
+        let stem = work.trim_end_matches('e');
+        done.strip_prefix(stem).is_some_and(|end| matches!(end, "ed" | "ned" | "led" | "ied"))
+    }) || matches!(done, "written" | "filled" | "modelled")
 }
 
 /// Whether a sentence is marked as unfinished: at its beginning, where what follows says who, when or why, and not what is

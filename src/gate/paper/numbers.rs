@@ -273,7 +273,7 @@ const OTHER_TERMS: &[&str] = &[
 /// Whether a text has a monthly figure: an amount of money with a month, or an amount of nothing.
 pub fn has_monthly_figure(heading: &str, text: &str) -> bool {
     let tokens = tokens(text);
-    let is_month = |(token, _): &Spaced| matches!(token, Token::Word(word) if matches!(word.as_str(), "month" | "months" | "monthly" | "mo" | "mth"));
+    let is_month = |(token, _): &Spaced| matches!(token, Token::Word(word) if matches!(word.as_str(), "month" | "months" | "monthly" | "mo" | "mth" | "mois" | "monat" | "monatlich"));
     let month = tokens.iter().any(is_month) || self::tokens(heading).iter().any(is_month);
     (0..tokens.len()).any(|at| {
         let Token::Number(digits) = &tokens[at].0 else { return false };
@@ -282,10 +282,12 @@ pub fn has_monthly_figure(heading: &str, text: &str) -> bool {
                 || word(&tokens, at).is_some_and(|word| CURRENCIES.contains(&word))
         };
         let after = coin(at + 1);
-        if !after && !coin(before(at, 1)) {
-            return false;
-        }
         let zero = digits.bytes().all(|b| matches!(b, b'0' | b'.' | b','));
+        // `0/month` is nothing in any currency.
+        let by_month = || tokens.get(at + 1..).is_some_and(|rest| rest.iter().take(2).any(is_month));
+        if !after && !coin(before(at, 1)) {
+            return zero && by_month();
+        }
         zero || month && !is_other_term(&tokens, at + 1 + usize::from(after))
     })
 }

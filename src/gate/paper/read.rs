@@ -421,6 +421,10 @@ impl Build {
         let piece = self.finish();
         let lead = std::mem::take(&mut self.lead);
         let words = lead.words.trim();
+        let piece = match <[Piece; 1]>::try_from(by_identifier(piece)) {
+            Ok([piece]) => piece,
+            Err(several) => return self.blocks.extend(several.into_iter().map(Block::Paragraph)),
+        };
         if words.is_empty() || !piece.text.starts_with(words) {
             if !piece.text.is_empty() || piece.image {
                 self.blocks.push(Block::Paragraph(piece));
@@ -453,4 +457,37 @@ fn level_of(level: HeadingLevel) -> u8 {
         HeadingLevel::H5 => 5,
         HeadingLevel::H6 => 6,
     }
+}
+
+/// Lines of one paragraph that each begin with an identifier are pieces of their own: people write lists like that.
+fn by_identifier(piece: Piece) -> Vec<Piece> {
+    let begins = |line: &Line| super::ids::leading(&line.text).is_some();
+    if piece.lines.len() < 2 || !begins(&piece.lines[0]) || !piece.lines[1..].iter().any(begins) {
+        return vec![piece];
+    }
+    let mut found: Vec<Piece> = Vec::new();
+    for line in &piece.lines {
+        // `… holds for AC-1 and` goes on in the next line.
+        let goes_on = |last: &Piece| {
+            last.text.ends_with([',', '(', '/']) || last.text.ends_with(" and") || last.text.ends_with(" or")
+        };
+        match found.last_mut() {
+            Some(last) if !begins(line) || goes_on(last) => {
+                last.text.push(' ');
+                last.text.push_str(line.text.trim());
+                last.lines.push(line.clone());
+            }
+            _ => found.push(Piece {
+                line: line.at,
+                text: line.text.trim().to_owned(),
+                lines: vec![line.clone()],
+                ..Piece::default()
+            }),
+        }
+    }
+    for one in &mut found {
+        one.spans = piece.spans.iter().filter(|span| one.text.contains(span.as_str())).cloned().collect();
+        one.targets.clone_from(&piece.targets);
+    }
+    found
 }

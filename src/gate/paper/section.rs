@@ -32,6 +32,14 @@ impl Paper {
         })
     }
 
+    /// Whether a link's anchor leads to one of the headings.
+    pub fn has_anchor(&self, anchor: &str) -> bool {
+        let anchor = anchor.to_lowercase();
+        // The second of a name has a number behind it.
+        let bare = anchor.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
+        self.headings().map(|heading| slug(&heading.text)).any(|slug| slug == anchor || slug == bare)
+    }
+
     fn named(&self, heading: &Heading, title: Option<u32>) -> Vec<&'static Name> {
         names_of(&heading_words(&heading.text), self.names, title == Some(heading.line))
     }
@@ -137,6 +145,12 @@ impl Paper {
         }
         parts
     }
+}
+
+/// The anchor that GitHub gives to a heading.
+fn slug(heading: &str) -> String {
+    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 /// So many colons of a heading are looked at.

@@ -192,7 +192,9 @@ const BEFORE_NO: usize = 5;
 fn says_none(line: &str, said: &[String]) -> bool {
     let says_more = || line.split_once([':', ',']).is_some_and(|(_, rest)| rest.contains(char::is_alphanumeric));
     let begins = match said.first().map(String::as_str) {
-        Some("none" | "nothing" | "nil") => true,
+        Some("none" | "nothing" | "nil") => !says_any(said, &["except", "but", "besides", "apart from"]),
+        // Papers are read in English; what says no more than that there is none is understood anyway.
+        Some("keine" | "nichts" | "aucun" | "aucune" | "rien" | "nope" | "ninguna" | "nada" | "nessuno") => true,
         Some("no") => (said.len() <= SHORT || denies_all(&said[1..])) && !says_more(),
         Some("not") => matches!(said.get(1).map(String::as_str), Some("needed" | "applicable" | "required")),
         _ => false,
