@@ -196,6 +196,32 @@ fn deciding<'a>(runs: impl Iterator<Item = &'a CheckRun>) -> BTreeSet<u64> {
     deciding
 }
 
+/// Whether a workflow run has jobs of one name of which some have told and others were cancelled, also when they were run
+/// again, and no newer run of its kind has told of as many. Whoever can cancel could otherwise let only the quick ones end.
+fn has_untold<'a>(runs: impl Iterator<Item = &'a CheckRun>) -> bool {
+    let mut attempts: BTreeMap<(&str, u64), BTreeMap<u64, (usize, usize)>> = BTreeMap::new();
+    for run in runs {
+        let Some(workflow) = &run.job_of else { continue };
+        let of_one = attempts.entry((workflow.event.as_str(), workflow.id)).or_default();
+        let (jobs, told) = of_one.entry(workflow.attempt).or_default();
+        *jobs += 1;
+        *told += usize::from(!is_cancelled(run));
+    }
+    // Of each run: how many jobs of the name it has, and how many of them have told.
+    let ended: Vec<(&str, u64, usize, usize)> = attempts
+        .iter()
+        .map(|((event, id), of_one)| {
+            let jobs = of_one.values().map(|(jobs, _)| *jobs).max().unwrap_or_default();
+            let told = of_one.values().rev().fold(0, |sum, (jobs, told)| if sum < *jobs { sum + told } else { sum });
+            (*event, *id, jobs, told)
+        })
+        .collect();
+    ended.iter().any(|(event, id, jobs, told)| {
+        let made_good = ended.iter().any(|(other, newer, _, told)| other == event && newer > id && told >= jobs);
+        *told > 0 && told < jobs && !made_good
+    })
+}
+
 fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
     let Sought { rule, head, .. } = *sought;
     let mut discounts = BTreeSet::new();
@@ -208,6 +234,7 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
         .collect();
     let deciding = deciding(mine.iter().filter(|(_, discounted)| discounted.is_none()).map(|(run, _)| *run));
     let unanswered = unanswered(sought, &mine, &deciding);
+    let unanswered_legs = has_untold(mine.iter().filter(|(_, discounted)| discounted.is_none()).map(|(run, _)| *run));
     for (run, discounted) in mine {
         let decides = deciding.contains(&run.id);
         let idle = (!decides).then(|| if is_cancelled(run) { SAYS_NOTHING } else { NEWER_DECIDES }.to_owned());
@@ -233,8 +260,8 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
     let shows_nothing = |conclusion: &&str| ["neutral", "skipped", "stale"].contains(conclusion);
     let ended: BTreeSet<&str> = counted.iter().filter_map(|run| run.conclusion.as_deref()).collect();
     let mut bad: Vec<&str> = ended.into_iter().filter(|conclusion| *conclusion != "success").collect();
-    // Where nothing else tells, it has to be run again.
-    if counted.is_empty() && cancelled {
+    // Where nothing else tells, or a part of a matrix was never told, it has to be run again.
+    if cancelled && (counted.is_empty() || unanswered_legs) {
         bad.push("cancelled");
     }
     if let Some(conclusion) = bad.iter().find(|one| !shows_nothing(one)).or(bad.first()) {
@@ -249,7 +276,10 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
             _ => (
                 format!("`{name}` ended as {conclusion} on {}.", head.short()),
                 match sought.change.map(|(state, _)| state.merged.is_some()) {
-                    Some(false) => "Read its log, mend the change and push.".to_owned(),
+                    Some(false) => {
+                        "Read its log, mend the change and push; where it is not to blame, run that job again."
+                            .to_owned()
+                    }
                     Some(true) => "Read its log; run it again, or mend it in another pull request.".to_owned(),
                     None => "Read its log, mend the change that breaks it, and put it into the queue again.".to_owned(),
                 },
@@ -305,10 +335,16 @@ fn unanswered(
         let of = run.job_of.as_ref().map(|workflow| workflow.id);
         reds.iter().any(|red| Some(red.workflow_run) == of && red.name == run.name && red.head == *head)
     };
+    // Of another repository's runs only those that were taken over: anybody can have a fork with this head, and a red there.
+    let mine_too = |run: &CheckRun| {
+        let branch = |workflow: &WorkflowRun| workflow.branch.as_ref().map(|branch| branch.repo);
+        let own = sought.change.and_then(|(_, world)| world.pull.branch.as_ref()).map(|branch| branch.repo);
+        own.is_some() && run.job_of.as_ref().and_then(branch) == own
+    };
     let set_aside = |run: &CheckRun, why: &str| {
         [RAN_BEFORE, OTHER_BASE].contains(&why)
             || why.starts_with(MAYBE_FOR)
-            || (why == NO_BRANCH || why.starts_with(OTHER_BRANCH)) && on_record(run)
+            || (why == NO_BRANCH || why.starts_with(OTHER_BRANCH)) && (on_record(run) || mine_too(run))
     };
     let aside: Vec<(&CheckRun, &String)> = mine
         .iter()

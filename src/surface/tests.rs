@@ -157,7 +157,7 @@ fn the_issue_of_a_gate_that_blocked() {
 
     **BLOCKED:** BUILD failed 3 times on #7, which blocks it. Nothing goes on before a person decides.
 
-    - ❌ `BLD-02` `ci / test` ended as failure on a6e18682aa5b.<br>→ Read its log, mend the change and push.
+    - ❌ `BLD-02` `ci / test` ended as failure on a6e18682aa5b.<br>→ Read its log, mend the change and push; where it is not to blame, run that job again.
 
     **What was tried**
 
@@ -169,7 +169,7 @@ fn the_issue_of_a_gate_that_blocked() {
     **Post-mortem**
 
     - What went wrong: `BLD-02` stood against every try: whatever is behind it was never mended.
-    - What to try differently: Read its log, mend the change and push.
+    - What to try differently: Read its log, mend the change and push; where it is not to blame, run that job again.
     - What to avoid: What was tried on `e8157116a51d`, `cffcbe8f0e90`, `a6e18682aa5b`: it failed.
 
     **Options:**
