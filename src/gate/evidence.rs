@@ -199,7 +199,9 @@ fn deciding<'a>(runs: impl Iterator<Item = &'a CheckRun>) -> BTreeSet<u64> {
 /// Whether a workflow run has jobs of one name of which some have told and others were cancelled, also when they were run
 /// again, and no newer run of its kind has told of as many. Whoever can cancel could otherwise let only the quick ones end.
 fn has_untold<'a>(runs: impl Iterator<Item = &'a CheckRun>) -> bool {
-    let mut attempts: BTreeMap<(&str, u64), BTreeMap<u64, (usize, usize)>> = BTreeMap::new();
+    // By event and workflow run: of each attempt the jobs, and those of them that have told.
+    type Attempts<'e> = BTreeMap<(&'e str, u64), BTreeMap<u64, (usize, usize)>>;
+    let mut attempts = Attempts::new();
     for run in runs {
         let Some(workflow) = &run.job_of else { continue };
         let of_one = attempts.entry((workflow.event.as_str(), workflow.id)).or_default();

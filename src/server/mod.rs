@@ -251,12 +251,31 @@ async fn run(
         let served = axum::serve(listener, intake::router(Arc::clone(&door))).with_graceful_shutdown(async move {
             until.cancelled().await;
         });
-        if let Err(error) = served.await {
-            tracing::error!(%error, "the listener failed");
-            stop.cancel();
+        match until_the_door_closes(served.into_future(), &stop).await {
+            Some(Err(error)) => {
+                tracing::error!(%error, "the listener failed");
+                stop.cancel();
+            }
+            Some(Ok(())) => {}
+            None => tracing::info!("connections that had still not sent their request are let go"),
         }
     };
     tokio::join!(work, serve).0
+}
+
+/// So long after the stop requests may still come to their end. Whoever has not sent one by then never will.
+const DOOR_CLOSES: Duration = Duration::from_secs(10);
+
+/// What it comes to; none where it had not ended some time after the stop.
+async fn until_the_door_closes<T>(served: impl Future<Output = T>, stop: &CancellationToken) -> Option<T> {
+    let closed = async {
+        stop.cancelled().await;
+        tokio::time::sleep(DOOR_CLOSES).await;
+    };
+    tokio::select! {
+        done = served => Some(done),
+        () = closed => None,
+    }
 }
 
 /// GitHub is asked again after so long, and then after twice as long, up to the longest.

@@ -7,7 +7,7 @@ use assert_cmd::cargo::{cargo_bin, cargo_bin_cmd};
 use phasegate::gate::merge::CHECK_NAME;
 use phasegate::rehearsal::{REPO, Rehearsal, Setup, papers};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use super::{assert_merge, merge_flow, proposes, proves};
@@ -131,6 +131,9 @@ async fn sigterm_in_the_middle_of_work_loses_nothing() {
     on.stop_server().await;
     let program = Program::starts(&on).await;
     let numbers = a_busy_morning(&on).await;
+    // Somebody who never comes to the end of their request holds nothing up.
+    let mut half = tokio::net::TcpStream::connect(&program.address).await.unwrap();
+    half.write_all(b"GET /heal").await.unwrap();
     let (code, log) = program.ends_by_sigterm().await;
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("stopping"), "{log}");
