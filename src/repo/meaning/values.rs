@@ -13,6 +13,12 @@ use crate::repo::actions::Matrix;
 /// for there counts by its name.
 const MOST_READINGS: usize = 48;
 const MOST_BYTES: usize = 200_000;
+/// A longer text than a script that anybody wrote, and more names and commands in one than are written out. What is read
+/// here may have been made to be dear: each of these is gone through as often as there are others.
+const LONGEST: usize = 64 * 1024;
+const MOST_NAMES: usize = 10;
+const MOST_COMMANDS: usize = 200;
+const LONGEST_LINE: usize = 2000;
 /// A script names its folders from each other: `SCRIPTS=$(dirname "$0")`, `ROOT=$(cd "$SCRIPTS/.." && pwd)`.
 const ROUNDS: usize = 3;
 
@@ -21,11 +27,11 @@ pub(super) fn of_matrix(text: &str, matrix: &Matrix) -> Vec<String> {
     let mut found = vec![text.to_owned()];
     let mut seen = BTreeSet::new();
     for (begin, _) in text.match_indices("${{") {
-        let Some(length) = text[begin..].find("}}") else { break };
+        let Some(length) = head(&text[begin..], 200).find("}}") else { continue };
         let expression = &text[begin..begin + length + 2];
         let name = text[begin + 3..begin + length].trim().to_ascii_lowercase();
         let values = name.strip_prefix("matrix.").and_then(|name| matrix.values(name));
-        if let Some(values) = values.filter(|_| seen.insert(expression)) {
+        if let Some(values) = values.filter(|_| seen.len() < MOST_NAMES && seen.insert(expression)) {
             found = written(found, values.iter().map(|value| &**value), |text, value| text.replace(expression, value));
         }
     }
@@ -34,7 +40,7 @@ pub(super) fn of_matrix(text: &str, matrix: &Matrix) -> Vec<String> {
 
 /// A text of a shell with the values of its loops, and of the variables that it sets to a path.
 pub(super) fn of_shell(text: &str) -> Vec<String> {
-    if !text.contains('$') {
+    if !text.contains('$') || text.len() > LONGEST {
         return vec![text.to_owned()];
     }
     let mut found = vec![text.to_owned()];
@@ -50,10 +56,10 @@ pub(super) fn of_shell(text: &str) -> Vec<String> {
 
 fn once(text: &str) -> Vec<String> {
     let mut found = vec![text.to_owned()];
-    for (name, values) in set_in(text) {
-        if let Some(values) = values.filter(|_| is_used(text, name)) {
-            found = written(found, values.iter().map(String::as_str), |text, value| bound(text, name, value));
-        }
+    let used = used_in(text);
+    let set = set_in(text).into_iter().filter(|(name, _)| used.contains(name));
+    for (name, values) in set.filter_map(|(name, values)| Some((name, values?))).take(MOST_NAMES) {
+        found = written(found, values.iter().map(String::as_str), |text, value| bound(text, name, value));
     }
     found
 }
@@ -92,12 +98,15 @@ fn set_in(text: &str) -> BTreeMap<&str, Option<BTreeSet<String>>> {
         }
     };
     let mut before = ' ';
-    let mut at = 0;
+    let (mut at, mut line) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
         let word = text[at..].find(|c| !is_name(c)).unwrap_or(text.len() - at);
         if word == 0 || before == '$' || before == '{' || before == '-' {
             before = c;
             at += if word == 0 { c.len_utf8() } else { word };
+            if matches!(c, '\n' | ';') {
+                line = at;
+            }
             continue;
         }
         let (name, rest) = text[at..].split_at(word);
@@ -109,13 +118,13 @@ fn set_in(text: &str) -> BTreeMap<&str, Option<BTreeSet<String>>> {
             }
             // What these are given is set to what nobody knows here.
             "read" | "mapfile" | "readarray" | "getopts" | "printf" => {
-                let line = rest.split(['\n', ';', '|']).next().unwrap_or_default();
+                let line = head(rest, LONGEST_LINE).split(['\n', ';', '|']).next().unwrap_or_default();
                 if name != "printf" || line.trim_start().starts_with("-v") {
                     line.split([' ', '\t', '\r', ')']).for_each(|name| set(name, None));
                 }
             }
             _ if rest.starts_with("+=") => set(name, None),
-            _ if rest.starts_with('=') && !rest.starts_with("==") => set(name, assigned(&text[..at], &rest[1..])),
+            _ if rest.starts_with('=') && !rest.starts_with("==") => set(name, assigned(&text[line..at], &rest[1..])),
             _ => {}
         }
         before = 'a';
@@ -126,15 +135,18 @@ fn set_in(text: &str) -> BTreeMap<&str, Option<BTreeSet<String>>> {
 
 /// What stands behind `for NAME`, where it is plain words.
 fn looped(rest: &str) -> Option<Vec<String>> {
-    let rest = rest.trim_start_matches([' ', '\t']).strip_prefix("in")?.replace("\\\n", " ");
-    let list = rest.split([';', '\n']).next()?.replace(['"', '\''], "");
+    let rest = head(rest, LONGEST_LINE).trim_start_matches([' ', '\t']).strip_prefix("in")?.replace("\\\n", " ");
+    let list = rest.split_once([';', '\n'])?.0.replace(['"', '\''], "");
     let values: Vec<String> = list.split_whitespace().map(str::to_owned).collect();
     (!values.is_empty() && rest.starts_with([' ', '\t']) && values.iter().all(|value| is_path(value))).then_some(values)
 }
 
 /// The path that a variable is set to by a line that does nothing else.
-fn assigned(before: &str, value: &str) -> Option<Vec<String>> {
-    let begin = before.rsplit(['\n', ';']).next()?;
+fn assigned(begin: &str, value: &str) -> Option<Vec<String>> {
+    if begin.len() > LONGEST_LINE {
+        return None;
+    }
+    let value = head(value, LONGEST_LINE);
     let alone = begin.split_whitespace().all(|word| ["export", "readonly", "local", "declare", "-r"].contains(&word));
     let value = value.split(['\n', ';', '#']).next()?.split("&&").next()?.trim();
     let path = value.trim_matches(['"', '\'']);
@@ -143,8 +155,18 @@ fn assigned(before: &str, value: &str) -> Option<Vec<String>> {
     (alone && always && is_path(path)).then(|| vec![path.to_owned()])
 }
 
-fn is_used(text: &str, name: &str) -> bool {
-    !name.is_empty() && bound(text, name, "") != text
+/// The names behind a `$`.
+fn used_in(text: &str) -> BTreeSet<&str> {
+    let behind = text.split('$').skip(1).map(|behind| behind.strip_prefix('{').unwrap_or(behind));
+    behind
+        .map(|behind| &behind[..behind.find(|c| !is_name(c)).unwrap_or(behind.len())])
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// As much of a text as these characters.
+fn head(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
 /// `$NAME`, `${NAME}` and `${NAME%/}`, and what a makefile writes so that the shell sees these.
@@ -182,9 +204,10 @@ fn own_folders(text: &str) -> String {
     let mut text = text.to_owned();
     let mut end = text.len();
     // From the last to the first: so what stands inside another is a path already.
-    while let Some(begin) = text[..end].rfind("$(") {
+    for _ in 0..MOST_COMMANDS {
+        let Some(begin) = text[..end].rfind("$(") else { break };
         end = begin;
-        let Some(length) = text[begin..].find(')').filter(|length| *length < 300) else { continue };
+        let Some(length) = head(&text[begin..], 300).find(')') else { continue };
         if let Some(path) = prints(&text[begin + 2..begin + length]) {
             text.replace_range(begin..=begin + length, &path);
         }
