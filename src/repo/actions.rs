@@ -1,6 +1,6 @@
 //! What a workflow file runs out of the repository itself.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_yaml::granit_parser::{self, Event, Parser};
@@ -28,6 +28,41 @@ pub(super) struct Workflow {
     pub(super) folders: BTreeSet<String>,
     /// Every value but those of its triggers: commands stand in steps, in inputs of actions and in matrices.
     pub(super) texts: Vec<Text>,
+    pub(super) matrix: Matrix,
+}
+
+/// The values of a file's matrices, those of all its jobs together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Matrix {
+    /// By the name behind `matrix.`; none where one of them is only known when it runs.
+    values: BTreeMap<String, Option<BTreeSet<Arc<str>>>>,
+    /// One is put together when it runs, or out of what stands elsewhere: it may have any value.
+    is_open: bool,
+}
+
+impl Matrix {
+    /// All that a member may be, where that is known.
+    pub(super) fn values(&self, name: &str) -> Option<&BTreeSet<Arc<str>>> {
+        self.values.get(name).filter(|_| !self.is_open)?.as_ref()
+    }
+
+    /// A value below these keys.
+    fn add(&mut self, keys: &[Arc<str>], value: Option<&Arc<str>>) {
+        let keys = match keys.first() {
+            Some(first) if &**first == "include" => &keys[1..],
+            Some(first) if &**first == "exclude" => return,
+            _ => keys,
+        };
+        let (Some(value), false) = (value, keys.is_empty()) else {
+            self.is_open = true;
+            return;
+        };
+        let values = self.values.entry(keys.join(".").to_ascii_lowercase()).or_insert_with(|| Some(BTreeSet::new()));
+        match values {
+            Some(values) if !value.contains("${{") => drop(values.insert(Arc::clone(value))),
+            _ => *values = None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -60,7 +95,10 @@ pub(super) fn workflow(yaml: &[u8]) -> Result<Workflow, NotYaml> {
             }
             Event::Alias(anchor) => match reading.anchored.get(&anchor).map(Arc::clone) {
                 Some(text) => reading.scalar(&text)?,
-                None => value_done(&mut reading.open),
+                None => {
+                    reading.of_matrix(None);
+                    value_done(&mut reading.open);
+                }
             },
             Event::SequenceStart(_, anchor, _) => {
                 reading.begins(anchor);
@@ -118,12 +156,28 @@ impl Reading {
         }
     }
 
+    /// Takes a value that stands below `strategy.matrix`; none when it is not known here.
+    fn of_matrix(&mut self, value: Option<&Arc<str>>) {
+        let keys = self.open.iter().filter_map(|open| match open {
+            Open::Map(key) => key.clone(),
+            Open::List(_) => None,
+        });
+        let keys: Vec<Arc<str>> = keys.collect();
+        let named = |at: usize, name: &str| keys[at].trim().eq_ignore_ascii_case(name);
+        if let Some(at) = (1..keys.len()).find(|at| named(*at, "matrix") && named(at - 1, "strategy")) {
+            self.found.matrix.add(&keys[at + 1..], value);
+        }
+    }
+
     fn scalar(&mut self, text: &Arc<str>) -> Result<(), NotYaml> {
         self.bytes += text.len();
         if self.bytes > MAX_TEXT {
             return Err(NotYaml(format!("its texts come to more than {MAX_TEXT} bytes, aliases written out")));
         }
         let triggers = self.in_triggers();
+        if !matches!(self.open.last(), Some(Open::Map(None))) {
+            self.of_matrix(Some(text));
+        }
         let key = match self.open.last_mut() {
             Some(Open::Map(key @ None)) => {
                 *key = Some(Arc::clone(text));
@@ -203,6 +257,29 @@ jobs:
         assert_eq!(texts(true).collect::<Vec<_>>(), ["bash ci/shell.sh", "./a.sh", "make test", "./b.sh"]);
         assert_eq!(texts(false).collect::<Vec<_>>(), ["x", "dist/**"]);
         assert_eq!(read.folders.iter().collect::<Vec<_>>(), ["./api", "web"]);
+    }
+
+    #[test]
+    fn the_values_of_a_matrix_are_known_where_all_are_written() {
+        let all = |matrix: &str, name: &str| {
+            let yaml = format!(
+                "x: &x [a]\njobs:\n  a: {{strategy: {{matrix: {{dir: [web], n: 1}}}}}}\n  b: {{strategy: {{matrix: {matrix}}}}}\n"
+            );
+            let values = workflow(yaml.as_bytes()).unwrap().matrix.values(name).cloned();
+            values.map(|values| values.iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(all("{Dir: [api], os: [x, y]}", "dir").as_deref(), Some("api web"));
+        assert_eq!(
+            all("{include: [{dir: api, to: {at: z}}], exclude: [{dir: no}]}", "dir").as_deref(),
+            Some("api web")
+        );
+        assert_eq!(all("{include: [{dir: api, to: {at: z}}]}", "to.at").as_deref(), Some("z"));
+        for open in
+            ["{dir: '${{ fromJSON(x) }}'}", "{include: '${{ x }}'}", "'${{ x }}'", "{dir: *x}", "*x", "{<<: *x}"]
+        {
+            assert_eq!(all(open, "dir"), None, "{open}");
+        }
+        assert_eq!(all("{dir: '${{ x }}'}", "n").as_deref(), Some("1"));
     }
 
     #[test]

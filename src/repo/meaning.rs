@@ -21,6 +21,7 @@ mod runners;
 pub mod set;
 #[cfg(test)]
 mod tests;
+mod values;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -472,7 +473,7 @@ impl<'a> Gather<'a> {
                     if let Some(folder) = &folder {
                         self.images(&read.images, folder)?;
                     }
-                    self.texts(&read.texts, &read.folders, folder.as_deref().unwrap_or_default())?;
+                    self.texts(&read, folder.as_deref().unwrap_or_default())?;
                 }
             }
         }

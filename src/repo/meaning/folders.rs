@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use super::budget::Look;
-use super::follow::{From, Kind, ends_in, program, unwrapped};
-use super::programs::{SHELL, SOURCE};
+use super::follow::{From, Kind, base_name, ends_in, program, unwrapped};
+use super::programs::{COMMON, SHELL, SOURCE};
 use super::set::{PARTS, RUNNERS};
 use super::words::{Command, HOLE, assigns, commands};
 use super::{Gather, LONGEST_PATH, Place, SCRIPT, SIDES, clean, inside, join};
@@ -76,7 +76,7 @@ impl Gather<'_> {
         let (mut opened, mut seen) = (BTreeSet::new(), BTreeSet::new());
         for words in commands.iter().map(|command| &command.words) {
             for (at, word) in words.iter().enumerate() {
-                let Some((how, folder)) = into(word, words.get(at + 1)) else { continue };
+                let Some((how, folder)) = into(word, words.get(at + 1), words) else { continue };
                 if (["cd", "pushd"].contains(&how) || works_elsewhere(words)) && opened.insert(folder) {
                     self.open_into(folder, &listed, &mut all)?;
                 }
@@ -132,6 +132,10 @@ impl Gather<'_> {
     /// A script that is named in a folder that is only known when it runs: by its name, in any that it may be.
     pub(super) fn script_in_open(&mut self, word: &str, from: &From, kind: Kind) -> Look<()> {
         let by_step = from.level == 0 && from.is_command;
+        // By names that every folder has, the product's sources would be meant.
+        if COMMON.contains(&base_name(word).split('.').next().unwrap_or_default()) && ends_in(word, SOURCE) {
+            return Ok(());
+        }
         let (is_script, is_plain) = (ends_in(word, SHELL), !word.contains('.'));
         let is_named = match kind {
             Kind::Command => true,
@@ -160,14 +164,19 @@ impl Gather<'_> {
 }
 
 /// The folder that a word, or the one after it, says to work in, and how it says so.
-fn into<'a>(word: &'a str, next: Option<&'a String>) -> Option<(&'a str, &'a str)> {
+fn into<'a>(word: &'a str, next: Option<&'a String>, words: &[String]) -> Option<(&'a str, &'a str)> {
     if !word.starts_with(['c', 'p', '-']) {
         return None;
     }
-    let into = ["cd", "pushd", "-C", "--directory", "--prefix", "--cwd", "--dir"];
+    let into = ["cd", "pushd", "-C", "--directory", "--prefix", "--cwd", "--dir", "--cd"];
+    let program_is = |names: &[&str]| unwrapped(words).first().is_some_and(|word| names.contains(&program(word)));
     match word.split_once('=') {
         Some((option, value)) if into.contains(&option) => Some((option, value)),
         _ if into.contains(&word) => Some((word, next?)),
+        _ if word == "-d" && program_is(&["task", "go-task", "mage"]) => Some((word, next?)),
+        _ if word.len() > 2 && word.starts_with("-C") && program_is(&["make", "gmake", "ninja", "mise"]) => {
+            Some(("-C", &word[2..]))
+        }
         _ => None,
     }
 }

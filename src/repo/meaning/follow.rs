@@ -9,22 +9,33 @@ use super::programs::{FROM_FILE, INTERPRETERS, LOADS, PRODUCT, READERS, SHELL, S
 use super::set::{self, ENTRIES};
 use super::words::{Command, HOLE, assigns};
 use super::{DEPTH, Gather, LONGEST_PATH, LONGEST_SCRIPT, Place, SCRIPT, SIDES, Side};
-use super::{imports, inside, join, parts, words};
-use crate::repo::actions::Text;
+use super::{imports, inside, join, parts, values, words};
+use crate::repo::actions::Workflow;
 use crate::repo::{Mode, RepoPath};
 
 impl Gather<'_> {
-    pub(super) fn texts(&mut self, texts: &[Text], folders: &BTreeSet<String>, own: &str) -> Look<()> {
-        let folders = self.folders_of(folders, texts, own)?;
+    pub(super) fn texts(&mut self, workflow: &Workflow, own: &str) -> Look<()> {
+        let Workflow { texts, folders, matrix, .. } = workflow;
+        let folders = folders.iter().flat_map(|folder| values::of_matrix(folder, matrix)).collect();
+        let folders = self.folders_of(&folders, texts, own)?;
         for text in texts {
             let from = From { is_command: text.is_command, ..From::default() };
-            self.scan(&text.text, &folders, &from)?;
+            for text in values::of_matrix(&text.text, matrix) {
+                self.scan(&text, &folders, &from)?;
+            }
         }
         Ok(())
     }
 
     /// Looks for what a text runs, in each of these folders.
     fn scan(&mut self, text: &str, folders: &Folders, from: &From) -> Look<()> {
+        for text in values::of_shell(text) {
+            self.scan_one(&text, folders, from)?;
+        }
+        Ok(())
+    }
+
+    fn scan_one(&mut self, text: &str, folders: &Folders, from: &From) -> Look<()> {
         let commands = words::commands(text);
         self.budget.spend(Cost::Words, commands.iter().map(|command| command.words.len()).sum())?;
         let (Folders { known, open }, gone) = self.entered(&commands, folders)?;

@@ -135,6 +135,10 @@ pub(super) const SOURCE: &[&str] = &[
     "java", "kt", "kts",
 ];
 
+/// Names of sources that many folders have one of. In a folder that nobody knows they say nothing.
+pub(super) const COMMON: &[&str] =
+    &["index", "main", "__main__", "__init__", "mod", "lib", "app", "server", "cli", "run", "start", "setup", "utils"];
+
 /// Folders of the product itself. What an interpreter runs there is ordinary source, not a script of the run.
 pub(super) const PRODUCT: &[&str] = &["src", "lib", "app", "apps", "cmd", "pkg", "internal", "packages", "crates"];
 

@@ -76,7 +76,9 @@ impl Gather<'_> {
             let folders: Vec<&String> = bases.iter().filter(|_| !seen).chain(&named).collect();
             let open: Vec<&String> = from.open.iter().filter(|_| !seen).chain(&named_open).collect();
             for file in runner.files {
-                for folder in open.iter().filter(|_| !file.starts_with("**/")) {
+                // Whole folders are meant by name only where one is: others have a `tasks` or a `project` too.
+                let is_open = !file.starts_with("**/") && !["tasks/**", "project/**", "dagger/**"].contains(file);
+                for folder in open.iter().filter(|_| is_open) {
                     self.add_glob(join(folder, file), runner.what)?;
                 }
                 for base in &folders {
@@ -165,6 +167,16 @@ impl Gather<'_> {
             let (option, value) = word.split_once('=').unwrap_or((word, ""));
             if FILE_OPTIONS.contains(&option) {
                 let file = if value.is_empty() { words.get(at + 1).map_or("", String::as_str) } else { value };
+                // What else stands behind the short ones is most often no file.
+                if file.contains(HOLE) && ["-f", "--file", "--makefile", "--justfile", "--taskfile"].contains(&option) {
+                    self.included(file, bases, from)?;
+                    if let Some((_, name)) = file.split_once('/').filter(|(first, _)| first.contains(HOLE))
+                        && name.chars().filter(|c| c.is_alphanumeric()).count() >= 2
+                        && !name.contains("..")
+                    {
+                        self.add_glob(join("**", &name.replace(HOLE, "*")), SCRIPT)?;
+                    }
+                }
                 self.script(file, bases, from, Kind::Included)?;
             } else if let Some(file) = word.strip_prefix("-f") {
                 self.script(file, bases, from, Kind::Included)?;

@@ -462,28 +462,41 @@ fn a_folder_behind_a_variable_may_be_any() {
         )
     };
     let matrix = "defaults: {run: {working-directory: '${{ matrix.dir }}'}},";
-    let packages = "defaults: {run: {working-directory: 'packages/${{ matrix.dir }}'}},";
-    let (make, just) = ("the makefile that it runs", "the justfile that it runs");
+    let open = "defaults: {run: {working-directory: '${{ inputs.dir }}'}},";
+    let packages = "defaults: {run: {working-directory: 'packages/${{ inputs.dir }}'}},";
+    let (make, just, image) = ("the makefile that it runs", "the justfile that it runs", "the image that it builds");
     for (defaults, run, file, what) in [
         (matrix, "make test", "web/Makefile", make),
-        (matrix, "make test", "other/deep/GNUmakefile", make),
+        (open, "make test", "other/deep/GNUmakefile", make),
         (matrix, "just test", "web/justfile", just),
         (matrix, "./test.sh", "web/test.sh", SCRIPT),
-        (matrix, "./test.sh", "other/test.sh", SCRIPT),
-        (matrix, "./run-tests --all", "other/run-tests", SCRIPT),
-        (matrix, "bash ci/test.sh", "other/ci/test.sh", SCRIPT),
-        (matrix, "python run_tests.py", "other/run_tests.py", SCRIPT),
-        (matrix, "cd sub && make", "other/sub/Makefile", make),
-        (matrix, "cd sub && ../test.sh", "other/test.sh", SCRIPT),
+        (open, "./test.sh", "other/test.sh", SCRIPT),
+        (open, "./run-tests --all", "other/run-tests", SCRIPT),
+        (open, "bash ci/test.sh", "other/ci/test.sh", SCRIPT),
+        (open, "python run_tests.py", "other/run_tests.py", SCRIPT),
+        (open, "cd sub && make", "other/sub/Makefile", make),
+        (open, "cd sub && ../test.sh", "other/test.sh", SCRIPT),
         (packages, "make test", "packages/web/Makefile", make),
         ("", "cd ${{ matrix.dir }} && make test", "api/Makefile", make),
         ("", "make -C ${{ matrix.dir }} test", "api/Makefile", make),
+        ("", "make -C${{matrix.dir}} test", "api/Makefile", make),
         ("", "make --directory=${{ env.D }} test", "web/Makefile", make),
+        ("", "make -f ${{ matrix.dir }}/Makefile", "web/Makefile", SCRIPT),
+        ("", "make -f $X/ci.mk", "web/ci.mk", SCRIPT),
+        ("", "python ${{ matrix.dir }}/check.py", "web/check.py", SCRIPT),
+        ("", "node ci/test-${{ matrix.dir }}.js", "ci/test-api.js", SCRIPT),
+        ("", "task -d web test", "web/Taskfile.yml", "the task file that it runs"),
+        ("", "mage -d web test", "web/magefile.go", "the task file that it runs"),
+        ("", "mise --cd ${{ matrix.dir }} run test", "api/mise.toml", "the task file that it runs"),
+        ("", "just -f $D/ci.just test", "web/ci.just", SCRIPT),
+        ("", "pytest -c ${{ matrix.dir }}/ci.ini", "web/ci.ini", SCRIPT),
         ("", "cd $D && ./test.sh", "web/test.sh", SCRIPT),
         ("", "cd services/$D && make", "services/web/Makefile", make),
         ("", "for d in web api; do (cd $d && make test); done", "web/Makefile", make),
         ("", "for d in */; do make -C \"$d\"; done", "other/Makefile", make),
-        ("", "docker build -t x:$SHA services/$D", "services/web/Dockerfile", "the image that it builds"),
+        ("", "docker build -t x:$SHA services/$D", "services/web/Dockerfile", image),
+        ("", "docker build --file=ci/${{ matrix.dir }}.image .", "ci/api.image", SCRIPT),
+        ("", "docker build -f services/$D/ci.image .", "services/web/ci.image", SCRIPT),
     ] {
         let stage = Stage::new(&job(defaults, run)).with(file, "x").with("web/src/a.py", "x");
         stage.counts(file, what);
@@ -493,6 +506,22 @@ fn a_folder_behind_a_variable_may_be_any() {
     }
     let stage = Stage::new(&job(packages, "make test"));
     stage.free("docs/Makefile").free("other/web/Makefile");
+    // Where all values are written, no other folder is meant; and a name that every folder has says nothing.
+    for (defaults, run, file) in [
+        (matrix, "make test", "docs/Makefile"),
+        (matrix, "make test", "web/docs/Makefile"),
+        (matrix, "python run_tests.py", "other/run_tests.py"),
+        (matrix, "./test.sh", "other/test.sh"),
+        (open, "python main.py", "web/core/main.py"),
+        (open, "go run main.go", "other/main.go"),
+        (open, "node index.js", "web/src/index.js"),
+        ("", "for d in web api; do (cd $d && make test); done", "docs/Makefile"),
+        ("", "docker build ${{ matrix.dir }}", "deploy/Dockerfile"),
+        ("", "cd $HOME && mkdir x\ncd ${{ runner.temp }}\ncd \"$(mktemp -d)\"\nmake -C x", "docs/Makefile"),
+        ("", "cd \"$(git rev-parse --show-toplevel)\" && make test", "docs/Makefile"),
+    ] {
+        Stage::new(&job(defaults, run)).with(file, "x").free(file);
+    }
     // Where the value stands in the workflow or in the script, what is in the folder is followed.
     for (defaults, run) in [
         (matrix, "make test"),

@@ -73,9 +73,15 @@ const HERE: &[&str] = &[
     "scriptdir",
 ];
 
-fn is_here(variable: &[char]) -> bool {
+/// Variables that hold a folder outside the repository.
+const OUTSIDE: &[&str] = &["home", "runnertemp", "tmpdir", "runnertoolcache"];
+
+/// What a path that starts with a variable starts with, where its name says so.
+fn begins(variable: &[char]) -> Option<char> {
     let name = variable.iter().filter(|c| c.is_alphanumeric()).flat_map(|c| c.to_lowercase());
-    HERE.contains(&name.take(20).collect::<String>().as_str())
+    let name: String = name.take(20).collect();
+    let is_in = |names: &[&str]| names.contains(&name.as_str());
+    if is_in(OUTSIDE) { Some('~') } else { is_in(HERE).then_some('.') }
 }
 
 #[derive(Default)]
@@ -250,12 +256,9 @@ impl Reader<'_> {
                 self.word.push_str("make");
                 next
             }
-            Some(next) if (self.word.is_empty() || self.word.ends_with('=')) && is_here(&chars[at..next]) => {
-                self.word.push('.');
-                next
-            }
             Some(next) => {
-                self.word.push(HOLE);
+                let begin = self.word.is_empty() || self.word.ends_with('=');
+                self.word.push(begins(&chars[at..next]).filter(|_| begin).unwrap_or(HOLE));
                 next
             }
             None => at,
@@ -317,6 +320,7 @@ mod tests {
             ("$(MAKE) ${MAKE} a", vec!["make make a"]),
             ("\tfor d in a b; do $(MAKE) -C $$d; done", vec!["for d in a b", "do make -C *", "done"]),
             ("cd $GITHUB_WORKSPACE/a -C${{ github.workspace }}/b $(CURDIR) --x=$PWD", vec!["cd ./a -C*/b . --x=."]),
+            ("cd ${{ runner.temp }} && cd $HOME/x && cd a$HOME", vec!["cd ~", "cd ~/x", "cd a*"]),
         ];
         for (text, expected) in cases {
             assert_eq!(read(text), expected, "{text}");
