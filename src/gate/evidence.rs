@@ -198,7 +198,7 @@ fn deciding<'a>(runs: impl Iterator<Item = &'a CheckRun>) -> BTreeSet<u64> {
 
 /// Whether a workflow run has jobs of one name of which some have told and others were cancelled, also when they were run
 /// again, and no newer run of its kind has told of as many. Whoever can cancel could otherwise let only the quick ones end.
-fn has_untold<'a>(runs: impl Iterator<Item = &'a CheckRun>) -> bool {
+fn is_half_told<'a>(runs: impl Iterator<Item = &'a CheckRun>) -> bool {
     // By event and workflow run: of each attempt the jobs, and those of them that have told.
     type Attempts<'e> = BTreeMap<(&'e str, u64), BTreeMap<u64, (usize, usize)>>;
     let mut attempts = Attempts::new();
@@ -236,7 +236,7 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
         .collect();
     let deciding = deciding(mine.iter().filter(|(_, discounted)| discounted.is_none()).map(|(run, _)| *run));
     let unanswered = unanswered(sought, &mine, &deciding);
-    let unanswered_legs = has_untold(mine.iter().filter(|(_, discounted)| discounted.is_none()).map(|(run, _)| *run));
+    let half_told = is_half_told(mine.iter().filter(|(_, discounted)| discounted.is_none()).map(|(run, _)| *run));
     for (run, discounted) in mine {
         let decides = deciding.contains(&run.id);
         let idle = (!decides).then(|| if is_cancelled(run) { SAYS_NOTHING } else { NEWER_DECIDES }.to_owned());
@@ -263,7 +263,7 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
     let ended: BTreeSet<&str> = counted.iter().filter_map(|run| run.conclusion.as_deref()).collect();
     let mut bad: Vec<&str> = ended.into_iter().filter(|conclusion| *conclusion != "success").collect();
     // Where nothing else tells, or a part of a matrix was never told, it has to be run again.
-    if cancelled && (counted.is_empty() || unanswered_legs) {
+    if cancelled && (counted.is_empty() || half_told) {
         bad.push("cancelled");
     }
     if let Some(conclusion) = bad.iter().find(|one| !shows_nothing(one)).or(bad.first()) {
@@ -317,7 +317,7 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
         });
     } else if let Some((red, why)) = unanswered {
         let says = format!(
-            "`{name}` ended red on {} in run {red}, and nothing of its kind has run since: {why}.",
+            "`{name}` ended red on {} in run {red}, and nothing of its kind that counts has run since: {why}.",
             head.short()
         );
         heard.findings.push(Finding::waiting(rule, says, remedy(sought.policy, check, &why)));
