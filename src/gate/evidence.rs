@@ -276,7 +276,7 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
                 (format!("`{name}` was {conclusion} on {}.", head.short()), "Run it again on this head.".to_owned())
             }
             _ => (
-                format!("`{name}` ended as {conclusion} on {}.", head.short()),
+                format!("`{name}` ended as {conclusion} on {}{}.", head.short(), beside_a_green(&counted, conclusion)),
                 match sought.change.map(|(state, _)| state.merged.is_some()) {
                     Some(false) => {
                         "Read its log, mend the change and push; where it is not to blame, run that job again."
@@ -321,6 +321,18 @@ fn one_check(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
             head.short()
         );
         heard.findings.push(Finding::waiting(rule, says, remedy(sought.policy, check, &why)));
+    }
+}
+
+/// Which run it is, where another has a green of the same name: GitHub shows the newest alone, so the red one is not seen.
+fn beside_a_green(counted: &[&CheckRun], conclusion: &str) -> String {
+    let ended = |run: &&&CheckRun, wanted: &str| run.conclusion.as_deref() == Some(wanted);
+    let run = |check: &CheckRun| check.job_of.as_ref().map(|workflow| workflow.id);
+    let red = counted.iter().find(|run| ended(run, conclusion)).and_then(|red| run(red));
+    let green = counted.iter().find(|other| ended(other, "success") && run(other) != red).and_then(|green| run(green));
+    match (red, green) {
+        (Some(red), Some(green)) => format!(" in run {red}, which the green run {green} does not undo"),
+        _ => String::new(),
     }
 }
 

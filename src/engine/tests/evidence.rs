@@ -223,6 +223,8 @@ fn every_workflow_run_must_be_green() {
     let (red, green) = (game.job(TEST, CI, 1, "failure"), game.job(TEST, CI, 2, "success"));
     game.world.checks = vec![red, green];
     game.look().may_not_merge(&["MRG-01"]);
+    let says = game.finding("MRG-01").says;
+    assert!(says.contains("in run 1, which the green run 2 does not undo"), "{says}");
     let again = game.job(TEST, CI, 1, "success");
     game.run(again).may_merge();
 }
