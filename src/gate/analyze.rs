@@ -3,7 +3,7 @@
 mod links;
 mod verdict;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Severity;
 use super::design::is_resolved;
@@ -131,7 +131,8 @@ fn leads_nowhere(desk: &Desk<'_>, target: &str) -> bool {
 
 fn uncovered(desk: &Desk<'_>) -> Vec<Found> {
     let wanted = [links::Kind::Test, links::Kind::Runtime];
-    traced(desk, "Acceptance Criteria Coverage", &wanted, |id, kind| format!("`{id}` has no planned {}.", kind.plain()))
+    let says = |id: &str, kind: links::Kind| format!("`{id}` has no planned {}.", kind.plain());
+    traced(desk, "Acceptance Criteria Coverage", &wanted, says)
 }
 
 /// Each identifier has items in a section, which together have a link of each kind.
@@ -144,25 +145,46 @@ fn traced(
     let Some(part) = said(desk, section) else { return Vec::new() };
     let known = known(desk);
     let items = part.items();
+    let design = links::Named::in_design(desk.design.as_ref());
+    // What is said to be there may be named in Key Links.
+    let linked = if section == "Key Links" { None } else { said(desk, "Key Links") };
+    let linked = linked.map(|part| by_id(&part.items(), &known, wanted, |item, kind| links::has(item, kind, &design)));
+    let elsewhere = |id: &String, kind: &links::Kind| {
+        linked.as_ref().and_then(|linked| linked.get(id)).is_some_and(|(_, kinds)| kinds.contains(kind))
+    };
+    let by = by_id(&items, &known, wanted, |item, kind| links::has(item, kind, &design));
+    let affirmed = by_id(&items, &known, wanted, links::affirms);
+    let is_affirmed = |id: &String, kind: &links::Kind| {
+        affirmed.get(id).is_some_and(|(_, kinds)| kinds.contains(kind)) && elsewhere(id, kind)
+    };
     let mut found = Vec::new();
-    // Which items name an identifier, and which kinds of links they have.
-    let mut by: std::collections::HashMap<&String, (u32, HashSet<links::Kind>)> = std::collections::HashMap::new();
-    for item in &items {
-        let kinds: Vec<links::Kind> = wanted.iter().copied().filter(|kind| links::has(item, *kind)).collect();
-        for id in ids::named(&item.all_text(), &known) {
-            by.entry(id).or_insert_with(|| (item.line, HashSet::new())).1.extend(kinds.iter().copied());
-        }
-    }
     for id in &known {
         match by.get(id) {
             None => found.push(Found::at(READINESS, part.line, format!("{section} does not have `{id}`."))),
             Some((line, kinds)) => {
-                let missing = wanted.iter().filter(|kind| !kinds.contains(kind));
+                let missing = wanted.iter().filter(|kind| !kinds.contains(kind) && !is_affirmed(id, kind));
                 found.extend(missing.map(|kind| Found::at(READINESS, *line, says(id, *kind))));
             }
         }
     }
     found
+}
+
+/// Of each identifier the line of the first item that names it, and the kinds of links that its items have.
+fn by_id<'k>(
+    items: &[Piece],
+    known: &'k [String],
+    wanted: &[links::Kind],
+    has: impl Fn(&Piece, links::Kind) -> bool,
+) -> HashMap<&'k String, (u32, HashSet<links::Kind>)> {
+    let mut by: HashMap<&String, (u32, HashSet<links::Kind>)> = HashMap::new();
+    for item in items {
+        let kinds: Vec<links::Kind> = wanted.iter().copied().filter(|kind| has(item, *kind)).collect();
+        for id in ids::named(&item.all_text(), known) {
+            by.entry(id).or_insert_with(|| (item.line, HashSet::new())).1.extend(kinds.iter().copied());
+        }
+    }
+    by
 }
 
 fn unordered(desk: &Desk<'_>) -> Vec<Found> {
@@ -233,6 +255,9 @@ fn is_question(item: &Piece) -> bool {
     const OPEN: &[&str] = &[
         "unclear",
         "to be decided",
+        "to be confirmed",
+        "not confirmed",
+        "unconfirmed",
         "not sure",
         "tbd",
         "maybe",
@@ -243,7 +268,10 @@ fn is_question(item: &Piece) -> bool {
         "still unknown",
         "unknown yet",
     ];
-    ends_asking(item) || text::says_any(&text::words(&item.text), OPEN)
+    // `| Encoding of the export | open, ask the bank |`
+    let open = |clause: &str| matches!(&text::words(clause)[..], [one] if one == "open");
+    let marked = item.cells.iter().skip(1).any(|cell| text::clauses(&cell.text).into_iter().any(open));
+    ends_asking(item) || marked || text::says_any(&text::words(&item.text), OPEN)
 }
 
 /// Whether one of its sentences, or its cells, ends with a question mark.
@@ -351,6 +379,12 @@ fn is_blocking(item: &Piece) -> bool {
     }
     text::clauses(&item.text).into_iter().any(|clause| {
         let words = text::words(clause);
+        // `This doesn't change whether any criterion passes or fails.`
+        const STAYS: &[&str] =
+            &["not change", "doesnt change", "wont change", "changes no", "not affect", "doesnt affect"];
+        if text::says_any(&words, STAYS) {
+            return false;
+        }
         CHANGES.iter().any(|phrase| {
             let parts: Vec<&str> = phrase.split(' ').collect();
             words.windows(parts.len()).enumerate().any(|(at, window)| {

@@ -85,18 +85,34 @@ fn said<'p>(paper: &'p Paper, name: &str) -> Option<Part<'p>> {
 fn no_diagram(desk: &Desk<'_>) -> Vec<Found> {
     let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Architecture")) else { return Vec::new() };
     let components = match part.sub("components").or_else(|| part.sub("component")) {
-        Some(sub) => sub.named_items(),
-        None => part.named_items(),
+        Some(sub) => sub.named_items().len().max(stated(&sub.text(), true)),
+        None => part.named_items().len().max(stated(&part.text(), false)),
     };
     let arrows = |text: &str| ["→", "-->", "->"].iter().any(|arrow| text.matches(arrow).count() > 1);
     let drawn = part.has_image()
         || part.all_code().iter().any(is_diagram)
         || part.lines().iter().any(|line| arrows(&line.text));
-    if components.len() <= 2 || drawn {
+    if components <= 2 || drawn {
         return Vec::new();
     }
-    let says = format!("Architecture names {} components and has no diagram.", components.len());
+    let says = format!("Architecture names {components} components and has no diagram.");
     vec![Found::at(DESIGN, part.line, says)]
+}
+
+/// How many components a text says that there are: `Five components: …`, or `Four: …` where it is about nothing else.
+fn stated(text: &str, of_components: bool) -> usize {
+    #[rustfmt::skip]
+    const NUMBERS: &[&str] = &[
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    ];
+    let number = |word: &String| NUMBERS.iter().position(|number| word == number).or_else(|| word.parse().ok());
+    let components = |word: &String| {
+        matches!(word.as_str(), "component" | "components" | "modules" | "services" | "processes" | "programs")
+    };
+    let words = text::words(text);
+    let of_word = words.windows(2).find(|two| components(&two[1])).and_then(|two| number(&two[0]));
+    let first = || words.first().filter(|_| of_components).and_then(number);
+    of_word.or_else(first).unwrap_or_default()
 }
 
 fn is_diagram(code: &Code) -> bool {
@@ -113,12 +129,34 @@ fn open_questions(desk: &Desk<'_>) -> Vec<Found> {
     let items = if part.is_answered_none() { Vec::new() } else { part.items() };
     let items = items.into_iter().filter(|item| !is_none(&item.text));
     let items = items.flat_map(questions);
-    let open = items.filter(|item| !is_resolved(item) && !is_deferred(item));
+    let open = items.filter(|item| is_left_open(item) || !is_resolved(item) && !is_deferred(item));
     open.map(|item| {
         let says = format!("“{}” is neither resolved nor deferred with a reason.", excerpt(&item.text));
         Found::at(DESIGN, item.line, says)
     })
     .collect()
+}
+
+/// `We are still unsure whether …`, whatever else the same paragraph resolves.
+fn is_left_open(item: &Piece) -> bool {
+    const OPEN: &[&str] = &[
+        "still unsure",
+        "are unsure",
+        "still undecided",
+        "is undecided",
+        "still unclear",
+        "still not decided",
+        "remains open",
+        "is still open",
+        "are still open",
+    ];
+    const SETTLED: &[&str] = &["resolved", "answered", "decided", "deferred", "postponed"];
+    item.cells.is_empty()
+        && text::sentences(&item.text).into_iter().any(|sentence| {
+            let words = text::words(sentence);
+            let settled = |(at, word): (usize, &String)| SETTLED.contains(&word.as_str()) && !is_denied(&words, at);
+            text::says_any(&words, OPEN) && !words.iter().enumerate().any(settled)
+        })
 }
 
 /// The questions of a paragraph that has several: each begins with a line that asks.
@@ -155,12 +193,24 @@ fn column(item: &Piece, headers: &[&str]) -> Option<String> {
 
 /// Whether a question has its answer.
 pub(super) fn is_resolved(item: &Piece) -> bool {
-    if item.ticked
-        || column(
-            item,
-            &["answer", "answered", "conclusion", "decided", "decision", "outcome", "resolution", "resolved"],
-        )
-        .is_some()
+    const ANSWERS: &[&str] =
+        &["answer", "answered", "conclusion", "decided", "decision", "outcome", "resolution", "resolved"];
+    if item.ticked || column(item, ANSWERS).is_some() {
+        return true;
+    }
+    // A column for the answer that has none outweighs one that says that there is.
+    let has_column =
+        |cell: &super::paper::Cell| text::words(&cell.header).iter().any(|word| ANSWERS.contains(&word.as_str()));
+    if item.cells.iter().any(has_column) {
+        return false;
+    }
+    // `Resolved: does it deduplicate? Yes, for 7 days.`
+    let first = text::words(&item.text).into_iter().find(|word| word != "all" && word != "both");
+    let begins = first.is_some_and(|word| matches!(word.as_str(), "answered" | "decided" | "resolved"));
+    let asked = || text::sentences(&item.text).first().is_some_and(|sentence| sentence.ends_with('?'));
+    if begins
+        && asked()
+        && statements(item).into_iter().any(|said| answers(said) && !later::only_puts_off(&text::words(said)))
     {
         return true;
     }
@@ -234,7 +284,10 @@ fn is_deferred(item: &Piece) -> bool {
             let said = text::words(after);
             let reason: Vec<String> = said.iter().filter(|word| !REASONS.contains(&word.as_str())).cloned().collect();
             let hollow = text::holds_place::<String>(&reason, &[]);
-            if marked || text::says_any(&said, REASONS) && !hollow {
+            // `Deferred; polling is enough`
+            let behind = after.trim_start().strip_prefix([';', ',', '.']).map(text::words).unwrap_or_default();
+            let told = behind.len() > 2 && !text::holds_place::<String>(&behind, &[]) && !later::only_puts_off(&behind);
+            if told || marked || text::says_any(&said, REASONS) && !hollow {
                 return true;
             }
         }
@@ -261,6 +314,11 @@ fn unreviewed(desk: &Desk<'_>) -> Vec<Found> {
     };
     let scenarios = paper.below(is_trace, "Observability");
     let traced: usize = scenarios.iter().map(scenarios_traced).sum();
+    // `Scenario one, flip: …`, wherever it stands.
+    let told = paper
+        .pieces()
+        .filter(|piece| text::words(&piece.text).first().is_some_and(|first| first == "scenario") && is_traced(piece));
+    let traced = traced.max(told.count());
     if traced < 2 {
         let says = format!("A {} wants two or three scenarios traced; {traced} is.", desk.tier);
         let says = if traced == 0 { says.replace("0 is", "none is") } else { says };
@@ -299,15 +357,44 @@ fn is_traced(item: &Piece) -> bool {
         || text::words(&text).iter().any(|word| word == "then")
         || item.entries.len() > 2
         || item.lines.len() > 2 && item.entries.len() > 1
-        || item.text.lines().map(|line| text::sentences(line).len()).sum::<usize>()
-            >= 2 + usize::from(item.entries.is_empty() && item.text.contains('\n'))
+        || steps(item) >= 2 + usize::from(item.entries.is_empty() && item.text.contains('\n'))
+}
+
+/// What happens one after the other: sentences and their parts up to a semicolon, or three parts up to a comma.
+fn steps(item: &Piece) -> usize {
+    let told = |clause: &&str| text::words(clause).len() > 2;
+    let sentences = item.text.lines().flat_map(text::sentences);
+    let steps: usize = sentences.clone().map(|sentence| sentence.split(';').filter(told).count().max(1)).sum();
+    let parts = |sentence: &str| sentence.split([';', ',', ':']).filter(told).count();
+    if sentences.map(parts).any(|parts| parts > 2) { steps.max(3) } else { steps }
 }
 
 /// A part of observability: its name, and the words that show it.
 type Depth = (&'static str, &'static [&'static str]);
 
-const LOGS: Depth =
-    ("logs", &["log", "logs", "logging", "logged", "logger", "logfile", "stdout", "stderr", "journald", "syslog"]);
+const LOGS: Depth = (
+    "logs",
+    &[
+        "log",
+        "logs",
+        "logging",
+        "logged",
+        "logger",
+        "logfile",
+        "stdout",
+        "stderr",
+        "journal",
+        "journald",
+        "syslog",
+        "console",
+        "standard output",
+        "standard error",
+        "structured line",
+        "structured lines",
+        "json line",
+        "json lines",
+    ],
+);
 const KEPT: Depth = (
     "logs that are kept somewhere",
     &[

@@ -218,9 +218,16 @@ fn too_large(desk: &Desk<'_>) -> Vec<Found> {
     }
     if let Some(part) = said(paper, "Smallest Useful Version") {
         let components = part.sub("components").map(|sub| sub.items()).unwrap_or_default();
-        count(&part, "components", part.included().len() + components.len(), limits.components.of(tier));
+        let named = part.included().iter().filter(|item| is_component(item)).count();
+        count(&part, "components", named + components.len(), limits.components.of(tier));
     }
     found
+}
+
+/// An entry that names something. What it does not do, and that there is nothing else, names nothing.
+fn is_component(item: &Piece) -> bool {
+    !text::is_none(&item.text)
+        && !text::words(&item.text).first().is_some_and(|first| matches!(first.as_str(), "no" | "not"))
 }
 
 fn tier_is_named(desk: &Desk<'_>) -> Vec<Found> {
@@ -264,7 +271,11 @@ fn logged(desk: &Desk<'_>) -> Vec<Found> {
     let written = text::names(&log.everything());
     let mut found = Vec::new();
     for (section, what) in [("Stack", "stack"), ("Deployment Target", "deployment target")] {
-        let names = said(paper, section).map(|part| text::names(&part.text())).unwrap_or_default();
+        let mut names = said(paper, section).map(|part| text::names(&part.text())).unwrap_or_default();
+        // Words about the choice, which are none of its names.
+        names.retain(|name| {
+            !matches!(name.as_str(), "conflict" | "conflicts" | "md" | "preference" | "preferences" | "read" | "says")
+        });
         if !names.is_empty() && written.is_disjoint(&names) {
             let named: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
             let says = format!("The log does not name the {what} that scope has: {}.", excerpt(&named.join(", ")));

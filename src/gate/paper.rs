@@ -255,7 +255,8 @@ impl Paper {
         self.lines().iter().flat_map(|line| text::words(&line.text)).collect()
     }
 
-    fn pieces(&self) -> impl Iterator<Item = &Piece> {
+    /// Its paragraphs, entries and rows.
+    pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
         self.blocks.iter().flat_map(|block| match block {
             Block::Paragraph(piece) => std::slice::from_ref(piece),
             Block::Items(items) => items.as_slice(),

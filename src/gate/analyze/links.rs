@@ -1,6 +1,8 @@
 //! Links from a criterion to the design, to a test, to a proof at runtime.
 
-use super::super::paper::Piece;
+use std::collections::HashSet;
+
+use super::super::paper::{Paper, Piece};
 use super::super::paper::{ids, later, names as sections, text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,11 +65,102 @@ const HOPELESS: &[&str] = &[
     "hard", "impossible", "needed", "necessary", "needless", "pointless", "unnecessary", "useless",
 ];
 
-pub(super) fn has(item: &Piece, kind: Kind) -> bool {
+/// What the design names: files, functions, types. Naming one of them is a link to it.
+#[derive(Debug, Default)]
+pub(super) struct Named(HashSet<String>);
+
+impl Named {
+    pub(super) fn in_design(paper: Option<&Paper>) -> Self {
+        let all = paper.map(Paper::everything).unwrap_or_default();
+        Self(all.split(|c: char| !is_of_name(c)).flat_map(parts).map(str::to_owned).collect())
+    }
+
+    /// Whether an item names something of the design that is no test: in code, or a word that can only be a name.
+    fn is_in(&self, item: &Piece) -> bool {
+        let all = item.all_text();
+        let written = all.split_whitespace().filter(|word| is_technical(word));
+        let coded = item.spans.iter().map(String::as_str).filter(|span| !is_command(span));
+        coded.chain(written).any(|name| {
+            // `next_number()`, `Ledger.tap`, `src/feed.js`
+            let bare = name.split('(').next().unwrap_or(name).trim_matches(|c: char| !is_of_name(c) || c == '.');
+            let known = |part: &str| self.0.contains(part);
+            !bare.is_empty() && !is_test_path(name) && bare.chars().all(is_of_name) && parts(bare).any(known)
+        })
+    }
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '-')
+}
+
+/// A path or a qualified name, and its last part.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    let name = name.trim_matches(['.', ':', '-', '/']);
+    let last = name.rsplit(['/', ':']).next().filter(|last| *last != name);
+    // `score.Load` is the `Load` of `score`; `score.rs` is a file.
+    let member = name.rsplit_once('.').map(|(_, member)| member).filter(|member| member.len() > 4);
+    let long = |part: &&str| part.len() > 2 && part.contains(char::is_alphabetic);
+    std::iter::once(name).chain(last).chain(member).filter(long)
+}
+
+/// `feed.js`, `next_number`, `Session::wpm`, `nextNumber`
+fn is_technical(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let inner = |mark: &str| word.split(mark).filter(|part| part.contains(char::is_alphabetic)).count() > 1;
+    let humps = word.chars().zip(word.chars().skip(1)).any(|(one, next)| one.is_lowercase() && next.is_uppercase());
+    humps || ["_", ".", "::", "/"].iter().any(|mark| inner(mark))
+}
+
+/// Words that say that there is one, and not which.
+#[rustfmt::skip]
+const YES: &[&str] = &["above", "both", "covered", "key", "ok", "planned", "see", "x", "y", "yes"];
+/// Those of them that lead to where it is named.
+const THERE: &[&str] = &["above", "key"];
+const TICKS: [char; 6] = ['✓', '✔', '✅', '☑', '🗸', '🟢'];
+
+#[rustfmt::skip]
+const DOUBT: &[&str] = &[
+    "eventually", "later", "maybe", "no", "none", "not", "nothing", "partially", "partly", "someday", "soon", "somehow",
+];
+
+/// `yes`, `✔`, `planned`, `a test and a proof, as above`: that there is one. Key Links then has to name it.
+pub(super) fn affirms(item: &Piece, kind: Kind) -> bool {
+    let yes = |words: &[String]| words.iter().any(|word| YES.contains(&word.as_str()));
+    let open = |words: &[String]| {
+        let doubt = |word: &String| DOUBT.contains(&word.as_str()) || HOPELESS.contains(&word.as_str());
+        let beside: Vec<String> = words.iter().filter(|word| *word != "above" && *word != "see").cloned().collect();
+        words.iter().any(doubt) || text::holds_place::<&str>(&beside, &["test", "proof", "runtime"])
+    };
+    let ticked = |text: &str| text.contains(TICKS);
+    if !item.cells.is_empty() {
+        return item.cells.iter().any(|cell| {
+            let header = text::words(&cell.header);
+            let column = header.iter().any(|word| kind.is_word(word) || word.starts_with("cover") || word == "planned");
+            let words = text::words(&cell.text);
+            let says = yes(&words) || words.iter().any(|word| kind.is_word(word));
+            column && ids::written(&cell.text).is_empty() && (ticked(&cell.text) || says && !open(&words))
+        });
+    }
+    let all = ids::without(&item.all_text());
+    let words = text::words(&all);
+    let of_kind = text::clauses(&all).into_iter().any(|clause| {
+        let words = text::words(clause);
+        words.iter().any(|word| kind.is_word(word)) && !denies(&words, kind) && !open(&words)
+    });
+    let leads = words.iter().any(|word| THERE.contains(&word.as_str()));
+    let of_all = !words.iter().any(|word| KINDS.iter().any(|kind| kind.is_word(word))) && leads && !open(&words);
+    of_kind || of_all || item.ticked && words.is_empty() || ticked(&all) && words.is_empty()
+}
+
+pub(super) fn has(item: &Piece, kind: Kind, named: &Named) -> bool {
+    if kind == Kind::Design && named.is_in(item) {
+        return true;
+    }
     let in_cells = item.cells.iter().any(|cell| {
         let is_one = |word: &String| kind.is_word(word) || kind == Kind::Runtime && COLUMNS.contains(&word.as_str());
         let column = text::words(&cell.header).iter().any(is_one);
-        let none = text::is_none(&cell.text) && text::words(&cell.text).len() <= 2;
+        // `no_gaps` is a test's name.
+        let none = text::is_none(&cell.text) && text::words(&cell.text).len() <= 2 && !cell.text.contains('_');
         let words = text::words(&cell.text);
         let says = |word: &String| !NOTHING.contains(&word.as_str()) && !ONLY.contains(&word.as_str());
         let filled =
@@ -86,8 +179,14 @@ pub(super) fn has(item: &Piece, kind: Kind) -> bool {
 
 /// `AC-1 → Architecture → tests/a.rs → a recording`: what stands in order needs no label.
 fn in_order(item: &str, kind: Kind) -> bool {
-    ["→", "->", "=>", " | ", " / "].iter().any(|mark| {
-        let parts: Vec<String> = item.split(mark).map(ids::without).collect();
+    #[rustfmt::skip]
+    let marks: [&[&str]; 8] = [
+        &["→"], &["->"], &["=>"], &[" | "], &[" / "], &[" · "], &["⟶"],
+        &["→", "⟶", "⇒", "➜", "->", "=>", " | ", " · ", " • ", ";"],
+    ];
+    marks.iter().any(|marks| {
+        let one = marks.iter().fold(item.to_owned(), |item, mark| item.replace(mark, "\u{1}"));
+        let parts: Vec<String> = one.split('\u{1}').map(ids::without).collect();
         let parts: Vec<&String> = parts.iter().filter(|part| part.contains(char::is_alphanumeric)).collect();
         let at = KINDS.iter().position(|one| *one == kind).and_then(|at| parts.get(at));
         let words = at.map(|part| text::words(part)).unwrap_or_default();
@@ -168,7 +267,7 @@ mod tests {
     fn kinds(text: &str) -> Vec<Kind> {
         let paper = super::super::Paper::read(&format!("# Key Links\n- {text}\n"), sections::READINESS).unwrap();
         let item = &paper.section("Key Links").unwrap().items()[0];
-        KINDS.into_iter().filter(|kind| has(item, *kind)).collect()
+        KINDS.into_iter().filter(|kind| has(item, *kind, &Named::default())).collect()
     }
 
     #[test]

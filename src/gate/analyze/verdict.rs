@@ -157,7 +157,9 @@ fn taken_back(text: &str, after: &str) -> Option<(&'static str, String)> {
         if n > 0 && (later::is_marked(sentence) || n == 1 && is_no(sentence)) {
             return Some((if is_no(sentence) { "no" } else { "what is not done" }, (*sentence).to_owned()));
         }
-        let by = TAKEN_BACK.iter().find(|by| text::has_phrase(&words, by));
+        // `On 4 May it was NOT READY.`
+        let was = text::says_any(&words, &["was not ready", "were not ready", "been not ready"]);
+        let by = TAKEN_BACK.iter().find(|by| text::has_phrase(&words, by) && !(was && **by == "not ready"));
         let by = by.or_else(|| BESIDE_IT.iter().find(|by| n == 0 && state(by)));
         let by = by.or_else(|| ["to be", "to follow"].iter().find(|by| n == 0 && text::has_phrase(&words, by)));
         let by = by.or_else(|| STATES.iter().find(|by| state(by))).or_else(|| BEGINNINGS.iter().find(|by| begins(by)));
@@ -205,6 +207,7 @@ mod tests {
             "READY with no conditions",
             "READY: no open questions",
             "READY. All pending questions were answered.",
+            "READY. (On 4 May it was NOT READY for want of a way back.)",
         ] {
             assert!(is_ready(text, ""), "{text}");
         }

@@ -12,7 +12,12 @@ pub(super) fn unsaid(desk: &Desk<'_>) -> Vec<Found> {
     if part.is_answered_none() {
         return Vec::new();
     }
-    let items = part.described().into_iter().filter(|item| !is_none(&item.text));
+    // `Others`, and below it `None.`
+    let none_below = |item: &Piece| {
+        let mut below = item.text.lines().skip(1).peekable();
+        below.peek().is_some() && below.all(is_none)
+    };
+    let items = part.described().into_iter().filter(|item| !is_none(&item.text) && !none_below(item));
     // A part of its own that says it of each, or of all at once.
     let apart = part.sub_of(|words| words.iter().any(|word| is_failing(word) || word == "fallback"));
     let apart: Vec<Piece> = apart.map(|part| part.pieces()).unwrap_or_default();
@@ -32,11 +37,19 @@ fn is_answered(item: &Piece) -> bool {
             words.iter().any(|word| is_failing(word) || word == "fallback") || text::has_phrase(&words, "time out");
         column && is_answer(&cell.text)
     });
+    // `| what | fails how | then |`
+    let consequence = item.cells.iter().any(|cell| {
+        let after = matches!(
+            text::words(&cell.header).first().map(String::as_str),
+            Some("then" | "so" | "handling" | "reaction")
+        );
+        after && is_answer(&cell.text)
+    });
     let all = item.all_text();
     let sentences = text::sentences(&all);
     // What stands below `Failure handling`, or beside it, is about failing.
     let below = || sentences.windows(2).any(|two| is_label(two[0]) && is_answer(two[1]));
-    in_column || sentences.iter().any(|sentence| answers(sentence)) || item.cells.is_empty() && below()
+    in_column || consequence || sentences.iter().any(|sentence| answers(sentence)) || item.cells.is_empty() && below()
 }
 
 /// Whether a piece below `Failure handling` says what is done about an integration: it names it, or speaks of all of them.
@@ -91,8 +104,38 @@ fn is_failing(word: &str) -> bool {
         "broken",
         "crash",
         "unable",
+        "absent",
+        "conflict",
+        "corrupt",
+        "degrad",
+        "expire",
+        "hang",
+        "interrupt",
+        "malform",
+        "nonzero",
+        "stall",
+        "throttl",
+        "unknown",
     ];
-    matches!(word, "4xx" | "5xx" | "down" | "lost" | "timed" | "cannot" | "cant")
+    let status = || word.len() == 3 && word.starts_with(['4', '5']) && word.bytes().all(|b| b.is_ascii_digit());
+    matches!(
+        word,
+        "4xx"
+            | "5xx"
+            | "bad"
+            | "dead"
+            | "dies"
+            | "down"
+            | "lost"
+            | "timed"
+            | "cannot"
+            | "cant"
+            | "gone"
+            | "late"
+            | "missing"
+            | "slow"
+            | "wrong"
+    ) || status()
         || STARTS.iter().any(|start| word.starts_with(start))
 }
 
@@ -117,14 +160,28 @@ fn answers(sentence: &str) -> bool {
     const OPEN: &[&str] = &[
         "do not know", "dont know", "handled accordingly", "handled appropriately", "handled properly", "needs to be",
         "not clear", "not decided", "not sure", "still unclear", "to be agreed", "to be clarified", "to be decided",
-        "to be defined", "to be discussed", "unclear what", "unclear how",
+        "to be defined", "to be discussed", "unclear what", "unclear how", "will be added", "will be decided",
+        "will be defined", "will be described", "will be designed", "will be specified",
     ];
     let words = text::words(&sentence.replace("n/a", " ").replace("N/A", " "));
     if text::says_any(&words, OPEN) {
         return false;
     }
     // `no answer means that we keep the local clock`
-    if text::says_any(&words, &["no answer", "no reply", "no response"]) && words.len() > SILENT {
+    if text::says_any(&words, &["no answer", "no reply", "no response", "non zero"]) && words.len() > SILENT {
+        return true;
+    }
+    // `When Stripe does not answer within 5 s, the hold is released.`
+    let condition =
+        words.iter().position(|word| matches!(word.as_str(), "if" | "when" | "whenever" | "while" | "without"));
+    let denied = |at: usize| {
+        let end = words.len().min(at + 1 + NEAR);
+        words[at..end].iter().any(|word| {
+            matches!(word.as_str(), "not" | "no" | "never" | "nothing" | "without")
+                || word.len() > 4 && word.ends_with("nt")
+        })
+    };
+    if condition.is_some_and(denied) && words.len() > SPOKEN {
         return true;
     }
     let speaks = |word: &String| !is_failing(word) && !AROUND.contains(&word.as_str());
@@ -153,6 +210,12 @@ fn answers(sentence: &str) -> bool {
 /// More words than say only that there is no answer.
 const SILENT: usize = 6;
 
+/// So near to a condition stands what is not so in it.
+const NEAR: usize = 6;
+
+/// More words than a condition alone has.
+const SPOKEN: usize = 7;
+
 /// So many words are looked at to see whether anything is said about a failure.
 const ENOUGH: usize = 50;
 
@@ -174,6 +237,10 @@ mod tests {
             "if the connection cannot be made, the service refuses to start",
             "when unplugged, the daemon exits and systemd restarts it",
             "no answer means we keep the local clock",
+            "When Stripe does not answer within 5 s the hold is released",
+            "Non-zero exit, or more than 8 minutes: that is an alarm",
+            "If it's missing: print its last line and exit with 2",
+            "429: back off for a minute",
         ] {
             assert!(answers(text), "{text}");
         }
@@ -193,6 +260,8 @@ mod tests {
             "We do not know yet what to do when it is down.",
             "What happens when it is down is not clear yet.",
             "Failures will be handled appropriately.",
+            "Failure handling will be added during implementation.",
+            "When it is not there.",
         ] {
             assert!(!answers(text), "{text}");
         }

@@ -1,6 +1,6 @@
 //! Whether an interface has a typed shape.
 
-use super::super::paper::Piece;
+use super::super::paper::{Code, Piece};
 use super::super::paper::{later, text};
 use super::super::papers::{DESIGN, Desk, Found, excerpt};
 use super::said;
@@ -8,8 +8,9 @@ use super::said;
 pub(super) fn untyped(desk: &Desk<'_>) -> Vec<Found> {
     let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Interfaces")) else { return Vec::new() };
     let (typed, bare): (Vec<Piece>, Vec<Piece>) = part.described().into_iter().partition(is_typed);
-    // Beside interfaces there may be what is said about all of them.
-    let bare = bare.into_iter().filter(|item| typed.is_empty() || !is_about_all(item));
+    // Beside interfaces there may be what is said about all of them: some words of its own, or a paragraph.
+    let shown = !typed.is_empty() || part.all_code().iter().any(says_something);
+    let bare = bare.into_iter().filter(|item| !shown || !part.is_prose() && !is_about_all(item));
     bare.map(|item| {
         Found::at(DESIGN, item.line, format!("The interface “{}” has no typed shape.", excerpt(&item.text)))
     })
@@ -29,11 +30,16 @@ fn is_about_all(item: &Piece) -> bool {
     (1..=3).contains(&words.len()) && words.iter().any(|word| ABOUT.contains(&word.as_str()))
 }
 
+fn says_something(code: &Code) -> bool {
+    code.lines.iter().any(|line| text::says_something(&line.text, &[]))
+}
+
 /// Columns in which a type stands.
 #[rustfmt::skip]
 const SIDES: &[&str] = &[
-    "args", "arguments", "body", "in", "input", "inputs", "out", "output", "outputs", "parameters", "params", "payload",
-    "request", "response", "result", "returns", "schema", "signature",
+    "accepts", "answer", "answers", "args", "argument", "arguments", "body", "fields", "gives", "in", "input", "inputs", "out",
+    "output", "outputs", "parameter", "parameters", "params", "payload", "receives", "reply", "request", "response", "result",
+    "return", "returns", "schema", "sends", "shape", "signature", "takes", "yields",
 ];
 
 /// `Url, Limits`, `Result<Vec<Link>, Error>`, `Exhibit[]`, `string`: no sentence, and at least one type in it.
@@ -55,11 +61,11 @@ fn is_typed(item: &Piece) -> bool {
         header.iter().any(|word| matches!(word.as_str(), "type" | "types")) && text::says_something(&cell.text, &[])
             || header.iter().any(|word| SIDES.contains(&word.as_str())) && is_type(&cell.text)
     });
-    let written = item.code.iter().flat_map(|code| &code.lines).any(|line| text::says_something(&line.text, &[]));
+    let written = item.code.iter().any(says_something);
     written
         || column
         || cell
-        || item.spans.iter().any(|span| is_shape(span, true))
+        || item.spans.iter().any(|span| is_shape(span, true) || declares(span) || is_usage(span))
         || item.text.lines().any(|line| is_shape(line, false))
         || request(&item.text)
 }
@@ -77,6 +83,29 @@ const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPT
 
 fn is_shape(text: &str, code: bool) -> bool {
     called(text) || returns(text) || field(text, code) || request(text)
+}
+
+/// `type Change struct { Path string }`, `enum Side { Left, Right }`, `message Tick { … }`
+fn declares(span: &str) -> bool {
+    const KEYWORDS: &[&str] = &["class", "enum", "interface", "message", "record", "struct", "trait", "type", "union"];
+    let words: Vec<&str> =
+        span.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    words.len() > 2
+        && words.iter().take(3).any(|word| KEYWORDS.contains(word))
+        && span.contains(['{', '=', '(', '<'])
+        && !is_placeholder(span)
+}
+
+/// How a program is called: `todo-scan [PATH] --max-age <days>`
+fn is_usage(span: &str) -> bool {
+    let mut words = span.split_whitespace();
+    let program = words.next().is_some_and(|word| word.starts_with(|c: char| c.is_alphanumeric() || c == '.'));
+    let slot = |word: &str| {
+        let inner = word.trim_matches(['[', ']', '<', '>', '-', '.', '|', '=']);
+        let marked = word.starts_with(['[', '<']) || word.starts_with("--");
+        marked && inner.contains(char::is_alphanumeric) && !is_placeholder(inner)
+    };
+    program && words.any(slot)
 }
 
 /// A placeholder in parentheses is no longer than so many characters.
@@ -113,6 +142,9 @@ fn field(text: &str, code: bool) -> bool {
     text.match_indices(':').any(|(at, _)| {
         let named = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '?'));
         let rest = text[at + 1..].trim_start();
+        // `&Path`, `*const u8`, `[]string`, `(int, int)`
+        let rest =
+            if code { rest.trim_start_matches(['&', '*', '[', ']', '(', '{', '<', '?', '"', '\'']) } else { rest };
         let word: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
         let after = rest[word.len()..].trim_start();
         let alone = after.is_empty() || after.starts_with([',', ';', ')', '}', ']', '?', '|', '=']);
@@ -145,7 +177,7 @@ fn request(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_shape;
+    use super::{declares, is_shape, is_usage};
 
     #[test]
     fn shapes() {
@@ -177,7 +209,18 @@ mod tests {
         ] {
             assert!(!is_shape(text, false), "{text}");
         }
-        assert!(is_shape("level: Level", true));
+        for text in ["level: Level", "path: &Path", "--font-text: <family-name>#", "names: []string"] {
+            assert!(is_shape(text, true), "{text}");
+        }
+        for text in ["type Change struct { Path string; Kind Kind }", "enum Side { Left, Right }"] {
+            assert!(declares(text), "{text}");
+        }
+        for text in ["todo-scan [PATH] [--max-age <u32 days>]", "subset.sh <in.ttf> <out.woff2>"] {
+            assert!(is_usage(text), "{text}");
+        }
+        for text in ["the type of it", "enum TBD", "type", "make all", "tool <TBD>", "a - b"] {
+            assert!(!declares(text) && !is_usage(text), "{text}");
+        }
         assert!(is_shape("dim(level) -> None", true));
         assert!(!is_shape("auth: TBD", true));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::paper::{LARGEST, Paper, Part, text};
+use super::super::paper::{LARGEST, Paper, Part, names, text};
 use super::super::papers::{Desk, Document, Found, PREFERENCES, SCOPE, excerpt};
 use super::said;
 
@@ -46,7 +46,7 @@ pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
     let Some(preferences) = &desk.preferences else { return unread(desk).into_iter().collect() };
     let mut conflicts = Vec::new();
     for section in SECTIONS {
-        if let (Some(wanted), Some(chosen)) = (said(preferences, section), said(scope, section)) {
+        if let (Some(wanted), Some(chosen)) = (Wanted::of(preferences, section), said(scope, section)) {
             compare(section, &wanted, &chosen, &mut conflicts);
         }
     }
@@ -62,8 +62,8 @@ pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
             naming.push((text::words(statement), text::names(statement)));
         }
     }
-    let wanted = SECTIONS.into_iter().filter_map(|section| said(preferences, section));
-    let preferred: BTreeSet<String> = wanted.flat_map(|part| text::names(&part.text())).collect();
+    let wanted = SECTIONS.into_iter().filter_map(|section| Wanted::of(preferences, section));
+    let preferred: BTreeSet<String> = wanted.flat_map(|wanted| text::names(&wanted.text)).collect();
     let is_named = |one: &Conflict| {
         naming.iter().any(|(words, names)| match names.is_disjoint(&preferred) {
             true => speaks_of_all(words, one.section),
@@ -95,10 +95,74 @@ fn unread(desk: &Desk<'_>) -> Option<Found> {
     Some(found.next("A maintainer writes it as plain Markdown on the default branch, or removes it."))
 }
 
-fn compare(section: &'static str, wanted: &Part<'_>, chosen: &Part<'_>, conflicts: &mut Vec<Conflict>) {
-    let (want, choose) = (entries(wanted), entries(chosen));
+/// What the preferences say of a section.
+struct Wanted {
+    text: String,
+    entries: BTreeMap<String, String>,
+}
+
+impl Wanted {
+    /// From a section of that name, or from entries and rows with that label: `| Stack | Rust, clap |`.
+    fn of(preferences: &Paper, section: &str) -> Option<Self> {
+        if let Some(part) = said(preferences, section) {
+            return Some(Self { text: part.text(), entries: entries(&part) });
+        }
+        let named = |label: &str| {
+            let words = names::heading_words(label);
+            names::names_of(&words, preferences.names(), false).iter().any(|name| name.name == section)
+        };
+        let values = preferences.pieces().filter_map(|piece| match &piece.cells[..] {
+            [label, value, ..] if named(&label.text) => Some(value.text.clone()),
+            [] => piece.text.split_once(':').filter(|(label, _)| named(label)).map(|(_, value)| value.to_owned()),
+            _ => None,
+        });
+        let text = values.collect::<Vec<String>>().join("\n");
+        text::says_something(&text, &[]).then(|| Self { text, entries: BTreeMap::new() })
+    }
+}
+
+/// Things of one kind, of which one is chosen in place of another.
+#[rustfmt::skip]
+const KINDS: [&[&str]; 3] = [
+    &[
+        "cassandra", "cockroachdb", "couchdb", "dynamodb", "firestore", "mariadb", "mongo", "mongodb", "mssql", "mysql",
+        "postgres", "postgresql", "sqlite",
+    ],
+    &[
+        "c", "clojure", "csharp", "dart", "elixir", "elm", "erlang", "go", "golang", "haskell", "java", "javascript", "kotlin",
+        "lua", "ocaml", "perl", "php", "python", "ruby", "rust", "scala", "swift", "typescript", "zig",
+    ],
+    &["aws", "azure", "digitalocean", "fly", "gcp", "heroku", "hetzner", "netlify", "railway", "render", "vercel"],
+];
+
+/// Other names for the same.
+fn same(name: &str) -> &str {
+    match name {
+        "golang" => "go",
+        "mongo" => "mongodb",
+        "postgres" => "postgresql",
+        "javascript" => "typescript",
+        other => other,
+    }
+}
+
+/// Of one kind the preferences have some and scope has others.
+fn swapped<'n>(preferred: &'n BTreeSet<String>, used: &'n BTreeSet<String>) -> Option<(&'n str, &'n str)> {
+    KINDS.iter().find_map(|kind| {
+        let of = |names: &'n BTreeSet<String>| -> Vec<&'n str> {
+            names.iter().map(String::as_str).filter(|name| kind.contains(name)).collect()
+        };
+        let (want, have) = (of(preferred), of(used));
+        let shared = want.iter().any(|one| have.iter().any(|other| same(one) == same(other)));
+        let first = want.first().copied().zip(have.first().copied());
+        first.filter(|_| !shared)
+    })
+}
+
+fn compare(section: &'static str, wanted: &Wanted, chosen: &Part<'_>, conflicts: &mut Vec<Conflict>) {
+    let (want, choose) = (&wanted.entries, entries(chosen));
     let mut by_label = false;
-    for (label, value) in &want {
+    for (label, value) in want {
         let Some(other) = choose.get(label) else { continue };
         by_label = true;
         let (preferred, used) = (text::names(value), text::names(other));
@@ -114,13 +178,20 @@ fn compare(section: &'static str, wanted: &Part<'_>, chosen: &Part<'_>, conflict
     if by_label {
         return;
     }
-    let (preferred, used) = (text::names(&wanted.text()), text::names(&chosen.text()));
+    let (preferred, used) = (text::names(&wanted.text), text::names(&chosen.text()));
     if !preferred.is_empty() && !used.is_empty() && preferred.is_disjoint(&used) {
         let says = format!(
             "{section}: the preferences have {}, scope has {}.",
-            excerpt(wanted.text().trim().trim_end_matches('.')),
+            excerpt(wanted.text.trim().trim_end_matches('.')),
             excerpt(chosen.text().trim().trim_end_matches('.'))
         );
+        conflicts.push(Conflict { section, line: chosen.line, says, preferred });
+    } else if want.is_empty()
+        && let Some((want, have)) = swapped(&preferred, &used)
+    {
+        // Under labels the preferences may name one for each purpose.
+        let says = format!("{section}: the preferences have {want}, scope has {have}.");
+        let preferred = BTreeSet::from([want.to_owned()]);
         conflicts.push(Conflict { section, line: chosen.line, says, preferred });
     }
 }

@@ -26,7 +26,7 @@ const OPEN: &[&str] = &[
 /// Occasions at which something is to be decided.
 #[rustfmt::skip]
 const OCCASIONS: &[&str] = &[
-    "call", "contract", "design", "friday", "implementation", "interview", "iteration", "kickoff", "launch", "meeting",
+    "build", "building", "call", "coding", "contract", "design", "development", "friday", "implementation", "interview", "iteration", "kickoff", "launch", "meeting",
     "monday", "month", "phase", "quarter", "review", "sprint", "thursday", "tuesday", "wednesday", "week", "workshop",
 ];
 

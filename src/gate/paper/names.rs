@@ -58,7 +58,7 @@ pub const PREFERENCES: &[Name] =
     &[named("Stack", &["Technology"]), named("Deployment Target", &["Deploy Target", "Deployment", "Target"])];
 
 /// The words of a heading that matter: without its numbering and what stands in parentheses.
-pub(super) fn heading_words(text: &str) -> Vec<String> {
+pub fn heading_words(text: &str) -> Vec<String> {
     let mut depth = 0usize;
     let outside = |c: char| {
         match c {
@@ -89,7 +89,7 @@ pub(super) fn heading_words(text: &str) -> Vec<String> {
 const WORDS_BESIDE: usize = 3;
 
 /// The names that a heading has: one at its beginning, one at its end.
-pub(super) fn names_of(heading: &[String], names: &'static [Name], whole: bool) -> Vec<&'static Name> {
+pub fn names_of(heading: &[String], names: &'static [Name], whole: bool) -> Vec<&'static Name> {
     let most =
         names.iter().flat_map(|name| name.others.iter().chain([&name.name])).map(|name| name.split(' ').count()).max();
     if heading.len() > most.unwrap_or(0) + WORDS_BESIDE {

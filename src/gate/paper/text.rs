@@ -258,7 +258,7 @@ const FILLER: &[&str] = &[
     "for", "framework", "from", "has", "have", "if", "in", "into", "is", "it", "its", "language", "latest",
     "library", "must", "no", "not", "of", "on", "one", "only", "or", "our", "platform", "plus", "project",
     "runtime", "server", "service", "shall", "should", "stable", "stack", "system", "target", "than", "that",
-    "the", "their", "then", "there", "this", "to", "tool", "tools", "use", "used", "user", "users", "uses",
+    "test", "tested", "tests", "the", "their", "then", "there", "this", "to", "tool", "tools", "use", "used", "user", "users", "uses",
     "using", "version", "via", "was", "we", "when", "which", "will", "with", "you",
 ];
 
