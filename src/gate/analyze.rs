@@ -257,6 +257,7 @@ fn is_question(item: &Piece) -> bool {
         "to be decided",
         "to be confirmed",
         "not confirmed",
+        "not known yet",
         "unconfirmed",
         "not sure",
         "tbd",
@@ -294,7 +295,10 @@ fn asks(item: &Piece) -> bool {
         "needs to know",
         "waiting for",
     ];
-    ends_asking(item) || text::says_any(&text::words(&item.text), ASK)
+    // `Logo colour. Open. It changes nothing.`
+    let open = |sentence: &str| matches!(&text::words(sentence)[..], [one] if one == "open");
+    let open = text::sentences(&item.text).into_iter().any(open);
+    ends_asking(item) || open || text::says_any(&text::words(&item.text), ASK)
 }
 
 fn mixed(desk: &Desk<'_>) -> Vec<Found> {
@@ -371,7 +375,8 @@ fn is_blocking(item: &Piece) -> bool {
         !sentence.ends_with('?')
             && !ids::written(sentence).is_empty()
             && words.iter().enumerate().any(|(at, word)| ends(word) && !denied(at))
-            && text::says_any(&words, &["if", "whether", "decides", "depends", "changes", "cannot", "otherwise"])
+            && (text::says_any(&words, &["if", "whether", "decides", "depends", "changes", "cannot", "otherwise"])
+                || text::says_any(&words, &["passes", "pass"]) && text::says_any(&words, &["fails", "fail"]))
             && !text::says_any(&words, &["does not", "do not", "not change", "either way", "regardless"])
     };
     if text::sentences(&item.text).into_iter().any(decides) {

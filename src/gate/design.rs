@@ -234,7 +234,7 @@ pub(super) fn is_resolved(item: &Piece) -> bool {
                 !is_denied(&words, at) && !wanted
             };
             words.iter().enumerate().any(|(at, word)| match word.as_str() {
-                "resolved" | "answered" | "decided" => told(at) && !is_empty(&small, word),
+                "resolved" | "answered" | "decided" | "settled" => told(at) && !is_empty(&small, word),
                 word => labelled.contains(&(word, true)) && told(at),
             })
         })
@@ -315,10 +315,10 @@ fn unreviewed(desk: &Desk<'_>) -> Vec<Found> {
     let scenarios = paper.below(is_trace, "Observability");
     let traced: usize = scenarios.iter().map(scenarios_traced).sum();
     // `Scenario one, flip: …`, wherever it stands.
-    let told = paper
-        .pieces()
-        .filter(|piece| text::words(&piece.text).first().is_some_and(|first| first == "scenario") && is_traced(piece));
-    let traced = traced.max(told.count());
+    let told = |piece: &Piece| {
+        text::words(&piece.text).iter().take(2).any(|word| word == "scenario").then(|| traced_in(piece))
+    };
+    let traced = traced.max(paper.pieces().filter_map(told).sum());
     if traced < 2 {
         let says = format!("A {} wants two or three scenarios traced; {traced} is.", desk.tier);
         let says = if traced == 0 { says.replace("0 is", "none is") } else { says };
@@ -340,15 +340,36 @@ fn unreviewed(desk: &Desk<'_>) -> Vec<Found> {
 }
 
 fn has_severity(item: &Piece) -> bool {
-    const SEVERITIES: &[&str] = &["critical", "high", "medium", "low", "major", "minor", "required", "blocker"];
-    text::words(&item.text).iter().any(|word| SEVERITIES.contains(&word.as_str()))
+    const SEVERITIES: &[&str] =
+        &["critical", "high", "medium", "low", "major", "minor", "required", "blocker", "severe", "moderate", "middle"];
+    // `[S1]`, `P2`, `sev3`
+    let graded = |word: &String| {
+        let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        word.len() == bare.len() + 1 && matches!(bare, "s" | "p" | "sev")
+    };
+    text::words(&item.text).iter().any(|word| SEVERITIES.contains(&word.as_str()) || graded(word))
 }
 
 /// How many scenarios are traced here. A section of nothing but steps is one.
 fn scenarios_traced(part: &Part<'_>) -> usize {
     let items = part.described();
-    let traced = items.iter().filter(|item| is_traced(item)).count().max(part.groups().len());
+    let count = |items: &[Piece]| items.iter().map(traced_in).sum::<usize>();
+    // Beside a table of concerns the scenarios may be paragraphs.
+    let traced = count(&items).max(count(&part.paragraphs())).max(part.groups().len());
     if traced == 0 && items.len() >= 2 { 1 } else { traced }
+}
+
+/// How many scenarios an item traces: lines that each tell one and end it are several.
+fn traced_in(item: &Piece) -> usize {
+    let plain = item.cells.is_empty() && item.entries.is_empty() && item.code.is_empty() && !item.text.contains('\n');
+    let whole = |line: &super::paper::Line| {
+        let piece = Piece { line: line.at, text: line.text.clone(), ..Piece::default() };
+        line.text.trim_end().ends_with(['.', '!', ')']) && is_traced(&piece)
+    };
+    match plain && item.lines.len() > 1 && item.lines.iter().all(whole) {
+        true => item.lines.len(),
+        false => usize::from(is_traced(item)),
+    }
 }
 
 fn is_traced(item: &Piece) -> bool {

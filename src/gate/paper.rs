@@ -12,6 +12,7 @@
 mod html;
 pub mod ids;
 pub mod later;
+mod listed;
 pub mod names;
 pub mod numbers;
 mod read;
@@ -81,6 +82,9 @@ struct Heading {
 
 /// The level of bold words: below every real heading.
 const BOLD: u8 = 7;
+/// That of bold words which run into their paragraph without a mark (`**Problem** Nobody knows …`): a heading only where they
+/// are a section's name.
+const RUN_IN: u8 = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -207,7 +211,7 @@ impl Piece {
 impl Paper {
     /// Reads a document whose sections have these names.
     pub fn read(text: &str, names: &'static [Name]) -> Result<Self, Unread> {
-        let (blocks, turned) = read::blocks(text)?;
+        let (blocks, turned) = read::blocks(&listed::as_headings(text, names))?;
         let mut paper = Self { blocks, names, turned };
         paper.settle_bold();
         Ok(paper)

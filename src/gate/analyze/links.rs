@@ -1,6 +1,6 @@
 //! Links from a criterion to the design, to a test, to a proof at runtime.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::super::paper::{Paper, Piece};
 use super::super::paper::{ids, later, names as sections, text};
@@ -32,7 +32,19 @@ impl Kind {
     fn is_word(self, word: &str) -> bool {
         match self {
             Self::Design => matches!(word, "design" | "designs" | "designed"),
-            Self::Test => matches!(word, "test" | "tests" | "tested" | "testing" | "spec" | "specs"),
+            Self::Test => matches!(
+                word,
+                "test"
+                    | "tests"
+                    | "tested"
+                    | "testing"
+                    | "spec"
+                    | "specs"
+                    | "backtest"
+                    | "doctest"
+                    | "proptest"
+                    | "pytest"
+            ),
             Self::Runtime => {
                 matches!(word, "runtime" | "run" | "runs" | "running" | "curl" | "demo" | "smoke" | "log" | "logs")
                     || word.starts_with("proof")
@@ -43,7 +55,7 @@ impl Kind {
 }
 
 /// What is a proof at runtime by itself, and what a column of such is called.
-const SHOWN: &[&str] = &["recording", "report", "screencast", "screenshot", "screenshots", "video"];
+const SHOWN: &[&str] = &["recording", "report", "screencast", "screenshot", "screenshots", "transcript", "video"];
 const COLUMNS: &[&str] = &["evidence", "proven", "shown"];
 
 const KINDS: [Kind; 3] = [Kind::Design, Kind::Test, Kind::Runtime];
@@ -67,12 +79,32 @@ const HOPELESS: &[&str] = &[
 
 /// What the design names: files, functions, types. Naming one of them is a link to it.
 #[derive(Debug, Default)]
-pub(super) struct Named(HashSet<String>);
+pub(super) struct Named {
+    names: HashSet<String>,
+    /// Everything that it speaks of, in small letters.
+    words: BTreeSet<String>,
+}
 
 impl Named {
     pub(super) fn in_design(paper: Option<&Paper>) -> Self {
         let all = paper.map(Paper::everything).unwrap_or_default();
-        Self(all.split(|c: char| !is_of_name(c)).flat_map(parts).map(str::to_owned).collect())
+        let names = all.split(|c: char| !is_of_name(c)).flat_map(parts).map(str::to_owned).collect();
+        Self { names, words: text::names(&all) }
+    }
+
+    /// `AC-2 is carried by the queue, tested by …`: what stands before the first word of a test or a proof is what the design
+    /// speaks of.
+    fn is_told(&self, item: &str) -> bool {
+        const VERBS: &[&str] =
+            &["carried", "covered", "handled", "implemented", "met", "realised", "realized", "rests"];
+        let other = |word: &str| {
+            is_test_path(word)
+                || text::words(word).iter().any(|word| Kind::Test.is_word(word) || Kind::Runtime.is_word(word))
+        };
+        let before: Vec<&str> = item.split_whitespace().take_while(|word| !other(word)).collect();
+        let before = ids::without(&before.join(" "));
+        let verb = text::words(&before).iter().position(|word| VERBS.contains(&word.as_str()));
+        verb.is_some() && text::names(&before).iter().any(|name| self.words.contains(name))
     }
 
     /// Whether an item names something of the design that is no test: in code, or a word that can only be a name.
@@ -80,12 +112,13 @@ impl Named {
         let all = item.all_text();
         let written = all.split_whitespace().filter(|word| is_technical(word));
         let coded = item.spans.iter().map(String::as_str).filter(|span| !is_command(span));
-        coded.chain(written).any(|name| {
-            // `next_number()`, `Ledger.tap`, `src/feed.js`
-            let bare = name.split('(').next().unwrap_or(name).trim_matches(|c: char| !is_of_name(c) || c == '.');
-            let known = |part: &str| self.0.contains(part);
-            !bare.is_empty() && !is_test_path(name) && bare.chars().all(is_of_name) && parts(bare).any(known)
-        })
+        self.is_told(&all)
+            || coded.chain(written).any(|name| {
+                // `next_number()`, `Ledger.tap`, `src/feed.js`
+                let bare = name.split('(').next().unwrap_or(name).trim_matches(|c: char| !is_of_name(c) || c == '.');
+                let known = |part: &str| self.names.contains(part);
+                !bare.is_empty() && !is_test_path(name) && bare.chars().all(is_of_name) && parts(bare).any(known)
+            })
     }
 }
 
@@ -129,7 +162,9 @@ pub(super) fn affirms(item: &Piece, kind: Kind) -> bool {
     let open = |words: &[String]| {
         let doubt = |word: &String| DOUBT.contains(&word.as_str()) || HOPELESS.contains(&word.as_str());
         let beside: Vec<String> = words.iter().filter(|word| *word != "above" && *word != "see").cloned().collect();
-        words.iter().any(doubt) || text::holds_place::<&str>(&beside, &["test", "proof", "runtime"])
+        words.iter().any(doubt)
+            || text::holds_place::<&str>(&beside, &["test", "proof", "runtime"])
+            || is_put_off(&without_kinds(words))
     };
     let ticked = |text: &str| text.contains(TICKS);
     if !item.cells.is_empty() {
@@ -169,7 +204,9 @@ pub(super) fn has(item: &Piece, kind: Kind, named: &Named) -> bool {
     });
     let in_text = || {
         let all = item.all_text();
-        text::clauses(&all).into_iter().any(|clause| links(clause, kind)) || in_order(&all, kind)
+        text::clauses(&all).into_iter().any(|clause| links(clause, kind))
+            || in_order(&all, kind)
+            || in_pairs(&all, kind)
     };
     in_cells
         || item.cells.is_empty() && in_text()
@@ -194,8 +231,30 @@ fn in_order(item: &str, kind: Kind) -> bool {
             && at.is_some_and(|part| text::says_something(part, &[]) && !text::is_none(part))
             && words.iter().any(|word| !NOTHING.contains(&word.as_str()) && !ONLY.contains(&word.as_str()))
             && !later::only_puts_off(&words)
+            && !is_put_off(&without_kinds(&words))
             && !denies(&words, kind)
     })
+}
+
+/// `to be decided after the build`, `not planned yet`
+fn is_put_off(beside: &[String]) -> bool {
+    text::holds_place::<&str>(beside, &["planned"]) || later::is_marked(&beside.join(" "))
+}
+
+fn without_kinds(words: &[String]) -> Vec<String> {
+    words.iter().filter(|word| !KINDS.iter().any(|kind| kind.is_word(word))).cloned().collect()
+}
+
+/// `AC-1: test_edges + radio clock`: beside a test stands what shows it at runtime.
+fn in_pairs(item: &str, kind: Kind) -> bool {
+    let Some((test, proof)) = item.split_once(" + ").filter(|_| kind == Kind::Runtime) else { return false };
+    let words = text::words(proof);
+    links(test, Kind::Test)
+        && text::says_something(proof, &[])
+        && !text::is_none(proof)
+        && words.iter().any(|word| names(word))
+        && !later::only_puts_off(&words)
+        && !denies(&words, kind)
 }
 
 /// `no test`, `without a proof`, `is impossible`
@@ -217,9 +276,8 @@ fn links(clause: &str, kind: Kind) -> bool {
     let labelled = clause.trim_start_matches(|c: char| !c.is_alphanumeric());
     let behind = labelled.split_once([':', '—', '–', '=']).map_or("", |(_, value)| value);
     let empty = behind.contains(char::is_alphanumeric) && !text::says_something(behind, &[]);
-    let beside: Vec<String> =
-        words.iter().filter(|word| !KINDS.iter().any(|kind| kind.is_word(word))).cloned().collect();
-    if denies(&words, kind) || empty || text::holds_place::<&str>(&beside, &["planned"]) {
+    let beside = without_kinds(&words);
+    if denies(&words, kind) || empty || is_put_off(&beside) {
         return false;
     }
     let others: Vec<String> = words.iter().filter(|word| names(word)).cloned().collect();
@@ -230,7 +288,9 @@ fn links(clause: &str, kind: Kind) -> bool {
         Kind::Runtime if words.iter().any(|word| SHOWN.contains(&word.as_str())) => return true,
         _ => {}
     }
-    named && words.iter().any(|word| kind.is_word(word))
+    // In `Forecast.run_out` nothing is run.
+    let plain = clause.split_whitespace().filter(|word| kind == Kind::Test || !is_technical(word));
+    named && plain.flat_map(text::words).any(|word| kind.is_word(&word))
 }
 
 fn names_section(words: &[String]) -> bool {

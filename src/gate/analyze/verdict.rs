@@ -45,8 +45,8 @@ fn is_word(text: &str) -> bool {
 /// What may stand beside the word: a label before it, a date after it.
 #[rustfmt::skip]
 const LABELS: &[&str] = &[
-    "are", "change", "design", "everything", "is", "it", "overall", "project", "result", "status", "the", "this", "verdict",
-    "we",
+    "are", "change", "consider", "declare", "deem", "design", "everything", "find", "i", "is", "it", "judge", "our", "overall",
+    "plan", "project", "result", "status", "the", "this", "to", "be", "verdict", "we", "work",
 ];
 #[rustfmt::skip]
 const BESIDE: &[&str] = &[
@@ -204,6 +204,7 @@ mod tests {
             "READY to go",
             "The project is READY.",
             "We are READY to build.",
+            "We find the plan READY.",
             "READY with no conditions",
             "READY: no open questions",
             "READY. All pending questions were answered.",

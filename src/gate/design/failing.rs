@@ -141,7 +141,8 @@ fn is_failing(word: &str) -> bool {
 
 /// What is done about it, and needs no more words of failing.
 fn is_remedy(word: &str) -> bool {
-    matches!(word, "backoff" | "breaker" | "fallback" | "retried" | "retries" | "retry" | "retrying")
+    matches!(word, "backoff" | "breaker" | "failover" | "fallback" | "retried" | "retries" | "retry" | "retrying")
+        || ["reconnect", "resend", "resent"].iter().any(|start| word.starts_with(start))
 }
 
 /// Words that stand around a word of failing and say nothing about it.

@@ -64,6 +64,9 @@ fn path_in(line: &str) -> Result<Option<bool>, ()> {
     if path.is_empty() || comment || matches!(path, "..." | "…" | "etc." | "etc") {
         return Ok(None);
     }
+    // `recipes/01.txt … 30.txt`
+    let range = [" … ", " ... ", " .. "].iter().find_map(|mark| path.split_once(mark));
+    let path = range.filter(|(_, last)| !last.contains(char::is_whitespace)).map_or(path, |(first, _)| first);
     if path.contains(char::is_whitespace) || !path.contains(|c: char| c.is_alphanumeric() || matches!(c, '.' | '/')) {
         return Err(());
     }
@@ -85,6 +88,7 @@ mod tests {
             "a/b — c d",
             "main.rs   the entry",
             "├── lib.rs [new]",
+            "recipes/01.txt … 30.txt",
         ] {
             assert_eq!(path_in(line), Ok(Some(true)), "{line}");
         }

@@ -135,6 +135,9 @@ const KINDS: [&[&str]; 3] = [
     &["aws", "azure", "digitalocean", "fly", "gcp", "heroku", "hetzner", "netlify", "railway", "render", "vercel"],
 ];
 
+/// Labels of what there is one of. Under others (`Sites: Hugo. Tools: Go.`) there may be one for each purpose.
+const ONE_EACH: &[&str] = &["database", "db", "deployment", "host", "hosting", "language", "platform", "target"];
+
 /// Other names for the same.
 fn same(name: &str) -> &str {
     match name {
@@ -186,10 +189,9 @@ fn compare(section: &'static str, wanted: &Wanted, chosen: &Part<'_>, conflicts:
             excerpt(chosen.text().trim().trim_end_matches('.'))
         );
         conflicts.push(Conflict { section, line: chosen.line, says, preferred });
-    } else if want.is_empty()
+    } else if want.keys().all(|label| ONE_EACH.contains(&label.as_str()))
         && let Some((want, have)) = swapped(&preferred, &used)
     {
-        // Under labels the preferences may name one for each purpose.
         let says = format!("{section}: the preferences have {want}, scope has {have}.");
         let preferred = BTreeSet::from([want.to_owned()]);
         conflicts.push(Conflict { section, line: chosen.line, says, preferred });

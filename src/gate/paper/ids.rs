@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::text;
+
 /// An identifier in a text, and where it ends. It is written in capitals: `ac-1` and `AC-1` are one.
 fn at(text: &str, from: usize) -> Option<(String, usize)> {
     let start = text.get(from..from + 3)?;
@@ -29,14 +31,16 @@ fn at(text: &str, from: usize) -> Option<(String, usize)> {
 
 /// The identifier that a text begins with, whatever decorates it.
 pub fn leading(text: &str) -> Option<String> {
-    let from = text.find(char::is_alphanumeric)?;
-    at(text, from).map(|(id, _)| id)
+    let of = |text: &str| at(text, text.find(char::is_alphanumeric)?).map(|(id, _)| id);
+    of(text).or_else(|| of(text::unnumbered(text)))
 }
 
 /// A text without the identifier that it begins with.
 pub fn after_leading(text: &str) -> &str {
-    let from = text.find(char::is_alphanumeric).unwrap_or(0);
-    at(text, from).map_or(text, |(_, end)| &text[end..])
+    fn of(text: &str) -> Option<&str> {
+        at(text, text.find(char::is_alphanumeric)?).map(|(_, end)| &text[end..])
+    }
+    of(text).or_else(|| of(text::unnumbered(text))).unwrap_or(text)
 }
 
 /// Every identifier in a text with its place.
@@ -128,11 +132,11 @@ mod tests {
 
     #[test]
     fn an_identifier_leads_a_text() {
-        for text in ["AC-1: x", "**AC-1**: x", "[AC-1] x", "`AC-1` x", "ac-1 x", "AC-1. x", "AC-1- x"] {
+        for text in ["AC-1: x", "**AC-1**: x", "[AC-1] x", "`AC-1` x", "ac-1 x", "AC-1. x", "AC-1- x", "1. AC-1", "3.1 AC-1 x", "(a) **AC-1**"] {
             assert_eq!(leading(text).as_deref(), Some("AC-1"), "{text}");
         }
         assert_eq!(leading("AC-LOGIN-2.b: x").as_deref(), Some("AC-LOGIN-2.B"));
-        for text in ["the AC-1", "AC 1", "AC-", "AC-*: x", "1. AC-1", "BAC-1", ""] {
+        for text in ["the AC-1", "AC 1", "AC-", "AC-*: x", "3 of AC-1", "BAC-1", ""] {
             assert_eq!(leading(text), None, "{text}");
         }
         assert_eq!(after_leading("[AC-1] x"), "] x");

@@ -7,7 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::seen::{seen, turns};
-use super::{BOLD, Block, Cell, Code, DEEPEST, Heading, Line, MOST_LINES, Piece, Unread, html};
+use super::{BOLD, Block, Cell, Code, DEEPEST, Heading, Line, MOST_LINES, Piece, RUN_IN, Unread, html};
 
 /// A line that opens more lists and quotes than this is not given to the parser, which would walk through all of them
 /// at every line that follows.
@@ -123,6 +123,7 @@ struct Build {
 
 #[derive(Default)]
 struct Table {
+    line: u32,
     headers: Vec<String>,
     in_head: bool,
     cell: Option<String>,
@@ -215,7 +216,7 @@ impl Build {
                 };
                 self.code = Some(Code { language, lines: Vec::new() });
             }
-            Tag::Table(_) => self.table = Some(Table::default()),
+            Tag::Table(_) => self.table = Some(Table { line, ..Table::default() }),
             Tag::TableHead => {
                 if let Some(table) = &mut self.table {
                     table.in_head = true;
@@ -352,8 +353,22 @@ impl Build {
                 }
             }
             TagEnd::TableHead => {
-                if let Some(table) = &mut self.table {
-                    table.in_head = false;
+                let Some(table) = &mut self.table else { return };
+                table.in_head = false;
+                // A table without a header, whose first row stands in its place.
+                if self.lists == 0 && table.headers.iter().any(|header| super::ids::leading(header).is_some()) {
+                    let cells = std::mem::take(&mut table.headers);
+                    let text = cells.join("\n");
+                    let lines = vec![Line { at: table.line, text: cells.join(" ") }];
+                    let cells =
+                        cells.into_iter().map(|text| Cell { header: String::new(), text: text.trim().to_owned() });
+                    self.items.push(Piece {
+                        line: table.line,
+                        text,
+                        lines,
+                        cells: cells.collect(),
+                        ..Piece::default()
+                    });
                 }
             }
             TagEnd::TableCell => self.cell_ended(),
@@ -436,7 +451,9 @@ impl Build {
         let labels = words.ends_with(':') || rest.starts_with(':');
         if !lead.rest && !piece.image {
             self.blocks.push(Block::Bold(heading, Box::new(piece), None));
-        } else if labels && piece.lines.first().is_some_and(|first| first.text.trim_start().starts_with(words)) {
+        } else if piece.lines.first().is_some_and(|first| first.text.trim_start().starts_with(words)) {
+            let level = if labels { BOLD } else { RUN_IN };
+            let heading = Heading { level, ..heading };
             let mut after = Piece { text: rest.trim_start_matches([':', ' ']).to_owned(), ..piece.clone() };
             if let Some(first) = after.lines.first_mut() {
                 first.text = first.text.trim_start()[words.len()..].trim_start_matches([':', ' ']).to_owned();

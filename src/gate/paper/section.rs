@@ -2,7 +2,7 @@
 
 use super::names::{heading_words, names_of};
 use super::text::{is_bare_none, is_empty_label, is_none, says_something, sentences, words};
-use super::{Block, Heading, Line, Name, Paper, Piece, later};
+use super::{BOLD, Block, Heading, Line, Name, Paper, Piece, RUN_IN, later};
 
 /// A part of a document: a section, or what stands below some heading.
 #[derive(Debug, Clone)]
@@ -40,10 +40,6 @@ impl Paper {
         self.headings().map(|heading| slug(&heading.text)).any(|slug| slug == anchor || slug == bare)
     }
 
-    fn named(&self, heading: &Heading, title: Option<u32>) -> Vec<&'static Name> {
-        names_of(&heading_words(&heading.text), self.names, title == Some(heading.line))
-    }
-
     /// Bold words begin a section where they name one that is required, or stand outside any; elsewhere they are text.
     pub(super) fn settle_bold(&mut self) {
         let title = self.title();
@@ -54,17 +50,20 @@ impl Paper {
                 Block::Heading(heading) | Block::Bold(heading, ..) => Some(heading),
                 _ => None,
             };
-            let named = heading.is_some_and(|heading| !self.named(heading, title).is_empty());
+            let named = heading.is_some_and(|heading| {
+                let whole = heading.level == RUN_IN || title == Some(heading.line);
+                !names_of(&heading_words(&heading.text), self.names, whole).is_empty()
+            });
             if let Some(heading) = heading {
                 if named {
-                    inside = Some(heading.level);
+                    inside = Some(heading.level.min(BOLD));
                 } else if inside.is_some_and(|level| heading.level <= level) && !is_text(&block) {
                     inside = None;
                 }
             }
             match block {
-                Block::Bold(heading, _, rest) if named || inside.is_none() => {
-                    settled.push(Block::Heading(heading));
+                Block::Bold(heading, _, rest) if named || inside.is_none() && heading.level != RUN_IN => {
+                    settled.push(Block::Heading(Heading { level: heading.level.min(BOLD), ..heading }));
                     settled.extend(rest.map(|rest| Block::Paragraph(*rest)));
                 }
                 Block::Bold(_, whole, _) => settled.push(Block::Paragraph(*whole)),
@@ -289,8 +288,10 @@ impl<'p> Part<'p> {
             subs
         } else if !listed.is_empty() {
             listed
-        } else if !subs.is_empty() {
+        } else if !subs.is_empty() && !self.above().iter().any(marked) {
             subs
+        } else if !subs.is_empty() {
+            self.paragraphs().into_iter().filter(marked).collect()
         } else {
             self.paragraphs()
         };
@@ -315,6 +316,16 @@ impl<'p> Part<'p> {
             _ => None,
         });
         pairs.filter(|label| words(&label.text).len() <= LABEL && !label.text.ends_with('.')).collect()
+    }
+
+    /// Paragraphs that stand above any sub-heading.
+    fn above(&self) -> Vec<Piece> {
+        let above = self.blocks.iter().take_while(|block| !matches!(block, Block::Heading(_)));
+        let paragraphs = above.filter_map(|block| match block {
+            Block::Paragraph(piece) => Some(piece.clone()),
+            _ => None,
+        });
+        paragraphs.collect()
     }
 
     /// Entries and rows that stand directly in the section, above any sub-heading.
@@ -413,7 +424,7 @@ impl<'p> Part<'p> {
     }
 
     /// The paragraphs, each with the code directly below it.
-    fn paragraphs(&self) -> Vec<Piece> {
+    pub fn paragraphs(&self) -> Vec<Piece> {
         let mut found: Vec<Piece> = self.rest.iter().cloned().collect();
         for block in &self.blocks {
             match (block, found.last_mut()) {

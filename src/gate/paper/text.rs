@@ -163,6 +163,7 @@ pub fn is_instruction(text: &str) -> bool {
 /// words that begin with `no`, or says of all that is asked for here that it is not there; or the same after `there are` or
 /// `this tool has`. What follows in another clause is the reason, unless it takes that back.
 pub fn is_none(line: &str) -> bool {
+    let line = unnumbered(line);
     let said = words(line);
     let there = |begins: &&&str| has_phrase(&said[..said.len().min(2)], begins);
     let from =
@@ -201,6 +202,19 @@ fn says_none(line: &str, said: &[String]) -> bool {
     };
     let open = |word: &String| matches!(word.as_str(), "yet" | "unclear" | "unknown" | "undecided" | "idea");
     begins && !line.contains('?') && !said.iter().any(open)
+}
+
+/// A text without the number that it begins with: `6.1 None.`, `(a) AC-1: …`, `IV. …`
+pub fn unnumbered(text: &str) -> &str {
+    let start = text.trim_start();
+    let Some((first, rest)) = start.split_once(char::is_whitespace) else { return text };
+    let bare = first.trim_matches(['(', ')', '.', ':', '[', ']', '§', '*', '_', '#']);
+    let digits = bare.bytes().all(|b| b.is_ascii_digit() || b == b'.') && bare.len() < 12;
+    let dotted = digits && (bare.contains('.') || bare.len() < first.len());
+    let letter = bare.len() < first.len()
+        && (bare.len() == 1 && bare.bytes().all(|b| b.is_ascii_alphabetic())
+            || bare.len() < 6 && bare.bytes().all(|b| b"IVXivx".contains(&b)));
+    if !bare.is_empty() && (dotted || letter) { rest.trim_start() } else { text }
 }
 
 /// What a section may ask for, and words that go before it.
