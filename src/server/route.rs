@@ -17,6 +17,7 @@ use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
 use super::{App, group, installed, ledger_branch, observe};
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
+use crate::github::calls::issues::same_label;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo, webhook};
 use crate::ids::{CommitId, RepoId, RepoRef, Slug};
@@ -422,8 +423,8 @@ fn has_other_labels(pull: &Fetched, events: &[(String, Event)]) -> bool {
     let differs = |(did, undid): (PullEvent, PullEvent), there: bool| {
         told(did).any(|(label, sender)| {
             !sender.bot
-                && pull.labels.iter().any(|one| one.name == *label) == there
-                && !told(undid).any(|(other, _)| other == label)
+                && pull.labels.iter().any(|one| same_label(&one.name, label)) == there
+                && !told(undid).any(|(other, _)| same_label(other, label))
         })
     };
     differs((PullEvent::Labeled, PullEvent::Unlabeled), false)
@@ -490,6 +491,9 @@ mod tests {
         let (put, taken) = (labelled(PullEvent::Labeled, false), labelled(PullEvent::Unlabeled, false));
         assert!(is_behind(&bare, std::slice::from_ref(&put)) && !is_behind(&with, std::slice::from_ref(&put)));
         assert!(is_behind(&with, std::slice::from_ref(&taken)) && !is_behind(&bare, std::slice::from_ref(&taken)));
+        let mut renamed = pull("a", "open");
+        renamed.labels = serde_json::from_value(json!([{ "name": "Phase:Verified" }])).unwrap();
+        assert!(!is_behind(&renamed, std::slice::from_ref(&put)), "case is nothing to GitHub");
         assert!(!is_behind(&bare, &[put, taken]), "it was put on and taken off");
         assert!(!is_behind(&bare, &[labelled(PullEvent::Labeled, true)]), "ours come and go");
     }

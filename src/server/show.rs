@@ -36,7 +36,6 @@ impl Pass<'_> {
         let mut surface = surface::project(state, &seen);
         surface.reactions.retain(|(comment, _)| !unheard.contains(comment));
         surface.reactions.extend(unheard.iter().map(|comment| (*comment, false)));
-        let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let again: Vec<u64> = events
             .iter()
             .filter_map(|(_, event)| match &event.fact {
@@ -53,7 +52,7 @@ impl Pass<'_> {
             memory: &self.memory,
             app: self.app.id,
             pull: pull.number,
-            labels: &labels,
+            labels: &pull.labels,
             head: &pull.head.sha,
             runs: listed,
             comment_changed: events.iter().any(|(_, event)| ours_changed(&event.fact)),

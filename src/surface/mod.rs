@@ -12,6 +12,7 @@ mod end;
 pub mod escalation;
 pub mod group;
 pub mod issues;
+mod labels;
 mod project;
 pub mod sync;
 #[cfg(test)]
