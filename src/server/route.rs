@@ -26,8 +26,9 @@ use crate::ledger::Ledger;
 use crate::ledger::store::StoreError;
 use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
+use crate::surface::closed;
 use crate::surface::issues::issue_key;
-use crate::surface::sync::{self, Memory as _};
+use crate::surface::sync::Memory as _;
 
 pub(super) struct Passes {
     pub(super) app: Arc<App>,
@@ -85,7 +86,7 @@ impl Handler for Passes {
                 if let Err(Halt::Again(error)) = &result
                     && attempt >= FAULT_SHOWN
                 {
-                    self.close_the_gate(&repo, number, error).await;
+                    self.close_the_gate(&repo, number, error, attempt).await;
                 }
                 result
             }
@@ -358,7 +359,7 @@ impl Passes {
     }
 
     /// A look that fails again and again must not leave a green behind that nobody looks after.
-    async fn close_the_gate(&self, told: &RepoRef, number: u64, error: &anyhow::Error) {
+    async fn close_the_gate(&self, told: &RepoRef, number: u64, error: &anyhow::Error, attempt: u32) {
         let Ok(home) = &self.at_home(told).await else { return };
         let repo = self.app.repo(home);
         let Ok(pull) = repo.get_pull(number).await else { return };
@@ -377,7 +378,16 @@ impl Passes {
             _ => false,
         };
         let says = format!("{error:#}");
-        if let Err(error) = sync::show_fault(&pull.head.sha, number, &says, &repo, self.app.id, observed).await {
+        let of_github = error.chain().find_map(|cause| cause.downcast_ref::<Error>());
+        let fault = closed::Fault {
+            head: &pull.head.sha,
+            number,
+            says: &says,
+            lacks: of_github.and_then(Error::lacks_permission),
+            given_up_after: Some(attempt).filter(|attempt| *attempt >= self.app.inbox.max_attempts()),
+            observed,
+        };
+        if let Err(error) = closed::show_fault(&fault, &repo, self.app.id).await {
             tracing::warn!(number, %error, "that a look can't be finished can't be shown either");
         }
     }

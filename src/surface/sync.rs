@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use super::witness::{self, Witness, carried, speaks_for};
 use super::{Check, Conclusion, Surface};
 use crate::engine::Shown;
-use crate::gate::Finding;
 use crate::gate::merge::CHECK_NAME;
 use crate::github::calls::checks::{
     Annotation, Buttons, CheckRun, Conclusion as Concluded, Level, Report, RunButton, Standing, Status, Verdict,
@@ -224,7 +223,7 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
 }
 
 /// The report with those annotations only that a run still lacks, where it has a part of them and no others.
-async fn lacks(run: &CheckRun, report: &Report, repo: &Repo) -> Result<Option<Report>> {
+pub(super) async fn lacks(run: &CheckRun, report: &Report, repo: &Repo) -> Result<Option<Report>> {
     if run.output.annotations_count >= report.annotations.len() as u64 {
         return Ok(None);
     }
@@ -265,7 +264,7 @@ fn concluded(conclusion: Conclusion) -> Concluded {
     }
 }
 
-fn notes(annotations: &[super::Annotation]) -> Vec<Annotation> {
+pub(super) fn notes(annotations: &[super::Annotation]) -> Vec<Annotation> {
     let note = |note: &super::Annotation| Annotation {
         path: note.path.clone(),
         start_line: note.line,
@@ -449,90 +448,5 @@ pub async fn react(repo: &Repo, memory: &dyn Memory, comment: u64, reaction: Rea
             Ok(())
         }
         Err(error) => Err(error),
-    }
-}
-
-/// A merge check for a change of which nothing can be recorded.
-pub struct Closed<'a> {
-    pub head: &'a CommitId,
-    pub title: &'a str,
-    pub findings: &'a [Finding],
-    pub default_branch: &'a str,
-    /// The policy only observes, so nobody is held back.
-    pub observed: bool,
-}
-
-/// Shows on the merge check why nothing can be said. The anchor that the run carries stays as it is: it is the witness.
-pub async fn show_closed(closed: &Closed<'_>, runs: &[CheckRun], repo: &Repo, app: u64) -> Result<()> {
-    let one = |finding: &Finding| {
-        format!("`{}` {}\n\n{}", finding.rule, super::plain(&finding.says), super::plain(&finding.next))
-    };
-    let (verdict, title) = observed(Verdict::Failure, closed.title, closed.observed);
-    let found = ours(runs, app, CHECK_NAME);
-    let report = Report {
-        standing: Standing::Completed(verdict),
-        title,
-        summary: closed.findings.iter().map(one).collect::<Vec<_>>().join("\n\n"),
-        text: found.and_then(witness::text),
-        details_url: None,
-        annotations: notes(&super::project::annotations(closed.findings, closed.default_branch)),
-        buttons: Buttons::default(),
-    };
-    match found {
-        Some(run)
-            if run.status == Status::Completed
-                && run.output.title == report.title
-                && run.output.summary.trim() == report.summary.trim() =>
-        {
-            // It may have been cut off between two batches of annotations.
-            match lacks(run, &report, repo).await? {
-                Some(rest) => repo.update_check_run(run.id, &run.external_id, &rest).await.map(drop),
-                None => Ok(()),
-            }
-        }
-        // Annotations can't be taken off again, so they go on a run of their own; the witness goes with them.
-        Some(run) if report.annotations.is_empty() => {
-            repo.update_check_run(run.id, &run.external_id, &report).await.map(drop)
-        }
-        Some(run) => repo.create_check_run(CHECK_NAME, closed.head, &run.external_id, &report).await.map(drop),
-        None => repo.create_check_run(CHECK_NAME, closed.head, "pg1-broken", &report).await.map(drop),
-    }
-}
-
-/// While we only observe, nothing of ours holds anybody back.
-fn observed(verdict: Verdict, title: &str, observed: bool) -> (Verdict, String) {
-    if observed { (Verdict::Neutral, format!("Observing: {title}")) } else { (verdict, title.to_owned()) }
-}
-
-/// Closes the gate because a look can't be finished: what was green may not be any more, and nobody would know.
-pub async fn show_fault(
-    head: &CommitId,
-    number: u64,
-    says: &str,
-    repo: &Repo,
-    app: u64,
-    only_observes: bool,
-) -> Result<()> {
-    let runs = repo.check_runs_of(app, head).await?;
-    let found = ours(&runs, app, CHECK_NAME);
-    let (verdict, title) =
-        observed(Verdict::ActionRequired, "Phasegate can't finish its look at this change", only_observes);
-    let report = Report {
-        standing: Standing::Completed(verdict),
-        title,
-        summary: format!(
-            "It tried several times and goes on trying. Until then nothing can be said of this change.\n\n{}\n\n→ If \
-             it stays: `phasegate inbox list --dead` shows the deliveries, and `phasegate inbox retry --all` tries them again.",
-            super::plain(says)
-        ),
-        text: found.and_then(witness::text),
-        details_url: None,
-        annotations: Vec::new(),
-        buttons: Buttons::default(),
-    };
-    match found {
-        Some(run) if run.output.title == report.title && run.output.summary.trim() == report.summary.trim() => Ok(()),
-        Some(run) => repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
-        None => repo.create_check_run(CHECK_NAME, head, &format!("pg1-fault:{number}"), &report).await.map(drop),
     }
 }

@@ -1,10 +1,12 @@
 //! What is shown is there once and whole, whatever happened on the way.
 
-use phasegate::rehearsal::{REPO, Rehearsal, Setup};
+use std::time::Duration;
+
+use phasegate::rehearsal::{MERGE_POLICY, REPO, Rehearsal, Setup};
 use phasegate::twin::{Effect, Fault};
 use serde_json::{Value, json};
 
-use super::proposes;
+use super::{assert_merge, proposes, proves};
 
 const GATE: &str = "phasegate/expand";
 
@@ -138,5 +140,40 @@ async fn a_label_in_another_case_is_the_same_label() {
     // It goes when its time is over, under the name that it has.
     on.says("ada", number, "/expand").await.unwrap();
     assert_eq!(on.admin().labels(REPO, number).unwrap(), ["phase:expand"]);
+    on.end().await;
+}
+
+/// Without a permission that only some need, the others are not held up. Whoever needs it reads which one it is, and not that
+/// it is still being tried when it is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_permission_that_the_app_lacks_is_named_to_those_who_need_it() {
+    let policy = format!("{MERGE_POLICY}people: {{ approve: ['@octo-org/leads'] }}\n");
+    let on = Rehearsal::start(Setup { lacks: &["members"], ..Setup::with_policy(&policy) }).await.unwrap();
+    let number = proposes(&on, "work").await;
+    proves(&on, number).await;
+    assert_merge(&on, number, "success");
+    on.says("root", number, "/reject it leaks").await.unwrap();
+    assert_merge(&on, number, "failure");
+
+    let summary = || on.merge_run(number).unwrap().summary.unwrap();
+    on.says("ada", number, "/status").await.unwrap();
+    on.time_passes(Duration::from_secs(120)).await.unwrap();
+    assert_merge(&on, number, "action_required");
+    let page = "/blob/main/docs/install.md#1-register-the-app";
+    for part in
+        ["goes on trying", "the App needs the permission Members: read", "give it the permission `Members: read`", page]
+    {
+        assert!(summary().contains(part), "{part} is missing in: {}", summary());
+    }
+    assert!(include_str!("../../docs/install.md").contains("\n## 1. Register the App\n"));
+
+    let inbox = on.server().unwrap().inbox().clone();
+    while inbox.stats().await.unwrap().dead == 0 {
+        on.time_passes(Duration::from_secs(86_400)).await.unwrap();
+    }
+    for part in ["It tried 8 times and has given up", "`Members: read`", "phasegate inbox retry --all"] {
+        assert!(summary().contains(part), "{part} is missing in: {}", summary());
+    }
+    assert!(!summary().contains("goes on trying"), "{}", summary());
     on.end().await;
 }
