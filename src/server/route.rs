@@ -22,8 +22,8 @@ use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo, webhook};
 use crate::ids::{CommitId, RepoId, RepoRef, Slug};
 use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
-use crate::ledger::Ledger;
 use crate::ledger::store::StoreError;
+use crate::ledger::{Ledger, LedgerError};
 use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
 use crate::surface::closed;
@@ -54,7 +54,7 @@ impl<E: Into<anyhow::Error>> From<E> for Halt {
         let error = error.into();
         let until = error.chain().find_map(|cause| match cause.downcast_ref::<Error>() {
             Some(Error::RateLimited { until, .. }) => Some(*until),
-            _ => match cause.downcast_ref::<StoreError>() {
+            _ => match of_store(cause) {
                 Some(StoreError::Later { until }) => Some(*until),
                 _ => None,
             },
@@ -64,6 +64,14 @@ impl<E: Into<anyhow::Error>> From<E> for Halt {
             None => Halt::Again(error),
         }
     }
+}
+
+/// What the ledger's branch had to say. The ledger passes it on as its own, so it is not among the causes of that.
+fn of_store<'e>(cause: &'e (dyn std::error::Error + 'static)) -> Option<&'e StoreError> {
+    cause.downcast_ref::<StoreError>().or(match cause.downcast_ref::<LedgerError>() {
+        Some(LedgerError::Store(error)) => Some(error),
+        _ => None,
+    })
 }
 
 #[async_trait]
@@ -378,12 +386,16 @@ impl Passes {
             _ => false,
         };
         let says = format!("{error:#}");
-        let of_github = error.chain().find_map(|cause| cause.downcast_ref::<Error>());
+        let lacks = error.chain().find_map(|cause| match of_store(cause) {
+            // It is commits on a branch, and GraphQL does not tell what those take.
+            Some(StoreError::NotPermitted(_)) => Some(Some("Contents: write")),
+            _ => cause.downcast_ref::<Error>()?.lacks_permission(),
+        });
         let fault = closed::Fault {
             head: &pull.head.sha,
             number,
             says: &says,
-            lacks: of_github.and_then(Error::lacks_permission),
+            lacks,
             given_up_after: Some(attempt).filter(|attempt| *attempt >= self.app.inbox.max_attempts()),
             observed,
         };
@@ -468,6 +480,17 @@ mod tests {
         let before = before.map(commit);
         let fact = Fact::Pull { number: 1, what, head: commit(head), sender, label: None, before };
         ("guid".to_owned(), Event { repo: None, fact })
+    }
+
+    #[test]
+    fn a_limit_that_is_met_at_the_ledger_is_waited_for_too() {
+        let until = Timestamp::UNIX_EPOCH;
+        let limited = || StoreError::Later { until };
+        let github = Error::RateLimited { until, secondary: false };
+        for error in [limited().into(), LedgerError::Store(limited()).into(), anyhow::Error::from(github)] {
+            assert!(matches!(Halt::from(error), Halt::Later(then, _) if then == until));
+        }
+        assert!(matches!(Halt::from(LedgerError::Moved), Halt::Again(_)));
     }
 
     #[test]

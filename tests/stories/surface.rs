@@ -177,3 +177,16 @@ async fn a_permission_that_the_app_lacks_is_named_to_those_who_need_it() {
     assert!(!summary().contains("goes on trying"), "{}", summary());
     on.end().await;
 }
+
+/// GraphQL does not name what is missing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ledger_that_may_not_be_written_says_what_it_takes() {
+    let on = Rehearsal::start(Setup { lacks: &["contents"], ..Setup::with_policy(MERGE_POLICY) }).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.time_passes(Duration::from_secs(120)).await.unwrap();
+    let summary = on.merge_run(number).unwrap().summary.unwrap();
+    for part in ["the ledger can't be read or written", "give it the permission `Contents: write`", "docs/install.md"] {
+        assert!(summary.contains(part), "{part} is missing in: {summary}");
+    }
+    on.end().await;
+}

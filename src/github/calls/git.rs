@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::text;
-use crate::github::error::{clip, is_for_want_of_permission, maybe};
+use crate::github::error::{clip, maybe};
 use crate::github::request::{Repeat, Request};
 use crate::github::{Error, Repo, Result};
 use crate::ids::{BlobId, CommitId};
@@ -247,10 +247,7 @@ impl Repo {
             } else if said(&["NOT_FOUND"]) {
                 Error::NotFound { route: GRAPHQL }
             } else if said(&["FORBIDDEN", "INSUFFICIENT_SCOPES"]) {
-                // GraphQL does not tell which. All that is written that way is commits of the ledger.
-                let writes = repeat == Repeat::Never && is_for_want_of_permission(&first.message);
-                let needs = writes.then(|| "Contents: write".to_owned());
-                Error::Forbidden { route: GRAPHQL, message: clip(&first.message), needs }
+                Error::Forbidden { route: GRAPHQL, message: clip(&first.message), needs: None }
             } else if said(&["SERVICE_UNAVAILABLE"]) || message.starts_with("something went wrong while executing") {
                 // GraphQL's own time-out, inside an answer of status 200.
                 Error::Server { route: GRAPHQL, status: 504, unclear: repeat == Repeat::Never }
