@@ -233,6 +233,16 @@ fn a_record_that_is_no_json_any_more_is_located_even_as_the_first() {
     assert_eq!(house.run("42", &["--key", "app.pem", "--json"]).broken(), (1, 1, "altered".to_owned()));
 }
 
+/// Git has where a link leads as its text.
+#[test]
+fn a_record_that_became_a_link_is_said_to_be_none() {
+    let house = House::with(3);
+    house.tamper(|files| files[1].1 = b"0001.json".to_vec());
+    let told = house.run("42", &["--key", "app.pem"]);
+    assert!(told.out.contains("it is no record any more: the file was replaced, or became a link"), "{}", told.out);
+    assert_eq!(house.replay().broken(), (1, 2, "altered".to_owned()));
+}
+
 #[test]
 fn a_dropped_record_is_located() {
     let house = House::with(5);

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -80,7 +81,8 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// Without a place for its mirrors every pass would fail, later and one by one.
 fn writable(data: &Path) -> anyhow::Result<()> {
-    let tried = std::fs::create_dir_all(data).and_then(|()| tempfile::tempfile_in(data).map(drop));
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
+    let tried = made.and_then(|()| tempfile::tempfile_in(data).map(drop));
     tried.with_context(|| {
         let data = out::plain(&data.display().to_string());
         format!("PHASEGATE_DATA {data} can't be used: name a folder that may be written, or can be made")

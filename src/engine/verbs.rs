@@ -6,6 +6,7 @@ use super::answer::{Answerer, choice};
 use super::command::{Args, Given, Spec, Verb, linked_number};
 use super::decide::{Draft, Order, Shown, Target};
 use super::late;
+use crate::finding::quoted;
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
 use crate::gate::evidence::{self, strange};
@@ -117,25 +118,26 @@ fn known_in(spec: &Spec, flow: FlowName, commands: &Commands) -> Result<(), Refu
 fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refusal> {
     let usage = spec.usage(&commands.written(spec.name));
     let got: String = given.args.chars().take(60).collect();
+    let said = quoted(&got);
     let says = match spec.args {
-        Args::None if !given.args.is_empty() => format!("it takes nothing after its name, but got `{got}`."),
+        Args::None if !given.args.is_empty() => format!("it takes nothing after its name, but got {said}."),
         Args::Required(what) if given.args.is_empty() => format!("the {what} is missing."),
         Args::OneOf(words) if !words.iter().any(|word| word.eq_ignore_ascii_case(&given.args)) => {
             let words = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
             if got.is_empty() {
                 format!("it takes one of {words}.")
             } else {
-                format!("it takes one of {words}, not `{got}`.")
+                format!("it takes one of {words}, not {said}.")
             }
         }
         Args::Choice(what) => match choice(&given.args) {
             Some((_, "")) => format!("the {what} is missing."),
             Some(_) => return Ok(()),
             None if got.is_empty() => "it takes one of the options A, B and C.".to_owned(),
-            None => format!("it takes one of the options A, B and C, not `{got}`."),
+            None => format!("it takes one of the options A, B and C, not {said}."),
         },
         Args::Number if given.args.is_empty() => "the issue's number is missing.".to_owned(),
-        Args::Number if linked_number(&given.args).is_none() => format!("`{got}` is no issue's number."),
+        Args::Number if linked_number(&given.args).is_none() => format!("{said} is no issue's number."),
         _ => return Ok(()),
     };
     Err(Refusal::new("CMD-05", says, format!("Write it as `{usage}`.")))

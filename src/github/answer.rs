@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::endpoint::Endpoint;
-use super::error::{Error, Result, clip};
+use super::error::{Error, Result, clip, is_for_want_of_permission};
 use super::request::Request;
 
 /// A good answer.
@@ -57,7 +57,10 @@ pub(super) fn refusal(request: &Request, reply: &Reply, complaint: Complaint, to
     let message = scrub(&complaint.message);
     match reply.status.as_u16() {
         401 => Error::Unauthorized { route },
-        403 | 451 => Error::Forbidden { route, message },
+        403 | 451 => {
+            let needs = is_for_want_of_permission(&message).then(|| needs(&reply.headers)).flatten();
+            Error::Forbidden { route, message, needs }
+        }
         // 410 is what a deleted issue answers.
         404 | 410 => Error::NotFound { route },
         408 => Error::Timeout { route, unclear: !request.reads() },
@@ -76,6 +79,24 @@ pub(super) fn refusal(request: &Request, reply: &Reply, complaint: Complaint, to
             Error::Unprocessable { route, message, errors: errors.iter().take(10).map(said).collect() }
         }
     }
+}
+
+/// The permissions that a call takes, as they are called on the App's page. GitHub tells with every answer which they are:
+/// `issues=write,checks=read` are both needed, `issues=write; pull_requests=write` one of the two.
+fn needs(headers: &HeaderMap) -> Option<String> {
+    let told = headers.get("x-accepted-github-permissions")?.to_str().ok()?;
+    let known = |letter: char| letter.is_ascii_lowercase() || "_=,; ".contains(letter);
+    if told.len() > 200 || !told.chars().all(known) {
+        return None;
+    }
+    let one = |permission: &str| {
+        let (name, level) = permission.trim().split_once('=')?;
+        let mut letters = name.chars();
+        let first = letters.next()?.to_ascii_uppercase();
+        Some(format!("{first}{}: {level}", letters.as_str().replace('_', " ")))
+    };
+    let all = |set: &str| Some(set.split(',').map(one).collect::<Option<Vec<_>>>()?.join(" and "));
+    Some(told.split(';').map(all).collect::<Option<Vec<_>>>()?.join(", or "))
 }
 
 /// A failed connection, as an error that says whether a write may have happened.

@@ -281,6 +281,33 @@ async fn an_ordinary_403_is_forbidden_and_parks_nothing() {
 }
 
 #[tokio::test]
+async fn a_permission_that_is_missing_is_named_as_it_is_called_on_the_apps_page() {
+    let stage = stage().await;
+    let refused = |message: &str, header: &str| {
+        let answer = ResponseTemplate::new(403).set_body_json(json!({ "message": message }));
+        answer.insert_header("x-accepted-github-permissions", header)
+    };
+    let lacking = "Resource not accessible by integration";
+    let told = [
+        refused(lacking, "contents=read"),
+        refused(lacking, "issues=write; pull_requests=write,checks=read"),
+        refused(lacking, "<b>@all</b>"),
+        refused("Repository was archived so is read-only.", "contents=write"),
+    ];
+    stage.answers("GET", REF, in_turn(told)).await;
+    let mut said = Vec::new();
+    for _ in 0..4 {
+        let error = stage.repo.branch_head("main").await.unwrap_err();
+        said.push(error.lacks_permission().map(|needs| needs.map(str::to_owned)));
+        let named = matches!(&error, Error::Forbidden { needs: Some(needs), .. } if error.to_string().contains(needs));
+        assert_eq!(named, matches!(said.last(), Some(Some(Some(_)))), "{error}");
+    }
+    let one = |text: &str| Some(Some(text.to_owned()));
+    let both = "Issues: write, or Pull requests: write and Checks: read";
+    assert_eq!(said, [one("Contents: read"), one(both), Some(None), None]);
+}
+
+#[tokio::test]
 async fn reading_is_tried_again_with_back_off_and_given_up_in_the_end() {
     let stage = stage().await;
     stage.answers("GET", REF, in_turn([status(502), status(503), status(504), reference()])).await;

@@ -12,8 +12,13 @@ pub enum Error {
     /// Not there, or not for us to see: GitHub does not tell the two apart.
     #[error("GitHub knows no such thing, or the App may not see it ({route})")]
     NotFound { route: &'static str },
-    #[error("GitHub forbids it: {message} ({route})")]
-    Forbidden { route: &'static str, message: String },
+    #[error("GitHub forbids it: {message}{} ({route})", needed(.needs.as_deref()))]
+    Forbidden {
+        route: &'static str,
+        message: String,
+        /// The permission that the App lacks, where GitHub names it: `Issues: write`.
+        needs: Option<String>,
+    },
     /// The credentials were refused, also after a fresh token.
     #[error("GitHub refused the credentials: check the App's id, private key and installation ({route})")]
     Unauthorized { route: &'static str },
@@ -61,6 +66,14 @@ impl Error {
         )
     }
 
+    /// The App has not been given what this takes: the permission, where it is known.
+    pub fn lacks_permission(&self) -> Option<Option<&str>> {
+        match self {
+            Self::Forbidden { message, needs, .. } if is_for_want_of_permission(message) => Some(needs.as_deref()),
+            _ => None,
+        }
+    }
+
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
@@ -68,6 +81,15 @@ impl Error {
     pub(super) fn malformed(route: &'static str, what: impl std::fmt::Display) -> Self {
         Self::Malformed { route, what: clip(&what.to_string()) }
     }
+}
+
+fn needed(needs: Option<&str>) -> String {
+    needs.map(|needs| format!("; the App needs the permission {needs}")).unwrap_or_default()
+}
+
+/// Whether GitHub says so because the App lacks a permission.
+pub(super) fn is_for_want_of_permission(message: &str) -> bool {
+    message.starts_with("Resource not accessible by integration")
 }
 
 /// Turns "not found" into `None`.

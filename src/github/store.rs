@@ -46,6 +46,7 @@ fn store_error(error: Error) -> StoreError {
         Error::RateLimited { until, .. } => StoreError::Later { until },
         error if error.is_unclear() => StoreError::Unclear(error.to_string()),
         error if error.is_transient() => StoreError::Unreachable(error.to_string()),
+        error if error.lacks_permission().is_some() => StoreError::NotPermitted(error.to_string()),
         error => StoreError::Refused(error.to_string()),
     }
 }

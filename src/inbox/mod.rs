@@ -182,6 +182,11 @@ impl Inbox {
         self.db.close().await;
     }
 
+    /// After so many failures a delivery is dead.
+    pub fn max_attempts(&self) -> u32 {
+        self.options.max_attempts
+    }
+
     /// The time by the inbox's clock.
     pub fn now(&self) -> Timestamp {
         self.options.clock.now()

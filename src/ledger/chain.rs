@@ -285,6 +285,10 @@ fn open<T: Serialize + for<'a> Deserialize<'a>>(
     keys: &dyn KeyRing,
 ) -> Result<(T, Digest), Break> {
     let altered = |says: &str| Break::new(seq, BreakKind::Altered, says);
+    // What became a link has the text of where it leads.
+    if !text.starts_with('{') {
+        return Err(altered("it is no record any more: the file was replaced, or became a link"));
+    }
     let sealed: Sealed<T> = serde_json::from_str(text).map_err(|e| altered(&format!("it can't be read: {e}")))?;
     let whole = canonical(&sealed).map_err(|e| altered(&e))?;
     if whole != text.as_bytes() {

@@ -326,6 +326,7 @@ fn fail(group: Vec<Waiting>, error: &StoreError) {
             StoreError::Unclear(text) => StoreError::Unclear(text.clone()),
             StoreError::Later { until } => StoreError::Later { until: *until },
             StoreError::Refused(text) => StoreError::Refused(text.clone()),
+            StoreError::NotPermitted(text) => StoreError::NotPermitted(text.clone()),
             StoreError::Unreachable(text) => StoreError::Unreachable(text.clone()),
         };
         let _ = waiting.done.send(Err(LedgerError::Store(error)));

@@ -18,6 +18,9 @@ pub enum StoreError {
     /// It will not work by trying again.
     #[error("the ledger can't be written: {0}")]
     Refused(String),
+    /// We have not been given what reading and writing it takes.
+    #[error("the ledger can't be read or written: {0}")]
+    NotPermitted(String),
     #[error("the ledger can't be reached: {0}")]
     Unreachable(String),
 }

@@ -108,6 +108,8 @@ pub struct Setup {
     pub listen: SocketAddr,
     /// More files on the default branch.
     pub files: Vec<(String, String)>,
+    /// Permissions that the App is not given.
+    pub lacks: &'static [&'static str],
 }
 
 impl Default for Setup {
@@ -117,6 +119,7 @@ impl Default for Setup {
             database: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             files: Vec::new(),
+            lacks: &[],
         }
     }
 }
@@ -208,7 +211,11 @@ impl Rehearsal {
                 name: "Phasegate".to_owned(),
                 webhook_url: None,
                 webhook_secret: "the rehearsal's secret".to_owned(),
-                permissions: PERMISSIONS.iter().map(|(name, level)| ((*name).to_owned(), *level)).collect(),
+                permissions: PERMISSIONS
+                    .iter()
+                    .filter(|(name, _)| !setup.lacks.contains(name))
+                    .map(|(name, level)| ((*name).to_owned(), *level))
+                    .collect(),
                 events: EVENTS.iter().map(|event| (*event).to_owned()).collect(),
             },
         )?;

@@ -8,6 +8,8 @@
 //! would fight over git's `shallow` file. Readers need no lock: a fetch only adds objects, nothing is ever pruned.
 
 use std::collections::HashMap;
+use std::fs::{DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
@@ -192,7 +194,14 @@ impl Mirror {
         Ok(ids)
     }
 
+    /// Nobody else on the machine reads it: the repository may be a private one.
     fn init(&self) -> Result<()> {
+        if self.dir.is_dir() {
+            // One that an earlier version made, as far as it is ours to close.
+            let _ = std::fs::set_permissions(&self.dir, Permissions::from_mode(0o700));
+        } else if !self.dir.exists() {
+            DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(self.io("make"))?;
+        }
         if self.dir.join("HEAD").exists() {
             git2::Repository::open_bare(&self.dir)?;
             return Ok(());
@@ -275,6 +284,20 @@ mod tests {
             tip = repo.text(&[&tip], &[("a", "1"), (name, &i.to_string())]);
         }
         tip
+    }
+
+    #[tokio::test]
+    async fn nobody_else_reads_a_mirror() {
+        let remote = Scratch::new();
+        remote.point("refs/heads/main", &remote.text(&[], &[("a", "0")]));
+        let dir = tempfile::tempdir().unwrap();
+        let mirror = Mirror::open(dir.path().join("data"), REPO).unwrap();
+        let mode = || std::fs::metadata(&mirror.dir).unwrap().permissions().mode() & 0o777;
+        mirror.fetch(&remote.url(), None, &[want("refs/heads/main")]).await.unwrap();
+        assert_eq!(mode(), 0o700);
+        std::fs::set_permissions(&mirror.dir, Permissions::from_mode(0o755)).unwrap();
+        mirror.fetch(&remote.url(), None, &[want("refs/heads/main")]).await.unwrap();
+        assert_eq!(mode(), 0o700, "one from before");
     }
 
     #[tokio::test]

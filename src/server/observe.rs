@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::flow::Phase;
 use crate::gate::papers::{self, Judged, Papers};
-use crate::gate::people::Standing;
+use crate::gate::people::{May, Standing};
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::github::{Repo, Result};
@@ -401,13 +401,16 @@ pub(super) async fn standing(repo: &Repo, policy: Option<&Policy>, person: &Pers
         return Ok(Standing::default());
     }
     let role = repo.permission_of(person).await?;
-    let mut named = false;
-    for approver in policy.iter().flat_map(|policy| &policy.people.approve) {
-        named = named
-            || match approver.who() {
-                Who::Person { .. } => approver.is_person(&person.login) && role > Role::None,
-                Who::Team { organisation, team } => repo.team_membership(organisation, team, &person.login).await?,
-            };
+    // What a team could add is not asked for where nothing depends on it: it takes a permission of its own.
+    if May::Approve.allows(Standing { role, named: false }) {
+        return Ok(Standing { role, named: false });
+    }
+    let approvers = || policy.iter().flat_map(|policy| &policy.people.approve);
+    let mut named = role > Role::None && approvers().any(|approver| approver.is_person(&person.login));
+    for approver in approvers() {
+        if let Who::Team { organisation, team } = approver.who() {
+            named = named || repo.team_membership(organisation, team, &person.login).await?;
+        }
     }
     Ok(Standing { role, named })
 }

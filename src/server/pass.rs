@@ -23,6 +23,7 @@ use crate::gate::world::{CheckRun, Law, Pull, Rival, World};
 use crate::gate::{GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
+use crate::github::calls::issues::same_label;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
@@ -453,14 +454,16 @@ impl Pass<'_> {
     fn relabelled(&self, pull: &Fetched, state: Option<&State>, events: &[(String, Event)]) -> Option<Happened> {
         let prefix =
             self.policy().map_or_else(|| Policy::default().labels.prefix, |policy| policy.labels.prefix.clone());
+        let is_ours = |label: &str| label.to_lowercase().starts_with(&prefix.to_lowercase());
         let who = events.iter().rev().find_map(|(_, event)| match &event.fact {
-            Fact::Pull { label: Some(label), sender, .. } if label.starts_with(&prefix) => Some(&sender.login),
+            Fact::Pull { label: Some(label), sender, .. } if is_ours(label) => Some(&sender.login),
             _ => None,
         })?;
         let wanted = surface::label(state?, &prefix).map(|label| label.name);
+        let wanted: Vec<&str> = wanted.as_deref().into_iter().collect();
         let there: Vec<&str> =
-            pull.labels.iter().map(|label| label.name.as_str()).filter(|label| label.starts_with(&prefix)).collect();
-        if there == wanted.as_deref().into_iter().collect::<Vec<_>>() {
+            pull.labels.iter().map(|label| label.name.as_str()).filter(|label| is_ours(label)).collect();
+        if there.len() == wanted.len() && there.iter().zip(&wanted).all(|(one, other)| same_label(one, other)) {
             return None;
         }
         let named = |labels: &[&str]| match labels {
@@ -469,7 +472,6 @@ impl Pass<'_> {
                 labels.iter().map(|label| format!("`{}`", label.replace('`', "'"))).collect::<Vec<_>>().join(", ")
             }
         };
-        let wanted: Vec<&str> = wanted.as_deref().into_iter().collect();
         let what = format!("{who} changed the label from {} to {}; it was put right.", named(&wanted), named(&there));
         Some(Happened::Tampered(what))
     }

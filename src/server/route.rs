@@ -17,16 +17,18 @@ use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
 use super::{App, group, installed, ledger_branch, observe};
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
+use crate::github::calls::issues::same_label;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo, webhook};
 use crate::ids::{CommitId, RepoId, RepoRef, Slug};
 use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
-use crate::ledger::Ledger;
 use crate::ledger::store::StoreError;
+use crate::ledger::{Ledger, LedgerError};
 use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
+use crate::surface::closed;
 use crate::surface::issues::issue_key;
-use crate::surface::sync::{self, Memory as _};
+use crate::surface::sync::Memory as _;
 
 pub(super) struct Passes {
     pub(super) app: Arc<App>,
@@ -52,7 +54,7 @@ impl<E: Into<anyhow::Error>> From<E> for Halt {
         let error = error.into();
         let until = error.chain().find_map(|cause| match cause.downcast_ref::<Error>() {
             Some(Error::RateLimited { until, .. }) => Some(*until),
-            _ => match cause.downcast_ref::<StoreError>() {
+            _ => match of_store(cause) {
                 Some(StoreError::Later { until }) => Some(*until),
                 _ => None,
             },
@@ -62,6 +64,14 @@ impl<E: Into<anyhow::Error>> From<E> for Halt {
             None => Halt::Again(error),
         }
     }
+}
+
+/// What the ledger's branch had to say. The ledger passes it on as its own, so it is not among the causes of that.
+fn of_store<'e>(cause: &'e (dyn std::error::Error + 'static)) -> Option<&'e StoreError> {
+    cause.downcast_ref::<StoreError>().or(match cause.downcast_ref::<LedgerError>() {
+        Some(LedgerError::Store(error)) => Some(error),
+        _ => None,
+    })
 }
 
 #[async_trait]
@@ -84,7 +94,7 @@ impl Handler for Passes {
                 if let Err(Halt::Again(error)) = &result
                     && attempt >= FAULT_SHOWN
                 {
-                    self.close_the_gate(&repo, number, error).await;
+                    self.close_the_gate(&repo, number, error, attempt).await;
                 }
                 result
             }
@@ -357,7 +367,7 @@ impl Passes {
     }
 
     /// A look that fails again and again must not leave a green behind that nobody looks after.
-    async fn close_the_gate(&self, told: &RepoRef, number: u64, error: &anyhow::Error) {
+    async fn close_the_gate(&self, told: &RepoRef, number: u64, error: &anyhow::Error, attempt: u32) {
         let Ok(home) = &self.at_home(told).await else { return };
         let repo = self.app.repo(home);
         let Ok(pull) = repo.get_pull(number).await else { return };
@@ -376,7 +386,20 @@ impl Passes {
             _ => false,
         };
         let says = format!("{error:#}");
-        if let Err(error) = sync::show_fault(&pull.head.sha, number, &says, &repo, self.app.id, observed).await {
+        let lacks = error.chain().find_map(|cause| match of_store(cause) {
+            // It is commits on a branch, and GraphQL does not tell what those take.
+            Some(StoreError::NotPermitted(_)) => Some(Some("Contents: write")),
+            _ => cause.downcast_ref::<Error>()?.lacks_permission(),
+        });
+        let fault = closed::Fault {
+            head: &pull.head.sha,
+            number,
+            says: &says,
+            lacks,
+            given_up_after: Some(attempt).filter(|attempt| *attempt >= self.app.inbox.max_attempts()),
+            observed,
+        };
+        if let Err(error) = closed::show_fault(&fault, &repo, self.app.id).await {
             tracing::warn!(number, %error, "that a look can't be finished can't be shown either");
         }
     }
@@ -422,8 +445,8 @@ fn has_other_labels(pull: &Fetched, events: &[(String, Event)]) -> bool {
     let differs = |(did, undid): (PullEvent, PullEvent), there: bool| {
         told(did).any(|(label, sender)| {
             !sender.bot
-                && pull.labels.iter().any(|one| one.name == *label) == there
-                && !told(undid).any(|(other, _)| other == label)
+                && pull.labels.iter().any(|one| same_label(&one.name, label)) == there
+                && !told(undid).any(|(other, _)| same_label(other, label))
         })
     };
     differs((PullEvent::Labeled, PullEvent::Unlabeled), false)
@@ -460,6 +483,17 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_that_is_met_at_the_ledger_is_waited_for_too() {
+        let until = Timestamp::UNIX_EPOCH;
+        let limited = || StoreError::Later { until };
+        let github = Error::RateLimited { until, secondary: false };
+        for error in [limited().into(), LedgerError::Store(limited()).into(), anyhow::Error::from(github)] {
+            assert!(matches!(Halt::from(error), Halt::Later(then, _) if then == until));
+        }
+        assert!(matches!(Halt::from(LedgerError::Moved), Halt::Again(_)));
+    }
+
+    #[test]
     fn an_answer_that_is_older_than_what_was_told_is_known_by_it() {
         let pushed = told(PullEvent::Synchronize, Some("a"), "b");
         let back = told(PullEvent::Synchronize, Some("b"), "a");
@@ -490,6 +524,9 @@ mod tests {
         let (put, taken) = (labelled(PullEvent::Labeled, false), labelled(PullEvent::Unlabeled, false));
         assert!(is_behind(&bare, std::slice::from_ref(&put)) && !is_behind(&with, std::slice::from_ref(&put)));
         assert!(is_behind(&with, std::slice::from_ref(&taken)) && !is_behind(&bare, std::slice::from_ref(&taken)));
+        let mut renamed = pull("a", "open");
+        renamed.labels = serde_json::from_value(json!([{ "name": "Phase:Verified" }])).unwrap();
+        assert!(!is_behind(&renamed, std::slice::from_ref(&put)), "case is nothing to GitHub");
         assert!(!is_behind(&bare, &[put, taken]), "it was put on and taken off");
         assert!(!is_behind(&bare, &[labelled(PullEvent::Labeled, true)]), "ours come and go");
     }

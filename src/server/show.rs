@@ -17,7 +17,7 @@ use crate::ids::ChangeNumber;
 use crate::ledger::{Break, State};
 use crate::policy::{Enforce, Policy};
 use crate::surface::broken::Broken;
-use crate::surface::{self, Seen, sync};
+use crate::surface::{self, Seen, closed, sync};
 
 impl Pass<'_> {
     pub(super) async fn show(
@@ -36,7 +36,6 @@ impl Pass<'_> {
         let mut surface = surface::project(state, &seen);
         surface.reactions.retain(|(comment, _)| !unheard.contains(comment));
         surface.reactions.extend(unheard.iter().map(|comment| (*comment, false)));
-        let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let again: Vec<u64> = events
             .iter()
             .filter_map(|(_, event)| match &event.fact {
@@ -53,7 +52,7 @@ impl Pass<'_> {
             memory: &self.memory,
             app: self.app.id,
             pull: pull.number,
-            labels: &labels,
+            labels: &pull.labels,
             head: &pull.head.sha,
             runs: listed,
             comment_changed: events.iter().any(|(_, event)| ours_changed(&event.fact)),
@@ -137,14 +136,14 @@ impl Pass<'_> {
             Law::Invalid(problems) => ("The policy is not valid", problems.clone()),
         };
         findings.push(finding);
-        let closed = sync::Closed {
+        let closed = closed::Closed {
             head: &pull.head.sha,
             title,
             findings: &findings,
             default_branch: &self.home.default_branch,
             observed: self.policy().is_some_and(|policy| policy.enforce == Enforce::Observe),
         };
-        sync::show_closed(&closed, listed, &self.repo, self.app.id).await?;
+        closed::show_closed(&closed, listed, &self.repo, self.app.id).await?;
         Ok(Raced::No(Moved::default()))
     }
 }

@@ -11,10 +11,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::escalation::{LABEL, LABEL_ABOUT, LABEL_COLOR, Notice, closing};
+use super::labels;
+use super::project::Label;
 use super::sync::Memory;
 use crate::engine::Shown;
 use crate::github::calls::comments::Marker;
-use crate::github::calls::issues::{Issue, IssueChange, IssueState};
+use crate::github::calls::issues::{Issue, IssueChange, IssueState, same_label};
 use crate::github::{Error, Repo, Result};
 use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::ledger::State;
@@ -95,7 +97,10 @@ pub async fn open(
         return Ok(Stands::Recorded);
     }
     let put_right = match (open.issue, untouched) {
-        (Some(number), Some(_)) => edit(repo, number, &IssueChange::of(&wanted)).await?,
+        (Some(number), Some(_)) => match edit(repo, number, &IssueChange::of(&wanted)).await? {
+            Some(there) => Some(relabel(repo, there).await?),
+            None => None,
+        },
         (Some(number), None) => match found(repo.get_issue(number).await)? {
             Some(there) => Some(mend(repo, there, &wanted).await?),
             None => None,
@@ -148,14 +153,25 @@ async fn edit(repo: &Repo, number: u64, change: &IssueChange) -> Result<Option<I
 }
 
 fn labelled(issue: &Issue) -> bool {
-    issue.labels.iter().any(|label| label.name == LABEL)
+    issue.labels.iter().any(|label| same_label(&label.name, LABEL))
+}
+
+fn label() -> Label {
+    Label { name: LABEL.to_owned(), color: LABEL_COLOR, description: LABEL_ABOUT }
+}
+
+/// Sees to it that it has its label, and that this looks as it is to.
+async fn relabel(repo: &Repo, mut there: Issue) -> Result<Issue> {
+    if !labelled(&there) {
+        there.labels = repo.add_labels(there.number, &[LABEL]).await?;
+    }
+    labels::mend(&label(), &there.labels, repo).await?;
+    Ok(there)
 }
 
 /// Writes what differs.
 async fn mend(repo: &Repo, there: Issue, wanted: &Notice) -> Result<Issue> {
-    if !labelled(&there) {
-        repo.add_labels(there.number, &[LABEL]).await?;
-    }
+    let there = relabel(repo, there).await?;
     let change = IssueChange {
         title: (there.title != wanted.title).then(|| wanted.title.clone()),
         body: (there.body != wanted.body).then(|| wanted.body.clone()),
@@ -186,17 +202,13 @@ async fn create(wanted: &Notice, marker: &Marker, repo: &Repo, memory: &dyn Memo
     if failed && repo.get_repo().await?.has_issues == Some(false) {
         return Ok(None);
     }
-    let label = format!("label:{LABEL}");
-    if memory.recall(&label).await.is_none() {
-        repo.ensure_label(LABEL, LABEL_COLOR, LABEL_ABOUT).await?;
-        memory.keep(&label, "made").await;
-    }
+    labels::ensure(&label(), repo, memory).await?;
     match repo.create_issue(&wanted.title, &wanted.body, &[LABEL], marker).await {
         Ok(issue) => {
             if failed {
                 memory.keep(NO_ISSUES, "no").await;
             }
-            Ok(Some(issue))
+            relabel(repo, issue).await.map(Some)
         }
         Err(Error::NotFound { .. }) => {
             memory.keep(NO_ISSUES, "yes").await;

@@ -7,11 +7,13 @@
 
 mod answers;
 pub mod broken;
+pub mod closed;
 mod comment;
 mod end;
 pub mod escalation;
 pub mod group;
 pub mod issues;
+mod labels;
 mod project;
 pub mod sync;
 #[cfg(test)]

@@ -7,8 +7,8 @@
 //! The order is there for the races: a head that was superseded loses its green first, so that pushing back to it
 //! finds nothing to merge on; the merge check comes last, when everything it rests on is shown.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use super::witness::{self, Witness, carried, speaks_for};
 use super::{Check, Conclusion, Surface};
 use crate::engine::Shown;
-use crate::gate::Finding;
 use crate::gate::merge::CHECK_NAME;
 use crate::github::calls::checks::{
     Annotation, Buttons, CheckRun, Conclusion as Concluded, Level, Report, RunButton, Standing, Status, Verdict,
 };
 use crate::github::calls::comments::{IssueComment, Marker, Reaction};
+use crate::github::calls::issues::Label;
 use crate::github::{Error, Repo, Result};
 use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::ledger::{Anchor, Anchors, State};
@@ -41,7 +41,7 @@ pub struct Present<'a> {
     pub app: u64,
     /// The number of the pull request that is the change's face.
     pub pull: u64,
-    pub labels: &'a [String],
+    pub labels: &'a [Label],
     pub head: &'a CommitId,
     /// Every check run on the head.
     pub runs: &'a [CheckRun],
@@ -67,7 +67,7 @@ pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Re
         write_check(check, present).await?;
     }
     super::end::anchor(state, present).await?;
-    write_label(surface, present).await?;
+    super::labels::write(surface, present).await?;
     write_comment(state, surface, present).await?;
     write_replies(&surface.replies, present.repo, present.memory).await?;
     for (comment, fine) in &surface.reactions {
@@ -160,6 +160,10 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
             report.title = super::project::titled_for(present.pull, &report.title);
         }
     }
+    let known = match found {
+        Some(run) => present.memory.recall(&format!("annotations:{}", run.id)).await,
+        None => None,
+    };
     if let Some(run) = found {
         let again = present.again.iter().any(|asked| *asked == run.id || *asked == 0);
         // One that was asked for anew is not completed until somebody has spoken.
@@ -170,8 +174,6 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
                 false => witness.put_on(run, &run.output.title, present.repo).await,
             };
         }
-        let key = format!("annotations:{}", run.id);
-        let known = present.memory.recall(&key).await;
         let same_notes = match &known {
             Some(known) => *known == print,
             None => run.output.annotations_count == check.annotations.len() as u64,
@@ -189,12 +191,12 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
             present.repo.update_check_run(run.id, external_id, &quiet).await?;
             return Ok(());
         }
-        // Annotations can only be added to a run, never taken off: other ones need a new run of the same name.
     }
     // A replica that answers may not have heard of the run that we made a moment ago.
     let made = format!("made:{}:{}", check.name, check.head);
     let last = present.memory.recall(&made).await.and_then(|id| id.parse::<u64>().ok());
-    if let Some(unseen) = last.filter(|last| found.is_none_or(|run| run.id < *last))
+    let unseen = last.filter(|last| found.is_none_or(|run| run.id < *last));
+    if let Some(unseen) = unseen
         && present.memory.recall(&format!("annotations:{unseen}")).await.as_ref() == Some(&print)
     {
         let quiet = Report { annotations: Vec::new(), ..report.clone() };
@@ -203,10 +205,30 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
             written => return written.map(drop),
         }
     }
-    let run = present.repo.create_check_run(&check.name, &check.head, external_id, &report).await?;
+    // One that was cut off between two batches is finished. Annotations can only be added to a run, never taken off: other
+    // ones need a new run of the same name.
+    let unfinished = match found {
+        Some(run) if known.is_none() && unseen.is_none() => {
+            lacks(run, &report, present.repo).await?.map(|rest| (run.id, rest))
+        }
+        _ => None,
+    };
+    let run = match unfinished {
+        Some((id, rest)) => present.repo.update_check_run(id, external_id, &rest).await?,
+        None => present.repo.create_check_run(&check.name, &check.head, external_id, &report).await?,
+    };
     present.memory.keep(&made, &run.id.to_string()).await;
     present.memory.keep(&format!("annotations:{}", run.id), &print).await;
     Ok(())
+}
+
+/// The report with those annotations only that a run still lacks, where it has a part of them and no others.
+pub(super) async fn lacks(run: &CheckRun, report: &Report, repo: &Repo) -> Result<Option<Report>> {
+    if run.output.annotations_count >= report.annotations.len() as u64 {
+        return Ok(None);
+    }
+    let lacking = repo.lacking(run.id, &report.annotations).await?;
+    Ok(lacking.map(|annotations| Report { annotations, ..report.clone() }))
 }
 
 /// The merge check carries the anchors of all changes with this head.
@@ -242,7 +264,7 @@ fn concluded(conclusion: Conclusion) -> Concluded {
     }
 }
 
-fn notes(annotations: &[super::Annotation]) -> Vec<Annotation> {
+pub(super) fn notes(annotations: &[super::Annotation]) -> Vec<Annotation> {
     let note = |note: &super::Annotation| Annotation {
         path: note.path.clone(),
         start_line: note.line,
@@ -269,34 +291,6 @@ fn report(check: &Check) -> Result<Report> {
         annotations,
         buttons,
     })
-}
-
-/// What is listed may be older than our last write, so what we put there last counts too: it goes though it is not listed,
-/// and another comes though it is.
-async fn write_label(surface: &Surface, present: &Present<'_>) -> Result<()> {
-    let wanted = surface.label.as_ref();
-    let name = wanted.map(|label| label.name.as_str());
-    let put_key = format!("labelled:{}", present.pull);
-    let put = present.memory.recall(&put_key).await.filter(|put| !put.is_empty());
-    let listed = present.labels.iter().filter(|label| surface.our_labels.contains(label));
-    let there: BTreeSet<&String> = listed.chain(&put).collect();
-    for label in there.into_iter().filter(|label| name != Some(label.as_str())) {
-        present.repo.remove_label(present.pull, label).await?;
-    }
-    let as_put = put.as_deref() == name;
-    if let Some(label) = wanted.filter(|label| !present.labels.contains(&label.name) || (put.is_some() && !as_put)) {
-        let key = format!("label:{}", label.name);
-        let made = format!("{} {}", label.color, label.description);
-        if present.memory.recall(&key).await.as_ref() != Some(&made) {
-            present.repo.ensure_label(&label.name, label.color, label.description).await?;
-            present.memory.keep(&key, &made).await;
-        }
-        present.repo.add_labels(present.pull, &[&label.name]).await?;
-    }
-    if !as_put {
-        present.memory.keep(&put_key, name.unwrap_or_default()).await;
-    }
-    Ok(())
 }
 
 /// What is remembered of the one comment.
@@ -454,86 +448,5 @@ pub async fn react(repo: &Repo, memory: &dyn Memory, comment: u64, reaction: Rea
             Ok(())
         }
         Err(error) => Err(error),
-    }
-}
-
-/// A merge check for a change of which nothing can be recorded.
-pub struct Closed<'a> {
-    pub head: &'a CommitId,
-    pub title: &'a str,
-    pub findings: &'a [Finding],
-    pub default_branch: &'a str,
-    /// The policy only observes, so nobody is held back.
-    pub observed: bool,
-}
-
-/// Shows on the merge check why nothing can be said. The anchor that the run carries stays as it is: it is the witness.
-pub async fn show_closed(closed: &Closed<'_>, runs: &[CheckRun], repo: &Repo, app: u64) -> Result<()> {
-    let one = |finding: &Finding| {
-        format!("`{}` {}\n\n{}", finding.rule, super::plain(&finding.says), super::plain(&finding.next))
-    };
-    let (verdict, title) = observed(Verdict::Failure, closed.title, closed.observed);
-    let found = ours(runs, app, CHECK_NAME);
-    let report = Report {
-        standing: Standing::Completed(verdict),
-        title,
-        summary: closed.findings.iter().map(one).collect::<Vec<_>>().join("\n\n"),
-        text: found.and_then(witness::text),
-        details_url: None,
-        annotations: notes(&super::project::annotations(closed.findings, closed.default_branch)),
-        buttons: Buttons::default(),
-    };
-    match found {
-        Some(run)
-            if run.status == Status::Completed
-                && run.output.title == report.title
-                && run.output.summary.trim() == report.summary.trim() =>
-        {
-            Ok(())
-        }
-        // Annotations can't be taken off again, so they go on a run of their own; the witness goes with them.
-        Some(run) if report.annotations.is_empty() => {
-            repo.update_check_run(run.id, &run.external_id, &report).await.map(drop)
-        }
-        Some(run) => repo.create_check_run(CHECK_NAME, closed.head, &run.external_id, &report).await.map(drop),
-        None => repo.create_check_run(CHECK_NAME, closed.head, "pg1-broken", &report).await.map(drop),
-    }
-}
-
-/// While we only observe, nothing of ours holds anybody back.
-fn observed(verdict: Verdict, title: &str, observed: bool) -> (Verdict, String) {
-    if observed { (Verdict::Neutral, format!("Observing: {title}")) } else { (verdict, title.to_owned()) }
-}
-
-/// Closes the gate because a look can't be finished: what was green may not be any more, and nobody would know.
-pub async fn show_fault(
-    head: &CommitId,
-    number: u64,
-    says: &str,
-    repo: &Repo,
-    app: u64,
-    only_observes: bool,
-) -> Result<()> {
-    let runs = repo.check_runs_of(app, head).await?;
-    let found = ours(&runs, app, CHECK_NAME);
-    let (verdict, title) =
-        observed(Verdict::ActionRequired, "Phasegate can't finish its look at this change", only_observes);
-    let report = Report {
-        standing: Standing::Completed(verdict),
-        title,
-        summary: format!(
-            "It tried several times and goes on trying. Until then nothing can be said of this change.\n\n{}\n\n→ If \
-             it stays: `phasegate inbox list --dead` shows the deliveries, and `phasegate inbox retry --all` tries them again.",
-            super::plain(says)
-        ),
-        text: found.and_then(witness::text),
-        details_url: None,
-        annotations: Vec::new(),
-        buttons: Buttons::default(),
-    };
-    match found {
-        Some(run) if run.output.title == report.title && run.output.summary.trim() == report.summary.trim() => Ok(()),
-        Some(run) => repo.update_check_run(run.id, &run.external_id, &report).await.map(drop),
-        None => repo.create_check_run(CHECK_NAME, head, &format!("pg1-fault:{number}"), &report).await.map(drop),
     }
 }

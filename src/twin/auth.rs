@@ -261,11 +261,7 @@ impl State {
                 let has = |name: &str, level: Level| {
                     name == "metadata" || scope.permissions.get(name).is_some_and(|given| *given >= level)
                 };
-                if any_of.iter().any(|(name, level)| has(name, *level)) {
-                    Ok(())
-                } else {
-                    Err(Problem::not_for_integration())
-                }
+                if any_of.iter().any(|(name, level)| has(name, *level)) { Ok(()) } else { Err(Problem::lacks(any_of)) }
             }
         }
     }

@@ -336,7 +336,11 @@ impl State {
         let is_get = incoming.method == Method::GET;
         let mut link = None;
         let mut outgoing = match self.answer(actor, request) {
-            Err(problem) => Outgoing::json(problem.status, &problem.json()),
+            Err(problem) => {
+                let mut outgoing = Outgoing::json(problem.status, &problem.json());
+                outgoing.headers.extend(problem.accepted.map(|told| ("x-accepted-github-permissions", told)));
+                outgoing
+            }
             Ok(reply) => {
                 let page = is_get.then(|| Page::of(&incoming.query));
                 let url = format!("{}{path}", self.api());

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::model::Level;
+
 /// A successful answer.
 #[derive(Debug)]
 pub(crate) enum Reply {
@@ -26,11 +28,13 @@ pub(crate) struct Problem {
     pub(crate) status: u16,
     pub(crate) message: String,
     pub(crate) errors: Option<Value>,
+    /// `x-accepted-github-permissions`.
+    pub(crate) accepted: Option<String>,
 }
 
 impl Problem {
     pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), errors: None }
+        Self { status, message: message.into(), errors: None, accepted: None }
     }
 
     pub(crate) fn not_found() -> Self {
@@ -45,6 +49,13 @@ impl Problem {
         Self::new(403, "Resource not accessible by integration")
     }
 
+    /// The same to an App that lacks every one of these permissions.
+    pub(crate) fn lacks(any_of: &[(&str, Level)]) -> Self {
+        let one = |(name, level): &(&str, Level)| format!("{name}={}", level.name());
+        let accepted = any_of.iter().map(one).collect::<Vec<_>>().join("; ");
+        Self { accepted: Some(accepted), ..Self::not_for_integration() }
+    }
+
     /// 422 with a plain message.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(422, message)
@@ -56,7 +67,7 @@ impl Problem {
         if let Some(message) = message {
             error["message"] = message.into();
         }
-        Self { status: 422, message: "Validation Failed".into(), errors: Some(json!([error])) }
+        Self { errors: Some(json!([error])), ..Self::new(422, "Validation Failed") }
     }
 
     pub(crate) fn json(&self) -> Value {

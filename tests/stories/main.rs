@@ -14,6 +14,7 @@ mod server;
 mod silence;
 mod stepped;
 mod stops;
+mod surface;
 mod tampering;
 
 use phasegate::rehearsal::{MERGE_POLICY, Rehearsal, Setup};

@@ -98,11 +98,16 @@ fn arguments_are_what_the_command_takes() {
         ("/link", "`/link #NUMBER`"),
         ("/link #0", "`/link #NUMBER`"),
         ("/link +7", "`/link #NUMBER`"),
+        ("/verify a `b` c", "`/verify`"),
+        ("/pmf `maybe", "`/pmf start|validated|iterate`"),
+        ("/link a`#7", "`/link #NUMBER`"),
     ] {
         game.says("ada", Role::Write, text).refused_with("CMD-05");
         let refusal = game.refused_with("CMD-05");
         assert!(refusal.next.contains(usage), "{text}: {refusal}");
         assert!(!refusal.says.contains("``"), "{refusal}");
+        assert_eq!(refusal.says.matches('`').count() % 2, 0, "a quote that is not closed: {refusal}");
+        assert!(!refusal.says.contains("`b`"), "a quote that is ended by what is quoted: {refusal}");
     }
     game.says("ada", Role::Write, "/link #12\n/link 13").done();
     assert!(game.now().linked.contains(&12) && game.now().linked.contains(&13));

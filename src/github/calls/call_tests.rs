@@ -64,6 +64,22 @@ async fn annotations_go_in_batches_and_a_batch_that_arrived_is_not_sent_twice() 
     assert_eq!(sizes, [50, 20]);
 }
 
+/// What a run has is known by what it says, in whatever order it is told.
+#[tokio::test]
+async fn what_a_run_lacks_is_told_apart_from_what_it_has_of_others() {
+    let stage = stage().await;
+    let told = |line: u32, message: &str| {
+        json!({"path": "src/lib.rs", "start_line": line, "end_line": line, "annotation_level": "warning", "title": "t",
+               "message": message, "blob_href": "", "raw_details": null})
+    };
+    stage.answers("GET", "/repos/o/r/check-runs/4/annotations", ok(json!([told(3, "m"), told(1, "m")]))).await;
+    stage.answers("GET", "/repos/o/r/check-runs/5/annotations", ok(json!([told(1, "m"), told(1, "other")]))).await;
+    let at = |line: u32| Annotation { start_line: line, end_line: line, ..report(1).annotations.remove(0) };
+    let wanted = [at(0), at(0), at(2), at(3)];
+    assert_eq!(stage.repo.lacking(4, &wanted).await, Ok(Some(vec![at(0), at(2)])), "one that is to be there twice is");
+    assert_eq!(stage.repo.lacking(5, &wanted).await, Ok(None));
+}
+
 #[tokio::test]
 async fn a_run_is_ours_by_app_name_commit_and_key() {
     let stage = stage().await;

@@ -145,6 +145,30 @@ pub enum Level {
     Failure,
 }
 
+/// An annotation as GitHub tells it.
+#[derive(Deserialize)]
+struct Told {
+    path: String,
+    start_line: u32,
+    annotation_level: String,
+    #[serde(default, deserialize_with = "text")]
+    title: String,
+    #[serde(default, deserialize_with = "text")]
+    message: String,
+}
+
+impl Told {
+    fn is(&self, one: &Annotation) -> bool {
+        let sent = annotations(std::slice::from_ref(one));
+        let same = |field: &str, told: &str| sent[0][field].as_str().is_some_and(|sent| sent.trim() == told.trim());
+        sent[0]["start_line"] == self.start_line
+            && same("path", &self.path)
+            && same("annotation_level", &self.annotation_level)
+            && same("title", &self.title)
+            && same("message", &self.message)
+    }
+}
+
 /// A button on a run, within GitHub's lengths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunButton {
@@ -306,6 +330,21 @@ impl Repo {
         body["external_id"] = external_id.into();
         let changed = self.patch_run(run, body, had, first).await?;
         self.append_annotations(changed, report, had + first).await
+    }
+
+    /// Which of these annotations a run of ours lacks. None of an answer where it has others: they can't be taken off again.
+    pub async fn lacking(&self, run: u64, wanted: &[Annotation]) -> Result<Option<Vec<Annotation>>> {
+        let request = self.get("/repos/{owner}/{repo}/check-runs/{run}/annotations", &[&run.to_string()])?;
+        let mut there: Vec<Told> = self.list(request, None).await?;
+        let mut lacking = wanted.to_vec();
+        lacking.retain(|one| match there.iter().position(|told| told.is(one)) {
+            Some(place) => {
+                there.swap_remove(place);
+                false
+            }
+            None => true,
+        });
+        Ok(there.is_empty().then_some(lacking))
     }
 
     /// Changes what a run of ours is known by; with a title, a summary and a text these too, and nothing else of it. (GitHub

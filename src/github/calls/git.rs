@@ -247,7 +247,7 @@ impl Repo {
             } else if said(&["NOT_FOUND"]) {
                 Error::NotFound { route: GRAPHQL }
             } else if said(&["FORBIDDEN", "INSUFFICIENT_SCOPES"]) {
-                Error::Forbidden { route: GRAPHQL, message: clip(&first.message) }
+                Error::Forbidden { route: GRAPHQL, message: clip(&first.message), needs: None }
             } else if said(&["SERVICE_UNAVAILABLE"]) || message.starts_with("something went wrong while executing") {
                 // GraphQL's own time-out, inside an answer of status 200.
                 Error::Server { route: GRAPHQL, status: 504, unclear: repeat == Repeat::Never }

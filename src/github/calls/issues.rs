@@ -8,7 +8,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::comments::Marker;
-use super::pulls::LabelName;
 use super::{LONGEST_TEXT, fit, ghost, someone, text};
 use crate::github::error::maybe;
 use crate::github::wire::before;
@@ -31,7 +30,7 @@ pub struct Issue {
     #[serde(default = "ghost", deserialize_with = "someone")]
     pub user: Person,
     #[serde(default)]
-    pub labels: Vec<LabelName>,
+    pub labels: Vec<Label>,
     /// There for pull requests, which GitHub lists among the issues.
     #[serde(default)]
     pull_request: Option<Value>,
@@ -70,6 +69,11 @@ pub struct Label {
     pub color: String,
     #[serde(default, deserialize_with = "text")]
     pub description: String,
+}
+
+/// Whether two names are one label: GitHub pays no regard to case.
+pub fn same_label(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
 }
 
 impl Repo {
@@ -170,7 +174,7 @@ impl Repo {
     }
 
     /// Adds labels to an issue or pull request, keeping those it has; returns all it has then.
-    pub async fn add_labels(&self, number: u64, labels: &[&str]) -> Result<Vec<LabelName>> {
+    pub async fn add_labels(&self, number: u64, labels: &[&str]) -> Result<Vec<Label>> {
         let route = "/repos/{owner}/{repo}/issues/{number}/labels";
         let request =
             self.request(Method::POST, route, &[&number.to_string()])?.body(json!({ "labels": labels })).idempotent();

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::issues::Label;
 use super::{ghost, someone, text};
 use crate::github::{Repo, Result};
 use crate::ids::{CommitId, Person};
@@ -25,7 +26,7 @@ pub struct Pull {
     pub head: Side,
     pub base: Side,
     #[serde(default)]
-    pub labels: Vec<LabelName>,
+    pub labels: Vec<Label>,
     /// Not told in lists; see [`Pull::is_merged`].
     pub merged: Option<bool>,
     pub merged_at: Option<Timestamp>,
@@ -75,11 +76,6 @@ pub struct SideRepo {
     pub id: u64,
     pub full_name: String,
     pub default_branch: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct LabelName {
-    pub name: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

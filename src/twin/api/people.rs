@@ -68,7 +68,7 @@ fn membership(state: &mut State, call: &Call) -> Answer {
     if let Actor::Installation { scope, .. } = &call.actor
         && !scope.permissions.contains_key("members")
     {
-        return Err(Problem::not_for_integration());
+        return Err(Problem::lacks(&[("members", Level::Read)]));
     }
     call.account()?;
     let org = state.account(call.param("org")).ok_or_else(Problem::not_found)?;

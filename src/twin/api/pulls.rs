@@ -86,9 +86,8 @@ fn create(state: &mut State, call: &Call) -> Answer {
     let base = state.git(call.repo)?.branch(&base_ref).ok_or_else(|| invalid("base"))?;
     let head = state.git(head_repo)?.branch(&head_ref).ok_or_else(|| invalid("head"))?;
     let custom = |message: String| Problem {
-        status: 422,
-        message: "Validation Failed".into(),
         errors: Some(json!([{"resource": "PullRequest", "code": "custom", "message": message}])),
+        ..Problem::new(422, "Validation Failed")
     };
     let repo = state.repo(call.repo)?;
     let twin = repo.issues.values().filter(|issue| issue.open).filter_map(|issue| issue.pull.as_ref());

@@ -42,7 +42,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
     bounded("PullRequestReview", Some(&body))?;
     let (issue, pull) = state.pull(repo, number)?;
     let unprocessable =
-        |message: &str| Problem { status: 422, message: "Unprocessable Entity".into(), errors: Some(json!([message])) };
+        |message: &str| Problem { errors: Some(json!([message])), ..Problem::new(422, "Unprocessable Entity") };
     let verdict = match call.text("event") {
         Some("APPROVE") => "APPROVED",
         Some("REQUEST_CHANGES") => "CHANGES_REQUESTED",

@@ -70,6 +70,13 @@ pub(crate) fn create(state: &mut State, actor: &Actor, input: &Value) -> Result<
         return Err(Trouble::new("STALE_DATA", message));
     }
     let changes = changes(input, |path| git.entry(head, path).is_some(), expected)?;
+    if let Actor::Installation { scope, .. } = actor
+        && scope.permissions.get("workflows").is_none_or(|given| *given < Level::Write)
+        && let Some((path, _)) = changes.iter().find(|(path, _)| path.starts_with(".github/workflows/"))
+    {
+        let told = "refusing to allow a GitHub App to create or update workflow";
+        return Err(Trouble::new("FORBIDDEN", format!("{told} `{path}` without `workflows` permission")));
+    }
     let message = match text(input, "/message/body").filter(|body| !body.is_empty()) {
         Some(body) => format!("{headline}\n\n{body}"),
         None => headline.to_owned(),

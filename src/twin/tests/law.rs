@@ -93,6 +93,11 @@ async fn the_ledger_belongs_to_the_app_and_two_writers_can_not_both_win() {
     assert_eq!(lost["errors"][0]["message"], told.as_str());
     assert_eq!(lost["data"]["createCommitOnBranch"], Value::Null);
     assert_eq!(stage.admin.branch("ada/site", "phasegate/ledger").unwrap(), Some(new.clone()));
+    let refused = stage.graphql(&token, APPEND, append(&new, ".github/workflows/a.yml")).await;
+    let told = "refusing to allow a GitHub App to create or update workflow `.github/workflows/a.yml` without `workflows` \
+                permission";
+    assert_eq!((&refused["errors"][0]["type"], &refused["errors"][0]["message"]), (&json!("FORBIDDEN"), &json!(told)));
+    assert_eq!(stage.admin.branch("ada/site", "phasegate/ledger").unwrap(), Some(new.clone()));
 
     // The owner of the repository can push anything but this.
     let work = stage.dir.path().join("clone");
