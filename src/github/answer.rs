@@ -57,6 +57,7 @@ pub(super) fn refusal(request: &Request, reply: &Reply, complaint: Complaint, to
     let message = scrub(&complaint.message);
     match reply.status.as_u16() {
         401 => Error::Unauthorized { route },
+        403 if message.contains("installation has been suspended") => Error::Suspended,
         403 | 451 => Error::Forbidden { route, message },
         // 410 is what a deleted issue answers.
         404 | 410 => Error::NotFound { route },

@@ -208,6 +208,8 @@ pub(super) fn key(event: &Event) -> String {
     let repo = event.repo.as_ref().map_or(0, |repo| repo.id.0);
     match (number(&event.fact), &event.fact) {
         (Some(number), _) => format!("{repo}/{number}"),
+        // What becomes of one account is nothing to another.
+        (None, Fact::Installation { id, .. }) => format!("0/installation-{}", id.0),
         (None, Fact::MergeGroup { head, .. }) => group_key(RepoId(repo), head),
         (None, _) => format!("{repo}/*"),
     }

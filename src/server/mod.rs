@@ -8,6 +8,7 @@ mod catch_up;
 mod escalate;
 mod group;
 mod hands;
+mod installed;
 mod intake;
 mod kin;
 mod ledger_branch;
@@ -34,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::github::store::GitHubStore;
 use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, Repo};
-use crate::ids::{InstallationId, RepoRef};
+use crate::ids::RepoRef;
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
 use crate::ledger::Ledger;
 
@@ -326,9 +327,4 @@ fn metrics() -> anyhow::Result<PrometheusHandle> {
     describe_gauge!("phasegate_inbox", "Deliveries in the inbox");
     describe_gauge!("phasegate_inbox_oldest_seconds", "How long the oldest unfinished delivery has waited");
     Ok(handle.insert(made).clone())
-}
-
-/// Deliveries that come from nowhere in particular have no installation; then nothing can be asked or written.
-pub(crate) fn installed(repo: &RepoRef) -> bool {
-    repo.installation != InstallationId(0)
 }
