@@ -139,9 +139,16 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
             Delivery { guid, event, installation: None, repo: None, key, barrier: false, payload: body.to_vec(), meta }
         }
     };
-    match in_time(PATIENCE, door.inbox.put(&delivery)).await {
-        Ok(Put::New(_)) => answer(StatusCode::ACCEPTED, "Kept."),
-        Ok(Put::Duplicate) => answer(StatusCode::OK, "Already known."),
+    let kept = async {
+        let put = door.inbox.put(&delivery).await?;
+        // Somebody pressed *Redeliver* for what could not be worked off.
+        let revived = put == Put::Duplicate && door.inbox.revive(&delivery.guid).await?;
+        Ok((put, revived))
+    };
+    match in_time(PATIENCE, kept).await {
+        Ok((Put::New(_), _)) => answer(StatusCode::ACCEPTED, "Kept."),
+        Ok((Put::Duplicate, true)) => answer(StatusCode::ACCEPTED, "Kept: it was a dead letter, and is tried again."),
+        Ok((Put::Duplicate, false)) => answer(StatusCode::OK, "Already known."),
         Err(error) => {
             let (guid, event) = (&delivery.guid, &delivery.event);
             tracing::error!(
