@@ -79,6 +79,11 @@ impl Hub {
         Arc::clone(lane)
     }
 
+    /// Until when what can wait is to wait, for the sake of those who work there: see [`Budget::is_short_until`].
+    pub fn is_short_until(&self, installation: InstallationId) -> Option<jiff::Timestamp> {
+        self.lane(installation).budget.is_short_until(self.wire().clock.now())
+    }
+
     /// A suspended installation was let in again.
     pub async fn let_in(&self, installation: InstallationId) {
         self.lane(installation).token.let_in().await;

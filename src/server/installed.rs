@@ -4,11 +4,12 @@
 //! suspended and let in again, a repository moves to another account. So the one that a delivery names is where the
 //! search begins, and nothing is let go before GitHub has said that the App is not there any more.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use serde_json::json;
 
+use super::intake::key;
 use super::pass::LAG_TRIES;
 use super::route::{Derived, FAULT_SHOWN, Halt, OWN_EVENT, Own, Passes, derived};
 use crate::fact::{Event, Fact};
@@ -19,6 +20,12 @@ use crate::inbox::Delivery;
 
 /// What waits for a suspended installation is tried again after so long, unless it is let in before.
 pub(super) const SUSPENDED: SignedDuration = SignedDuration::from_mins(15);
+
+/// So many repositories of an installation are looked at before whatever else waits has its turn.
+const AT_ONCE: usize = 50;
+
+/// What is left of an installation is kept as if these repositories had been added.
+const REST: &str = "added";
 
 /// Deliveries that come from nowhere in particular have no installation; then nothing can be asked or written.
 fn installed(repo: &RepoRef) -> bool {
@@ -102,27 +109,51 @@ impl Passes {
     }
 
     /// Looks at every repository where the App was just installed or let in again: what happened there before, nobody has
-    /// told. Each is work of its own, so that one which can't be looked at, or an hour without calls left, holds up no
-    /// other.
+    /// told. It is done in parts, and what is left waits behind all that has come meanwhile. So an hour without calls left
+    /// undoes nothing, people don't wait for a long list, and one that can't be looked at is tried by itself.
     pub(super) async fn installations(&self, events: &[(String, Event)]) -> Derived {
-        let mut out = Vec::new();
-        let mut seen = BTreeSet::new();
+        let mut todo: BTreeMap<InstallationId, (&str, BTreeMap<u64, String>)> = BTreeMap::new();
         for (guid, event) in events {
             let Fact::Installation { id, action, repos } = &event.fact else { continue };
             if action == "unsuspend" {
                 self.app.hub.let_in(*id).await;
                 self.app.inbox.hurry(*id).await?;
             }
-            let asked = match repos.is_empty() && action != "added" {
+            let asked = match repos.is_empty() && action != REST {
                 true => self.app.hub.repositories(*id).await?,
                 false => Vec::new(),
             };
-            for (repo, name) in repos.iter().chain(&asked) {
-                let Ok(slug) = name.parse::<Slug>() else { continue };
-                let home = RepoRef { id: RepoId(*repo), slug, installation: *id, default_branch: String::new() };
-                out.extend(to_look_around(guid, &home).filter(|_| seen.insert(*repo)));
-            }
+            let (_, all) = todo.entry(*id).or_insert_with(|| (guid.as_str(), BTreeMap::new()));
+            all.extend(repos.iter().chain(&asked).cloned());
         }
+        // Once all of them had one key.
+        if todo.len() > 1 {
+            return Ok(todo.into_iter().filter_map(|(id, (guid, repos))| the_rest(guid, id, repos)).collect());
+        }
+        let Some((id, (guid, mut repos))) = todo.pop_first() else { return Ok(Vec::new()) };
+        let (mut out, mut looked) = (Vec::new(), 0);
+        while looked < AT_ONCE
+            && let Some((repo, name)) = repos.pop_first()
+        {
+            let Ok(slug) = name.parse::<Slug>() else { continue };
+            let home = RepoRef { id: RepoId(repo), slug, installation: id, default_branch: String::new() };
+            let done = match self.app.hub.is_short_until(id) {
+                Some(until) => Err(Halt::Later(until, "the rest of the hour's calls is for changes".to_owned())),
+                None => self.look_around(&format!("{guid}/{repo}"), &home).await,
+            };
+            match done {
+                Ok(looks) => out.extend(looks),
+                Err(Halt::Again(error)) if !is_weather(&error) => out.extend(to_look_around(guid, &home)),
+                Err(halt) if looked == 0 => return Err(halt),
+                // It is the first of the rest, and meets this again.
+                Err(_) => {
+                    repos.insert(repo, name);
+                    break;
+                }
+            }
+            looked += 1;
+        }
+        out.extend(the_rest(guid, id, repos));
         Ok(out)
     }
 
@@ -150,7 +181,7 @@ enum Found {
 }
 
 fn to_look_around(guid: &str, home: &RepoRef) -> Option<Delivery> {
-    let payload = serde_json::to_vec(&Own { repo: home.clone(), fact: Fact::LookAround }).ok()?;
+    let payload = serde_json::to_vec(&Own { repo: Some(home.clone()), fact: Fact::LookAround }).ok()?;
     Some(Delivery {
         guid: format!("{guid}/{}", home.id.0),
         event: OWN_EVENT.to_owned(),
@@ -160,6 +191,25 @@ fn to_look_around(guid: &str, home: &RepoRef) -> Option<Delivery> {
         barrier: false,
         payload,
         meta: json!({ "about": home.slug.to_string() }),
+    })
+}
+
+/// The repositories of an installation that are still to be looked at. Nothing tells one rest from another (a list may grow
+/// while it is worked off), so the GUID is made up: one that was there before would not be kept.
+fn the_rest(guid: &str, id: InstallationId, repos: BTreeMap<u64, String>) -> Option<Delivery> {
+    let first = guid.split_once("/rest-").map_or(guid, |(first, _)| first);
+    let count = (!repos.is_empty()).then_some(repos.len())?;
+    let fact = Fact::Installation { id, action: REST.to_owned(), repos: repos.into_iter().collect() };
+    let payload = serde_json::to_vec(&Own { repo: None, fact: fact.clone() }).ok()?;
+    Some(Delivery {
+        guid: format!("{first}/rest-{}", uuid::Uuid::new_v4()),
+        event: OWN_EVENT.to_owned(),
+        installation: Some(id),
+        repo: None,
+        key: key(&Event { repo: None, fact }),
+        barrier: false,
+        payload,
+        meta: json!({ "about": format!("installation {}, {count} repositories", id.0) }),
     })
 }
 
@@ -179,6 +229,16 @@ mod tests {
 
     fn chosen(events: &[(String, Event)]) -> Option<(u64, String)> {
         newest(events).map(|repo| (repo.installation.0, repo.default_branch))
+    }
+
+    #[test]
+    fn what_is_left_of_an_installation_is_never_taken_for_what_was_left_before() {
+        let rest = |guid: &str| the_rest(guid, InstallationId(7), BTreeMap::from([(1, "o/r".to_owned())])).unwrap();
+        let (one, two) = (rest("guid"), rest("guid"));
+        assert_ne!(one.guid, two.guid);
+        assert_eq!(rest(&one.guid).guid.len(), one.guid.len(), "it does not grow");
+        assert_eq!(one.key, "0/installation-7");
+        assert_eq!(the_rest("guid", InstallationId(7), BTreeMap::new()), None);
     }
 
     #[test]

@@ -124,7 +124,10 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
         Ok(Some(understood)) => Delivery {
             guid,
             event,
-            installation: understood.repo.as_ref().map(|repo| repo.installation),
+            installation: match &understood.fact {
+                Fact::Installation { id, .. } => Some(*id),
+                _ => understood.repo.as_ref().map(|repo| repo.installation),
+            },
             repo: understood.repo.as_ref().map(|repo| repo.id),
             key: key(&understood),
             barrier: barrier(&understood.fact),

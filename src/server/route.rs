@@ -165,21 +165,21 @@ pub(super) const OWN_EVENT: &str = "phasegate";
 
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(super) struct Own {
-    pub(super) repo: RepoRef,
+    pub(super) repo: Option<RepoRef>,
     pub(super) fact: Fact,
 }
 
 fn understand(item: &Item) -> Result<Option<Event>, String> {
     if item.event == OWN_EVENT {
         let own: Own = serde_json::from_slice(&item.payload).map_err(|error| error.to_string())?;
-        return Ok(Some(Event { repo: Some(own.repo), fact: own.fact }));
+        return Ok(Some(Event { repo: own.repo, fact: own.fact }));
     }
     webhook::parse(&item.event, &item.payload).map_err(|error| error.to_string())
 }
 
 /// A fact for one change, derived from a delivery that named none.
 pub(super) fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Option<Delivery> {
-    let payload = serde_json::to_vec(&Own { repo: repo.clone(), fact: fact.clone() }).ok()?;
+    let payload = serde_json::to_vec(&Own { repo: Some(repo.clone()), fact: fact.clone() }).ok()?;
     let barrier = !matches!(fact, Fact::Look { .. } | Fact::Checks { .. });
     Some(Delivery {
         guid: format!("{guid}/{number}"),
@@ -196,7 +196,7 @@ pub(super) fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Op
 /// A look at a merge group, derived from something that it rests on.
 fn derived_group(guid: &str, repo: &RepoRef, fact: &Fact) -> Option<Delivery> {
     let Fact::MergeGroup { head, .. } = fact else { return None };
-    let payload = serde_json::to_vec(&Own { repo: repo.clone(), fact: fact.clone() }).ok()?;
+    let payload = serde_json::to_vec(&Own { repo: Some(repo.clone()), fact: fact.clone() }).ok()?;
     Some(Delivery {
         guid: format!("{guid}/group-{head}"),
         event: OWN_EVENT.to_owned(),

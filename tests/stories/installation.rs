@@ -41,13 +41,13 @@ fn here(on: &Rehearsal) -> Value {
     json!({ "id": on.admin().repo(REPO).unwrap().id, "full_name": REPO })
 }
 
-/// A repository that GitHub names and has not.
+/// A repository that GitHub names and has not; it is older than ours, and comes first.
 fn elsewhere(n: u64) -> Value {
-    json!({ "id": 900_000 + n, "full_name": format!("octo-org/r{n}") })
+    json!({ "id": 1 + n, "full_name": format!("octo-org/r{n}") })
 }
 
 fn asked_of(on: &Rehearsal, n: u64) -> usize {
-    let path = format!("/repos/octo-org/r{n}");
+    let path = format!("/repos/octo-org/r{n}/");
     on.admin().request_log().iter().filter(|one| one.path.starts_with(&path)).count()
 }
 
@@ -145,14 +145,14 @@ async fn an_account_is_looked_at_whatever_becomes_of_another() {
     on.end().await;
 }
 
-/// The hour is over in the middle of the list: what was looked at before is not looked at again.
+/// The hour is over in the middle of a long list: what was looked at before is not looked at again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_installation_goes_on_where_the_hour_ended() {
     let on = merge_flow().await;
     let installation = on.admin().install(on.app().id, REPO).unwrap();
     let number = proposes_unheard(&on).await;
-    strikes(&on, "/repos/octo-org/r7", Effect::Primary { status: 403 }, 3);
-    let mut repos: Vec<Value> = (0..8).map(elsewhere).collect();
+    strikes(&on, "/repos/octo-org/r70/", Effect::Primary { status: 403 }, 3);
+    let mut repos: Vec<Value> = (0..120).map(elsewhere).collect();
     repos.push(here(&on));
     on.admin().clear_log();
     is_told(&on, "many", "created", installation, &repos).await;
@@ -160,8 +160,11 @@ async fn an_installation_goes_on_where_the_hour_ended() {
         on.time_passes(2 * HOUR).await.unwrap();
     }
     assert!(was_seen(&on, number));
-    let asked: Vec<usize> = (0..8).map(|n| asked_of(&on, n)).collect();
-    assert_eq!(asked, [1, 1, 1, 1, 1, 1, 1, 4], "one call each, and three that were refused");
+    for n in 0..120 {
+        let (asked, refused) = (asked_of(&on, n), if n == 70 { 3 } else { 0 });
+        assert_eq!(asked, 1 + refused, "r{n} is asked for once, besides what was refused");
+    }
+    assert_eq!(dead(&on).await, 0);
     on.end().await;
 }
 
