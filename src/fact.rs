@@ -68,6 +68,8 @@ pub enum Fact {
     Installation { id: InstallationId, action: String, repos: Vec<(u64, String)> },
     /// Look at this change again: something it rests on has moved.
     Look { number: u64 },
+    /// Look at everything that is open in this repository: the App was let in.
+    LookAround,
     /// A repository was created, renamed, archived and so on.
     Repository { action: String, from_template: bool },
 }

@@ -57,6 +57,7 @@ pub(super) fn refusal(request: &Request, reply: &Reply, complaint: Complaint, to
     let message = scrub(&complaint.message);
     match reply.status.as_u16() {
         401 => Error::Unauthorized { route },
+        403 if message.contains("installation has been suspended") => Error::Suspended,
         403 | 451 => {
             let needs = is_for_want_of_permission(&message).then(|| needs(&reply.headers)).flatten();
             Error::Forbidden { route, message, needs }

@@ -191,6 +191,13 @@ impl Budget {
         self.state().allowances.clone()
     }
 
+    /// Until when what can wait is to wait: of the hour's calls less than a quarter is left, and that is for those who work.
+    pub fn is_short_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let state = self.state();
+        let core = state.allowances.get("core").filter(|core| core.remaining < core.limit / 4)?;
+        Some(core.reset).filter(|reset| *reset > now)
+    }
+
     /// Until when the installation is refused as a whole.
     pub fn parked_until(&self, now: Timestamp) -> Option<Timestamp> {
         self.state().parked_wholly.filter(|until| *until > now)
@@ -265,6 +272,23 @@ mod tests {
             assert!(budget.admit(later(29), cost).is_err());
         }
         assert!(budget.admit(later(30), READ).is_ok());
+    }
+
+    #[test]
+    fn the_last_quarter_of_an_hour_is_not_for_what_can_wait() {
+        let budget = Budget::new("1");
+        assert_eq!(budget.is_short_until(noon()), None);
+        for (remaining, short) in [("1250", None), ("1249", Some(later(600)))] {
+            let told = headers(&[
+                ("x-ratelimit-limit", "5000".into()),
+                ("x-ratelimit-remaining", remaining.into()),
+                ("x-ratelimit-reset", later(600).as_second().to_string()),
+            ]);
+            assert_eq!(budget.observe(noon(), READ, StatusCode::OK, &told, ""), None);
+            assert_eq!(budget.is_short_until(noon()), short);
+            assert!(budget.admit(noon(), READ).is_ok(), "whoever works may");
+        }
+        assert_eq!(budget.is_short_until(later(600)), None, "a new hour");
     }
 
     #[test]

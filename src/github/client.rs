@@ -68,11 +68,25 @@ impl Hub {
 
     /// A repository's client.
     pub fn repo(&self, installation: InstallationId, slug: Slug) -> Repo {
+        Repo { hub: self.clone(), lane: self.lane(installation), slug, must_exist: false }
+    }
+
+    pub(super) fn lane(&self, installation: InstallationId) -> Arc<Lane> {
         let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let lane = lanes
             .entry(installation)
             .or_insert_with(|| Arc::new(Lane::new(Who::Installation(installation), self.wire().paced)));
-        Repo { hub: self.clone(), lane: Arc::clone(lane), slug, must_exist: false }
+        Arc::clone(lane)
+    }
+
+    /// Until when what can wait is to wait, for the sake of those who work there: see [`Budget::is_short_until`].
+    pub fn is_short_until(&self, installation: InstallationId) -> Option<jiff::Timestamp> {
+        self.lane(installation).budget.is_short_until(self.wire().clock.now())
+    }
+
+    /// A suspended installation was let in again.
+    pub async fn let_in(&self, installation: InstallationId) {
+        self.lane(installation).token.let_in().await;
     }
 
     pub fn endpoint(&self) -> &Endpoint {

@@ -190,6 +190,34 @@ async fn an_installation_that_is_gone_does_not_look_like_a_deleted_comment() {
     assert_eq!(stage.repo.permission("ann").await, Ok(Role::None));
 }
 
+/// Minting is asked for with calls that all installations share.
+#[tokio::test]
+async fn that_an_installation_has_no_token_is_asked_once_a_minute() {
+    let stage = stage().await;
+    let refused = json!({"message": "This installation has been suspended"});
+    let at = "/app/installations/10/access_tokens";
+    stage.answers("POST", at, ResponseTemplate::new(403).set_body_json(refused)).await;
+    let suspended = stage.hub.repo(InstallationId(10), Slug::new("o", "r").unwrap());
+    for _ in 0..5 {
+        assert_eq!(suspended.branch_head("main").await, Err(Error::Suspended));
+    }
+    assert_eq!(stage.asked("POST", at).await, 1);
+    stage.clock.advance(Duration::from_secs(60));
+    assert_eq!(suspended.branch_head("main").await, Err(Error::Suspended));
+    assert_eq!(stage.asked("POST", at).await, 2);
+    stage.hub.let_in(InstallationId(10)).await;
+    assert_eq!(suspended.branch_head("main").await, Err(Error::Suspended));
+    assert_eq!(stage.asked("POST", at).await, 3, "it was told that it is let in again");
+}
+
+#[tokio::test]
+async fn a_token_of_an_installation_that_was_suspended_since_says_so() {
+    let stage = stage().await;
+    let refused = json!({"message": "This installation has been suspended"});
+    stage.answers("GET", REF, ResponseTemplate::new(403).set_body_json(refused)).await;
+    assert_eq!(stage.repo.branch_head("main").await, Err(Error::Suspended));
+}
+
 #[tokio::test]
 async fn page_two_keeps_the_authorization_and_never_leaves_the_host() {
     let stage = stage().await;

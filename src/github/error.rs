@@ -22,9 +22,12 @@ pub enum Error {
     /// The credentials were refused, also after a fresh token.
     #[error("GitHub refused the credentials: check the App's id, private key and installation ({route})")]
     Unauthorized { route: &'static str },
-    /// There is no token for this installation: it is gone, or suspended.
-    #[error("the App is not installed there any more, or is suspended")]
+    /// There is no such installation: it is gone, and does not come back under this id.
+    #[error("the App is not installed there any more")]
     NotInstalled,
+    /// The installation is there, and has no token until somebody lets it in again.
+    #[error("the App is suspended there; unsuspend it on the installation's page")]
+    Suspended,
     /// 409: something else got there first.
     #[error("GitHub reports a conflict: {message} ({route})")]
     Conflict { route: &'static str, message: String },

@@ -21,6 +21,10 @@ use crate::ids::InstallationId;
 /// Replaced this long before its end, so that no call is under way with a dying token.
 const MARGIN: Duration = Duration::from_secs(5 * 60);
 
+/// So long a refusal of the installation itself is believed: all that waits for it must not ask one after the other, with
+/// calls that every installation needs.
+const REFUSED_FOR: Duration = Duration::from_secs(60);
+
 /// What the bot was given to prove who it is.
 #[derive(Clone)]
 pub enum Credentials {
@@ -87,6 +91,10 @@ struct State {
     failed: Option<(Timestamp, Error)>,
 }
 
+fn is_refusal(error: &Error) -> bool {
+    matches!(error, Error::NotInstalled | Error::Suspended)
+}
+
 impl TokenSlot {
     pub(super) async fn get(
         &self,
@@ -100,7 +108,7 @@ impl TokenSlot {
         }
         // It failed while we waited for it. In an outage, a queue of callers must not each try for themselves.
         if let Some((at, error)) = &state.failed
-            && *at > came
+            && (*at > came || (is_refusal(error) && after(*at, REFUSED_FOR) > came))
         {
             return Err(error.clone());
         }
@@ -115,6 +123,11 @@ impl TokenSlot {
                 Err(error)
             }
         }
+    }
+
+    /// Forgets that there was none: the installation was let in again.
+    pub(super) async fn let_in(&self) {
+        self.state.lock().await.failed = None;
     }
 
     /// Forgets the token if it is still the one that was refused: a newer one stays.

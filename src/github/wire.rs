@@ -61,7 +61,7 @@ pub(super) struct Wire {
 pub(super) struct Lane {
     pub(super) who: Who,
     pub(super) budget: Budget,
-    token: TokenSlot,
+    pub(super) token: TokenSlot,
     etags: Mutex<Etags>,
     slots: Semaphore,
 }
@@ -388,9 +388,7 @@ impl Wire {
                         // The installation is gone. That must not look as if the thing asked for were gone: a
                         // deleted comment or a person without a role would be a wrong conclusion.
                         Err(Error::NotFound { .. }) => Err(Error::NotInstalled),
-                        Err(Error::Forbidden { message, .. }) if message.contains("suspended") => {
-                            Err(Error::NotInstalled)
-                        }
+                        Err(Error::Forbidden { message, .. }) if message.contains("suspended") => Err(Error::Suspended),
                         result => result?.json(),
                     }
                 };

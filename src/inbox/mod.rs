@@ -6,6 +6,7 @@
 //!   GitHub does not send a delivery again by itself. SQLite runs with `synchronous = full` for the same reason.
 //! - **Nothing is done twice.** A GUID is stored once, whatever became of the first: a redelivery has the same GUID,
 //!   and so has a delivery that was fetched while catching up. Done deliveries are remembered for at least a week.
+//!   A dead letter alone is given a new life, when somebody asks for it ([`Inbox::retry_dead`], [`Inbox::revive`]).
 //! - **One key, one worker.** A key is the change that a delivery is about. A worker holds a lease on the key, and the
 //!   lease table's primary key makes a second holder impossible, in this process or another. Other keys go on.
 //! - **A dead worker holds nobody up.** A lease runs out. Its token then fits nothing any more, so an answer that comes
@@ -46,7 +47,7 @@ use tokio::sync::Notify;
 
 pub use clock::{Clock, SystemClock};
 pub use queue::{ALONE_AFTER, MAX_BATCH, retry_delay};
-pub use view::{Entry, Filter, State, Stats, Which};
+pub use view::{Entry, Filter, MOST_PRUNED, State, Stats, Which};
 pub use workers::{Handler, Outcome, WorkerOptions, run_workers, run_workers_with};
 
 use crate::ids::{InstallationId, RepoId};

@@ -191,6 +191,17 @@ impl Inbox {
         Ok(())
     }
 
+    /// What waits for an installation is due now. Says how many deliveries that are.
+    pub async fn hurry(&self, installation: InstallationId) -> Result<u64, InboxError> {
+        let mut tx = self.db.begin().await?;
+        let sql = "update inbox_deliveries set not_before = $1
+                   where state = 'open' and not_before > $1 and installation = $2";
+        let hurried = tx.run(sql, args![self.now_ms(), installation.0.cast_signed()]).await?;
+        tx.commit().await?;
+        self.notify();
+        Ok(hurried)
+    }
+
     /// Holds the key for `lease` from now on.
     pub async fn extend(&self, batch: &Batch, lease: Duration) -> Result<(), InboxError> {
         let until = self.now_ms().saturating_add(duration_ms(lease));

@@ -13,6 +13,9 @@ use crate::ids::{InstallationId, RepoId};
 /// Done deliveries are remembered at least this long. GitHub redelivers for three days.
 const REMEMBER: Duration = Duration::from_hours(7 * 24);
 
+/// So many are forgotten at once.
+pub const MOST_PRUNED: u64 = 1_000;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -187,6 +190,17 @@ impl Inbox {
         Ok(revived)
     }
 
+    /// Gives a dead letter a new life by its GUID, as somebody had it delivered again. Says whether it was one.
+    pub async fn revive(&self, guid: &str) -> Result<bool, InboxError> {
+        let mut tx = self.db.begin().await?;
+        let sql = "update inbox_deliveries set state = 'open', attempts = 0, not_before = $1, token = null
+                   where state = 'dead' and guid = $2";
+        let revived = tx.run(sql, args![self.now_ms(), guid]).await?;
+        tx.commit().await?;
+        self.notify();
+        Ok(revived > 0)
+    }
+
     pub async fn stats(&self) -> Result<Stats, InboxError> {
         let now = self.now_ms();
         let mut tx = self.db.read().await?;
@@ -211,14 +225,16 @@ impl Inbox {
         Ok(stats)
     }
 
-    /// Forgets done deliveries and cache entries older than this, but never a delivery that could still be sent again,
-    /// and never a dead letter. Says how many deliveries it forgot.
+    /// Forgets done deliveries older than this, the oldest first and at most [`MOST_PRUNED`] at once: whoever puts one in
+    /// meanwhile must not wait for long. Never one that could still be sent again, and never a dead letter. What is in the
+    /// cache stays: losing it is a delay, but one that a change which rested for long would pay for. Says how many
+    /// deliveries it forgot.
     pub async fn prune(&self, older_than: Duration) -> Result<u64, InboxError> {
         let before = self.now_ms() - duration_ms(older_than.max(REMEMBER));
         let mut tx = self.db.begin().await?;
-        let sql = "delete from inbox_deliveries where state = 'done' and done_at < $1";
-        let gone = tx.run(sql, args![before]).await?;
-        tx.run("delete from inbox_cache where at < $1", args![before]).await?;
+        let sql = "delete from inbox_deliveries where id in
+                   (select id from inbox_deliveries where state = 'done' and done_at < $1 order by done_at limit $2)";
+        let gone = tx.run(sql, args![before, MOST_PRUNED.cast_signed()]).await?;
         tx.commit().await?;
         Ok(gone)
     }

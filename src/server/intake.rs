@@ -124,7 +124,10 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
         Ok(Some(understood)) => Delivery {
             guid,
             event,
-            installation: understood.repo.as_ref().map(|repo| repo.installation),
+            installation: match &understood.fact {
+                Fact::Installation { id, .. } => Some(*id),
+                _ => understood.repo.as_ref().map(|repo| repo.installation),
+            },
             repo: understood.repo.as_ref().map(|repo| repo.id),
             key: key(&understood),
             barrier: barrier(&understood.fact),
@@ -139,9 +142,16 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
             Delivery { guid, event, installation: None, repo: None, key, barrier: false, payload: body.to_vec(), meta }
         }
     };
-    match in_time(PATIENCE, door.inbox.put(&delivery)).await {
-        Ok(Put::New(_)) => answer(StatusCode::ACCEPTED, "Kept."),
-        Ok(Put::Duplicate) => answer(StatusCode::OK, "Already known."),
+    let kept = async {
+        let put = door.inbox.put(&delivery).await?;
+        // Somebody pressed *Redeliver* for what could not be worked off.
+        let revived = put == Put::Duplicate && door.inbox.revive(&delivery.guid).await?;
+        Ok((put, revived))
+    };
+    match in_time(PATIENCE, kept).await {
+        Ok((Put::New(_), _)) => answer(StatusCode::ACCEPTED, "Kept."),
+        Ok((Put::Duplicate, true)) => answer(StatusCode::ACCEPTED, "Kept: it was a dead letter, and is tried again."),
+        Ok((Put::Duplicate, false)) => answer(StatusCode::OK, "Already known."),
         Err(error) => {
             let (guid, event) = (&delivery.guid, &delivery.event);
             tracing::error!(
@@ -208,6 +218,8 @@ pub(super) fn key(event: &Event) -> String {
     let repo = event.repo.as_ref().map_or(0, |repo| repo.id.0);
     match (number(&event.fact), &event.fact) {
         (Some(number), _) => format!("{repo}/{number}"),
+        // What becomes of one account is nothing to another.
+        (None, Fact::Installation { id, .. }) => format!("0/installation-{}", id.0),
         (None, Fact::MergeGroup { head, .. }) => group_key(RepoId(repo), head),
         (None, _) => format!("{repo}/*"),
     }

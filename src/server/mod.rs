@@ -8,6 +8,7 @@ mod catch_up;
 mod escalate;
 mod group;
 mod hands;
+mod installed;
 mod intake;
 mod kin;
 mod ledger_branch;
@@ -34,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::github::store::GitHubStore;
 use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, Repo};
-use crate::ids::{InstallationId, RepoRef};
+use crate::ids::RepoRef;
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
 use crate::ledger::Ledger;
 
@@ -240,9 +241,11 @@ async fn run(
         });
         // It is set here alone, so it was not set before.
         let _ = door.app.set(Arc::clone(&app));
+        tidy(&door.inbox).await;
         tokio::join!(
             run_workers(door.inbox.clone(), config.workers, Arc::new(route::Passes::new(app)), stop.clone()),
             catch_up::run(&hub, &door, &stop),
+            keep_tidy(&door.inbox, &stop),
         );
         Ok(())
     };
@@ -261,6 +264,31 @@ async fn run(
         }
     };
     tokio::join!(work, serve).0
+}
+
+/// How often done deliveries are forgotten, and how soon again where there are more.
+const TIDY_EVERY: Duration = Duration::from_hours(1);
+const TIDY_ON: Duration = Duration::from_secs(1);
+
+/// Forgets deliveries that were done long enough ago. Says whether there are more.
+async fn tidy(inbox: &Inbox) -> bool {
+    match inbox.prune(Duration::ZERO).await {
+        Ok(gone) => gone == inbox::MOST_PRUNED,
+        Err(error) => {
+            tracing::warn!(%error, "what is done can't be forgotten; the database grows");
+            false
+        }
+    }
+}
+
+async fn keep_tidy(inbox: &Inbox, stop: &CancellationToken) {
+    let mut wait = TIDY_ON;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(wait) => wait = if tidy(inbox).await { TIDY_ON } else { TIDY_EVERY },
+            () = stop.cancelled() => return,
+        }
+    }
 }
 
 /// So long after the stop requests may still come to their end. Whoever has not sent one by then never will.
@@ -326,9 +354,4 @@ fn metrics() -> anyhow::Result<PrometheusHandle> {
     describe_gauge!("phasegate_inbox", "Deliveries in the inbox");
     describe_gauge!("phasegate_inbox_oldest_seconds", "How long the oldest unfinished delivery has waited");
     Ok(handle.insert(made).clone())
-}
-
-/// Deliveries that come from nowhere in particular have no installation; then nothing can be asked or written.
-pub(crate) fn installed(repo: &RepoRef) -> bool {
-    repo.installation != InstallationId(0)
 }

@@ -10,17 +10,18 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::installed::{SUSPENDED, Whose, newest};
 use super::intake::group_key;
 use super::memory::Kept;
 use super::observe::Read;
 use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
-use super::{App, group, installed, ledger_branch, observe};
+use super::{App, group, ledger_branch, observe};
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
 use crate::github::calls::issues::same_label;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo, webhook};
-use crate::ids::{CommitId, RepoId, RepoRef, Slug};
+use crate::ids::{CommitId, RepoRef};
 use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
 use crate::ledger::store::StoreError;
 use crate::ledger::{Ledger, LedgerError};
@@ -47,22 +48,32 @@ pub(super) enum Halt {
     Again(anyhow::Error),
     /// GitHub's answer is older than what it has told us. It will have heard of it in a moment.
     Behind(String),
+    /// There is no such installation.
+    Gone(anyhow::Error),
+    /// The installation is suspended. Somebody may let it in again.
+    Suspended(String),
+}
+
+impl Halt {
+    pub(super) fn suspended() -> Self {
+        Self::Suspended(Error::Suspended.to_string())
+    }
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Halt {
     fn from(error: E) -> Self {
         let error = error.into();
-        let until = error.chain().find_map(|cause| match cause.downcast_ref::<Error>() {
-            Some(Error::RateLimited { until, .. }) => Some(*until),
-            _ => match of_store(cause) {
-                Some(StoreError::Later { until }) => Some(*until),
-                _ => None,
-            },
-        });
-        match until {
-            Some(until) => Halt::Later(until, error.to_string()),
-            None => Halt::Again(error),
+        for cause in error.chain() {
+            match (cause.downcast_ref::<Error>(), of_store(cause)) {
+                (Some(Error::RateLimited { until, .. }), _) | (_, Some(StoreError::Later { until })) => {
+                    return Halt::Later(*until, error.to_string());
+                }
+                (Some(Error::Suspended), _) => return Halt::suspended(),
+                (Some(Error::NotInstalled), _) => return Halt::Gone(error),
+                _ => {}
+            }
         }
+        Halt::Again(error)
     }
 }
 
@@ -85,42 +96,74 @@ impl Handler for Passes {
             }
         }
         let attempt = batch.items.iter().map(|item| item.attempt).max().unwrap_or(1);
-        let Some(repo) = events.iter().find_map(|(_, event)| event.repo.clone()).filter(installed) else {
-            return ended(self.installations(&events).await, batch, attempt);
+        let result = match newest(&events) {
+            Some(told) => self.work_at(&told, batch, &events, attempt).await,
+            None => match self.installations(&events).await {
+                Err(Halt::Gone(error)) if attempt >= LAG_TRIES => Ok(let_go(batch, &error)),
+                result => result,
+            },
         };
-        let result = match batch.key.rsplit_once('/').and_then(|(_, number)| number.parse::<u64>().ok()) {
-            Some(number) => {
-                let result = self.change(&repo, number, &events, attempt).await;
-                if let Err(Halt::Again(error)) = &result
-                    && attempt >= FAULT_SHOWN
-                {
-                    self.close_the_gate(&repo, number, error, attempt).await;
-                }
-                result
-            }
-            None if batch.key.contains("/group-") => self.group(&repo, &events, attempt).await,
-            None => self.route(&repo, &events).await,
-        };
-        ended(result, batch, attempt)
+        ended(result, batch, attempt, self.app.inbox.now())
     }
 }
 
+impl Passes {
+    /// Works off a batch under the installation that its repository is in.
+    async fn work_at(&self, told: &RepoRef, batch: &Batch, events: &[(String, Event)], attempt: u32) -> Derived {
+        let mut home = told.clone();
+        let mut result = self.work(&home, batch, events, attempt).await;
+        if let Err(halt) = result {
+            // Who came last has not been tried as often as the others.
+            let tried = batch.items.iter().map(|item| item.attempt).min().unwrap_or(1);
+            result = match self.whose(told, halt, events, tried).await {
+                Whose::Another(now) => {
+                    home = now;
+                    self.work(&home, batch, events, attempt).await
+                }
+                Whose::Nobodys(error) => Ok(let_go(batch, &error)),
+                Whose::Same(halt) => Err(halt),
+            };
+        }
+        if let (Err(Halt::Again(error)), Some(number)) = (&result, number(batch))
+            && attempt >= FAULT_SHOWN
+        {
+            self.close_the_gate(&home, number, error, attempt).await;
+        }
+        result
+    }
+
+    async fn work(&self, home: &RepoRef, batch: &Batch, events: &[(String, Event)], attempt: u32) -> Derived {
+        match number(batch) {
+            Some(number) => self.change(home, number, events, attempt).await,
+            None if batch.key.contains("/group-") => self.group(home, events, attempt).await,
+            None => self.route(home, events).await,
+        }
+    }
+}
+
+/// The change that a batch is about, by its key.
+fn number(batch: &Batch) -> Option<u64> {
+    batch.key.rsplit_once('/').and_then(|(_, number)| number.parse().ok())
+}
+
+/// Nothing there is ours to look at any more. Should it be installed again, everything open is looked at.
+fn let_go(batch: &Batch, error: &anyhow::Error) -> Vec<Delivery> {
+    tracing::info!(key = batch.key, %error, "deliveries are let go");
+    Vec::new()
+}
+
 /// What becomes of a batch.
-fn ended(result: Derived, batch: &Batch, attempt: u32) -> Outcome {
+fn ended(result: Derived, batch: &Batch, attempt: u32, now: Timestamp) -> Outcome {
     match result {
         Ok(derived) if derived.is_empty() => Outcome::Done,
         Ok(derived) => Outcome::DoneWith(derived),
         Err(Halt::Later(until, error)) => Outcome::Retry { error, not_before: Some(until), counts: false },
-        // Nothing there is ours to look at any more. Should it be installed again, everything open is looked at.
-        Err(Halt::Again(error)) if matches!(error.downcast_ref::<Error>(), Some(Error::NotInstalled)) => {
-            tracing::info!(key = batch.key, %error, "deliveries are let go");
-            Outcome::Done
-        }
+        Err(Halt::Suspended(error)) => Outcome::Retry { error, not_before: Some(now + SUSPENDED), counts: false },
         Err(Halt::Behind(error)) => {
             tracing::info!(key = batch.key, attempt, error, "GitHub is behind what it told");
             Outcome::Retry { error, not_before: None, counts: true }
         }
-        Err(Halt::Again(error)) => {
+        Err(Halt::Again(error) | Halt::Gone(error)) => {
             tracing::warn!(key = batch.key, attempt, error = format!("{error:#}"), "a pass failed");
             Outcome::Retry { error: format!("{error:#}"), not_before: None, counts: true }
         }
@@ -128,25 +171,25 @@ fn ended(result: Derived, batch: &Batch, attempt: u32) -> Outcome {
 }
 
 /// The name under which deliveries that we make ourselves are kept.
-const OWN_EVENT: &str = "phasegate";
+pub(super) const OWN_EVENT: &str = "phasegate";
 
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Own {
-    repo: RepoRef,
-    fact: Fact,
+pub(super) struct Own {
+    pub(super) repo: Option<RepoRef>,
+    pub(super) fact: Fact,
 }
 
 fn understand(item: &Item) -> Result<Option<Event>, String> {
     if item.event == OWN_EVENT {
         let own: Own = serde_json::from_slice(&item.payload).map_err(|error| error.to_string())?;
-        return Ok(Some(Event { repo: Some(own.repo), fact: own.fact }));
+        return Ok(Some(Event { repo: own.repo, fact: own.fact }));
     }
     webhook::parse(&item.event, &item.payload).map_err(|error| error.to_string())
 }
 
 /// A fact for one change, derived from a delivery that named none.
 pub(super) fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Option<Delivery> {
-    let payload = serde_json::to_vec(&Own { repo: repo.clone(), fact: fact.clone() }).ok()?;
+    let payload = serde_json::to_vec(&Own { repo: Some(repo.clone()), fact: fact.clone() }).ok()?;
     let barrier = !matches!(fact, Fact::Look { .. } | Fact::Checks { .. });
     Some(Delivery {
         guid: format!("{guid}/{number}"),
@@ -163,7 +206,7 @@ pub(super) fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Op
 /// A look at a merge group, derived from something that it rests on.
 fn derived_group(guid: &str, repo: &RepoRef, fact: &Fact) -> Option<Delivery> {
     let Fact::MergeGroup { head, .. } = fact else { return None };
-    let payload = serde_json::to_vec(&Own { repo: repo.clone(), fact: fact.clone() }).ok()?;
+    let payload = serde_json::to_vec(&Own { repo: Some(repo.clone()), fact: fact.clone() }).ok()?;
     Some(Delivery {
         guid: format!("{guid}/group-{head}"),
         event: OWN_EVENT.to_owned(),
@@ -184,6 +227,10 @@ impl Passes {
         let repo = self.app.repo(home);
         let mut out: Vec<(bool, Delivery)> = Vec::new();
         for (guid, event) in events {
+            if event.fact == Fact::LookAround {
+                out.extend(self.look_around(guid, home).await?.into_iter().map(|delivery| (true, delivery)));
+                continue;
+            }
             let group = self.group_at(home, &event.fact).await;
             let of_group = group.as_ref().and_then(|group| derived_group(guid, home, group));
             out.extend(of_group.map(|delivery| (true, delivery)));
@@ -227,31 +274,6 @@ impl Passes {
         let mut looks = BTreeSet::new();
         out.retain(|(is_look, delivery)| !is_look || looks.insert(delivery.key.clone()));
         Ok(out.into_iter().map(|(_, delivery)| delivery).collect())
-    }
-
-    /// Looks at everything that is open where the App was just installed or let in again. What happened there before,
-    /// nobody has told.
-    async fn installations(&self, events: &[(String, Event)]) -> Derived {
-        let mut out = Vec::new();
-        for (guid, event) in events {
-            let Fact::Installation { id, repos, .. } = &event.fact else { continue };
-            for (repo, name) in repos {
-                let Ok(slug) = name.parse::<Slug>() else { continue };
-                let client = self.app.hub.repo(*id, slug.clone());
-                let default_branch = match client.get_repo().await {
-                    Ok(found) => found.default_branch,
-                    Err(Error::NotFound { .. }) => continue,
-                    Err(error) => return Err(error.into()),
-                };
-                let home = RepoRef { id: RepoId(*repo), slug, installation: *id, default_branch };
-                let open = client.list_open_pulls(None).await?;
-                let look = |pull: &Fetched| {
-                    derived(&format!("{guid}/{repo}"), &home, pull.number, Fact::Look { number: pull.number })
-                };
-                out.extend(open.iter().filter_map(look));
-            }
-        }
-        Ok(out)
     }
 
     /// Whether changes go into this branch. Agents push to their own all day, and nothing rests on those.
@@ -456,7 +478,7 @@ fn has_other_labels(pull: &Fetched, events: &[(String, Event)]) -> bool {
 /// Under this the default branch is remembered.
 const DEFAULT_BRANCH: &str = "default-branch";
 /// From this try on people are shown that a look can't be finished.
-const FAULT_SHOWN: u32 = 2;
+pub(super) const FAULT_SHOWN: u32 = 2;
 /// How often a pass begins again because another writer was faster.
 const MOST_RACES: usize = 5;
 

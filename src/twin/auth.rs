@@ -140,8 +140,10 @@ impl State {
             Grants::Installation(scope) => {
                 let app = self.apps.get(&scope.app).ok_or_else(Problem::bad_credentials)?;
                 // An uninstalled App's tokens die with the installation.
-                if scope.installation != 0 && !self.installations.contains_key(&scope.installation) {
-                    return Err(Problem::bad_credentials());
+                match self.installations.get(&scope.installation) {
+                    None if scope.installation != 0 => return Err(Problem::bad_credentials()),
+                    Some(one) if one.suspended_at.is_some() => return Err(Problem::suspended()),
+                    _ => {}
                 }
                 Ok(Actor::Installation { bot: app.bot.clone(), scope: scope.clone() })
             }

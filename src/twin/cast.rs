@@ -373,8 +373,8 @@ impl Admin {
             return Ok(id);
         }
         let id = state.new_id();
-        let one =
-            Installation { id, app, account, repos: BTreeSet::from([repo]), permissions, created_at: state.now() };
+        let (repos, created_at) = (BTreeSet::from([repo]), state.now());
+        let one = Installation { id, app, account, repos, permissions, created_at, suspended_at: None };
         state.installations.insert(id, one);
         state.tell_installation(id, "installation", "created", &[repo], &[]);
         Ok(id)
@@ -395,6 +395,20 @@ impl Admin {
         } else {
             state.tell_installation(id, "installation_repositories", "removed", &[], &[repo]);
         }
+        Ok(())
+    }
+
+    /// Its owner suspends an App on a repository's account, or lets it in again: until then it hears nothing, and has no
+    /// token. Which repositories that is about is not told.
+    pub fn suspend(&self, app: u64, repo: &str, suspended: bool) -> Result<()> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        let (id, now) = (state.installation_on(app, repo).ok_or_else(Problem::not_found)?.id, state.now());
+        if let Some(one) = state.installations.get_mut(&id) {
+            one.suspended_at = suspended.then_some(now);
+        }
+        let action = if suspended { "suspend" } else { "unsuspend" };
+        state.tell_installation(id, "installation", action, &[], &[]);
         Ok(())
     }
 

@@ -99,7 +99,9 @@ impl State {
         let heard_by: Vec<(u64, u64)> = self
             .installations
             .values()
-            .filter(|one| one.repos.contains(&repo) && only.is_none_or(|app| app == one.app))
+            .filter(|one| {
+                one.repos.contains(&repo) && one.suspended_at.is_none() && only.is_none_or(|app| app == one.app)
+            })
             .filter(|one| {
                 let needs = permissions_for(event);
                 needs.is_empty() || needs.iter().any(|name| one.permissions.contains_key(*name))

@@ -135,6 +135,7 @@ pub struct Installation {
     pub repos: BTreeSet<u64>,
     pub permissions: Permissions,
     pub created_at: Timestamp,
+    pub suspended_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone)]

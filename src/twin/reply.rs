@@ -56,6 +56,10 @@ impl Problem {
         Self { accepted: Some(accepted), ..Self::not_for_integration() }
     }
 
+    pub(crate) fn suspended() -> Self {
+        Self::new(403, "This installation has been suspended")
+    }
+
     /// 422 with a plain message.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(422, message)

@@ -406,6 +406,11 @@ impl Stage {
                 let revived = self.on.server().context("the bot is off")?.inbox().retry_dead(Which::All).await?;
                 ensure!(revived == read::<u64>(what)?, "{revived} dead letters were given a new life");
             }
+            "reinstalls" => {
+                let app = self.on.app().id;
+                self.on.admin().uninstall(app, REPO)?;
+                self.on.admin().install(app, REPO)?;
+            }
             "restarts" => {
                 self.on.stop_server().await;
                 self.on.start_server().await?;

@@ -7,7 +7,7 @@ use assert_cmd::cargo::cargo_bin_cmd;
 use phasegate::github::store::GitHubStore;
 use phasegate::github::{AppKey, Credentials, Endpoint, Hub};
 use phasegate::ids::Slug;
-use phasegate::inbox::Which;
+use phasegate::inbox::{Filter, Which};
 use phasegate::ledger::store::{NewFile, Store as _};
 use phasegate::rehearsal::{CHECK, LEDGER, MERGE_POLICY, REPO, Rehearsal, Setup, WORKFLOW};
 use phasegate::twin::{Effect, Fault};
@@ -360,6 +360,47 @@ async fn what_waits_for_an_installation_that_is_gone_is_let_go() {
 
     on.admin().install(on.app().id, REPO).unwrap();
     on.settle().await.unwrap();
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+/// GitHub's page has a button for it, and that is where people look first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_letter_that_is_delivered_again_is_tried_again() {
+    let on = merge_flow().await;
+    let number = green(&on, "work").await;
+    on.admin().inject(refuses("/reviews", 500, u32::MAX));
+    on.says("ada", number, "/stop it deletes the backups").await.unwrap();
+    let inbox = on.server().unwrap().inbox().clone();
+    while inbox.stats().await.unwrap().dead == 0 {
+        on.time_passes(Duration::from_secs(86_400)).await.unwrap();
+    }
+    on.admin().clear_faults();
+    let said = on.deliveries().into_iter().rev().find(|one| one.event == "issue_comment").unwrap();
+    let body = said.payload.to_string().into_bytes();
+    assert_eq!(on.posts("issue_comment", &said.guid, body.clone()).await.unwrap(), 202);
+    on.settle().await.unwrap();
+    assert_merge(&on, number, "failure");
+    assert_eq!(inbox.stats().await.unwrap().dead, 0);
+    // What was worked off is not, a second time.
+    let records = on.records(number).unwrap().len();
+    assert_eq!(on.posts("issue_comment", &said.guid, body).await.unwrap(), 200);
+    on.settle().await.unwrap();
+    assert_eq!(on.records(number).unwrap().len(), records);
+    on.end().await;
+}
+
+/// The inbox does not grow for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_done_long_ago_is_forgotten() {
+    let mut on = merge_flow().await;
+    let number = green(&on, "work").await;
+    on.time_passes(Duration::from_secs(8 * 86_400)).await.unwrap();
+    assert!(!on.server().unwrap().inbox().list(&Filter::default()).await.unwrap().is_empty());
+    on.stop_server().await;
+    on.start_server().await.unwrap();
+    assert_eq!(on.server().unwrap().inbox().list(&Filter::default()).await.unwrap(), []);
+    on.says("tim", number, "/status").await.unwrap();
     assert_merge(&on, number, "success");
     on.end().await;
 }

@@ -6,6 +6,7 @@ mod buttons;
 mod commands;
 mod endurance;
 mod identity;
+mod installation;
 mod ledger_branch;
 mod playground;
 mod queue;

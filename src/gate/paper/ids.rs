@@ -132,7 +132,18 @@ mod tests {
 
     #[test]
     fn an_identifier_leads_a_text() {
-        for text in ["AC-1: x", "**AC-1**: x", "[AC-1] x", "`AC-1` x", "ac-1 x", "AC-1. x", "AC-1- x", "1. AC-1", "3.1 AC-1 x", "(a) **AC-1**"] {
+        for text in [
+            "AC-1: x",
+            "**AC-1**: x",
+            "[AC-1] x",
+            "`AC-1` x",
+            "ac-1 x",
+            "AC-1. x",
+            "AC-1- x",
+            "1. AC-1",
+            "3.1 AC-1 x",
+            "(a) **AC-1**",
+        ] {
             assert_eq!(leading(text).as_deref(), Some("AC-1"), "{text}");
         }
         assert_eq!(leading("AC-LOGIN-2.b: x").as_deref(), Some("AC-LOGIN-2.B"));

@@ -44,6 +44,12 @@ pub struct Account {
     pub login: String,
 }
 
+#[derive(Deserialize)]
+struct Named {
+    id: u64,
+    full_name: String,
+}
+
 /// A delivery, as GitHub remembers it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Delivery {
@@ -82,11 +88,21 @@ impl Hub {
 
     /// The installation that a repository belongs to; none when the App is not installed there.
     pub async fn installation_for(&self, repo: &Slug) -> Result<Option<InstallationId>> {
+        Ok(self.installation_of(repo).await?.map(|installation| InstallationId(installation.id)))
+    }
+
+    /// The same with what is known of it.
+    pub async fn installation_of(&self, repo: &Slug) -> Result<Option<Installation>> {
         let route = "/repos/{owner}/{repo}/installation";
         let request = Request::new(Method::GET, route, &[repo.owner(), repo.name()])?;
-        let found: Option<Installation> =
-            maybe(self.wire().call(&self.wire().app, &request).await)?.map(|answer| answer.json()).transpose()?;
-        Ok(found.map(|installation| InstallationId(installation.id)))
+        maybe(self.wire().call(&self.wire().app, &request).await)?.map(|answer| answer.json()).transpose()
+    }
+
+    /// The repositories that an installation may see, by id and full name.
+    pub async fn repositories(&self, installation: InstallationId) -> Result<Vec<(u64, String)>> {
+        let request = Request::new(Method::GET, "/installation/repositories", &[])?;
+        let all: Vec<Named> = self.wire().list(&self.lane(installation), request, Some("repositories")).await?;
+        Ok(all.into_iter().map(|repo| (repo.id, repo.full_name)).collect())
     }
 
     /// The attempts to deliver since then, newest first.

@@ -4,6 +4,21 @@ use std::sync::Mutex;
 use super::*;
 
 both! {
+    async fn what_waits_for_an_installation_can_be_hurried(bench: Bench) {
+        let other = Delivery { installation: Some(InstallationId(8)), ..fact("other", "b") };
+        bench.arrives("waits", "a").await;
+        bench.stored(&other).await;
+        for _ in 0..2 {
+            let batch = bench.claims_something().await;
+            bench.inbox.postpone(&batch, "suspended", bench.inbox.now() + MINUTE).await.unwrap();
+        }
+        assert!(bench.claims().await.is_none());
+        assert_eq!(bench.inbox.hurry(InstallationId(7)).await.unwrap(), 1);
+        let batch = bench.claims_something().await;
+        assert_eq!((guids(&batch), batch.items[0].attempt), (vec!["waits"], 1));
+        assert!(bench.claims().await.is_none());
+    }
+
     async fn what_is_claimed_is_what_was_put(bench: Bench) {
         let delivery = Delivery { barrier: true, ..fact("g", "k") };
         let id = bench.stored(&delivery).await;

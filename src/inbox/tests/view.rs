@@ -73,13 +73,35 @@ both! {
         assert_eq!(bench.inbox.prune(Duration::ZERO).await.unwrap(), 0);
         assert_eq!(bench.inbox.put(&fact("old", "a")).await.unwrap(), Put::Duplicate);
         bench.later(Duration::from_millis(1));
-        bench.inbox.cache_put("n", "fresh", b"").await.unwrap();
         assert_eq!(bench.inbox.prune(30 * DAY).await.unwrap(), 0);
         assert_eq!(bench.inbox.prune(Duration::ZERO).await.unwrap(), 1);
         let left = bench.inbox.list(&Filter::default()).await.unwrap();
         assert_eq!(left.iter().map(|entry| entry.guid.as_str()).collect::<Vec<_>>(), ["waits", "dead"]);
-        assert_eq!(bench.inbox.cache_get("n", "k").await.unwrap(), None);
-        assert_eq!(bench.inbox.cache_get("n", "fresh").await.unwrap(), Some(Vec::new()));
+        assert_eq!(bench.inbox.cache_get("n", "k").await.unwrap().as_deref(), Some(&b"old"[..]));
+    }
+
+    async fn much_that_is_done_is_forgotten_in_parts(bench: Bench) {
+        let all: Vec<_> = (0..=MOST_PRUNED).map(|n| fact(&n.to_string(), &n.to_string())).collect();
+        bench.arrives("parent", "a").await;
+        bench.inbox.complete_with(&bench.claims_something().await, &all).await.unwrap();
+        while let Some(batch) = bench.claims().await {
+            bench.inbox.complete(&batch).await.unwrap();
+        }
+        bench.later(8 * DAY);
+        assert_eq!(bench.inbox.prune(Duration::ZERO).await.unwrap(), MOST_PRUNED);
+        assert_eq!(bench.inbox.prune(Duration::ZERO).await.unwrap(), 2);
+    }
+
+    async fn a_dead_letter_that_is_delivered_again_lives_again(bench: Bench) {
+        bench.arrives("done", "a").await;
+        bench.inbox.complete(&bench.claims_something().await).await.unwrap();
+        bench.arrives("dead", "a").await;
+        bench.inbox.bury(&bench.claims_something().await, "no").await.unwrap();
+        for (guid, lives) in [("done", false), ("never", false), ("dead", true), ("dead", false)] {
+            assert_eq!(bench.inbox.revive(guid).await.unwrap(), lives, "{guid}");
+        }
+        let batch = bench.claims_something().await;
+        assert_eq!((guids(&batch), batch.items[0].attempt), (vec!["dead"], 1));
     }
 
     async fn the_cache_keeps_bytes_until_told_otherwise(bench: Bench) {

@@ -87,6 +87,9 @@ fn narrowed(granted: &Permissions, asked: Option<&Value>) -> Result<Permissions,
 
 fn token(state: &mut State, call: &Call) -> Answer {
     let one = mine(state, call)?.clone();
+    if one.suspended_at.is_some() {
+        return Err(Problem::suspended());
+    }
     let permissions = narrowed(&one.permissions, call.body.get("permissions"))?;
     let missing = || {
         Problem::invalid(

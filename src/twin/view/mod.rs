@@ -364,7 +364,8 @@ impl State {
             "target_type": one.account.kind.name(), "permissions": Self::permissions_json(&one.permissions),
             "events": app.map(|app| app.events.clone()).unwrap_or_default(), "created_at": one.created_at,
             "updated_at": one.created_at, "single_file_name": null, "has_multiple_single_files": false,
-            "single_file_paths": [], "suspended_by": null, "suspended_at": null,
+            "single_file_paths": [], "suspended_by": one.suspended_at.map(|_| self.user_json(&one.account)),
+            "suspended_at": one.suspended_at,
         })
     }
 }
