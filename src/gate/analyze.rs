@@ -296,8 +296,9 @@ fn asks(item: &Piece) -> bool {
         "waiting for",
     ];
     // `Logo colour. Open. It changes nothing.`
-    let open = |sentence: &str| matches!(&text::words(sentence)[..], [one] if one == "open");
-    let open = text::sentences(&item.text).into_iter().any(open);
+    let open = |said: &str| matches!(&text::words(said)[..], [one] if one == "open");
+    let behind = |clause: &str| clause.rsplit_once(':').is_some_and(|(_, value)| open(value));
+    let open = text::sentences(&item.text).into_iter().any(open) || text::clauses(&item.text).into_iter().any(behind);
     ends_asking(item) || open || text::says_any(&text::words(&item.text), ASK)
 }
 

@@ -1,6 +1,7 @@
 //! DESIGN reads `scaffolding/design.md`: how it is to be built, and what happens when something fails.
 
 mod failing;
+mod review;
 mod shape;
 mod tree;
 
@@ -50,7 +51,7 @@ pub const RULES: &[Rule] = &[
         id: "DSN-06",
         about: "A house or a skyscraper has scenarios traced and concerns with severities.",
         severity: Severity::Error,
-        check: unreviewed,
+        check: review::is_missing,
         next: "Walk through two or three scenarios step by step, and write down what could go wrong, each with its severity.",
     },
     Rule {
@@ -228,7 +229,11 @@ pub(super) fn is_resolved(item: &Piece) -> bool {
         };
         let labelled = ["answer", "decision", "resolution"].map(|word| (word, label(word)));
         text::clauses(sentence).into_iter().any(|clause| {
-            let words = text::words(clause);
+            let mut words = text::words(clause);
+            // `Ask for ANY? No (resolved): nobody answers it.`
+            if sentence.starts_with("No (") || sentence.starts_with("no (") {
+                words.remove(0);
+            }
             let told = |at: usize| {
                 let wanted = words[..at].iter().rev().take(3).any(|word| WANTED.contains(&word.as_str()));
                 !is_denied(&words, at) && !wanted
@@ -293,101 +298,6 @@ fn is_deferred(item: &Piece) -> bool {
         }
     }
     false
-}
-
-fn unreviewed(desk: &Desk<'_>) -> Vec<Found> {
-    let Some(paper) = &desk.design else { return Vec::new() };
-    if desk.tier < Tier::House {
-        return Vec::new();
-    }
-    let begins =
-        |words: &[String], starts: &[&str]| words.iter().any(|word| starts.iter().any(|start| word.starts_with(start)));
-    let place = |parts: &[Part<'_>], says: String| match parts.first() {
-        Some(part) => Found::at(DESIGN, part.line, says),
-        None => Found::in_file(DESIGN, says),
-    };
-    let mut found = Vec::new();
-    let is_trace = |words: &[String]| {
-        begins(words, &["scenario", "walkthrough"])
-            || text::has_phrase(words, "walk through")
-            || words.iter().any(|word| matches!(word.as_str(), "trace" | "traces" | "traced"))
-    };
-    let scenarios = paper.below(is_trace, "Observability");
-    let traced: usize = scenarios.iter().map(scenarios_traced).sum();
-    // `Scenario one, flip: …`, wherever it stands.
-    let told = |piece: &Piece| {
-        text::words(&piece.text).iter().take(2).any(|word| word == "scenario").then(|| traced_in(piece))
-    };
-    let traced = traced.max(paper.pieces().filter_map(told).sum());
-    if traced < 2 {
-        let says = format!("A {} wants two or three scenarios traced; {traced} is.", desk.tier);
-        let says = if traced == 0 { says.replace("0 is", "none is") } else { says };
-        found.push(
-            place(&scenarios, says)
-                .next("Walk through two or three of them, step by step, below a heading “Scenarios”."),
-        );
-    }
-    let concerns = paper.below(|words| begins(words, &["concern", "risk", "review"]), "");
-    // By severity, or each with its own.
-    let grouped = |part: &Part<'_>| part.groups().into_iter().any(has_severity);
-    let graded = |part: &Part<'_>| part.says_none() || part.items().iter().any(has_severity) || grouped(part);
-    if !concerns.iter().any(graded) {
-        let says = format!("A {} wants its concerns written down with their severities; there are none.", desk.tier);
-        let next = "List what could go wrong below a heading “Review Concerns”, each with a severity, or write `none`.";
-        found.push(place(&concerns, says).next(next));
-    }
-    found
-}
-
-fn has_severity(item: &Piece) -> bool {
-    const SEVERITIES: &[&str] =
-        &["critical", "high", "medium", "low", "major", "minor", "required", "blocker", "severe", "moderate", "middle"];
-    // `[S1]`, `P2`, `sev3`
-    let graded = |word: &String| {
-        let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        word.len() == bare.len() + 1 && matches!(bare, "s" | "p" | "sev")
-    };
-    text::words(&item.text).iter().any(|word| SEVERITIES.contains(&word.as_str()) || graded(word))
-}
-
-/// How many scenarios are traced here. A section of nothing but steps is one.
-fn scenarios_traced(part: &Part<'_>) -> usize {
-    let items = part.described();
-    let count = |items: &[Piece]| items.iter().map(traced_in).sum::<usize>();
-    // Beside a table of concerns the scenarios may be paragraphs.
-    let traced = count(&items).max(count(&part.paragraphs())).max(part.groups().len());
-    if traced == 0 && items.len() >= 2 { 1 } else { traced }
-}
-
-/// How many scenarios an item traces: lines that each tell one and end it are several.
-fn traced_in(item: &Piece) -> usize {
-    let plain = item.cells.is_empty() && item.entries.is_empty() && item.code.is_empty() && !item.text.contains('\n');
-    let whole = |line: &super::paper::Line| {
-        let piece = Piece { line: line.at, text: line.text.clone(), ..Piece::default() };
-        line.text.trim_end().ends_with(['.', '!', ')']) && is_traced(&piece)
-    };
-    match plain && item.lines.len() > 1 && item.lines.iter().all(whole) {
-        true => item.lines.len(),
-        false => usize::from(is_traced(item)),
-    }
-}
-
-fn is_traced(item: &Piece) -> bool {
-    let text = item.all_text();
-    ["→", "->", "=>"].iter().any(|arrow| text.contains(arrow))
-        || text::words(&text).iter().any(|word| word == "then")
-        || item.entries.len() > 2
-        || item.lines.len() > 2 && item.entries.len() > 1
-        || steps(item) >= 2 + usize::from(item.entries.is_empty() && item.text.contains('\n'))
-}
-
-/// What happens one after the other: sentences and their parts up to a semicolon, or three parts up to a comma.
-fn steps(item: &Piece) -> usize {
-    let told = |clause: &&str| text::words(clause).len() > 2;
-    let sentences = item.text.lines().flat_map(text::sentences);
-    let steps: usize = sentences.clone().map(|sentence| sentence.split(';').filter(told).count().max(1)).sum();
-    let parts = |sentence: &str| sentence.split([';', ',', ':']).filter(told).count();
-    if sentences.map(parts).any(|parts| parts > 2) { steps.max(3) } else { steps }
 }
 
 /// A part of observability: its name, and the words that show it.

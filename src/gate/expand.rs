@@ -268,21 +268,38 @@ fn logged(desk: &Desk<'_>) -> Vec<Found> {
     let Some(log) = &desk.log else {
         return vec![Found::in_file(LOG, format!("`{LOG}` can't be read.")).next("Write it as plain Markdown.")];
     };
-    let written = text::names(&log.everything());
+    let everything = log.everything();
+    let mut written = text::names(&everything);
+    written.extend(initials(&everything));
     let mut found = Vec::new();
     for (section, what) in [("Stack", "stack"), ("Deployment Target", "deployment target")] {
-        let mut names = said(paper, section).map(|part| text::names(&part.text())).unwrap_or_default();
+        let told = said(paper, section).map(|part| part.text()).unwrap_or_default();
+        let mut names = text::names(&told);
+        // A log may call it by its initials.
+        if !names.is_empty() {
+            names.extend(initials(&told));
+        }
         // Words about the choice, which are none of its names.
         names.retain(|name| {
             !matches!(name.as_str(), "conflict" | "conflicts" | "md" | "preference" | "preferences" | "read" | "says")
         });
         if !names.is_empty() && written.is_disjoint(&names) {
-            let named: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
+            let named: Vec<String> = text::names(&told).into_iter().take(5).collect();
             let says = format!("The log does not name the {what} that scope has: {}.", excerpt(&named.join(", ")));
             found.push(Found::in_file(LOG, says).next(format!("Write into the log which {what} is in use.")));
         }
     }
     found
+}
+
+/// `Google Kubernetes Engine`: gke.
+fn initials(text: &str) -> Vec<String> {
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let initial = |word: &&str| word.chars().next().filter(|c| c.is_uppercase());
+    let of = |length: usize| {
+        words.windows(length).filter_map(move |window| window.iter().map(initial).collect::<Option<String>>())
+    };
+    of(3).chain(of(4)).map(|initials| initials.to_lowercase()).collect()
 }
 
 fn reused(desk: &Desk<'_>) -> Vec<Found> {

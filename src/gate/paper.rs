@@ -9,6 +9,7 @@
 //! - **a hostile document ends in an answer**, quickly: bytes, lines and depth are bounded, nothing here calls itself,
 //!   and each step is linear in what it reads.
 
+mod below;
 mod html;
 pub mod ids;
 pub mod later;

@@ -247,7 +247,8 @@ fn without_kinds(words: &[String]) -> Vec<String> {
 
 /// `AC-1: test_edges + radio clock`: beside a test stands what shows it at runtime.
 fn in_pairs(item: &str, kind: Kind) -> bool {
-    let Some((test, proof)) = item.split_once(" + ").filter(|_| kind == Kind::Runtime) else { return false };
+    let two = [" + ", " / "].iter().find_map(|mark| item.split_once(mark));
+    let Some((test, proof)) = two.filter(|_| kind == Kind::Runtime) else { return false };
     let words = text::words(proof);
     links(test, Kind::Test)
         && text::says_something(proof, &[])

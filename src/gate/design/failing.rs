@@ -17,7 +17,10 @@ pub(super) fn unsaid(desk: &Desk<'_>) -> Vec<Found> {
         let mut below = item.text.lines().skip(1).peekable();
         below.peek().is_some() && below.all(is_none)
     };
-    let items = part.described().into_iter().filter(|item| !is_none(&item.text) && !none_below(item));
+    let items = part
+        .described()
+        .into_iter()
+        .filter(|item| !is_none(&item.text) && !none_below(item) && !is_no_integration(&item.text));
     // A part of its own that says it of each, or of all at once.
     let apart = part.sub_of(|words| words.iter().any(|word| is_failing(word) || word == "fallback"));
     let apart: Vec<Piece> = apart.map(|part| part.pieces()).unwrap_or_default();
@@ -28,6 +31,13 @@ pub(super) fn unsaid(desk: &Desk<'_>) -> Vec<Found> {
             Found::at(DESIGN, item.line, says)
         })
         .collect()
+}
+
+/// `DATEV is a file, no live integration.`
+fn is_no_integration(text: &str) -> bool {
+    let words = text::words(text);
+    let last = words.iter().rposition(|word| matches!(word.as_str(), "integration" | "integrations" | "integrated"));
+    last.is_some_and(|at| at + 1 == words.len() && text::is_denied(&words, at))
 }
 
 fn is_answered(item: &Piece) -> bool {

@@ -102,6 +102,15 @@ struct Wanted {
 }
 
 impl Wanted {
+    /// The names of what there is one of: under such labels, or anywhere where there are none.
+    fn of_one_each(&self) -> BTreeSet<String> {
+        let one = self.entries.iter().filter(|(label, _)| ONE_EACH.contains(&label.as_str()));
+        match self.entries.is_empty() {
+            true => text::names(&self.text),
+            false => one.flat_map(|(_, value)| text::names(value)).collect(),
+        }
+    }
+
     /// From a section of that name, or from entries and rows with that label: `| Stack | Rust, clap |`.
     fn of(preferences: &Paper, section: &str) -> Option<Self> {
         if let Some(part) = said(preferences, section) {
@@ -111,15 +120,36 @@ impl Wanted {
             let words = names::heading_words(label);
             names::names_of(&words, preferences.names(), false).iter().any(|name| name.name == section)
         };
-        let values = preferences.pieces().filter_map(|piece| match &piece.cells[..] {
-            [label, value, ..] if named(&label.text) => Some(value.text.clone()),
-            [] => piece.text.split_once(':').filter(|(label, _)| named(label)).map(|(_, value)| value.to_owned()),
-            _ => None,
+        let mut entries = BTreeMap::new();
+        let mut values: Vec<String> = Vec::new();
+        let labels = preferences.pieces().flat_map(|piece| match &piece.cells[..] {
+            [label, value, ..] => vec![(label.text.clone(), value.text.clone())],
+            _ => piece.lines.iter().filter_map(|line| labelled(&line.text)).collect(),
         });
-        let text = values.collect::<Vec<String>>().join("\n");
-        text::says_something(&text, &[]).then(|| Self { text, entries: BTreeMap::new() })
+        for (label, value) in labels {
+            let bare = text::words(&label).join(" ");
+            if named(&label) {
+                values.push(value);
+            } else if section == "Stack" && PARTS.contains(&bare.as_str()) {
+                values.push(value.clone());
+                entries.insert(bare, value);
+            }
+        }
+        let text = values.join("\n");
+        // `whatever board is in the drawer` prefers nothing.
+        let any =
+            text::words(&text).first().is_some_and(|first| matches!(first.as_str(), "any" | "anything" | "whatever"));
+        (!any && text::says_something(&text, &[])).then_some(Self { text, entries })
     }
 }
+
+/// `Stack: Rust, clap`
+fn labelled(line: &str) -> Option<(String, String)> {
+    line.split_once(':').map(|(label, value)| (label.to_owned(), value.to_owned()))
+}
+
+/// Labels of what a stack has, where the preferences have no part on it.
+const PARTS: &[&str] = &["backend", "database", "db", "framework", "frontend", "language", "runtime", "web"];
 
 /// Things of one kind, of which one is chosen in place of another.
 #[rustfmt::skip]
@@ -150,14 +180,14 @@ fn same(name: &str) -> &str {
 }
 
 /// Of one kind the preferences have some and scope has others.
-fn swapped<'n>(preferred: &'n BTreeSet<String>, used: &'n BTreeSet<String>) -> Option<(&'n str, &'n str)> {
+fn swapped(preferred: &BTreeSet<String>, used: &BTreeSet<String>) -> Option<(String, String)> {
     KINDS.iter().find_map(|kind| {
-        let of = |names: &'n BTreeSet<String>| -> Vec<&'n str> {
-            names.iter().map(String::as_str).filter(|name| kind.contains(name)).collect()
+        let of = |names: &BTreeSet<String>| -> Vec<String> {
+            names.iter().filter(|name| kind.contains(&name.as_str())).cloned().collect()
         };
         let (want, have) = (of(preferred), of(used));
         let shared = want.iter().any(|one| have.iter().any(|other| same(one) == same(other)));
-        let first = want.first().copied().zip(have.first().copied());
+        let first = want.first().cloned().zip(have.first().cloned());
         first.filter(|_| !shared)
     })
 }
@@ -189,11 +219,9 @@ fn compare(section: &'static str, wanted: &Wanted, chosen: &Part<'_>, conflicts:
             excerpt(chosen.text().trim().trim_end_matches('.'))
         );
         conflicts.push(Conflict { section, line: chosen.line, says, preferred });
-    } else if want.keys().all(|label| ONE_EACH.contains(&label.as_str()))
-        && let Some((want, have)) = swapped(&preferred, &used)
-    {
+    } else if let Some((want, have)) = swapped(&wanted.of_one_each(), &used) {
         let says = format!("{section}: the preferences have {want}, scope has {have}.");
-        let preferred = BTreeSet::from([want.to_owned()]);
+        let preferred = BTreeSet::from([want]);
         conflicts.push(Conflict { section, line: chosen.line, says, preferred });
     }
 }

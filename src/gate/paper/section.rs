@@ -10,14 +10,14 @@ pub struct Part<'p> {
     /// Where its heading stands.
     pub line: u32,
     pub heading: String,
-    blocks: Vec<&'p Block>,
+    pub(super) blocks: Vec<&'p Block>,
     /// Words in the heading after its name and a colon.
-    rest: Option<Piece>,
+    pub(super) rest: Option<Piece>,
 }
 
 impl Paper {
     /// The title: the first heading, where it is alone at its level and others stand below it.
-    fn title(&self) -> Option<u32> {
+    pub(super) fn title(&self) -> Option<u32> {
         let mut headings = self.headings();
         let first = headings.next()?;
         let mut others = headings.peekable();
@@ -113,37 +113,6 @@ impl Paper {
         }
         part
     }
-
-    /// What stands below each heading of which the words are so, the outermost of them, outside the sections of the
-    /// names that are left out.
-    pub fn below(&self, so: impl Fn(&[String]) -> bool, without: &str) -> Vec<Part<'_>> {
-        let title = self.title();
-        let mut parts: Vec<Part<'_>> = Vec::new();
-        let mut inside: Option<u8> = None;
-        let mut left_out: Option<u8> = None;
-        for block in &self.blocks {
-            if let Block::Heading(heading) = block {
-                let called = &heading.names;
-                let out = called.iter().any(|called| called.name == without);
-                if !called.is_empty() || left_out.is_some_and(|level| heading.level <= level) {
-                    left_out = out.then_some(heading.level);
-                }
-                if !called.is_empty() || inside.is_some_and(|level| heading.level <= level) {
-                    inside = None;
-                }
-                if inside.is_none() && left_out.is_none() && title != Some(heading.line) && so(&words(&heading.text)) {
-                    inside = Some(heading.level);
-                    let (line, text) = (heading.line, heading.text.clone());
-                    parts.push(Part { line, heading: text, blocks: Vec::new(), rest: None });
-                    continue;
-                }
-            }
-            if let (Some(part), Some(_)) = (parts.last_mut(), inside) {
-                part.blocks.push(block);
-            }
-        }
-        parts
-    }
 }
 
 /// The anchor that GitHub gives to a heading.
@@ -183,7 +152,7 @@ fn is_named(text: &str) -> bool {
 const NAME: usize = 3;
 
 /// The name of a group has at most so many words.
-const LABEL: usize = 6;
+pub(super) const LABEL: usize = 6;
 
 impl<'p> Part<'p> {
     /// The first ones: a heading that is a chapter is compared with nothing.
