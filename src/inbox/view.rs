@@ -194,8 +194,10 @@ impl Inbox {
     pub async fn revive(&self, guid: &str) -> Result<bool, InboxError> {
         let mut tx = self.db.begin().await?;
         let sql = "update inbox_deliveries set state = 'open', attempts = 0, not_before = $1, token = null
-                   where state = 'dead' and guid = $2";
-        let revived = tx.run(sql, args![self.now_ms(), guid]).await?;
+                   where state = 'dead' and (guid = $2 or guid like $3 escape '\\')";
+        // What followed from it is named after it.
+        let escaped = guid.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        let revived = tx.run(sql, args![self.now_ms(), guid, format!("{escaped}/%").as_str()]).await?;
         tx.commit().await?;
         self.notify();
         Ok(revived > 0)

@@ -45,7 +45,7 @@ pub(super) fn newest(events: &[(String, Event)]) -> Option<RepoRef> {
 
 /// Whose a repository is, after work on it failed.
 pub(super) enum Whose {
-    /// Another installation's than the one that was told.
+    /// It is under another installation than the one that was told, or has another name.
     Another(RepoRef),
     /// The App is not installed there any more.
     Nobodys(anyhow::Error),
@@ -82,6 +82,13 @@ impl Passes {
                     Err(error) => Whose::Same(error.into()),
                 }
             }
+            // Nothing of it may be done there. Where it is not found it becomes a dead letter, which somebody sees.
+            Halt::Namesake(says) => match self.found(told).await {
+                Ok(Some(Found::Under(home))) => Whose::Another(home),
+                Ok(Some(Found::Suspended)) => Whose::Same(Halt::suspended()),
+                Ok(_) => Whose::Same(Halt::Namesake(says)),
+                Err(error) => Whose::Same(error.into()),
+            },
             // Its git and its ledger refuse without a reason that could be told apart.
             Halt::Again(error) if attempt >= FAULT_SHOWN && !is_weather(&error) => match self.found(told).await {
                 Ok(Some(Found::Under(home))) => Whose::Another(home),
@@ -93,6 +100,16 @@ impl Passes {
     }
 
     async fn found(&self, told: &RepoRef) -> Result<Option<Found>, Error> {
+        // It may be called otherwise by now, and its old name may be another's.
+        match self.app.hub.repository(told.installation, told.id).await {
+            Ok(Some(there)) if there.full_name != told.slug.to_string() => {
+                let slug = there.full_name.parse::<Slug>().unwrap_or_else(|_| told.slug.clone());
+                return Ok(Some(Found::Under(RepoRef { slug, default_branch: there.default_branch, ..told.clone() })));
+            }
+            Ok(Some(_)) => return Ok(Some(Found::AsTold)),
+            Ok(None) | Err(Error::NotInstalled | Error::Suspended) => {}
+            Err(error) => return Err(error),
+        }
         let Some(now) = self.app.hub.installation_of(&told.slug).await? else { return Ok(None) };
         if now.suspended_at.is_some() {
             return Ok(Some(Found::Suspended));

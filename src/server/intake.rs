@@ -121,23 +121,11 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
         Ok(Some(understood)) if !matters(door.app.get().map(Arc::as_ref), &understood) => {
             return answer(StatusCode::OK, "Ignored: nothing here depends on it.");
         }
-        Ok(Some(understood)) => Delivery {
-            guid,
-            event,
-            installation: match &understood.fact {
-                Fact::Installation { id, .. } => Some(*id),
-                _ => understood.repo.as_ref().map(|repo| repo.installation),
-            },
-            repo: understood.repo.as_ref().map(|repo| repo.id),
-            key: key(&understood),
-            barrier: barrier(&understood.fact),
-            payload: body.to_vec(),
-            meta: about(&understood),
-        },
+        Ok(Some(understood)) => self::delivery(guid, event, &understood, body.to_vec()),
         // It is kept, and shows in the list of dead letters: a payload that can't be read is a bug to be seen.
         Err(error) => {
             tracing::error!(%error, guid, "a delivery can't be understood");
-            let key = format!("broken/{guid}");
+            let key = format!("{BROKEN}{guid}");
             let meta = json!({ "error": error.to_string() });
             Delivery { guid, event, installation: None, repo: None, key, barrier: false, payload: body.to_vec(), meta }
         }
@@ -162,6 +150,26 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
             );
             answer(StatusCode::SERVICE_UNAVAILABLE, "It could not be kept; send it again.")
         }
+    }
+}
+
+/// The key of what can't be understood begins so.
+pub(super) const BROKEN: &str = "broken/";
+
+/// What is kept of an event that is understood.
+pub(super) fn delivery(guid: String, event: String, understood: &Event, payload: Vec<u8>) -> Delivery {
+    Delivery {
+        guid,
+        event,
+        installation: match &understood.fact {
+            Fact::Installation { id, .. } => Some(*id),
+            _ => understood.repo.as_ref().map(|repo| repo.installation),
+        },
+        repo: understood.repo.as_ref().map(|repo| repo.id),
+        key: key(understood),
+        barrier: barrier(&understood.fact),
+        payload,
+        meta: about(understood),
     }
 }
 

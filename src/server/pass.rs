@@ -454,7 +454,9 @@ impl Pass<'_> {
     fn relabelled(&self, pull: &Fetched, state: Option<&State>, events: &[(String, Event)]) -> Option<Happened> {
         let prefix =
             self.policy().map_or_else(|| Policy::default().labels.prefix, |policy| policy.labels.prefix.clone());
-        let is_ours = |label: &str| label.to_lowercase().starts_with(&prefix.to_lowercase());
+        // A team may have labels of its own that begin like ours.
+        let ours = surface::our_labels(&prefix);
+        let is_ours = |label: &str| ours.iter().any(|one| same_label(one, label));
         let who = events.iter().rev().find_map(|(_, event)| match &event.fact {
             Fact::Pull { label: Some(label), sender, .. } if is_ours(label) => Some(&sender.login),
             _ => None,

@@ -3,7 +3,7 @@
 //! A delivery that names a commit or a branch instead of a pull request is turned into one look a change; what is said
 //! on a linked issue is handed to its change. Everything about one change then runs one after the other, by its key.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::installed::{SUSPENDED, Whose, newest};
-use super::intake::group_key;
+use super::intake::{BROKEN, delivery, group_key};
 use super::memory::Kept;
 use super::observe::Read;
 use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
@@ -50,6 +50,8 @@ pub(super) enum Halt {
     Behind(String),
     /// There is no such installation.
     Gone(anyhow::Error),
+    /// What has the repository's name is another one.
+    Namesake(String),
     /// The installation is suspended. Somebody may let it in again.
     Suspended(String),
 }
@@ -96,6 +98,9 @@ impl Handler for Passes {
             }
         }
         let attempt = batch.items.iter().map(|item| item.attempt).max().unwrap_or(1);
+        if batch.key.starts_with(BROKEN) {
+            return ended(Ok(understood_now(batch, &events)), batch, attempt, self.app.inbox.now());
+        }
         let result = match newest(&events) {
             Some(told) => self.work_at(&told, batch, &events, attempt).await,
             None => match self.installations(&events).await {
@@ -141,6 +146,21 @@ impl Passes {
     }
 }
 
+/// Whether a pull request is one of a repository that only has the name of ours.
+fn is_of_another(pull: &Fetched, home: &RepoRef) -> bool {
+    pull.base.repo.as_ref().is_some_and(|base| base.id != home.id.0)
+}
+
+/// What could not be understood when it came, and can be now: the same, in the place where it belongs.
+fn understood_now(batch: &Batch, events: &[(String, Event)]) -> Vec<Delivery> {
+    let payloads: BTreeMap<&str, &Item> = batch.items.iter().map(|item| (item.guid.as_str(), item)).collect();
+    let again = events.iter().filter_map(|(guid, event)| {
+        let item = payloads.get(guid.as_str())?;
+        Some(delivery(format!("{guid}/understood"), item.event.clone(), event, item.payload.clone()))
+    });
+    again.collect()
+}
+
 /// The change that a batch is about, by its key.
 fn number(batch: &Batch) -> Option<u64> {
     batch.key.rsplit_once('/').and_then(|(_, number)| number.parse().ok())
@@ -159,7 +179,7 @@ fn ended(result: Derived, batch: &Batch, attempt: u32, now: Timestamp) -> Outcom
         Ok(derived) => Outcome::DoneWith(derived),
         Err(Halt::Later(until, error)) => Outcome::Retry { error, not_before: Some(until), counts: false },
         Err(Halt::Suspended(error)) => Outcome::Retry { error, not_before: Some(now + SUSPENDED), counts: false },
-        Err(Halt::Behind(error)) => {
+        Err(Halt::Behind(error) | Halt::Namesake(error)) => {
             tracing::info!(key = batch.key, attempt, error, "GitHub is behind what it told");
             Outcome::Retry { error, not_before: None, counts: true }
         }
@@ -361,6 +381,9 @@ impl Passes {
             Err(Error::NotFound { .. }) => return self.linked(home, &ledger, number, events).await,
             Err(error) => return Err(error.into()),
         };
+        if is_of_another(&pull, home) {
+            return Err(Halt::Namesake(format!("{} is another repository by now", home.slug)));
+        }
         let default_branch = pull.base.repo.as_ref().and_then(|base| base.default_branch.as_ref());
         if let Some(now) = default_branch.filter(|now| **now != home.default_branch) {
             memory.keep(DEFAULT_BRANCH, now).await;
@@ -393,7 +416,7 @@ impl Passes {
         let Ok(home) = &self.at_home(told).await else { return };
         let repo = self.app.repo(home);
         let Ok(pull) = repo.get_pull(number).await else { return };
-        if !pull.is_open() {
+        if !pull.is_open() || is_of_another(&pull, home) {
             return;
         }
         let mirror = Mirror::open(&self.app.data, home.id);

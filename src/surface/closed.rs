@@ -77,7 +77,16 @@ pub struct Fault<'a> {
 /// What an App may do is asked for there.
 const PERMISSIONS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/install.md#1-register-the-app");
 
+/// What the ledger's branch needs is said there.
+const RULES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/install.md#4-protect-the-branches");
+
 impl Fault<'_> {
+    /// A ruleset does not let the App write its records.
+    fn is_kept_off(&self) -> bool {
+        let small = self.says.to_lowercase();
+        small.contains("ledger") && small.contains("rule violations")
+    }
+
     fn summary(&self) -> String {
         let tried = match self.given_up_after {
             Some(times) => format!(
@@ -89,6 +98,11 @@ impl Fault<'_> {
             }
         };
         let next = match (self.lacks, self.given_up_after) {
+            _ if self.is_kept_off() => format!(
+                "A rule of the repository keeps the App off its ledger's branch. Under *Settings, Rules, Rulesets* put the App \
+                 on that rule's bypass list, or leave the branch out of it; [docs/install.md]({RULES}) has the ruleset \
+                 that is meant. Then `phasegate inbox retry --all` tries again what failed."
+            ),
             (Some(needs), _) => format!(
                 "On the App's page give it {} (*Permissions & events*; [docs/install.md]({PERMISSIONS}) lists all that it \
                  needs), and accept that where it is installed. Then `phasegate inbox retry --all` tries again what failed.",

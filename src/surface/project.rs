@@ -99,7 +99,7 @@ pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
     let links = pages(state, seen);
     Surface {
         label: label(state, &prefix),
-        our_labels: LABELS.iter().map(|name| format!("{prefix}{name}")).collect(),
+        our_labels: our_labels(&prefix),
         checks: checks(state, seen, &links),
         comment: comment::render(state, seen, &links),
         files: evidence::print(state, seen.world),
@@ -120,6 +120,11 @@ pub(super) fn pages(state: &State, seen: &Seen<'_>) -> Links {
         },
         default_branch: seen.world.default_branch.clone(),
     }
+}
+
+/// Every label that a change may have from us.
+pub fn our_labels(prefix: &str) -> Vec<String> {
+    LABELS.iter().map(|name| format!("{prefix}{name}")).collect()
 }
 
 /// What our labels are called behind the prefix.

@@ -175,8 +175,16 @@ impl State {
             body: request.body,
             accept: request.accept.to_owned(),
         };
-        if route.path.starts_with("/repos/{owner}/{repo}") {
-            let repo = self.repo_id(call.param("owner"), call.param("repo")).ok_or_else(Problem::not_found)?;
+        let repo = match route.path {
+            path if path.starts_with("/repos/{owner}/{repo}") => {
+                Some(self.repo_id(call.param("owner"), call.param("repo")))
+            }
+            // This is where GitHub sends those on who ask by an old name.
+            "/repositories/{id}" => Some(call.param("id").parse().ok().filter(|id| self.repos.contains_key(id))),
+            _ => None,
+        };
+        if let Some(repo) = repo {
+            let repo = repo.ok_or_else(Problem::not_found)?;
             if !self.sees(&call.actor, self.repo(repo)?) {
                 return Err(Problem::not_found());
             }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use phasegate::inbox::{Filter, State};
 use phasegate::rehearsal::{REPO, Rehearsal};
-use phasegate::twin::{Effect, Fault};
+use phasegate::twin::{Effect, Fault, NewRepo, Role};
 use serde_json::{Value, json};
 
-use super::{assert_merge, green, merge_flow, proposes};
+use super::{assert_merge, green, merge_flow, proposes, proves};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -193,5 +193,62 @@ async fn an_installation_that_names_no_repositories_is_asked_for_them() {
     let number = proposes_unheard(&on).await;
     is_told(&on, "permissions", "new_permissions_accepted", installation, &[]).await;
     assert!(was_seen(&on, number));
+    on.end().await;
+}
+
+/// The address of the repository after it was renamed.
+const RENAMED: &str = "octo-org/beacon";
+
+/// A change that may merge, a `/stop` that waits for GitHub to be well again, and its repository renamed meanwhile.
+async fn renamed_under_a_stop() -> (Rehearsal, u64) {
+    let on = merge_flow().await;
+    let number = green(&on, "work").await;
+    strikes(&on, "/reviews", Effect::Refuse(500), u32::MAX);
+    on.says("ada", number, "/stop it deletes the backups").await.unwrap();
+    on.admin().rename_repo(REPO, "beacon").unwrap();
+    on.settle().await.unwrap();
+    (on, number)
+}
+
+fn merge_check_of(on: &Rehearsal, repo: &str, number: u64) -> Option<String> {
+    let pull = on.admin().call_as("mia", "GET", &format!("/repos/{repo}/pulls/{number}"), json!({})).unwrap();
+    let runs = on.admin().check_runs(repo, pull["head"]["sha"].as_str().unwrap()).unwrap();
+    let mut ours = runs.into_iter().filter(|run| run.name == "phasegate/merge");
+    ours.next_back().and_then(|run| run.conclusion)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_while_its_repository_is_renamed_is_heard_under_the_new_name() {
+    assert_eq!(REPO.split('/').next(), RENAMED.split('/').next());
+    let (on, number) = renamed_under_a_stop().await;
+    on.admin().clear_faults();
+    days_pass(&on).await;
+    assert_eq!(merge_check_of(&on, RENAMED, number).as_deref(), Some("failure"), "the stop was not heard");
+    let stats = on.server().unwrap().inbox().stats().await.unwrap();
+    assert_eq!((stats.dead, stats.parked), (0, 0));
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_that_has_the_old_name_of_another_hears_nothing_of_it() {
+    let (on, number) = renamed_under_a_stop().await;
+    let seen = |path: &&str| Some(((*path).to_owned(), on.admin().file(RENAMED, "main", path).unwrap()?));
+    let files = ["README.md", ".github/workflows/ci.yml", ".github/phasegate.yml"].iter().filter_map(seen).collect();
+    on.admin().create_repo(REPO, NewRepo { private: false, files }).unwrap();
+    for (login, role) in [("mia", Role::Maintain), ("ada", Role::Write), ("rover", Role::Write), ("root", Role::Admin)]
+    {
+        on.admin().set_role(REPO, login, role).unwrap();
+    }
+    on.admin().install(on.app().id, REPO).unwrap();
+    on.settle().await.unwrap();
+    let second = proposes(&on, "fresh").await;
+    assert_eq!(number, second, "only a change of the same number could be taken for the other");
+    on.admin().clear_faults();
+    proves(&on, second).await;
+    days_pass(&on).await;
+    assert_merge(&on, second, "success");
+    let said = on.bot_comments(second).unwrap();
+    assert!(!said.iter().any(|comment| comment.contains("backups")), "{said:?}");
+    assert_eq!(merge_check_of(&on, RENAMED, number).as_deref(), Some("failure"), "the stop was not heard");
     on.end().await;
 }

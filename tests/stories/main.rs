@@ -27,7 +27,9 @@ pub(crate) async fn merge_flow() -> Rehearsal {
 
 /// `rover` proposes one file on a branch of that name, into `main`.
 pub(crate) async fn proposes(on: &Rehearsal, branch: &str) -> u64 {
-    on.pushes("rover", branch, "work", &[("src/lamp.py", "def shine(): pass\n")]).await.unwrap();
+    // Of one second, one message and one content git makes one commit.
+    let message = format!("work on {branch}");
+    on.pushes("rover", branch, &message, &[("src/lamp.py", "def shine(): pass\n")]).await.unwrap();
     on.opens("rover", "Shine", branch).await.unwrap()
 }
 

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use assert_cmd::cargo::{cargo_bin, cargo_bin_cmd};
 use phasegate::gate::merge::CHECK_NAME;
+use phasegate::inbox::Delivery;
 use phasegate::rehearsal::{REPO, Rehearsal, Setup, papers};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use super::{assert_merge, merge_flow, proposes, proves};
+use super::{assert_merge, green, merge_flow, proposes, proves};
 
 /// What a change came to, without the numbers that depend on how deliveries were bundled.
 #[derive(Debug, PartialEq, Eq)]
@@ -363,6 +364,30 @@ fn inbox(on: &Rehearsal, args: &[&str]) -> (i32, Value) {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.code().unwrap(), serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {said}")))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_could_not_be_understood_is_carried_out_once_it_can_be() {
+    let on = merge_flow().await;
+    let number = green(&on, "work").await;
+    on.says("ada", number, "hello").await.unwrap();
+    // As a version that could not read it has left it.
+    let mut told = on.deliveries().into_iter().rfind(|one| one.event == "issue_comment").unwrap().payload;
+    told["comment"]["body"] = "/stop it deletes the backups".into();
+    let left = Delivery {
+        guid: "left".to_owned(),
+        event: "issue_comment".to_owned(),
+        installation: None,
+        repo: None,
+        key: "broken/left".to_owned(),
+        barrier: false,
+        payload: told.to_string().into_bytes(),
+        meta: json!({ "error": "what is this?" }),
+    };
+    on.server().unwrap().inbox().put(&left).await.unwrap();
+    on.settle().await.unwrap();
+    assert_merge(&on, number, "failure");
+    on.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -16,6 +16,19 @@ fn tampered(on: &Rehearsal, number: u64) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_label_of_the_teams_own_that_begins_like_ours_is_theirs() {
+    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.does("root", "POST", "/labels", json!({ "name": "phase:2 rollout", "description": "ours" })).await.unwrap();
+    on.puts_label("tim", number, "phase:2 rollout").await.unwrap();
+    on.takes_label("tim", number, "phase:2 rollout").await.unwrap();
+    assert_eq!(tampered(&on, number), 0);
+    on.puts_label("tim", number, "phase:verified").await.unwrap();
+    assert_eq!(tampered(&on, number), 1);
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_label_is_put_back_whatever_is_done_to_it() {
     let on = Rehearsal::start(Setup::default()).await.unwrap();
     let number = proposes(&on, "work").await;

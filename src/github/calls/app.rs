@@ -7,11 +7,12 @@ use http::Method;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::rules::Repository;
 use super::text;
 use crate::github::error::maybe;
 use crate::github::request::Request;
 use crate::github::{Hub, Result};
-use crate::ids::{InstallationId, Slug};
+use crate::ids::{InstallationId, RepoId, Slug};
 
 /// A busy App has many deliveries in three days; of more than 50,000 attempts only the newest are told.
 const MOST_DELIVERY_PAGES: usize = 500;
@@ -103,6 +104,12 @@ impl Hub {
         let request = Request::new(Method::GET, "/installation/repositories", &[])?;
         let all: Vec<Named> = self.wire().list(&self.lane(installation), request, Some("repositories")).await?;
         Ok(all.into_iter().map(|repo| (repo.id, repo.full_name)).collect())
+    }
+
+    /// A repository by its id, whatever it is called by now; none when the installation does not see it.
+    pub async fn repository(&self, installation: InstallationId, id: RepoId) -> Result<Option<Repository>> {
+        let request = Request::new(Method::GET, "/repositories/{id}", &[&id.0.to_string()])?;
+        maybe(self.wire().call(&self.lane(installation), &request).await)?.map(|answer| answer.json()).transpose()
     }
 
     /// The attempts to deliver since then, newest first.

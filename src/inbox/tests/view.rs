@@ -102,6 +102,14 @@ both! {
         }
         let batch = bench.claims_something().await;
         assert_eq!((guids(&batch), batch.items[0].attempt), (vec!["dead"], 1));
+        bench.inbox.complete(&batch).await.unwrap();
+        // GitHub knows only what it sent, and not what followed from it.
+        bench.arrives("done/2", "b").await;
+        bench.inbox.bury(&bench.claims_something().await, "no").await.unwrap();
+        for (guid, lives) in [("don_", false), ("don", false), ("%", false), ("done", true), ("done", false)] {
+            assert_eq!(bench.inbox.revive(guid).await.unwrap(), lives, "{guid}");
+        }
+        assert_eq!(guids(&bench.claims_something().await), ["done/2"]);
     }
 
     async fn the_cache_keeps_bytes_until_told_otherwise(bench: Bench) {

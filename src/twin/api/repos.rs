@@ -15,6 +15,7 @@ const CONTENTS: Access = Access::Repo(&[("contents", Level::Read)], Role::Read);
 
 pub(crate) const ROUTES: &[Route] = &[
     Route { method: "GET", path: "/repos/{owner}/{repo}", access: METADATA, run: get },
+    Route { method: "GET", path: "/repositories/{id}", access: METADATA, run: get },
     Route { method: "GET", path: "/repos/{owner}/{repo}/branches", access: CONTENTS, run: branches },
     Route { method: "GET", path: "/repos/{owner}/{repo}/branches/{branch*}", access: CONTENTS, run: branch },
     Route { method: "GET", path: "/repos/{owner}/{repo}/commits", access: CONTENTS, run: commits },
