@@ -219,9 +219,22 @@ fn too_large(desk: &Desk<'_>) -> Vec<Found> {
     if let Some(part) = said(paper, "Smallest Useful Version") {
         let components = part.sub("components").map(|sub| sub.items()).unwrap_or_default();
         let named = part.included().iter().filter(|item| is_component(item)).count();
+        let named = named.max(told_components(&part.text()));
         count(&part, "components", named + components.len(), limits.components.of(tier));
     }
     found
+}
+
+/// `Components: the bot, a queue and a dashboard.`
+fn told_components(text: &str) -> usize {
+    let told = |sentence: &&str| {
+        let (label, rest) = sentence.split_once(':')?;
+        let label = text::words(label);
+        let names = |part: &&str| part.contains(char::is_alphanumeric);
+        matches!(&label[..], [one] if one == "components")
+            .then(|| rest.replace(" and ", ",").split(',').filter(names).count())
+    };
+    text::sentences(text).iter().filter_map(told).max().unwrap_or_default()
 }
 
 /// An entry that names something. What it does not do, and that there is nothing else, names nothing.

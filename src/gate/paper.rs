@@ -19,6 +19,7 @@ pub mod numbers;
 mod read;
 pub mod section;
 pub mod seen;
+mod several;
 pub mod text;
 
 use std::collections::BTreeSet;

@@ -148,8 +148,10 @@ fn is_technical(word: &str) -> bool {
 #[rustfmt::skip]
 const YES: &[&str] = &["above", "both", "covered", "key", "ok", "planned", "see", "x", "y", "yes"];
 /// Those of them that lead to where it is named.
-const THERE: &[&str] = &["above", "key"];
-const TICKS: [char; 6] = ['✓', '✔', '✅', '☑', '🗸', '🟢'];
+const THERE: &[&str] = &["above", "key", "table"];
+const TICKS: [char; 9] = ['✓', '✔', '✅', '☑', '🗸', '🟢', '●', '⬤', '■'];
+/// What a column of tests may be called.
+const TESTS: &[&str] = &["automated", "e2e", "integration", "property", "unit"];
 
 #[rustfmt::skip]
 const DOUBT: &[&str] = &[
@@ -170,7 +172,10 @@ pub(super) fn affirms(item: &Piece, kind: Kind) -> bool {
     if !item.cells.is_empty() {
         return item.cells.iter().any(|cell| {
             let header = text::words(&cell.header);
-            let column = header.iter().any(|word| kind.is_word(word) || word.starts_with("cover") || word == "planned");
+            let of_tests = |word: &String| kind == Kind::Test && TESTS.contains(&word.as_str());
+            let column = header
+                .iter()
+                .any(|word| kind.is_word(word) || of_tests(word) || word.starts_with("cover") || word == "planned");
             let words = text::words(&cell.text);
             let says = yes(&words) || words.iter().any(|word| kind.is_word(word));
             column && ids::written(&cell.text).is_empty() && (ticked(&cell.text) || says && !open(&words))

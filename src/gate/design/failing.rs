@@ -137,6 +137,7 @@ fn is_failing(word: &str) -> bool {
             | "dies"
             | "down"
             | "lost"
+            | "loss"
             | "timed"
             | "cannot"
             | "cant"

@@ -23,9 +23,13 @@ pub(super) fn is_missing(desk: &Desk<'_>) -> Vec<Found> {
     let scenarios = paper.below(is_trace, "Observability");
     let count = |parts: &[Part<'_>]| parts.iter().map(scenarios_traced).sum::<usize>();
     let traced = count(&scenarios).max(count(&paper.below_label(is_trace)));
+    // `Design Review`, in which it is said that scenarios were gone through.
+    let reviews = paper.below(|words| begins(words, &["review"]), "Observability");
+    let speaks = |part: &&Part<'_>| begins(&text::words(&part.text()), &["scenario"]);
+    let traced = traced.max(reviews.iter().filter(speaks).map(paragraphs_traced).sum());
     // `Scenario one, flip: …`, wherever it stands.
     let told = |piece: &Piece| {
-        let named = text::words(&piece.text).iter().take(2).any(|word| word == "scenario");
+        let named = text::words(&piece.text).iter().take(2).any(|word| matches!(word.as_str(), "scenario" | "trace"));
         let column = piece.cells.iter().any(|cell| is_trace(&text::words(&cell.header)));
         (named || column).then(|| traced_in(piece))
     };
@@ -63,6 +67,10 @@ fn has_severity(item: &Piece) -> bool {
     text::words(&item.text).iter().any(|word| SEVERITIES.contains(&word.as_str()) || graded(word))
 }
 
+fn paragraphs_traced(part: &Part<'_>) -> usize {
+    part.paragraphs().iter().map(traced_in).sum()
+}
+
 /// How many scenarios are traced here. A section of nothing but steps is one.
 fn scenarios_traced(part: &Part<'_>) -> usize {
     let items = part.described();
@@ -96,7 +104,7 @@ fn is_traced(item: &Piece) -> bool {
 
 /// What happens one after the other: sentences and their parts up to a semicolon, or three parts up to a comma.
 fn steps(item: &Piece) -> usize {
-    let told = |clause: &&str| text::words(clause).len() > 2;
+    let told = |clause: &&str| text::words(clause).len() > 1;
     let sentences = item.text.lines().flat_map(text::sentences);
     let steps: usize = sentences.clone().map(|sentence| sentence.split(';').filter(told).count().max(1)).sum();
     let parts = |sentence: &str| sentence.split([';', ',', ':']).filter(told).count();

@@ -124,8 +124,10 @@ fn called(text: &str) -> bool {
     })
 }
 
-/// `-> type`
+/// `-> type`, and of a request also `→ type`
 fn returns(text: &str) -> bool {
+    let asked = METHODS.iter().any(|method| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == *method));
+    let text = if asked { text.replace('→', "->") } else { text.to_owned() };
     text.split("->").skip(1).any(|rest| {
         let typed = rest.trim_start().starts_with(|c: char| c.is_alphanumeric() || matches!(c, '(' | '[' | '{'));
         typed && !is_placeholder(rest)
@@ -188,6 +190,7 @@ mod tests {
             "items: Vec<u8>",
             "returns -> Level",
             "GET /levels answers 200",
+            "GET /levels → Levels",
             "`POST /levels` with a body",
             "tags: string[]",
         ] {

@@ -39,6 +39,8 @@ struct Conflict {
     line: u32,
     says: String,
     preferred: BTreeSet<String>,
+    /// What scope has in its place.
+    used: BTreeSet<String>,
 }
 
 pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
@@ -57,7 +59,12 @@ pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
     // An item is looked at as a whole, a paragraph by its sentences.
     let statements = scope.sentences().into_iter().chain(scope.items_text());
     let mut naming: Vec<(Vec<String>, BTreeSet<String>)> = Vec::new();
+    // `preferences.md has Docker on VPS, scope ECS Fargate`: both are said.
+    let mut said: Vec<BTreeSet<String>> = Vec::new();
     for statement in statements {
+        if text::words(statement).iter().any(|word| word.starts_with("preference")) {
+            said.push(text::names(statement));
+        }
         if text::clauses(statement).into_iter().any(names_one) {
             naming.push((text::words(statement), text::names(statement)));
         }
@@ -65,10 +72,12 @@ pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
     let wanted = SECTIONS.into_iter().filter_map(|section| Wanted::of(preferences, section));
     let preferred: BTreeSet<String> = wanted.flat_map(|wanted| text::names(&wanted.text)).collect();
     let is_named = |one: &Conflict| {
-        naming.iter().any(|(words, names)| match names.is_disjoint(&preferred) {
-            true => speaks_of_all(words, one.section),
-            false => !names.is_disjoint(&one.preferred),
-        })
+        let both = |names: &BTreeSet<String>| !names.is_disjoint(&one.preferred) && !names.is_disjoint(&one.used);
+        said.iter().any(both)
+            || naming.iter().any(|(words, names)| match names.is_disjoint(&preferred) {
+                true => speaks_of_all(words, one.section),
+                false => !names.is_disjoint(&one.preferred),
+            })
     };
     conflicts.retain(|one| !is_named(one));
     conflicts.into_iter().map(|one| Found::at(SCOPE, one.line, one.says)).collect()
@@ -205,7 +214,7 @@ fn compare(section: &'static str, wanted: &Wanted, chosen: &Part<'_>, conflicts:
                 excerpt(value.trim().trim_end_matches('.')),
                 excerpt(other.trim().trim_end_matches('.'))
             );
-            conflicts.push(Conflict { section, line: chosen.line, says, preferred });
+            conflicts.push(Conflict { section, line: chosen.line, says, preferred, used });
         }
     }
     if by_label {
@@ -218,11 +227,11 @@ fn compare(section: &'static str, wanted: &Wanted, chosen: &Part<'_>, conflicts:
             excerpt(wanted.text.trim().trim_end_matches('.')),
             excerpt(chosen.text().trim().trim_end_matches('.'))
         );
-        conflicts.push(Conflict { section, line: chosen.line, says, preferred });
+        conflicts.push(Conflict { section, line: chosen.line, says, preferred, used });
     } else if let Some((want, have)) = swapped(&wanted.of_one_each(), &used) {
         let says = format!("{section}: the preferences have {want}, scope has {have}.");
         let preferred = BTreeSet::from([want]);
-        conflicts.push(Conflict { section, line: chosen.line, says, preferred });
+        conflicts.push(Conflict { section, line: chosen.line, says, preferred, used: BTreeSet::from([have]) });
     }
 }
 

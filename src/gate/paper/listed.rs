@@ -8,9 +8,51 @@ use super::names::{heading_words, names_of};
 /// So many entries have to be sections: a list that names one of them is a list.
 const FEWEST: usize = 3;
 
+/// `2. Stack` with a line of dashes below it: people mean a heading, where Markdown sees a list and a rule. The same with a
+/// heading, and nothing in the place of the dashes.
+fn underlined<'t>(text: &'t str, names: &'static [Name]) -> Cow<'t, str> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let rules = |line: &str| {
+        let bare = line.trim();
+        bare.len() > 2 && (bare.bytes().all(|b| b == b'-') || bare.bytes().all(|b| b == b'='))
+    };
+    let numbered = |line: &str| {
+        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+        (1..4).contains(&digits) && line[digits..].starts_with(['.', ')'])
+    };
+    let named = |line: &str| !names_of(&heading_words(line), names, true).is_empty();
+    let is_one =
+        |at: usize| lines.get(at + 1).is_some_and(|next| rules(next)) && numbered(lines[at]) && named(lines[at]);
+    if !(0..lines.len()).any(is_one) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut after = false;
+    for (at, line) in lines.iter().enumerate() {
+        match (is_one(at), after) {
+            (true, _) => {
+                out.push_str("## ");
+                out.push_str(line);
+            }
+            (false, true) => out.push('\n'),
+            (false, false) => out.push_str(line),
+        }
+        after = is_one(at);
+    }
+    Cow::Owned(out)
+}
+
 /// A document whose sections are entries of a list, `1. **Problem**` with what is said indented below it: the same with
 /// headings. Every line stays where it is.
 pub(super) fn as_headings<'t>(text: &'t str, names: &'static [Name]) -> Cow<'t, str> {
+    let text = match underlined(text, names) {
+        Cow::Owned(text) => return Cow::Owned(entries_as_headings(&text, names).into_owned()),
+        Cow::Borrowed(text) => text,
+    };
+    entries_as_headings(text, names)
+}
+
+fn entries_as_headings<'t>(text: &'t str, names: &'static [Name]) -> Cow<'t, str> {
     let section = |name: &str| !names_of(&heading_words(name), names, true).is_empty();
     let entries = text.lines().filter_map(entry).filter(|(name, _)| section(name)).take(FEWEST).count();
     if entries < FEWEST {
@@ -57,6 +99,8 @@ mod tests {
 
     #[test]
     fn entries_that_are_sections_are_headings_on_the_same_lines() {
+        let text = "1. Problem\n----------\nSlow.\n\n2) Stack\r\n===\r\nRust\n";
+        assert_eq!(as_headings(text, SCOPE), "## 1. Problem\n\nSlow.\n\n## 2) Stack\r\n\nRust\n");
         let text = "# S\n\n1. **Problem**\n\n   Slow.\n2. **Stack**:\n   - Rust\n     - 1.80\n10) **Deferred**\n\n   none\nend\n";
         let read = "# S\n\n## Problem\n\nSlow.\n## Stack\n- Rust\n  - 1.80\n## Deferred\n\nnone\nend\n";
         assert_eq!(as_headings(text, SCOPE), read);

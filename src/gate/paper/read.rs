@@ -7,7 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::seen::{seen, turns};
-use super::{BOLD, Block, Cell, Code, DEEPEST, Heading, Line, MOST_LINES, Piece, RUN_IN, Unread, html};
+use super::{BOLD, Block, Cell, Code, DEEPEST, Heading, Line, MOST_LINES, Piece, RUN_IN, Unread, html, several};
 
 /// A line that opens more lists and quotes than this is not given to the parser, which would walk through all of them
 /// at every line that follows.
@@ -356,7 +356,8 @@ impl Build {
                 let Some(table) = &mut self.table else { return };
                 table.in_head = false;
                 // A table without a header, whose first row stands in its place.
-                if self.lists == 0 && table.headers.iter().any(|header| super::ids::leading(header).is_some()) {
+                let marked = |header: &&String| super::ids::leading(header).is_some();
+                if self.lists == 0 && table.headers.iter().filter(marked).count() == 1 {
                     let cells = std::mem::take(&mut table.headers);
                     let text = cells.join("\n");
                     let lines = vec![Line { at: table.line, text: cells.join(" ") }];
@@ -379,7 +380,11 @@ impl Build {
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
                     match self.lists {
-                        0 => self.blocks.push(Block::Items(std::mem::take(&mut self.items))),
+                        0 => self.blocks.push(Block::Items(several::by_column(
+                            &table.headers,
+                            table.line,
+                            std::mem::take(&mut self.items),
+                        ))),
                         _ => self.piece.headers.extend(table.headers),
                     }
                 }
@@ -436,7 +441,7 @@ impl Build {
         let piece = self.finish();
         let lead = std::mem::take(&mut self.lead);
         let words = lead.words.trim();
-        let piece = match <[Piece; 1]>::try_from(by_identifier(piece)) {
+        let piece = match <[Piece; 1]>::try_from(several::by_identifier(piece)) {
             Ok([piece]) => piece,
             Err(several) => return self.blocks.extend(several.into_iter().map(Block::Paragraph)),
         };
@@ -474,37 +479,4 @@ fn level_of(level: HeadingLevel) -> u8 {
         HeadingLevel::H5 => 5,
         HeadingLevel::H6 => 6,
     }
-}
-
-/// Lines of one paragraph that each begin with an identifier are pieces of their own: people write lists like that.
-fn by_identifier(piece: Piece) -> Vec<Piece> {
-    let begins = |line: &Line| super::ids::leading(&line.text).is_some();
-    if piece.lines.len() < 2 || !begins(&piece.lines[0]) || !piece.lines[1..].iter().any(begins) {
-        return vec![piece];
-    }
-    let mut found: Vec<Piece> = Vec::new();
-    for line in &piece.lines {
-        // `… holds for AC-1 and` goes on in the next line.
-        let goes_on = |last: &Piece| {
-            last.text.ends_with([',', '(', '/']) || last.text.ends_with(" and") || last.text.ends_with(" or")
-        };
-        match found.last_mut() {
-            Some(last) if !begins(line) || goes_on(last) => {
-                last.text.push(' ');
-                last.text.push_str(line.text.trim());
-                last.lines.push(line.clone());
-            }
-            _ => found.push(Piece {
-                line: line.at,
-                text: line.text.trim().to_owned(),
-                lines: vec![line.clone()],
-                ..Piece::default()
-            }),
-        }
-    }
-    for one in &mut found {
-        one.spans = piece.spans.iter().filter(|span| one.text.contains(span.as_str())).cloned().collect();
-        one.targets.clone_from(&piece.targets);
-    }
-    found
 }

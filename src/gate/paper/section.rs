@@ -253,7 +253,10 @@ impl<'p> Part<'p> {
         let grouped = listed.iter().any(marked) && !subs.iter().any(marked);
         let stands =
             |sub: &Piece| marked(sub) || !sub.entries.is_empty() || !sub.headers.is_empty() || !sub.code.is_empty();
-        let items: Vec<Piece> = if !subs.is_empty() && !grouped && self.direct().is_empty() && subs.iter().all(stands) {
+        let paired = || self.paired(marked);
+        let items: Vec<Piece> = if let Some(paired) = paired() {
+            paired
+        } else if !subs.is_empty() && !grouped && self.direct().is_empty() && subs.iter().all(stands) {
             subs
         } else if !listed.is_empty() {
             listed
@@ -272,7 +275,7 @@ impl<'p> Part<'p> {
     pub fn described(&self) -> Vec<Piece> {
         let direct = self.direct();
         if !direct.is_empty() {
-            return self.with_content(direct);
+            return self.with_content(self.paired(|label| !label.text.ends_with([':', '.', '?'])).unwrap_or(direct));
         }
         let subs = self.subs();
         self.with_content(if subs.is_empty() { self.paragraphs() } else { subs })
@@ -285,6 +288,27 @@ impl<'p> Part<'p> {
             _ => None,
         });
         pairs.filter(|label| words(&label.text).len() <= LABEL && !label.text.ends_with('.')).collect()
+    }
+
+    /// Short paragraphs that are so, each with the list below it, where every list has one: `**Stripe**`, and below it what
+    /// there is to say of it.
+    fn paired(&self, so: impl Fn(&Piece) -> bool) -> Option<Vec<Piece>> {
+        let mut found: Vec<Piece> = Vec::new();
+        let mut label: Option<&Piece> = None;
+        for block in &self.blocks {
+            match block {
+                Block::Heading(_) | Block::Bold(..) => return None,
+                Block::Paragraph(piece) => label = Some(piece),
+                Block::Items(items) => {
+                    let named = label.take().filter(|label| so(label) && words(&label.text).len() <= LABEL)?;
+                    let mut whole = named.clone();
+                    items.iter().for_each(|item| whole.take(item));
+                    found.push(whole);
+                }
+                Block::Code(_) => {}
+            }
+        }
+        (found.len() > 1).then_some(found)
     }
 
     /// Paragraphs that stand above any sub-heading.
