@@ -291,6 +291,8 @@ fn asks(item: &Piece) -> bool {
         "which",
         "whether",
         "who",
+        "assume",
+        "assumed",
         "need to know",
         "needs to know",
         "waiting for",

@@ -136,12 +136,13 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
     std::iter::once(name).chain(last).chain(member).filter(long)
 }
 
-/// `feed.js`, `next_number`, `Session::wpm`, `nextNumber`
+/// `feed.js`, `next_number`, `Session::wpm`, `nextNumber`, `plan()`
 fn is_technical(word: &str) -> bool {
+    let called = word.contains("()");
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
     let inner = |mark: &str| word.split(mark).filter(|part| part.contains(char::is_alphabetic)).count() > 1;
     let humps = word.chars().zip(word.chars().skip(1)).any(|(one, next)| one.is_lowercase() && next.is_uppercase());
-    humps || ["_", ".", "::", "/"].iter().any(|mark| inner(mark))
+    humps || called || ["_", ".", "::", "/"].iter().any(|mark| inner(mark))
 }
 
 /// Words that say that there is one, and not which.

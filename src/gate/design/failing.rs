@@ -55,11 +55,18 @@ fn is_answered(item: &Piece) -> bool {
         );
         after && is_answer(&cell.text)
     });
+    // Where a column for it is left empty, none of the others says it.
+    let left_empty = item.cells.iter().any(|cell| {
+        text::words(&cell.header).iter().any(|word| is_failing(word)) && !text::says_something(&cell.text, &[])
+    });
     let all = item.all_text();
     let sentences = text::sentences(&all);
     // What stands below `Failure handling`, or beside it, is about failing.
     let below = || sentences.windows(2).any(|two| is_label(two[0]) && is_answer(two[1]));
-    in_column || consequence || sentences.iter().any(|sentence| answers(sentence)) || item.cells.is_empty() && below()
+    in_column
+        || consequence && !left_empty
+        || sentences.iter().any(|sentence| answers(sentence))
+        || item.cells.is_empty() && below()
 }
 
 /// Whether a piece below `Failure handling` says what is done about an integration: it names it, or speaks of all of them.

@@ -48,7 +48,11 @@ pub(super) fn is_missing(desk: &Desk<'_>) -> Vec<Found> {
     // By severity, or each with its own.
     let grouped = |part: &Part<'_>| part.groups().into_iter().any(has_severity);
     let graded = |part: &Part<'_>| part.says_none() || part.items().iter().any(has_severity) || grouped(part);
-    if !concerns.iter().any(graded) {
+    // `Concerns: critical, key rotation; low, wording.`
+    let in_one = |piece: &Piece| {
+        text::words(&piece.text).first().is_some_and(|first| first.starts_with("concern")) && has_severity(piece)
+    };
+    if !concerns.iter().any(graded) && !paper.pieces().any(in_one) {
         let says = format!("A {} wants its concerns written down with their severities; there are none.", desk.tier);
         let next = "List what could go wrong below a heading “Review Concerns”, each with a severity, or write `none`.";
         found.push(place(&concerns, says).next(next));

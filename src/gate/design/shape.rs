@@ -142,7 +142,8 @@ fn is_placeholder(text: &str) -> bool {
 /// `name: type`; in code any word is a type, elsewhere one that is known or has a capital, and stands alone.
 fn field(text: &str, code: bool) -> bool {
     text.match_indices(':').any(|(at, _)| {
-        let named = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '?'));
+        let of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '?') || code && c == '"';
+        let named = text[..at].chars().next_back().is_some_and(of_name);
         let rest = text[at + 1..].trim_start();
         // `&Path`, `*const u8`, `[]string`, `(int, int)`
         let rest =
@@ -212,7 +213,9 @@ mod tests {
         ] {
             assert!(!is_shape(text, false), "{text}");
         }
-        for text in ["level: Level", "path: &Path", "--font-text: <family-name>#", "names: []string"] {
+        for text in
+            ["level: Level", "path: &Path", "--font-text: <family-name>#", "names: []string", r#"{ "t": int64 }"#]
+        {
             assert!(is_shape(text, true), "{text}");
         }
         for text in ["type Change struct { Path string; Kind Kind }", "enum Side { Left, Right }"] {
