@@ -11,6 +11,7 @@
 //!
 //! A new command is a file here, a variant of `Command` and its name in `GROUPS`.
 
+mod action;
 mod app;
 mod check;
 mod config;
@@ -72,6 +73,7 @@ const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a finding exists, 2 wrong usage 
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Action(action::Args),
     Check(check::Args),
     Config(config::Args),
     Demo(demo::Args),
@@ -86,6 +88,7 @@ enum Command {
 impl Command {
     async fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Action(args) => action::run(&args).await,
             Self::Check(args) => check::run(&args),
             Self::Config(args) => config::run(&args),
             Self::Demo(args) => demo::run(&args).await,
@@ -102,7 +105,7 @@ impl Command {
 /// The commands as the help lists them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
-    ("Run it", &["serve", "inbox", "key"]),
+    ("Run it", &["serve", "action", "inbox", "key"]),
     ("Rules", &["check", "config", "flow"]),
     ("Proof", &["replay"]),
 ];

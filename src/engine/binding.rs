@@ -96,7 +96,7 @@ pub(super) fn older_runs(draft: &Draft<'_>, now: &About) -> BTreeSet<u64> {
     let named = |name: &str| {
         draft.world.policy().is_none_or(|policy| policy.gates.verify.checks.iter().any(|check| check.name == name))
     };
-    let runs = draft.world.checks.iter().filter(|run| run.app != draft.world.app && named(&run.name));
+    let runs = draft.world.checks.iter().filter(|run| !draft.world.is_ours(run) && named(&run.name));
     let unseen = runs.filter(|run| !draft.state.ran_for.contains_key(&run.id));
     unseen.filter(|run| older(draft, run.started_at)).map(|run| run.id).collect()
 }

@@ -146,6 +146,7 @@ impl Game {
             shown: None,
             target: Target::Issue { of: None },
             no_issues: false,
+            advisory: false,
             now: 1_000_000,
             ids: 100,
             branch: "feature".to_owned(),

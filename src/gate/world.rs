@@ -211,6 +211,12 @@ impl World {
         }
     }
 
+    /// Whether we made this check run. With a workflow's own token everything that Actions makes has our id; then our name
+    /// tells, as far as it can.
+    pub fn is_ours(&self, run: &CheckRun) -> bool {
+        run.app == self.app && (self.app != ACTIONS_APP || (run.job_of.is_none() && run.name.starts_with("phasegate/")))
+    }
+
     /// Whether anything in the change changes what a green run means, or who may say so.
     pub fn self_weakening(&self) -> BTreeSet<&str> {
         let Some(subject) = &self.subject else { return BTreeSet::new() };

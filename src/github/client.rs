@@ -32,6 +32,10 @@ pub struct Options {
     pub user_agent: String,
     /// Whether to keep under GitHub's secondary limits by ourselves. A server of one's own may have none.
     pub paced: bool,
+    /// What the title of each check run of ours begins with.
+    pub mark: Option<&'static str>,
+    /// Whether somebody hears of the buttons on our check runs.
+    pub buttons: bool,
 }
 
 impl Default for Options {
@@ -41,6 +45,8 @@ impl Default for Options {
             patience: Duration::from_secs(30),
             user_agent: concat!("phasegate/", env!("CARGO_PKG_VERSION")).to_owned(),
             paced: true,
+            mark: None,
+            buttons: true,
         }
     }
 }

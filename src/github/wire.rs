@@ -55,6 +55,8 @@ pub(super) struct Wire {
     pub(super) app: Lane,
     agent: HeaderValue,
     pub(super) paced: bool,
+    pub(super) mark: Option<&'static str>,
+    pub(super) buttons: bool,
 }
 
 /// All that belongs to one installation: nothing in it is shared with another.
@@ -80,7 +82,7 @@ impl Lane {
 
 impl Wire {
     pub(super) fn new(endpoint: Endpoint, credentials: Credentials, options: Options) -> Result<Self> {
-        let Options { clock, patience, user_agent, paced } = options;
+        let Options { clock, patience, user_agent, paced, mark, buttons } = options;
         let broken = |what: &str| Error::malformed("the client", what);
         // Proxies are taken from the environment by reqwest. No redirects: we follow the harmless ones ourselves.
         let http = reqwest::Client::builder()
@@ -95,7 +97,7 @@ impl Wire {
             .build()
             .unwrap_or_else(|never| match never {});
         let agent = HeaderValue::from_str(&user_agent).map_err(|_| broken("the user agent is not fit for a header"))?;
-        Ok(Self { crab, endpoint, credentials, clock, app: Lane::new(Who::App, paced), agent, paced })
+        Ok(Self { crab, endpoint, credentials, clock, app: Lane::new(Who::App, paced), agent, paced, mark, buttons })
     }
 
     /// Makes a call, repeating it as far as that is harmless.

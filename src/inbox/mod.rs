@@ -228,16 +228,24 @@ impl Inbox {
     /// Returns when nothing is due and nothing is being worked on. Sees at once what this process does; for other
     /// processes' work, ask again.
     pub async fn settled(&self) -> Result<(), InboxError> {
+        self.until(|stats| stats.ready + stats.running == 0).await
+    }
+
+    async fn until(&self, reached: impl Fn(&Stats) -> bool) -> Result<(), InboxError> {
         loop {
             let mut moved = std::pin::pin!(self.moved.notified());
             // From here on a change is noticed, also one that comes before the wait.
             moved.as_mut().enable();
-            let stats = self.stats().await?;
-            if stats.ready + stats.running == 0 {
+            if reached(&self.stats().await?) {
                 return Ok(());
             }
             moved.await;
         }
+    }
+
+    /// Returns when nothing is left to be done, now or later. Sees at once what this process does.
+    pub async fn emptied(&self) -> Result<(), InboxError> {
+        self.until(|stats| stats.ready + stats.running + stats.parked == 0).await
     }
 
     /// Returns when there may be something to claim: something was stored, or [`Inbox::notify`] was called, since the

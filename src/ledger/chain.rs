@@ -57,6 +57,14 @@ pub struct Anchor {
     pub tip: Digest,
 }
 
+impl Anchor {
+    /// The anchor of the newest record that says something of the change.
+    pub fn newest(state: &State) -> Self {
+        let (seq, tip) = state.newest();
+        Self { change: state.change, seq, tip: tip.clone() }
+    }
+}
+
 impl fmt::Display for Anchor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "pg1:{}:{}:{}", self.change.0, self.seq, self.tip)

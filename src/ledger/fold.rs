@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::against::{Against, Mark, things_against};
+use super::face::Face;
 use super::objection::{Rejection, objectors};
 use super::record::{Body, By, Claim, Evidence, Grouped, Moment, Outcome, Record, Why};
 use super::state::*;
@@ -96,6 +97,7 @@ impl State {
             rescoped: None,
             given_up: None,
             answered: None,
+            face: Face { began: Some(record.at), ..Face::default() },
         })
     }
 
@@ -103,6 +105,7 @@ impl State {
     pub fn fold(state: Option<State>, record: &Record, tip: Digest) -> Result<State, FoldError> {
         let Some(mut state) = state else { return Self::begin(record, tip) };
         state.apply(record)?;
+        state.face(record);
         state.escalate(record);
         state.seq = record.seq;
         state.tip = tip;
@@ -276,6 +279,8 @@ impl State {
                     }
                 }
             }
+            Body::Shown { .. } if record.about.is_none() => return Err(FoldError::NoSubject { seq }),
+            Body::Shown { .. } => {}
             Body::Objected { evidence } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
                 self.reviews(evidence, &about.content);

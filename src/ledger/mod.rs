@@ -10,6 +10,7 @@
 pub mod against;
 pub mod chain;
 pub mod escalation;
+pub mod face;
 pub mod fold;
 mod journal;
 pub mod local;

@@ -337,4 +337,18 @@ pub enum Body {
     GivenUp {
         reason: String,
     },
+    /// This content is what the comment shows. Recorded by a run in a workflow, which remembers nothing else.
+    Shown {
+        /// Since when, on GitHub's clock.
+        since: jiff::Timestamp,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        files: Option<ShownFiles>,
+    },
+}
+
+/// The files that the comment asks somebody to accept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownFiles {
+    pub print: Digest,
+    pub since: jiff::Timestamp,
 }

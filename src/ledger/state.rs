@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::against::Against;
 use super::escalation::{Escalation, Try};
+use super::face::Face;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
 use super::record::{About, By, Claim, Evidence, Grouped, Moment, Outcome};
@@ -137,6 +138,9 @@ pub struct State {
     /// The newest command that answered a stop, a block or a pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<Answer>,
+    /// What people were shown and what was heard.
+    #[serde(default)]
+    pub face: Face,
 }
 
 /// A command that let a change go on, sent it back or gave it up.

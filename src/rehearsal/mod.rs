@@ -9,6 +9,7 @@ mod props;
 mod settle;
 mod story;
 mod visitors;
+mod workflow;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use tempfile::TempDir;
 use crate::github::{AppKey, Endpoint, PublicKey};
 use crate::inbox::Clock;
 use crate::server::{Config, Server};
-use crate::twin::{Admin, AppHandle, CheckRun, Level, NewApp, NewRepo, Options, Role, Twin};
+use crate::twin::{ACTIONS_APP, Admin, AppHandle, CheckRun, Level, NewApp, NewRepo, Options, Role, Twin};
 
 use settle::Settling;
 
@@ -98,6 +99,17 @@ pub const EVENTS: &[&str] = &[
     "repository",
 ];
 
+/// How the bot runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bot {
+    /// As an App with a server.
+    Server,
+    /// As an Action with an App's key.
+    Action,
+    /// As an Action with the workflow's own token.
+    Advisory,
+}
+
 /// How a rehearsal is set up.
 pub struct Setup {
     /// The policy on the default branch; `None`: there is none.
@@ -110,6 +122,7 @@ pub struct Setup {
     pub files: Vec<(String, String)>,
     /// Permissions that the App is not given.
     pub lacks: &'static [&'static str],
+    pub bot: Bot,
 }
 
 impl Default for Setup {
@@ -120,6 +133,7 @@ impl Default for Setup {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             files: Vec::new(),
             lacks: &[],
+            bot: Bot::Server,
         }
     }
 }
@@ -174,6 +188,7 @@ pub struct Rehearsal {
     twin: Twin,
     admin: Admin,
     server: Option<Server>,
+    bot: Bot,
     app: AppHandle,
     earlier_keys: Vec<PublicKey>,
     database: String,
@@ -224,13 +239,29 @@ impl Rehearsal {
         let on_github = Arc::clone(&clock);
         admin.set_clock(move || on_github.on_github());
         let patient = AtomicBool::new(false);
-        let mut rehearsal =
-            Self { clock, patient, twin, admin, server: None, app, earlier_keys: Vec::new(), database, data };
-        rehearsal.start_server().await?;
+        let mut rehearsal = Self {
+            clock,
+            patient,
+            twin,
+            admin,
+            server: None,
+            bot: setup.bot,
+            app,
+            earlier_keys: Vec::new(),
+            database,
+            data,
+        };
         let app = rehearsal.app.id;
-        rehearsal.admin.install(app, REPO)?;
-        rehearsal.admin.require_checks(REPO, &[(crate::gate::merge::CHECK_NAME, Some(app))])?;
-        rehearsal.admin.reserve_branch(REPO, "phasegate/ledger", app)?;
+        match setup.bot {
+            Bot::Server => rehearsal.start_server().await?,
+            // From now on it is noted what workflows are started by.
+            Bot::Action | Bot::Advisory => drop(rehearsal.admin.happened()),
+        }
+        if setup.bot != Bot::Advisory {
+            rehearsal.admin.install(app, REPO)?;
+            rehearsal.admin.reserve_branch(REPO, LEDGER, app)?;
+        }
+        rehearsal.admin.require_checks(REPO, &[(crate::gate::merge::CHECK_NAME, Some(rehearsal.bot_id()))])?;
         rehearsal.settle().await?;
         Ok(rehearsal)
     }
@@ -344,7 +375,8 @@ impl Rehearsal {
         match &self.server {
             Some(server) if self.patient.load(Ordering::SeqCst) => self.settling(server).wholly().await,
             Some(server) => self.settling(server).settled().await,
-            None => Ok(()),
+            None if self.bot == Bot::Server => Ok(()),
+            None => self.workflows_run().await,
         }
     }
 
@@ -452,7 +484,10 @@ impl Rehearsal {
 
     /// What the bot wrote on a pull request or issue: the one comment first, then its answers.
     pub fn bot_comments(&self, number: u64) -> anyhow::Result<Vec<String>> {
-        let login = format!("{}[bot]", self.app.slug);
+        let login = match self.bot {
+            Bot::Advisory => "github-actions[bot]".to_owned(),
+            Bot::Server | Bot::Action => format!("{}[bot]", self.app.slug),
+        };
         let comments = self.admin.comments(REPO, number)?;
         Ok(comments.into_iter().filter(|comment| comment.user.login == login).map(|comment| comment.body).collect())
     }
@@ -460,8 +495,16 @@ impl Rehearsal {
     /// The bot's newest run of this name on a commit.
     pub fn run(&self, head: &str, name: &str) -> anyhow::Result<Option<CheckRun>> {
         let runs = self.admin.check_runs(REPO, head)?;
-        let ours = runs.into_iter().filter(|run| run.app == self.app.id && run.name == name);
+        let ours = runs.into_iter().filter(|run| run.app == self.bot_id() && run.name == name);
         Ok(ours.max_by_key(|run| run.id))
+    }
+
+    /// The App that the bot speaks as.
+    fn bot_id(&self) -> u64 {
+        match self.bot {
+            Bot::Advisory => ACTIONS_APP,
+            Bot::Server | Bot::Action => self.app.id,
+        }
     }
 
     /// How the merge check on a pull request's head ended.

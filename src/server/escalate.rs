@@ -73,6 +73,7 @@ impl Pass<'_> {
             merge: &merge,
             phase: phase.as_ref(),
             no_issues: false,
+            advisory: self.app.is_advisory(),
         };
         let (Some(open), Some(notice)) = (&state.escalation, notice(state, &seen)) else {
             return Ok(Some((loaded, false)));

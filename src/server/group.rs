@@ -92,7 +92,7 @@ impl Passes {
             return Err(Halt::Again(anyhow::anyhow!("GitHub does not yet have the branch of {}", told.head.short())));
         }
         memory.keep(&group_memory(&told.head), &told.head_ref).await;
-        let branch = ledger_branch::choose(&mut read, home, &repo, &memory).await?;
+        let branch = self.app.ledger_at(ledger_branch::choose(&mut read, home, &repo, &memory).await?);
         let ledger = self.app.ledger(home, &branch);
         let look = Look {
             home,

@@ -261,7 +261,7 @@ impl Pass<'_> {
             .as_ref()
             .is_some_and(|old| old.head == now.head && old.base_ref == now.base_ref && old.content != now.content);
         let new = world.reviews.iter().any(|review| !state.reviewed.contains_key(&review.id))
-            || world.checks.iter().any(|run| run.app != self.app.id && !state.ran_for.contains_key(&run.id));
+            || world.checks.iter().any(|run| !world.is_ours(run) && !state.ran_for.contains_key(&run.id));
         if !moved || !new || now.base_ref != self.home.default_branch {
             return Ok(None);
         }

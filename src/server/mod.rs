@@ -14,6 +14,7 @@ mod kin;
 mod ledger_branch;
 mod memory;
 mod observe;
+mod once;
 mod pass;
 mod route;
 mod runs;
@@ -30,14 +31,17 @@ use metrics::{describe_counter, describe_gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
-use tokio::sync::SetOnce;
+use tokio::sync::{SetOnce, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::github::store::GitHubStore;
 use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, Repo};
 use crate::ids::RepoRef;
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
-use crate::ledger::Ledger;
+use crate::ledger::{KeyRing, Ledger, Signer};
+
+use once::Word;
+pub use once::{Fault, Heard, Identity, Once, OnceConfig, Standing, Told};
 
 /// All that a server needs to know.
 pub struct Config {
@@ -61,8 +65,8 @@ pub struct Config {
 /// What every pass shares. There is one only once GitHub has said who we are.
 pub(crate) struct App {
     hub: Hub,
-    key: Arc<AppKey>,
-    keys: Arc<Keys>,
+    signer: Arc<dyn Signer>,
+    keys: Arc<dyn KeyRing>,
     /// The numeric id: whose check runs are ours.
     id: u64,
     /// The account that our comments carry.
@@ -70,6 +74,18 @@ pub(crate) struct App {
     inbox: Inbox,
     data: PathBuf,
     ledgers: Mutex<HashMap<(RepoRef, String), Arc<Ledger>>>,
+    way: Way,
+}
+
+/// What the name of an advisory ledger's branch ends with.
+pub const ADVISORY_LEDGER: &str = "-advisory";
+
+/// How it came to be running.
+pub(crate) enum Way {
+    /// It stays, hears of everything, and remembers.
+    Server,
+    /// One run in a workflow: what was said meanwhile is read, what was shown is recorded, and what came of it is told.
+    Workflow { advisory: bool, told: mpsc::UnboundedSender<Word> },
 }
 
 /// What every request shares. It stands open from the first moment, whether GitHub can be reached or not: a webhook
@@ -96,9 +112,31 @@ impl App {
         let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
         let ledger = ledgers.entry((repo.clone(), branch.to_owned())).or_insert_with(|| {
             let store = GitHubStore::new(self.repo(repo), branch);
-            Arc::new(Ledger::new(repo.id, Arc::new(store), self.key.clone(), self.keys.clone()))
+            Arc::new(Ledger::new(repo.id, Arc::new(store), self.signer.clone(), self.keys.clone()))
         });
         Arc::clone(ledger)
+    }
+
+    /// Where the records are, of a ledger that the policy puts on this branch. What is advisory has a branch of its own: its
+    /// records are signed by nobody, and must never be taken for records that are.
+    fn ledger_at(&self, branch: String) -> String {
+        if self.is_advisory() { format!("{branch}{ADVISORY_LEDGER}") } else { branch }
+    }
+
+    fn is_advisory(&self) -> bool {
+        matches!(self.way, Way::Workflow { advisory: true, .. })
+    }
+
+    /// Whether what is not on the ledger is known by the next time.
+    fn remembers(&self) -> bool {
+        matches!(self.way, Way::Server)
+    }
+
+    fn tell(&self, word: Word) {
+        if let Way::Workflow { told: listener, .. } = &self.way {
+            // Nobody listens any more only when the run is over.
+            let _ = listener.send(word);
+        }
     }
 }
 
@@ -232,12 +270,13 @@ async fn run(
         let app = Arc::new(App {
             login: format!("{}[bot]", me.slug),
             hub: hub.clone(),
-            key: config.key,
+            signer: config.key,
             keys: Arc::new(keys),
             id: me.id,
             inbox: door.inbox.clone(),
             data: config.data,
             ledgers: Mutex::default(),
+            way: Way::Server,
         });
         // It is set here alone, so it was not set before.
         let _ = door.app.set(Arc::clone(&app));

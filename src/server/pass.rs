@@ -134,6 +134,7 @@ impl Pass<'_> {
             let none = broken.kind == BreakKind::CutOff && loaded.state.is_none();
             return self.show_broken(pull, &listed, events, &broken, none).await;
         }
+        let events = &self.with_unheard(pull, loaded.state.as_ref(), events).await?;
         if loaded.state.is_none() && !pull.is_open() && !self.ended_under_the_law(pull, events).await? {
             return Ok(Raced::No(Moved::default()));
         }
@@ -180,6 +181,7 @@ impl Pass<'_> {
         let state = loaded.state;
         if let Some(state) = &state {
             self.show(pull, &listed, state, &world, events, (&unheard, no_issues)).await?;
+            self.record_shown(state).await?;
             self.close_given_up(pull, state).await?;
         }
         self.remember_head(pull).await;

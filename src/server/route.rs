@@ -15,7 +15,7 @@ use super::intake::{BROKEN, delivery, group_key};
 use super::memory::Kept;
 use super::observe::Read;
 use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
-use super::{App, group, ledger_branch, observe};
+use super::{App, Word, group, ledger_branch, observe};
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
 use crate::github::calls::issues::same_label;
@@ -25,7 +25,7 @@ use crate::ids::{CommitId, RepoRef};
 use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
 use crate::ledger::store::StoreError;
 use crate::ledger::{Ledger, LedgerError};
-use crate::policy::{Enforce, Policy};
+use crate::policy::{self, Enforce, Policy};
 use crate::repo::Mirror;
 use crate::surface::closed;
 use crate::surface::issues::issue_key;
@@ -108,8 +108,25 @@ impl Handler for Passes {
                 result => result,
             },
         };
+        if let (false, Err(Halt::Again(error))) = (self.app.remembers(), &result)
+            && let Some(permission) = lacks(error)
+        {
+            // Nobody gives it within this run.
+            let permission = permission.unwrap_or_default().to_owned();
+            self.app.tell(Word::Lacks { key: batch.key.clone(), permission });
+            return Outcome::Bury { error: format!("{error:#}") };
+        }
         ended(result, batch, attempt, self.app.inbox.now())
     }
+}
+
+/// Whether something failed for want of a permission: which one, where that is known.
+fn lacks(error: &anyhow::Error) -> Option<Option<&str>> {
+    error.chain().find_map(|cause| match of_store(cause) {
+        // It is commits on a branch, and GraphQL does not tell what those take.
+        Some(StoreError::NotPermitted(_)) => Some(Some("Contents: write")),
+        _ => cause.downcast_ref::<Error>()?.lacks_permission(),
+    })
 }
 
 impl Passes {
@@ -304,7 +321,8 @@ impl Passes {
 
     async fn is_ledger(&self, home: &RepoRef, branch: &str) -> bool {
         let memory = Kept::new(&self.app.inbox, home.id);
-        branch == Policy::default().ledger.branch || memory.recall(&ledger_key(branch)).await.is_some()
+        branch == self.app.ledger_at(Policy::default().ledger.branch)
+            || memory.recall(&ledger_key(branch)).await.is_some()
     }
 
     /// Looks at the other pull requests that have one of these heads: a check belongs to a commit, so what became of
@@ -365,8 +383,16 @@ impl Passes {
             return Ok(Vec::new());
         }
         let mirror = Mirror::open(&self.app.data, home.id)?;
-        let Some(mut read) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };
-        let branch = ledger_branch::choose(&mut read, home, &repo, &memory).await?;
+        let Some(mut read) = observe::law(&mirror, &repo, home).await? else {
+            self.app.tell(Word::Notice(format!(
+                "{} has no {} on {}, so nothing is judged and nobody hears anything.",
+                home.slug,
+                policy::PATH,
+                home.default_branch
+            )));
+            return Ok(Vec::new());
+        };
+        let branch = self.app.ledger_at(ledger_branch::choose(&mut read, home, &repo, &memory).await?);
         let ledger = self.app.ledger(home, &branch);
         // What was just said of a pull request may not have reached the replica that answers.
         let known = events.iter().any(|(_, event)| match &event.fact {
@@ -431,11 +457,7 @@ impl Passes {
             _ => false,
         };
         let says = format!("{error:#}");
-        let lacks = error.chain().find_map(|cause| match of_store(cause) {
-            // It is commits on a branch, and GraphQL does not tell what those take.
-            Some(StoreError::NotPermitted(_)) => Some(Some("Contents: write")),
-            _ => cause.downcast_ref::<Error>()?.lacks_permission(),
-        });
+        let lacks = lacks(error);
         let fault = closed::Fault {
             head: &pull.head.sha,
             number,

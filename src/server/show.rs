@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::kin::Moved;
 use super::pass::{Pass, Raced};
 use super::route::Halt;
-use super::{ledger_branch, observe};
+use super::{Standing, Told, Word, ledger_branch, observe};
 use crate::engine::{command, merge_gate, phase_gate};
 use crate::fact::{Button, Event, Fact};
 use crate::gate::Finding;
@@ -18,6 +18,10 @@ use crate::ledger::{Break, State};
 use crate::policy::{Enforce, Policy};
 use crate::surface::broken::Broken;
 use crate::surface::{self, Seen, closed, sync};
+
+fn is_comment(fact: &Fact, id: u64) -> bool {
+    matches!(fact, Fact::Comment(comment) if comment.id == id)
+}
 
 impl Pass<'_> {
     pub(super) async fn show(
@@ -32,10 +36,16 @@ impl Pass<'_> {
         let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
         let phase = phase.as_ref();
-        let seen = Seen { slug: &self.home.slug, server: &server, world, merge: &merge, phase, no_issues };
+        let advisory = self.app.is_advisory();
+        let seen = Seen { slug: &self.home.slug, server: &server, world, merge: &merge, phase, no_issues, advisory };
         let mut surface = surface::project(state, &seen);
         surface.reactions.retain(|(comment, _)| !unheard.contains(comment));
         surface.reactions.extend(unheard.iter().map(|comment| (*comment, false)));
+        if !self.app.remembers() {
+            // What was said earlier has its reaction from the run that heard it.
+            let now = |comment: u64| events.iter().any(|(_, event)| is_comment(&event.fact, comment));
+            surface.reactions.retain(|(comment, _)| now(*comment));
+        }
         let again: Vec<u64> = events
             .iter()
             .filter_map(|(_, event)| match &event.fact {
@@ -59,6 +69,7 @@ impl Pass<'_> {
             again: &again,
         };
         sync::sync(state, &surface, &present).await?;
+        self.tell(pull, state, &seen, &surface);
         Ok(())
     }
 
@@ -144,6 +155,14 @@ impl Pass<'_> {
             observed: self.policy().is_some_and(|policy| policy.enforce == Enforce::Observe),
         };
         closed::show_closed(&closed, listed, &self.repo, self.app.id).await?;
+        self.app.tell(Word::Stands(Told {
+            change: pull.number,
+            head: Some(pull.head.sha.clone()),
+            phase: "unknown".to_owned(),
+            verdict: Standing::Fail,
+            reason: title.to_owned(),
+            findings,
+        }));
         Ok(Raced::No(Moved::default()))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::project::{headline, observes, self_approved, standing};
+use super::project::{ADVISORY, headline, observes, self_approved, standing};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
 use super::{Seen, escalation};
 use crate::engine::possible;
@@ -30,6 +30,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     if observes(seen) {
         out.push_str("_Observing only: nothing is blocked._\n\n");
     }
+    if seen.advisory {
+        let _ = writeln!(out, "_{ADVISORY}_\n");
+    }
     let _ = writeln!(out, "**Next:** {}\n", next_step(state, seen));
     let asked = escalation::pointer(state, seen);
     if !asked.is_empty() {
@@ -43,7 +46,8 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         seen.phase.filter(|(phase, _)| state.open || (state.merged.is_some() && *phase == Phase::Deploy))
     {
         let name = phase.as_str().to_uppercase();
-        findings(&mut out, &format!("{name} gate"), &judged.findings, links);
+        let title = if seen.advisory { name.clone() } else { format!("{name} gate") };
+        findings(&mut out, &title, &judged.findings, links);
         let _ = writeln!(out, "_{name}: {}_\n", judged_by(*phase));
     }
     if state.open {
@@ -52,7 +56,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
             seen.phase.iter().flat_map(|(_, judged)| &judged.findings).map(|finding| finding.says.as_str()).collect();
         let rest: Vec<Finding> =
             seen.merge.findings.iter().filter(|finding| !said.contains(&finding.says.as_str())).cloned().collect();
-        findings(&mut out, "Merge gate", &rest, links);
+        findings(&mut out, if seen.advisory { "Merge" } else { "Merge gate" }, &rest, links);
         if let Some(group) = red_group(state) {
             let links = Links { head: group.head.clone(), ..links.clone() };
             let title = format!("Merge queue, group `{}` may not merge", group.head.short());
@@ -105,7 +109,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let _ = write!(out, "Head `{}` · ", about.head.short());
     }
     let commands = commands(seen);
-    let _ = write!(out, "flow {} · record {} · `{}`", state.flow, state.seq, commands.written("help"));
+    let _ = write!(out, "flow {} · record {} · `{}`", state.flow, state.newest().0, commands.written("help"));
     out
 }
 
@@ -313,7 +317,8 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
         }
         _ => match seen.phase {
             Some((phase, judged)) if judged.outcome == GateOutcome::Pass => {
-                format!("The {phase} gate would pass. Say {} to claim it.", say(phase.as_str()))
+                let what = if seen.advisory { phase.as_str().to_uppercase() } else { format!("The {phase} gate") };
+                format!("{what} would pass. Say {} to claim it.", say(phase.as_str()))
             }
             Some((_, judged)) => first_step(&judged.findings)
                 .unwrap_or_else(|| plain_to(400, &format!("{}.", headline(&judged.findings)))),

@@ -14,7 +14,7 @@ pub(super) async fn anchor(state: &State, present: &Present<'_>) -> Result<()> {
     if state.open {
         return Ok(());
     }
-    let newest = Anchor { change: state.change, seq: state.seq, tip: state.tip.clone() };
+    let newest = Anchor::newest(state);
     match (ours(present.runs, present.app, CHECK_NAME), &state.merged) {
         (Some(run), _) => {
             let anchors = witness::carried(run).with(Anchors::read(&newest.to_string()));

@@ -21,5 +21,5 @@ mod tests;
 mod text;
 pub mod witness;
 
-pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, label, our_labels, project};
+pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, label, our_labels, project, standing};
 pub use text::{MARKS, plain};

@@ -26,6 +26,8 @@ pub struct Seen<'a> {
     pub phase: Option<&'a (Phase, phase::Judgement)>,
     /// The repository has no issues, so a stop can only be asked about in the comment.
     pub no_issues: bool,
+    /// Whoever can push a workflow can forge what is shown here, so it is advice and no gate.
+    pub advisory: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,11 +178,7 @@ pub fn label(state: &State, prefix: &str) -> Option<Label> {
 fn checks(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Check> {
     // A merged or closed change's head is not judged any more; what it got stays.
     if !state.open {
-        let mut deployed: Vec<Check> = deploy_check(state, seen, links).into_iter().collect();
-        if observes(seen) {
-            deployed.iter_mut().for_each(only_observed);
-        }
-        return deployed;
+        return shown_as(seen, deploy_check(state, seen, links).into_iter().collect());
     }
     let mut checks = Vec::new();
     if let Some((current, judged)) = seen.phase {
@@ -191,11 +189,23 @@ fn checks(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Check> {
         checks.extend(others.map(|phase| past_check(state, phase, links)));
     }
     checks.push(merge_check(state, seen, links));
+    shown_as(seen, checks)
+}
+
+/// The checks with what they are worth: observed, advice, or a gate.
+fn shown_as(seen: &Seen<'_>, mut checks: Vec<Check>) -> Vec<Check> {
     if observes(seen) {
         checks.iter_mut().for_each(only_observed);
     }
+    if seen.advisory {
+        checks.iter_mut().for_each(|check| check.summary.push_str(&format!("\n_{ADVISORY}_\n")));
+    }
     checks
 }
+
+/// What is said wherever something advisory is shown.
+pub(super) const ADVISORY: &str = "Advisory: this was made with a workflow's own token, so anyone who can push a workflow \
+    can forge it. Give the Action an App's key from a protected environment to make it count.";
 
 /// After the merge, DEPLOY is judged on the merge commit, and shown there.
 fn deploy_check(state: &State, seen: &Seen<'_>, links: &Links) -> Option<Check> {
@@ -331,11 +341,11 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
             about.content.short(),
             quoted(&plain(&about.base_ref)),
             about.base.short(),
-            state.seq,
+            state.newest().0,
         ));
     }
     let blocking = || merge.findings.iter().filter(|finding| finding.blocks());
-    let anchor = Anchor { change: state.change, seq: state.seq, tip: state.tip.clone() };
+    let anchor = Anchor::newest(state);
     Check {
         name: merge::CHECK_NAME.to_owned(),
         head: links.head.clone(),
@@ -432,7 +442,7 @@ pub(super) fn annotations(findings: &[Finding], default_branch: &str) -> Vec<Ann
 }
 
 /// Where it stands, in a few words.
-pub(super) fn standing(state: &State, seen: &Seen<'_>) -> String {
+pub fn standing(state: &State, seen: &Seen<'_>) -> String {
     let name = match (&state.pipeline, state.merge) {
         _ if state.merged.as_ref().is_some_and(|merged| !merged.bypassed.is_empty()) => "merged around the gate",
         (Some(pipeline), _) if state.open || state.merged.is_some() => return words(pipeline.stage),

@@ -24,6 +24,7 @@ use crate::github::calls::comments::{IssueComment, Marker, Reaction};
 use crate::github::calls::issues::Label;
 use crate::github::{Error, Repo, Result};
 use crate::ids::{ChangeNumber, CommitId, Digest};
+use crate::ledger::face::OnFace;
 use crate::ledger::{Anchor, Anchors, State};
 
 /// A small store of what was written where. Losing it costs calls, never correctness.
@@ -103,7 +104,7 @@ async fn supersede(state: &State, present: &Present<'_>) -> Result<()> {
             }
             continue;
         }
-        if done {
+        if done || state.face.superseded.contains(old) {
             continue;
         }
         let runs = present.repo.check_runs_of(present.app, old).await?;
@@ -322,11 +323,31 @@ pub async fn shown(state: &State, repo: &Repo, memory: &dyn Memory, pull: u64) -
     if let Some(kept) = recall_comment(state, memory).await {
         return Ok(Some(Shown { head: kept.head, content: kept.content, since: kept.since, files: kept.files }));
     }
+    if let Some(OnFace { head, content, since, files }) = on_record(state) {
+        return Ok(Some(Shown { head, content: Some(content), since, files }));
+    }
     let Some(comment) = repo.find_comment(pull, &marker(state.change)?, None).await? else { return Ok(None) };
     let named = comment.body.rsplit("Head `").next().and_then(|rest| rest.split('`').next());
     let head = state.heads.keys().find(|head| Some(head.short()) == named).cloned();
     let since = comment.updated_at.unwrap_or(comment.created_at);
     Ok(head.map(|head| Shown { head, content: None, since, files: None }))
+}
+
+/// What is recorded to be shown, while it is the present content.
+fn on_record(state: &State) -> Option<OnFace> {
+    let about = state.subject.as_ref()?;
+    state.face.shown.clone().filter(|shown| shown.head == about.head && shown.content == about.content)
+}
+
+/// What the comment shows after [`sync`], where that is not on record.
+pub async fn news(state: &State, memory: &dyn Memory) -> Option<OnFace> {
+    let Kept { head, content, since, files, .. } = recall_comment(state, memory).await?;
+    let shown = OnFace { head, content: content?, since, files };
+    let about = state.subject.as_ref()?;
+    let present = state.open && shown.head == about.head && shown.content == about.content;
+    let old = state.heads.keys().filter(|head| **head != shown.head);
+    let all_flipped = old.into_iter().all(|head| state.face.superseded.contains(head));
+    (present && (state.face.shown.as_ref() != Some(&shown) || !all_flipped)).then_some(shown)
 }
 
 async fn recall_comment(state: &State, memory: &dyn Memory) -> Option<Kept> {
@@ -373,12 +394,16 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
     let Some(head) = head else { return Ok(()) };
     let now = written.updated_at.unwrap_or(written.created_at);
     let kept = kept.filter(|kept| kept.id == written.id);
-    let since = match &kept {
+    let recorded = on_record(state);
+    let since = match (&kept, &recorded) {
         // The same content of the same head has been shown since before this change of the comment.
-        Some(kept) if kept.head == head && kept.content == content => kept.since,
+        (Some(kept), _) if kept.head == head && kept.content == content => kept.since,
+        (None, Some(recorded)) => recorded.since,
         _ => now,
     };
-    let listed = kept.and_then(|kept| kept.files).filter(|(files, _)| Some(files) == surface.files.as_ref());
+    let listed = kept
+        .map_or_else(|| recorded.and_then(|recorded| recorded.files), |kept| kept.files)
+        .filter(|(files, _)| Some(files) == surface.files.as_ref());
     let files = listed.or_else(|| Some((surface.files.clone()?, now)));
     let kept = Kept { id: written.id, print, head, content, since, files };
     if let Ok(text) = serde_json::to_string(&kept) {

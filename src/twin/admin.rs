@@ -314,6 +314,11 @@ impl Admin {
         let _ = pending.wait_for(|count| *count == 0).await;
     }
 
+    /// What happened since this was last asked, as a workflow that is started by it gets it. The first call begins it.
+    pub fn happened(&self) -> Vec<Happened> {
+        self.state().bus.replace(Vec::new()).unwrap_or_default()
+    }
+
     /// Every API request so far, in order. What an admin does is not among them.
     pub fn request_log(&self) -> Vec<Logged> {
         self.state().log.clone()

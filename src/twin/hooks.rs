@@ -96,6 +96,10 @@ impl State {
         if about.owner.kind == AccountKind::Organization {
             payload["organization"] = json!({"login": about.owner.login, "id": about.owner.id});
         }
+        let name = about.full_name();
+        if let (Some(bus), None) = (&mut self.bus, only) {
+            bus.push(Happened { repo: name, event: event.to_owned(), payload: payload.clone() });
+        }
         let heard_by: Vec<(u64, u64)> = self
             .installations
             .values()

@@ -483,6 +483,15 @@ pub enum Bypass {
     Role(Role),
 }
 
+/// Something that happened in a repository, as GitHub tells of it.
+#[derive(Debug, Clone)]
+pub struct Happened {
+    pub repo: String,
+    /// The event's name among the webhooks.
+    pub event: String,
+    pub payload: Value,
+}
+
 /// One delivery attempt of a webhook. A redelivery is another attempt with the same guid.
 #[derive(Debug, Clone)]
 pub struct Delivery {

@@ -92,6 +92,8 @@ pub(crate) struct State {
     pub(crate) queue_ignores_pushes: bool,
     /// While set, nothing that happens sends a webhook.
     pub(crate) quiet: bool,
+    /// What happened since somebody last asked, where somebody asks: workflows are started by it.
+    pub(crate) bus: Option<Vec<Happened>>,
     pub(crate) post: Post,
     /// What is switched on of a bad day.
     pub(crate) weather: Option<Weather>,
@@ -124,6 +126,7 @@ impl State {
             queue_lag: 0,
             queue_ignores_pushes: false,
             quiet: false,
+            bus: None,
             post,
             weather: None,
             past_day: None,

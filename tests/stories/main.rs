@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
+mod action;
 mod buttons;
 mod commands;
 mod endurance;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{LONGEST_TEXT, fit, text};
+use crate::github::request::Request;
 use crate::github::{Error, Repo, Result};
 use crate::ids::CommitId;
 
@@ -265,7 +266,7 @@ impl Repo {
     pub async fn list_check_runs(&self, commit: &CommitId) -> Result<Vec<CheckRun>> {
         let route = "/repos/{owner}/{repo}/commits/{commit}/check-runs";
         let request = self.get(route, &[commit.as_str()])?.query("filter", "all");
-        let runs: Vec<CheckRun> = self.list(request, Some("check_runs")).await?;
+        let runs = self.runs(request).await?;
         let suites: BTreeSet<u64> = runs.iter().filter_map(|run| run.check_suite).map(|suite| suite.id).collect();
         if suites.len() >= MOST_SUITES {
             return Err(Error::TooMany { route });
@@ -279,11 +280,38 @@ impl Repo {
             .get("/repos/{owner}/{repo}/commits/{commit}/check-runs", &[commit.as_str()])?
             .query("app_id", &app.to_string())
             .query("filter", "all");
-        self.list(request, Some("check_runs")).await
+        self.runs(request).await
     }
 
     pub async fn get_check_run(&self, run: u64) -> Result<CheckRun> {
-        self.fetch(self.get("/repos/{owner}/{repo}/check-runs/{run}", &[&run.to_string()])?).await
+        let request = self.get("/repos/{owner}/{repo}/check-runs/{run}", &[&run.to_string()])?;
+        Ok(self.unmarked(self.fetch(request).await?))
+    }
+
+    async fn runs(&self, request: Request) -> Result<Vec<CheckRun>> {
+        let runs: Vec<CheckRun> = self.list(request, Some("check_runs")).await?;
+        Ok(runs.into_iter().map(|run| self.unmarked(run)).collect())
+    }
+
+    /// What is sent for a run of ours: its title begins with our mark, and it has buttons only where somebody hears of them.
+    fn marked(&self, mut body: Value) -> Value {
+        if let (Some(mark), Some(title)) = (self.wire().mark, body.pointer("/output/title").and_then(Value::as_str)) {
+            body["output"]["title"] = fit(&format!("{mark}{title}"), 255).into();
+        }
+        if !self.wire().buttons
+            && let Some(body) = body.as_object_mut()
+        {
+            body.remove("actions");
+        }
+        body
+    }
+
+    /// A run with its title as it was given to us.
+    fn unmarked(&self, mut run: CheckRun) -> CheckRun {
+        if let Some(title) = self.wire().mark.and_then(|mark| run.output.title.strip_prefix(mark)) {
+            run.output.title = title.to_owned();
+        }
+        run
     }
 
     /// Our run with this key, the newest if there are several.
@@ -294,7 +322,7 @@ impl Repo {
             .get("/repos/{owner}/{repo}/commits/{commit}/check-runs", &[commit.as_str()])?
             .query("check_name", name)
             .query("filter", "all");
-        let runs: Vec<CheckRun> = self.list(request, Some("check_runs")).await?;
+        let runs = self.runs(request).await?;
         let ours = |run: &CheckRun| {
             let made_by_us = run.app.as_ref().is_some_and(|app| app.slug == slug);
             made_by_us && run.name == name && run.external_id == external_id && run.head_sha == *commit
@@ -314,9 +342,10 @@ impl Repo {
         body["name"] = name.into();
         body["head_sha"] = commit.as_str().into();
         body["external_id"] = external_id.into();
-        let request = self.request(Method::POST, "/repos/{owner}/{repo}/check-runs", &[])?.body(body);
+        let route = "/repos/{owner}/{repo}/check-runs";
+        let request = self.request(Method::POST, route, &[])?.body(self.marked(body));
         let find = || self.find_check_run(name, commit, external_id);
-        let run = self.wire().keyed(self.lane(), &request, find).await?;
+        let run = self.unmarked(self.wire().keyed(self.lane(), &request, find).await?);
         let shown = report.annotations.len().min(BATCH) as u64;
         self.append_annotations(run, report, shown).await
     }
@@ -379,15 +408,15 @@ impl Repo {
 
     async fn patch_run(&self, run: u64, body: Value, had: u64, added: u64) -> Result<CheckRun> {
         let route = "/repos/{owner}/{repo}/check-runs/{run}";
-        let request = self.request(Method::PATCH, route, &[&run.to_string()])?.body(body);
+        let request = self.request(Method::PATCH, route, &[&run.to_string()])?.body(self.marked(body));
         if added == 0 {
-            return self.fetch(request.idempotent()).await;
+            return Ok(self.unmarked(self.fetch(request.idempotent()).await?));
         }
         let find = || async {
             let now = self.get_check_run(run).await?;
             Ok((now.output.annotations_count >= had + added).then_some(now))
         };
-        self.wire().keyed(self.lane(), &request, find).await
+        Ok(self.unmarked(self.wire().keyed(self.lane(), &request, find).await?))
     }
 }
 

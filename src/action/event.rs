@@ -1,0 +1,263 @@
+//! What started the run: the event's name and its file.
+//!
+//! Only events that run the default branch's own workflow file are taken. In the others (`pull_request`, a push to any
+//! other branch, …) the change brings the file along, so whatever a run says there, its author could have made it say.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::fact::Fact;
+use crate::github::webhook;
+use crate::ids::{CommitId, Slug};
+
+/// GitHub sends no larger event; whoever writes the file may.
+const LARGEST: u64 = 25 * 1024 * 1024;
+
+/// What started a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// Empty: it is nothing that anything here depends on.
+    pub facts: Vec<Fact>,
+    /// The workflow run that ended, where that started this one.
+    pub after: Option<WorkflowRun>,
+}
+
+/// A workflow run that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct WorkflowRun {
+    pub id: u64,
+    #[serde(default = "first")]
+    pub run_attempt: u64,
+    pub head_sha: CommitId,
+}
+
+fn first() -> u64 {
+    1
+}
+
+/// An event that can't be worked off. Each says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadEvent {
+    #[error("{0} is not set: this command is for a step of GitHub Actions, whose runner sets it")]
+    Unset(&'static str),
+    #[error("the event file {path} can't be read ({why}): GITHUB_EVENT_PATH is the runner's to set")]
+    Unreadable { path: String, why: String },
+    #[error("the event file {0} is empty: GITHUB_EVENT_PATH must name the file that the runner wrote")]
+    Empty(String),
+    #[error("the event file {path} has more than {LARGEST} bytes, and GitHub sends no event of that size")]
+    TooLarge { path: String },
+    #[error("the event file {path} is not the JSON of a {event} event: {why}")]
+    Malformed { path: String, event: String, why: String },
+    #[error(
+        "a run on `{event}` executes the workflow file of the change itself, so it could say anything; start the workflow on \
+         `{instead}` instead"
+    )]
+    OfTheChange { event: String, instead: &'static str },
+    #[error(
+        "this run was started on {at}, and only the default branch `{default}` holds a workflow that is not the change's; \
+         start it there"
+    )]
+    Elsewhere { at: String, default: String },
+    #[error("`{0}` is not an event that Phasegate understands; start the workflow on some of: {KNOWN}")]
+    Unknown(String),
+    #[error("the event is one of {told}, and this run is one of {here}: GITHUB_EVENT_PATH is another run's")]
+    Foreign { told: String, here: String },
+}
+
+/// The events of the templates, for messages.
+const KNOWN: &str = "pull_request_target, issue_comment, issues, workflow_run, check_run, check_suite, schedule, \
+    workflow_dispatch, push";
+
+/// What the runner tells of the run.
+#[derive(Debug, Clone)]
+pub struct Told<'a> {
+    /// `GITHUB_EVENT_NAME`
+    pub event: &'a str,
+    /// `GITHUB_EVENT_PATH`
+    pub path: &'a Path,
+    /// `GITHUB_REPOSITORY`
+    pub slug: &'a Slug,
+    /// `GITHUB_REF`
+    pub at: &'a str,
+    pub default_branch: &'a str,
+}
+
+/// What it is read as; none where a run of it is the change's own.
+fn read_as(event: &str) -> Option<&str> {
+    match event {
+        "pull_request_target" => Some("pull_request"),
+        "issue_comment" | "issues" | "workflow_run" | "check_run" | "check_suite" | "push" => Some(event),
+        _ => None,
+    }
+}
+
+/// Events whose runs have the change's own workflow file, each with the one to use in its place.
+const OF_THE_CHANGE: &[(&str, &str)] = &[
+    ("pull_request", "pull_request_target"),
+    ("pull_request_review", "workflow_run"),
+    ("pull_request_review_comment", "workflow_run"),
+    ("merge_group", "workflow_run"),
+    ("deployment_status", "schedule"),
+];
+
+/// Reads what started the run.
+pub fn read(told: &Told<'_>) -> Result<Started, BadEvent> {
+    let event = told.event;
+    if let Some((_, instead)) = OF_THE_CHANGE.iter().find(|(name, _)| *name == event) {
+        return Err(BadEvent::OfTheChange { event: event.to_owned(), instead });
+    }
+    let on_default = told.at == format!("refs/heads/{}", told.default_branch);
+    if matches!(event, "schedule" | "workflow_dispatch") {
+        // A dispatch runs the file of the branch that it is given.
+        return match on_default {
+            true => Ok(Started { facts: vec![Fact::LookAround], after: None }),
+            false => Err(elsewhere(told)),
+        };
+    }
+    let Some(read_as) = read_as(event) else { return Err(BadEvent::Unknown(plain(event))) };
+    if event == "push" && !on_default {
+        return Err(elsewhere(told));
+    }
+    let bytes = bytes(told.path)?;
+    let path = || plain(&told.path.display().to_string());
+    let malformed = |why: String| BadEvent::Malformed { path: path(), event: event.to_owned(), why };
+    let of: Whose = serde_json::from_slice(&bytes).map_err(|error| malformed(place(&error)))?;
+    if of.repository.full_name.to_lowercase() != told.slug.to_string().to_lowercase() {
+        return Err(BadEvent::Foreign { told: plain(&of.repository.full_name), here: told.slug.to_string() });
+    }
+    let parsed = webhook::parse(read_as, &bytes).map_err(|error| malformed(error.reason))?;
+    let after = match event {
+        "workflow_run" => {
+            let ended: Ended = serde_json::from_slice(&bytes).map_err(|error| malformed(place(&error)))?;
+            Some(ended.workflow_run)
+        }
+        _ => None,
+    };
+    Ok(Started { facts: parsed.into_iter().map(|event| event.fact).collect(), after })
+}
+
+fn elsewhere(told: &Told<'_>) -> BadEvent {
+    BadEvent::Elsewhere { at: plain(told.at), default: told.default_branch.to_owned() }
+}
+
+#[derive(Deserialize)]
+struct Whose {
+    repository: Named,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    full_name: String,
+}
+
+#[derive(Deserialize)]
+struct Ended {
+    workflow_run: WorkflowRun,
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, BadEvent> {
+    let name = || plain(&path.display().to_string());
+    let unreadable = |error: std::io::Error| BadEvent::Unreadable { path: name(), why: error.to_string() };
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    match bytes.len() as u64 {
+        0 => Err(BadEvent::Empty(name())),
+        size if size > LARGEST => Err(BadEvent::TooLarge { path: name() }),
+        _ => Ok(bytes),
+    }
+}
+
+/// Where JSON is wrong, without what stands there.
+fn place(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        serde_json::error::Category::Eof => "it ends too early",
+        serde_json::error::Category::Syntax => "it is no JSON",
+        _ => "a field is missing or of another kind",
+    };
+    format!("{what}, at line {} column {}", error.line(), error.column())
+}
+
+/// Text of others, fit for a message of one line.
+fn plain(text: &str) -> String {
+    text.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn slug() -> Slug {
+        "octo/garden".parse().unwrap()
+    }
+
+    fn started(event: &str, body: &[u8]) -> Result<Started, BadEvent> {
+        started_at(event, body, "refs/heads/main")
+    }
+
+    fn started_at(event: &str, body: &[u8], at: &str) -> Result<Started, BadEvent> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("event.json");
+        fs::write(&path, body).unwrap();
+        read(&Told { event, path: &path, slug: &slug(), at, default_branch: "main" })
+    }
+
+    fn of(more: Value) -> Vec<u8> {
+        let mut body = json!({
+            "repository": { "id": 7, "full_name": "octo/garden", "default_branch": "main" },
+            "sender": { "id": 1, "login": "mia" },
+        });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.to_string().into_bytes()
+    }
+
+    #[test]
+    fn a_run_of_the_changes_own_workflow_is_refused_and_told_what_to_use() {
+        for (event, instead) in OF_THE_CHANGE {
+            let error = started(event, &of(json!({}))).unwrap_err().to_string();
+            assert!(error.contains(event) && error.contains(instead), "{error}");
+        }
+        let error = started_at("workflow_dispatch", &of(json!({})), "refs/heads/agent").unwrap_err().to_string();
+        assert!(error.contains("refs/heads/agent") && error.contains("`main`"), "{error}");
+        let pushed = of(json!({ "ref": "refs/heads/agent", "before": "0".repeat(40), "after": "a".repeat(40) }));
+        assert!(matches!(started_at("push", &pushed, "refs/heads/agent"), Err(BadEvent::Elsewhere { .. })));
+    }
+
+    #[test]
+    fn files_that_are_no_events_are_named_with_what_is_wrong() {
+        let says = |body: &[u8]| started("issue_comment", body).unwrap_err().to_string();
+        assert!(says(b"").contains("is empty"));
+        assert!(says(b"{\"repository\": {\"id\": 7, ").contains("ends too early, at line 1"));
+        assert!(says(b"not json").contains("no JSON"));
+        assert!(says(&of(json!({ "action": "created" }))).contains("is not the JSON of a issue_comment event"));
+        assert!(says(&vec![b' '; LARGEST as usize + 1]).contains("has more than"));
+        let unknown = started("star\u{1b}[2J", &of(json!({}))).unwrap_err().to_string();
+        assert!(unknown.contains("pull_request_target") && !unknown.contains('\u{1b}'), "{unknown}");
+        let foreign = json!({ "repository": { "id": 8, "full_name": "octo/other" } });
+        assert!(says(&of(foreign)).contains("octo/other"));
+        let path = Path::new("/nowhere/event.json");
+        let told = Told { event: "issue_comment", path, slug: &slug(), at: "refs/heads/main", default_branch: "main" };
+        assert!(read(&told).unwrap_err().to_string().contains("/nowhere/event.json"));
+    }
+
+    #[test]
+    fn what_is_understood_becomes_a_fact() {
+        let pull = json!({ "action": "opened", "number": 3,
+            "pull_request": { "number": 3, "head": { "sha": "a".repeat(40) } } });
+        let started_by = started("pull_request_target", &of(pull)).unwrap();
+        assert!(matches!(started_by.facts.as_slice(), [Fact::Pull { number: 3, .. }]), "{started_by:?}");
+        assert_eq!(started("schedule", b"").unwrap().facts, [Fact::LookAround]);
+        let run = json!({ "action": "completed",
+            "workflow_run": { "id": 12, "run_attempt": 2, "head_sha": "b".repeat(40), "head_branch": "work" } });
+        let ended = started("workflow_run", &of(run)).unwrap();
+        let after = ended.after.unwrap();
+        assert_eq!((after.id, after.run_attempt), (12, 2));
+        assert!(matches!(ended.facts.as_slice(), [Fact::Checks { .. }]));
+    }
+}

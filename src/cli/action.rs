@@ -1,0 +1,151 @@
+//! `phasegate action`: one event inside GitHub Actions.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use secrecy::{ExposeSecret as _, SecretString};
+use tracing_subscriber::EnvFilter;
+
+use super::{Exit, app, out};
+use crate::action::event::{self, BadEvent};
+use crate::action::report::Report;
+use crate::actions::{self, Files};
+use crate::ids::Slug;
+use crate::repo;
+use crate::server::{Heard, Identity, Once, OnceConfig};
+
+/// Work off one event inside GitHub Actions
+///
+/// Takes what the runner sets: GITHUB_EVENT_NAME, GITHUB_EVENT_PATH, GITHUB_REPOSITORY and, for an Enterprise Server,
+/// GITHUB_API_URL. With APP_ID and PRIVATE_KEY it speaks as that App, and its merge check can be required; with GITHUB_TOKEN
+/// alone it is advisory. Writes the job's summary, annotations, and the outputs phase, verdict, reason, change and json.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// How long is waited for what fails and may not fail again, in seconds
+    #[arg(long, env = "PHASEGATE_PATIENCE", default_value_t = 240, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    patience: u64,
+    /// Do not keep under GitHub's secondary rate limits by ourselves: for an Enterprise Server without any
+    #[arg(long, env = "PHASEGATE_UNPACED", value_parser = clap::builder::FalseyValueParser::new())]
+    unpaced: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
+    let level = app::variable("LOG_LEVEL").unwrap_or_else(|| "warn".to_owned());
+    let filter = EnvFilter::try_new(&level).with_context(|| format!("LOG_LEVEL {level:?} is not a level"))?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
+    let identity = identity()?;
+    if actions::inside() {
+        masked(&identity)?;
+    }
+    let event = app::variable("GITHUB_EVENT_NAME").ok_or(BadEvent::Unset("GITHUB_EVENT_NAME"))?;
+    let path = app::variable("GITHUB_EVENT_PATH").map(PathBuf::from).ok_or(BadEvent::Unset("GITHUB_EVENT_PATH"))?;
+    let slug = app::variable("GITHUB_REPOSITORY").ok_or(BadEvent::Unset("GITHUB_REPOSITORY"))?;
+    let slug: Slug = slug.parse().context("GITHUB_REPOSITORY is not of the form owner/name")?;
+    let at = app::variable("GITHUB_REF").unwrap_or_default();
+    repo::git_runs().await.context("git is needed: install it on the runner")?;
+    let data = data()?;
+    let advisory = identity.is_advisory();
+    let endpoint = app::endpoint()?;
+    let page = format!("{}/{slug}", endpoint.server());
+    let once = Once::begin(OnceConfig {
+        identity,
+        endpoint,
+        slug: slug.clone(),
+        data: data.path().to_owned(),
+        patience: Duration::from_secs(args.patience),
+        paced: !args.unpaced,
+    })
+    .await?;
+    let default_branch = once.home().default_branch.clone();
+    let told = event::Told { event: &event, path: &path, slug: &slug, at: &at, default_branch: &default_branch };
+    let started = event::read(&told)?;
+    let heard = once.work(started.facts).await?;
+    let report = Report { heard: &heard, advisory, page, event: &event, claims: Vec::new() };
+    say(&report, args.json)?;
+    Ok(if heard.faults.is_empty() { Exit::Fine } else { Exit::Finding })
+}
+
+/// As whom to speak. An App without its key is a mistake: falling back to the workflow's token would turn a gate into
+/// advice without anybody asking for it.
+fn identity() -> anyhow::Result<Identity> {
+    let key = app::variable("PRIVATE_KEY").or(app::variable("PRIVATE_KEY_PATH"));
+    match (app::variable("APP_ID"), key) {
+        (Some(issuer), Some(_)) => Ok(Identity::App { issuer, key: app::key()?, earlier_keys: app::earlier_keys()? }),
+        (Some(_), None) => bail!(
+            "an App's id is given and its private key is empty. The key is a secret of an environment: name that environment \
+             in the job (`environment: phasegate`), and let the default branch use it"
+        ),
+        (None, Some(_)) => bail!("a private key is given and no App's id: give `app-id` too"),
+        (None, None) => match app::variable("GITHUB_TOKEN") {
+            Some(token) => Ok(Identity::Workflow { token: SecretString::from(token) }),
+            None => bail!("there is neither an App (APP_ID and PRIVATE_KEY) nor a workflow's token (GITHUB_TOKEN)"),
+        },
+    }
+}
+
+/// The runner hides what it knows to be secret. What came here in another way it does not know.
+fn masked(identity: &Identity) -> anyhow::Result<()> {
+    let token = match identity {
+        Identity::Workflow { token } => Some(token.expose_secret().to_owned()),
+        Identity::App { .. } => app::variable("PRIVATE_KEY"),
+    };
+    token.map_or(Ok(()), |secret| out::raw(&actions::mask(&secret)))
+}
+
+/// A folder that is gone when the run is over.
+fn data() -> anyhow::Result<tempfile::TempDir> {
+    let below = app::variable("RUNNER_TEMP").map_or_else(std::env::temp_dir, PathBuf::from);
+    tempfile::Builder::new().prefix("phasegate-").tempdir_in(&below).with_context(|| {
+        let below = out::plain(&below.display().to_string());
+        format!("no folder can be made in {below}: RUNNER_TEMP must be one that can be written")
+    })
+}
+
+fn say(report: &Report<'_>, as_json: bool) -> anyhow::Result<()> {
+    if actions::inside() {
+        for annotation in actions::within_limits(report.annotations()) {
+            out::raw(&annotation.command())?;
+        }
+    }
+    let files = Files::from_env();
+    let outputs = report.outputs();
+    for (name, value) in [
+        ("phase", &outputs.phase),
+        ("verdict", &outputs.verdict),
+        ("reason", &outputs.reason),
+        ("change", &outputs.change),
+        ("json", &outputs.json),
+    ] {
+        files.set_output(name, value).context("the step's outputs can't be written (GITHUB_OUTPUT)")?;
+    }
+    files.append_summary(&report.summary()).context("the job's summary can't be written (GITHUB_STEP_SUMMARY)")?;
+    if as_json {
+        return out::json(&report.json());
+    }
+    lines(report.heard)
+}
+
+/// What happened, in the log.
+fn lines(heard: &Heard) -> anyhow::Result<()> {
+    for told in &heard.changes {
+        let text = format!("#{} {} {}: {}", told.change, told.phase, told.verdict.as_str(), told.reason);
+        out::raw(&format!("{}\n", actions::line(&out::plain(&text))))?;
+    }
+    for notice in &heard.notices {
+        out::raw(&format!("{}\n", actions::line(&out::plain(notice))))?;
+    }
+    for fault in &heard.faults {
+        out::complain(&format!("{}: {}\n", out::plain(&fault.about), out::plain(&fault.says)));
+        if let Some(line) = fault.permission() {
+            out::complain(&format!("Add to the workflow's `permissions:`\n    {line}\n"));
+        }
+    }
+    if heard.changes.is_empty() && heard.faults.is_empty() && heard.notices.is_empty() {
+        out::raw("Nothing here depends on it.\n")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! The bot as an Action: GitHub starts a run of it for what happened, as the workflow of the templates asks for.
+//!
+//! The runs are the real ones ([`crate::server::Once`]) on real event files; only the runner is played here. Tests with a
+//! real workflow runner are in `tests/actions.rs`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use secrecy::SecretString;
+use serde_json::Value;
+
+use super::{Bot, REPO, Rehearsal};
+use crate::action::event;
+use crate::github::{AppKey, Endpoint};
+use crate::server::{Heard, Identity, Once, OnceConfig};
+use crate::twin::{Happened, Level};
+
+/// What the template's job may do with the workflow's own token.
+const TOKEN: &[(&str, Level)] = &[
+    ("contents", Level::Write),
+    ("checks", Level::Write),
+    ("issues", Level::Write),
+    ("pull_requests", Level::Write),
+    ("actions", Level::Read),
+    ("deployments", Level::Read),
+];
+
+/// Runs may start runs, by what they write; but not for ever.
+const MOST_RUNS: usize = 200;
+
+/// What an event starts.
+enum Starts {
+    /// A run of the bot, on an event of this name.
+    Run(&'static str),
+    /// Nothing. The next scheduled run sees what came of it.
+    Later,
+    Nothing,
+}
+
+impl Rehearsal {
+    /// Every run that was started is over, and so are those that they started.
+    pub(super) async fn workflows_run(&self) -> anyhow::Result<()> {
+        let mut later = false;
+        for _ in 0..MOST_RUNS {
+            let happened: Vec<Happened> = self.admin.happened().into_iter().filter(|one| one.repo == REPO).collect();
+            if happened.is_empty() && !later {
+                return Ok(());
+            }
+            if happened.is_empty() {
+                later = false;
+                self.run_on("schedule", &Value::Null).await?;
+            }
+            for one in happened {
+                match starts(&one) {
+                    Starts::Run(name) => drop(self.run_on(name, &one.payload).await?),
+                    Starts::Later => later = true,
+                    Starts::Nothing => {}
+                }
+            }
+        }
+        bail!("workflows start each other without end")
+    }
+
+    /// One run of the bot, on this event.
+    pub async fn run_on(&self, name: &str, payload: &Value) -> anyhow::Result<Heard> {
+        let folder = tempfile::tempdir().context("no place for a run's files")?;
+        let path = folder.path().join("event.json");
+        std::fs::write(&path, payload.to_string())?;
+        let identity = match self.bot {
+            Bot::Advisory => Identity::Workflow { token: SecretString::from(self.admin.actions_token(REPO, TOKEN)?) },
+            Bot::Server | Bot::Action => Identity::App {
+                issuer: self.app.id.to_string(),
+                key: Arc::new(AppKey::from_pem(&SecretString::from(self.app.pem.clone()))?),
+                earlier_keys: self.earlier_keys.clone(),
+            },
+        };
+        let slug = REPO.parse().context("the rehearsal's repository")?;
+        let config = OnceConfig {
+            identity,
+            endpoint: Endpoint::new(&self.twin.api_url())?,
+            slug,
+            data: folder.path().to_owned(),
+            patience: Duration::from_secs(600),
+            paced: false,
+        };
+        let slug = REPO.parse().context("the rehearsal's repository")?;
+        let once = Once::begin_at(config, self.clock.clone(), self.clock.clone()).await?;
+        let default_branch = once.home().default_branch.clone();
+        let at = format!("refs/heads/{default_branch}");
+        let told = event::Told { event: name, path: &path, slug: &slug, at: &at, default_branch: &default_branch };
+        let heard = once.work(event::read(&told)?.facts).await?;
+        if let Some(fault) = heard.faults.first() {
+            bail!("a run on {name} could not look at {}: {}", fault.about, fault.says);
+        }
+        Ok(heard)
+    }
+}
+
+/// As `templates/action` has it.
+fn starts(happened: &Happened) -> Starts {
+    let payload = &happened.payload;
+    let by_bot = payload["sender"]["type"] == "Bot";
+    match (happened.event.as_str(), payload["action"].as_str().unwrap_or_default()) {
+        ("pull_request", "closed") => Starts::Run("pull_request_target"),
+        ("pull_request", _) if !by_bot => Starts::Run("pull_request_target"),
+        ("issue_comment", "created") if !by_bot => Starts::Run("issue_comment"),
+        ("workflow_run", "completed") => Starts::Run("workflow_run"),
+        ("push", _) if payload["ref"] == "refs/heads/main" => Starts::Run("push"),
+        ("pull_request_review" | "check_run" | "deployment_status" | "issues" | "issue_comment" | "repository", _)
+            if !by_bot =>
+        {
+            Starts::Later
+        }
+        _ => Starts::Nothing,
+    }
+}
