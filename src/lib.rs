@@ -4,6 +4,7 @@
 //! (which asks [`gate`] for verdicts and [`flow`] for what may happen next), is recorded by the [`ledger`], and is
 //! shown by the [`surface`] through [`github`].
 
+pub mod actions;
 pub mod cli;
 pub mod engine;
 pub mod fact;
