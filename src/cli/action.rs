@@ -14,6 +14,7 @@ use crate::actions::{self, Files};
 use crate::ids::Slug;
 use crate::repo;
 use crate::server::{Heard, Identity, Once, OnceConfig};
+use crate::surface::plain;
 
 /// Work off one event inside GitHub Actions
 ///
@@ -34,6 +35,19 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
+    let ended = worked_off(args).await;
+    if let (Err(error), true) = (&ended, actions::inside()) {
+        // The page of the run shows what is marked, and nobody opens a log to find out more.
+        let says = format!("{error:#}");
+        let mark = actions::annotate(actions::Level::Error, None, None, "Phasegate", &says);
+        out::raw(&mark)?;
+        let summary = format!("## Phasegate\n\n❌ {}\n", plain(&says));
+        Files::from_env().append_summary(&summary).context("the job's summary can't be written")?;
+    }
+    ended
+}
+
+async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
     let level = app::variable("LOG_LEVEL").unwrap_or_else(|| "warn".to_owned());
     let filter = EnvFilter::try_new(&level).with_context(|| format!("LOG_LEVEL {level:?} is not a level"))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();

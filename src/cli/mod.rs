@@ -22,6 +22,7 @@ mod key;
 mod out;
 mod replay;
 mod serve;
+mod status;
 mod twin;
 
 use std::ffi::OsString;
@@ -82,6 +83,7 @@ enum Command {
     Key(key::Args),
     Replay(replay::Args),
     Serve(serve::Args),
+    Status(status::Args),
     Twin(twin::Args),
 }
 
@@ -97,6 +99,7 @@ impl Command {
             Self::Key(args) => key::run(&args),
             Self::Replay(args) => replay::run(&args).await,
             Self::Serve(args) => serve::run(&args).await,
+            Self::Status(args) => status::run(&args).await,
             Self::Twin(args) => twin::run(&args).await,
         }
     }
@@ -107,7 +110,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "inbox", "key"]),
     ("Rules", &["check", "config", "flow"]),
-    ("Proof", &["replay"]),
+    ("Proof", &["status", "replay"]),
 ];
 
 /// Runs the command that the process was started with.

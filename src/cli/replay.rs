@@ -61,7 +61,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-fn number(text: &str) -> Result<u64, String> {
+pub(super) fn number(text: &str) -> Result<u64, String> {
     let digits = text.strip_prefix('#').unwrap_or(text);
     digits.parse().ok().filter(|number| *number > 0).ok_or_else(|| "a change is a number such as 42".to_owned())
 }
@@ -110,11 +110,11 @@ struct Finding {
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
-    let keys = keys(&args.keys)?;
+    let keys = some_keys(&args.keys)?;
     let (change, folder, anchor, given) = match &args.github {
         Some(slug) => on_github(args, slug).await?,
         None => {
-            let (change, folder) = find(args, &store(&args.repo, &args.branch)?).await?;
+            let (change, folder) = find(args.change, &store(&args.repo, &args.branch)?).await?;
             (change, folder, anchor(args, change)?, args.repository_id.map(RepoId))
         }
     };
@@ -235,7 +235,7 @@ async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<(ChangeNumber, Fo
         hub.installation_for(slug).await?.with_context(|| format!("the App is not installed on {slug}"))?;
     let repo = hub.repo(installation, slug.clone());
     let id = RepoId(repo.get_repo().await?.id);
-    let (change, found) = find(args, &GitHubStore::new(repo.clone(), &args.branch)).await?;
+    let (change, found) = find(args.change, &GitHubStore::new(repo.clone(), &args.branch)).await?;
     let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
     let runs = repo.check_runs_of(me.id, &head).await?;
     let anchor = witness::anchors(&runs, me.id).of(change).cloned();
@@ -251,8 +251,8 @@ fn anchor(args: &Args, change: ChangeNumber) -> anyhow::Result<Option<Anchor>> {
     }
 }
 
-/// Every key that the caller knows the App by. There is no proof without one.
-fn keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
+/// Every key that the caller knows the App by.
+pub(super) fn keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
     let mut keys: Keys = app::earlier_keys()?.into_iter().collect();
     let named = std::env::var_os("PRIVATE_KEY_PATH").filter(|path| !path.is_empty()).map(PathBuf::from);
     for file in files.iter().chain(&named) {
@@ -263,6 +263,12 @@ fn keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
         let pem = Zeroizing::new(pem.replace("\\n", "\n"));
         keys.add(PublicKey::from_pem(&pem).context("PRIVATE_KEY is no key")?);
     }
+    Ok(keys)
+}
+
+/// The same, where there is no proof without one.
+fn some_keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
+    let keys = keys(files)?;
     if keys.is_empty() {
         bail!(
             "there is no key to prove the signatures with; give the App's key, public or private, with --key FILE, or \
@@ -273,7 +279,7 @@ fn keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
 }
 
 /// The ledger of the repository that holds this path.
-fn store(path: &Path, branch: &str) -> anyhow::Result<LocalStore> {
+pub(super) fn store(path: &Path, branch: &str) -> anyhow::Result<LocalStore> {
     let shown = out::plain(&path.display().to_string());
     let repo = git2::Repository::discover(path)
         .with_context(|| format!("there is no git repository at {shown}; name one with --repo"))?;
@@ -288,8 +294,8 @@ fn store(path: &Path, branch: &str) -> anyhow::Result<LocalStore> {
 }
 
 /// The folder of the change that this number belongs to.
-async fn find(args: &Args, store: &dyn Store) -> anyhow::Result<(ChangeNumber, Folder)> {
-    let change = ChangeNumber(args.change);
+pub(super) async fn find(number: u64, store: &dyn Store) -> anyhow::Result<(ChangeNumber, Folder)> {
+    let change = ChangeNumber(number);
     let found = store.folder(&folder(change)).await.context("can't read the ledger")?;
     if found.files.is_empty() {
         let alias = store.file(&alias_path(change.0)).await.context("can't read the ledger")?;
@@ -309,7 +315,7 @@ fn record_numbers(files: &BTreeMap<String, String>) -> impl Iterator<Item = u64>
 }
 
 /// The repository that the first record names. None: there is no record.
-fn claimed_repository(files: &BTreeMap<String, String>) -> Option<RepoId> {
+pub(super) fn claimed_repository(files: &BTreeMap<String, String>) -> Option<RepoId> {
     #[derive(Deserialize)]
     struct Sealed {
         record: Named,

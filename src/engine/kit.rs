@@ -146,7 +146,6 @@ impl Game {
             shown: None,
             target: Target::Issue { of: None },
             no_issues: false,
-            advisory: false,
             now: 1_000_000,
             ids: 100,
             branch: "feature".to_owned(),
@@ -686,6 +685,7 @@ impl Game {
             merge: &merge,
             phase: phase.as_ref(),
             no_issues: self.no_issues,
+            advisory: false,
         };
         look(self.now(), &seen)
     }

@@ -19,6 +19,7 @@ pub mod origin;
 pub mod record;
 pub mod state;
 pub mod store;
+pub mod unsigned;
 
 pub use chain::{Anchor, Anchors, Break, BreakKind, KeyRing, Signer};
 pub use escalation::Escalation;

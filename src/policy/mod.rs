@@ -11,6 +11,8 @@
 //! It reads no repository: which commit's file is the law is decided by whoever calls [`parse`].
 
 mod decode;
+#[cfg(test)]
+mod gates_tests;
 mod law;
 mod problem;
 mod read;
@@ -24,8 +26,9 @@ pub use law::{Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{
-    Approver, Autonomy, Base, Check, Commands, Deploy, Enforce, Flow, Freeze, Gates, Labels, Ledger, Limits, MadeBy,
-    MatchRule, Merge, Mode, People, Policy, Queue, Require, Risk, Source, Tier, TighterMode, Verify, Who,
+    Approver, Autonomy, Base, Build, Check, Commands, Deploy, Enforce, Flow, Freeze, Gates, Labels, Ledger, Limits,
+    MadeBy, MatchRule, Merge, Mode, People, Policy, Queue, Require, Risk, RunGate, Runs, Source, Tier, TighterMode,
+    Timeout, Verify, Who,
 };
 
 /// Where the policy stands in a repository.

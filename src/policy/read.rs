@@ -1,15 +1,13 @@
 //! From the tree to a [`Policy`]: every key, and what must hold between them.
 
+mod gates;
+
 use super::decode::{Decoder, Fields, Spot};
 use super::law;
-use super::problem::{Problem, excerpt};
+use super::problem::excerpt;
 use super::types::*;
 use super::yaml::{At, Kind};
 
-/// GitHub Actions' own App. Anyone who can push a workflow can post under it, so its id proves nothing.
-const GITHUB_ACTIONS_APP: u64 = 15368;
-/// The largest whole number that every JSON reader keeps.
-const MAX_ID: u64 = (1 << 53) - 1;
 const MAX_GLOB: usize = 512;
 const MAX_LIST: usize = 200;
 
@@ -72,7 +70,7 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
         set(&mut p.commands.prefix, f.get("prefix").and_then(|s| command_prefix(d, s)));
     }
     p.rules = f.get("match").and_then(|s| rules(d, s, &p)).unwrap_or_default();
-    gates(d, &f, &mut p);
+    gates::read(d, &f, &mut p);
     ledger_apart(d, &f, &p);
     required(d, &f, &p);
     p
@@ -351,134 +349,4 @@ fn command_prefix(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
     let says = format!("`{}` can't start a command: it takes `/`, or `/` and one short lower-case word", excerpt(text));
     d.problem(spot.at(), &spot.path, says, "Write `\"/\"` for `/expand`, or `\"/pg\"` for `/pg expand`");
     None
-}
-
-const GATE_LATER: &[&str] = &["run", "reports", "timeout", "network"];
-
-fn gates(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
-    let gates = top.get("gates");
-    let f = gates.and_then(|s| d.map(s, &["verify"], &["build"]));
-    let verify = f.as_ref().and_then(|f| f.get("verify"));
-    let f = verify.and_then(|s| d.map(s, &["from", "checks"], GATE_LATER));
-    let mut listed = None;
-    if let Some(f) = &f {
-        if let Some(spot) = f.get("from") {
-            let before = d.problems.len();
-            let from = d.words(spot, "`checks`");
-            if from.as_ref().is_some_and(Vec::is_empty) && d.problems.len() == before {
-                d.problem(spot.at(), &spot.path, "the list is empty: no evidence could ever come", "Write `[checks]`");
-            }
-            set(&mut p.gates.verify.from, from.filter(|list| !list.is_empty()));
-        }
-        listed = f.get("checks");
-        set(&mut p.gates.verify.checks, listed.and_then(|s| checks(d, s)));
-    }
-    // Said only when nothing was named at all: a check that is named wrongly has its own problem.
-    let none = match listed {
-        None => true,
-        Some(spot) => matches!(&spot.node.kind, Kind::List(items) if items.is_empty()),
-    };
-    // Under a misspelt key it may have been named.
-    let misspelt = |problem: &Problem| {
-        let place = problem.path.rsplit_once('.').map_or("", |(place, _)| place);
-        matches!(place, "" | "gates" | "gates.verify") && problem.says.starts_with("unknown key")
-    };
-    if none && p.merge.require.contains(&Require::Verify) && !d.problems.iter().any(misspelt) {
-        let at = listed.or(verify).or(gates).or(top.get("merge")).map_or(At::START, |s| s.key);
-        d.problem(
-            at,
-            "gates.verify.checks",
-            "the merge gate requires `verify`, but no check is named, so it could never turn green",
-            "Name a check: `gates: { verify: { checks: [{ name: \"test\", workflow: .github/workflows/ci.yml }] } }`; \
-             or ask for less with `merge: { require: [review] }`",
-        );
-    }
-}
-
-fn checks(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Check>> {
-    let mut list: Vec<Check> = Vec::new();
-    // Those of checks with another mistake too.
-    let mut names: Vec<String> = Vec::new();
-    let like = |text: &str| format!("`- {{ name: {text}, workflow: .github/workflows/ci.yml }}`");
-    for item in d.items_like(spot, "checks", 100, like)? {
-        let Some(f) = d.map(&item, &["name", "workflow", "app"], &[]) else { continue };
-        let name = match f.get("name") {
-            Some(s) => check_name(d, s, &names),
-            None => {
-                d.problem(item.at(), &item.path, "the check has no name", "Add `name:`, as the pull request shows it");
-                None
-            }
-        };
-        names.extend(name.clone());
-        let (workflow, app) = match (f.get("workflow"), f.get("app")) {
-            (Some(made_by), Some(s)) => {
-                let says = "the check has both `workflow` and `app`; who makes it must be one of them";
-                d.problem(s.key, &item.path, says, "Keep `workflow` for GitHub Actions, `app` for any other CI");
-                workflow(d, made_by);
-                app(d, s);
-                continue;
-            }
-            (None, None) => {
-                let says = "the check does not say who makes it, so anyone who can post a check could";
-                let next = "Add `workflow: .github/workflows/….yml` for GitHub Actions, or `app: <id>` for another CI";
-                d.problem(item.at(), &item.path, says, next);
-                continue;
-            }
-            (Some(s), None) => (workflow(d, s), None),
-            (None, Some(s)) => (None, app(d, s)),
-        };
-        if let Some(name) = name
-            && (workflow.is_some() || app.is_some())
-        {
-            list.push(Check { name, workflow, app });
-        }
-    }
-    Some(list)
-}
-
-fn check_name(d: &mut Decoder, spot: &Spot<'_>, others: &[String]) -> Option<String> {
-    let text = d.text(spot)?;
-    let shown = excerpt(text);
-    let (says, next) = if text.trim().is_empty() || text.chars().count() > 200 {
-        ("a check's name has 1 to 200 characters".to_owned(), "Write the name as the pull request shows it")
-    } else if text.starts_with("phasegate/") {
-        (format!("`{shown}` is Phasegate's own check; a gate can't wait for itself"), "Name a check of your CI")
-    } else if others.iter().any(|name| name == text) {
-        (format!("the check `{shown}` is named twice"), "Remove one, or give the jobs different names")
-    } else {
-        return Some(text.to_owned());
-    };
-    d.problem(spot.at(), &spot.path, says, next);
-    None
-}
-
-fn workflow(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
-    let text = d.text(spot)?;
-    let file = text.strip_prefix(".github/workflows/").unwrap_or_default();
-    let stem = file.strip_suffix(".yml").or_else(|| file.strip_suffix(".yaml")).unwrap_or_default();
-    if stem.is_empty() || file.contains(['/', '\\', '\n', '\r']) {
-        let says = format!("`{}` is not a workflow file", excerpt(text));
-        d.problem(
-            spot.at(),
-            &spot.path,
-            says,
-            "Write the path of a file in `.github/workflows/`, ending in .yml or .yaml",
-        );
-        return None;
-    }
-    Some(text.to_owned())
-}
-
-fn app(d: &mut Decoder, spot: &Spot<'_>) -> Option<u64> {
-    let id = d.number(spot, 1..=MAX_ID)?;
-    if id == GITHUB_ACTIONS_APP {
-        d.problem(
-            spot.at(),
-            &spot.path,
-            "15368 is GitHub Actions: anyone who can push a workflow can make a check under it",
-            "Use `workflow: .github/workflows/….yml` instead, which pins the workflow file",
-        );
-        return None;
-    }
-    Some(id)
 }

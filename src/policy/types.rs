@@ -38,6 +38,11 @@ macro_rules! words {
     };
 }
 
+// Below the macro, which it uses.
+mod gates;
+
+pub use gates::*;
+
 words! {
     /// What a change has to go through. Ordered: a later one asks for more.
     Flow {
@@ -70,13 +75,6 @@ words! {
 words! {
     /// A kind of evidence that the merge gate can require.
     Require { Verify = "verify", Review = "review" }
-}
-words! {
-    /// Where the evidence of a gate comes from.
-    Source {
-        /// Check runs that are named below.
-        Checks = "checks",
-    } later ["actions", "runner", "people"]
 }
 words! {
     /// Whether the deployment is judged on the merge commit or before the merge.
@@ -291,70 +289,6 @@ pub struct Merge {
 impl Default for Merge {
     fn default() -> Self {
         Self { require: vec![Require::Verify, Require::Review], approvals: 1, queue: Queue::Reverify }
-    }
-}
-
-/// Where evidence comes from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Gates {
-    /// The proof that the change works.
-    pub verify: Verify,
-}
-
-/// The proof that the change works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Verify {
-    /// Where its evidence comes from.
-    #[schemars(length(min = 1), extend("uniqueItems" = true))]
-    pub from: Vec<Source>,
-    /// The check runs that must be green, all of them.
-    #[schemars(length(max = 100))]
-    pub checks: Vec<Check>,
-}
-
-impl Default for Verify {
-    fn default() -> Self {
-        Self { from: vec![Source::Checks], checks: Vec::new() }
-    }
-}
-
-/// A check run, and who may make it. Exactly one of `workflow` and `app` is given.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{ "required": ["workflow"] }, { "required": ["app"] }]))]
-pub struct Check {
-    /// The check run's name. For a job of GitHub Actions, the name as the pull request page shows it.
-    #[schemars(length(min = 1, max = 200))]
-    pub name: String,
-    /// The workflow file whose job it is. It counts only where the file is the default branch's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("pattern" = "^\\.github/workflows/[^/]+\\.ya?ml$"))]
-    pub workflow: Option<String>,
-    /// The numeric id of the GitHub App that makes it, for CI other than GitHub Actions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 9_007_199_254_740_991_u64), extend("not" = { "const": 15368 }))]
-    pub app: Option<u64>,
-}
-
-/// Who makes a [`Check`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MadeBy<'a> {
-    /// A job of the GitHub Actions workflow at this path.
-    Workflow(&'a str),
-    /// Another App, by its id.
-    App(u64),
-}
-
-impl Check {
-    /// `None` only for a value that no policy file can have.
-    pub fn made_by(&self) -> Option<MadeBy<'_>> {
-        match (&self.workflow, self.app) {
-            (Some(path), None) => Some(MadeBy::Workflow(path)),
-            (None, Some(id)) => Some(MadeBy::App(id)),
-            _ => None,
-        }
     }
 }
 

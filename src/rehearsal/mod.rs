@@ -9,7 +9,7 @@ mod props;
 mod settle;
 mod story;
 mod visitors;
-mod workflow;
+pub mod workflow;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -123,6 +123,8 @@ pub struct Setup {
     /// Permissions that the App is not given.
     pub lacks: &'static [&'static str],
     pub bot: Bot,
+    /// Who runs its workflow; without one, this process does.
+    pub runner: Option<Arc<dyn workflow::Runner>>,
 }
 
 impl Default for Setup {
@@ -134,6 +136,7 @@ impl Default for Setup {
             files: Vec::new(),
             lacks: &[],
             bot: Bot::Server,
+            runner: None,
         }
     }
 }
@@ -189,6 +192,7 @@ pub struct Rehearsal {
     admin: Admin,
     server: Option<Server>,
     bot: Bot,
+    runner: Arc<dyn workflow::Runner>,
     app: AppHandle,
     earlier_keys: Vec<PublicKey>,
     database: String,
@@ -246,6 +250,7 @@ impl Rehearsal {
             admin,
             server: None,
             bot: setup.bot,
+            runner: setup.runner.unwrap_or_else(|| Arc::new(workflow::Here)),
             app,
             earlier_keys: Vec::new(),
             database,
@@ -499,8 +504,12 @@ impl Rehearsal {
         Ok(ours.max_by_key(|run| run.id))
     }
 
+    pub fn bot(&self) -> Bot {
+        self.bot
+    }
+
     /// The App that the bot speaks as.
-    fn bot_id(&self) -> u64 {
+    pub fn bot_id(&self) -> u64 {
         match self.bot {
             Bot::Advisory => ACTIONS_APP,
             Bot::Server | Bot::Action => self.app.id,

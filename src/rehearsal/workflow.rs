@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use async_trait::async_trait;
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ use crate::server::{Heard, Identity, Once, OnceConfig};
 use crate::twin::{Happened, Level};
 
 /// What the template's job may do with the workflow's own token.
-const TOKEN: &[(&str, Level)] = &[
+pub const TOKEN: &[(&str, Level)] = &[
     ("contents", Level::Write),
     ("checks", Level::Write),
     ("issues", Level::Write),
@@ -30,12 +31,40 @@ const TOKEN: &[(&str, Level)] = &[
 const MOST_RUNS: usize = 200;
 
 /// What an event starts.
-enum Starts {
+pub enum Starts {
     /// A run of the bot, on an event of this name.
     Run(&'static str),
     /// Nothing. The next scheduled run sees what came of it.
     Later,
     Nothing,
+}
+
+/// Who runs the workflows that the bot is in.
+#[async_trait]
+pub trait Runner: Send + Sync {
+    /// Runs what this starts. Says whether the next scheduled run may see more of it.
+    async fn hears(&self, on: &Rehearsal, happened: &Happened) -> anyhow::Result<bool>;
+
+    /// The scheduled run.
+    async fn scheduled(&self, on: &Rehearsal) -> anyhow::Result<()>;
+}
+
+/// Runs nothing but the bot, in this process.
+pub(super) struct Here;
+
+#[async_trait]
+impl Runner for Here {
+    async fn hears(&self, on: &Rehearsal, happened: &Happened) -> anyhow::Result<bool> {
+        match starts(happened) {
+            Starts::Run(name) => on.run_on(name, &happened.payload).await.map(|_| false),
+            Starts::Later => Ok(true),
+            Starts::Nothing => Ok(false),
+        }
+    }
+
+    async fn scheduled(&self, on: &Rehearsal) -> anyhow::Result<()> {
+        on.run_on("schedule", &Value::Null).await.map(drop)
+    }
 }
 
 impl Rehearsal {
@@ -49,14 +78,10 @@ impl Rehearsal {
             }
             if happened.is_empty() {
                 later = false;
-                self.run_on("schedule", &Value::Null).await?;
+                self.runner.scheduled(self).await?;
             }
             for one in happened {
-                match starts(&one) {
-                    Starts::Run(name) => drop(self.run_on(name, &one.payload).await?),
-                    Starts::Later => later = true,
-                    Starts::Nothing => {}
-                }
+                later |= self.runner.hears(self, &one).await?;
             }
         }
         bail!("workflows start each other without end")
@@ -98,7 +123,7 @@ impl Rehearsal {
 }
 
 /// As `templates/action` has it.
-fn starts(happened: &Happened) -> Starts {
+pub fn starts(happened: &Happened) -> Starts {
     let payload = &happened.payload;
     let by_bot = payload["sender"]["type"] == "Bot";
     match (happened.event.as_str(), payload["action"].as_str().unwrap_or_default()) {

@@ -38,7 +38,7 @@ use crate::github::store::GitHubStore;
 use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, Repo};
 use crate::ids::RepoRef;
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
-use crate::ledger::{KeyRing, Ledger, Signer};
+use crate::ledger::{KeyRing, Ledger, Signer, unsigned};
 
 use once::Word;
 pub use once::{Fault, Heard, Identity, Once, OnceConfig, Standing, Told};
@@ -76,9 +76,6 @@ pub(crate) struct App {
     ledgers: Mutex<HashMap<(RepoRef, String), Arc<Ledger>>>,
     way: Way,
 }
-
-/// What the name of an advisory ledger's branch ends with.
-pub const ADVISORY_LEDGER: &str = "-advisory";
 
 /// How it came to be running.
 pub(crate) enum Way {
@@ -120,7 +117,7 @@ impl App {
     /// Where the records are, of a ledger that the policy puts on this branch. What is advisory has a branch of its own: its
     /// records are signed by nobody, and must never be taken for records that are.
     fn ledger_at(&self, branch: String) -> String {
-        if self.is_advisory() { format!("{branch}{ADVISORY_LEDGER}") } else { branch }
+        if self.is_advisory() { branch + unsigned::ADVISORY } else { branch }
     }
 
     fn is_advisory(&self) -> bool {

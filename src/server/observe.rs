@@ -467,10 +467,15 @@ pub(super) async fn approvers(
     Ok(())
 }
 
+/// Where the Action's key is kept. GitHub notes each job of an environment as a deployment of the commit that it ran on, and
+/// that of the referee deploys nothing.
+const OWN_ENVIRONMENT: &str = "phasegate";
+
 /// The deployments of a commit, oldest first, each with its newest state.
 pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Vec<Deployment>> {
     let mut found = Vec::new();
     let mut listed = repo.deployments(commit, None).await?;
+    listed.retain(|deployment| !deployment.environment.eq_ignore_ascii_case(OWN_ENVIRONMENT));
     listed.sort_by_key(|deployment| deployment.id);
     for deployment in listed {
         let statuses = repo.deployment_statuses(deployment.id).await?;

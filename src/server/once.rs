@@ -31,9 +31,10 @@ use crate::gate::world::ACTIONS_APP;
 use crate::github::calls::comments::IssueComment;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey};
-use crate::ids::{CommitId, Digest, InstallationId, RepoId, RepoRef, Slug};
+use crate::ids::{CommitId, InstallationId, RepoId, RepoRef, Slug};
 use crate::inbox::{self, Clock, Delivery, Inbox, SystemClock, run_workers};
 use crate::ledger::record::{Body, By, ShownFiles};
+use crate::ledger::unsigned::Unsigned;
 use crate::ledger::{Entry, KeyRing, LedgerError, Signer, State};
 use crate::surface::{self, Seen, Surface, sync};
 
@@ -137,31 +138,6 @@ pub struct Once {
     patience: Duration,
 }
 
-/// Nobody signs what is advisory.
-struct Nobody;
-
-impl Nobody {
-    fn name() -> Digest {
-        Digest::of("advisory: signed by nobody")
-    }
-}
-
-impl Signer for Nobody {
-    fn key(&self) -> Digest {
-        Self::name()
-    }
-
-    fn sign(&self, _: &[u8]) -> Result<Vec<u8>, String> {
-        Ok(Vec::new())
-    }
-}
-
-impl KeyRing for Nobody {
-    fn verify(&self, key: &Digest, _: &[u8], signature: &[u8]) -> Option<bool> {
-        (*key == Self::name()).then(|| signature.is_empty())
-    }
-}
-
 impl Once {
     /// Asks GitHub who we are and where.
     pub async fn begin(config: OnceConfig) -> anyhow::Result<Self> {
@@ -198,8 +174,8 @@ impl Once {
             }
             Identity::Workflow { .. } => {
                 let login = hub.login().await?.to_owned();
-                let nobody: Arc<dyn Signer> = Arc::new(Nobody);
-                (ACTIONS_APP, login, InstallationId(0), nobody, Arc::new(Nobody) as Arc<dyn KeyRing>)
+                let nobody: Arc<dyn Signer> = Arc::new(Unsigned);
+                (ACTIONS_APP, login, InstallationId(0), nobody, Arc::new(Unsigned) as Arc<dyn KeyRing>)
             }
         };
         let known = hub.repo(installation, config.slug.clone()).get_repo().await;

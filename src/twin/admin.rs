@@ -201,12 +201,30 @@ impl Admin {
         event: &str,
         jobs: &[(&str, Option<&str>)],
     ) -> Result<u64> {
+        self.workflow_run_as(None, repo, head_sha, path, event, jobs)
+    }
+
+    /// An id for a run that begins before GitHub is told of it.
+    pub fn new_run(&self) -> u64 {
+        self.state().new_id()
+    }
+
+    /// The same under an id that was given out before.
+    pub fn workflow_run_as(
+        &self,
+        id: Option<u64>,
+        repo: &str,
+        head_sha: &str,
+        path: &str,
+        event: &str,
+        jobs: &[(&str, Option<&str>)],
+    ) -> Result<u64> {
         let mut state = self.state();
         let repo = self.find(&state, repo)?;
         state.about_to_write();
         let jobs: Vec<_> = jobs.iter().map(|(name, end)| ((*name).to_owned(), end.map(str::to_owned))).collect();
         let actor = state.repo(repo)?.owner.clone();
-        let run = state.record_workflow_run(repo, head_sha, path, event, &jobs, &actor)?;
+        let run = state.record_workflow_run(repo, head_sha, path, event, &jobs, &actor, id)?;
         state.advance_queues(repo)?;
         Ok(run)
     }

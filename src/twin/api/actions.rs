@@ -129,6 +129,7 @@ impl State {
         event: &str,
         jobs: &[(String, Option<String>)],
         actor: &Account,
+        id: Option<u64>,
     ) -> Result<u64, Problem> {
         let at = self.tick();
         let suite = self.new_suite(repo, ACTIONS_APP, sha, None)?;
@@ -141,7 +142,7 @@ impl State {
                 id
             }
         };
-        let id = self.new_id();
+        let id = id.unwrap_or_else(|| self.new_id());
         let about = self.repo(repo)?;
         // A run for a pull request is one for its branch; where several have this head, for the newest from here.
         let pulls = about.pulls_at(sha).filter(|_| event.starts_with("pull_request"));

@@ -280,7 +280,7 @@ fn ci(state: &mut State, asked: &Asked<'_>, number: u64, end: &str) -> Result<Ne
     state.about_to_write();
     match red {
         Some(red) => state.attempt(repo, red, &jobs, &by)?,
-        None => drop(state.record_workflow_run(repo, &sha, &stage.workflow, event, &jobs, &by)?),
+        None => drop(state.record_workflow_run(repo, &sha, &stage.workflow, event, &jobs, &by, None)?),
     }
     state.advance_queues(repo)?;
     asked.page_of(state, number)

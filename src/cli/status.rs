@@ -1,0 +1,237 @@
+//! `phasegate status`: where a change stands by its records, on a local copy of the ledger's branch or on GitHub.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use owo_colors::OwoColorize as _;
+use secrecy::SecretString;
+use serde::Serialize;
+
+use super::{Exit, app, out, replay};
+use crate::finding::{Finding, GateName, Verdict};
+use crate::flow::FlowName;
+use crate::flow::pipeline::{waits_for_human, words};
+use crate::github::store::GitHubStore;
+use crate::github::{Credentials, Hub};
+use crate::ids::{Digest, InstallationId, RepoId, Slug};
+use crate::ledger::State;
+use crate::ledger::chain::{self, From, KeyRing};
+use crate::ledger::store::{Folder, Store};
+use crate::ledger::unsigned::{ADVISORY, Unsigned};
+use crate::policy::Policy;
+
+/// Say where a change stands, by its records
+///
+/// Exits with 0 when it may merge or is merged, 1 when something stands against it, 3 when a person must decide, and also
+/// with 3 when its ledger is advisory: then anyone who can push a workflow could have written it, and it is no gate.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The change's number, or that of an issue or pull request that belongs to it
+    #[arg(value_parser = replay::number)]
+    change: u64,
+    /// A local repository that has the ledger's branch
+    #[arg(long, default_value = ".", value_name = "PATH")]
+    repo: PathBuf,
+    /// Read the ledger from GitHub instead: as the App with APP_ID and its private key, or with GITHUB_TOKEN
+    #[arg(long, value_name = "OWNER/REPO", conflicts_with = "repo")]
+    github: Option<Slug>,
+    /// The ledger's branch [default: phasegate/ledger, or the advisory one beside it where there is no other]
+    #[arg(long)]
+    branch: Option<String>,
+    /// A PEM file with a key of the App, public or private. Without one, signatures are not looked at
+    #[arg(long = "key", value_name = "FILE")]
+    keys: Vec<PathBuf>,
+    /// Print `phasegate/status@1`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: &'static str,
+    change: u64,
+    /// `enforcing` or `advisory`.
+    mode: &'static str,
+    /// Whether the signatures were held against a key.
+    proven: bool,
+    flow: FlowName,
+    stage: String,
+    open: bool,
+    merged: Option<String>,
+    head: Option<String>,
+    records: u64,
+    gates: BTreeMap<String, &'static str>,
+    /// Why a person must decide.
+    waits_for: Option<String>,
+    findings: Vec<Finding>,
+}
+
+pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
+    let read = match &args.github {
+        Some(slug) => on_github(args, slug).await?,
+        None => locally(args).await?,
+    };
+    let Read { branch, change, folder, advisory, repo } = read;
+    let Some(repo) = repo.or_else(|| replay::claimed_repository(&folder.files)) else {
+        bail!("the ledger on {} has no records of #{}", out::plain(&branch), args.change);
+    };
+    let keys = replay::keys(&args.keys)?;
+    let proven = !advisory && !keys.is_empty();
+    let ring: Box<dyn KeyRing> = match (advisory, proven) {
+        (true, _) => Box::new(Unsigned),
+        (false, true) => Box::new(keys) as Box<dyn KeyRing>,
+        (false, false) => Box::new(Unproven),
+    };
+    let state = chain::prove(repo, change, &folder.files, ring.as_ref(), From::Beginning).map_err(|broken| {
+        anyhow::anyhow!("the ledger's chain is broken at {broken}").context("`phasegate replay` says what to do")
+    })?;
+    let Some(state) = state.state else {
+        bail!("the ledger on {} has no records of #{}", out::plain(&branch), args.change)
+    };
+    let report = report(&state, advisory, proven);
+    if args.json {
+        out::json(&report)?;
+    } else {
+        out::text(&told(&report))?;
+    }
+    Ok(exit(&report))
+}
+
+fn exit(report: &Report) -> Exit {
+    if report.mode == "advisory" || report.waits_for.is_some() {
+        return Exit::Human;
+    }
+    Exit::found(report.open && report.gates.get("merge") != Some(&"PASS"))
+}
+
+/// Signatures are not looked at where there is no key to hold them against.
+struct Unproven;
+
+impl KeyRing for Unproven {
+    fn verify(&self, _: &Digest, _: &[u8], _: &[u8]) -> Option<bool> {
+        Some(true)
+    }
+}
+
+struct Read {
+    branch: String,
+    change: crate::ids::ChangeNumber,
+    folder: Folder,
+    advisory: bool,
+    repo: Option<RepoId>,
+}
+
+/// The branches to look at, in turn.
+fn branches(args: &Args) -> Vec<String> {
+    match &args.branch {
+        Some(named) => vec![named.clone()],
+        None => {
+            let usual = Policy::default().ledger.branch;
+            vec![usual.clone(), format!("{usual}{ADVISORY}")]
+        }
+    }
+}
+
+async fn locally(args: &Args) -> anyhow::Result<Read> {
+    let mut missing = None;
+    for branch in branches(args) {
+        match replay::store(&args.repo, &branch) {
+            Ok(store) => {
+                let (change, folder) = replay::find(args.change, &store).await?;
+                let advisory = branch.ends_with(ADVISORY);
+                return Ok(Read { branch, change, folder, advisory, repo: None });
+            }
+            Err(error) => missing = missing.or(Some(error)),
+        }
+    }
+    Err(missing.unwrap_or_else(|| anyhow::anyhow!("there is no ledger")))
+}
+
+async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<Read> {
+    let as_app = app::variable("APP_ID").is_some();
+    let credentials = match app::variable("GITHUB_TOKEN") {
+        Some(token) if !as_app => Credentials::workflow(SecretString::from(token)),
+        _ => Credentials::App { issuer: app::id()?, key: app::key()? },
+    };
+    let hub = Hub::new(app::endpoint()?, credentials)?;
+    let installation = match as_app {
+        true => hub.installation_for(slug).await?.with_context(|| format!("the App is not installed on {slug}"))?,
+        false => InstallationId(0),
+    };
+    let repo = hub.repo(installation, slug.clone());
+    let id = RepoId(repo.get_repo().await.with_context(|| format!("{slug} can't be read"))?.id);
+    let all = branches(args);
+    for (at, branch) in all.iter().enumerate() {
+        let store = GitHubStore::new(repo.clone(), branch);
+        if at + 1 < all.len() && store.head().await.context("can't read the ledger")?.is_none() {
+            continue;
+        }
+        let (change, folder) = replay::find(args.change, &store).await?;
+        let advisory = branch.ends_with(ADVISORY);
+        return Ok(Read { branch: branch.clone(), change, folder, advisory, repo: Some(id) });
+    }
+    bail!("{slug} has no ledger")
+}
+
+fn report(state: &State, advisory: bool, proven: bool) -> Report {
+    let (stage, waits) = match &state.pipeline {
+        Some(pipeline) => (words(pipeline.stage), waits_for_human(pipeline.stage)),
+        None => (state.merge.as_str().to_owned(), false),
+    };
+    let waits_for = match (&state.stopped, &state.escalation) {
+        (Some(stop), _) => Some(format!("it is stopped: {}", stop.reason)),
+        (None, Some(open)) => Some(match open.issue {
+            Some(issue) => format!("the escalation #{issue} is open"),
+            None => "an escalation is open".to_owned(),
+        }),
+        (None, None) if waits => Some(format!("it is {stage}")),
+        (None, None) => None,
+    };
+    let word = |verdict| if verdict == Verdict::Pass { "PASS" } else { "FAIL" };
+    let merge = state.gates.get(&GateName::Merge);
+    Report {
+        schema: "phasegate/status@1",
+        change: state.change.0,
+        mode: if advisory { "advisory" } else { "enforcing" },
+        proven,
+        flow: state.flow,
+        stage,
+        open: state.open,
+        merged: state.merged.as_ref().map(|merged| merged.commit.to_string()),
+        head: state.subject.as_ref().map(|about| about.head.to_string()),
+        records: state.seq,
+        gates: state.gates.iter().map(|(gate, judged)| (gate.to_string(), word(judged.verdict))).collect(),
+        waits_for: waits_for.filter(|_| state.open || state.merged.is_some()),
+        findings: merge.filter(|_| state.open).map(|judged| judged.findings.clone()).unwrap_or_default(),
+    }
+}
+
+fn told(report: &Report) -> String {
+    let mut text = String::new();
+    let over = match (&report.merged, report.open) {
+        (Some(commit), _) => format!(", merged as {commit:.12}"),
+        (None, false) => ", closed".to_owned(),
+        (None, true) => String::new(),
+    };
+    let _ = writeln!(text, "{} {}, {} flow{over}", format!("#{}", report.change).bold(), report.stage, report.flow);
+    if report.mode == "advisory" {
+        text.push_str("advisory: anyone who can push a workflow could have written these records; they are no gate\n");
+    } else if !report.proven {
+        text.push_str("signatures were not looked at: give the App's key with --key\n");
+    }
+    if let Some(head) = &report.head {
+        let _ = writeln!(text, "head {head:.12}, {} records", report.records);
+    }
+    for (gate, verdict) in &report.gates {
+        let _ = writeln!(text, "{gate}: {verdict}");
+    }
+    if let Some(why) = &report.waits_for {
+        let _ = writeln!(text, "waits for a person: {}", out::plain(why));
+    }
+    for finding in &report.findings {
+        let _ = writeln!(text, "  {} {}\n    → {}", finding.rule, out::plain(&finding.says), out::plain(&finding.next));
+    }
+    text
+}

@@ -1,0 +1,157 @@
+use super::*;
+
+/// The policy with these keys below `verify`, beside a check.
+fn with(keys: &str) -> Result<Policy, Vec<String>> {
+    let text = format!(
+        "gates:\n  verify:\n    checks: [{{ name: t, app: 5 }}]\n{}",
+        keys.lines().map(|line| format!("    {line}\n")).collect::<String>()
+    );
+    parse(text.as_bytes()).map_err(|problems| {
+        let said = |p: Problem| format!("{}:{} {}: {} -> {}", p.line, p.column, p.path, p.says, p.next);
+        problems.into_iter().map(said).collect()
+    })
+}
+
+fn good(keys: &str) -> Policy {
+    with(keys).unwrap_or_else(|said| panic!("{keys}\n{said:#?}"))
+}
+
+fn only(keys: &str) -> String {
+    let mut said = with(keys).expect_err(keys);
+    assert_eq!(said.len(), 1, "{keys}\n{said:#?}");
+    said.remove(0)
+}
+
+#[test]
+fn commands_reports_and_a_time_limit_are_read() {
+    let p = good("run: [cargo test, \"make check\"]\nreports: [\"target/**/junit.xml\"]\ntimeout: 20m");
+    let runs = p.gates.runs(RunGate::Verify);
+    assert_eq!(runs.commands, ["cargo test", "make check"]);
+    assert_eq!((runs.reports, runs.timeout.as_secs()), (&["target/**/junit.xml".to_owned()][..], 1200));
+    assert!(p.gates.runs(RunGate::Build).commands.is_empty());
+    let p = good("run:\n  - |\n    make\n    make check");
+    assert_eq!(p.gates.verify.run, ["make\nmake check\n"]);
+    assert_eq!(p.gates.verify.timeout.to_string(), "1h", "as docs/policy.md says");
+    let p =
+        parse(b"gates: { build: { run: [make], timeout: 90s }, verify: { checks: [{ name: t, app: 5 }] } }").unwrap();
+    let runs = p.gates.runs(RunGate::Build);
+    assert_eq!((runs.commands, runs.timeout.as_secs()), (&["make".to_owned()][..], 90));
+}
+
+#[test]
+fn each_mistake_is_named() {
+    let time = "Write a whole number and its unit, `90s`, `20m` or `2h`";
+    let cases = [
+        (
+            "run: cargo test",
+            "4:10 gates.verify.run: expected a list of commands, found the text `cargo test` -> Write it as a list: \
+             `[\"cargo test\"]`",
+        ),
+        (
+            "run: []",
+            "4:10 gates.verify.run: the list is empty: nothing would be run -> Write `[\"cargo test\"]` or the like, or \
+             leave the key out",
+        ),
+        (
+            "run: [make, \" \"]",
+            "4:17 gates.verify.run[1]: an empty command does nothing, and passes -> Write a command, or remove it",
+        ),
+        (
+            "run: [true]",
+            "4:11 gates.verify.run[0]: expected text, found the boolean `true` -> Put it in quotes: \"true\"",
+        ),
+        (
+            "run: [make]\nreports: [../junit.xml]",
+            "5:15 gates.verify.reports[0]: `../junit.xml` leaves the repository -> Remove `..`",
+        ),
+        (
+            "run: [make]\nreports: [/tmp/junit.xml]",
+            "5:15 gates.verify.reports[0]: `/tmp/junit.xml` matches nothing: names start at the root, without `/` -> \
+             Write `tmp/junit.xml`",
+        ),
+        (
+            "reports: [junit.xml]",
+            "4:5 gates.verify.reports: this has no effect without `run`: there are no commands that it could be about -> \
+             Add `run: [\"…\"]`, or remove it",
+        ),
+        (
+            "run: [make]\nrepotrs: [junit.xml]",
+            "5:5 gates.verify.repotrs: unknown key `repotrs`; did you mean `reports`? -> Write `reports`",
+        ),
+        (
+            "run: [make]\nnetwork: deny",
+            "5:5 gates.verify.network: `gates.verify.network` is not available in this version of Phasegate; remove it -> \
+             Remove `gates.verify.network`",
+        ),
+    ];
+    for (keys, expected) in cases {
+        assert_eq!(only(keys), expected);
+    }
+    for (text, shown) in [("20", "20"), ("0m", "0m"), ("\"25h\"", "25h"), ("20 m", "20 m"), ("1d", "1d"), ("é", "é")]
+    {
+        let expected = format!("`{shown}` is not a time from one second to a day -> {time}");
+        let said = only(&format!("run: [make]\ntimeout: {text}"));
+        assert_eq!(said, format!("5:14 gates.verify.timeout: {expected}"));
+    }
+    let long = format!("run: [{}]", "x".repeat(4097));
+    assert!(only(&long).contains("a command may have at most 4096 bytes"));
+    let many = format!("run: [{}]", "x,".repeat(21));
+    assert!(only(&many).contains("the list has 21 items; at most 20 are allowed"));
+    let said = check(b"gates: { review: { run: [make] }, verify: { checks: [{ name: t, app: 5 }] } }");
+    assert_eq!(said.findings[0].says, "unknown key `review`");
+}
+
+#[test]
+fn commands_without_a_check_are_told_which_job_to_name() {
+    let said = parse(b"gates: { verify: { run: [make] } }").unwrap_err();
+    assert_eq!((said.len(), said[0].path.as_str()), (1, "gates.verify.checks"));
+    assert!(
+        said[0].next.contains("{ name: verify, workflow: .github/workflows/phasegate-gates.yml }"),
+        "{}",
+        said[0].next
+    );
+
+    // Where nothing is required, they are valid and decide nothing, which is hardly meant.
+    let (policy, said) = inspect(b"merge: { require: [review] }\ngates: { verify: { run: [make] } }");
+    assert!(policy.is_some());
+    assert_eq!((said.len(), said[0].severity, said[0].path.as_str()), (1, "warning", "gates.verify.run"));
+    assert!(said[0].says.starts_with("the commands decide nothing"), "{}", said[0].says);
+    // BUILD has no check of its own.
+    assert!(inspect(b"merge: { require: [review] }\ngates: { build: { run: [make] } }").1.is_empty());
+}
+
+#[test]
+fn a_changed_command_is_another_policy_and_one_without_commands_is_what_it_was() {
+    let plain = good("").digest();
+    let one = good("run: [a, b]\nreports: [x, y]").digest();
+    assert_ne!(one, plain);
+    assert_ne!(one, good("run: [b, a]\nreports: [x, y]").digest(), "the order of commands is what they do");
+    assert_ne!(one, good("run: [a, b]").digest());
+    assert_ne!(one, good("run: [a, b]\nreports: [x, y]\ntimeout: 20m").digest());
+    assert_eq!(one, good("run: [a, b]\nreports: [y, x]\ntimeout: 60m").digest());
+    // Evidence names the digest: an upgrade alone must not make it stale.
+    let json = serde_json::to_value(good("")).unwrap();
+    assert!(json["gates"]["build"].is_null() && json["gates"]["verify"]["run"].is_null(), "{json}");
+    assert_eq!(json["gates"]["verify"].as_object().unwrap().len(), 2, "{json}");
+}
+
+#[test]
+fn a_time_is_read_by_the_schema_as_it_is_here() {
+    let schema = jsonschema::validator_for(&Policy::schema()).unwrap();
+    let day = [86_399, 86_400, 86_401, 79_999, 80_000, 85_999, 86_000, 9_999, 10_000, 99_999, 100_000]
+        .into_iter()
+        .map(|n| format!("{n}s"));
+    let minutes = [1, 59, 999, 1000, 1399, 1400, 1439, 1440, 1441].into_iter().map(|n| format!("{n}m"));
+    let hours = (0..30).map(|n| format!("{n}h"));
+    let odd = ["", "s", "1", "01s", "+1s", "1S", "1s ", "1.5h", "-1s", "٣s"].map(str::to_owned);
+    let mut taken = 0;
+    for text in day.chain(minutes).chain(hours).chain(odd) {
+        let json = serde_json::json!({ "gates": { "build": { "run": ["x"], "timeout": text } } });
+        assert_eq!(schema.is_valid(&json), Timeout::new(&text).is_some(), "{text}");
+        if let Some(time) = Timeout::new(&text) {
+            taken += 1;
+            assert_eq!(Timeout::new(&time.to_string()), Some(time), "{text}");
+        }
+    }
+    assert!(taken > 30, "{taken}");
+}

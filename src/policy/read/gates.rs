@@ -1,0 +1,218 @@
+//! Reading `gates`: the checks that count, and the commands that are run.
+
+use super::{globs, set};
+use crate::policy::decode::{Decoder, Fields, Spot};
+use crate::policy::problem::{Problem, excerpt};
+use crate::policy::types::*;
+use crate::policy::yaml::{At, Kind};
+
+/// GitHub Actions' own App. Anyone who can push a workflow can post under it, so its id proves nothing.
+const GITHUB_ACTIONS_APP: u64 = 15368;
+/// The largest whole number that every JSON reader keeps.
+const MAX_ID: u64 = (1 << 53) - 1;
+const MAX_COMMANDS: usize = 20;
+const MAX_COMMAND: usize = 4096;
+/// Of the vocabulary, for each gate that runs something.
+const LATER: &[&str] = &["network"];
+
+pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
+    let gates = top.get("gates");
+    let f = gates.and_then(|s| d.map(s, &["build", "verify"], &[]));
+    let build = f.as_ref().and_then(|f| f.get("build"));
+    if let Some(f) = build.and_then(|s| d.map(s, &["run", "reports", "timeout"], LATER)) {
+        let Build { run, reports, timeout } = &mut p.gates.build;
+        runs(d, &f, run, reports, timeout);
+    }
+    let verify = f.as_ref().and_then(|f| f.get("verify"));
+    let f = verify.and_then(|s| d.map(s, &["from", "checks", "run", "reports", "timeout"], LATER));
+    let mut listed = None;
+    let mut commands = None;
+    if let Some(f) = &f {
+        let Verify { run, reports, timeout, .. } = &mut p.gates.verify;
+        runs(d, f, run, reports, timeout);
+        commands = f.get("run").filter(|_| !run.is_empty());
+        if let Some(spot) = f.get("from") {
+            let before = d.problems.len();
+            let from = d.words(spot, "`checks`");
+            if from.as_ref().is_some_and(Vec::is_empty) && d.problems.len() == before {
+                d.problem(spot.at(), &spot.path, "the list is empty: no evidence could ever come", "Write `[checks]`");
+            }
+            set(&mut p.gates.verify.from, from.filter(|list| !list.is_empty()));
+        }
+        listed = f.get("checks");
+        set(&mut p.gates.verify.checks, listed.and_then(|s| checks(d, s)));
+    }
+    // Said only when nothing was named at all: a check that is named wrongly has its own problem.
+    let none = match listed {
+        None => true,
+        Some(spot) => matches!(&spot.node.kind, Kind::List(items) if items.is_empty()),
+    };
+    // Under a misspelt key it may have been named.
+    let misspelt = |problem: &Problem| {
+        let place = problem.path.rsplit_once('.').map_or("", |(place, _)| place);
+        matches!(place, "" | "gates" | "gates.verify") && problem.says.starts_with("unknown key")
+    };
+    if !none || d.problems.iter().any(misspelt) {
+        return;
+    }
+    if p.merge.require.contains(&Require::Verify) {
+        let at = listed.or(verify).or(gates).or(top.get("merge")).map_or(At::START, |s| s.key);
+        let next = match commands {
+            None => {
+                "Name a check: `gates: { verify: { checks: [{ name: \"test\", workflow: .github/workflows/ci.yml }] } }`; \
+                 or ask for less with `merge: { require: [review] }`"
+            }
+            Some(_) => {
+                "Name the job that runs them, as the templates have it: `checks: [{ name: verify, workflow: \
+                 .github/workflows/phasegate-gates.yml }]`"
+            }
+        };
+        let says = "the merge gate requires `verify`, but no check is named, so it could never turn green";
+        d.problem(at, "gates.verify.checks", says, next);
+    } else if let Some(run) = commands {
+        d.warning(
+            run.key,
+            &run.path,
+            "the commands decide nothing: `verify` is not required, and no check is named",
+            "Name the job that runs them under `gates.verify.checks`, and ask for it with `merge: { require: [verify, review] }`",
+        );
+    }
+}
+
+/// `run`, `reports` and `timeout` of a gate.
+fn runs(d: &mut Decoder, f: &Fields<'_>, run: &mut Vec<String>, reports: &mut Vec<String>, timeout: &mut Timeout) {
+    set(run, f.get("run").and_then(|s| commands(d, s)));
+    set(reports, f.get("reports").and_then(|s| globs(d, s, "path globs")));
+    set(timeout, f.get("timeout").and_then(|s| time(d, s)));
+    if f.get("run").is_some() {
+        return;
+    }
+    for spot in ["reports", "timeout"].into_iter().filter_map(|key| f.get(key)) {
+        let says = "this has no effect without `run`: there are no commands that it could be about";
+        d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");
+    }
+}
+
+fn commands(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<String>> {
+    let mut list = Vec::new();
+    let items = d.items_like(spot, "commands", MAX_COMMANDS, |text| format!("`[\"{text}\"]`"))?;
+    if items.is_empty() {
+        let next = "Write `[\"cargo test\"]` or the like, or leave the key out";
+        d.problem(spot.at(), &spot.path, "the list is empty: nothing would be run", next);
+    }
+    for item in items {
+        let Some(text) = d.text(&item) else { continue };
+        let (says, next) = if text.trim().is_empty() {
+            ("an empty command does nothing, and passes".to_owned(), "Write a command, or remove it")
+        } else if text.len() > MAX_COMMAND {
+            (format!("a command may have at most {MAX_COMMAND} bytes"), "Put it into a script, and run that")
+        } else {
+            list.push(text.to_owned());
+            continue;
+        };
+        d.problem(item.at(), &item.path, says, next);
+    }
+    Some(list)
+}
+
+fn time(d: &mut Decoder, spot: &Spot<'_>) -> Option<Timeout> {
+    let text = match &spot.node.kind {
+        // `20` would be asked to be put in quotes, which does not help.
+        Kind::Scalar { text, .. } if !spot.node.is_nothing() => text,
+        _ => d.text(spot)?,
+    };
+    let time = Timeout::new(text);
+    if time.is_none() {
+        let says = format!("`{}` is not a time from one second to a day", excerpt(text));
+        d.problem(spot.at(), &spot.path, says, "Write a whole number and its unit, `90s`, `20m` or `2h`");
+    }
+    time
+}
+
+fn checks(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Check>> {
+    let mut list: Vec<Check> = Vec::new();
+    // Those of checks with another mistake too.
+    let mut names: Vec<String> = Vec::new();
+    let like = |text: &str| format!("`- {{ name: {text}, workflow: .github/workflows/ci.yml }}`");
+    for item in d.items_like(spot, "checks", 100, like)? {
+        let Some(f) = d.map(&item, &["name", "workflow", "app"], &[]) else { continue };
+        let name = match f.get("name") {
+            Some(s) => check_name(d, s, &names),
+            None => {
+                d.problem(item.at(), &item.path, "the check has no name", "Add `name:`, as the pull request shows it");
+                None
+            }
+        };
+        names.extend(name.clone());
+        let (workflow, app) = match (f.get("workflow"), f.get("app")) {
+            (Some(made_by), Some(s)) => {
+                let says = "the check has both `workflow` and `app`; who makes it must be one of them";
+                d.problem(s.key, &item.path, says, "Keep `workflow` for GitHub Actions, `app` for any other CI");
+                workflow(d, made_by);
+                app(d, s);
+                continue;
+            }
+            (None, None) => {
+                let says = "the check does not say who makes it, so anyone who can post a check could";
+                let next = "Add `workflow: .github/workflows/….yml` for GitHub Actions, or `app: <id>` for another CI";
+                d.problem(item.at(), &item.path, says, next);
+                continue;
+            }
+            (Some(s), None) => (workflow(d, s), None),
+            (None, Some(s)) => (None, app(d, s)),
+        };
+        if let Some(name) = name
+            && (workflow.is_some() || app.is_some())
+        {
+            list.push(Check { name, workflow, app });
+        }
+    }
+    Some(list)
+}
+
+fn check_name(d: &mut Decoder, spot: &Spot<'_>, others: &[String]) -> Option<String> {
+    let text = d.text(spot)?;
+    let shown = excerpt(text);
+    let (says, next) = if text.trim().is_empty() || text.chars().count() > 200 {
+        ("a check's name has 1 to 200 characters".to_owned(), "Write the name as the pull request shows it")
+    } else if text.starts_with("phasegate/") {
+        (format!("`{shown}` is Phasegate's own check; a gate can't wait for itself"), "Name a check of your CI")
+    } else if others.iter().any(|name| name == text) {
+        (format!("the check `{shown}` is named twice"), "Remove one, or give the jobs different names")
+    } else {
+        return Some(text.to_owned());
+    };
+    d.problem(spot.at(), &spot.path, says, next);
+    None
+}
+
+fn workflow(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
+    let text = d.text(spot)?;
+    let file = text.strip_prefix(".github/workflows/").unwrap_or_default();
+    let stem = file.strip_suffix(".yml").or_else(|| file.strip_suffix(".yaml")).unwrap_or_default();
+    if stem.is_empty() || file.contains(['/', '\\', '\n', '\r']) {
+        let says = format!("`{}` is not a workflow file", excerpt(text));
+        d.problem(
+            spot.at(),
+            &spot.path,
+            says,
+            "Write the path of a file in `.github/workflows/`, ending in .yml or .yaml",
+        );
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn app(d: &mut Decoder, spot: &Spot<'_>) -> Option<u64> {
+    let id = d.number(spot, 1..=MAX_ID)?;
+    if id == GITHUB_ACTIONS_APP {
+        d.problem(
+            spot.at(),
+            &spot.path,
+            "15368 is GitHub Actions: anyone who can push a workflow can make a check under it",
+            "Use `workflow: .github/workflows/….yml` instead, which pins the workflow file",
+        );
+        return None;
+    }
+    Some(id)
+}

@@ -1,0 +1,214 @@
+//! The words of `gates`: what counts as evidence, and what `phasegate run` carries out.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Word;
+
+words! {
+    /// Where the evidence of a gate comes from.
+    Source {
+        /// Check runs that are named below.
+        Checks = "checks",
+    } later ["actions", "runner", "people"]
+}
+
+/// Where evidence comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gates {
+    /// That it can be built.
+    #[serde(skip_serializing_if = "is_default")]
+    pub build: Build,
+    /// The proof that the change works.
+    pub verify: Verify,
+}
+
+/// A value that a policy written before its key was there has too. It is left out of what is written, so that such a
+/// policy keeps its digest, and the evidence that names it.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Gates {
+    /// What `phasegate run` does for a gate.
+    pub fn runs(&self, gate: RunGate) -> Runs<'_> {
+        let (Build { run, reports, timeout }, verify) = (&self.build, &self.verify);
+        match gate {
+            RunGate::Build => Runs { commands: run, reports, timeout: *timeout },
+            RunGate::Verify => Runs { commands: &verify.run, reports: &verify.reports, timeout: verify.timeout },
+        }
+    }
+}
+
+words! {
+    /// A gate whose commands `phasegate run` carries out. The others are judged by documents, by people or by what GitHub
+    /// tells of a deployment, and have nothing to run.
+    RunGate { Build = "build", Verify = "verify" }
+}
+
+impl RunGate {
+    /// `build` and `verify`.
+    pub const EACH: [Self; 2] = [Self::Build, Self::Verify];
+}
+
+/// What is run for a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Runs<'a> {
+    pub commands: &'a [String],
+    /// Globs of the JUnit reports that the commands write.
+    pub reports: &'a [String],
+    /// For all commands together.
+    pub timeout: Timeout,
+}
+
+/// That it can be built.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"] }))]
+pub struct Build {
+    /// The commands that `phasegate run build` carries out, one after the other.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(min = 1, max = 20), inner(length(min = 1, max = 4096), regex(pattern = "\\S")))]
+    pub run: Vec<String>,
+    /// Globs of the JUnit reports that they write. Each must match one.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    pub reports: Vec<String>,
+    /// How long they may take together.
+    #[serde(skip_serializing_if = "is_default")]
+    pub timeout: Timeout,
+}
+
+/// From `1s` to `86400s`, `1440m` or `24h`.
+const DAY: &str = "^(([1-9][0-9]{0,3}|[1-7][0-9]{4}|8[0-5][0-9]{3}|86[0-3][0-9]{2}|86400)s\
+                   |([1-9][0-9]{0,2}|1[0-3][0-9]{2}|14[0-3][0-9]|1440)m|([1-9]|1[0-9]|2[0-4])h)$";
+
+/// How long something may take: `90s`, `20m` or `2h`, up to a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String", extend("pattern" = DAY))]
+pub struct Timeout(u32);
+
+impl Timeout {
+    /// The longest, in seconds.
+    const MOST: u32 = 24 * 3600;
+
+    /// None when the text is not of that form, or too much.
+    pub fn new(text: &str) -> Option<Self> {
+        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+        let unit = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            _ => return None,
+        };
+        let plain = (1..=5).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
+        let number: u32 = number.parse().ok().filter(|_| plain && !number.starts_with('0'))?;
+        number.checked_mul(unit).filter(|seconds| *seconds <= Self::MOST).map(Self)
+    }
+
+    pub fn as_secs(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for Timeout {
+    fn default() -> Self {
+        Self(3600)
+    }
+}
+
+/// In the largest unit that it is whole in, so that `60m` and `1h` are one.
+impl std::fmt::Display for Timeout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            seconds if seconds % 3600 == 0 => write!(f, "{}h", seconds / 3600),
+            seconds if seconds % 60 == 0 => write!(f, "{}m", seconds / 60),
+            seconds => write!(f, "{seconds}s"),
+        }
+    }
+}
+
+impl TryFrom<String> for Timeout {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::new(&text).ok_or_else(|| format!("{text:?} is not a time such as 90s, 20m or 2h, up to a day"))
+    }
+}
+
+impl From<Timeout> for String {
+    fn from(timeout: Timeout) -> String {
+        timeout.to_string()
+    }
+}
+
+/// The proof that the change works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"] }))]
+pub struct Verify {
+    /// Where its evidence comes from.
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub from: Vec<Source>,
+    /// The check runs that must be green, all of them.
+    #[schemars(length(max = 100))]
+    pub checks: Vec<Check>,
+    /// The commands that `phasegate run verify` carries out, one after the other. Its job counts where it is one of
+    /// `checks`.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(min = 1, max = 20), inner(length(min = 1, max = 4096), regex(pattern = "\\S")))]
+    pub run: Vec<String>,
+    /// Globs of the JUnit reports that they write. Each must match one.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    pub reports: Vec<String>,
+    /// How long they may take together.
+    #[serde(skip_serializing_if = "is_default")]
+    pub timeout: Timeout,
+}
+
+impl Default for Verify {
+    fn default() -> Self {
+        let (run, reports, timeout) = (Vec::new(), Vec::new(), Timeout::default());
+        Self { from: vec![Source::Checks], checks: Vec::new(), run, reports, timeout }
+    }
+}
+
+/// A check run, and who may make it. Exactly one of `workflow` and `app` is given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{ "required": ["workflow"] }, { "required": ["app"] }]))]
+pub struct Check {
+    /// The check run's name. For a job of GitHub Actions, the name as the pull request page shows it.
+    #[schemars(length(min = 1, max = 200))]
+    pub name: String,
+    /// The workflow file whose job it is. It counts only where the file is the default branch's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("pattern" = "^\\.github/workflows/[^/]+\\.ya?ml$"))]
+    pub workflow: Option<String>,
+    /// The numeric id of the GitHub App that makes it, for CI other than GitHub Actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 9_007_199_254_740_991_u64), extend("not" = { "const": 15368 }))]
+    pub app: Option<u64>,
+}
+
+/// Who makes a [`Check`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MadeBy<'a> {
+    /// A job of the GitHub Actions workflow at this path.
+    Workflow(&'a str),
+    /// Another App, by its id.
+    App(u64),
+}
+
+impl Check {
+    /// `None` only for a value that no policy file can have.
+    pub fn made_by(&self) -> Option<MadeBy<'_>> {
+        match (&self.workflow, self.app) {
+            (Some(path), None) => Some(MadeBy::Workflow(path)),
+            (None, Some(id)) => Some(MadeBy::App(id)),
+            _ => None,
+        }
+    }
+}

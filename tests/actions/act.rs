@@ -1,0 +1,180 @@
+//! `act`, and a repository that it runs in.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use anyhow::{Context as _, ensure};
+use async_trait::async_trait;
+use phasegate::rehearsal::workflow::{Runner, Starts, TOKEN, starts};
+use phasegate::rehearsal::{Bot, REPO, Rehearsal};
+use phasegate::twin::Happened;
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+/// The commit that the templates name where a release's will stand.
+const UNRELEASED: &str = "0000000000000000000000000000000000000000";
+const DOWNLOAD: &str = "3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c";
+const UPLOAD: &str = "bbbca2ddaa5d8feaa63e36b76fdaad77386f024f";
+
+pub(crate) const REFEREE: &str = ".github/workflows/phasegate.yml";
+pub(crate) const GATES: &str = ".github/workflows/phasegate-gates.yml";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The program that a variable names.
+pub(crate) fn oracle(variable: &str) -> PathBuf {
+    std::env::var_os(variable).map(PathBuf::from).unwrap_or_else(|| panic!("{variable} is not set: run tests/run.sh"))
+}
+
+/// A template's files.
+pub(crate) fn template(name: &str) -> Vec<(String, String)> {
+    let folder = root().join("templates").join(name);
+    let names = [".github/phasegate.yml", REFEREE, GATES, ".github/workflows/phasegate-review.yml"];
+    names.map(|name| (name.to_owned(), std::fs::read_to_string(folder.join(name)).unwrap())).to_vec()
+}
+
+/// The runner, with what it keeps.
+pub(crate) struct Act {
+    folder: tempfile::TempDir,
+}
+
+/// What a run is started with.
+pub(crate) struct Run<'a> {
+    pub(crate) event: &'a str,
+    pub(crate) workflow: &'a str,
+    pub(crate) payload: Value,
+    /// What is checked out: the default branch, or the commit that is tried.
+    pub(crate) at: &'a str,
+    pub(crate) id: u64,
+}
+
+impl Act {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let action = folder.path().join("phasegate");
+        std::fs::create_dir_all(action.join(".github/action")).unwrap();
+        for name in ["action.yml", ".github/action/find.sh", ".github/action/checksums.txt"] {
+            std::fs::copy(root().join(name), action.join(name)).unwrap();
+        }
+        Self { folder }
+    }
+
+    pub(crate) fn artifacts(&self) -> PathBuf {
+        self.folder.path().join("artifacts")
+    }
+
+    /// Runs a workflow to its end.
+    pub(crate) async fn run(&self, on: &Rehearsal, run: &Run<'_>) -> anyhow::Result<Output> {
+        let work = tempfile::tempdir_in(self.folder.path())?;
+        let checkout = work.path().join("repository");
+        let url = format!("{}/{REPO}.git", on.url());
+        git(work.path(), &["clone", "--quiet", &url, "repository"]).await?;
+        git(&checkout, &["fetch", "--quiet", "origin", run.at]).await?;
+        git(&checkout, &["checkout", "--quiet", "--detach", "FETCH_HEAD"]).await?;
+        // The runner reads the repository's name out of its address.
+        git(&checkout, &["remote", "set-url", "origin", &format!("https://github.com/{REPO}.git")]).await?;
+        let event = work.path().join("event.json");
+        std::fs::write(&event, run.payload.to_string())?;
+        let stand_ins = root().join("tests/actions/stand-ins");
+        let local = |name: &str, commit: &str, folder: &Path| format!("{name}@{commit}={}", folder.display());
+        let temp = work.path().join("temp");
+        std::fs::create_dir(&temp)?;
+        let mut command = Command::new(oracle("PHASEGATE_ACT"));
+        command.current_dir(&checkout).env("HOME", work.path()).env_remove("GITHUB_TOKEN").env_remove("GITHUB_ACTIONS");
+        command.arg(run.event).arg("-e").arg(&event).args(["-W", run.workflow, "-P", "ubuntu-latest=-self-hosted"]);
+        command.args(["--defaultbranch", "main", "--action-offline-mode"]);
+        for one in [
+            local("phasegate/phasegate", UNRELEASED, &self.folder.path().join("phasegate")),
+            local("actions/download-artifact", DOWNLOAD, &stand_ins.join("download-artifact")),
+            local("actions/upload-artifact", UPLOAD, &stand_ins.join("upload-artifact")),
+        ] {
+            command.args(["--local-repository", &one]);
+        }
+        let api = on.api_url();
+        for (name, value) in [
+            ("GITHUB_API_URL", api.as_str()),
+            ("GITHUB_SERVER_URL", &on.url()),
+            ("GITHUB_RUN_ID", &run.id.to_string()),
+            ("GITHUB_GRAPHQL_URL", &format!("{}/api/graphql", on.url())),
+            ("PHASEGATE_BIN", env!("CARGO_BIN_EXE_phasegate")),
+            ("PHASEGATE_TEST_ARTIFACTS", &self.artifacts().display().to_string()),
+            ("PHASEGATE_UNPACED", "true"),
+            ("RUNNER_TEMP", &temp.display().to_string()),
+        ] {
+            command.args(["--env", &format!("{name}={value}")]);
+        }
+        match on.bot() {
+            Bot::Advisory => {
+                command.args(["-s", "GITHUB_TOKEN"]).env("GITHUB_TOKEN", on.admin().actions_token(REPO, TOKEN)?);
+            }
+            Bot::Action | Bot::Server => {
+                command.args(["--var", &format!("PHASEGATE_APP_ID={}", on.app().id)]);
+                command.args(["-s", "PHASEGATE_PRIVATE_KEY"]).env("PHASEGATE_PRIVATE_KEY", &on.app().pem);
+            }
+        }
+        Ok(command.kill_on_drop(true).output().await?)
+    }
+
+    /// A run of the referee that has to end well.
+    async fn referees(&self, on: &Rehearsal, event: &str, payload: Value) -> anyhow::Result<()> {
+        let id = on.admin().new_run();
+        let run = Run { event, workflow: REFEREE, payload, at: "main", id };
+        let ended = self.run(on, &run).await?;
+        ensure!(ended.status.success(), "the referee's run on {event} failed:\n{}", said(&ended));
+        Ok(())
+    }
+
+    /// The gates of a head, told to GitHub as Actions would.
+    async fn gates(&self, on: &Rehearsal, payload: &Value) -> anyhow::Result<()> {
+        let head = payload["pull_request"]["head"]["sha"].as_str().context("a pull request without a head")?;
+        let id = on.admin().new_run();
+        let run = Run { event: "pull_request", workflow: GATES, payload: payload.clone(), at: head, id };
+        let ended = self.run(on, &run).await?;
+        let conclusion = if ended.status.success() { "success" } else { "failure" };
+        on.admin().workflow_run_as(Some(id), REPO, head, GATES, "pull_request", &[("verify", Some(conclusion))])?;
+        Ok(())
+    }
+}
+
+/// What a run printed.
+pub(crate) fn said(ended: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr))
+}
+
+async fn git(at: &Path, args: &[&str]) -> anyhow::Result<()> {
+    let ended = Command::new("git").arg("-C").arg(at).args(args).output().await?;
+    ensure!(ended.status.success(), "git {args:?}: {}", said(&ended));
+    Ok(())
+}
+
+#[async_trait]
+impl Runner for Act {
+    async fn hears(&self, on: &Rehearsal, happened: &Happened) -> anyhow::Result<bool> {
+        let mut payload = happened.payload.clone();
+        if let Some(payload) = payload.as_object_mut() {
+            payload.remove("installation");
+        }
+        let action = payload["action"].as_str().unwrap_or_default();
+        if happened.event == "pull_request" && ["opened", "synchronize", "reopened"].contains(&action) {
+            self.gates(on, &payload).await?;
+        }
+        if happened.event == "pull_request_review" {
+            // The workflow for reviews does nothing but end.
+            let head = payload["pull_request"]["head"]["sha"].as_str().unwrap_or_default().to_owned();
+            let path = ".github/workflows/phasegate-review.yml";
+            on.admin().workflow_run(REPO, &head, path, "pull_request_review", &[("noticed", Some("success"))])?;
+            return Ok(false);
+        }
+        match starts(happened) {
+            Starts::Run("push") | Starts::Nothing => Ok(false),
+            Starts::Run(name) => self.referees(on, name, payload).await.map(|()| false),
+            Starts::Later => Ok(true),
+        }
+    }
+
+    async fn scheduled(&self, on: &Rehearsal) -> anyhow::Result<()> {
+        self.referees(on, "schedule", json!({ "schedule": "17,47 * * * *" })).await
+    }
+}
