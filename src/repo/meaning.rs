@@ -89,17 +89,19 @@ pub fn configuration(path: &RepoPath) -> Option<&'static str> {
 
 /// What of the set differs between the default branch's tip and the head. `different` is their diff, `named` the
 /// policy's own globs, `touched` the paths that the change touches. Configuration counts only where the change touches
-/// it; what is run counts as it stands on the default branch.
+/// it; what is run counts as it stands on the default branch. `commands` are the policy's own: a job that carries them out
+/// has none of them in its file.
 pub fn drift(
     reader: &dyn Reader,
     workflow: &str,
+    commands: &[String],
     named: Option<&GlobSet>,
     sides: Sides<'_>,
     different: &[Delta],
     touched: &BTreeSet<RepoPath>,
 ) -> Result<Drift> {
     let mut gather = Gather::new(reader, sides);
-    match gather.look(workflow, named, different, touched) {
+    match gather.look(workflow, commands, named, different, touched) {
         Ok(files) => Ok(Ok(files)),
         Err(Stop::Unknown(why)) => Ok(Err(why)),
         Err(Stop::Repo(error)) => Err(error),
@@ -195,11 +197,13 @@ impl<'a> Gather<'a> {
     fn look(
         &mut self,
         workflow: &str,
+        commands: &[String],
         named: Option<&GlobSet>,
         different: &[Delta],
         touched: &BTreeSet<RepoPath>,
     ) -> Look<BTreeMap<String, Changed>> {
         self.uses(workflow)?;
+        self.commands(commands)?;
         self.followed()?;
         let nets = self.nets()?;
         let mut files = BTreeMap::new();

@@ -347,11 +347,14 @@ pub(super) fn drift(
 ) -> crate::repo::Result<BTreeMap<String, Drift>> {
     let different = reader.diff(sides.tip, sides.head)?;
     let named = policy::globs(&policy.freeze.meaning).ok();
+    let gates = &policy.gates;
+    let commands = [gates.build.run.as_slice(), &gates.verify.run].concat();
     let mut drift = BTreeMap::new();
     for check in &policy.gates.verify.checks {
         let Some(MadeBy::Workflow(path)) = check.made_by() else { continue };
         if !drift.contains_key(path) {
-            drift.insert(path.to_owned(), meaning::drift(reader, path, named.as_ref(), sides, &different, touched)?);
+            let found = meaning::drift(reader, path, &commands, named.as_ref(), sides, &different, touched)?;
+            drift.insert(path.to_owned(), found);
         }
     }
     Ok(drift)

@@ -209,12 +209,28 @@ impl Once {
         &self.home
     }
 
+    /// What there is to be done.
+    pub fn inbox(&self) -> &Inbox {
+        &self.app.inbox
+    }
+
     /// Works off what happened, and what follows from it.
-    pub async fn work(mut self, facts: Vec<Fact>) -> anyhow::Result<Heard> {
-        let inbox = self.app.inbox.clone();
+    pub async fn work(self, facts: Vec<Fact>) -> anyhow::Result<Heard> {
+        self.take(facts).await?;
+        self.finish().await
+    }
+
+    /// Keeps what happened.
+    pub async fn take(&self, facts: Vec<Fact>) -> anyhow::Result<()> {
         for (at, fact) in facts.into_iter().enumerate() {
-            inbox.put(&self.delivery(at, fact)?).await?;
+            self.app.inbox.put(&self.delivery(at, fact)?).await?;
         }
+        Ok(())
+    }
+
+    /// Works off what is kept, and ends.
+    pub async fn finish(mut self) -> anyhow::Result<Heard> {
+        let inbox = self.app.inbox.clone();
         let stop = CancellationToken::new();
         let passes = Arc::new(Passes::new(Arc::clone(&self.app)));
         let workers = tokio::spawn(run_workers(inbox.clone(), WORKERS, passes, stop.clone()));

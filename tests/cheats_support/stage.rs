@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, bail, ensure};
 use phasegate::gate::merge::CHECK_NAME;
 use phasegate::inbox::Which;
-use phasegate::rehearsal::{CHECK, REPO, Rehearsal, Setup, WORKFLOW};
+use phasegate::rehearsal::{Bot, CHECK, REPO, Rehearsal, Setup, WORKFLOW};
 use phasegate::twin::{Error, Level, NewApp, QueueMethod, RequiredCheck, Role, Rule, Ruleset};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -41,7 +41,8 @@ pub(crate) async fn play(story: &Story, steps: &[Step]) -> anyhow::Result<()> {
     let data = tempfile::tempdir()?;
     let database = format!("sqlite:{}", data.path().join("inbox.db").display());
     let files = story.files.iter().map(|(path, text)| (path.clone(), text.clone())).collect();
-    let setup = Setup { policy: story.policy(), files, database: Some(database.clone()), ..Setup::default() };
+    let bot = story.bot.unwrap_or_else(bot);
+    let setup = Setup { policy: story.policy(), files, database: Some(database.clone()), bot, ..Setup::default() };
     let mut stage = Stage {
         on: Rehearsal::start(setup).await?,
         heads: BTreeMap::new(),
@@ -61,6 +62,15 @@ pub(crate) async fn play(story: &Story, steps: &[Step]) -> anyhow::Result<()> {
     }
     stage.on.end().await;
     Ok(())
+}
+
+/// How the bot runs where a story does not say: `PHASEGATE_BOT=action` plays all of them without a server.
+fn bot() -> Bot {
+    match std::env::var("PHASEGATE_BOT").as_deref() {
+        Ok("action") => Bot::Action,
+        Ok("advisory") => Bot::Advisory,
+        _ => Bot::Server,
+    }
 }
 
 #[derive(Deserialize)]

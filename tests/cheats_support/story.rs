@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
+use phasegate::rehearsal::Bot;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -59,11 +60,23 @@ pub(crate) struct Story {
     /// `merge`, `pipeline`, `none`, or the policy's text.
     #[serde(default = "merge")]
     pub(crate) policy: String,
+    /// How the bot runs: `server` (which is the default), `action` or `advisory`.
+    #[serde(default, deserialize_with = "bot")]
+    pub(crate) bot: Option<Bot>,
     /// More files on the default branch.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) cheat: Vec<Step>,
     pub(crate) honest: Vec<Step>,
+}
+
+fn bot<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Bot>, D::Error> {
+    match String::deserialize(from)?.as_str() {
+        "server" => Ok(Some(Bot::Server)),
+        "action" => Ok(Some(Bot::Action)),
+        "advisory" => Ok(Some(Bot::Advisory)),
+        other => Err(serde::de::Error::custom(format!("{other:?} is no way for the bot to run"))),
+    }
 }
 
 fn merge() -> String {

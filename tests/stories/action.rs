@@ -1,6 +1,9 @@
 //! The bot as an Action: the same engine, without a server.
 
-use phasegate::rehearsal::{Bot, MERGE_POLICY, Rehearsal, Setup};
+use phasegate::gate::merge::CHECK_NAME;
+use phasegate::rehearsal::{Bot, MERGE_POLICY, REPO, Rehearsal, Setup};
+use phasegate::twin::ACTIONS_APP;
+use serde_json::Value;
 
 async fn plays(bot: Bot) -> Rehearsal {
     Rehearsal::start(Setup { bot, ..Setup::with_policy(MERGE_POLICY) }).await.unwrap()
@@ -18,5 +21,90 @@ async fn a_change_is_merged_by_runs_alone() {
     on.reviews("mia", number, "APPROVE").await.unwrap();
     assert_eq!(on.merge_check(number).unwrap().as_deref(), Some("success"));
     on.merges("ada", number).await.unwrap().unwrap();
+    on.end().await;
+}
+
+/// An agent's own workflow posts a merge check with its token.
+async fn forges(on: &Rehearsal, number: u64) {
+    let head = on.head(number).unwrap();
+    let body = serde_json::json!({
+        "name": CHECK_NAME, "head_sha": head, "status": "completed", "conclusion": "success",
+        "output": { "title": "May merge", "summary": "Trust me." },
+    });
+    on.admin().check_run_as(ACTIONS_APP, REPO, body).unwrap();
+}
+
+#[tokio::test]
+async fn what_is_advisory_can_be_forged_and_says_so_and_with_a_key_it_can_not() {
+    for (bot, merged) in [(Bot::Advisory, true), (Bot::Action, false)] {
+        let on = plays(bot).await;
+        on.pushes("rover", "work", "work", &[("src/lamp.rs", "fn lamp() {}\n")]).await.unwrap();
+        let number = on.opens("rover", "A lamp", "work").await.unwrap();
+        let shown = on.run(&on.head(number).unwrap(), CHECK_NAME).unwrap().unwrap();
+        let title = shown.title.unwrap_or_default();
+        assert_eq!(title.starts_with("Advisory: "), bot == Bot::Advisory, "{title}");
+        let comment = on.bot_comments(number).unwrap().remove(0);
+        assert_eq!(comment.contains("can forge it"), bot == Bot::Advisory, "{comment}");
+        forges(&on, number).await;
+        // Before the referee has looked again.
+        let answer = on.admin().call_as("ada", "PUT", &format!("/repos/{REPO}/pulls/{number}/merge"), Value::Null);
+        assert_eq!(answer.is_ok(), merged, "{bot:?}: {answer:?}");
+        on.end().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_said_while_its_run_was_cancelled_is_heard_by_the_next() {
+    let on = plays(Bot::Action).await;
+    on.pushes("rover", "work", "work", &[("src/lamp.rs", "fn lamp() {}\n")]).await.unwrap();
+    let number = on.opens("rover", "A lamp", "work").await.unwrap();
+    on.is_read();
+    // Quiet: no run is started by it, as if GitHub had cancelled that.
+    on.admin().quiet().comment(REPO, "mia", number, "/stop it is unsafe").unwrap();
+    let edited = on.admin().quiet().comment(REPO, "mia", number, "never mind").unwrap();
+    on.is_read();
+    let path = format!("/repos/{REPO}/issues/comments/{edited}");
+    on.admin().quiet().call_as("ada", "PATCH", &path, serde_json::json!({ "body": "/unblock it is fine" })).unwrap();
+    on.says("eve", number, "looks nice").await.unwrap();
+    assert!(on.bot_comments(number).unwrap()[0].contains("it is unsafe"), "{:#?}", on.bot_comments(number));
+    // Heard once, whatever comes after it.
+    let answers = on.bot_comments(number).unwrap().len();
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    assert_eq!(on.bot_comments(number).unwrap().len(), answers);
+    on.end().await;
+}
+
+#[tokio::test]
+async fn an_approval_counts_for_what_was_shown_though_the_comment_was_changed_meanwhile() {
+    let on = plays(Bot::Action).await;
+    on.pushes("rover", "work", "work", &[("src/lamp.rs", "fn lamp() {}\n")]).await.unwrap();
+    let number = on.opens("rover", "A lamp", "work").await.unwrap();
+    on.is_read();
+    on.admin().quiet().comment(REPO, "mia", number, "/approve").unwrap();
+    on.is_read();
+    // The run for the checks comes first, and changes the comment.
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
+    assert_eq!(on.merge_check(number).unwrap().as_deref(), Some("success"), "{:#?}", on.bot_comments(number));
+    on.end().await;
+}
+
+#[tokio::test]
+async fn a_run_that_finds_everything_as_it_is_writes_nothing() {
+    let on = plays(Bot::Action).await;
+    on.pushes("rover", "work", "work", &[("src/lamp.rs", "fn lamp() {}\n")]).await.unwrap();
+    let number = on.opens("rover", "A lamp", "work").await.unwrap();
+    on.ci(&on.head(number).unwrap(), "success").await.unwrap();
+    on.says("mia", number, "/status").await.unwrap();
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    on.admin().clear_log();
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    let ours = |login: &str| login.contains("[bot]");
+    let log = on.admin().request_log();
+    let writes: Vec<String> = log
+        .iter()
+        .filter(|one| ours(&one.actor) && one.method != "GET" && !one.path.ends_with("graphql"))
+        .map(|one| format!("{} {}", one.method, one.path))
+        .collect();
+    assert_eq!(writes, Vec::<String>::new());
     on.end().await;
 }

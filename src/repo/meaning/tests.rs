@@ -12,11 +12,18 @@ const LINK_MODE: u32 = 0o120_000;
 struct Stage {
     repo: Scratch,
     files: BTreeMap<String, (u32, String)>,
+    /// The policy's.
+    commands: Vec<String>,
 }
 
 impl Stage {
     fn new(workflow: &str) -> Self {
-        Self { repo: Scratch::new(), files: BTreeMap::new() }.with(CI, workflow)
+        Self { repo: Scratch::new(), files: BTreeMap::new(), commands: Vec::new() }.with(CI, workflow)
+    }
+
+    fn running(mut self, command: &str) -> Self {
+        self.commands.push(command.to_owned());
+        self
     }
 
     fn with(self, path: &str, text: &str) -> Self {
@@ -69,7 +76,7 @@ impl Stage {
         let different = reader.diff(&tip, &head).unwrap();
         let touched = crate::repo::touched(&reader.diff(&base, &head).unwrap());
         let sides = Sides { tip: &tip, base: &base, head: &head };
-        drift(&reader, CI, Some(&named), sides, &different, &touched).unwrap()
+        drift(&reader, CI, &self.commands, Some(&named), sides, &different, &touched).unwrap()
     }
 
     /// What a look at a change of these files costs, and how it ends.
@@ -83,7 +90,7 @@ impl Stage {
         let different = reader.diff(&tip, &head).unwrap();
         let touched = crate::repo::touched(&different);
         let mut gather = Gather::new(&reader, Sides { tip: &tip, base: &tip, head: &head });
-        let found = gather.look(CI, Some(&GlobSet::empty()), &different, &touched);
+        let found = gather.look(CI, &self.commands, Some(&GlobSet::empty()), &different, &touched);
         (found, gather.budget)
     }
 
@@ -889,7 +896,7 @@ fn a_file_that_is_not_text_is_compared_all_the_same() {
     let reader = stage.repo.reader();
     let nowhere = CommitId::new("0".repeat(40)).unwrap();
     let sides = Sides { tip: &nowhere, base: &nowhere, head: &nowhere };
-    assert!(matches!(drift(&reader, CI, None, sides, &[], &BTreeSet::new()), Err(Error::Missing(_))));
+    assert!(matches!(drift(&reader, CI, &[], None, sides, &[], &BTreeSet::new()), Err(Error::Missing(_))));
 }
 
 proptest::proptest! {
@@ -905,4 +912,17 @@ proptest::proptest! {
             proptest::prop_assert!(found.is_empty(), "{:?}", found);
         }
     }
+}
+
+#[test]
+fn what_the_policy_has_carried_out_is_followed_as_if_it_stood_in_the_workflow() {
+    let gates = "on: pull_request\njobs: {verify: {runs-on: x, steps: [{uses: phasegate/phasegate@v0}]}}\n";
+    let makefile = "test:\n\t./scripts/all.sh\n";
+    let stage = Stage::new(gates).with("Makefile", makefile).exec("scripts/all.sh", "pytest\n").running("make test");
+    let drifted = |files: &[(&str, &str)]| stage.change(files).unwrap().into_keys().collect::<Vec<_>>();
+    assert_eq!(drifted(&[("Makefile", "test:\n\ttrue\n")]), ["Makefile"]);
+    assert_eq!(drifted(&[("scripts/all.sh", "true\n")]), ["scripts/all.sh"]);
+    assert_eq!(drifted(&[("src/lamp.py", "x = 1\n")]), [""; 0]);
+    let unheard = Stage::new(gates).with("Makefile", makefile);
+    assert!(unheard.change(&[("Makefile", "test:\n\ttrue\n")]).unwrap().is_empty(), "nobody runs it");
 }
