@@ -147,9 +147,7 @@ pub fn starts(happened: &Happened) -> Starts {
         ("check_run", "completed") if payload["check_run"]["app"]["slug"] == "github-actions" || !by_bot => {
             Starts::Later
         }
-        ("pull_request_review" | "deployment_status" | "issues" | "issue_comment" | "repository", _)
-            if !by_bot =>
-        {
+        ("pull_request_review" | "deployment_status" | "issues" | "issue_comment" | "repository", _) if !by_bot => {
             Starts::Later
         }
         _ => Starts::Nothing,

@@ -6,4 +6,5 @@
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
 mod act;
+mod binary;
 mod stories;

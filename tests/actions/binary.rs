@@ -1,0 +1,128 @@
+//! How the action gets its binary, from the release's checksums to the file that is run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PLATFORMS: [&str; 4] = ["linux-x86_64", "linux-aarch64", "macos-aarch64", "macos-x86_64"];
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A copy of the action's commit, and a place that releases are had from.
+struct Released {
+    folder: tempfile::TempDir,
+}
+
+impl Released {
+    /// The source commit, before any release.
+    fn source() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        std::fs::create_dir_all(folder.path().join(".github/action")).unwrap();
+        for name in ["find.sh", "publish.sh", "checksums.txt"] {
+            let name = format!(".github/action/{name}");
+            std::fs::copy(root.join(&name), folder.path().join(&name)).unwrap();
+        }
+        std::fs::copy(root.join("Cargo.toml"), folder.path().join("Cargo.toml")).unwrap();
+        Self { folder }
+    }
+
+    /// The commit that a release tags: with the sums of its binaries.
+    fn released() -> Self {
+        let this = Self::source();
+        let out = this.releases().join(format!("v{VERSION}"));
+        std::fs::create_dir_all(&out).unwrap();
+        for platform in PLATFORMS {
+            std::fs::write(out.join(format!("phasegate-{platform}")), format!("#!/bin/sh\necho {platform}\n")).unwrap();
+        }
+        let (rc, said) = this.publishes(VERSION, &out);
+        assert!(rc == 0, "{said}");
+        this
+    }
+
+    fn releases(&self) -> PathBuf {
+        self.folder.path().join("releases")
+    }
+
+    fn publishes(&self, version: &str, out: &Path) -> (i32, String) {
+        let mut command = Command::new("bash");
+        command.current_dir(self.folder.path()).args([".github/action/publish.sh", version]).arg(out);
+        ended(command.arg("--only-checksums"))
+    }
+
+    /// What the script says, and the binary that it found.
+    fn finds(&self, given: Option<&str>) -> (i32, String, Option<PathBuf>) {
+        let output = self.folder.path().join("output");
+        std::fs::write(&output, "").unwrap();
+        let mut command = Command::new("bash");
+        command.arg(self.folder.path().join(".github/action/find.sh")).env("GITHUB_OUTPUT", &output);
+        command.env("RUNNER_TEMP", self.folder.path()).env_remove("PHASEGATE_BIN");
+        command.env("PHASEGATE_RELEASES", format!("file://{}", self.releases().display()));
+        if let Some(given) = given {
+            command.env("PHASEGATE_BIN", given);
+        }
+        let (rc, said) = ended(&mut command);
+        let text = std::fs::read_to_string(&output).unwrap();
+        let binary = text.lines().find_map(|line| line.strip_prefix("binary=")).map(PathBuf::from);
+        (rc, said, binary)
+    }
+}
+
+fn ended(command: &mut Command) -> (i32, String) {
+    let output = command.output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.code().unwrap_or(-1), said)
+}
+
+#[test]
+fn a_releases_binary_is_taken_when_it_is_what_the_tagged_commit_says() {
+    let released = Released::released();
+    let (rc, said, binary) = released.finds(None);
+    assert_eq!((rc, said.as_str()), (0, ""));
+    let (rc, said) = ended(&mut Command::new(binary.unwrap()));
+    assert!(rc == 0 && PLATFORMS.contains(&said.trim()), "{said}");
+}
+
+#[test]
+fn what_is_not_the_release_is_not_run_and_not_kept() {
+    let released = Released::released();
+    let folder = released.releases().join(format!("v{VERSION}"));
+    for platform in PLATFORMS {
+        std::fs::write(folder.join(format!("phasegate-{platform}")), "#!/bin/sh\necho stolen\n").unwrap();
+    }
+    let (rc, said, binary) = released.finds(None);
+    assert_eq!((rc, binary), (2, None));
+    assert!(said.starts_with("::error title=Phasegate::") && said.contains("It was not run"), "{said}");
+    let left = std::fs::read_dir(released.folder.path()).unwrap().filter_map(Result::ok);
+    let left: Vec<_> = left.filter(|one| one.path().join("phasegate").is_file()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    std::fs::remove_dir_all(released.releases()).unwrap();
+    let (rc, said, _) = released.finds(None);
+    assert!(rc == 2 && said.contains("can't be had from"), "{said}");
+}
+
+#[test]
+fn a_commit_that_is_no_release_says_so() {
+    let (rc, said, binary) = Released::source().finds(None);
+    assert_eq!((rc, binary), (2, None));
+    assert!(said.contains("is no release") && said.contains("PHASEGATE_BIN"), "{said}");
+}
+
+#[test]
+fn a_binary_of_ones_own_is_taken_as_it_is_or_refused_by_its_name() {
+    let source = Released::source();
+    let own = env!("CARGO_BIN_EXE_phasegate");
+    assert_eq!(source.finds(Some(own)), (0, String::new(), Some(PathBuf::from(own))));
+    let (rc, said, _) = source.finds(Some("/nowhere/phasegate"));
+    assert!(rc == 2 && said.contains("/nowhere/phasegate"), "{said}");
+}
+
+#[test]
+fn a_release_is_not_published_twice_nor_under_another_version_nor_in_part() {
+    let released = Released::released();
+    let out = released.releases().join(format!("v{VERSION}"));
+    assert!(released.publishes(VERSION, &out).1.contains("has sums already"));
+    let source = Released::source();
+    assert!(source.publishes("9.9.9", &out).1.contains("another version"));
+    assert!(source.publishes("1.0;rm", &out).1.contains("is no version"));
+    let (rc, said) = source.publishes(VERSION, source.folder.path());
+    assert!(rc == 2 && said.contains("is missing"), "{said}");
+}
