@@ -26,7 +26,7 @@ mod client_tests;
 
 pub use auth::{AppKey, KeyError, PublicKey};
 pub use budget::{Allowance, Budget};
-pub use client::{GitAuth, Hub, Options, Repo};
+pub use client::{GitAuth, Hub, Options, Part, Repo};
 pub use clock::{Clock, SystemClock};
 pub use endpoint::{BadAddress, Endpoint};
 pub use error::{Error, Result};
