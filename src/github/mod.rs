@@ -15,6 +15,7 @@ mod endpoint;
 mod error;
 mod etag;
 mod keys;
+mod objects;
 mod request;
 pub mod store;
 mod token;

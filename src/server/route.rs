@@ -26,7 +26,6 @@ use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
 use crate::ledger::store::StoreError;
 use crate::ledger::{Ledger, LedgerError};
 use crate::policy::{Enforce, Policy};
-use crate::repo::Mirror;
 use crate::surface::closed;
 use crate::surface::issues::issue_key;
 use crate::surface::sync::Memory as _;
@@ -364,8 +363,8 @@ impl Passes {
         if issue && memory.recall(&issue_key(number)).await.is_none() {
             return Ok(Vec::new());
         }
-        let mirror = Mirror::open(&self.app.data, home.id)?;
-        let Some(mut read) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };
+        let mirror = self.app.mirror(home)?;
+        let Some(mut read) = observe::law(&mirror, home).await? else { return Ok(Vec::new()) };
         let branch = ledger_branch::choose(&mut read, home, &repo, &memory).await?;
         let ledger = self.app.ledger(home, &branch);
         // What was just said of a pull request may not have reached the replica that answers.
@@ -419,9 +418,9 @@ impl Passes {
         if !pull.is_open() || is_of_another(&pull, home) {
             return;
         }
-        let mirror = Mirror::open(&self.app.data, home.id);
+        let mirror = self.app.mirror(home);
         let read = match mirror {
-            Ok(mirror) => observe::law(&mirror, &repo, home).await.ok(),
+            Ok(mirror) => observe::law(&mirror, home).await.ok(),
             Err(_) => None,
         };
         let observed = match read {
