@@ -128,6 +128,7 @@ impl Game {
                 checks_unread: false,
                 merge_checks: Vec::new(),
                 deployments: Vec::new(),
+                untold: BTreeSet::new(),
                 reviews: Vec::new(),
                 standings: BTreeMap::new(),
                 settled: None,

@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 
 use super::Finding;
 use crate::finding::quoted;
-use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling, WorkflowRun, World};
+use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling, Untold, WorkflowRun, World};
 use crate::ids::{BlobId, CommitId, Digest};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::{RED, Red, State};
@@ -390,6 +390,7 @@ const OTHER_BRANCH: &str = "it ran for the branch";
 const NO_BRANCH: &str = "it is not known which branch it ran for";
 const FOR_A_PULL: &str = "it ran for a pull request with this head, not for the merge group";
 const NOT_KNOWN: &str = "it is not known whether its workflow is the default branch's own";
+const UNTOLD: &str = "this GitHub does not tell whose job it is";
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
 const DIFFERS: &str = "not as on the default branch";
 /// The change did nothing to it.
@@ -423,6 +424,10 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
     }
     if why.starts_with(NOT_KNOWN) {
         return "Let the workflow use and run only files that are in the repository, and no link that leads out of it."
+            .to_owned();
+    }
+    if why.starts_with(UNTOLD) {
+        return "Use a GitHub that tells of workflow runs; or let an App make the check, and name it in the policy by `app`."
             .to_owned();
     }
     let refreeze = policy.commands.written("refreeze");
@@ -462,6 +467,9 @@ fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String
             Some(format!("it comes from the App {}, not from GitHub Actions", run.app))
         }
         MadeBy::Workflow(path) => match &run.job_of {
+            None if change.is_some_and(|(_, world)| world.untold.contains(&Untold::WorkflowRuns)) => {
+                Some(format!("{UNTOLD} (it has no `{}`)", Untold::WorkflowRuns.endpoint()))
+            }
             None => Some("it is no job of a workflow run; anyone with write access can post such a check".to_owned()),
             Some(workflow) if workflow.path != path => Some(format!("it is a job of {}, not of {path}", workflow.path)),
             Some(workflow) if workflow.head != *head => {

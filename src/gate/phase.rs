@@ -8,7 +8,7 @@ use super::evidence::{self, Heard};
 use super::review;
 use super::{Finding, bounded};
 use crate::flow::Phase;
-use crate::gate::world::{Law, UNREADABLE, World};
+use crate::gate::world::{Law, UNREADABLE, Untold, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::Policy;
@@ -219,6 +219,17 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
             ),
         };
         return Judgement { outcome, findings, evidence };
+    }
+    // That none is told of does not mean that there is none, or that none failed.
+    if world.untold.contains(&Untold::Deployments) {
+        let says = format!(
+            "This GitHub does not tell of deployments (it has no `{}`), so it is not known what became of {}.",
+            Untold::Deployments.endpoint(),
+            commit.short()
+        );
+        let next = "Use a GitHub that tells of them.";
+        let findings = vec![Finding::waiting("DEP-03", says, next)];
+        return Judgement { outcome: Outcome::Pending, findings, evidence };
     }
     if state.merged.is_none() {
         return settled(evidence::checks("DEP-04", policy, state, world));

@@ -49,6 +49,8 @@ pub struct World {
     /// Every check run on the merge commit, once there is one.
     pub merge_checks: Vec<CheckRun>,
     pub deployments: Vec<Deployment>,
+    /// What of this GitHub does not tell at all. It is empty above, and that means nothing.
+    pub untold: BTreeSet<Untold>,
     pub reviews: Vec<Review>,
     /// Where those stand now who were asked about in this look, by their ids: reviewers, and whoever approved this
     /// content by a comment.
@@ -73,6 +75,23 @@ pub struct World {
     /// Changes that it took over from because of commits which are not in it any more: they were merged into its base.
     /// For each, whether it was green then.
     pub landed: BTreeMap<ChangeNumber, bool>,
+}
+
+/// What bears on a verdict, and not every GitHub tells: a stand-in, an old Enterprise Server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Untold {
+    WorkflowRuns,
+    Deployments,
+}
+
+impl Untold {
+    /// The endpoint that is missing.
+    pub fn endpoint(self) -> &'static str {
+        match self {
+            Self::WorkflowRuns => "GET /repos/{owner}/{repo}/actions/runs",
+            Self::Deployments => "GET /repos/{owner}/{repo}/deployments",
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -62,11 +62,18 @@ pub(super) fn refusal(request: &Request, reply: &Reply, complaint: Complaint, to
             let needs = is_for_want_of_permission(&message).then(|| needs(&reply.headers)).flatten();
             Error::Forbidden { route, message, needs }
         }
+        // GraphQL itself never says so: what is not there, it tells inside an answer of status 200.
+        404 | 405 if request.graphql => Error::NoEndpoint { route },
+        // Nobody comes to implement it by waiting; and reading is refused by no method.
+        501 => Error::NoEndpoint { route },
+        405 if request.reads() => Error::NoEndpoint { route },
         // 410 is what a deleted issue answers.
         404 | 410 => Error::NotFound { route },
         408 => Error::Timeout { route, unclear: !request.reads() },
         409 => Error::Conflict { route, message },
         status @ 500.. => Error::Server { route, status, unclear: !request.reads() },
+        // A page for people, where GraphQL was asked: it is somebody else's address.
+        _ if request.graphql && !is_json(&reply.body) => Error::NoEndpoint { route },
         _ => {
             let errors = match complaint.errors {
                 Some(serde_json::Value::Array(errors)) => errors,
@@ -80,6 +87,10 @@ pub(super) fn refusal(request: &Request, reply: &Reply, complaint: Complaint, to
             Error::Unprocessable { route, message, errors: errors.iter().take(10).map(said).collect() }
         }
     }
+}
+
+pub(super) fn is_json(body: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
 }
 
 /// The permissions that a call takes, as they are called on the App's page. GitHub tells with every answer which they are:

@@ -3,8 +3,9 @@
 //! The typed calls are in [`super::calls`], by subject. They all go through the wire, so that budget, tokens and the
 //! rules for repeating are the same for every one of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use super::answer::Answer;
 use super::budget::Budget;
 use super::clock::{Clock, SystemClock};
 use super::endpoint::Endpoint;
-use super::error::Result;
+use super::error::{Error, Result};
 use super::request::Request;
 use super::token::{Credentials, Who};
 use super::wire::{Lane, Wire};
@@ -59,6 +60,17 @@ struct Inner {
     wire: Wire,
     lanes: Mutex<HashMap<InstallationId, Arc<Lane>>>,
     login: OnceCell<String>,
+    lacks_graphql: AtomicBool,
+    lacks_git: AtomicBool,
+    /// Routes that were asked for in vain.
+    missing: Mutex<BTreeSet<&'static str>>,
+}
+
+/// A part of GitHub that can be done without: what it would do is done in more steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Graphql,
+    GitOverHttp,
 }
 
 impl Hub {
@@ -69,7 +81,45 @@ impl Hub {
 
     pub fn with_options(endpoint: Endpoint, credentials: Credentials, options: Options) -> Result<Self> {
         let wire = Wire::new(endpoint, credentials, options)?;
-        Ok(Self(Arc::new(Inner { wire, lanes: Mutex::default(), login: OnceCell::new() })))
+        Ok(Self(Arc::new(Inner {
+            wire,
+            lanes: Mutex::default(),
+            login: OnceCell::new(),
+            lacks_graphql: AtomicBool::new(false),
+            lacks_git: AtomicBool::new(false),
+            missing: Mutex::default(),
+        })))
+    }
+
+    /// Whether this GitHub was seen to be without a part. Nothing is asked: every part is taken to be there until it
+    /// proves not to be.
+    pub fn lacks(&self, part: Part) -> bool {
+        self.part(part).load(Ordering::Relaxed)
+    }
+
+    /// Remembers it for as long as this client lives. Only for what was proved: a bad day is not a missing part.
+    pub(super) fn found_lacking(&self, part: Part) {
+        if !self.part(part).swap(true, Ordering::Relaxed) {
+            tracing::warn!(api = self.endpoint().api(), ?part, "this GitHub is without it; REST is used in its place");
+        }
+    }
+
+    /// Says once that this GitHub has no such endpoint, so that a person can tell why something is not known.
+    pub(super) fn found_missing(&self, route: &'static str) {
+        if self.0.missing.lock().unwrap_or_else(PoisonError::into_inner).insert(route) {
+            tracing::warn!(
+                api = self.endpoint().api(),
+                route,
+                "this GitHub has no such endpoint; what it tells is not known"
+            );
+        }
+    }
+
+    fn part(&self, part: Part) -> &AtomicBool {
+        match part {
+            Part::Graphql => &self.0.lacks_graphql,
+            Part::GitOverHttp => &self.0.lacks_git,
+        }
     }
 
     /// A repository's client.
@@ -192,6 +242,24 @@ impl Repo {
         field: Option<&str>,
     ) -> Result<Vec<T>> {
         self.wire().list(&self.lane, request, field).await
+    }
+
+    /// A list that every repository has, if only an empty one. None: this GitHub has no such list at all. The two answers
+    /// look alike, so it is asked whether the repository is there.
+    pub(super) async fn list_if_any<T: serde::de::DeserializeOwned>(
+        &self,
+        request: Request,
+        field: Option<&str>,
+    ) -> Result<Option<Vec<T>>> {
+        let route = request.route;
+        match self.list(request, field).await {
+            Err(Error::NotFound { .. } | Error::NoEndpoint { .. }) => {
+                self.get_repo().await?;
+                self.hub.found_missing(route);
+                Ok(None)
+            }
+            listed => listed.map(Some),
+        }
     }
 }
 

@@ -12,6 +12,10 @@ pub enum Error {
     /// Not there, or not for us to see: GitHub does not tell the two apart.
     #[error("GitHub knows no such thing, or the App may not see it ({route})")]
     NotFound { route: &'static str },
+    /// This GitHub has no such thing to ask: an older Enterprise Server, or a stand-in. What it would have told is not
+    /// known; that is not the same as "none".
+    #[error("this GitHub has no {route}")]
+    NoEndpoint { route: &'static str },
     #[error("GitHub forbids it: {message}{} ({route})", needed(.needs.as_deref()))]
     Forbidden {
         route: &'static str,
@@ -67,6 +71,21 @@ impl Error {
                 | Self::Timeout { unclear: true, .. }
                 | Self::Transport { unclear: true, .. }
         )
+    }
+
+    /// GitHub has understood it and does not do it.
+    pub(super) fn refuses(&self) -> bool {
+        matches!(self, Self::Unprocessable { .. } | Self::Conflict { .. } | Self::NotFound { .. })
+    }
+
+    /// The same of a write that is of no consequence by itself.
+    pub(super) fn clear(self) -> Self {
+        match self {
+            Self::Server { route, status, .. } => Self::Server { route, status, unclear: false },
+            Self::Timeout { route, .. } => Self::Timeout { route, unclear: false },
+            Self::Transport { route, message, .. } => Self::Transport { route, message, unclear: false },
+            error => error,
+        }
     }
 
     /// The App has not been given what this takes: the permission, where it is known.

@@ -15,6 +15,7 @@ mod endpoint;
 mod error;
 mod etag;
 mod keys;
+mod objects;
 mod request;
 pub mod store;
 mod token;
@@ -26,7 +27,7 @@ mod client_tests;
 
 pub use auth::{AppKey, KeyError, PublicKey};
 pub use budget::{Allowance, Budget};
-pub use client::{GitAuth, Hub, Options, Repo};
+pub use client::{GitAuth, Hub, Options, Part, Repo};
 pub use clock::{Clock, SystemClock};
 pub use endpoint::{BadAddress, Endpoint};
 pub use error::{Error, Result};

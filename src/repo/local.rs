@@ -1,14 +1,14 @@
 //! A repository on disk, read by libgit2.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
 
-use super::tree::{Walk, blob_id, missing};
-use super::{Blob, CommitInfo, Delta, Entry, Error, Filter, Mode, Reader, RepoPath, Result, Signed, TreeId};
-use crate::ids::{CommitId, Digest};
+use super::tree::{Walk, absent, blob_id, missing, plant};
+use super::{Absent, Blob, CommitInfo, Delta, Entry, Error, Filter, Mode, Reader, RepoPath, Result, Signed, TreeId};
+use crate::ids::{BlobId, CommitId, Digest};
 
 /// Larger files are not read; they are still listed and compared by their ids.
 const BLOB_CAP: u64 = 8 * 1024 * 1024;
@@ -21,6 +21,8 @@ pub struct LocalRepo {
     /// libgit2's handle may move between threads but not be shared by them.
     repo: Mutex<Repository>,
     cap: u64,
+    /// What was looked for and is not here.
+    absent: Mutex<BTreeSet<Absent>>,
 }
 
 impl LocalRepo {
@@ -28,12 +30,12 @@ impl LocalRepo {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let none: [&std::ffi::OsStr; 0] = [];
         let repo = Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none)?;
-        Ok(Self { repo: Mutex::new(repo), cap: BLOB_CAP })
+        Ok(Self { repo: Mutex::new(repo), cap: BLOB_CAP, absent: Mutex::default() })
     }
 
     /// Opens the repository that this folder is in.
     pub fn around(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Self { repo: Mutex::new(Repository::discover(path)?), cap: BLOB_CAP })
+        Ok(Self { repo: Mutex::new(Repository::discover(path)?), cap: BLOB_CAP, absent: Mutex::default() })
     }
 
     /// The commit that a revision names, as git reads it: `HEAD~2`, a branch, the beginning of an id.
@@ -84,7 +86,16 @@ impl LocalRepo {
     /// anyone reads.
     pub fn patch_id(&self, from: &CommitId, to: &CommitId) -> Result<Option<Digest>> {
         let repo = self.lock();
-        let (from, to) = (find(&repo, from)?.tree()?, find(&repo, to)?.tree()?);
+        self.heed(self.patch_of(&repo, from, to).map_err(|error| {
+            lacking(error, &repo, || {
+                let deltas = Walk::new(&repo).diff(tree_of(&repo, from)?, tree_of(&repo, to)?)?;
+                Ok(deltas.into_iter().flat_map(|delta| [delta.old, delta.new]).flatten().collect())
+            })
+        }))
+    }
+
+    fn patch_of(&self, repo: &Repository, from: &CommitId, to: &CommitId) -> Result<Option<Digest>> {
+        let (from, to) = (find(repo, from)?.tree()?, find(repo, to)?.tree()?);
         let mut options = git2::DiffOptions::new();
         options.max_size(i64::try_from(self.cap).unwrap_or(i64::MAX));
         let diff = repo.diff_tree_to_tree(Some(&from), Some(&to), Some(&mut options))?;
@@ -127,22 +138,59 @@ impl LocalRepo {
     /// From a commit to what comes of merging these heads into a base; or the first that can't be merged.
     fn merged(&self, base: &CommitId, heads: &[CommitId], with: &CommitId) -> Result<Merged> {
         let repo = self.lock();
+        self.heed(self.merge(&repo, base, heads, with))
+    }
+
+    fn merge(&self, repo: &Repository, base: &CommitId, heads: &[CommitId], with: &CommitId) -> Result<Merged> {
         // Nothing of it goes to disk.
         let odb = repo.odb()?;
         odb.add_new_mempack_backend(IN_MEMORY)?;
         let by = git2::Signature::new("phasegate", "phasegate@localhost", &git2::Time::new(0, 0))?;
-        let mut merged = find(&repo, base)?;
+        let mut merged = find(repo, base)?;
         for head in heads {
-            let next = find(&repo, head)?;
-            let mut index = repo.merge_commits(&merged, &next, None)?;
+            let next = find(repo, head)?;
+            let index = repo.merge_commits(&merged, &next, None);
+            let index = index.map_err(|e| lacking(e.into(), repo, || read_by_merging(repo, &merged, &next)))?;
             if index.has_conflicts() {
                 return Ok(Err(head.clone()));
             }
-            let tree = repo.find_tree(index.write_tree_to(&repo)?)?;
+            let tree = repo.find_tree(plant(&odb, &index)?)?;
             let id = repo.commit(None, &by, &by, "merged", &tree, &[&merged, &next])?;
             merged = repo.find_commit(id)?;
         }
-        Ok(Ok(Walk::new(&repo).diff(tree_of(&repo, with)?, merged.tree_id())?))
+        Ok(Ok(Walk::new(repo).diff(tree_of(repo, with)?, merged.tree_id())?))
+    }
+
+    /// What was looked for so far and is not here, whatever became of the errors that said so: who answers "not known" to
+    /// each of them does not know what a fetch would tell.
+    pub(super) fn absent(&self) -> Vec<Absent> {
+        self.absent.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    fn heed<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(Error::Absent(absent)) = &result {
+            self.absent.lock().unwrap_or_else(PoisonError::into_inner).extend(absent.iter().cloned());
+        }
+        result
+    }
+
+    fn blob_in(&self, repo: &Repository, at: &CommitId, path: &RepoPath) -> Result<Option<Blob>> {
+        let root = tree_of(repo, at)?;
+        let Some((mode, id)) = Walk::new(repo).find(root, path)? else { return Ok(None) };
+        if mode.is_tree() {
+            return Ok(None);
+        }
+        if mode.is_submodule() {
+            return Err(Error::NotAFile(path.clone()));
+        }
+        // The size is asked for first: a packed blob of gigabytes may be a few bytes on disk.
+        let what = || Ok(Absent::Blob(blob_id(id)?));
+        let (size, _) = repo.odb()?.read_header(id).map_err(|e| absent(e, what))?;
+        if size as u64 > self.cap {
+            return Err(Error::TooLarge { path: path.clone(), size: size as u64, cap: self.cap });
+        }
+        let blob = repo.find_blob(id).map_err(|e| absent(e, what))?;
+        Ok(Some(Blob { id: blob_id(id)?, mode, bytes: blob.content().to_vec() }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Repository> {
@@ -164,6 +212,54 @@ pub enum Compared {
     Conflict(CommitId),
 }
 
+/// An error of libgit2, which does not say which of the files that it went through is not here, with those that are not;
+/// or as it is where they all are.
+fn lacking(error: Error, repo: &Repository, read: impl FnOnce() -> Result<Vec<(Mode, BlobId)>>) -> Error {
+    match &error {
+        Error::Git(git) if git.code() == ErrorCode::NotFound => {}
+        _ => return error,
+    }
+    let lacking = || -> Result<Vec<Absent>> {
+        let odb = repo.odb()?;
+        let here = |id: &BlobId| Oid::from_str(id.as_str()).is_ok_and(|id| odb.exists(id));
+        let files = read()?.into_iter().filter(|(mode, id)| !mode.is_submodule() && !here(id));
+        Ok(files.map(|(_, id)| Absent::Blob(id)).collect::<BTreeSet<_>>().into_iter().collect())
+    };
+    match lacking() {
+        Ok(none) if none.is_empty() => error,
+        Ok(lacking) => Error::Absent(lacking),
+        Err(other) => other,
+    }
+}
+
+/// The files that merging two commits reads: those that both sides have changed, and on each side those that came and
+/// went, of which one may be another under a new name. Where they have several bases, those are merged first: then any
+/// that differs.
+fn read_by_merging(
+    repo: &Repository,
+    ours: &git2::Commit<'_>,
+    theirs: &git2::Commit<'_>,
+) -> Result<Vec<(Mode, BlobId)>> {
+    let mut bases: Vec<Option<Oid>> = match repo.merge_bases(ours.id(), theirs.id()) {
+        Ok(bases) => bases.iter().map(|base| Ok(Some(repo.find_commit(*base)?.tree_id()))).collect::<Result<_>>()?,
+        Err(e) if e.code() == ErrorCode::NotFound => Vec::new(),
+        Err(e) => return Err(e.into()),
+    };
+    let several = bases.len() > 1;
+    let base = bases.pop().flatten();
+    let since = |tree: Option<Oid>| Walk::new(repo).changed(base, tree);
+    let (ours, theirs) = (since(Some(ours.tree_id()))?, since(Some(theirs.tree_id()))?);
+    let touched = |deltas: &[Delta]| deltas.iter().map(|delta| delta.path.clone()).collect::<BTreeSet<_>>();
+    let both: BTreeSet<RepoPath> = touched(&ours).intersection(&touched(&theirs)).cloned().collect();
+    let moved = |delta: &Delta| delta.old.is_none() || delta.new.is_none();
+    let mut read: Vec<Delta> = ours.into_iter().chain(theirs).collect();
+    read.retain(|delta| several || both.contains(&delta.path) || moved(delta));
+    for other in bases {
+        read.extend(since(other)?);
+    }
+    Ok(read.into_iter().flat_map(|delta| [delta.old, delta.new]).flatten().collect())
+}
+
 fn oid(id: &CommitId) -> Result<Oid> {
     Oid::from_str(id.as_str()).map_err(|_| Error::Missing(format!("the commit {id} (SHA-256 is not supported)")))
 }
@@ -180,8 +276,16 @@ fn find<'r>(repo: &'r Repository, id: &CommitId) -> Result<git2::Commit<'r>> {
     repo.find_commit(oid(id)?).map_err(|e| missing(e, || format!("the commit {id}")))
 }
 
+/// The parents that a commit names.
+pub(super) fn parents_of(commit: &[u8]) -> Result<Vec<CommitId>> {
+    let headers = commit.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+    let parents = headers.filter_map(|line| line.strip_prefix(b"parent "));
+    let id = |id: &[u8]| CommitId::new(String::from_utf8_lossy(id)).map_err(|e| Error::Malformed(e.to_string()));
+    parents.map(id).collect()
+}
+
 /// The commits behind which the history is cut.
-fn cuts(repo: &Repository) -> Result<HashSet<Oid>> {
+pub(super) fn cuts(repo: &Repository) -> Result<HashSet<Oid>> {
     match std::fs::read_to_string(repo.commondir().join("shallow")) {
         Ok(text) => Ok(text.lines().filter_map(|line| Oid::from_str(line.trim()).ok()).collect()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(HashSet::new()),
@@ -212,34 +316,19 @@ fn is_cut(repo: &Repository, from: &[Oid], hidden: &[Oid], cuts: &HashSet<Oid>) 
 impl Reader for LocalRepo {
     fn blob(&self, at: &CommitId, path: &RepoPath) -> Result<Option<Blob>> {
         let repo = self.lock();
-        let root = tree_of(&repo, at)?;
-        let Some((mode, id)) = Walk::new(&repo).find(root, path)? else { return Ok(None) };
-        if mode.is_tree() {
-            return Ok(None);
-        }
-        if mode.is_submodule() {
-            return Err(Error::NotAFile(path.clone()));
-        }
-        // The size is asked for first: a packed blob of gigabytes may be a few bytes on disk.
-        let what = || format!("the content of {path}");
-        let (size, _) = repo.odb()?.read_header(id).map_err(|e| missing(e, what))?;
-        if size as u64 > self.cap {
-            return Err(Error::TooLarge { path: path.clone(), size: size as u64, cap: self.cap });
-        }
-        let blob = repo.find_blob(id).map_err(|e| missing(e, what))?;
-        Ok(Some(Blob { id: blob_id(id)?, mode, bytes: blob.content().to_vec() }))
+        self.heed(self.blob_in(&repo, at, path))
     }
 
     fn mode(&self, at: &CommitId, path: &RepoPath) -> Result<Option<Mode>> {
         let repo = self.lock();
         let root = tree_of(&repo, at)?;
-        Ok(Walk::new(&repo).find(root, path)?.map(|(mode, _)| mode))
+        Ok(self.heed(Walk::new(&repo).find(root, path))?.map(|(mode, _)| mode))
     }
 
     fn tree(&self, at: &CommitId, filter: Filter<'_>) -> Result<Vec<Entry>> {
         let repo = self.lock();
         let root = tree_of(&repo, at)?;
-        Walk::new(&repo).list(root, filter)
+        self.heed(Walk::new(&repo).list(root, filter))
     }
 
     fn merge_base(&self, a: &CommitId, b: &CommitId) -> Result<Option<CommitId>> {
@@ -265,7 +354,7 @@ impl Reader for LocalRepo {
     fn diff(&self, from: &CommitId, to: &CommitId) -> Result<Vec<Delta>> {
         let repo = self.lock();
         let (from, to) = (tree_of(&repo, from)?, tree_of(&repo, to)?);
-        Walk::new(&repo).diff(from, to)
+        self.heed(Walk::new(&repo).diff(from, to))
     }
 
     fn commit(&self, id: &CommitId) -> Result<CommitInfo> {
@@ -280,17 +369,11 @@ impl Reader for LocalRepo {
         // From the object itself: libgit2 hides the parents of a commit behind which the history is cut.
         let odb = repo.odb()?;
         let raw = odb.read(commit.id())?;
-        let mut parents = Vec::new();
-        for line in raw.data().split(|b| *b == b'\n').take_while(|line| !line.is_empty()) {
-            if let Some(parent) = line.strip_prefix(b"parent ") {
-                parents.push(CommitId::new(text(parent)).map_err(|e| Error::Malformed(e.to_string()))?);
-            }
-        }
         Ok(CommitInfo {
             message: text(commit.message_raw_bytes()),
             author: signed(commit.author()),
             committer: signed(commit.committer()),
-            parents,
+            parents: parents_of(raw.data())?,
             tree: TreeId(commit.tree_id().to_string()),
         })
     }

@@ -12,7 +12,8 @@
 //! - **a missing fact is an error, not an answer**: where history is cut (a shallow clone), [`Reader::merge_base`]
 //!   and [`Reader::is_ancestor`] say [`Error::Shallow`] unless the answer is certain.
 //!
-//! [`LocalRepo`] reads a repository on disk; [`Mirror`] keeps one up to date with the `git` program.
+//! [`LocalRepo`] reads a repository on disk. [`Mirror`] keeps one up to date: with the `git` program, or, where a
+//! [`Remote`] has nothing for it, object by object.
 
 mod actions;
 mod content;
@@ -21,6 +22,8 @@ pub mod meaning;
 mod mirror;
 mod path;
 mod program;
+mod rebuild;
+mod remote;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -40,6 +43,7 @@ pub use local::{Compared, LocalRepo};
 pub use mirror::{Fetched, Mirror, Want};
 pub use path::RepoPath;
 pub use program::git_runs;
+pub use remote::{Access, Hand, Listed, Listing, Page, Remote, Sealed, Told};
 pub use update::{Ground, Landed, merged_in};
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -48,6 +52,17 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     #[error("{0} is not in the repository")]
     Missing(String),
+    /// Objects that are named here and are not here. A mirror that was not filled with all of it can get them.
+    #[error("{} in the repository", named(.0))]
+    Absent(Vec<Absent>),
+    /// What an API tells does not have the id that it tells it for.
+    #[error("{0} can't be put together from what the API tells of it; it takes git over HTTP to read it")]
+    Unproved(String),
+    #[error("{what}: more than {most} are not asked for one by one; it takes git over HTTP to read this")]
+    TooMuch { what: &'static str, most: usize },
+    /// What the API said instead.
+    #[error("the repository can't be read through the API")]
+    Remote(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("{path} has {size} bytes; at most {cap} are read")]
     TooLarge { path: RepoPath, size: u64, cap: u64 },
     #[error("{0} is a submodule, not a file")]
@@ -77,6 +92,30 @@ impl Error {
     fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |error| Self::Io { what, error }
+    }
+}
+
+/// An object that is not here.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Absent {
+    Tree(TreeId),
+    Blob(BlobId),
+}
+
+impl fmt::Display for Absent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tree(id) => write!(f, "the tree {id}"),
+            Self::Blob(id) => write!(f, "the file {id}"),
+        }
+    }
+}
+
+fn named(absent: &[Absent]) -> String {
+    match absent {
+        [] => "nothing is not".to_owned(),
+        [one] => format!("{one} is not"),
+        [first, rest @ ..] => format!("{first} and {} more are not", rest.len()),
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use git2::{Oid, Repository};
 
-use super::{Delta, Entry, Error, Filter, Mode, RepoPath, Result};
+use super::{Absent, Delta, Entry, Error, Filter, Mode, RepoPath, Result, TreeId};
 use crate::ids::BlobId;
 
 /// More entries than this are not walked: a few trees that hold each other ten times over list as many as they like.
@@ -34,7 +34,7 @@ impl<'r> Walk<'r> {
     /// The entries of one tree by name. A name twice, an empty one or one with a slash would let two different trees
     /// look alike.
     fn entries(&mut self, id: Oid, at: &RepoPath) -> Result<BTreeMap<Vec<u8>, (Mode, Oid)>> {
-        let tree = self.repo.find_tree(id).map_err(|e| missing(e, || format!("the tree {id}")))?;
+        let tree = self.repo.find_tree(id).map_err(|e| absent(e, || Ok(Absent::Tree(TreeId(id.to_string())))))?;
         self.seen += tree.len() + 1;
         if self.seen > MAX_ENTRIES {
             return Err(Error::TooMany(MAX_ENTRIES));
@@ -100,8 +100,13 @@ impl<'r> Walk<'r> {
     }
 
     pub(super) fn diff(&mut self, from: Oid, to: Oid) -> Result<Vec<Delta>> {
+        self.changed(Some(from), Some(to))
+    }
+
+    /// The same, where a side may be nothing at all.
+    pub(super) fn changed(&mut self, from: Option<Oid>, to: Option<Oid>) -> Result<Vec<Delta>> {
         let mut found: BTreeMap<RepoPath, (Side, Side)> = BTreeMap::new();
-        let mut open = vec![(RepoPath::from(""), Some(from), Some(to))];
+        let mut open = vec![(RepoPath::from(""), from, to)];
         while let Some((at, from, to)) = open.pop() {
             if from == to {
                 continue;
@@ -131,6 +136,66 @@ impl<'r> Walk<'r> {
         let side = |side: Side| side.map(|(mode, oid)| blob_id(oid).map(|blob| (mode, blob))).transpose();
         found.into_iter().map(|(path, (old, new))| Ok(Delta { path, old: side(old)?, new: side(new)? })).collect()
     }
+}
+
+/// An error about an object that is not there carries its id: it may only not have been fetched.
+pub(super) fn absent(error: git2::Error, what: impl FnOnce() -> Result<Absent>) -> Error {
+    match error.code() {
+        git2::ErrorCode::NotFound => what().map_or_else(|error| error, |what| Error::Absent(vec![what])),
+        _ => Error::Git(error),
+    }
+}
+
+/// A tree as git writes it: in the order of the names, where a directory counts as if its name ended in a slash.
+pub(super) fn written<'e>(entries: impl IntoIterator<Item = (&'e [u8], Mode, Oid)>) -> Vec<u8> {
+    let mut entries: Vec<(&[u8], Mode, Oid)> = entries.into_iter().collect();
+    let key = |(name, mode, _): &(&'e [u8], Mode, Oid)| name.iter().copied().chain(mode.is_tree().then_some(b'/'));
+    entries.sort_by(|one, other| key(one).cmp(key(other)));
+    let mut bytes = Vec::new();
+    for (name, mode, id) in entries {
+        bytes.extend_from_slice(format!("{:o} ", mode.bits()).as_bytes());
+        bytes.extend_from_slice(name);
+        bytes.push(0);
+        bytes.extend_from_slice(id.as_bytes());
+    }
+    bytes
+}
+
+/// Writes the trees of an index that has no conflicts, and answers the root. libgit2's own way looks at every file of it
+/// whether it is there; of files that nobody asked for it is not.
+pub(super) fn plant(odb: &git2::Odb<'_>, index: &git2::Index) -> Result<Oid> {
+    type Open = (Vec<u8>, Vec<(Vec<u8>, Mode, Oid)>);
+    let close = |entries: Vec<(Vec<u8>, Mode, Oid)>| {
+        let tree = written(entries.iter().map(|(name, mode, id)| (name.as_slice(), *mode, *id)));
+        odb.write(git2::ObjectType::Tree, &tree)
+    };
+    // The directories that are being filled, from the root down.
+    let mut open: Vec<Open> = vec![Default::default()];
+    let leave = |open: &mut Vec<Open>| -> Result<()> {
+        if let Some((name, entries)) = open.pop()
+            && let Some((_, above)) = open.last_mut()
+        {
+            above.push((name, Mode::TREE, close(entries)?));
+        }
+        Ok(())
+    };
+    // The index is in the order of its paths, so a directory that was left does not come again.
+    for entry in index.iter() {
+        let mut parts: Vec<&[u8]> = entry.path.split(|byte| *byte == b'/').collect();
+        let Some(name) = parts.pop() else { continue };
+        let same = open.iter().skip(1).zip(&parts).take_while(|((dir, _), part)| dir == *part).count();
+        while open.len() > same + 1 {
+            leave(&mut open)?;
+        }
+        open.extend(parts[same..].iter().map(|part| (part.to_vec(), Vec::new())));
+        if let Some((_, entries)) = open.last_mut() {
+            entries.push((name.to_vec(), Mode::new(entry.mode), entry.id));
+        }
+    }
+    while open.len() > 1 {
+        leave(&mut open)?;
+    }
+    Ok(close(open.pop().map(|(_, entries)| entries).unwrap_or_default())?)
 }
 
 /// An error about an object that is not there says so by its name.

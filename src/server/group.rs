@@ -23,7 +23,7 @@ use crate::ledger::record::{GroupMember, Grouped};
 use crate::ledger::{About, Anchor, Body, BreakKind, By, Entry, Ledger, LedgerError, State};
 use crate::policy::{Enforce, Policy};
 use crate::repo::meaning::{Drift, Sides};
-use crate::repo::{Compared, Mirror, Reader as _, Want, touched};
+use crate::repo::{Compared, LocalRepo, Mirror, Reader as _, Want, touched};
 use crate::surface::group::{self, Shown};
 use crate::surface::sync::Memory as _;
 use crate::surface::witness;
@@ -81,8 +81,8 @@ impl Passes {
         let Some((guid, told)) = told else { return Ok(Vec::new()) };
         let home = &self.at_home(at).await?;
         let repo = self.app.repo(home);
-        let mirror = Mirror::open(&self.app.data, home.id)?;
-        let Some(mut read) = observe::law(&mirror, &repo, home).await? else { return Ok(Vec::new()) };
+        let mirror = self.app.mirror(home)?;
+        let Some(mut read) = observe::law(&mirror, home).await? else { return Ok(Vec::new()) };
         let memory = Kept::new(&self.app.inbox, home.id);
         let seen = memory.recall(&group_memory(&told.head)).await.is_some();
         if repo.branch_head(&told.head_ref).await?.as_ref() != Some(&told.head) {
@@ -193,7 +193,7 @@ impl Look<'_> {
         let Told { head, base_ref, head_ref, .. } = &self.told;
         let entries = match self.repo.merge_queue(base_ref).await {
             Ok(entries) => entries,
-            Err(Error::Forbidden { .. } | Error::NotFound { .. }) => None,
+            Err(Error::Forbidden { .. } | Error::NotFound { .. } | Error::NoEndpoint { .. }) => None,
             Err(error) => return Err(error.into()),
         };
         let named = queue::named(head_ref).filter(|(base, ..)| base == base_ref).map(|(_, number, _)| number);
@@ -228,11 +228,10 @@ impl Look<'_> {
     /// What is in the group's commit, and who of the queue brings it.
     async fn content(&self, group: &mut Group, entries: Vec<QueueEntry>) -> Result<(), Halt> {
         let Told { head, base, base_ref, .. } = &self.told;
-        let auth = self.repo.git_auth().await?;
         let fetch = |from: Want, to: &CommitId| {
-            let (mirror, url, password, to) = (&self.mirror, &auth.url, auth.password(), Want::Commit(to.clone()));
+            let to = Want::Commit(to.clone());
             async move {
-                match mirror.fetch_change(url, Some(password), &from, &to).await {
+                match self.mirror.fetch_change(&from, &to).await {
                     Ok(fetched) => Ok(Ok(fetched)),
                     Err(error @ (crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise)) => {
                         Ok(Err(error.to_string()))
@@ -259,8 +258,8 @@ impl Look<'_> {
                 && let Ok(fetched) = fetch(Want::Commit(root.clone()), &entry.head).await?
                 && let Some(at) = fetched.merge_base
             {
-                let (mirror, at_, to) = (self.mirror.clone(), at.clone(), entry.head.clone());
-                files = observe::blocking(move || mirror.reader()?.diff(&at_, &to)).await?;
+                let (at_, to) = (at.clone(), entry.head.clone());
+                files = self.mirror.read(move |reader| reader.diff(&at_, &to)).await?;
                 from = Some(at);
             }
             group.members.push(Member { number: entry.number, head: entry.head, record, base: from, files });
@@ -276,27 +275,24 @@ impl Look<'_> {
             return Ok(());
         }
         let heads: Vec<CommitId> = group.members.iter().map(|member| member.head.clone()).collect();
-        let (mirror, tip, head, policy) = (self.mirror.clone(), self.tip.clone(), head.clone(), self.policy().cloned());
-        let (content, drift) = observe::blocking(move || {
-            let content = content(&mirror, &root, &heads, &head)?;
-            let drift = drift(&mirror, policy.as_ref(), &tip, &root, &head)?;
+        let (tip, head, policy) = (self.tip.clone(), head.clone(), self.policy().cloned());
+        let read = self.mirror.read(move |reader| {
+            let content = content(reader, &root, &heads, &head)?;
+            let drift = drift(reader, policy.as_ref(), &tip, &root, &head)?;
             Ok((content, drift))
-        })
-        .await?;
+        });
+        let (content, drift) = read.await?;
         (group.content, group.drift) = (content, drift);
         Ok(())
     }
 
     /// Entries whose group is in the base branch already are through, and only not off the list yet.
-    async fn not_yet_in(&self, root: CommitId, mut entries: Vec<QueueEntry>) -> Result<Vec<QueueEntry>, Halt> {
-        let mirror = self.mirror.clone();
-        let kept = observe::blocking(move || {
-            let reader = mirror.reader()?;
+    async fn not_yet_in(&self, root: CommitId, entries: Vec<QueueEntry>) -> Result<Vec<QueueEntry>, Halt> {
+        let kept = self.mirror.read(move |reader| {
             // What is not here is in no history that was fetched.
-            entries.retain(|entry| {
-                !entry.group.as_ref().is_some_and(|group| reader.is_ancestor(group, &root).unwrap_or(false))
-            });
-            Ok(entries)
+            let is_in = |group: &CommitId| reader.is_ancestor(group, &root).unwrap_or(false);
+            let left = entries.iter().filter(|entry| !entry.group.as_ref().is_some_and(is_in));
+            Ok(left.cloned().collect())
         });
         Ok(kept.await?)
     }
@@ -361,8 +357,7 @@ impl Look<'_> {
     }
 }
 
-fn content(mirror: &Mirror, root: &CommitId, heads: &[CommitId], head: &CommitId) -> crate::repo::Result<Content> {
-    let reader = mirror.reader()?;
+fn content(reader: &LocalRepo, root: &CommitId, heads: &[CommitId], head: &CommitId) -> crate::repo::Result<Content> {
     Ok(match reader.merge_and_compare(root, heads, head)? {
         Compared::Differs(paths) if paths.is_empty() => {
             Content::Members { base: root.clone(), files: reader.diff(root, head)? }
@@ -373,14 +368,13 @@ fn content(mirror: &Mirror, root: &CommitId, heads: &[CommitId], head: &CommitId
 }
 
 fn drift(
-    mirror: &Mirror,
+    reader: &LocalRepo,
     policy: Option<&Policy>,
     tip: &CommitId,
     root: &CommitId,
     head: &CommitId,
 ) -> crate::repo::Result<BTreeMap<String, Drift>> {
     let Some(policy) = policy else { return Ok(BTreeMap::new()) };
-    let reader = mirror.reader()?;
     let paths = touched(&reader.diff(root, head)?);
-    observe::drift(&reader, policy, Sides { tip, base: root, head }, &paths)
+    observe::drift(reader, policy, Sides { tip, base: root, head }, &paths)
 }

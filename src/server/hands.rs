@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::kin::landed;
-use super::observe;
 use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
 use crate::engine::Target;
@@ -135,16 +134,15 @@ impl Pass<'_> {
         tips: &[CommitId],
         parts: &[Part],
     ) -> Result<(Vec<Move>, Vec<Move>), Halt> {
-        let (mirror, tips, parts) = (self.mirror.clone(), tips.to_vec(), parts.to_vec());
-        let judged = observe::blocking(move || {
-            let reader = mirror.reader()?;
+        let (tips, parts) = (tips.to_vec(), parts.to_vec());
+        let judged = self.mirror.read(move |reader| {
             let (mut work, mut unsure) = (Vec::new(), Vec::new());
-            for one in moves {
+            for one in moves.iter().cloned() {
                 let others = parts.iter().filter(|part| !part.people.contains(&one.by.id));
                 let parts = others.map(|part| part.head.clone()).collect();
                 let ground = Ground { tips: tips.clone(), parts };
                 let after = commit(&one.after);
-                match after.map(|after| ground.is_all_of(&reader, commit(&one.before).as_ref(), &after)) {
+                match after.map(|after| ground.is_all_of(reader, commit(&one.before).as_ref(), &after)) {
                     Some(Ok(true)) => {}
                     Some(Ok(false)) | None => work.push(one),
                     Some(Err(_)) => unsure.push(one),
@@ -163,10 +161,8 @@ impl Pass<'_> {
         if sides.is_empty() {
             return Ok(Vec::new());
         }
-        let mirror = self.mirror.clone();
-        let merged = observe::blocking(move || {
-            let reader = mirror.reader()?;
-            Ok(sides.iter().flat_map(|(from, to)| merged_in(&reader, from, to).unwrap_or_default()).collect())
+        let merged = self.mirror.read(move |reader| {
+            Ok(sides.iter().flat_map(|(from, to)| merged_in(reader, from, to).unwrap_or_default()).collect())
         });
         let merged: BTreeSet<CommitId> = merged.await?;
         let mut parts = Vec::new();

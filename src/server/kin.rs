@@ -300,8 +300,8 @@ impl Pass<'_> {
         landed: &Landed,
     ) -> Result<bool, Halt> {
         let ask = || {
-            let (mirror, commits, head, landed) = (self.mirror.clone(), commits.clone(), head.clone(), landed.clone());
-            observe::blocking(move || Ok(landed.has_all(&mirror.reader()?, &commits, &head).ok()))
+            let (commits, head, landed) = (commits.clone(), head.clone(), landed.clone());
+            self.mirror.read(move |reader| Ok(landed.has_all(reader, &commits, &head).ok()))
         };
         if let Some(known) = ask().await? {
             return Ok(known);
@@ -316,10 +316,9 @@ impl Pass<'_> {
         commits: impl IntoIterator<Item = &'c CommitId>,
         tips: &[CommitId],
     ) -> Result<(), Halt> {
-        let auth = self.repo.git_auth().await?;
         for commit in commits.into_iter().take(MOST_FETCHED).cloned().map(Want::Commit) {
             for tip in tips.iter().cloned().map(Want::Commit) {
-                match self.mirror.fetch_change(&auth.url, Some(auth.password()), &tip, &commit).await {
+                match self.mirror.fetch_change(&tip, &commit).await {
                     Err(error) if is_gone(&error) || self.attempt >= LAG_TRIES => {}
                     fetched => drop(fetched.map_err(anyhow::Error::from)?),
                 }

@@ -39,6 +39,7 @@ use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, 
 use crate::ids::RepoRef;
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
 use crate::ledger::{KeyRing, Ledger, Signer, unsigned};
+use crate::repo::Mirror;
 
 use once::Word;
 pub use once::{Fault, Heard, Identity, Once, OnceConfig, Standing, Told};
@@ -102,6 +103,11 @@ pub(crate) struct Door {
 impl App {
     fn repo(&self, repo: &RepoRef) -> Repo {
         self.hub.repo(repo.installation, repo.slug.clone())
+    }
+
+    /// What is in a repository, as far as it was fetched.
+    fn mirror(&self, repo: &RepoRef) -> crate::repo::Result<Mirror> {
+        Mirror::open(&self.data, repo.id, Arc::new(self.repo(repo)))
     }
 
     /// The one ledger of a repository: appends of several changes meet in it and share their commits.

@@ -28,41 +28,35 @@ pub(super) struct Read {
 }
 
 /// The law at the tip of the default branch. `None`: there is no policy, so nobody is to hear anything from us.
-pub(super) async fn law(mirror: &Mirror, repo: &Repo, home: &RepoRef) -> anyhow::Result<Option<Read>> {
-    let auth = repo.git_auth().await?;
-    let wants = [branch(&home.default_branch)];
-    let Some(tip) = mirror.fetch(&auth.url, Some(auth.password()), &wants).await?.into_iter().next() else {
+pub(super) async fn law(mirror: &Mirror, home: &RepoRef) -> anyhow::Result<Option<Read>> {
+    let Some(tip) = mirror.fetch(&[branch(&home.default_branch)]).await?.into_iter().next() else {
         return Ok(None);
     };
-    let mirror = mirror.clone();
-    blocking(move || read_law(&mirror.reader()?, tip)).await
+    Ok(mirror.read(move |reader| read_law(reader, tip.clone())).await?)
 }
 
 /// Whether there was a policy when this head was merged, other than one that it brought itself. What can't be fetched
 /// any more accuses nobody.
-pub(super) async fn was_law(mirror: &Mirror, repo: &Repo, head: &CommitId, merged: &CommitId) -> anyhow::Result<bool> {
-    let auth = repo.git_auth().await?;
-    match mirror.fetch(&auth.url, Some(auth.password()), &[Want::Commit(merged.clone())]).await {
+pub(super) async fn was_law(mirror: &Mirror, head: &CommitId, merged: &CommitId) -> anyhow::Result<bool> {
+    match mirror.fetch(&[Want::Commit(merged.clone())]).await {
         Err(crate::repo::Error::Missing(_)) => return Ok(false),
         fetched => drop(fetched?),
     }
-    let (of, commit) = (mirror.clone(), merged.clone());
-    let parents = blocking(move || Ok(of.reader()?.commit(&commit)?.parents)).await?;
+    let commit = merged.clone();
+    let parents = mirror.read(move |reader| Ok(reader.commit(&commit)?.parents)).await?;
     let Some(before) = parents.into_iter().next() else { return Ok(false) };
     let (before, head) = (Want::Commit(before), Want::Commit(head.clone()));
-    let fetched = match mirror.fetch_change(&auth.url, Some(auth.password()), &before, &head).await {
+    let fetched = match mirror.fetch_change(&before, &head).await {
         Err(crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise) => return Ok(false),
         fetched => fetched?,
     };
-    let mirror = mirror.clone();
-    blocking(move || {
-        let reader = mirror.reader()?;
+    let said = mirror.read(move |reader| {
         let there = |at: &CommitId| reader.mode(at, &RepoPath::from(policy::PATH)).map(|mode| mode.is_some());
         // Where its commits were rebased one by one, the one before the last is the change's own.
         let brought = there(&fetched.head)? && !fetched.merge_base.as_ref().map_or(Ok(false), there)?;
         Ok(there(&fetched.base)? && !brought)
-    })
-    .await
+    });
+    Ok(said.await?)
 }
 
 pub(super) fn branch(name: &str) -> Want {
@@ -72,18 +66,16 @@ pub(super) fn branch(name: &str) -> Want {
 /// The content of a change. `None` when base or head are not there, or have nothing in common.
 pub(super) async fn content(
     mirror: &Mirror,
-    repo: &Repo,
     law: &Law,
     (tip, default_branch): (&CommitId, &str),
     base_ref: &str,
     head: &CommitId,
     state: Option<&State>,
 ) -> anyhow::Result<Option<Subject>> {
-    let auth = repo.git_auth().await?;
     // The default branch was fetched a moment ago, and what is here already costs no fetch.
     let base = if base_ref == default_branch { Want::Commit(tip.clone()) } else { branch(base_ref) };
     let wanted = Want::Commit(head.clone());
-    let fetched = match mirror.fetch_change(&auth.url, Some(auth.password()), &base, &wanted).await {
+    let fetched = match mirror.fetch_change(&base, &wanted).await {
         Ok(fetched) => fetched,
         Err(error @ (crate::repo::Error::Missing(_) | crate::repo::Error::Crosswise)) => {
             tracing::warn!(%error, "base and head can't be compared");
@@ -97,20 +89,19 @@ pub(super) async fn content(
         .map(|judged| judged.about.head.clone());
     let known = state.and_then(|state| state.subject.clone());
     let pipeline = state.is_some_and(|state| state.pipeline.is_some());
-    let (mirror, law, tip, base_ref) = (mirror.clone(), law.clone(), tip.clone(), base_ref.to_owned());
-    blocking(move || {
-        let reader = mirror.reader()?;
-        let mut subject = subject(&reader, &law, &tip, &base_ref, &fetched, failed_at.as_ref(), pipeline)?;
+    let (law, tip, base_ref) = (law.clone(), tip.clone(), base_ref.to_owned());
+    let read = mirror.read(move |reader| {
+        let mut subject = subject(reader, &law, &tip, &base_ref, &fetched, failed_at.as_ref(), pipeline)?;
         if let Some(subject) = &mut subject {
             let About { base, head, .. } = &subject.about;
             // It costs a diff of every line, and is the same for the same two commits.
-            if known.is_none_or(|known| known.base != *base || known.head != *head) {
-                made_of(&reader, base, head)?.into_subject(subject);
+            if known.as_ref().is_none_or(|known| known.base != *base || known.head != *head) {
+                made_of(reader, base, head)?.into_subject(subject);
             }
         }
         Ok(subject)
-    })
-    .await
+    });
+    Ok(read.await?)
 }
 
 /// By what else a change is known than by its head.
@@ -160,19 +151,12 @@ fn no_reply(email: &str) -> Option<String> {
 
 /// The same, for one that was seen before.
 pub(super) async fn made_of_again(mirror: &Mirror, base: &CommitId, head: &CommitId) -> anyhow::Result<MadeOf> {
-    let (mirror, base, head) = (mirror.clone(), base.clone(), head.clone());
-    blocking(move || made_of(&mirror.reader()?, &base, &head)).await
+    let (base, head) = (base.clone(), head.clone());
+    Ok(mirror.read(move |reader| made_of(reader, &base, &head)).await?)
 }
 
 /// Of so many of a change's commits it is asked whether one was the head of another change.
 const MOST_COMMITS: usize = 1_000;
-
-/// git2 blocks, so it is done where that does no harm.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> crate::repo::Result<T> + Send + 'static,
-) -> anyhow::Result<T> {
-    Ok(tokio::task::spawn_blocking(work).await??)
-}
 
 fn read_law(reader: &LocalRepo, tip: CommitId) -> crate::repo::Result<Option<Read>> {
     let unread = |finding: Finding, tip| {
@@ -474,10 +458,10 @@ pub(super) async fn approvers(
 /// that of the referee deploys nothing.
 const OWN_ENVIRONMENT: &str = "phasegate";
 
-/// The deployments of a commit, oldest first, each with its newest state.
-pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Vec<Deployment>> {
+/// The deployments of a commit, oldest first, each with its newest state. None: GitHub does not tell.
+pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Option<Vec<Deployment>>> {
     let mut found = Vec::new();
-    let mut listed = repo.deployments(commit, None).await?;
+    let Some(mut listed) = repo.deployments(commit, None).await? else { return Ok(None) };
     listed.retain(|deployment| !deployment.environment.eq_ignore_ascii_case(OWN_ENVIRONMENT));
     listed.sort_by_key(|deployment| deployment.id);
     for deployment in listed {
@@ -486,7 +470,7 @@ pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Vec<De
         let state = newest.map_or_else(|| "pending".to_owned(), |status| status.state.clone());
         found.push(Deployment { environment: deployment.environment, state, commit: deployment.sha });
     }
-    Ok(found)
+    Ok(Some(found))
 }
 
 #[cfg(test)]

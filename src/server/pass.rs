@@ -19,7 +19,7 @@ use super::{App, ledger_branch, observe, runs};
 use crate::engine::{self, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::gate::people::May;
-use crate::gate::world::{CheckRun, Law, Pull, Rival, World};
+use crate::gate::world::{CheckRun, Law, Pull, Rival, Untold, World};
 use crate::gate::{GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
@@ -197,7 +197,7 @@ impl Pass<'_> {
         let told = |fact: &Fact| matches!(fact, Fact::Pull { what: PullEvent::Closed, .. });
         let merged = pull.merge_commit_sha.as_ref().filter(|_| pull.is_merged());
         match merged.filter(|_| events.iter().any(|(_, event)| told(&event.fact))) {
-            Some(merged) => Ok(observe::was_law(&self.mirror, &self.repo, &pull.head.sha, merged).await?),
+            Some(merged) => Ok(observe::was_law(&self.mirror, &pull.head.sha, merged).await?),
             None => Ok(false),
         }
     }
@@ -234,21 +234,26 @@ impl Pass<'_> {
         let merged = pull.merge_commit_sha.clone().filter(|_| pull.is_merged());
         let subject = if pull.is_open() {
             let tip = (&self.tip, self.home.default_branch.as_str());
-            observe::content(&self.mirror, repo, &self.law, tip, &pull.base.r#ref, &pull.head.sha, state).await?
+            observe::content(&self.mirror, &self.law, tip, &pull.base.r#ref, &pull.head.sha, state).await?
         } else {
             // What was merged or closed does not change any more. (Once merged, head and base have nothing between
             // them, so reading it afresh would show nothing.)
             state.and_then(observe::recorded)
         };
+        let mut untold = BTreeSet::new();
         let (merge_checks, deployments) = match (&merged, state.and_then(|state| state.pipeline.as_ref())) {
             (Some(commit), Some(_)) => {
                 let (listed, _) = self.check_runs(commit).await?;
                 let runs = runs::on(repo, &self.memory, commit, &listed, policy).await?;
-                (runs.checks, observe::deployments(repo, commit).await?)
+                let deployments = observe::deployments(repo, commit).await?;
+                untold.extend(runs.untold.then_some(Untold::WorkflowRuns));
+                untold.extend(deployments.is_none().then_some(Untold::Deployments));
+                (runs.checks, deployments.unwrap_or_default())
             }
             _ => (Vec::new(), Vec::new()),
         };
         let ran = runs::on(repo, &self.memory, &pull.head.sha, listed, policy).await?;
+        untold.extend(ran.untold.then_some(Untold::WorkflowRuns));
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let mut standings = BTreeMap::new();
         let reviews = observe::reviews(repo, policy, pull.number, &mut standings).await?;
@@ -284,6 +289,7 @@ impl Pass<'_> {
             checks_unread: false,
             merge_checks,
             deployments,
+            untold,
             reviews,
             standings,
             settled: None,

@@ -26,7 +26,6 @@ use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
 use crate::ledger::store::StoreError;
 use crate::ledger::{Ledger, LedgerError};
 use crate::policy::{self, Enforce, Policy};
-use crate::repo::Mirror;
 use crate::surface::closed;
 use crate::surface::issues::issue_key;
 use crate::surface::sync::Memory as _;
@@ -382,8 +381,8 @@ impl Passes {
         if issue && memory.recall(&issue_key(number)).await.is_none() {
             return Ok(Vec::new());
         }
-        let mirror = Mirror::open(&self.app.data, home.id)?;
-        let Some(mut read) = observe::law(&mirror, &repo, home).await? else {
+        let mirror = self.app.mirror(home)?;
+        let Some(mut read) = observe::law(&mirror, home).await? else {
             self.app.tell(Word::Notice(format!(
                 "{} has no {} on {}, so nothing is judged and nobody hears anything.",
                 home.slug,
@@ -445,9 +444,9 @@ impl Passes {
         if !pull.is_open() || is_of_another(&pull, home) {
             return;
         }
-        let mirror = Mirror::open(&self.app.data, home.id);
+        let mirror = self.app.mirror(home);
         let read = match mirror {
-            Ok(mirror) => observe::law(&mirror, &repo, home).await.ok(),
+            Ok(mirror) => observe::law(&mirror, home).await.ok(),
             Err(_) => None,
         };
         let observed = match read {

@@ -23,6 +23,8 @@ pub(super) struct Found {
     pub(super) checks: Vec<CheckRun>,
     /// The workflow runs that there are.
     pub(super) workflow_runs: BTreeSet<u64>,
+    /// GitHub does not tell which they are.
+    pub(super) untold: bool,
 }
 
 /// What Actions told, kept for as long as the list of its check runs is the same.
@@ -48,7 +50,7 @@ pub(super) async fn on(
     listed: &[Listed],
     policy: Option<&Policy>,
 ) -> Result<Found> {
-    let mut found = Found { checks: listed.iter().map(plain).collect(), workflow_runs: BTreeSet::new() };
+    let mut found = Found { checks: listed.iter().map(plain).collect(), ..Found::default() };
     let made = policy.iter().flat_map(|policy| &policy.gates.verify.checks).filter(|check| check.workflow.is_some());
     let named: BTreeSet<(&str, &str)> =
         made.map(|check| (check.workflow.as_deref().unwrap_or_default(), check.name.as_str())).collect();
@@ -64,7 +66,10 @@ pub(super) async fn on(
     let told = match kept.filter(|told| told.listed == print) {
         Some(told) => told,
         None => {
-            let (told, ended) = ask(repo, memory, commit, &of_actions, &named, print).await?;
+            let Some((told, ended)) = ask(repo, memory, commit, &of_actions, &named, print).await? else {
+                found.untold = true;
+                return Ok(found);
+            };
             // What still runs will change without a word in that list.
             if ended && let Ok(text) = serde_json::to_string(&told) {
                 memory.keep(&key, &text).await;
@@ -80,7 +85,7 @@ pub(super) async fn on(
 }
 
 /// The jobs of every run of a file that policy names; and of others where a check run of theirs has a name that counts, so
-/// that it can be said what it is. Also whether all of it has ended.
+/// that it can be said what it is. Also whether all of it has ended. None: GitHub does not tell.
 async fn ask(
     repo: &Repo,
     memory: &Kept,
@@ -88,11 +93,12 @@ async fn ask(
     listed: &[&Listed],
     named: &BTreeSet<(&str, &str)>,
     print: Digest,
-) -> Result<(Told, bool)> {
+) -> Result<Option<(Told, bool)>> {
+    let Some(runs) = repo.workflow_runs_on(commit).await? else { return Ok(None) };
     let name_counts = |name: &str| named.iter().any(|(_, known)| *known == name);
     let mut told = Told { listed: print, workflow_runs: BTreeSet::new(), jobs: Vec::new() };
     let mut ended = true;
-    for run in repo.workflow_runs_on(commit).await? {
+    for run in runs {
         told.workflow_runs.insert(run.id);
         // Some answers carry the ref behind the path. A file's name may have an `@` too, so only a ref is taken off.
         let path = match run.path.rsplit_once('@') {
@@ -110,7 +116,7 @@ async fn ask(
             told.jobs.push(CheckRun { job_of: Some(about(&run, path, job.attempt)), ..job.plain() });
         }
     }
-    Ok((told, ended))
+    Ok(Some((told, ended)))
 }
 
 fn about(run: &Run, path: &str, attempt: u64) -> WorkflowRun {

@@ -468,7 +468,11 @@ pub async fn react(repo: &Repo, memory: &dyn Memory, comment: u64, reaction: Rea
         return Ok(());
     }
     match repo.react(comment, reaction).await {
-        Ok(()) | Err(Error::NotFound { .. } | Error::Forbidden { .. } | Error::Unprocessable { .. }) => {
+        // A wave of the hand: where there is no comment any more, no right to it or no such thing, nothing is lost.
+        Ok(())
+        | Err(
+            Error::NotFound { .. } | Error::NoEndpoint { .. } | Error::Forbidden { .. } | Error::Unprocessable { .. },
+        ) => {
             memory.keep(&key, "set").await;
             Ok(())
         }

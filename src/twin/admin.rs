@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::auth::{Actor, Scope};
 use super::bad_day::{BadDay, Switch, Weather};
+use super::feature::Feature;
 use super::git::Change;
 use super::http::{Told, whole};
 use super::model::*;
@@ -270,6 +271,11 @@ impl Admin {
         let id = self.find(&state, repo)?;
         state.stages.insert(id, stage);
         Ok(())
+    }
+
+    /// From now on this GitHub is without something, as if it had never been built.
+    pub fn without(&self, feature: Feature) {
+        self.state().without.insert(feature);
     }
 
     /// Plays a failure on the next requests that match.

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::auth::Actor;
 use super::bad_day::Asked;
+use super::feature::Feature;
 use super::model::Logged;
 use super::reply::{Problem, Reply};
 use super::route::{Request, parse_query};
@@ -91,6 +92,9 @@ pub(crate) async fn handle(Extract(shared): Extract<Shared>, request: axum::extr
     }
     if let Some((slug, rest)) = incoming.path.split_once(".git/").or(incoming.path.split_once(".git?")) {
         let (slug, rest) = (slug.trim_matches('/').to_owned(), rest.to_owned());
+        if lock(&shared).without.contains(&Feature::GitOverHttp) {
+            return respond(Outgoing::json(404, &Problem::not_found().json()));
+        }
         return smart_http::handle(shared, &slug, &rest, incoming.method, &incoming.query, &incoming.headers, body)
             .await;
     }
@@ -295,7 +299,9 @@ impl State {
             // Asking what is left costs nothing.
             let free = path == "/rate_limit";
             quota.used += u64::from(!free);
+            let built = Feature::of(path).is_none_or(|feature| !self.without.contains(&feature));
             let outgoing = match (body, is_graphql) {
+                _ if !built => Outgoing::json(404, &Problem::not_found().json()),
                 (None, _) => Outgoing::json(400, &Problem::new(400, "Problems parsing JSON").json()),
                 (Some(body), true) => self.serve_graphql(&actor, incoming, &body),
                 (Some(body), false) => self.serve_rest(actor, incoming, path, body),

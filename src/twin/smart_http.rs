@@ -62,6 +62,8 @@ pub(crate) async fn handle(
 
 fn plain(status: u16, text: &str) -> Response {
     let mut response = Response::new(Body::from(text.to_owned()));
+    // By this git knows that it is meant for people, and shows it.
+    response.headers_mut().insert("content-type", http::HeaderValue::from_static("text/plain; charset=utf-8"));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
 }

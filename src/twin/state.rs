@@ -3,7 +3,7 @@
 //! Every API call runs start to end under the lock and never awaits there, so calls happen one after another, and two
 //! racing writers see a real compare-and-swap. Webhooks are only queued here; couriers carry them outside the lock.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::Admin;
 use super::auth::{Quota, Token};
 use super::bad_day::{Switch, Weather};
+use super::feature::Feature;
 use super::git::Git;
 use super::hooks::Post;
 use super::model::*;
@@ -82,6 +83,8 @@ pub(crate) struct State {
     pub(crate) log: Vec<Logged>,
     pub(crate) quotas: HashMap<String, Quota>,
     pub(crate) faults: Vec<Fault>,
+    /// What this GitHub is without.
+    pub(crate) without: BTreeSet<Feature>,
     /// The repositories whose pages let visitors act.
     pub(crate) stages: BTreeMap<u64, Stage>,
     /// What is waited for after a visitor has acted, before they are told that it is done.
@@ -121,6 +124,7 @@ impl State {
             log: Vec::new(),
             quotas: HashMap::new(),
             faults: Vec::new(),
+            without: BTreeSet::new(),
             stages: BTreeMap::new(),
             settles: None,
             queue_lag: 0,

@@ -101,10 +101,13 @@ pub struct DeploymentStatus {
 
 impl Repo {
     /// The workflow runs on a commit. What a run and its jobs came to is told by Actions alone; their check runs can be
-    /// written over.
-    pub async fn workflow_runs_on(&self, commit: &CommitId) -> Result<Vec<WorkflowRun>> {
+    /// written over. None: this GitHub does not tell.
+    pub async fn workflow_runs_on(&self, commit: &CommitId) -> Result<Option<Vec<WorkflowRun>>> {
         let request = self.get("/repos/{owner}/{repo}/actions/runs", &[])?.query("head_sha", commit.as_str());
-        self.list(request, Some("workflow_runs")).await
+        let mut runs: Option<Vec<WorkflowRun>> = self.list_if_any(request, Some("workflow_runs")).await?;
+        // Not every stand-in filters by it.
+        runs.iter_mut().for_each(|runs| runs.retain(|run| run.head_sha == *commit));
+        Ok(runs)
     }
 
     pub async fn workflow_run(&self, run: u64) -> Result<WorkflowRun> {
@@ -117,12 +120,13 @@ impl Repo {
         self.list(request.query("filter", "all"), Some("jobs")).await
     }
 
-    pub async fn deployments(&self, commit: &CommitId, environment: Option<&str>) -> Result<Vec<Deployment>> {
+    /// None: this GitHub does not tell.
+    pub async fn deployments(&self, commit: &CommitId, environment: Option<&str>) -> Result<Option<Vec<Deployment>>> {
         let mut request = self.get("/repos/{owner}/{repo}/deployments", &[])?.query("sha", commit.as_str());
         if let Some(environment) = environment {
             request = request.query("environment", environment);
         }
-        self.list(request, None).await
+        self.list_if_any(request, None).await
     }
 
     /// A deployment's statuses, newest first.

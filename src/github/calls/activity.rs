@@ -34,7 +34,7 @@ impl Repo {
         let request = request.query("ref", &format!("refs/heads/{branch}")).query("per_page", "1");
         match self.fetch::<Vec<Activity>>(request).await {
             Ok(found) => Ok(found.into_iter().next()),
-            Err(Error::NotFound { .. } | Error::Forbidden { .. }) => Ok(None),
+            Err(Error::NotFound { .. } | Error::NoEndpoint { .. } | Error::Forbidden { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -57,7 +57,7 @@ impl Repo {
         };
         match self.wire().pages(self.lane(), request, None, MOST_PAGES, take).await {
             Ok(()) => Ok(Some(found)),
-            Err(Error::NotFound { .. } | Error::Forbidden { .. }) => Ok(None),
+            Err(Error::NotFound { .. } | Error::NoEndpoint { .. } | Error::Forbidden { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }

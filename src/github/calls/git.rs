@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::text;
+use crate::github::answer::is_json;
 use crate::github::error::{clip, maybe};
 use crate::github::request::{Repeat, Request};
-use crate::github::{Error, Repo, Result};
+use crate::github::{Error, Part, Repo, Result};
 use crate::ids::{BlobId, CommitId};
 
 const GRAPHQL: &str = "/graphql";
@@ -96,6 +97,15 @@ struct GraphqlError {
     kind: String,
     #[serde(default, deserialize_with = "text")]
     message: String,
+}
+
+/// A message with the name of the write in its last paragraph.
+fn named(message: &str, name: &str) -> String {
+    let (headline, rest) = message.split_once('\n').unwrap_or((message, ""));
+    match rest.trim() {
+        "" => format!("{headline}\n\n{name}"),
+        rest => format!("{headline}\n\n{rest}\n\n{name}"),
+    }
 }
 
 impl Repo {
@@ -184,9 +194,8 @@ impl Repo {
     ) -> Result<CommitId> {
         let id = uuid::Uuid::new_v4();
         let name = format!("Write-Id: {id}");
-        let (headline, rest) = message.split_once('\n').unwrap_or((message, ""));
-        let rest = rest.trim();
-        let body = if rest.is_empty() { name.clone() } else { format!("{rest}\n\n{name}") };
+        let whole = named(message, &name);
+        let (headline, body) = whole.split_once("\n\n").unwrap_or((&whole, ""));
         let file = |addition: &Addition| {
             let contents = base64::engine::general_purpose::STANDARD.encode(&addition.contents);
             json!({ "path": addition.path, "contents": contents })
@@ -219,6 +228,69 @@ impl Repo {
         }
     }
 
+    /// The same by git's own data, where there is no GraphQL: a tree, a commit on it, and the branch moved forward to
+    /// that. As long as no branch leads to it, what was made is nobody's, so only the last step can go wrong in the dark;
+    /// and that one leaves the same behind however often it is made.
+    ///
+    /// A branch that somebody set back meanwhile is moved too, to where it was and one further: nothing of it is lost.
+    pub async fn append_commit(
+        &self,
+        branch: &str,
+        expected_head: &CommitId,
+        message: &str,
+        files: &[TreeEntry],
+    ) -> Result<CommitId> {
+        let commit = self.build_upon(expected_head, message, files).await.map_err(Error::clear);
+        match commit {
+            Ok(commit) => self.move_forward(branch, expected_head, &commit).await.map(|()| commit),
+            Err(error) => Err(self.refused_or_stale(branch, expected_head, error).await?),
+        }
+    }
+
+    async fn build_upon(&self, parent: &CommitId, message: &str, files: &[TreeEntry]) -> Result<CommitId> {
+        let below = self.tree_of(parent).await?;
+        let tree = self.create_tree(Some(&below), files).await?;
+        // By its name it is this write's alone: of one second, one parent and one content git makes one commit, and two
+        // writers would both take it for theirs.
+        let name = format!("Write-Id: {}", uuid::Uuid::new_v4());
+        self.create_commit(&named(message, &name), &tree, std::slice::from_ref(parent)).await
+    }
+
+    async fn move_forward(&self, branch: &str, expected: &CommitId, to: &CommitId) -> Result<()> {
+        let request = self
+            .request(Method::PATCH, "/repos/{owner}/{repo}/git/refs/{ref*}", &[&format!("heads/{branch}")])?
+            .body(json!({ "sha": to.as_str(), "force": false }));
+        let find = || async { Ok(self.has_landed(branch, to).await?.then_some(())) };
+        match self.wire().keyed_by(|| async { self.call(&request).await.map(drop) }, find).await {
+            Ok(()) => Ok(()),
+            // Ours may have landed in a try of which nothing was heard, and others have gone on from it.
+            Err(error) if error.refuses() && self.has_landed(branch, to).await? => {
+                tracing::debug!(branch, %error, "an earlier try had landed");
+                Ok(())
+            }
+            Err(error) => Err(self.refused_or_stale(branch, expected, error).await?),
+        }
+    }
+
+    /// Whether a commit is among the newest of a branch.
+    async fn has_landed(&self, branch: &str, commit: &CommitId) -> Result<bool> {
+        let recent = maybe(self.recent_commits(branch).await)?.unwrap_or_default();
+        Ok(recent.iter().any(|one| one.id == *commit))
+    }
+
+    /// A refusal because the branch is elsewhere, whatever words it comes in; or the refusal itself.
+    async fn refused_or_stale(&self, branch: &str, expected: &CommitId, error: Error) -> Result<Error> {
+        let says_so = |error: &Error| match error {
+            // By what a replica says that has not heard of it yet, it would still be where it was.
+            Error::Unprocessable { message, .. } => {
+                ["not a fast forward", "not a fast-forward", "does not exist"].iter().any(|one| message.contains(one))
+            }
+            _ => false,
+        };
+        let stale = error.refuses() && (says_so(&error) || self.branch_head(branch).await?.as_ref() != Some(expected));
+        Ok(if stale { Error::StaleHead } else { error })
+    }
+
     /// Asks GraphQL. Reading only, so it may be repeated.
     pub async fn graphql<T: DeserializeOwned>(&self, query: &str, variables: Value) -> Result<T> {
         if query.trim_start().starts_with("mutation") {
@@ -232,9 +304,24 @@ impl Repo {
         self.send_graphql(mutation, variables, Repeat::Never).await
     }
 
+    /// What stands at GraphQL's address is no GraphQL. It is missing if REST is there at the same moment: otherwise a
+    /// proxy, or a portal in between, has answered, and nothing is known.
+    async fn without_graphql(&self) -> Result<Error> {
+        self.get_repo().await?;
+        self.hub().found_lacking(Part::Graphql);
+        Ok(Error::NoEndpoint { route: GRAPHQL })
+    }
+
     async fn send_graphql<T: DeserializeOwned>(&self, query: &str, variables: Value, repeat: Repeat) -> Result<T> {
+        if self.hub().lacks(Part::Graphql) {
+            return Err(Error::NoEndpoint { route: GRAPHQL });
+        }
         let request = Request::graphql(json!({ "query": query, "variables": variables }), repeat);
-        let answer = self.call(&request).await?;
+        let answer = match self.call(&request).await {
+            Ok(answer) if is_json(&answer.body) => answer,
+            Ok(_) | Err(Error::NoEndpoint { .. }) => return Err(self.without_graphql().await?),
+            Err(error) => return Err(error),
+        };
         let parsed: GraphqlAnswer = answer.json()?;
         if let Some(first) = parsed.errors.first() {
             // Part of an answer is not taken for the whole: what is missing could be what matters.

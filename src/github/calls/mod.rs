@@ -10,6 +10,7 @@ pub mod checks;
 pub mod comments;
 pub mod git;
 pub mod issues;
+pub mod objects;
 pub mod people;
 pub mod pulls;
 pub mod queue;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::issues::Label;
 use super::{ghost, someone, text};
-use crate::github::{Repo, Result};
+use crate::github::{Error, Repo, Result};
 use crate::ids::{CommitId, Person};
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -161,9 +161,22 @@ impl Repo {
         Ok(changes.map(|event| event.created_at).collect())
     }
 
-    /// Pull requests, open or not, that contain this commit; also those whose head it only was once.
+    /// Pull requests, open or not, that contain this commit; also those whose head it only was once. On a GitHub that
+    /// does not tell, the open ones with this head: those stand in a list that each has.
     pub async fn pulls_for_commit(&self, commit: &CommitId) -> Result<Vec<Pull>> {
-        self.list(self.get("/repos/{owner}/{repo}/commits/{commit}/pulls", &[commit.as_str()])?, None).await
+        let request = self.get("/repos/{owner}/{repo}/commits/{commit}/pulls", &[commit.as_str()])?;
+        let route = request.route;
+        match self.list(request, None).await {
+            // It may be the commit that is not there; then that stays so.
+            Err(Error::NotFound { .. } | Error::NoEndpoint { .. }) => {
+                self.tree_of(commit).await?;
+                self.hub().found_missing(route);
+                let mut open = self.list_open_pulls(None).await?;
+                open.retain(|pull| pull.head.sha == *commit);
+                Ok(open)
+            }
+            listed => listed,
+        }
     }
 
     /// At most 3,000 are told by GitHub: compare with [`Pull::changed_files`].

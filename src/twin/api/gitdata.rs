@@ -132,7 +132,7 @@ fn tree_json(state: &State, repo: &Repo, git: &Git, id: Oid, recursive: bool) ->
     fn walk(git: &Git, api: &str, id: Oid, prefix: &str, recursive: bool, out: &mut Vec<Value>) -> Result<(), Problem> {
         for entry in git.0.find_tree(id)?.iter() {
             let path = format!("{prefix}{}", String::from_utf8_lossy(entry.name_bytes()));
-            let (kind, mode) = (entry.kind(), format!("{:06o}", entry.filemode()));
+            let (kind, mode) = (entry.kind(), format!("{:06o}", entry.filemode_raw()));
             let mut value = json!({"path": path, "mode": mode, "sha": entry.id().to_string()});
             match kind {
                 Some(ObjectType::Tree) => {

@@ -30,13 +30,21 @@ fn person(who: &git2::Signature<'_>) -> Value {
     })
 }
 
-fn unsigned() -> Value {
-    json!({"verified": false, "reason": "unsigned", "signature": null, "payload": null, "verified_at": null})
+/// What is told of a commit's signature. Nobody's keys are known here.
+fn verification(git: &Git, id: Oid) -> Value {
+    let (reason, signature, payload) = match git.0.extract_signature(&id, None) {
+        Ok((signature, payload)) => {
+            let text = |buf: git2::Buf| String::from_utf8_lossy(&buf).into_owned();
+            ("unknown_key", Some(text(signature)), Some(text(payload)))
+        }
+        Err(_) => ("unsigned", None, None),
+    };
+    json!({"verified": false, "reason": reason, "signature": signature, "payload": payload, "verified_at": null})
 }
 
-/// The lossy text of a commit's message.
+/// The lossy text of a commit's message, without the line breaks at its end.
 fn message(commit: &git2::Commit<'_>) -> String {
-    String::from_utf8_lossy(commit.message_bytes()).into_owned()
+    String::from_utf8_lossy(commit.message_bytes()).trim_end_matches('\n').to_owned()
 }
 
 impl State {
@@ -63,7 +71,7 @@ impl State {
                 "author": person(&commit.author()), "committer": person(&commit.committer()),
                 "message": message(&commit), "comment_count": 0, "url": format!("{api}/git/commits/{id}"),
                 "tree": {"sha": commit.tree_id().to_string(), "url": format!("{api}/git/trees/{}", commit.tree_id())},
-                "verification": unsigned(),
+                "verification": verification(git, id),
             },
             "author": self.author_of(&commit.author()), "committer": self.author_of(&commit.committer()),
             "parents": parents,
@@ -83,7 +91,7 @@ impl State {
             "html_url": format!("{html}/commit/{id}"), "author": person(&commit.author()),
             "committer": person(&commit.committer()), "message": message(&commit),
             "tree": {"sha": commit.tree_id().to_string(), "url": format!("{api}/git/trees/{}", commit.tree_id())},
-            "parents": parents, "verification": unsigned(),
+            "parents": parents, "verification": verification(git, id),
         }))
     }
 

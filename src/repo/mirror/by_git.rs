@@ -1,24 +1,17 @@
-//! A bare mirror that the server keeps for each repository.
+//! A mirror that the `git` program fills.
 //!
-//! It is a cache: it may be deleted at any time, and a broken one is made again. History is fetched shallowly, and
-//! deepened only until the merge base of a change is certain; on a repository of a hundred thousand commits that is the
-//! difference between a second and minutes.
-//!
-//! Races: one fetch at a time for a mirror, by a lock that all [`Mirror`] values of one directory share, because two
-//! would fight over git's `shallow` file. Readers need no lock: a fetch only adds objects, nothing is ever pruned.
+//! History is fetched shallowly, and deepened only until the merge base of a change is certain; on a repository of a
+//! hundred thousand commits that is the difference between a second and minutes.
 
-use std::collections::HashMap;
-use std::fs::{DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::program::{check_url, git};
-use super::{Error, LocalRepo, Reader, Result};
-use crate::ids::{CommitId, Digest, RepoId};
+use super::{Fetched, Room, Want, readable};
+use crate::ids::CommitId;
+use crate::repo::program::{check_url, git};
+use crate::repo::{Error, LocalRepo, Reader as _, Result};
 
 /// How deep to look, in turn; after the last the whole history is fetched.
 const DEPTHS: [u32; 4] = [50, 250, 1_250, 6_250];
@@ -26,82 +19,35 @@ const DEPTHS: [u32; 4] = [50, 250, 1_250, 6_250];
 const COMPLETE: u32 = u32::MAX;
 const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-static LOCKS: LazyLock<Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>> = LazyLock::new(Mutex::default);
-
-/// What to fetch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Want {
-    /// A ref by its full name: `refs/heads/main`, `refs/pull/1/head`.
-    Ref(String),
-    /// A commit by its id.
-    Commit(CommitId),
-}
-
-impl Want {
-    fn source(&self) -> Result<String> {
-        match self {
-            Want::Commit(id) => Ok(id.to_string()),
-            Want::Ref(name) if name.starts_with("refs/") && git2::Reference::is_valid_name(name) => Ok(name.clone()),
-            Want::Ref(name) => Err(Error::Missing(format!("the ref {name:?}"))),
-        }
-    }
-
-    /// Where it is kept. A hash, because `a` and `a/b` can't both be refs, but can be asked for one after the other.
-    fn kept(&self) -> Result<String> {
-        Ok(format!("refs/keep/{}", Digest::of(self.source()?)))
-    }
-}
-
-/// A change whose two sides and merge base are in the mirror.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
-    pub base: CommitId,
-    pub head: CommitId,
-    /// `None`: the two histories have nothing in common.
-    pub merge_base: Option<CommitId>,
-}
-
-/// A bare mirror on disk.
 #[derive(Debug, Clone)]
-pub struct Mirror {
-    dir: PathBuf,
-    lock: Arc<tokio::sync::Mutex<()>>,
-    limit: Duration,
+pub(super) struct ByGit {
+    room: Room,
 }
 
-impl Mirror {
-    /// The mirror of a repository below this directory. Nothing is made on disk before the first fetch.
-    pub fn open(dir: impl AsRef<Path>, repo: RepoId) -> Result<Self> {
-        // By its id: a repository that is renamed keeps its mirror, and another that takes its name gets its own.
-        let dir = std::path::absolute(dir.as_ref()).map_err(Error::io("can't tell where the mirrors are"))?;
-        let dir = dir.join(format!("{}.git", repo.0));
-        let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
-        let lock = Arc::clone(locks.entry(dir.clone()).or_default());
-        Ok(Self { dir, lock, limit: TIME_LIMIT })
+impl ByGit {
+    pub(super) fn new(room: Room) -> Self {
+        Self { room }
     }
 
-    /// Gives up on one run of git after this time instead of five minutes.
-    pub fn with_time_limit(mut self, limit: Duration) -> Self {
-        self.limit = limit;
-        self
+    pub(super) fn room(&self) -> &Room {
+        &self.room
     }
 
-    /// Reads what was fetched so far. Open a new one after a fetch.
-    pub fn reader(&self) -> Result<LocalRepo> {
-        LocalRepo::open(&self.dir)
+    fn reader(&self) -> Result<LocalRepo> {
+        self.room.reader()
     }
 
     /// Fetches refs and commits, as deep as this mirror goes, and says which commits they are, in the same order.
-    pub async fn fetch(&self, url: &str, auth: Option<&SecretString>, wants: &[Want]) -> Result<Vec<CommitId>> {
+    pub(super) async fn fetch(&self, url: &str, auth: Option<&SecretString>, wants: &[Want]) -> Result<Vec<CommitId>> {
         check_url(url)?;
         wants.iter().try_for_each(|want| want.source().map(drop))?;
-        let _one_at_a_time = self.lock.lock().await;
+        let _one_at_a_time = self.room.lock().await;
         let depth = self.depth();
         self.fetch_or_repair(url, auth, wants, depth).await
     }
 
     /// Fetches the two sides of a change, and as much history as it takes to be certain of their merge base.
-    pub async fn fetch_change(
+    pub(super) async fn fetch_change(
         &self,
         url: &str,
         auth: Option<&SecretString>,
@@ -110,16 +56,10 @@ impl Mirror {
     ) -> Result<Fetched> {
         check_url(url)?;
         base.source().and(head.source())?;
-        let _one_at_a_time = self.lock.lock().await;
+        let _one_at_a_time = self.room.lock().await;
         // Commits that are here already need no network at all.
-        if let (Want::Commit(base), Want::Commit(head)) = (base, head)
-            && let Ok(merge_base) = self.reader().and_then(|reader| {
-                let merge_base = reader.merge_base(base, head)?;
-                [base, head].into_iter().chain(&merge_base).try_for_each(|id| readable(&reader, id))?;
-                Ok(merge_base)
-            })
-        {
-            return Ok(Fetched { base: base.clone(), head: head.clone(), merge_base });
+        if let Some(here) = self.room.has_change(base, head) {
+            return Ok(here);
         }
         let wants = [base.clone(), head.clone()];
         let mut depth = self.depth();
@@ -147,13 +87,7 @@ impl Mirror {
     ) -> Result<Vec<CommitId>> {
         match self.fetch_once(url, auth, wants, depth).await {
             Err(error) if self.is_broken(&error).await => {
-                tracing::warn!(mirror = %self.dir.display(), %error, "the mirror is broken and is made again");
-                let removed = match std::fs::remove_dir_all(&self.dir) {
-                    Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => std::fs::remove_file(&self.dir),
-                    Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-                    removed => removed,
-                };
-                removed.map_err(self.io("remove"))?;
+                self.room.clear(&error)?;
                 self.fetch_once(url, auth, wants, depth).await
             }
             other => other,
@@ -167,14 +101,14 @@ impl Mirror {
         wants: &[Want],
         depth: u32,
     ) -> Result<Vec<CommitId>> {
-        self.init()?;
+        self.room.init()?;
         let mut args: Vec<String> = ["fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head"]
             .into_iter()
             .chain(["--no-recurse-submodules", "--no-auto-maintenance"])
             .map(str::to_owned)
             .collect();
         match depth {
-            COMPLETE if self.dir.join("shallow").exists() => args.push("--unshallow".into()),
+            COMPLETE if self.room.dir.join("shallow").exists() => args.push("--unshallow".into()),
             COMPLETE => {}
             _ => args.push(format!("--depth={depth}")),
         }
@@ -182,7 +116,7 @@ impl Mirror {
         for want in wants {
             args.push(format!("+{}:{}", want.source()?, want.kept()?));
         }
-        git(&self.dir, &args, auth, self.limit).await?;
+        git(&self.room.dir, &args, auth, TIME_LIMIT).await?;
         self.note_depth(depth)?;
         let reader = self.reader()?;
         let mut ids = Vec::new();
@@ -192,24 +126,6 @@ impl Mirror {
             ids.push(id);
         }
         Ok(ids)
-    }
-
-    /// Nobody else on the machine reads it: the repository may be a private one.
-    fn init(&self) -> Result<()> {
-        if self.dir.is_dir() {
-            // One that an earlier version made, as far as it is ours to close.
-            let _ = std::fs::set_permissions(&self.dir, Permissions::from_mode(0o700));
-        } else if !self.dir.exists() {
-            DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(self.io("make"))?;
-        }
-        if self.dir.join("HEAD").exists() {
-            git2::Repository::open_bare(&self.dir)?;
-            return Ok(());
-        }
-        let mut options = git2::RepositoryInitOptions::new();
-        options.bare(true).mkpath(true).external_template(false).initial_head("none");
-        git2::Repository::init_opts(&self.dir, &options)?;
-        Ok(())
     }
 
     /// Whether an error comes from the mirror's own state rather than from the remote or the network.
@@ -225,14 +141,14 @@ impl Mirror {
             ".lock': File exists",
         ];
         match error {
-            Error::Git(_) | Error::Missing(_) | Error::Malformed(_) => true,
+            Error::Git(_) | Error::Missing(_) | Error::Absent(_) | Error::Malformed(_) => true,
             Error::Io { error, .. } => error.kind() == std::io::ErrorKind::NotADirectory,
             Error::Fetch(said) => {
                 // What the remote says is not evidence about us; what git says about our own history is.
                 let mut own = said.lines().filter(|line| !line.starts_with("remote:"));
                 let walk = ["rev-list", "--quiet", "--all"].map(str::to_owned);
                 own.any(|line| SIGNS.iter().any(|sign| line.contains(sign)))
-                    || matches!(git(&self.dir, &walk, None, self.limit).await, Err(Error::Fetch(_)))
+                    || matches!(git(&self.room.dir, &walk, None, TIME_LIMIT).await, Err(Error::Fetch(_)))
             }
             _ => false,
         }
@@ -246,32 +162,29 @@ impl Mirror {
 
     fn note_depth(&self, depth: u32) -> Result<()> {
         if depth != self.depth() || !self.depth_file().exists() {
-            std::fs::write(self.depth_file(), depth.to_string()).map_err(self.io("write to"))?;
+            std::fs::write(self.depth_file(), depth.to_string()).map_err(self.room.io("write to"))?;
         }
         Ok(())
     }
 
-    fn io(&self, verb: &str) -> impl FnOnce(std::io::Error) -> Error {
-        Error::io(format!("can't {verb} the mirror {}", self.dir.display()))
-    }
-
     fn depth_file(&self) -> PathBuf {
-        self.dir.join("phasegate-depth")
+        self.room.dir.join("phasegate-depth")
     }
-}
-
-/// Whether a commit and its root tree are really there: asking for a file that can't exist reads both.
-fn readable(reader: &LocalRepo, id: &CommitId) -> Result<()> {
-    reader.blob(id, &"\0".into()).map(drop)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+
     use super::*;
     use crate::repo::testing::Scratch;
     use crate::repo::{Filter, RepoPath};
 
-    const REPO: RepoId = RepoId(7);
+    fn open(dir: &Path) -> ByGit {
+        ByGit::new(Room::open(dir.join("7.git")).unwrap())
+    }
 
     fn want(name: &str) -> Want {
         Want::Ref(name.into())
@@ -291,11 +204,11 @@ mod tests {
         let remote = Scratch::new();
         remote.point("refs/heads/main", &remote.text(&[], &[("a", "0")]));
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::open(dir.path().join("data"), REPO).unwrap();
-        let mode = || std::fs::metadata(&mirror.dir).unwrap().permissions().mode() & 0o777;
+        let mirror = open(&dir.path().join("data"));
+        let mode = || std::fs::metadata(&mirror.room.dir).unwrap().permissions().mode() & 0o777;
         mirror.fetch(&remote.url(), None, &[want("refs/heads/main")]).await.unwrap();
         assert_eq!(mode(), 0o700);
-        std::fs::set_permissions(&mirror.dir, Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&mirror.room.dir, Permissions::from_mode(0o755)).unwrap();
         mirror.fetch(&remote.url(), None, &[want("refs/heads/main")]).await.unwrap();
         assert_eq!(mode(), 0o700, "one from before");
     }
@@ -310,7 +223,7 @@ mod tests {
         remote.point("refs/heads/main", &base);
         remote.point("refs/pull/1/head", &head);
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::open(dir.path(), REPO).unwrap();
+        let mirror = open(dir.path());
 
         let ids =
             mirror.fetch(&remote.url(), None, &[want("refs/heads/main"), want("refs/pull/1/head")]).await.unwrap();
@@ -335,7 +248,7 @@ mod tests {
         let again = mirror.fetch_change("file:///nowhere", None, &base_want, &head_want).await.unwrap();
         assert_eq!(again, fetched);
         let other = tempfile::tempdir().unwrap();
-        let fresh = Mirror::open(other.path(), REPO).unwrap();
+        let fresh = open(other.path());
         assert_eq!(fresh.fetch_change(&remote.url(), None, &base_want, &head_want).await.unwrap(), fetched);
     }
 
@@ -350,7 +263,7 @@ mod tests {
         let head = remote.text(&[&long, &old], &[("a", "1"), ("merged", "1")]);
         let base = remote.text(&[&fork], &[("a", "1"), ("on-main", "1")]);
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::open(dir.path(), REPO).unwrap();
+        let mirror = open(dir.path());
         let fetched = mirror.fetch_change(&remote.url(), None, &Want::Commit(base), &Want::Commit(head)).await.unwrap();
         assert_eq!(fetched.merge_base, Some(fork));
     }
@@ -361,7 +274,7 @@ mod tests {
         let base = grow(&remote, &remote.text(&[], &[("a", "0")]), 60, "x");
         let head = grow(&remote, &remote.text(&[], &[("b", "0")]), 60, "y");
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::open(dir.path(), REPO).unwrap();
+        let mirror = open(dir.path());
         let fetched = mirror.fetch_change(&remote.url(), None, &Want::Commit(base), &Want::Commit(head)).await.unwrap();
         assert_eq!(fetched.merge_base, None);
     }
@@ -374,7 +287,7 @@ mod tests {
         remote.point("refs/heads/x", &two);
         remote.point("refs/heads/y/z", &one);
         let dir = tempfile::tempdir().unwrap();
-        let mirror = Mirror::open(dir.path(), REPO).unwrap();
+        let mirror = open(dir.path());
         let url = remote.url();
         assert_eq!(mirror.fetch(&url, None, &[want("refs/heads/x")]).await.unwrap(), [two]);
         remote.point("refs/heads/x", &one);
@@ -422,10 +335,10 @@ mod tests {
         ];
         for (i, break_it) in breakages.into_iter().enumerate() {
             let dir = tempfile::tempdir().unwrap();
-            let mirror = Mirror::open(dir.path(), REPO).unwrap();
+            let mirror = open(dir.path());
             let wants = [want("refs/heads/main")];
             mirror.fetch(&remote.url(), None, &wants).await.unwrap();
-            break_it(&mirror.dir);
+            break_it(&mirror.room.dir);
             let second = remote.text(&[&first], &[("a", &i.to_string())]);
             remote.point("refs/heads/main", &second);
             let ids = mirror.fetch(&remote.url(), None, &wants).await.unwrap_or_else(|e| panic!("{i}: {e}"));
@@ -443,7 +356,7 @@ mod tests {
         remote.point("refs/heads/main", &tip);
         let dir = tempfile::tempdir().unwrap();
         let fetches = (0..6).map(|_| {
-            let (mirror, url) = (Mirror::open(dir.path(), REPO).unwrap(), remote.url());
+            let (mirror, url) = (open(dir.path()), remote.url());
             tokio::spawn(async move { mirror.fetch(&url, None, &[want("refs/heads/main")]).await.unwrap() })
         });
         for fetch in fetches.collect::<Vec<_>>() {
