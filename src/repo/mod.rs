@@ -22,7 +22,7 @@ mod mirror;
 mod path;
 mod program;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod tree;
