@@ -20,6 +20,7 @@ mod inbox;
 mod key;
 mod out;
 mod replay;
+mod run;
 mod serve;
 mod twin;
 
@@ -79,6 +80,7 @@ enum Command {
     Inbox(inbox::Args),
     Key(key::Args),
     Replay(replay::Args),
+    Run(run::Args),
     Serve(serve::Args),
     Twin(twin::Args),
 }
@@ -93,6 +95,7 @@ impl Command {
             Self::Inbox(args) => inbox::run(&args).await,
             Self::Key(args) => key::run(&args),
             Self::Replay(args) => replay::run(&args).await,
+            Self::Run(args) => run::run(&args).await,
             Self::Serve(args) => serve::run(&args).await,
             Self::Twin(args) => twin::run(&args).await,
         }
@@ -103,7 +106,7 @@ impl Command {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "inbox", "key"]),
-    ("Rules", &["check", "config", "flow"]),
+    ("Rules", &["check", "run", "config", "flow"]),
     ("Proof", &["replay"]),
 ];
 
