@@ -105,6 +105,11 @@ impl Digest {
         Self(hex::encode(Sha256::digest(bytes.as_ref())))
     }
 
+    /// The digest of what was put into this hash bit by bit.
+    pub fn of_hash(hash: Sha256) -> Self {
+        Self(hex::encode(hash.finalize()))
+    }
+
     /// The digest of a list of parts, each preceded by its length, so that no two lists run together.
     pub fn of_parts<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Self {
         let mut hash = Sha256::new();
@@ -113,7 +118,7 @@ impl Digest {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        Self(hex::encode(hash.finalize()))
+        Self::of_hash(hash)
     }
 }
 

@@ -21,6 +21,7 @@ mod model;
 pub mod policy;
 pub mod rehearsal;
 pub mod repo;
+pub mod runner;
 pub mod server;
 pub mod surface;
 pub mod twin;

@@ -8,6 +8,7 @@
 //! - **a run of the change's own workflow file is refused** ([`event`]): whoever can push a branch could have written it;
 //! - **it never falls from enforcing to advisory by itself**: an App without its key is a mistake, not a choice.
 
+pub mod claims;
 pub mod event;
 pub mod report;
 

@@ -1,6 +1,6 @@
 //! `phasegate action`: one event inside GitHub Actions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -8,6 +8,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tracing_subscriber::EnvFilter;
 
 use super::{Exit, app, out};
+use crate::action::claims;
 use crate::action::event::{self, BadEvent};
 use crate::action::report::Report;
 use crate::actions::{self, Files};
@@ -78,7 +79,11 @@ async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
     let told = event::Told { event: &event, path: &path, slug: &slug, at: &at, default_branch: &default_branch };
     let started = event::read(&told)?;
     let heard = once.work(started.facts).await?;
-    let report = Report { heard: &heard, advisory, page, event: &event, claims: Vec::new() };
+    let claims = match (app::variable("PHASEGATE_ARTIFACTS"), &started.after) {
+        (Some(folder), Some(after)) => claims::shown(Path::new(&folder), &slug, after),
+        _ => Vec::new(),
+    };
+    let report = Report { heard: &heard, advisory, page, event: &event, claims };
     say(&report, args.json)?;
     Ok(if heard.faults.is_empty() { Exit::Fine } else { Exit::Finding })
 }

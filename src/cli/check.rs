@@ -109,11 +109,11 @@ fn gate(name: &str) -> anyhow::Result<Phase> {
     }
 }
 
-fn revision(repo: &LocalRepo, text: &str) -> anyhow::Result<CommitId> {
+pub(super) fn revision(repo: &LocalRepo, text: &str) -> anyhow::Result<CommitId> {
     repo.revision(text)?.with_context(|| format!("there is no commit `{text}` in this repository"))
 }
 
-fn default_tip(repo: &LocalRepo) -> anyhow::Result<CommitId> {
+pub(super) fn default_tip(repo: &LocalRepo) -> anyhow::Result<CommitId> {
     for name in ["origin/HEAD", "main", "origin/main", "master", "origin/master"] {
         if let Some(found) = repo.revision(name)? {
             return Ok(found);

@@ -21,6 +21,7 @@ mod inbox;
 mod key;
 mod out;
 mod replay;
+mod run;
 mod serve;
 mod status;
 mod twin;
@@ -82,6 +83,7 @@ enum Command {
     Inbox(inbox::Args),
     Key(key::Args),
     Replay(replay::Args),
+    Run(run::Args),
     Serve(serve::Args),
     Status(status::Args),
     Twin(twin::Args),
@@ -98,6 +100,7 @@ impl Command {
             Self::Inbox(args) => inbox::run(&args).await,
             Self::Key(args) => key::run(&args),
             Self::Replay(args) => replay::run(&args).await,
+            Self::Run(args) => run::run(&args).await,
             Self::Serve(args) => serve::run(&args).await,
             Self::Status(args) => status::run(&args).await,
             Self::Twin(args) => twin::run(&args).await,
@@ -109,7 +112,7 @@ impl Command {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "inbox", "key"]),
-    ("Rules", &["check", "config", "flow"]),
+    ("Rules", &["check", "run", "config", "flow"]),
     ("Proof", &["status", "replay"]),
 ];
 

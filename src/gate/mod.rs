@@ -13,6 +13,7 @@ pub mod papers;
 pub mod people;
 pub mod phase;
 pub mod queue;
+pub mod ran;
 pub mod review;
 pub mod world;
 

@@ -34,6 +34,7 @@ pub struct Face {
 /// What the one comment shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnFace {
+    pub comment: u64,
     pub head: CommitId,
     pub content: Digest,
     /// On GitHub's clock.
@@ -54,9 +55,10 @@ impl State {
     pub(super) fn face(&mut self, record: &Record) {
         let before = (self.seq, self.tip.clone());
         match (&record.body, &record.about) {
-            (Body::Shown { since, files }, Some(about)) => {
+            (Body::Shown { comment, since, files }, Some(about)) => {
                 let About { head, content, .. } = about;
                 self.face.shown = Some(OnFace {
+                    comment: *comment,
                     head: head.clone(),
                     content: content.clone(),
                     since: *since,

@@ -339,6 +339,7 @@ pub enum Body {
     },
     /// This content is what the comment shows. Recorded by a run in a workflow, which remembers nothing else.
     Shown {
+        comment: u64,
         /// Since when, on GitHub's clock.
         since: jiff::Timestamp,
         #[serde(default, skip_serializing_if = "Option::is_none")]

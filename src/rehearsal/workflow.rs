@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use secrecy::SecretString;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Bot, REPO, Rehearsal};
 use crate::action::event;
@@ -55,8 +55,16 @@ pub(super) struct Here;
 #[async_trait]
 impl Runner for Here {
     async fn hears(&self, on: &Rehearsal, happened: &Happened) -> anyhow::Result<bool> {
+        let payload = &happened.payload;
+        if happened.event == "pull_request_review" {
+            // The workflow for reviews does nothing but end, and that it ended starts the referee.
+            let head = &payload["pull_request"]["head"];
+            let ended = json!({ "id": 1, "head_sha": head["sha"], "head_branch": head["ref"] });
+            let told = json!({ "action": "completed", "workflow_run": ended, "repository": payload["repository"] });
+            return on.run_on("workflow_run", &told).await.map(|_| false);
+        }
         match starts(happened) {
-            Starts::Run(name) => on.run_on(name, &happened.payload).await.map(|_| false),
+            Starts::Run(name) => on.run_on(name, payload).await.map(|_| false),
             Starts::Later => Ok(true),
             Starts::Nothing => Ok(false),
         }
@@ -147,9 +155,7 @@ pub fn starts(happened: &Happened) -> Starts {
         ("check_run", "completed") if payload["check_run"]["app"]["slug"] == "github-actions" || !by_bot => {
             Starts::Later
         }
-        ("pull_request_review" | "deployment_status" | "issues" | "issue_comment" | "repository", _) if !by_bot => {
-            Starts::Later
-        }
+        ("deployment_status" | "issues" | "issue_comment" | "repository", _) if !by_bot => Starts::Later,
         _ => Starts::Nothing,
     }
 }

@@ -31,6 +31,14 @@ pub(super) struct Workflow {
     pub(super) matrix: Matrix,
 }
 
+impl Workflow {
+    /// One that has nothing but these commands.
+    pub(super) fn running(commands: &[String]) -> Self {
+        let text = |text: &String| Text { text: Arc::from(text.as_str()), is_command: true };
+        Self { texts: commands.iter().map(text).collect(), ..Self::default() }
+    }
+}
+
 /// The values of a file's matrices, those of all its jobs together.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Matrix {

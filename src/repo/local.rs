@@ -65,6 +65,32 @@ impl LocalRepo {
         Ok(statuses.iter().map(|entry| String::from_utf8_lossy(entry.path_bytes()).into_owned()).collect())
     }
 
+    /// Whether a tracked file is not as in the commit that is checked out.
+    pub fn is_modified(&self) -> Result<bool> {
+        let repo = self.lock();
+        if repo.is_bare() {
+            return Ok(false);
+        }
+        let mut options = git2::StatusOptions::new();
+        options.include_untracked(false).include_ignored(false).exclude_submodules(true);
+        Ok(!repo.statuses(Some(&mut options))?.is_empty())
+    }
+
+    /// Where `origin` is.
+    pub fn origin(&self) -> Result<Option<String>> {
+        let repo = self.lock();
+        match repo.find_remote("origin") {
+            Ok(origin) => Ok(String::from_utf8(origin.url_bytes().to_vec()).ok()),
+            Err(e) if matches!(e.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// git's own folder, where a tool may keep what is not part of the working tree.
+    pub fn git_folder(&self) -> std::path::PathBuf {
+        self.lock().path().to_owned()
+    }
+
     /// Reads files up to this size instead of the default 8 MiB.
     pub fn with_blob_cap(mut self, bytes: u64) -> Self {
         self.cap = bytes;

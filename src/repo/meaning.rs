@@ -30,7 +30,7 @@ use std::sync::LazyLock;
 
 use globset::GlobSet;
 
-use super::actions::workflow;
+use super::actions::{Workflow, workflow};
 use super::{Delta, Mode, Reader, RepoPath, Result};
 use crate::ids::{BlobId, CommitId};
 use crate::policy;
@@ -57,6 +57,15 @@ pub struct Sides<'a> {
     /// Where the change began.
     pub base: &'a CommitId,
     pub head: &'a CommitId,
+}
+
+/// What the policy itself has to say about the set.
+#[derive(Clone, Copy)]
+pub struct ByPolicy<'a> {
+    /// Its globs; none where they can't be read, and then every file is one.
+    pub named: Option<&'a GlobSet>,
+    /// The commands that `phasegate run` carries out in a job: such a job's own steps do not have them.
+    pub commands: &'a [String],
 }
 
 /// The files of the set that differ, by their shown path; or why that can't be known.
@@ -87,21 +96,19 @@ pub fn configuration(path: &RepoPath) -> Option<&'static str> {
     GROUPS.iter().find(|(globs, _)| path.matches(globs)).map(|(_, what)| *what)
 }
 
-/// What of the set differs between the default branch's tip and the head. `different` is their diff, `named` the
-/// policy's own globs, `touched` the paths that the change touches. Configuration counts only where the change touches
-/// it; what is run counts as it stands on the default branch. `commands` are the policy's own: a job that carries them out
-/// has none of them in its file.
+/// What of the set differs between the default branch's tip and the head. `different` is their diff, `touched` the paths
+/// that the change touches. Configuration counts only where the change touches
+/// it; what is run counts as it stands on the default branch.
 pub fn drift(
     reader: &dyn Reader,
     workflow: &str,
-    commands: &[String],
-    named: Option<&GlobSet>,
+    by_policy: ByPolicy<'_>,
     sides: Sides<'_>,
     different: &[Delta],
     touched: &BTreeSet<RepoPath>,
 ) -> Result<Drift> {
     let mut gather = Gather::new(reader, sides);
-    match gather.look(workflow, commands, named, different, touched) {
+    match gather.look(workflow, by_policy, different, touched) {
         Ok(files) => Ok(Ok(files)),
         Err(Stop::Unknown(why)) => Ok(Err(why)),
         Err(Stop::Repo(error)) => Err(error),
@@ -197,13 +204,12 @@ impl<'a> Gather<'a> {
     fn look(
         &mut self,
         workflow: &str,
-        commands: &[String],
-        named: Option<&GlobSet>,
+        ByPolicy { named, commands }: ByPolicy<'_>,
         different: &[Delta],
         touched: &BTreeSet<RepoPath>,
     ) -> Look<BTreeMap<String, Changed>> {
         self.uses(workflow)?;
-        self.commands(commands)?;
+        self.texts(&Workflow::running(commands), "")?;
         self.followed()?;
         let nets = self.nets()?;
         let mut files = BTreeMap::new();

@@ -25,7 +25,7 @@ mod program;
 mod rebuild;
 mod remote;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -114,4 +114,10 @@ impl Scratch {
     pub(crate) fn point(&self, name: &str, at: &CommitId) {
         self.repo.reference(name, Oid::from_str(at.as_str()).unwrap(), true, "test").unwrap();
     }
+
+    /// Names another repository, in place of what had the name.
+    pub(crate) fn remote(&self, name: &str, url: &str) {
+        let _ = self.repo.remote_delete(name);
+        self.repo.remote(name, url).unwrap();
+    }
 }

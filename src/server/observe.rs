@@ -12,8 +12,8 @@ use crate::gate::{Finding, GateName, Verdict};
 use crate::github::{Repo, Result};
 use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
-use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, Tier, Who};
-use crate::repo::meaning::{self, Drift, Sides};
+use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, RunGate, Tier, Who};
+use crate::repo::meaning::{self, ByPolicy, Drift, Sides};
 use crate::repo::{
     CommitInfo, Delta, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched,
 };
@@ -331,14 +331,15 @@ pub(super) fn drift(
 ) -> crate::repo::Result<BTreeMap<String, Drift>> {
     let different = reader.diff(sides.tip, sides.head)?;
     let named = policy::globs(&policy.freeze.meaning).ok();
-    let gates = &policy.gates;
-    let commands = [gates.build.run.as_slice(), &gates.verify.run].concat();
+    // Which of the workflows run them is not looked at: to compare a file too many costs little.
+    let commands: Vec<String> =
+        RunGate::EACH.iter().flat_map(|gate| policy.gates.runs(*gate).commands).cloned().collect();
+    let by_policy = ByPolicy { named: named.as_ref(), commands: &commands };
     let mut drift = BTreeMap::new();
     for check in &policy.gates.verify.checks {
         let Some(MadeBy::Workflow(path)) = check.made_by() else { continue };
         if !drift.contains_key(path) {
-            let found = meaning::drift(reader, path, &commands, named.as_ref(), sides, &different, touched)?;
-            drift.insert(path.to_owned(), found);
+            drift.insert(path.to_owned(), meaning::drift(reader, path, by_policy, sides, &different, touched)?);
         }
     }
     Ok(drift)

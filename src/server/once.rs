@@ -31,12 +31,12 @@ use crate::gate::world::ACTIONS_APP;
 use crate::github::calls::comments::IssueComment;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey};
-use crate::ids::{CommitId, InstallationId, RepoId, RepoRef, Slug};
+use crate::ids::{ChangeNumber, CommitId, InstallationId, RepoId, RepoRef, Slug};
 use crate::inbox::{self, Clock, Delivery, Inbox, SystemClock, run_workers};
 use crate::ledger::record::{Body, By, ShownFiles};
 use crate::ledger::unsigned::Unsigned;
-use crate::ledger::{Entry, KeyRing, LedgerError, Signer, State};
-use crate::surface::{self, Seen, Surface, sync};
+use crate::ledger::{Break, BreakKind, Entry, KeyRing, Ledger, LedgerError, Signer, State};
+use crate::surface::{self, Seen, Surface, sync, witness};
 
 /// All that a run needs to know.
 pub struct OnceConfig {
@@ -269,6 +269,9 @@ impl Once {
     }
 }
 
+/// So many of the heads that a branch has had are asked for our checks.
+const MOST_HEADS: usize = 5;
+
 /// So many changes are looked at at once.
 const WORKERS: usize = 2;
 
@@ -316,8 +319,21 @@ impl Pass<'_> {
                 Err(Error::NotFound { .. }) if !on_pull => continue,
                 comments => comments?,
             };
-            let unheard = comments.into_iter().filter(|comment| !told.contains(&comment.id) && is_word(comment));
-            found.extend(unheard.filter_map(|comment| said(comment, number, on_pull)));
+            let mut unheard: Vec<IssueComment> =
+                comments.into_iter().filter(|one| !told.contains(&one.id) && may_be_a_word(one)).collect();
+            let done =
+                |one: &IssueComment| state.is_some_and(|state| state.commands.iter().any(|(id, _)| *id == one.id));
+            unheard.retain(|one| !done(one));
+            if unheard.is_empty() {
+                continue;
+            }
+            let unedited = self.repo.unedited(&unheard).await?;
+            for comment in unheard {
+                match unedited.as_ref().map(|unedited| unedited.contains(&comment.id)) {
+                    Some(true) if !is_changed(&comment) => found.push(said(comment, number, on_pull)),
+                    known => self.app.tell(Word::Notice(unheard_of(&comment, number, known.is_some()))),
+                }
+            }
         }
         found.sort_by_key(|comment| (comment.created_at, comment.id));
         let repo = Some(self.home.clone());
@@ -345,26 +361,61 @@ fn comment_of(fact: &Fact) -> Option<u64> {
     }
 }
 
-/// A comment as it was created may be a command. What was edited since may have been something else then.
-fn is_word(comment: &IssueComment) -> bool {
-    let edited = comment.updated_at.is_some_and(|updated| updated != comment.created_at);
-    let holds = !comment.user.bot && command::may_hold_one(&comment.body);
-    if edited && holds {
-        tracing::warn!(
-            comment = comment.id,
-            by = comment.user.login,
-            "a comment was edited before it was read: it is no command"
-        );
-    }
-    holds && !edited
+fn may_be_a_word(comment: &IssueComment) -> bool {
+    !comment.user.bot && command::may_hold_one(&comment.body)
 }
 
-fn said(comment: IssueComment, number: u64, on_pull: bool) -> Option<Comment> {
+fn is_changed(comment: &IssueComment) -> bool {
+    comment.updated_at.is_some_and(|updated| updated != comment.created_at)
+}
+
+/// What somebody edited since may have been something else when it was written. Where nobody can tell, it may have been too.
+fn unheard_of(comment: &IssueComment, number: u64, known: bool) -> String {
+    let who = &comment.user.login;
+    if known {
+        format!("A comment of {who} on #{number} was edited before it was read, so it is no command. Say it again.")
+    } else {
+        format!("Whether a comment of {who} on #{number} was edited since can't be told here, so it is no command.")
+    }
+}
+
+fn said(comment: IssueComment, number: u64, on_pull: bool) -> Comment {
     let IssueComment { id, user, body, created_at, .. } = comment;
-    Some(Comment { number, on_pull, id, author: user, body, created_at })
+    Comment { number, on_pull, id, author: user, body, created_at }
 }
 
 impl Pass<'_> {
+    /// Whether a change of which there are no records has had some: then the ledger was taken away, or cut. A server
+    /// remembers; here our own comment tells, and the merge checks on the heads that its branch has had.
+    pub(super) async fn was_recorded(&self, pull: &Fetched) -> Result<Result<(), Break>, Halt> {
+        let change = ChangeNumber(pull.number);
+        if self.repo.find_comment(pull.number, &sync::marker(change)?, None).await?.is_some() {
+            let says = format!("it and all after it are missing; our own comment on #{} tells of them", pull.number);
+            return Ok(Err(Break { seq: 1, kind: BreakKind::CutOff, says }));
+        }
+        let moves = match pull.is_from_fork() {
+            false => self.repo.branch_activity(&pull.head.r#ref).await?.unwrap_or_default(),
+            // A fork's branches are not ours to read.
+            true => Vec::new(),
+        };
+        let mut heads: Vec<CommitId> = Vec::new();
+        for one in
+            moves.iter().flat_map(|one| [&one.after, &one.before]).filter_map(|id| CommitId::new(id.as_str()).ok())
+        {
+            let is_none = one.as_str().bytes().all(|digit| digit == b'0');
+            if !is_none && one != pull.head.sha && !heads.contains(&one) && heads.len() < MOST_HEADS {
+                heads.push(one);
+            }
+        }
+        for head in heads {
+            let runs = self.repo.check_runs_of(self.app.id, &head).await?;
+            if let Some(anchor) = witness::anchors(&runs, self.app.id).of(change) {
+                return Ok(Ledger::hold_against(None, anchor));
+            }
+        }
+        Ok(Ok(()))
+    }
+
     /// Tells where a change stands that was looked at and shown.
     pub(super) fn tell(&self, pull: &Fetched, state: &State, seen: &Seen<'_>, surface: &Surface) {
         let phase = match &state.pipeline {
@@ -395,7 +446,8 @@ impl Pass<'_> {
         let Some(shown) = sync::news(state, &self.memory).await else { return Ok(()) };
         let about = state.subject.clone();
         let files = shown.files.map(|(print, since)| ShownFiles { print, since });
-        let entry = Entry { by: By::Bot, about, body: Body::Shown { since: shown.since, files } };
+        let entry =
+            Entry { by: By::Bot, about, body: Body::Shown { comment: shown.comment, since: shown.since, files } };
         let loaded = self.ledger.load(state.change).await?;
         if loaded.state.as_ref().is_none_or(|now| now.seq != state.seq) {
             // Somebody else went on, and shows it.

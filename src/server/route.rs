@@ -338,7 +338,8 @@ impl Passes {
 
     /// The pull requests with this head, or that were merged as it.
     async fn with_head(&self, repo: &Repo, home: &RepoRef, head: &CommitId) -> Result<Vec<u64>, Halt> {
-        if let Some(known) = self.known_with(home, head).await {
+        // What is remembered of a run's own looks is not all that there is.
+        if let Some(known) = self.known_with(home, head).await.filter(|_| self.app.remembers()) {
             return Ok(known);
         }
         let pulls = repo.pulls_for_commit(head).await?;

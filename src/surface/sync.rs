@@ -313,7 +313,7 @@ pub(super) fn comment_key(change: ChangeNumber) -> String {
     format!("comment:{}", change.0)
 }
 
-pub(super) fn marker(change: ChangeNumber) -> Result<Marker> {
+pub fn marker(change: ChangeNumber) -> Result<Marker> {
     Marker::new(&format!("phasegate:status:{}", change.0))
 }
 
@@ -323,7 +323,7 @@ pub async fn shown(state: &State, repo: &Repo, memory: &dyn Memory, pull: u64) -
     if let Some(kept) = recall_comment(state, memory).await {
         return Ok(Some(Shown { head: kept.head, content: kept.content, since: kept.since, files: kept.files }));
     }
-    if let Some(OnFace { head, content, since, files }) = on_record(state) {
+    if let Some(OnFace { head, content, since, files, .. }) = on_record(state) {
         return Ok(Some(Shown { head, content: Some(content), since, files }));
     }
     let Some(comment) = repo.find_comment(pull, &marker(state.change)?, None).await? else { return Ok(None) };
@@ -341,8 +341,8 @@ fn on_record(state: &State) -> Option<OnFace> {
 
 /// What the comment shows after [`sync`], where that is not on record.
 pub async fn news(state: &State, memory: &dyn Memory) -> Option<OnFace> {
-    let Kept { head, content, since, files, .. } = recall_comment(state, memory).await?;
-    let shown = OnFace { head, content: content?, since, files };
+    let Kept { id, head, content, since, files, .. } = recall_comment(state, memory).await?;
+    let shown = OnFace { comment: id, head, content: content?, since, files };
     let about = state.subject.as_ref()?;
     let present = state.open && shown.head == about.head && shown.content == about.content;
     let old = state.heads.keys().filter(|head| **head != shown.head);
@@ -368,7 +368,11 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
     let there = match (untouched, &kept) {
         (Some(_), _) => None,
         (None, Some(kept)) => present.repo.get_comment(kept.id).await?,
-        (None, None) => present.repo.find_comment(present.pull, &marker, None).await?,
+        // Whoever rewrote it may have taken its marker away.
+        (None, None) => match &state.face.shown {
+            Some(shown) => present.repo.get_comment(shown.comment).await?,
+            None => present.repo.find_comment(present.pull, &marker, None).await?,
+        },
     };
     let id = untouched.map(|kept| kept.id).or(there.as_ref().map(|there| there.id));
     let updated = match (id, there) {

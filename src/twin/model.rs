@@ -254,6 +254,8 @@ pub struct Comment {
     pub reactions: Vec<Reaction>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// When its text was last changed; REST does not tell.
+    pub edited_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 //! A comment of ours is known by a marker: an HTML comment at its end that people don't see. A marker can be copied by
 //! anyone, so only a comment that our own account wrote is ever taken for ours.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use http::Method;
@@ -19,6 +20,8 @@ use crate::ids::Person;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct IssueComment {
     pub id: u64,
+    #[serde(default, deserialize_with = "text")]
+    pub node_id: String,
     #[serde(default = "ghost", deserialize_with = "someone")]
     pub user: Person,
     #[serde(default, deserialize_with = "text")]
@@ -105,6 +108,33 @@ impl Repo {
     pub async fn get_comment(&self, comment: u64) -> Result<Option<IssueComment>> {
         let request = self.get("/repos/{owner}/{repo}/issues/comments/{comment}", &[&comment.to_string()])?;
         maybe(self.fetch(request).await)
+    }
+
+    /// Which of these comments nobody has edited since they were written. REST tells the time of the last change in whole
+    /// seconds, so an edit within the first second does not show there. None: this GitHub can't tell.
+    pub async fn unedited(&self, comments: &[IssueComment]) -> Result<Option<BTreeSet<u64>>> {
+        #[derive(Deserialize)]
+        struct Asked {
+            nodes: Vec<Option<Told>>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Told {
+            database_id: Option<u64>,
+            last_edited_at: Option<Timestamp>,
+        }
+        let mut unedited = BTreeSet::new();
+        for part in comments.chunks(100) {
+            let ids: Vec<&str> = part.iter().map(|comment| comment.node_id.as_str()).collect();
+            let query = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { databaseId lastEditedAt } } }";
+            let asked: Asked = match self.graphql(query, json!({ "ids": ids })).await {
+                Err(Error::NoEndpoint { .. }) => return Ok(None),
+                asked => asked?,
+            };
+            let told = asked.nodes.into_iter().flatten().filter(|told| told.last_edited_at.is_none());
+            unedited.extend(told.filter_map(|told| told.database_id));
+        }
+        Ok(Some(unedited))
     }
 
     /// Our comment with this marker.

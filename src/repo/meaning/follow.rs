@@ -27,13 +27,6 @@ impl Gather<'_> {
         Ok(())
     }
 
-    /// The policy's commands work in the repository's own folder.
-    pub(super) fn commands(&mut self, commands: &[String]) -> Look<()> {
-        let root = Folders { known: BTreeSet::from([String::new()]), ..Folders::default() };
-        let from = From { is_command: true, ..From::default() };
-        commands.iter().try_for_each(|command| self.scan(command, &root, &from))
-    }
-
     /// Looks for what a text runs, in each of these folders.
     fn scan(&mut self, text: &str, folders: &Folders, from: &From) -> Look<()> {
         for text in values::of_shell(text) {

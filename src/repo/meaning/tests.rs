@@ -12,18 +12,13 @@ const LINK_MODE: u32 = 0o120_000;
 struct Stage {
     repo: Scratch,
     files: BTreeMap<String, (u32, String)>,
-    /// The policy's.
+    /// The policy's commands.
     commands: Vec<String>,
 }
 
 impl Stage {
     fn new(workflow: &str) -> Self {
         Self { repo: Scratch::new(), files: BTreeMap::new(), commands: Vec::new() }.with(CI, workflow)
-    }
-
-    fn running(mut self, command: &str) -> Self {
-        self.commands.push(command.to_owned());
-        self
     }
 
     fn with(self, path: &str, text: &str) -> Self {
@@ -76,7 +71,8 @@ impl Stage {
         let different = reader.diff(&tip, &head).unwrap();
         let touched = crate::repo::touched(&reader.diff(&base, &head).unwrap());
         let sides = Sides { tip: &tip, base: &base, head: &head };
-        drift(&reader, CI, &self.commands, Some(&named), sides, &different, &touched).unwrap()
+        let by_policy = ByPolicy { named: Some(&named), commands: &self.commands };
+        drift(&reader, CI, by_policy, sides, &different, &touched).unwrap()
     }
 
     /// What a look at a change of these files costs, and how it ends.
@@ -90,7 +86,7 @@ impl Stage {
         let different = reader.diff(&tip, &head).unwrap();
         let touched = crate::repo::touched(&different);
         let mut gather = Gather::new(&reader, Sides { tip: &tip, base: &tip, head: &head });
-        let found = gather.look(CI, &self.commands, Some(&GlobSet::empty()), &different, &touched);
+        let found = gather.look(CI, ByPolicy { named: Some(&GlobSet::empty()), commands: &[] }, &different, &touched);
         (found, gather.budget)
     }
 
@@ -110,6 +106,26 @@ impl Stage {
 
 fn steps(steps: &str) -> String {
     format!("on: pull_request\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n{steps}")
+}
+
+/// A job that runs `phasegate run` has no script in its own steps: what it runs stands in the policy.
+#[test]
+fn what_the_policys_commands_run_counts() {
+    let mut stage = Stage::new(&steps("      - run: phasegate run verify\n"))
+        .exec("ci/test.sh", "#!/bin/sh\nci/lib/setup.sh\n")
+        .exec("ci/lib/setup.sh", "true\n")
+        .with("Makefile", "check:\n\ttrue\n")
+        .with("src/a.c", "x");
+    for path in ["ci/test.sh", "Makefile"] {
+        stage.free(path);
+    }
+    stage.commands = vec!["./ci/test.sh --all".to_owned(), "make check".to_owned()];
+    stage
+        .counts(CI, WORKFLOW)
+        .counts("ci/test.sh", SCRIPT)
+        .counts("ci/lib/setup.sh", SCRIPT)
+        .counts("Makefile", "the makefile that it runs")
+        .free("src/a.c");
 }
 
 #[test]
@@ -896,7 +912,10 @@ fn a_file_that_is_not_text_is_compared_all_the_same() {
     let reader = stage.repo.reader();
     let nowhere = CommitId::new("0".repeat(40)).unwrap();
     let sides = Sides { tip: &nowhere, base: &nowhere, head: &nowhere };
-    assert!(matches!(drift(&reader, CI, &[], None, sides, &[], &BTreeSet::new()), Err(Error::Missing(_))));
+    assert!(matches!(
+        drift(&reader, CI, ByPolicy { named: None, commands: &[] }, sides, &[], &BTreeSet::new()),
+        Err(Error::Missing(_))
+    ));
 }
 
 proptest::proptest! {
@@ -912,17 +931,4 @@ proptest::proptest! {
             proptest::prop_assert!(found.is_empty(), "{:?}", found);
         }
     }
-}
-
-#[test]
-fn what_the_policy_has_carried_out_is_followed_as_if_it_stood_in_the_workflow() {
-    let gates = "on: pull_request\njobs: {verify: {runs-on: x, steps: [{uses: phasegate/phasegate@v0}]}}\n";
-    let makefile = "test:\n\t./scripts/all.sh\n";
-    let stage = Stage::new(gates).with("Makefile", makefile).exec("scripts/all.sh", "pytest\n").running("make test");
-    let drifted = |files: &[(&str, &str)]| stage.change(files).unwrap().into_keys().collect::<Vec<_>>();
-    assert_eq!(drifted(&[("Makefile", "test:\n\ttrue\n")]), ["Makefile"]);
-    assert_eq!(drifted(&[("scripts/all.sh", "true\n")]), ["scripts/all.sh"]);
-    assert_eq!(drifted(&[("src/lamp.py", "x = 1\n")]), [""; 0]);
-    let unheard = Stage::new(gates).with("Makefile", makefile);
-    assert!(unheard.change(&[("Makefile", "test:\n\ttrue\n")]).unwrap().is_empty(), "nobody runs it");
 }

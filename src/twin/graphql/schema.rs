@@ -29,6 +29,7 @@ pub(crate) enum Node {
     PageInfo,
     QueueEntry { repo: u64, position: u64, entry: QueueEntry },
     Enqueued { repo: u64, number: u64 },
+    Comment { repo: u64, id: u64 },
 }
 
 impl Node {
@@ -54,6 +55,7 @@ impl Node {
             Self::PageInfo => "PageInfo",
             Self::QueueEntry { .. } => "MergeQueueEntry",
             Self::Enqueued { .. } => "EnqueuePullRequestPayload",
+            Self::Comment { .. } => "IssueComment",
         }
     }
 }
@@ -66,7 +68,11 @@ pub(crate) enum Out {
 
 /// `type: field → type of its result`, where an empty type is a scalar.
 const SCHEMA: &[(&str, &[(&str, &str)])] = &[
-    ("Query", &[("repository", "Repository"), ("viewer", "Actor"), ("rateLimit", "RateLimit")]),
+    (
+        "Query",
+        &[("repository", "Repository"), ("viewer", "Actor"), ("rateLimit", "RateLimit"), ("nodes", "IssueComment")],
+    ),
+    ("IssueComment", &[("id", ""), ("databaseId", ""), ("lastEditedAt", "")]),
     (
         "Mutation",
         &[
@@ -295,6 +301,16 @@ pub(crate) fn resolve(
             }
             _ => value(Value::Null),
         },
+        Node::Comment { repo, id } => {
+            let comment = state.repo(*repo)?.comments.get(id);
+            match field {
+                "databaseId" => value(*id),
+                "lastEditedAt" => {
+                    value(comment.and_then(|comment| comment.edited_at).map_or(Value::Null, |at| at.to_string().into()))
+                }
+                _ => value(node_id("IC", *id)),
+            }
+        }
         Node::Drafted { repo, number, .. } => match field {
             "pullRequest" => Ok(Out::Node(Node::Pull { repo: *repo, number: *number })),
             _ => value(Value::Null),
@@ -316,6 +332,19 @@ fn query(state: &State, actor: &Actor, field: &str, arguments: &Map<String, Valu
             Ok(Out::Node(Node::Repository(id)))
         }
         "viewer" => Ok(Out::Node(Node::User(actor.account()?))),
+        "nodes" => {
+            let ids: Vec<&str> = arguments
+                .get("ids")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
+            let seen = state.repos.values().filter(|repo| state.sees(actor, repo));
+            let comments = seen.flat_map(|repo| repo.comments.keys().map(move |id| (repo.id, *id)));
+            let asked = comments.filter(|(_, id)| ids.contains(&node_id("IC", *id).as_str()));
+            Ok(Out::Nodes(asked.map(|(repo, id)| Node::Comment { repo, id }).collect()))
+        }
         _ => Ok(Out::Node(Node::RateLimit)),
     }
 }

@@ -1,0 +1,69 @@
+//! What the gates' run left behind: shown, and believed by nobody.
+//!
+//! The artefact of a run that executed the change's code is the change's own word. Whose it is comes from the event that
+//! GitHub sent, never from the artefact; what counts is how the job ended, which Actions tells.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::event::WorkflowRun;
+use crate::finding::Verdict;
+use crate::ids::Slug;
+use crate::policy::RunGate;
+use crate::runner::artefact::{self, Expected, Shown};
+
+/// The artefacts in a folder, each named `phasegate-GATE`, as parts of a summary.
+pub fn shown(folder: &Path, slug: &Slug, after: &WorkflowRun) -> Vec<String> {
+    let mut parts = Vec::new();
+    for gate in RunGate::EACH {
+        let at = folder.join(format!("phasegate-{gate}"));
+        // A link is there too, and is refused below.
+        if at.symlink_metadata().is_err() {
+            continue;
+        }
+        let expected = Expected {
+            gate: *gate,
+            repository: slug.clone(),
+            head: after.head_sha.clone(),
+            run: after.id,
+            attempt: u32::try_from(after.run_attempt).unwrap_or(u32::MAX),
+        };
+        parts.push(match artefact::read(&at, &expected) {
+            Ok(artefact) => part(&artefact.shown()),
+            Err(refused) => format!("⚠️ What the run left of {gate} is not shown. {refused}\n"),
+        });
+    }
+    parts
+}
+
+fn part(shown: &Shown) -> String {
+    let sign = if shown.verdict == Verdict::Pass { "✅" } else { "❌" };
+    let tests = shown.tests.as_ref().map(|tests| format!(" {tests}.")).unwrap_or_default();
+    let mut out = format!("### {sign} {}, as its run tells it\n\n", shown.gate);
+    let _ = writeln!(out, "What counts is how the job ended, not this.{tests}\n");
+    if shown.own_policy {
+        out.push_str("⚠️ The commands were not read from the default branch.\n\n");
+    }
+    for command in &shown.commands {
+        let sign = if command.passed { "✅" } else { "❌" };
+        let sign = if command.left_out { "▫️" } else { sign };
+        let _ = writeln!(out, "- {sign} `{}`: {}", command.text.replace('`', "'"), command.ended);
+    }
+    for test in &shown.failing {
+        let place = match (&test.path, test.line) {
+            (Some(path), Some(line)) => format!(" `{}:{line}`", path.replace('`', "'")),
+            (Some(path), None) => format!(" `{}`", path.replace('`', "'")),
+            (None, _) => String::new(),
+        };
+        let (name, message) = (crate::surface::plain(&test.name), crate::surface::plain(&test.message));
+        let _ = writeln!(out, "- ❌ {name}{place}: {message}");
+    }
+    if shown.more > 0 {
+        let _ = writeln!(out, "- and {} more", shown.more);
+    }
+    if !shown.flaky.is_empty() {
+        let names: Vec<String> = shown.flaky.iter().map(|name| crate::surface::plain(name)).collect();
+        let _ = writeln!(out, "\nPassed only when tried again: {}.", names.join(", "));
+    }
+    out
+}

@@ -1,0 +1,235 @@
+//! `phasegate run`: a gate's commands, as the policy names them.
+
+mod show;
+mod summary;
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::{Exit, check, out};
+use crate::actions;
+use crate::finding::Verdict;
+use crate::flow::Phase;
+use crate::gate::ran;
+use crate::ids::CommitId;
+use crate::policy::{self, Policy, RunGate};
+use crate::repo::{LocalRepo, Reader as _, RepoPath};
+use crate::runner::artefact::{self, PolicyFrom, PolicyRead};
+use crate::runner::{self, Around, Orphans, Plan};
+use show::Live;
+
+/// Run a gate's commands as the policy names them, and judge exit statuses and JUnit reports
+///
+/// The policy is read from the base, not from the change: what is run is what the default branch says. What happened is
+/// written as `run.json` into the artefact's folder. docs/runner.md says what counts.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// `build` or `verify`
+    #[arg(value_name = "GATE")]
+    gate: String,
+    /// Where the commands run
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// The commit whose policy is taken [default: in Actions the default branch's, by the event; else origin/HEAD, main,
+    /// master]
+    #[arg(long, value_name = "REV", conflicts_with = "policy")]
+    base: Option<String>,
+    /// Take this policy file instead
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// The artefact's folder [default: `phasegate-GATE` in RUNNER_TEMP, else in git's own folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Go on after a command that failed
+    #[arg(long)]
+    keep_going: bool,
+    /// Print `phasegate/run@1`; what the commands say goes to stderr
+    #[arg(long)]
+    json: bool,
+}
+
+/// A policy with more bytes is not read anyway.
+const ENOUGH: u64 = 1024 * 1024;
+
+pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
+    let gate = gate(&args.gate)?;
+    let folder = args.dir.canonicalize().with_context(|| format!("there is no folder {}", args.dir.display()))?;
+    let repo = LocalRepo::around(&folder).ok();
+    let inside = actions::inside();
+    let env = |name: &str| std::env::var(name).ok();
+    let named = args.base.is_some() || args.policy.is_some();
+    let mut around = runner::around(repo.as_ref(), &env, named)?;
+    let (law, read) = law(args, repo.as_ref(), &mut around, inside)?;
+    let runs = law.gates.runs(gate);
+    if runs.commands.is_empty() {
+        bail!(unnamed(gate, &law, &read));
+    }
+    let plan = Plan {
+        gate,
+        commands: runs.commands.to_vec(),
+        reports: runs.reports.to_vec(),
+        timeout: runs.timeout,
+        folder,
+        environment: std::env::vars_os().collect(),
+        keep_going: args.keep_going,
+        subject: around.subject,
+        policy: read,
+        run: around.run,
+    };
+    let to = out_folder(args, gate, repo.as_ref());
+    artefact::clear(&to)?;
+    let stop = stop_on_signals()?;
+    // From here on every child of this process is a gate's command.
+    let orphans = Orphans::adopt();
+    let mut live = Live::new(inside, args.json);
+    let Some(done) = runner::run(&plan, ran::judge, &mut live, orphans.as_ref(), &stop).await else {
+        out::complain("interrupted: the commands were ended, and nothing was written.\n");
+        return Ok(Exit::Interrupted);
+    };
+    done.write(&to)?;
+    live.result(&done, &to);
+    if inside {
+        let written = actions::Files::from_env().append_summary(&summary::markdown(&done));
+        if let Err(error) = written {
+            out::complain(&format!("warning: the job summary could not be written: {error}\n"));
+        }
+    }
+    if args.json {
+        out::raw(&done.text()?)?;
+    }
+    Ok(Exit::found(done.verdict == Verdict::Fail))
+}
+
+fn gate(name: &str) -> anyhow::Result<RunGate> {
+    if let Some(gate) = RunGate::EACH.into_iter().find(|gate| gate.as_str() == name) {
+        return Ok(gate);
+    }
+    if let Some(phase) = Phase::parse(name) {
+        let by = match phase {
+            Phase::Expand | Phase::Design | Phase::Analyze => "its document; `phasegate check` looks at it",
+            Phase::Review => "people's reviews",
+            Phase::Deploy => "what GitHub tells of the deployment",
+            _ => "comparing documents and code",
+        };
+        bail!("the gate `{phase}` runs nothing: it is judged by {by}. There are build and verify");
+    }
+    let near = RunGate::EACH.map(|gate| (strsim::damerau_levenshtein(&name.to_lowercase(), gate.as_str()), gate));
+    match near.into_iter().min().filter(|(distance, _)| *distance <= 2) {
+        Some((_, gate)) => bail!("there is no gate `{name}`; did you mean `{gate}`?"),
+        None => bail!("there is no gate `{name}` that runs anything; there are build and verify"),
+    }
+}
+
+/// The policy, and where it comes from.
+fn law(
+    args: &Args,
+    repo: Option<&LocalRepo>,
+    around: &mut Around,
+    inside: bool,
+) -> anyhow::Result<(Policy, PolicyRead)> {
+    if let Some(file) = &args.policy {
+        if inside {
+            out::complain(
+                "note: --policy names a file. If it is one of the checkout, the change decides what is run.\n",
+            );
+        }
+        return from_file(file);
+    }
+    let Some(repo) = repo else {
+        bail!("{} is not in a git repository; name the policy with --policy FILE", args.dir.display());
+    };
+    let (commit, from) = match (&args.base, around.law.take()) {
+        (Some(base), _) => (check::revision(repo, base)?, PolicyFrom::Base),
+        (None, Some(commit)) => (commit, PolicyFrom::Base),
+        (None, None) => tip(repo, around)?,
+    };
+    if from == PolicyFrom::Base && around.subject.base.is_none() {
+        around.subject.base = Some(commit.clone());
+    }
+    let Some(blob) = repo.blob(&commit, &RepoPath::from(policy::PATH))? else {
+        let hint = match args.dir.join(policy::PATH).is_file() {
+            true => format!("; to try the one that is here: --policy {}", policy::PATH),
+            false => String::new(),
+        };
+        bail!("the base ({}) has no {}, so nothing is to be run{hint}", commit.short(), policy::PATH);
+    };
+    let policy = parsed(&blob.bytes, &format!("at the base ({})", commit.short()))?;
+    let read = PolicyRead { digest: policy.digest(), from, commit: Some(commit) };
+    Ok((policy, read))
+}
+
+/// The default branch's tip as far as this repository knows it.
+fn tip(repo: &LocalRepo, around: &Around) -> anyhow::Result<(CommitId, PolicyFrom)> {
+    if let Ok(tip) = check::default_tip(repo) {
+        return Ok((tip, PolicyFrom::Base));
+    }
+    let own = around.subject.checkout.clone().context("there is no commit here yet; name the policy with --policy")?;
+    out::complain(
+        "note: there is no default branch here (origin/HEAD, main, master); the policy of HEAD itself is taken.\n",
+    );
+    Ok((own, PolicyFrom::Checkout))
+}
+
+fn from_file(file: &Path) -> anyhow::Result<(Policy, PolicyRead)> {
+    let cant = || format!("can't read the policy {}", file.display());
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).with_context(cant)?;
+    opened.take(ENOUGH).read_to_end(&mut bytes).with_context(cant)?;
+    let policy = parsed(&bytes, &format!("in {}", file.display()))?;
+    let read = PolicyRead { digest: policy.digest(), from: PolicyFrom::File, commit: None };
+    Ok((policy, read))
+}
+
+fn parsed(bytes: &[u8], place: &str) -> anyhow::Result<Policy> {
+    policy::parse(bytes).map_err(|problems| {
+        let first = problems.first().map(|problem| format!(" (line {}: {})", problem.line, problem.says));
+        let first = first.unwrap_or_default();
+        anyhow::anyhow!("the policy {place} is invalid{first}; `phasegate config check` says more")
+    })
+}
+
+/// What to write where a gate has no commands.
+fn unnamed(gate: RunGate, law: &Policy, read: &PolicyRead) -> String {
+    let place = match &read.commit {
+        Some(commit) => format!("the policy at {}", commit.short()),
+        None => "the policy".to_owned(),
+    };
+    let other = RunGate::EACH.into_iter().find(|other| !law.gates.runs(*other).commands.is_empty());
+    let other = other.map(|other| format!(" (it has some for `{other}`)")).unwrap_or_default();
+    format!(
+        "{place} names no commands for the gate `{gate}`{other}\nAdd them to {} on the default branch:\n\n  gates:\n    \
+         {gate}:\n      run: [\"make test\"]\n",
+        policy::PATH
+    )
+}
+
+fn out_folder(args: &Args, gate: RunGate, repo: Option<&LocalRepo>) -> PathBuf {
+    if let Some(out) = &args.out {
+        return out.clone();
+    }
+    let name = format!("phasegate-{gate}");
+    match (std::env::var_os("RUNNER_TEMP").filter(|folder| !folder.is_empty()), repo) {
+        (Some(folder), _) => PathBuf::from(folder).join(name),
+        (None, Some(repo)) => repo.git_folder().join(name),
+        // A name that others could take first is not for a folder that all may write.
+        (None, None) => std::env::temp_dir().join(OsString::from(format!("{name}-{}", uuid::Uuid::new_v4().simple()))),
+    }
+}
+
+/// Actions interrupts a job that is cancelled, and asks it to end a little later.
+fn stop_on_signals() -> anyhow::Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        let (mut heard, stop) = (signal(kind).context("can't listen for signals")?, stop.clone());
+        tokio::spawn(async move {
+            heard.recv().await;
+            stop.cancel();
+        });
+    }
+    Ok(stop)
+}

@@ -1,0 +1,159 @@
+//! BUILD and VERIFY as far as running the policy's commands shows them: `phasegate run`.
+//!
+//! Pure, over what was seen ([`Facts`]). An exit status of 0 is not believed alone: where the policy has promised reports,
+//! they must be there, be of this run, and show that tests ran and that none failed.
+
+use crate::finding::{Finding, quoted};
+use crate::policy::RunGate;
+use crate::runner::artefact::{CommandOutcome, CommandRun, Facts, Failing, Report, ReportState};
+use crate::runner::text;
+
+/// The rules of a gate.
+struct Rules {
+    /// Each command passed.
+    commands: &'static str,
+    /// No test failed.
+    tests: &'static str,
+    /// It is shown that tests ran.
+    ran: &'static str,
+}
+
+const BUILD: Rules = Rules { commands: "BLD-01", tests: "BLD-02", ran: "BLD-02" };
+const VERIFY: Rules = Rules { commands: "VER-01", tests: "VER-01", ran: "VER-09" };
+
+pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
+    let rules = match facts.gate {
+        RunGate::Build => BUILD,
+        RunGate::Verify => VERIFY,
+    };
+    let mut findings = commands(&rules, facts);
+    let all_passed = findings.is_empty();
+    findings.extend(failing(&rules, facts));
+    // After a command that failed, what comes after it is missing because of that.
+    if all_passed {
+        findings.extend(reports(&rules, facts));
+    }
+    findings
+}
+
+fn shown(text: &str) -> String {
+    quoted(&text::line(text, 200))
+}
+
+fn commands(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {
+    let gate = facts.gate;
+    if facts.commands.is_empty() {
+        let next = format!("Name them under `gates.{gate}.run` in the policy.");
+        return vec![Finding::error(rules.commands, "Nothing was run: there are no commands.", next)];
+    }
+    let failed = |command: &&CommandRun| !command.passed() && command.outcome != CommandOutcome::NotRun;
+    let told = |command: &CommandRun| {
+        let next = match command.outcome {
+            CommandOutcome::TimedOut => format!(
+                "Find what hangs, or give the gate more time: `gates.{gate}.timeout`, which is {} s.",
+                facts.timeout_s
+            ),
+            CommandOutcome::NotStarted => "See that there is a shell, and that the folder can be entered.".to_owned(),
+            _ => format!("Read what it said, mend the change, and try it here: `phasegate run {gate}`."),
+        };
+        Finding::error(rules.commands, format!("{} {}.", shown(&command.command), command.ending()), next)
+    };
+    let mut findings: Vec<Finding> = facts.commands.iter().filter(failed).map(told).collect();
+    // Without one that failed before it, it should have been its turn.
+    if findings.is_empty()
+        && let Some(left_out) = facts.commands.iter().find(|command| !command.passed())
+    {
+        findings.push(Finding::error(
+            rules.commands,
+            format!("{} was not run: the gate's time was over.", shown(&left_out.command)),
+            format!("Give the gate more time: `gates.{gate}.timeout`, which is {} s.", facts.timeout_s),
+        ));
+    }
+    findings
+}
+
+fn failing(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {
+    let told = |test: &Failing| {
+        let message = text::line(&test.message, 300);
+        let why = if message.is_empty() { String::new() } else { format!(": {message}") };
+        let finding = Finding::error(
+            rules.tests,
+            format!("The test {} failed{why}", shown(&test.name)),
+            format!("Mend the change, and try it here: `phasegate run {}`.", facts.gate),
+        );
+        match &test.path {
+            Some(path) => finding.at(path.clone(), test.line),
+            None => finding,
+        }
+    };
+    let mut findings: Vec<Finding> = facts.failing.iter().map(told).collect();
+    if facts.failing_left_out > 0 {
+        findings.push(Finding::error(
+            rules.tests,
+            format!("{} more tests failed.", facts.failing_left_out),
+            "Their names are in the reports.",
+        ));
+    }
+    if facts.totals.flaky > 0 {
+        let names: Vec<String> = facts.flaky.iter().take(5).map(|name| shown(name)).collect();
+        let more = if facts.totals.flaky > names.len() as u64 { " and others" } else { "" };
+        findings.push(Finding::warning(
+            rules.tests,
+            format!("Passed at a later try only: {}{more}.", names.join(", ")),
+            "Find out why the first try failed.",
+        ));
+    }
+    findings
+}
+
+fn reports(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {
+    let gate = facts.gate;
+    if facts.promised.is_empty() {
+        let unknown = Finding::warning(
+            rules.ran,
+            "Whether any test ran is not known: the policy names no report.",
+            format!("Have the commands write JUnit XML, and name it under `gates.{gate}.reports`."),
+        );
+        return if facts.gate == RunGate::Verify { vec![unknown] } else { Vec::new() };
+    }
+    let told = |report: &Report| {
+        let name = shown(report.path.as_deref().unwrap_or(&report.glob));
+        let why = text::line(report.why.as_deref().unwrap_or_default(), 300);
+        let (says, next) = match report.state {
+            ReportState::Read => return None,
+            ReportState::Missing => (
+                format!("A report was promised and is not there: nothing matches {name}."),
+                format!("Have the commands write it there, or correct `gates.{gate}.reports`."),
+            ),
+            ReportState::Stale => (
+                format!("The report {name} is not of this run: {why}."),
+                "Take it out of the repository, and delete it before the commands are run.".to_owned(),
+            ),
+            ReportState::Unreadable => (
+                format!("The report {name} can't be read: {why}."),
+                "Have the commands write JUnit XML there.".to_owned(),
+            ),
+        };
+        let finding = Finding::error(rules.ran, says, next);
+        Some(match &report.path {
+            Some(path) => finding.at(path.clone(), None),
+            None => finding,
+        })
+    };
+    let mut findings: Vec<Finding> = facts.reports.iter().filter_map(told).collect();
+    if findings.is_empty() && facts.totals.ran() == 0 {
+        let says = match facts.totals.skipped {
+            0 => "No test ran: the reports have none.".to_owned(),
+            skipped => format!("No test ran: all {skipped} were skipped."),
+        };
+        findings.push(Finding::error(
+            rules.ran,
+            says,
+            "See that the commands run the tests, and don't leave all of them out.",
+        ));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+use super::*;
+use crate::finding::{Verdict, verdict};
+use crate::runner::artefact::{Counts, FailingKind};
+
+fn command(text: &str, outcome: CommandOutcome, status: Option<i32>) -> CommandRun {
+    let (signal, why) = (None, None);
+    let command = text.to_owned();
+    CommandRun { command, outcome, status, signal, why, started: None, ended: None, duration_ms: 1_500, output: None }
+}
+
+fn passed(text: &str) -> CommandRun {
+    command(text, CommandOutcome::Exited, Some(0))
+}
+
+struct Run {
+    gate: RunGate,
+    commands: Vec<CommandRun>,
+    promised: Vec<String>,
+    reports: Vec<Report>,
+    totals: Counts,
+    failing: Vec<Failing>,
+    left_out: u64,
+    flaky: Vec<String>,
+}
+
+/// One that meets every rule.
+fn good(gate: RunGate) -> Run {
+    Run {
+        gate,
+        commands: vec![passed("make"), passed("make check")],
+        promised: vec!["junit.xml".to_owned()],
+        reports: vec![Report { path: Some("junit.xml".to_owned()), ..Report::new("junit.xml", ReportState::Read) }],
+        totals: Counts { tests: 3, passed: 2, skipped: 1, ..Counts::default() },
+        failing: Vec::new(),
+        left_out: 0,
+        flaky: Vec::new(),
+    }
+}
+
+impl Run {
+    fn judged(&self) -> Vec<Finding> {
+        judge(&Facts {
+            gate: self.gate,
+            timeout_s: 60,
+            commands: &self.commands,
+            promised: &self.promised,
+            reports: &self.reports,
+            totals: &self.totals,
+            failing: &self.failing,
+            failing_left_out: self.left_out,
+            flaky: &self.flaky,
+        })
+    }
+
+    /// `RULE says` of each, with a mark before a warning.
+    fn told(&self) -> Vec<String> {
+        let mark = |finding: &Finding| if finding.blocks() { "" } else { "~" };
+        self.judged().iter().map(|finding| format!("{}{} {}", mark(finding), finding.rule, finding.says)).collect()
+    }
+}
+
+fn failing(name: &str, message: &str) -> Failing {
+    let (kind, path, line) = (FailingKind::Failed, Some("src/a.rs".to_owned()), Some(3));
+    let [name, suite, message, details, report] = [name, "", message, "", "junit.xml"].map(str::to_owned);
+    Failing { kind, name, suite, message, details, path, line, report }
+}
+
+#[test]
+fn a_run_that_shows_what_was_promised_passes() {
+    for gate in RunGate::EACH {
+        assert_eq!(good(gate).judged(), [], "{gate}");
+    }
+}
+
+#[test]
+fn each_command_that_fails_is_told_and_what_follows_from_it_is_not() {
+    let mut run = good(RunGate::Build);
+    run.commands =
+        vec![command("make", CommandOutcome::Exited, Some(2)), command("make check", CommandOutcome::NotRun, None)];
+    // No report was written, because nothing got that far.
+    run.reports = vec![Report::new("junit.xml", ReportState::Missing)];
+    run.totals = Counts::default();
+    assert_eq!(run.told(), ["BLD-01 `make` ended with exit status 2 after 1.5 s."]);
+    run.gate = RunGate::Verify;
+    assert_eq!(run.told(), ["VER-01 `make` ended with exit status 2 after 1.5 s."]);
+    assert!(run.judged()[0].next.contains("`phasegate run verify`"));
+
+    run.commands = vec![command("sleep 1d", CommandOutcome::TimedOut, None)];
+    assert_eq!(run.told(), ["VER-01 `sleep 1d` was not done after 1.5 s, when the gate's time was over."]);
+    assert!(run.judged()[0].next.contains("`gates.verify.timeout`, which is 60 s"));
+    run.commands = vec![passed("make"), command("late", CommandOutcome::NotRun, None)];
+    assert_eq!(run.told(), ["VER-01 `late` was not run: the gate's time was over."]);
+    run.commands.clear();
+    assert_eq!(run.told(), ["VER-01 Nothing was run: there are no commands."]);
+}
+
+#[test]
+fn a_failing_test_fails_the_gate_also_when_every_command_passes() {
+    let mut run = good(RunGate::Verify);
+    run.totals = Counts { tests: 5, passed: 2, failed: 3, ..Counts::default() };
+    run.failing = vec![failing("a::b", "1 is not 2")];
+    run.left_out = 2;
+    assert_eq!(run.told(), ["VER-01 The test `a::b` failed: 1 is not 2", "VER-01 2 more tests failed."]);
+    let first = &run.judged()[0];
+    assert_eq!((first.path.as_deref(), first.line), (Some("src/a.rs"), Some(3)));
+    run.gate = RunGate::Build;
+    assert_eq!(run.told()[0], "BLD-02 The test `a::b` failed: 1 is not 2");
+    // A red command hides no red test.
+    run.commands = vec![command("make", CommandOutcome::Exited, Some(1))];
+    assert_eq!(run.told().len(), 3);
+}
+
+#[test]
+fn a_report_must_be_there_be_of_this_run_and_be_readable() {
+    let mut run = good(RunGate::Verify);
+    let of = |state, why: Option<&str>| Report {
+        path: why.map(|_| "out/junit.xml".to_owned()),
+        why: why.map(str::to_owned),
+        ..Report::new("out/*.xml", state)
+    };
+    run.reports = vec![
+        of(ReportState::Missing, None),
+        of(ReportState::Stale, Some("it is older than this run")),
+        of(ReportState::Unreadable, Some("it is a link")),
+    ];
+    assert_eq!(
+        run.told(),
+        [
+            "VER-09 A report was promised and is not there: nothing matches `out/*.xml`.",
+            "VER-09 The report `out/junit.xml` is not of this run: it is older than this run.",
+            "VER-09 The report `out/junit.xml` can't be read: it is a link.",
+        ]
+    );
+    run.gate = RunGate::Build;
+    assert!(run.told().iter().all(|told| told.starts_with("BLD-02 ")), "{:?}", run.told());
+}
+
+#[test]
+fn at_least_one_test_has_to_run() {
+    let mut run = good(RunGate::Verify);
+    run.totals = Counts::default();
+    assert_eq!(run.told(), ["VER-09 No test ran: the reports have none."]);
+    run.totals = Counts { tests: 4, skipped: 4, ..Counts::default() };
+    assert_eq!(run.told(), ["VER-09 No test ran: all 4 were skipped."]);
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    let mut run = good(RunGate::Verify);
+    (run.promised, run.reports, run.totals) = (Vec::new(), Vec::new(), Counts::default());
+    assert_eq!(run.told(), ["~VER-09 Whether any test ran is not known: the policy names no report."]);
+    assert_eq!(verdict(&run.judged()), Verdict::Pass);
+    run.gate = RunGate::Build;
+    assert_eq!(run.told(), [""; 0], "a build may have no tests");
+
+    let mut run = good(RunGate::Verify);
+    run.totals.flaky = 7;
+    run.flaky = (0..7).map(|n| format!("t{n}")).collect();
+    assert_eq!(run.told(), ["~VER-01 Passed at a later try only: `t0`, `t1`, `t2`, `t3`, `t4` and others."]);
+}
+
+#[test]
+fn somebody_elses_words_stay_words() {
+    let mut run = good(RunGate::Verify);
+    run.commands = vec![command("a`b\n\u{1b}[2J@all", CommandOutcome::Exited, Some(1))];
+    run.failing = vec![failing("x`y\u{202e}", "m\nn")];
+    run.totals = Counts { tests: 1, failed: 1, ..Counts::default() };
+    assert_eq!(
+        run.told(),
+        ["VER-01 `a'b @all` ended with exit status 1 after 1.5 s.", "VER-01 The test `x'y` failed: m n"]
+    );
+}

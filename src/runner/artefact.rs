@@ -1,0 +1,388 @@
+//! The artefact of a run: a folder with one file, `run.json`, that says what was run, on what, and how it ended.
+//!
+//! It is written by an unprivileged job, beside code of the change, and read by a privileged one: a *claim*. What decides
+//! is that job's own conclusion; the artefact is shown. [`read`] refuses one that is not what it should be, and [`Shown`]
+//! is what may be shown of it.
+//!
+//! Fields are only ever added: a reader passes over those that it does not know, and a change of meaning is another
+//! number in `schema`. `docs/schemas/run.schema.json` is made from these types.
+
+mod read;
+#[cfg(test)]
+mod sample;
+mod shown;
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use read::{Expected, Refused, read};
+#[cfg(test)]
+pub(crate) use sample::sample;
+pub(crate) use shown::shown_time;
+pub use shown::{Shown, ShownCommand, ShownTest};
+
+use crate::finding::{Finding, Verdict};
+use crate::ids::{CommitId, Digest, Slug};
+use crate::policy::RunGate;
+
+/// The name of this form.
+pub const SCHEMA: &str = "phasegate/run@1";
+/// The file in the artefact's folder.
+pub const FILE: &str = "run.json";
+
+const COMMIT: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
+const DIGEST: &str = "^[0-9a-f]{64}$";
+
+/// What a run of a gate's commands says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "phasegate/run@1")]
+pub struct Artefact {
+    /// `phasegate/run@1`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// The gate whose commands were run.
+    pub gate: RunGate,
+    /// `PASS` only where no finding is an error.
+    pub verdict: Verdict,
+    /// What was found, each with its rule.
+    pub findings: Vec<Finding>,
+    /// What it was run on.
+    pub subject: Subject,
+    /// By which policy.
+    pub policy: PolicyRead,
+    /// The run of GitHub Actions that it was part of; none elsewhere.
+    #[serde(default)]
+    pub run: Option<ActionsRun>,
+    /// The version of Phasegate that wrote this.
+    pub phasegate: String,
+    /// How each command was given to the shell.
+    pub shell: String,
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub started: Timestamp,
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub ended: Timestamp,
+    pub duration_ms: u64,
+    /// How long the commands might take together.
+    pub timeout_s: u32,
+    /// The policy's commands, in their order, all of them.
+    pub commands: Vec<CommandRun>,
+    /// The policy's globs of reports.
+    pub promised: Vec<String>,
+    /// The reports that they match, and the globs that match none.
+    pub reports: Vec<Report>,
+    /// The counts of all reports that were read.
+    pub totals: Counts,
+    /// The tests that failed, the first hundred of them.
+    pub failing: Vec<Failing>,
+    /// How many more there are.
+    pub failing_left_out: u64,
+    /// Names of tests that passed, but not at the first try; the first hundred.
+    pub flaky: Vec<String>,
+}
+
+/// What the commands were run on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Subject {
+    /// `owner/name`.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub repository: Option<Slug>,
+    /// The pull request's number.
+    #[serde(default)]
+    pub change: Option<u64>,
+    /// The tip of the branch that it goes into.
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("pattern" = COMMIT))]
+    pub base: Option<CommitId>,
+    /// The change's newest commit.
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("pattern" = COMMIT))]
+    pub head: Option<CommitId>,
+    /// The commit that was checked out. For a pull request that is most often the merge of head and base.
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("pattern" = COMMIT))]
+    pub checkout: Option<CommitId>,
+    /// Tracked files were not as in that commit.
+    #[serde(default)]
+    pub uncommitted: bool,
+}
+
+/// Where the commands come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyRead {
+    /// The identity of what it says, as it is in the content digest.
+    #[schemars(with = "String", extend("pattern" = DIGEST))]
+    pub digest: Digest,
+    pub from: PolicyFrom,
+    /// The commit that it was read at; none for a file.
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("pattern" = COMMIT))]
+    pub commit: Option<CommitId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyFrom {
+    /// The default branch, or the revision that was named.
+    Base,
+    /// The commit that was checked out, where there is no other branch.
+    Checkout,
+    /// A file that was named.
+    File,
+}
+
+/// A run of GitHub Actions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ActionsRun {
+    pub id: u64,
+    pub attempt: u32,
+    /// The event that started it.
+    #[serde(default)]
+    pub event: Option<String>,
+    /// The workflow and the ref that its file was read at.
+    #[serde(default)]
+    pub workflow: Option<String>,
+}
+
+/// One command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRun {
+    /// Its exact text.
+    pub command: String,
+    pub outcome: CommandOutcome,
+    /// Its exit status, where it exited.
+    #[serde(default)]
+    pub status: Option<i32>,
+    /// The signal that ended it, where one did.
+    #[serde(default)]
+    pub signal: Option<i32>,
+    /// Why it could not be started.
+    #[serde(default)]
+    pub why: Option<String>,
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub started: Option<Timestamp>,
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub ended: Option<Timestamp>,
+    pub duration_ms: u64,
+    /// What it said; none where it was not run.
+    #[serde(default)]
+    pub output: Option<OutputKept>,
+}
+
+impl CommandRun {
+    pub fn passed(&self) -> bool {
+        self.outcome == CommandOutcome::Exited && self.status == Some(0)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandOutcome {
+    /// By itself, with a status.
+    Exited,
+    /// By a signal.
+    Signalled,
+    /// The gate's time was over.
+    TimedOut,
+    NotStarted,
+    /// One before it had failed.
+    NotRun,
+}
+
+/// What a command said, on both of its outputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OutputKept {
+    pub bytes: u64,
+    /// SHA-256 of all of it.
+    #[schemars(with = "String", extend("pattern" = DIGEST))]
+    pub digest: Digest,
+    /// Its last 64 KiB at most, without colours and secrets.
+    pub tail: String,
+    /// Whether the tail is all of it.
+    pub whole: bool,
+}
+
+/// A JUnit report, or a glob that matches none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// The policy's glob.
+    pub glob: String,
+    pub state: ReportState,
+    /// The file, as seen from the repository.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// Why it is stale or can't be read.
+    #[serde(default)]
+    pub why: Option<String>,
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("pattern" = DIGEST))]
+    pub digest: Option<Digest>,
+    pub bytes: u64,
+    /// All zero where it was not read.
+    pub counts: Counts,
+}
+
+impl Report {
+    pub(crate) fn new(glob: &str, state: ReportState) -> Self {
+        let (path, why, digest, counts) = (None, None, None, Counts::default());
+        Self { glob: glob.to_owned(), state, path, why, digest, bytes: 0, counts }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportState {
+    Read,
+    /// The glob matches nothing.
+    Missing,
+    /// It was there before the commands were run.
+    Stale,
+    Unreadable,
+}
+
+/// Tests by how they ended. `tests` is the sum of `passed`, `failed`, `errors` and `skipped`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    pub tests: u64,
+    pub passed: u64,
+    /// An assertion did not hold.
+    pub failed: u64,
+    /// They could not be carried out.
+    pub errors: u64,
+    pub skipped: u64,
+    /// Of those that passed: not at the first try.
+    pub flaky: u64,
+    /// What the reports say that they took.
+    pub duration_ms: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, more: &Self) {
+        let sum = |a: u64, b: u64| a.saturating_add(b);
+        *self = Self {
+            tests: sum(self.tests, more.tests),
+            passed: sum(self.passed, more.passed),
+            failed: sum(self.failed, more.failed),
+            errors: sum(self.errors, more.errors),
+            skipped: sum(self.skipped, more.skipped),
+            flaky: sum(self.flaky, more.flaky),
+            duration_ms: sum(self.duration_ms, more.duration_ms),
+        };
+    }
+
+    /// Tests that were carried out.
+    pub fn ran(&self) -> u64 {
+        self.tests.saturating_sub(self.skipped)
+    }
+
+    /// `12 tests: 10 passed (1 at a later try), 1 failed, 1 skipped`
+    pub fn shown(&self) -> String {
+        let tests = if self.tests == 1 { "1 test".to_owned() } else { format!("{} tests", self.tests) };
+        let again = if self.flaky > 0 { format!(" ({} at a later try)", self.flaky) } else { String::new() };
+        let mut parts = vec![format!("{} passed{again}", self.passed)];
+        for (count, what) in [(self.failed, "failed"), (self.errors, "broke"), (self.skipped, "skipped")] {
+            parts.extend((count > 0).then(|| format!("{count} {what}")));
+        }
+        format!("{tests}: {}", parts.join(", "))
+    }
+}
+
+/// A test that did not pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failing {
+    pub kind: FailingKind,
+    /// With its class before it.
+    pub name: String,
+    pub suite: String,
+    /// Why, in a line.
+    pub message: String,
+    /// What was said about it, the beginning of it.
+    pub details: String,
+    /// The file of the repository in which it failed, where that is known.
+    #[serde(default)]
+    pub path: Option<String>,
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// The report that has it.
+    pub report: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailingKind {
+    Failed,
+    Error,
+}
+
+impl Artefact {
+    /// As it is written: the same for the same run, and readable.
+    pub fn text(&self) -> anyhow::Result<String> {
+        let mut text = serde_json::to_string_pretty(self).context("can't write JSON")?;
+        text.push('\n');
+        // The older form of a workflow command is read anywhere in a line, also in a file that somebody prints.
+        Ok(text.replace("##[", "##\\u005b"))
+    }
+
+    /// Puts it into a folder, as a whole or not at all.
+    pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        let shown = folder.display();
+        std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {shown}"))?;
+        let cant = || format!("can't write {FILE} into {shown}");
+        let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cant)?;
+        file.write_all(self.text()?.as_bytes()).with_context(cant)?;
+        file.persist(folder.join(FILE)).with_context(cant)?;
+        Ok(())
+    }
+
+    /// The JSON Schema of the file.
+    pub fn schema_of() -> serde_json::Value {
+        schemars::schema_for!(Artefact).to_value()
+    }
+}
+
+/// Takes an artefact of an earlier run out of a folder, so that it can't be taken for this one's.
+pub fn clear(folder: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_file(folder.join(FILE)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("can't remove the earlier {FILE} of {}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a gate is judged by: that part of an artefact which was seen, and not concluded.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    pub gate: RunGate,
+    pub timeout_s: u32,
+    pub commands: &'a [CommandRun],
+    pub promised: &'a [String],
+    pub reports: &'a [Report],
+    pub totals: &'a Counts,
+    pub failing: &'a [Failing],
+    pub failing_left_out: u64,
+    pub flaky: &'a [String],
+}
+
+impl Artefact {
+    pub fn facts(&self) -> Facts<'_> {
+        Facts {
+            gate: self.gate,
+            timeout_s: self.timeout_s,
+            commands: &self.commands,
+            promised: &self.promised,
+            reports: &self.reports,
+            totals: &self.totals,
+            failing: &self.failing,
+            failing_left_out: self.failing_left_out,
+            flaky: &self.flaky,
+        }
+    }
+}

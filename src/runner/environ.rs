@@ -1,0 +1,169 @@
+//! What the commands of a gate are given of the environment, and which of its values must not show in what they say.
+//!
+//! A command of a gate runs code of the change. It gets the environment of its job, because a build needs it, without
+//! what would let it act in the job's name. That is a courtesy in the plain form, and not a wall: the command runs as the
+//! same user. The wall is that the job has no secret at all (`docs/runner.md`).
+
+use std::ffi::{OsStr, OsString};
+
+/// A variable that no command sees, and why.
+#[derive(Debug)]
+pub struct Withheld {
+    /// One that ends with `*` is the beginning of a name.
+    pub name: &'static str,
+    pub why: &'static str,
+}
+
+/// In the order of `docs/runner.md`.
+pub const WITHHELD: &[Withheld] = &[
+    Withheld { name: "GITHUB_TOKEN", why: "the job's token: it could write whatever the job may" },
+    Withheld { name: "GH_TOKEN", why: "the same, for `gh`" },
+    Withheld { name: "GITHUB_ENTERPRISE_TOKEN", why: "the same, on GitHub Enterprise Server" },
+    Withheld { name: "GH_ENTERPRISE_TOKEN", why: "the same, for `gh`" },
+    Withheld {
+        name: "ACTIONS_*",
+        why: "the runner's own services: tokens for artefacts and caches, and the request for an OIDC token",
+    },
+    Withheld { name: "INPUT_*", why: "inputs of the action around it, one of which may be a key" },
+    Withheld { name: "STATE_*", why: "what an action keeps for its end" },
+    Withheld { name: "APP_ID", why: "Phasegate's own App" },
+    Withheld { name: "PRIVATE_KEY", why: "its key" },
+    Withheld { name: "PRIVATE_KEY_PATH", why: "where its key lies" },
+    Withheld { name: "WEBHOOK_SECRET", why: "its webhook's secret" },
+    Withheld { name: "GITHUB_OUTPUT", why: "the job's outputs are Phasegate's to say" },
+    Withheld { name: "GITHUB_ENV", why: "it would set the environment of the steps that follow" },
+    Withheld { name: "GITHUB_PATH", why: "it would put programs in the place of those that the steps that follow run" },
+    Withheld { name: "GITHUB_STATE", why: "it belongs to the action around it" },
+    Withheld { name: "GITHUB_STEP_SUMMARY", why: "the summary is Phasegate's to write" },
+];
+
+/// Whether a command is given this variable.
+pub fn is_given(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return true };
+    // Names are the same in any case on some systems, and none of these is anybody else's.
+    let name = name.to_ascii_uppercase();
+    !WITHHELD.iter().any(|one| match one.name.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == one.name,
+    })
+}
+
+/// How the name of a variable ends whose value is a secret.
+const SECRET: &[&str] = &["TOKEN", "SECRET", "PASSWORD", "KEY"];
+/// Shorter ones are words or numbers that stand everywhere, and hiding them would hide the text around them.
+const SHORTEST: usize = 4;
+/// Each line of a longer secret is hidden by itself, as long as it is not one that any text could have.
+const SHORTEST_LINE: usize = 8;
+
+/// Values that are replaced by `***`.
+#[derive(Clone, Default)]
+pub(crate) struct Masks(Vec<Vec<u8>>);
+
+impl Masks {
+    pub(crate) fn of(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let mut values: Vec<Vec<u8>> = Vec::new();
+        for (name, value) in environment {
+            let name = name.to_string_lossy().to_ascii_uppercase();
+            if !SECRET.iter().any(|end| name.ends_with(end)) {
+                continue;
+            }
+            let value = value.as_encoded_bytes();
+            let lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+            let lines = lines.filter(|line| line.len() >= SHORTEST_LINE && line.len() < value.len());
+            values.extend(lines.map(<[u8]>::to_vec));
+            if value.trim_ascii().len() >= SHORTEST {
+                values.push(value.trim_ascii().to_vec());
+            }
+        }
+        // The longest first: one that begins another must not leave the other's end.
+        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        values.dedup();
+        Self(values)
+    }
+
+    /// The longest value's bytes.
+    pub(crate) fn longest(&self) -> usize {
+        self.0.first().map_or(0, Vec::len)
+    }
+
+    /// The bytes from `start` on, with every value hidden. A value that begins before `start` is hidden as a whole.
+    pub(crate) fn hide(&self, bytes: &[u8], start: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(bytes.len().saturating_sub(start));
+        let mut at = 0;
+        while at < bytes.len() {
+            match self.0.iter().find(|value| bytes[at..].starts_with(value)) {
+                Some(value) => {
+                    at += value.len();
+                    if at > start {
+                        out.extend_from_slice(b"***");
+                    }
+                }
+                None => {
+                    if at >= start {
+                        out.push(bytes[at]);
+                    }
+                    at += 1;
+                }
+            }
+        }
+        out
+    }
+
+    pub(crate) fn hide_text(&self, text: &str) -> String {
+        // A whole value that is text was taken out of text, so text is left.
+        String::from_utf8_lossy(&self.hide(text.as_bytes(), 0)).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masks(values: &[(&str, &str)]) -> Masks {
+        Masks::of(values.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))))
+    }
+
+    #[test]
+    fn what_acts_in_the_jobs_name_is_withheld_and_the_rest_is_given() {
+        for name in [
+            "GITHUB_TOKEN",
+            "gh_token",
+            "ACTIONS_RUNTIME_TOKEN",
+            "ACTIONS_ID_TOKEN_REQUEST_URL",
+            "INPUT_PRIVATE-KEY",
+            "PRIVATE_KEY",
+            "APP_ID",
+            "GITHUB_OUTPUT",
+            "GITHUB_STEP_SUMMARY",
+        ] {
+            assert!(!is_given(OsStr::new(name)), "{name}");
+        }
+        for name in ["PATH", "HOME", "CI", "GITHUB_ACTIONS", "GITHUB_SHA", "DATABASE_URL", "NPM_TOKEN", "MY_APP_ID"] {
+            assert!(is_given(OsStr::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn secrets_of_the_environment_are_hidden() {
+        let masks = masks(&[
+            ("NPM_TOKEN", "tok-1"),
+            ("LONG_TOKEN", "tok-12345"),
+            ("db_password", "hunter2"),
+            ("API_KEY", "abc"),
+            ("HOME", "/home/me"),
+            ("PRIVATE_KEY", "-----BEGIN-----\nline-one-of-it\nx\n"),
+        ]);
+        assert_eq!(masks.hide_text("tok-1, tok-12345, hunter2, abc, /home/me"), "***, ***, ***, abc, /home/me");
+        assert_eq!(masks.hide_text("a line-one-of-it b x"), "a *** b x");
+        assert_eq!(masks.hide_text("-----BEGIN-----\nline-one-of-it\nx\n"), "***\n", "as a whole");
+        assert_eq!(masks.longest(), "-----BEGIN-----\nline-one-of-it\nx".len());
+    }
+
+    #[test]
+    fn a_secret_across_the_cut_is_hidden_as_a_whole() {
+        let masks = masks(&[("A_TOKEN", "secret")]);
+        assert_eq!(masks.hide(b"a secret b", 5), b"*** b");
+        assert_eq!(masks.hide(b"a secret b", 8), b" b");
+        assert_eq!(masks.hide(b"\xff secret", 0), b"\xff ***");
+    }
+}

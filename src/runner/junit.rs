@@ -1,0 +1,386 @@
+//! Reading JUnit XML, as nextest, pytest, jest-junit, gotestsum, surefire and their kin write it.
+//!
+//! There is no one definition of the format, so this reads what they have in common and knows the few places where one
+//! differs. A report is text of the change: what is read is bounded, no entity is followed, and what it says of itself in
+//! numbers is believed only where it is the worse.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use super::text;
+
+/// More nodes than the largest report of a [`super::reports`] run has.
+const MOST_NODES: u32 = 2_000_000;
+const LONGEST_NAME: usize = 300;
+const LONGEST_MESSAGE: usize = 500;
+const LONGEST_DETAILS: usize = 2_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed,
+    /// An assertion did not hold.
+    Failed,
+    /// It could not be carried out.
+    Error,
+    Skipped,
+}
+
+/// One test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Case {
+    pub(crate) suite: String,
+    pub(crate) class: String,
+    pub(crate) name: String,
+    pub(crate) outcome: Outcome,
+    /// It passed, but not at the first try.
+    pub(crate) flaky: bool,
+    pub(crate) millis: u64,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+    /// Why it did not pass, in a line; and all that was said about it.
+    pub(crate) message: String,
+    pub(crate) details: String,
+}
+
+impl Case {
+    pub(crate) fn failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed | Outcome::Error)
+    }
+}
+
+/// The tests of a report; or in one sentence why it can't be read. At most `most` are read.
+pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = legal(&text);
+    // Without a DTD there are no entities that could grow.
+    let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(&text, options)
+        .map_err(|error| format!("it is not XML that can be read: {error}"))?;
+    let root = document.root_element();
+    if !matches!(root.tag_name().name(), "testsuites" | "testsuite") {
+        let name = text::line(root.tag_name().name(), 60);
+        return Err(format!("it is no JUnit report: its root is `{name}`, not `testsuites` or `testsuite`"));
+    }
+    let mut cases = Vec::new();
+    // In the order of the document, and without recursion: its depth is the change's to choose.
+    for node in root.descendants().filter(|node| is(node, "testcase")) {
+        if cases.len() == most {
+            return Err(format!("it has more than {most} tests"));
+        }
+        cases.push(case(node));
+    }
+    let cases = tried_again(&root, cases);
+    Ok(unnamed(&root, cases))
+}
+
+fn is(node: &Node<'_, '_>, name: &str) -> bool {
+    node.is_element() && node.tag_name().name() == name
+}
+
+fn child<'a, 'i>(node: Node<'a, 'i>, names: &[&str]) -> Option<Node<'a, 'i>> {
+    node.children().find(|child| child.is_element() && names.contains(&child.tag_name().name()))
+}
+
+fn case(node: Node<'_, '_>) -> Case {
+    let suite = node.ancestors().find(|above| is(above, "testsuite"));
+    let of = |node: Node<'_, '_>, name: &str| text::line(node.attribute(name).unwrap_or_default(), LONGEST_NAME);
+    let marked = |name: &str, words: &[&str]| node.attribute(name).is_some_and(|value| words.contains(&value));
+    let (outcome, why) = if let Some(why) = child(node, &["failure"]) {
+        (Outcome::Failed, Some(why))
+    } else if let Some(why) = child(node, &["error"]) {
+        (Outcome::Error, Some(why))
+    } else if child(node, &["skipped", "disabled"]).is_some()
+        || marked("status", &["notrun", "skipped", "disabled"])
+        || marked("result", &["suppressed", "skipped"])
+    {
+        (Outcome::Skipped, None)
+    } else {
+        (Outcome::Passed, None)
+    };
+    let again = child(node, &["flakyFailure", "flakyError"]);
+    let (message, details) = why.or(again).map(said).unwrap_or_default();
+    Case {
+        suite: suite.map(|suite| of(suite, "name")).unwrap_or_default(),
+        class: of(node, "classname"),
+        name: of(node, "name"),
+        outcome,
+        flaky: outcome == Outcome::Passed && again.is_some(),
+        millis: millis(node.attribute("time")),
+        file: node.attribute("file").map(|file| file.to_owned()).filter(|file| !file.trim().is_empty()),
+        line: node.attribute("line").and_then(|line| line.trim().parse().ok()).map(|line: u32| {
+            // pytest counts lines from 0.
+            let from_0 = suite.is_some_and(|suite| suite.attribute("name") == Some("pytest"));
+            if from_0 { line.saturating_add(1) } else { line }
+        }),
+        message,
+        details,
+    }
+}
+
+/// What a failure says: in a line, and in full.
+fn said(why: Node<'_, '_>) -> (String, String) {
+    let mut own: String = why.children().filter(Node::is_text).filter_map(|node| node.text()).collect();
+    if own.trim().is_empty() {
+        own = child(why, &["stackTrace"]).and_then(|node| node.text()).unwrap_or_default().to_owned();
+    }
+    let details = text::block(&own);
+    let details = details.trim_matches('\n');
+    // Go says what it runs and how that ended around what the test said.
+    let speaks = |line: &&str| !line.trim().is_empty() && !line.starts_with("=== ") && !line.trim().starts_with("--- ");
+    let mut lines = details.lines().filter(speaks).map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let message = match why.attribute("message").map(str::trim) {
+        None | Some("" | "Failed") if !first.is_empty() => first.to_owned(),
+        // Rust's first line is where it panicked, and the second why.
+        Some(message) if first.trim_end_matches(':') == message => match lines.next() {
+            Some(second) => format!("{message}: {second}"),
+            None => message.to_owned(),
+        },
+        message => message.unwrap_or_default().to_owned(),
+    };
+    (text::line(&message, LONGEST_MESSAGE), text::head(details, LONGEST_DETAILS))
+}
+
+fn millis(seconds: Option<&str>) -> u64 {
+    let seconds: Option<f64> = seconds.and_then(|text| text.trim().replace(',', "").parse().ok());
+    let millis = seconds.filter(|seconds| seconds.is_finite()).unwrap_or_default().clamp(0.0, 1e9) * 1000.0;
+    // At most a thousand years, which fits.
+    millis.round() as u64
+}
+
+/// gotestsum writes a test that was run again as two. A test's name is its own in a package of Go, and only there: of
+/// others the second may be another test, whose green hides no red.
+fn tried_again(root: &Node<'_, '_>, cases: Vec<Case>) -> Vec<Case> {
+    let go = root.descendants().any(|node| is(&node, "property") && node.attribute("name") == Some("go.version"));
+    if !go {
+        return cases;
+    }
+    let mut kept: Vec<Case> = Vec::new();
+    let mut known: HashMap<(String, String, String), usize> = HashMap::new();
+    for case in cases {
+        let key = (case.suite.clone(), case.class.clone(), case.name.clone());
+        let Some(at) = known.get(&key) else {
+            known.insert(key, kept.len());
+            kept.push(case);
+            continue;
+        };
+        let before = &mut kept[*at];
+        let flaky = before.failed() && case.outcome == Outcome::Passed;
+        let (message, details) = if flaky {
+            (before.message.clone(), before.details.clone())
+        } else {
+            (case.message.clone(), case.details.clone())
+        };
+        let flaky = flaky || (before.flaky && case.outcome == Outcome::Passed);
+        *before = Case { flaky, message, details, ..case };
+    }
+    kept
+}
+
+/// Failures that are counted and not shown: a package that does not compile, a file that can't be loaded. Where a test was
+/// run several times, each run may be counted, so that more than are shown need not mean anything.
+fn unnamed(root: &Node<'_, '_>, mut cases: Vec<Case>) -> Vec<Case> {
+    if cases.iter().any(|case| case.failed() || case.flaky) {
+        return cases;
+    }
+    let counted = |node: &Node<'_, '_>| -> u64 {
+        let of = |name: &str| node.attribute(name).and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
+        of("failures").saturating_add(of("errors"))
+    };
+    let suites = root.children().filter(|node| is(node, "testsuite"));
+    let count = counted(root).max(suites.map(|suite| counted(&suite)).fold(0, u64::saturating_add));
+    if count > 0 {
+        let what = if count == 1 {
+            "a failure that it does not show".to_owned()
+        } else {
+            format!("{count} failures that it does not show")
+        };
+        cases.push(Case {
+            suite: String::new(),
+            class: String::new(),
+            name: "(not named)".to_owned(),
+            outcome: Outcome::Error,
+            flaky: false,
+            millis: 0,
+            file: None,
+            line: None,
+            message: format!("The report counts {what}."),
+            details: String::new(),
+        });
+    }
+    cases
+}
+
+/// The text with what XML does not allow made visible: some tools write a program's colours as they come.
+fn legal(text: &str) -> Cow<'_, str> {
+    let bad = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{7f}'..='\u{9f}'))
+            || matches!(c, '\u{fffe}' | '\u{ffff}')
+    };
+    if !text.contains(bad) && !text.contains("&#") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| bad(c) || c == '&') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let number = rest.strip_prefix("&#").and_then(|more| more.split_once(';')).map(|(number, _)| number);
+        let named = number.and_then(|number| match number.strip_prefix('x') {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => number.parse().ok(),
+        });
+        match (named, number) {
+            (Some(code), Some(number)) if char::from_u32(code).is_none_or(bad) => {
+                out.push('\u{fffd}');
+                rest = &rest[number.len() + 3..];
+            }
+            _ => {
+                let c = rest.chars().next().unwrap_or_default();
+                out.push(if c == '&' { c } else { '\u{fffd}' });
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fixture(name: &str) -> Vec<Case> {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/junit").join(name);
+        read(&std::fs::read(path).unwrap(), 1000).unwrap_or_else(|why| panic!("{name}: {why}"))
+    }
+
+    /// `passed failed error skipped flaky`, and what failed.
+    fn told(cases: &[Case]) -> (String, Vec<String>) {
+        let of = |outcome| cases.iter().filter(|case| case.outcome == outcome).count();
+        let counts = format!(
+            "{} {} {} {} {}",
+            of(Outcome::Passed),
+            of(Outcome::Failed),
+            of(Outcome::Error),
+            of(Outcome::Skipped),
+            cases.iter().filter(|case| case.flaky).count()
+        );
+        let failed = cases.iter().filter(|case| case.failed());
+        (counts, failed.map(|case| format!("{} {}: {}", case.class, case.name, case.message)).collect())
+    }
+
+    #[test]
+    fn what_the_tools_write_is_read() {
+        let (counts, failed) = told(&fixture("nextest.xml"));
+        assert_eq!(counts, "2 2 0 0 1");
+        assert_eq!(failed[0], "lamp tests::breaks_the_process: process aborted with signal 6 (SIGABRT)");
+        assert!(failed[1].starts_with("lamp tests::turns_off: thread 'tests::turns_off' ("), "{failed:?}");
+        let why = "panicked at src/lib.rs:9:9: assertion `left == right` failed: the lamp stays <on> & hums";
+        assert!(failed[1].ends_with(why), "{failed:?}");
+
+        for name in ["pytest.xml", "pytest-xunit1.xml"] {
+            let (counts, failed) = told(&fixture(name));
+            assert_eq!(counts, "4 1 1 2 0", "{name}");
+            let says = "test_lamp test_turns_off: AssertionError: the lamp stays <on> & hums assert 'on' == 'off'";
+            assert!(failed[0].starts_with(says), "{failed:?}");
+            assert_eq!(failed[1], "test_lamp test_bulb: failed on setup with \"RuntimeError: no bulb in the box\"");
+        }
+        let cases = fixture("pytest-xunit1.xml");
+        assert_eq!((cases[1].file.as_deref(), cases[1].line), (Some("test_lamp.py"), Some(9)), "the line of its `def`");
+
+        let (counts, failed) = told(&fixture("jest.xml"));
+        assert_eq!(counts, "3 1 0 1 0");
+        let says = "Error: expect(received).toBe(expected) // Object.is equality";
+        assert_eq!(failed, [format!("the lamp turns off the lamp turns off: {says}")]);
+        let (counts, failed) = told(&fixture("jest-errors.xml"));
+        assert_eq!((counts.as_str(), failed.len()), ("3 2 1 1 0", 3));
+        assert!(failed[1].ends_with("t/broken.test.js: ● Test suite failed to run"), "{failed:?}");
+
+        let (counts, failed) = told(&fixture("gotestsum.xml"));
+        assert_eq!((counts.as_str(), failed.len()), ("2 3 0 1 0", 3));
+        assert_eq!(failed[0], "example.com/lamp TestOff: lamp_test.go:12: the lamp stays <on> & hums");
+        assert_eq!(told(&fixture("gotestsum-rerun.xml")), ("1 0 0 0 1".to_owned(), vec![]));
+
+        let (counts, failed) = told(&fixture("surefire.xml"));
+        assert_eq!(counts, "2 1 1 1 1");
+        assert_eq!(failed[0], "lamp.LampTest hasABulb: no bulb in the box");
+        let cases = fixture("surefire.xml");
+        let flaky = cases.iter().find(|case| case.flaky).unwrap();
+        assert_eq!((flaky.name.as_str(), flaky.millis), ("comesOnAtTheSecondTry", 15));
+        assert!(flaky.details.contains("LampTest.java:25"), "{flaky:?}");
+    }
+
+    fn one(inside: &str) -> Vec<Case> {
+        read(format!("<testsuite name='s'>{inside}</testsuite>").as_bytes(), 10).unwrap()
+    }
+
+    #[test]
+    fn suites_stand_in_suites_and_words_for_not_run_are_many() {
+        let nested = one("<testsuite name='t'><testcase name='a' classname='c' time='1,000.5'/></testsuite>");
+        assert_eq!((nested[0].suite.as_str(), nested[0].millis), ("t", 1_000_500));
+        for skipped in ["status='notrun'", "status='disabled'", "result='suppressed'"] {
+            assert_eq!(one(&format!("<testcase {skipped}/>"))[0].outcome, Outcome::Skipped, "{skipped}");
+        }
+        assert_eq!(one("<testcase status='run' result='completed' time='NaN'/>")[0].outcome, Outcome::Passed);
+    }
+
+    #[test]
+    fn a_test_of_the_same_name_hides_nothing() {
+        let twice = "<testcase name='a'><failure/></testcase><testcase name='a'/>";
+        assert_eq!(told(&one(twice)).0, "1 1 0 0 0");
+        let go = "<properties><property name='go.version'/></properties>";
+        assert_eq!(told(&one(&format!("{go}{twice}"))).0, "1 0 0 0 1");
+        let worse = "<testcase name='a'/><testcase name='a'><failure/></testcase>";
+        assert_eq!(told(&one(&format!("{go}{worse}"))).0, "0 1 0 0 0");
+    }
+
+    #[test]
+    fn a_failure_that_is_only_counted_is_one() {
+        let only = |root: &str| read(root.as_bytes(), 10).unwrap();
+        let (counts, failed) =
+            told(&only("<testsuites failures='0' errors='1'><testsuite><testcase/></testsuite></testsuites>"));
+        assert_eq!(counts, "1 0 1 0 0");
+        assert_eq!(failed, [" (not named): The report counts a failure that it does not show."]);
+        assert_eq!(told(&only("<testsuites><testsuite failures='2'/><testsuite errors='1'/></testsuites>")).1.len(), 1);
+        // Those of a test that was tried again are counted each time.
+        let again = "<testsuites failures='1'><testcase><flakyFailure/></testcase></testsuites>";
+        assert_eq!(told(&only(again)).0, "1 0 0 0 1");
+        assert!(only("<testsuites failures='0'/>").is_empty());
+    }
+
+    #[test]
+    fn what_can_not_be_read_is_said() {
+        let why = |text: &str| read(text.as_bytes(), 2).unwrap_err();
+        assert!(why("").starts_with("it is not XML that can be read: "));
+        assert!(why("<testsuite><testcase>").starts_with("it is not XML"));
+        assert!(why("<html/>").contains("its root is `html`"));
+        assert_eq!(why("<testsuite><testcase/><testcase/><testcase/></testsuite>"), "it has more than 2 tests");
+        let bomb = "<!DOCTYPE t [<!ENTITY a 'x'><!ENTITY b '&a;&a;&a;'>]><testsuite name='&b;'/>";
+        assert!(why(bomb).starts_with("it is not XML"), "{}", why(bomb));
+        let deep = format!("<testsuite>{}{}</testsuite>", "<a>".repeat(300_000), "</a>".repeat(300_000));
+        assert_eq!(read(deep.as_bytes(), 2).unwrap(), [], "deep, and nothing in it");
+    }
+
+    #[test]
+    fn characters_that_xml_does_not_have_are_made_visible() {
+        let text = "<testsuite><testcase name='a\x1b[31m&#27;b&#x1B;&#10;&amp;&#xD800;'><failure>\0&#0;x</failure></testcase></testsuite>";
+        let cases = read(text.as_bytes(), 2).unwrap();
+        assert_eq!(cases[0].name, "a\u{fffd}[31m\u{fffd}b\u{fffd} &\u{fffd}");
+        assert_eq!(cases[0].details, "\u{fffd}\u{fffd}x");
+        assert_eq!(read(b"\xef\xbb\xbf<testsuite><testcase name='\xff'/></testsuite>", 2).unwrap()[0].name, "\u{fffd}");
+        assert_eq!(one(&format!("<testcase name='{}'/>", "é".repeat(999)))[0].name.chars().count(), LONGEST_NAME);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_text_never_panics(text in "(<testsuites?|<testcase|<failure| name=| time=|'|\"|/?>|</|&#x?1?|;|&|\x1b|\0|[a-c ]){0,40}") {
+            let _ = read(text.as_bytes(), 5);
+            let _ = read(format!("<testsuite>{text}</testsuite>").as_bytes(), 5);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Runs the commands that the policy names for a gate, and says what happened.
+//!
+//! This is the plain form: the commands run in the folder that they are given, as the user who starts them. It promises:
+//!
+//! - what is run is the policy's, word for word, each command by a shell that stops at the first failure;
+//! - it ends: the gate has a time limit, and what a command started does not outlive it ([`Orphans`]);
+//! - what is said of it is what was seen: exit statuses, a digest of every byte of output, the tests of JUnit reports that
+//!   this run wrote itself ([`artefact`]);
+//! - the commands get no token of the job, and none of its secrets is kept of what they say ([`WITHHELD`]).
+//!
+//! What it can't promise without walls is that a command of the change keeps to that: it runs beside this program. So a
+//! run is worth what its job is worth, and the job has nothing to steal.
+//!
+//! It judges nothing: whoever calls [`run`] brings the rules ([`crate::gate::ran`]).
+
+pub mod artefact;
+mod environ;
+mod junit;
+mod output;
+mod place;
+mod process;
+mod reports;
+mod subject;
+pub(crate) mod text;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+pub use environ::{WITHHELD, Withheld, is_given};
+pub use output::LONGEST_TAIL;
+pub use process::Orphans;
+pub use subject::{Around, Lost, around};
+
+use crate::finding::{Finding, bounded, verdict};
+use crate::policy::{RunGate, Timeout};
+use artefact::{ActionsRun, Artefact, CommandOutcome, CommandRun, Facts, OutputKept, PolicyRead, SCHEMA, Subject};
+use environ::Masks;
+use process::{Ended, Job, Shell};
+use reports::Before;
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub gate: RunGate,
+    pub commands: Vec<String>,
+    /// Globs of the reports that they write.
+    pub reports: Vec<String>,
+    pub timeout: Timeout,
+    /// Where.
+    pub folder: PathBuf,
+    /// The environment of this process. The commands are given a part of it, and its secrets are hidden.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Go on after a command that failed.
+    pub keep_going: bool,
+    pub subject: Subject,
+    pub policy: PolicyRead,
+    pub run: Option<ActionsRun>,
+}
+
+/// Who is told while it runs.
+pub trait Watcher: Send {
+    fn begins(&mut self, command: &str);
+    /// A piece of what it says, as it comes.
+    fn says(&mut self, bytes: &[u8]);
+    fn ended(&mut self, command: &CommandRun);
+}
+
+/// The rules that a run is judged by.
+pub type Judge = fn(&Facts<'_>) -> Vec<Finding>;
+
+/// Carries a plan out. None when it was stopped: what was not finished says nothing.
+pub async fn run(
+    plan: &Plan,
+    judge: Judge,
+    watcher: &mut dyn Watcher,
+    orphans: Option<&Orphans>,
+    stop: &CancellationToken,
+) -> Option<Artefact> {
+    let masks = Masks::of(plan.environment.iter().cloned());
+    let environment: Vec<(OsString, OsString)> =
+        plan.environment.iter().filter(|(name, _)| is_given(name)).cloned().collect();
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let shell = Shell::on(path);
+    let before = Before::note(&plan.folder, &plan.reports);
+    let (started, clock) = (now(), Instant::now());
+    let deadline = clock + Duration::from_secs(plan.timeout.as_secs().into());
+
+    let mut commands: Vec<CommandRun> = Vec::new();
+    for command in &plan.commands {
+        let failed = commands.iter().any(|before| !before.passed());
+        if (failed && !plan.keep_going) || Instant::now() >= deadline {
+            let left_out = not_run(command);
+            watcher.ended(&left_out);
+            commands.push(left_out);
+            continue;
+        }
+        watcher.begins(command);
+        let (folder, environment, masks) = (&plan.folder, &environment, &masks);
+        let job = Job { shell: &shell, command, folder, environment, deadline, masks, orphans };
+        let done = one(&job, watcher, stop).await?;
+        watcher.ended(&done);
+        commands.push(done);
+    }
+
+    let read = reports::read(&plan.folder, &plan.reports, &before, &masks);
+    let mut artefact = Artefact {
+        schema: SCHEMA.to_owned(),
+        gate: plan.gate,
+        verdict: crate::finding::Verdict::Fail,
+        findings: Vec::new(),
+        subject: plan.subject.clone(),
+        policy: plan.policy.clone(),
+        run: plan.run.clone(),
+        phasegate: env!("CARGO_PKG_VERSION").to_owned(),
+        shell: shell.shown(),
+        started,
+        ended: now().max(started),
+        duration_ms: millis(clock.elapsed()),
+        timeout_s: plan.timeout.as_secs(),
+        commands,
+        promised: plan.reports.clone(),
+        reports: read.reports,
+        totals: read.totals,
+        failing: read.failing,
+        failing_left_out: read.failing_left_out,
+        flaky: read.flaky,
+    };
+    artefact.findings = bounded(judge(&artefact.facts()));
+    artefact.verdict = verdict(&artefact.findings);
+    Some(artefact)
+}
+
+async fn one(job: &Job<'_>, watcher: &mut dyn Watcher, stop: &CancellationToken) -> Option<CommandRun> {
+    let (started, clock) = (now(), Instant::now());
+    let (ended, said) = process::carry_out(job, &mut |bytes| watcher.says(bytes), stop).await;
+    let (outcome, status, signal, why) = match ended {
+        Ended::Exited(status) => (CommandOutcome::Exited, Some(status), None, None),
+        Ended::Signalled(signal) => (CommandOutcome::Signalled, None, Some(signal), None),
+        Ended::TimedOut => (CommandOutcome::TimedOut, None, None, None),
+        Ended::NotStarted(why) => (CommandOutcome::NotStarted, None, None, Some(text::line(&why, 300))),
+        Ended::Interrupted => return None,
+    };
+    let output::Said { bytes, digest, tail, whole } = said;
+    Some(CommandRun {
+        command: job.command.to_owned(),
+        outcome,
+        status,
+        signal,
+        why,
+        started: Some(started),
+        ended: Some(now().max(started)),
+        duration_ms: millis(clock.elapsed()),
+        output: Some(OutputKept { bytes, digest, tail, whole }),
+    })
+}
+
+fn not_run(command: &str) -> CommandRun {
+    CommandRun {
+        command: command.to_owned(),
+        outcome: CommandOutcome::NotRun,
+        status: None,
+        signal: None,
+        why: None,
+        started: None,
+        ended: None,
+        duration_ms: 0,
+        output: None,
+    }
+}
+
+/// To the millisecond, which is as much as anybody reads.
+fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

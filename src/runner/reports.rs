@@ -1,0 +1,415 @@
+//! The reports that the commands of a gate have promised: found, told from those that were there before, and read.
+//!
+//! A report that was there before the run says nothing about it: a change could bring one along, and an honest one may be
+//! left of an earlier run. So it is noted before the commands start what is there, and what is the same afterwards, or
+//! older than the run, is *stale*. Nothing is deleted.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::artefact::{Counts, Failing, FailingKind, Report, ReportState};
+use super::environ::Masks;
+use super::junit::{self, Case, Outcome};
+use super::{place, text};
+use crate::ids::Digest;
+use crate::policy;
+
+/// What all reports of a run may have together.
+const MOST_BYTES: u64 = 50 * 1024 * 1024;
+const MOST_TESTS: usize = 100_000;
+pub(crate) const MOST_REPORTS: usize = 1_000;
+pub(crate) const MOST_FAILING: usize = 100;
+pub(crate) const MOST_FLAKY: usize = 100;
+/// What a glob may look at.
+const MOST_ENTRIES: usize = 200_000;
+const DEEPEST: usize = 64;
+const LONGEST_PATH: usize = 1_024;
+/// The clock of a file system may go behind the system's.
+const SLACK: Duration = Duration::from_secs(2);
+
+/// What a run's reports say.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) reports: Vec<Report>,
+    pub(crate) totals: Counts,
+    pub(crate) failing: Vec<Failing>,
+    pub(crate) failing_left_out: u64,
+    pub(crate) flaky: Vec<String>,
+}
+
+/// The reports that were there before the commands, with their contents. One that could not be read has none.
+pub(crate) struct Before {
+    files: BTreeMap<PathBuf, Option<Digest>>,
+    began: SystemTime,
+}
+
+impl Before {
+    pub(crate) fn note(folder: &Path, globs: &[String]) -> Self {
+        let mut left = MOST_BYTES;
+        let mut files = BTreeMap::new();
+        for glob in globs {
+            for file in found(folder, glob).unwrap_or_default() {
+                let digest = content(&folder.join(&file), &mut left).ok().map(|(content, _)| Digest::of(content));
+                files.entry(file).or_insert(digest);
+            }
+        }
+        Self { files, began: SystemTime::now() }
+    }
+
+    /// Why a report can't be of this run.
+    fn stale(&self, file: &Path, about: &Metadata, digest: &Digest) -> Option<&'static str> {
+        let same = self.files.get(file).is_some_and(|before| before.as_ref().is_none_or(|before| before == digest));
+        let older = about.modified().is_ok_and(|at| at + SLACK < self.began);
+        match (same, older) {
+            (true, _) => Some("it was there before the commands, and is the same as it was"),
+            (false, true) => Some("it is older than this run"),
+            (false, false) => None,
+        }
+    }
+}
+
+/// Reads what the globs match now.
+pub(crate) fn read(folder: &Path, globs: &[String], before: &Before, masks: &Masks) -> Read {
+    let mut read = Read::default();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let (mut bytes, mut tests) = (MOST_BYTES, MOST_TESTS);
+    for glob in globs {
+        let files = match found(folder, glob) {
+            Ok(files) => files,
+            Err(why) => {
+                read.reports.push(Report { why: Some(why), ..Report::new(glob, ReportState::Unreadable) });
+                continue;
+            }
+        };
+        if files.is_empty() {
+            read.reports.push(Report::new(glob, ReportState::Missing));
+        }
+        for file in files {
+            // Two globs may name one.
+            if seen.contains(&file) {
+                continue;
+            }
+            if seen.len() == MOST_REPORTS {
+                let why = Some(format!("the globs match more than {MOST_REPORTS} files"));
+                read.reports.push(Report { why, ..Report::new(glob, ReportState::Unreadable) });
+                return read;
+            }
+            read.one(folder, glob, &file, before, masks, (&mut bytes, &mut tests));
+            seen.push(file);
+        }
+    }
+    read
+}
+
+impl Read {
+    fn one(
+        &mut self,
+        folder: &Path,
+        glob: &str,
+        file: &Path,
+        before: &Before,
+        masks: &Masks,
+        (bytes, tests): (&mut u64, &mut usize),
+    ) {
+        let path = text::head(&file.to_string_lossy(), LONGEST_PATH);
+        let report = |state| Report { path: Some(path.clone()), ..Report::new(glob, state) };
+        let (content, about) = match content(&folder.join(file), bytes) {
+            Ok(read) => read,
+            Err(why) => return self.reports.push(Report { why: Some(why), ..report(ReportState::Unreadable) }),
+        };
+        let digest = Digest::of(&content);
+        let known = Report { digest: Some(digest.clone()), bytes: content.len() as u64, ..report(ReportState::Read) };
+        if let Some(why) = before.stale(file, &about, &digest) {
+            return self.reports.push(Report { state: ReportState::Stale, why: Some(why.to_owned()), ..known });
+        }
+        let cases = match junit::read(&content, *tests) {
+            Ok(cases) => cases,
+            Err(why) => {
+                let why = Some(text::line(&why, 300));
+                return self.reports.push(Report { state: ReportState::Unreadable, why, ..known });
+            }
+        };
+        *tests -= cases.len().min(*tests);
+        let mut counts = Counts::default();
+        for case in &cases {
+            count(&mut counts, case);
+            self.note(case, &path, folder, masks);
+        }
+        self.totals.add(&counts);
+        self.reports.push(Report { counts, ..known });
+    }
+
+    fn note(&mut self, case: &Case, report: &str, folder: &Path, masks: &Masks) {
+        let shown = |text: &str| masks.hide_text(text);
+        if case.flaky && self.flaky.len() < MOST_FLAKY {
+            self.flaky.push(shown(&named(case)));
+        }
+        if !case.failed() {
+            return;
+        }
+        if self.failing.len() == MOST_FAILING {
+            self.failing_left_out += 1;
+            return;
+        }
+        // Where it failed says more than where the test begins.
+        let said = place::named(&case.message, folder).or_else(|| place::named(&case.details, folder));
+        let given = case.file.as_deref().and_then(|file| place::inside(file, folder));
+        let (path, line) = match (said, given) {
+            (Some((path, line)), _) => (Some(path), Some(line)),
+            (None, Some(path)) => (Some(path), case.line),
+            (None, None) => (None, None),
+        };
+        self.failing.push(Failing {
+            kind: if case.outcome == Outcome::Error { FailingKind::Error } else { FailingKind::Failed },
+            name: shown(&named(case)),
+            suite: shown(&case.suite),
+            message: shown(&case.message),
+            details: shown(&case.details),
+            path: path.filter(|path| path.len() <= LONGEST_PATH),
+            line,
+            report: report.to_owned(),
+        });
+    }
+}
+
+/// A test's name with its class before it, where that says more.
+fn named(case: &Case) -> String {
+    if case.class.is_empty() || case.name.starts_with(&case.class) {
+        return case.name.clone();
+    }
+    format!("{} {}", case.class, case.name)
+}
+
+fn count(counts: &mut Counts, case: &Case) {
+    counts.tests += 1;
+    counts.flaky += u64::from(case.flaky);
+    counts.duration_ms = counts.duration_ms.saturating_add(case.millis);
+    match case.outcome {
+        Outcome::Passed => counts.passed += 1,
+        Outcome::Failed => counts.failed += 1,
+        Outcome::Error => counts.errors += 1,
+        Outcome::Skipped => counts.skipped += 1,
+    }
+}
+
+/// The content of a plain file, taken from what is left of the budget; or why not.
+fn content(file: &Path, left: &mut u64) -> Result<(Vec<u8>, Metadata), String> {
+    let opened = open(file)?;
+    let about = opened.metadata().map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    opened.take(*left + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > *left {
+        *left = 0;
+        return Err(format!("the reports have more than {} MB together", MOST_BYTES / 1024 / 1024));
+    }
+    *left -= bytes.len() as u64;
+    Ok((bytes, about))
+}
+
+/// Opens a plain file. A link is not followed, and a pipe that nobody writes to is not waited for.
+fn open(file: &Path) -> Result<File, String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(file, flags, Mode::empty()).map(File::from);
+    let opened = opened.map_err(|error| match error {
+        rustix::io::Errno::LOOP => "it is a link".to_owned(),
+        error => error.to_string(),
+    })?;
+    match opened.metadata() {
+        Ok(about) if about.is_file() => Ok(opened),
+        Ok(_) => Err("it is no plain file".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The files that a glob matches, as seen from the folder, in their order.
+fn found(folder: &Path, glob: &str) -> Result<Vec<PathBuf>, String> {
+    let matcher = policy::glob(glob).map_err(|error| error.to_string())?;
+    let plain = |part: &&str| !part.contains(['*', '?', '[', ']', '{', '}', '\\']);
+    let parts: Vec<&str> = glob.split('/').collect();
+    let start: PathBuf = parts.iter().copied().take_while(plain).collect();
+    if parts.iter().all(|part| plain(&part)) {
+        return Ok(folder.join(&start).symlink_metadata().is_ok().then_some(start).into_iter().collect());
+    }
+    let mut found = Vec::new();
+    let mut open = vec![(start, 0)];
+    let mut looked = 0;
+    while let Some((below, depth)) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(folder.join(&below)) else { continue };
+        for entry in entries.flatten() {
+            looked += 1;
+            if looked > MOST_ENTRIES {
+                return Err(format!("there are more than {MOST_ENTRIES} files where it looks; name a folder in it"));
+            }
+            let path = below.join(entry.file_name());
+            // Of the entry itself: a link to a folder may lead anywhere, and round.
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                if depth < DEEPEST && entry.file_name() != ".git" {
+                    open.push((path, depth + 1));
+                }
+            } else if matcher.is_match(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GREEN: &str =
+        "<testsuite name='s'><testcase name='a' time='0.5'/><testcase name='b'><skipped/></testcase></testsuite>";
+    const RED: &str =
+        "<testsuite><testcase classname='c' name='a'><failure message='no'>src/a.rs:3</failure></testcase></testsuite>";
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let file = self.0.path().join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+
+        fn before(&self, globs: &[&str]) -> Before {
+            Before::note(self.0.path(), &owned(globs))
+        }
+
+        fn read(&self, globs: &[&str], before: &Before) -> Read {
+            read(self.0.path(), &owned(globs), before, &Masks::default())
+        }
+    }
+
+    fn owned(globs: &[&str]) -> Vec<String> {
+        globs.iter().map(|glob| (*glob).to_owned()).collect()
+    }
+
+    /// `state path why` of each.
+    fn states(read: &Read) -> Vec<String> {
+        let one = |report: &Report| {
+            let path = report.path.as_deref().unwrap_or("-");
+            format!("{:?} {path} {}", report.state, report.why.as_deref().unwrap_or("-"))
+        };
+        read.reports.iter().map(one).collect()
+    }
+
+    #[test]
+    fn reports_are_found_and_added_up() {
+        let on = Folder::new();
+        let globs = ["out/junit.xml", "target/**/TEST-*.xml", "gone.xml"];
+        let before = on.before(&globs);
+        on.write("out/junit.xml", GREEN);
+        on.write("target/a/TEST-a.xml", RED);
+        on.write("target/b/c/TEST-b.xml", GREEN);
+        on.write("target/b/other.xml", RED);
+        on.write("src/a.rs", "");
+        let read = on.read(&globs, &before);
+        assert_eq!(
+            states(&read),
+            ["Read out/junit.xml -", "Read target/a/TEST-a.xml -", "Read target/b/c/TEST-b.xml -", "Missing - -"]
+        );
+        let totals = Counts { tests: 5, passed: 2, failed: 1, skipped: 2, duration_ms: 1000, ..Counts::default() };
+        assert_eq!((read.totals, read.failing.len()), (totals, 1));
+        let failing = &read.failing[0];
+        assert_eq!((failing.name.as_str(), failing.message.as_str()), ("c a", "no"));
+        assert_eq!((failing.path.as_deref(), failing.line), (Some("src/a.rs"), Some(3)));
+        // One that two globs name counts once.
+        assert_eq!(on.read(&["out/*.xml", "out/junit.xml"], &before).totals.tests, 2);
+    }
+
+    #[test]
+    fn what_was_there_before_is_stale_until_it_is_another() {
+        let on = Folder::new();
+        on.write("junit.xml", GREEN);
+        let before = on.before(&["junit.xml"]);
+        let same = "Stale junit.xml it was there before the commands, and is the same as it was";
+        assert_eq!(states(&on.read(&["junit.xml"], &before)), [same]);
+        assert_eq!(on.read(&["junit.xml"], &before).totals, Counts::default(), "it does not count");
+        // To touch it makes nothing of it.
+        on.write("junit.xml", GREEN);
+        assert_eq!(states(&on.read(&["junit.xml"], &before)), [same]);
+        on.write("junit.xml", RED);
+        assert_eq!(states(&on.read(&["junit.xml"], &before)), ["Read junit.xml -"]);
+        // One that came with its time, out of an archive or a cache.
+        let old = File::options().write(true).open(on.0.path().join("junit.xml")).unwrap();
+        old.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+        assert_eq!(states(&on.read(&["junit.xml"], &before)), ["Stale junit.xml it is older than this run"]);
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_not_read() {
+        let on = Folder::new();
+        let before = on.before(&["*.xml"]);
+        on.write("elsewhere", GREEN);
+        std::os::unix::fs::symlink("elsewhere", on.0.path().join("link.xml")).unwrap();
+        std::fs::create_dir(on.0.path().join("folder.xml")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            on.0.path().join("pipe.xml"),
+            rustix::fs::FileType::Fifo,
+            Mode::RUSR | Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        on.write("words.xml", "all fine");
+        let read = on.read(&["*.xml", "folder.xml"], &before);
+        let told = states(&read);
+        assert_eq!(told[..2], ["Unreadable link.xml it is a link", "Unreadable pipe.xml it is no plain file"]);
+        assert!(told[2].starts_with("Unreadable words.xml it is not XML that can be read: "), "{told:?}");
+        assert_eq!(told[3], "Unreadable folder.xml it is no plain file");
+        // A link that leads round is not followed.
+        std::os::unix::fs::symlink(".", on.0.path().join("round")).unwrap();
+        assert_eq!(on.read(&["**/words.xml"], &before).reports.len(), 1);
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_read() {
+        let on = Folder::new();
+        let before = on.before(&["*.xml"]);
+        let case = "<testcase name='x'><failure/></testcase>";
+        on.write("a.xml", &format!("<testsuite>{}</testsuite>", case.repeat(MOST_FAILING + 5)));
+        let read = on.read(&["*.xml"], &before);
+        assert_eq!((read.failing.len(), read.failing_left_out, read.totals.failed), (MOST_FAILING, 5, 105));
+        let mut left = 10;
+        assert_eq!(
+            content(&on.0.path().join("a.xml"), &mut left).unwrap_err(),
+            "the reports have more than 50 MB together"
+        );
+        assert_eq!(left, 0, "and nothing after it is read");
+        for n in 0..MOST_REPORTS + 3 {
+            on.write(&format!("many/{n:04}.xml"), "<testsuite><testcase name='x'/></testsuite>");
+        }
+        let read = on.read(&["many/*.xml"], &before);
+        assert_eq!((read.reports.len(), read.totals.tests), (MOST_REPORTS + 1, MOST_REPORTS as u64));
+        assert!(states(&read)[MOST_REPORTS].ends_with("match more than 1000 files"));
+    }
+
+    #[test]
+    fn secrets_in_reports_are_hidden() {
+        let on = Folder::new();
+        let before = on.before(&["*.xml"]);
+        let text =
+            "<testsuite><testcase name='t0ken-x'><error message='m t0ken-x'>d t0ken-x</error></testcase></testsuite>";
+        on.write("a.xml", text);
+        let masks = Masks::of([("A_TOKEN".into(), "t0ken-x".into())]);
+        let read = read(on.0.path(), &owned(&["a.xml"]), &before, &masks);
+        let failing = &read.failing[0];
+        assert_eq!(
+            (failing.name.as_str(), failing.message.as_str(), failing.details.as_str()),
+            ("***", "m ***", "d ***")
+        );
+        assert_eq!(failing.kind, FailingKind::Error);
+    }
+}

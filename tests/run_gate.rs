@@ -1,0 +1,543 @@
+//! `phasegate run` as a person and a job meet it: what is run, what is printed, how it ends, and what is left of it.
+
+#![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use phasegate::policy::RunGate;
+use phasegate::runner::artefact::{self, Artefact, CommandOutcome, Expected, PolicyFrom, ReportState};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A repository with a policy on `main`, and a change on `work`.
+struct Stage {
+    dir: TempDir,
+    base: String,
+    head: String,
+}
+
+struct Ended {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+const CHECK: &str = "checks: [{ name: verify, workflow: .github/workflows/phasegate-gates.yml }]";
+
+/// A policy whose VERIFY runs these.
+fn policy(commands: &[&str], reports: &[&str], timeout: &str) -> String {
+    let (run, reports) =
+        (json!(commands), if reports.is_empty() { String::new() } else { format!("reports: {}", json!(reports)) });
+    format!("gates:\n  verify:\n    {CHECK}\n    run: {run}\n    timeout: {timeout}\n    {reports}\n")
+}
+
+fn stage(policy: &str, change: &[(&str, &str)]) -> Stage {
+    let dir = tempfile::tempdir().unwrap();
+    let repo =
+        git2::Repository::init_opts(dir.path(), git2::RepositoryInitOptions::new().initial_head("main")).unwrap();
+    let by = git2::Signature::new("ada", "ada@example.com", &git2::Time::new(1_700_000_000, 0)).unwrap();
+    let commit = |files: &[(&str, &str)]| {
+        let mut index = repo.index().unwrap();
+        for (path, text) in files {
+            let file = dir.path().join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, text).unwrap();
+            if path.ends_with(".sh") {
+                std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+            }
+            index.add_path(Path::new(path)).unwrap();
+        }
+        index.write().unwrap();
+        let tree = repo.find_tree(index.write_tree().unwrap()).unwrap();
+        let parent = repo.head().ok().map(|head| head.peel_to_commit().unwrap());
+        let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+        repo.commit(Some("HEAD"), &by, &by, "files", &tree, &parents).unwrap()
+    };
+    let base = commit(&[(".github/phasegate.yml", policy)]);
+    repo.branch("work", &repo.find_commit(base).unwrap(), false).unwrap();
+    repo.set_head("refs/heads/work").unwrap();
+    let head = commit(change);
+    Stage { dir, base: base.to_string(), head: head.to_string() }
+}
+
+impl Stage {
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The program, with a path and nothing else of the tester's environment.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("phasegate"));
+        command.current_dir(self.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap()).args(args);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ended {
+        end(self.command(&[&["run"], args].concat()))
+    }
+
+    fn artefact(&self) -> Artefact {
+        let file = self.path().join(".git/phasegate-verify/run.json");
+        serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+    }
+
+    /// The program as a step of a pull request's job, with the files that the runner reads afterwards.
+    fn step(&self, args: &[&str]) -> (Command, PathBuf) {
+        let temp = self.path().join(".git/temp");
+        std::fs::create_dir_all(&temp).unwrap();
+        let event = json!({
+            "repository": { "default_branch": "main" },
+            "pull_request": {
+                "number": 7,
+                "base": { "sha": self.base, "ref": "main" },
+                "head": { "sha": self.head, "ref": "work" },
+            },
+        });
+        std::fs::write(temp.join("event.json"), event.to_string()).unwrap();
+        let mut command = self.command(&[&["run"], args].concat());
+        for (name, value) in [
+            ("GITHUB_ACTIONS", "true"),
+            ("GITHUB_EVENT_NAME", "pull_request"),
+            ("GITHUB_REPOSITORY", "octo/lamp"),
+            ("GITHUB_RUN_ID", "99"),
+            ("GITHUB_RUN_ATTEMPT", "2"),
+            ("GITHUB_SHA", &self.head),
+            ("GITHUB_TOKEN", "job-token-1"),
+            ("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "oidc-token-1"),
+            ("NPM_TOKEN", "npm-secret-1"),
+        ] {
+            command.env(name, value);
+        }
+        command.env("RUNNER_TEMP", &temp).env("GITHUB_EVENT_PATH", temp.join("event.json"));
+        for name in ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"] {
+            std::fs::write(temp.join(name), "").unwrap();
+            command.env(name, temp.join(name));
+        }
+        (command, temp)
+    }
+
+    fn expected(&self) -> Expected {
+        Expected {
+            gate: RunGate::Verify,
+            repository: "octo/lamp".parse().unwrap(),
+            head: self.head.parse().unwrap(),
+            run: 99,
+            attempt: 2,
+        }
+    }
+}
+
+fn end(mut command: Command) -> Ended {
+    let output = command.output().unwrap();
+    Ended {
+        code: output.status.code().expect("it ended by itself"),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// With what differs from run to run left out.
+fn calm(text: &str, dir: &Path) -> String {
+    let text = text.replace(&format!("{}/", dir.canonicalize().unwrap().display()), "");
+    let mut out = String::new();
+    for line in text.lines() {
+        let (before, time) = line.split_at(line.rfind(" (").unwrap_or(line.len()));
+        let is_time = time.ends_with(" ms)") || time.ends_with(" s)");
+        out.push_str(&if is_time { format!("{before} (… ms)\n") } else { format!("{line}\n") });
+    }
+    out
+}
+
+const GREEN: &str = "echo '<testsuite><testcase name=\"on\"/></testsuite>' > junit.xml";
+
+#[test]
+fn a_gate_passes_and_says_what_was_run() {
+    let on = stage(&policy(&["echo building", GREEN], &["junit.xml"], "1m"), &[("a", "1")]);
+    let ended = on.run(&["verify"]);
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{}", ended.out);
+    let shown = format!(
+        "$ echo building\nbuilding\n✓ echo building (… ms)\n$ {GREEN}\n✓ {GREEN} (… ms)\n\
+         VERIFY PASS  1 test: 1 passed\nartefact: .git/phasegate-verify/run.json\n"
+    );
+    assert_eq!(calm(&ended.out, on.path()), shown);
+    let artefact = on.artefact();
+    assert_eq!(artefact.subject.head.as_ref().unwrap().as_str(), on.head);
+    assert_eq!(artefact.policy.commit.as_ref().unwrap().as_str(), on.base);
+    assert_eq!((artefact.commands.len(), artefact.totals.passed, artefact.run), (2, 1, None));
+    assert!(!artefact.subject.uncommitted);
+}
+
+#[test]
+fn the_object_is_the_file_and_has_the_form_that_is_published() {
+    let published: Value = serde_json::from_str(include_str!("../docs/schemas/run.schema.json")).unwrap();
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run.schema.json");
+    std::fs::write(&made, serde_json::to_string_pretty(&Artefact::schema_of()).unwrap() + "\n").unwrap();
+    let same = published == Artefact::schema_of();
+    assert!(same, "the types say something else: put {} in the place of docs/schemas/run.schema.json", made.display());
+    let schema = jsonschema::validator_for(&published).unwrap();
+    let red = "echo '<testsuite><testcase name=\"x\"><failure/></testcase></testsuite>' > junit.xml; kill -9 $$";
+    for (commands, code) in [(&[GREEN][..], 0), (&[red, "true"], 1)] {
+        let on = stage(&policy(commands, &["junit.xml", "gone.xml"][..1], "1m"), &[("a", "1")]);
+        let ended = on.run(&["verify", "--json"]);
+        assert_eq!(ended.code, code, "{}", ended.err);
+        let object: Value = serde_json::from_str(&ended.out).unwrap();
+        assert_eq!(object, serde_json::to_value(on.artefact()).unwrap());
+        let wrong: Vec<String> = schema.iter_errors(&object).map(|error| error.to_string()).collect();
+        assert_eq!(wrong, [""; 0]);
+        assert!(ended.err.contains("VERIFY "), "people read stderr then: {}", ended.err);
+        let (step, temp) = on.step(&["verify"]);
+        assert_eq!(end(step).code, code);
+        let file = std::fs::read(temp.join("phasegate-verify/run.json")).unwrap();
+        assert!(schema.is_valid(&serde_json::from_slice(&file).unwrap()));
+        let mut lacks = object;
+        lacks.as_object_mut().unwrap().remove("totals");
+        assert!(!schema.is_valid(&lacks));
+    }
+}
+
+#[test]
+fn the_first_failure_ends_it_and_its_exit_status_is_told() {
+    let on = stage(&policy(&["echo no; exit 3", "echo late"], &["junit.xml"], "1m"), &[("a", "1")]);
+    let ended = on.run(&["verify"]);
+    assert_eq!((ended.code, ended.err.as_str()), (1, ""));
+    for part in [
+        "✗ echo no; exit 3 ended with exit status 3 after ",
+        "· echo late (not run)",
+        "VERIFY FAIL\n  VER-01 `echo no; exit 3`",
+    ] {
+        assert!(ended.out.contains(part), "{part:?} is missing in:\n{}", ended.out);
+    }
+    assert!(!ended.out.contains("promised"), "the report is missing because of that:\n{}", ended.out);
+    let artefact = on.artefact();
+    assert_eq!((artefact.commands[0].status, artefact.commands[1].outcome), (Some(3), CommandOutcome::NotRun));
+    assert!(on.run(&["verify", "--keep-going"]).out.contains("✓ echo late"));
+}
+
+#[test]
+fn the_change_does_not_choose_what_it_is_tested_by() {
+    let on = stage(&policy(&["false"], &[], "1m"), &[(".github/phasegate.yml", &policy(&["true"], &[], "1m"))]);
+    assert_eq!(on.run(&["verify"]).code, 1);
+    assert_eq!(on.artefact().policy.from, PolicyFrom::Base);
+    // Who wants to try it says so, and the artefact does too.
+    assert_eq!(on.run(&["verify", "--policy", ".github/phasegate.yml"]).code, 0);
+    assert_eq!((on.artefact().policy.from, on.artefact().policy.commit), (PolicyFrom::File, None));
+    assert_eq!(on.run(&["verify", "--base", "work"]).code, 0);
+    let (step, _) = on.step(&["verify"]);
+    assert_eq!(end(step).code, 1);
+}
+
+/// Whether a process has this word among its arguments.
+fn runs(word: &str) -> bool {
+    let numbers =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let has = |number: &i32| {
+        let line = std::fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|part| part == word.as_bytes())
+    };
+    numbers.into_iter().any(|number| has(&number))
+}
+
+/// Sleeps that no other test has.
+fn odd_time() -> String {
+    format!("9{:05}.{}", std::process::id() % 100_000, uuid::Uuid::new_v4().as_u128() % 1_000_000_000)
+}
+
+#[test]
+fn a_command_that_hangs_is_ended_with_all_that_it_started() {
+    let [child, apart, lost] = [odd_time(), odd_time(), odd_time()];
+    // One that ignores the request, one in a session of its own, and one whose parent is gone.
+    let tree = format!(
+        "(trap '' TERM; sleep {child}) & setsid bash -c 'trap \"\" TERM; sleep {apart}; true' > /dev/null 2>&1 & \
+         setsid bash -c 'sleep {lost} > /dev/null 2>&1 & disown' & wait"
+    );
+    let on = stage(&policy(&[&tree, "true"], &[], "2s"), &[("a", "1")]);
+    let started = Instant::now();
+    let mut run = on.command(&["run", "verify"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // They were there before they were ended.
+    while [&child, &apart, &lost].iter().any(|time| !runs(time)) {
+        assert!(run.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_secs(60), "they never started");
+        std::thread::yield_now();
+    }
+    let ended = run.wait_with_output().unwrap();
+    let out = String::from_utf8(ended.stdout).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{out}");
+    for time in [&child, &apart, &lost] {
+        assert!(!runs(time), "{out}");
+    }
+    assert!(out.contains("when the gate's time was over"), "{out}");
+    let artefact = on.artefact();
+    assert_eq!(
+        (artefact.commands[0].outcome, artefact.commands[1].outcome),
+        (CommandOutcome::TimedOut, CommandOutcome::NotRun)
+    );
+}
+
+#[test]
+fn who_interrupts_it_leaves_nothing_behind() {
+    let time = odd_time();
+    let on = stage(&policy(&[&format!("echo ready; setsid sleep {time}")], &[], "1m"), &[("a", "1")]);
+    // Of an earlier run.
+    std::fs::create_dir_all(on.path().join(".git/phasegate-verify")).unwrap();
+    std::fs::write(on.path().join(".git/phasegate-verify/run.json"), "{}").unwrap();
+    let mut run = on.command(&["run", "verify"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(run.stdout.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap() == "ready"));
+    let number = rustix::process::Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap();
+    rustix::process::kill_process(number, rustix::process::Signal::INT).unwrap();
+    let ended = run.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("nothing was written"));
+    assert!(!runs(&time));
+    assert!(!on.path().join(".git/phasegate-verify/run.json").exists(), "the one before is nobody's any more");
+}
+
+#[test]
+fn what_a_command_leaves_behind_does_not_reach_the_next() {
+    let time = odd_time();
+    let first = format!("setsid sleep {time} > /dev/null 2>&1 & sleep 0");
+    // The brackets keep it from finding itself.
+    let second = format!("! grep -qsz '^[9]{}$' /proc/[0-9]*/cmdline", &time[1..]);
+    let on = stage(&policy(&[&first, &second], &[], "1m"), &[("a", "1")]);
+    let ended = on.run(&["verify"]);
+    assert_eq!(ended.code, 0, "{}", ended.out);
+    assert!(!runs(&time));
+}
+
+#[test]
+fn reports_are_there_of_this_run_and_have_tests_that_ran() {
+    let told = |commands: &[&str], reports: &[&str], change: &[(&str, &str)]| {
+        let on = stage(&policy(commands, reports, "1m"), change);
+        let ended = on.run(&["verify"]);
+        assert_eq!(ended.code, 1, "{}", ended.out);
+        (ended.out, on.artefact())
+    };
+    let (out, _) = told(&["true"], &["out/*.xml"], &[("a", "1")]);
+    let missing = "  VER-09 A report was promised and is not there: nothing matches `out/*.xml`.\n";
+    assert!(out.contains(missing), "{out}");
+
+    // A change that brings a report along, and commands that never write one.
+    let report = "<testsuite><testcase name='a'/></testsuite>";
+    for command in ["true", "touch junit.xml"] {
+        let (out, artefact) = told(&[command], &["junit.xml"], &[("junit.xml", report)]);
+        assert!(out.contains("VER-09 junit.xml: The report `junit.xml` is not of this run"), "{out}");
+        assert_eq!((artefact.reports[0].state, artefact.totals.tests), (ReportState::Stale, 0));
+    }
+    let (out, _) = told(&["echo '<testsuite/>' > junit.xml"], &["junit.xml"], &[("a", "1")]);
+    assert!(out.contains("VER-09 No test ran"), "{out}");
+    let red = "echo '<testsuite><testcase name=\"a\"><failure message=\"no\"/></testcase></testsuite>' > junit.xml";
+    let (out, _) = told(&[red], &["junit.xml"], &[("a", "1")]);
+    assert!(out.contains("VERIFY FAIL  1 test: 0 passed, 1 failed\n  VER-01 The test `a` failed: no"), "{out}");
+    assert!(out.contains('✓'), "the command itself passed: {out}");
+}
+
+#[test]
+fn a_commands_words_are_no_orders_to_the_runner() {
+    let hostile = "printf '::add-mask::a\\n##[add-mask]b\\n::set-output name=x::y\\n::error::forged\\n::stop-commands::z\\n::z::\\n::endgroup::'";
+    let listed = "env | cut -d= -f1";
+    let on = stage(&policy(&[hostile, listed, "echo $NPM_TOKEN; exit 1"], &[], "1m"), &[("a", "1")]);
+    let (step, temp) = on.step(&["verify"]);
+    let ended = end(step);
+    assert_eq!((ended.code, ended.err.as_str()), (1, ""), "{}", ended.out);
+
+    // Read it as the runner does: nothing between a stop and its own token is a command.
+    let mut stopped: Option<String> = None;
+    let mut commands: Vec<&str> = Vec::new();
+    for line in ended.out.lines() {
+        match &stopped {
+            Some(token) if line == format!("::{token}::") => stopped = None,
+            Some(_) => {}
+            None => match line.strip_prefix("::stop-commands::") {
+                Some(token) => stopped = Some(token.to_owned()),
+                None => {
+                    assert!(!line.contains("##["), "{line}");
+                    commands.extend(line.starts_with("::").then_some(line));
+                }
+            },
+        }
+    }
+    assert_eq!(stopped, None);
+    let kinds: Vec<&str> = commands.iter().map(|line| line.split([' ', ':']).nth(2).unwrap()).collect();
+    assert_eq!(kinds, ["group", "endgroup", "group", "endgroup", "group", "endgroup", "error"], "{commands:?}");
+    assert!(ended.out.contains("\n::error::forged\n"), "it is shown all the same");
+
+    let names: Vec<&str> = ended.out.lines().collect();
+    for given in ["PATH", "GITHUB_ACTIONS", "GITHUB_REPOSITORY", "NPM_TOKEN"] {
+        assert!(names.contains(&given), "{given}");
+    }
+    for withheld in
+        ["GITHUB_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY"]
+    {
+        assert!(!names.contains(&withheld), "{withheld}");
+    }
+    let read = |name: &str| std::fs::read_to_string(temp.join(name)).unwrap();
+    for name in ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE"] {
+        assert_eq!(read(name), "", "{name}");
+    }
+    let summary = read("GITHUB_STEP_SUMMARY");
+    for part in ["### ❌ VERIFY failed", "| ✗ | `echo $NPM_TOKEN; exit 1` | ended with exit status 1", "text\n***\n"]
+    {
+        assert!(summary.contains(part), "{part:?} is missing in:\n{summary}");
+    }
+    let artefact = read("phasegate-verify/run.json");
+    assert!(!artefact.contains("npm-secret-1") && !artefact.contains("##["), "{artefact}");
+}
+
+#[test]
+fn annotations_stand_at_the_lines_and_within_the_limits() {
+    let cases: String = (0..14)
+        .map(|n| format!("<testcase name='t{n}'><failure message='m, {n}'>src/a.rs:{}: no</failure></testcase>", n + 1))
+        .collect();
+    let report = format!("<testsuite>{cases}</testsuite>");
+    let on = stage(
+        &policy(&["mkdir out; cp made.xml out/junit.xml"], &["out/junit.xml"], "1m"),
+        &[("made.xml", &report), ("src/a.rs", "x")],
+    );
+    let (step, temp) = on.step(&["verify"]);
+    let ended = end(step);
+    assert_eq!(ended.code, 1, "{}", ended.out);
+    let errors: Vec<&str> = ended.out.lines().filter(|line| line.starts_with("::error")).collect();
+    assert_eq!(errors.len(), 10, "{errors:?}");
+    assert!(
+        errors[0].starts_with("::error file=src/a.rs,line=1,title=VER-01::The test `t0` failed: m, 0%0A"),
+        "{}",
+        errors[0]
+    );
+    assert!(errors[9].contains("And 5 more"), "{}", errors[9]);
+    let summary = std::fs::read_to_string(temp.join("GITHUB_STEP_SUMMARY")).unwrap();
+    assert!(summary.contains("14 tests: 0 passed, 14 failed") && summary.contains("`t13`"), "{summary}");
+}
+
+#[test]
+fn the_artefact_of_a_job_is_read_by_another_for_that_run_alone() {
+    let on = stage(&policy(&[GREEN], &["junit.xml"], "1m"), &[("a", "1")]);
+    let (step, temp) = on.step(&["verify"]);
+    assert_eq!(end(step).code, 0);
+    let folder = temp.join("phasegate-verify");
+    let artefact = artefact::read(&folder, &on.expected()).unwrap();
+    assert_eq!((artefact.subject.change, artefact.totals.passed), (Some(7), 1));
+    assert_eq!(artefact.shown().tests.as_deref(), Some("1 test: 1 passed"));
+
+    let other = "b".repeat(40);
+    let refusals = [
+        (Expected { run: 98, ..on.expected() }, "The artefact is of the run 99, and not of 98.".to_owned()),
+        (Expected { attempt: 1, ..on.expected() }, "The artefact is of attempt 2, and not of 1.".to_owned()),
+        (
+            Expected { repository: "eve/lamp".parse().unwrap(), ..on.expected() },
+            "The artefact is of the repository octo/lamp, and not of eve/lamp.".to_owned(),
+        ),
+        (
+            Expected { head: other.parse().unwrap(), ..on.expected() },
+            format!("The artefact is of the head {}, and not of {other}.", on.head),
+        ),
+        (
+            Expected { gate: RunGate::Build, ..on.expected() },
+            "The artefact is of the gate verify, and not of build.".to_owned(),
+        ),
+    ];
+    for (expected, why) in refusals {
+        let refused = artefact::read(&folder, &expected).unwrap_err();
+        assert_eq!(refused.to_string(), why);
+        assert_eq!(refused.next(), "Let the gate run on this head, and take the artefact of that run.");
+    }
+    // One that leads out of its folder, one that is empty, none at all.
+    let file = folder.join("run.json");
+    std::fs::rename(&file, temp.join("moved.json")).unwrap();
+    let refused = |folder: &Path| artefact::read(folder, &on.expected()).unwrap_err().to_string();
+    assert_eq!(refused(&folder), "The artefact is empty: there is no `run.json` in it.");
+    std::os::unix::fs::symlink("../moved.json", &file).unwrap();
+    assert_eq!(refused(&folder), "`run.json` of the artefact is a link, and not a plain file.");
+    assert!(refused(&temp.join("gone")).starts_with("There is no artefact: the folder "));
+    std::fs::remove_file(&file).unwrap();
+    let forged =
+        std::fs::read_to_string(temp.join("moved.json")).unwrap().replacen("\"passed\": 1", "\"passed\": 9", 1);
+    std::fs::write(&file, forged).unwrap();
+    assert!(refused(&folder).starts_with("The artefact's numbers do not add up: "));
+}
+
+#[test]
+fn a_checkout_without_the_base_is_told_the_lines_to_add() {
+    let on = stage(&policy(&["true"], &[], "1m"), &[("a", "1")]);
+    let (mut step, temp) = on.step(&["verify"]);
+    let event = std::fs::read_to_string(temp.join("event.json")).unwrap().replace(&on.base, &"d".repeat(40));
+    std::fs::write(temp.join("event.json"), event).unwrap();
+    step.env("GITHUB_SHA", "e".repeat(40));
+    let ended = end(step);
+    assert_eq!((ended.code, ended.out.as_str()), (2, ""));
+    let says = "error: the commit dddddddddddd of `main`, which has the policy, is not in this checkout\n";
+    assert!(ended.err.starts_with(says), "{}", ended.err);
+    for line in ["- uses: actions/checkout@…", "with:", "fetch-depth: 0"] {
+        assert!(ended.err.contains(line), "{}", ended.err);
+    }
+    assert!(!temp.join("phasegate-verify").exists());
+}
+
+#[test]
+fn what_can_not_be_found_out_says_what_to_do() {
+    let on = stage(&policy(&["true"], &[], "1m"), &[("a", "1")]);
+    let asked = |args: &[&str]| {
+        let ended = on.run(args);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{args:?}");
+        ended.err
+    };
+    let none = asked(&["build"]);
+    let says = format!(
+        "error: the policy at {} names no commands for the gate `build` (it has some for `verify`)\n",
+        &on.base[..12]
+    );
+    assert!(none.starts_with(&says), "{none}");
+    assert!(none.contains("  gates:\n    build:\n      run: [\"make test\"]\n"), "{none}");
+    assert!(asked(&["verfy"]).contains("there is no gate `verfy`; did you mean `verify`?"));
+    assert!(asked(&["lint"]).contains("there are build and verify"));
+    assert!(asked(&["expand"]).contains("judged by its document; `phasegate check` looks at it"));
+    assert!(asked(&["review"]).contains("judged by people's reviews"));
+    assert!(asked(&["verify", "--base", "gone"]).contains("there is no commit `gone` in this repository"));
+    assert!(asked(&["verify", "--policy", "gone.yml"]).contains("can't read the policy gone.yml"));
+    assert!(asked(&["verify", "--dir", "gone"]).contains("there is no folder gone"));
+    std::fs::write(on.path().join("bad.yml"), "gates: { verfy: {} }").unwrap();
+    assert!(
+        asked(&["verify", "--policy", "bad.yml"])
+            .contains("the policy in bad.yml is invalid (line 1: unknown key `verfy`")
+    );
+
+    // A repository without a policy on its default branch, whose author is about to write one.
+    let bare = stage("merge: { require: [review] }\n", &[("a", "1")]);
+    assert!(bare.run(&["verify"]).err.contains("names no commands for the gate `verify`\n"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut command = on.command(&["run", "verify"]);
+    command.current_dir(elsewhere.path());
+    assert!(end(command).err.contains("is not in a git repository; name the policy with --policy FILE"));
+}
+
+/// The page has a policy and what is seen of it; both are so.
+#[test]
+fn the_page_shows_what_is_printed() {
+    let page = include_str!("../docs/runner.md");
+    let block = |language: &str| {
+        let start = format!("```{language}\n");
+        page.split(&start).nth(1).unwrap().split("```").next().unwrap().to_owned()
+    };
+    let report = "<testsuite><testcase classname='lamp' name='turns_on'/><testcase classname='lamp' name='turns_off'>\
+                  <failure>src/lamp.c:3: it stays on</failure></testcase></testsuite>";
+    let test = format!("#!/bin/sh\nmkdir -p out\ncat > out/junit.xml <<'EOF'\n{report}\nEOF\necho 2 tests\n");
+    let on = stage(
+        &block("yaml"),
+        &[("Makefile", "all:\n\t@echo building\n"), ("test.sh", &test), ("src/lamp.c", "int x;\n")],
+    );
+    let ended = on.run(&["verify"]);
+    let shown = format!("$ phasegate run verify\n{}", calm(&ended.out, on.path()));
+    assert_eq!((ended.code, shown), (1, block("console")), "{}", ended.err);
+}
+
+#[test]
+fn the_page_lists_what_commands_are_not_given() {
+    let page = include_str!("../docs/runner.md");
+    let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| `") && line.ends_with(" |")).collect();
+    let own: Vec<String> =
+        phasegate::runner::WITHHELD.iter().map(|one| format!("| `{}` | {} |", one.name, one.why)).collect();
+    assert_eq!(listed, own);
+}
