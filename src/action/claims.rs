@@ -22,7 +22,7 @@ pub fn shown(folder: &Path, slug: &Slug, after: &WorkflowRun) -> Vec<String> {
             continue;
         }
         let expected = Expected {
-            gate: *gate,
+            gate,
             repository: slug.clone(),
             head: after.head_sha.clone(),
             run: after.id,
@@ -30,7 +30,7 @@ pub fn shown(folder: &Path, slug: &Slug, after: &WorkflowRun) -> Vec<String> {
         };
         parts.push(match artefact::read(&at, &expected) {
             Ok(artefact) => part(&artefact.shown()),
-            Err(refused) => format!("⚠️ What the run left of {gate} is not shown. {refused}\n"),
+            Err(refused) => format!("⚠️ What the run left of {gate} is not shown. {refused} {}\n", refused.next()),
         });
     }
     parts

@@ -175,7 +175,7 @@ impl Once {
             Identity::Workflow { .. } => {
                 let login = hub.login().await?.to_owned();
                 let nobody: Arc<dyn Signer> = Arc::new(Unsigned);
-                (ACTIONS_APP, login, InstallationId(0), nobody, Arc::new(Unsigned) as Arc<dyn KeyRing>)
+                (ACTIONS_APP, login, THE_TOKENS, nobody, Arc::new(Unsigned) as Arc<dyn KeyRing>)
             }
         };
         let known = hub.repo(installation, config.slug.clone()).get_repo().await;
@@ -268,6 +268,9 @@ impl Once {
         Ok(intake::delivery(format!("run-{at}"), OWN_EVENT.to_owned(), &event, payload))
     }
 }
+
+/// A workflow's token belongs to an installation that nobody tells of. It has to have a number, and 0 is none.
+const THE_TOKENS: InstallationId = InstallationId(1);
 
 /// So many of the heads that a branch has had are asked for our checks.
 const MOST_HEADS: usize = 5;
