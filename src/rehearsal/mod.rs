@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use crate::github::{AppKey, Endpoint, PublicKey};
 use crate::inbox::Clock;
 use crate::server::{Config, Server};
-use crate::twin::{Admin, AppHandle, CheckRun, Level, NewApp, NewRepo, Options, Role, Twin};
+use crate::twin::{Admin, AppHandle, CheckRun, Feature, Level, NewApp, NewRepo, Options, Role, Twin};
 
 use settle::Settling;
 
@@ -110,6 +110,8 @@ pub struct Setup {
     pub files: Vec<(String, String)>,
     /// Permissions that the App is not given.
     pub lacks: &'static [&'static str],
+    /// What this GitHub is without.
+    pub without: &'static [Feature],
 }
 
 impl Default for Setup {
@@ -120,6 +122,7 @@ impl Default for Setup {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             files: Vec::new(),
             lacks: &[],
+            without: &[],
         }
     }
 }
@@ -191,6 +194,7 @@ impl Rehearsal {
             .await
             .with_context(|| format!("the twin can't listen on {}", setup.listen))?;
         let admin = twin.admin();
+        setup.without.iter().for_each(|feature| admin.without(*feature));
         admin.create_org("octo-org")?;
         let mut files = vec![
             ("README.md".to_owned(), "# Lantern\n\nA small lamp.\n".to_owned()),
