@@ -227,7 +227,7 @@ async fn commits_of_every_make_come_back_byte_for_byte() {
     let merge = raw(&repo, format!("{}\nall\n", headers(&repo, tree, &all.iter().collect::<Vec<_>>(), zones[1])));
 
     let on = stage(repo, |_| {});
-    assert_eq!(on.mirror.fetch(&[Want::Commit(merge.clone())]).await.unwrap(), [merge.clone()]);
+    assert_eq!(on.mirror.fetch(&[Want::Commit(merge.clone())]).await.unwrap().first(), Some(&merge));
     let (mine, theirs) = (on.mirror.by_api.room().reader().unwrap(), on.repo.reader());
     for commit in all.iter().chain([&merge]) {
         assert_eq!(mine.commit(commit).unwrap(), theirs.commit(commit).unwrap());
