@@ -24,7 +24,7 @@ use tempfile::TempDir;
 use crate::github::{AppKey, Endpoint, PublicKey};
 use crate::inbox::Clock;
 use crate::server::{Config, Server};
-use crate::twin::{ACTIONS_APP, Admin, AppHandle, CheckRun, Level, NewApp, NewRepo, Options, Role, Twin};
+use crate::twin::{ACTIONS_APP, Admin, AppHandle, CheckRun, Feature, Level, NewApp, NewRepo, Options, Role, Twin};
 
 use settle::Settling;
 
@@ -125,6 +125,8 @@ pub struct Setup {
     pub bot: Bot,
     /// Who runs its workflow; without one, this process does.
     pub runner: Option<Arc<dyn workflow::Runner>>,
+    /// What this GitHub is without.
+    pub without: &'static [Feature],
 }
 
 impl Default for Setup {
@@ -137,6 +139,7 @@ impl Default for Setup {
             lacks: &[],
             bot: Bot::Server,
             runner: None,
+            without: &[],
         }
     }
 }
@@ -210,6 +213,7 @@ impl Rehearsal {
             .await
             .with_context(|| format!("the twin can't listen on {}", setup.listen))?;
         let admin = twin.admin();
+        setup.without.iter().for_each(|feature| admin.without(*feature));
         admin.create_org("octo-org")?;
         let mut files = vec![
             ("README.md".to_owned(), "# Lantern\n\nA small lamp.\n".to_owned()),

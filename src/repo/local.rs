@@ -193,6 +193,22 @@ impl LocalRepo {
         self.absent.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
+    /// The commits that are missing for the merge base of two to be certain.
+    pub(super) fn lacks_history(&self, a: &CommitId, b: &CommitId) -> Result<Vec<CommitId>> {
+        let repo = self.lock();
+        let (one, two) = (find(&repo, a)?.id(), find(&repo, b)?.id());
+        let (cuts, odb) = (cuts(&repo)?, repo.odb()?);
+        let mut lacking = Vec::new();
+        for commit in behind(&repo, &[one, two], &merge_bases(&repo, one, two)?)? {
+            let commit = commit?;
+            if cuts.contains(&commit) {
+                lacking.extend(parents_of(odb.read(commit)?.data())?);
+            }
+        }
+        lacking.retain(|id| oid(id).is_ok_and(|id| !odb.exists(id)));
+        Ok(lacking)
+    }
+
     fn heed<T>(&self, result: Result<T>) -> Result<T> {
         if let Err(Error::Absent(absent)) = &result {
             self.absent.lock().unwrap_or_else(PoisonError::into_inner).extend(absent.iter().cloned());
@@ -266,11 +282,8 @@ fn read_by_merging(
     ours: &git2::Commit<'_>,
     theirs: &git2::Commit<'_>,
 ) -> Result<Vec<(Mode, BlobId)>> {
-    let mut bases: Vec<Option<Oid>> = match repo.merge_bases(ours.id(), theirs.id()) {
-        Ok(bases) => bases.iter().map(|base| Ok(Some(repo.find_commit(*base)?.tree_id()))).collect::<Result<_>>()?,
-        Err(e) if e.code() == ErrorCode::NotFound => Vec::new(),
-        Err(e) => return Err(e.into()),
-    };
+    let tree = |base: &Oid| Ok(Some(repo.find_commit(*base)?.tree_id()));
+    let mut bases = merge_bases(repo, ours.id(), theirs.id())?.iter().map(tree).collect::<Result<Vec<_>>>()?;
     let several = bases.len() > 1;
     let base = bases.pop().flatten();
     let since = |tree: Option<Oid>| Walk::new(repo).changed(base, tree);
@@ -324,6 +337,16 @@ fn is_cut(repo: &Repository, from: &[Oid], hidden: &[Oid], cuts: &HashSet<Oid>) 
     if cuts.is_empty() {
         return Ok(false);
     }
+    for id in behind(repo, from, hidden)? {
+        if cuts.contains(&id?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// These commits and all before them, without those that are behind `hidden`.
+fn behind<'r>(repo: &'r Repository, from: &[Oid], hidden: &[Oid]) -> Result<git2::Revwalk<'r>> {
     let mut walk = repo.revwalk()?;
     for id in from {
         walk.push(*id)?;
@@ -331,12 +354,15 @@ fn is_cut(repo: &Repository, from: &[Oid], hidden: &[Oid], cuts: &HashSet<Oid>) 
     for id in hidden {
         walk.hide(*id)?;
     }
-    for id in walk {
-        if cuts.contains(&id?) {
-            return Ok(true);
-        }
+    Ok(walk)
+}
+
+fn merge_bases(repo: &Repository, one: Oid, two: Oid) -> Result<Vec<Oid>> {
+    match repo.merge_bases(one, two) {
+        Ok(bases) => Ok(bases.iter().copied().collect()),
+        Err(e) if e.code() == ErrorCode::NotFound => Ok(Vec::new()),
+        Err(e) => Err(e.into()),
     }
-    Ok(false)
 }
 
 impl Reader for LocalRepo {
@@ -360,11 +386,7 @@ impl Reader for LocalRepo {
     fn merge_base(&self, a: &CommitId, b: &CommitId) -> Result<Option<CommitId>> {
         let repo = self.lock();
         let (one, two) = (find(&repo, a)?.id(), find(&repo, b)?.id());
-        let bases: Vec<Oid> = match repo.merge_bases(one, two) {
-            Ok(bases) => bases.iter().copied().collect(),
-            Err(e) if e.code() == ErrorCode::NotFound => Vec::new(),
-            Err(e) => return Err(e.into()),
-        };
+        let bases = merge_bases(&repo, one, two)?;
         // In a cut history a better common ancestor may hide behind a cut, unless every path from both sides leads
         // into those that were found.
         if is_cut(&repo, &[one, two], &bases, &cuts(&repo)?)? {

@@ -14,7 +14,8 @@ pub(crate) type File<'a> = (&'a [u8], u32, &'a [u8]);
 type Files = BTreeMap<Vec<u8>, (u32, Vec<u8>)>;
 
 pub(crate) struct Scratch {
-    pub(crate) dir: tempfile::TempDir,
+    /// Removed with it.
+    _dir: tempfile::TempDir,
     repo: Repository,
     clock: std::cell::Cell<i64>,
 }
@@ -23,11 +24,23 @@ impl Scratch {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let repo = Repository::init_bare(dir.path()).unwrap();
-        Self { dir, repo, clock: std::cell::Cell::new(1_700_000_000) }
+        Self { _dir: dir, repo, clock: std::cell::Cell::new(1_700_000_000) }
+    }
+
+    /// The same repository, once more. Whoever made it keeps it.
+    pub(crate) fn at(path: &Path) -> Self {
+        let (dir, repo) = (tempfile::tempdir().unwrap(), Repository::open_bare(path).unwrap());
+        Self { _dir: dir, repo, clock: std::cell::Cell::new(1_800_000_000) }
+    }
+
+    /// A minute later than the last commit.
+    pub(crate) fn tick(&self) -> i64 {
+        self.clock.set(self.clock.get() + 60);
+        self.clock.get()
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
+        self.repo.path()
     }
 
     pub(crate) fn url(&self) -> String {
@@ -53,8 +66,7 @@ impl Scratch {
     }
 
     pub(crate) fn commit_tree(&self, parents: &[&CommitId], tree: Oid) -> CommitId {
-        self.clock.set(self.clock.get() + 60);
-        let who = Signature::new("A", "a@example.com", &Time::new(self.clock.get(), 0)).unwrap();
+        let who = Signature::new("A", "a@example.com", &Time::new(self.tick(), 0)).unwrap();
         let parents: Vec<git2::Commit<'_>> =
             parents.iter().map(|id| self.repo.find_commit(Oid::from_str(id.as_str()).unwrap()).unwrap()).collect();
         let parents: Vec<&git2::Commit<'_>> = parents.iter().collect();

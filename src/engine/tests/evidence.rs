@@ -2,7 +2,7 @@
 
 use crate::engine::kit::*;
 use crate::gate::people::Standing;
-use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling};
+use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling, Untold};
 use crate::ids::Role;
 use crate::ledger::record::Evidence;
 
@@ -295,6 +295,19 @@ fn checks_that_cant_all_be_read_are_no_green() {
     game.world.checks_unread = true;
     game.look().may_not_merge(&["MRG-01"]);
     assert!(game.finding("MRG-01").says.contains("more check runs on"), "{:?}", game.finding("MRG-01"));
+}
+
+#[test]
+fn a_check_of_which_github_cant_tell_whose_job_it_is_is_no_green() {
+    let mut game = approved();
+    game.green().may_merge();
+    // The same run as it is listed, where the runs of workflows are not told.
+    game.world.checks.iter_mut().for_each(|run| run.job_of = None);
+    game.world.untold.insert(Untold::WorkflowRuns);
+    game.look().may_not_merge(&["MRG-01"]);
+    let found = game.finding("MRG-01");
+    assert!(found.says.contains("it has no `GET /repos/{owner}/{repo}/actions/runs`"), "{found:?}");
+    assert!(found.next.contains("`app`"), "{found:?}");
 }
 
 #[test]

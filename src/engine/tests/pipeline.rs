@@ -3,6 +3,7 @@
 use crate::engine::Happened;
 use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
+use crate::gate::world::Untold;
 use crate::gate::{GateName, Verdict};
 use crate::ids::Role;
 use crate::ledger::Body;
@@ -426,6 +427,16 @@ fn without_deployments_the_checks_of_the_merge_commit_decide() {
     game.merge_check("running").at(Stage::Deploying);
     game.merge_check("failure").at(Stage::DeployRetrying);
     game.merge_check("success").at(Stage::PipelineComplete);
+}
+
+#[test]
+fn deployments_that_github_does_not_tell_of_are_not_taken_for_none() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged().at(Stage::Deploying);
+    game.world.untold.insert(Untold::Deployments);
+    game.merge_check("success").at(Stage::Deploying);
+    game.world.untold.clear();
+    game.look().at(Stage::PipelineComplete);
 }
 
 #[test]

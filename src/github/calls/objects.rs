@@ -2,7 +2,7 @@
 //!
 //! They are told as JSON, not as they are stored. Whoever puts them together again proves them by their ids.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::git::TreeId;
 use super::text;
@@ -13,7 +13,9 @@ use crate::ids::{BlobId, CommitId};
 /// A commit, as far as the API tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct GitCommit {
+    #[serde(default, deserialize_with = "signed")]
     pub author: Signed,
+    #[serde(default, deserialize_with = "signed")]
     pub committer: Signed,
     /// Often without the line break at its end.
     #[serde(default, deserialize_with = "text")]
@@ -29,7 +31,7 @@ pub struct Sha<T> {
 }
 
 /// Who, and when: on GitHub always in UTC, whatever zone the commit has.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Signed {
     #[serde(default, deserialize_with = "text")]
     pub name: String,
@@ -37,6 +39,11 @@ pub struct Signed {
     pub email: String,
     #[serde(default, deserialize_with = "text")]
     pub date: String,
+}
+
+/// GitHub says null where it can't read it.
+fn signed<'de, D: Deserializer<'de>>(from: D) -> Result<Signed, D::Error> {
+    Option::<Signed>::deserialize(from).map(Option::unwrap_or_default)
 }
 
 /// What GitHub makes of a signature. Whether it is good does not matter here.

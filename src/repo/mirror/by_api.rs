@@ -51,8 +51,8 @@ pub(super) struct Spent {
     files: usize,
     bytes: usize,
     tries: Tries,
-    /// Commits that can't be put together, the newest first.
-    unproved: Vec<CommitId>,
+    /// Commits that can't be put together.
+    unproved: HashSet<CommitId>,
 }
 
 fn spend(counter: &mut usize, by: usize, what: &'static str, most: usize) -> Result<()> {
@@ -65,6 +65,14 @@ struct Side<'s> {
     tip: &'s CommitId,
     page: u32,
     more: bool,
+    /// When the last commit of the last page was made.
+    until: i64,
+}
+
+impl<'s> Side<'s> {
+    fn of(tip: &'s CommitId) -> Self {
+        Self { tip, page: 0, more: true, until: i64::MAX }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -99,7 +107,7 @@ impl ByApi {
         for want in wants {
             let id = resolve(remote, want).await?;
             if !self.has(id.as_str()).await? {
-                self.next_page(remote, &mut Side { tip: &id, page: 0, more: true }, &mut spent).await?;
+                self.next_page(remote, &mut Side::of(&id), &mut spent).await?;
             }
             self.tree_of(remote, &id, &mut spent).await?;
             ids.push(id);
@@ -165,23 +173,22 @@ impl ByApi {
         head: &CommitId,
         spent: &mut Spent,
     ) -> Result<Option<CommitId>> {
-        // Most changes are young: what they are made of, and what they parted from, is on their own first page.
-        let mut sides = [head, base].map(|tip| Side { tip, page: 0, more: true });
+        let mut sides = [Side::of(head), Side::of(base)];
         loop {
             let (room, one, other) = (self.room.clone(), base.clone(), head.clone());
             match blocking(move || room.reader()?.merge_base(&one, &other)).await {
                 Err(Error::Missing(_) | Error::Shallow) => {}
                 found => return found,
             }
-            let mut here = [false; 2];
-            for (here, side) in here.iter_mut().zip(&sides) {
-                *here = self.has(side.tip.as_str()).await?;
-            }
-            // A tip that is not here first; then the one of which less was read.
-            let next = (0..2).filter(|at| sides[*at].more).min_by_key(|at| (here[*at], sides[*at].page));
-            match next {
-                Some(next) => self.next_page(remote, &mut sides[next], spent).await?,
-                None => return Err(spent.unproved.first().map_or(Error::Shallow, unproved)),
+            // The one that was read less far back: a change is young, and its base has gone on.
+            match sides.iter_mut().filter(|side| side.more).min_by_key(|side| std::cmp::Reverse(side.until)) {
+                Some(side) => self.next_page(remote, side, spent).await?,
+                None => {
+                    let (room, one, other) = (self.room.clone(), base.clone(), head.clone());
+                    let lacking = blocking(move || room.reader()?.lacks_history(&one, &other)).await?;
+                    let failed = lacking.iter().find(|id| spent.unproved.contains(id));
+                    return Err(failed.map_or(Error::Shallow, unproved));
+                }
             }
         }
     }
@@ -192,6 +199,7 @@ impl ByApi {
         let page = remote.history(side.tip, side.page).await?;
         let page = page.ok_or_else(|| Error::Missing(format!("the commit {}", side.tip)))?;
         side.more = page.more && !page.commits.is_empty();
+        side.until = page.commits.last().map_or(side.until, |last| last.committer.at);
         let (room, mut tries) = (self.room.clone(), std::mem::take(&mut spent.tries));
         let (tries, failed) = blocking(move || {
             let failed = keep_commits(&room, &page.commits, &mut tries)?;

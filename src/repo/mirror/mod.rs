@@ -10,6 +10,8 @@
 
 mod by_api;
 mod by_git;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{DirBuilder, Permissions};
