@@ -70,17 +70,18 @@ impl Annotation {
 pub fn annotate(level: Level, path: Option<&str>, line: Option<u32>, title: &str, message: &str) -> String {
     let mut properties: Vec<String> = Vec::new();
     if let Some(path) = path {
-        properties.push(format!("file={}", property(path)));
+        properties.push(format!("file={}", property(&tame(path))));
         // A line without its file is a line of nothing.
         properties.extend(line.map(|line| format!("line={line}")));
     }
     if !title.trim().is_empty() {
-        properties.push(format!("title={}", property(&clipped(title, LONGEST_TITLE))));
+        properties.push(format!("title={}", property(&tame(&clipped(title, LONGEST_TITLE)))));
     }
     let blank = if properties.is_empty() { "" } else { " " };
     // The runner drops an annotation that says nothing.
     let message = if message.trim().is_empty() { title } else { message };
-    format!("::{}{blank}{}::{}\n", level.as_str(), properties.join(","), data(&clipped(message, LONGEST_MESSAGE)))
+    let message = data(&tame(&clipped(message, LONGEST_MESSAGE)));
+    format!("::{}{blank}{}::{message}\n", level.as_str(), properties.join(","))
 }
 
 /// The annotations that the runner will show. Where there are more of a level, the last that it shows counts the rest.
@@ -111,7 +112,7 @@ pub fn within_limits(annotations: Vec<Annotation>) -> Vec<Annotation> {
 
 /// Opens a group of lines that the page folds; [`END_GROUP`] ends it.
 pub fn group(title: &str) -> String {
-    format!("::group::{}\n", data(&one_line(title)))
+    format!("::group::{}\n", data(&tame(&one_line(title))))
 }
 
 pub const END_GROUP: &str = "::endgroup::\n";
@@ -175,8 +176,13 @@ pub fn summary(markdown: &str, written: usize) -> String {
 /// A line for the log with text from elsewhere in it: it stays one line, and is no workflow command in either of their
 /// two forms, of which the older one (`##[…]`) is read in the middle of a line too.
 pub fn line(text: &str) -> String {
-    let text = one_line(text).replace("##[", "##\u{200b}[");
+    let text = tame(&one_line(text));
     if text.trim_start().starts_with("::") { format!("\u{200b}{text}") } else { text }
+}
+
+/// Without the beginning of the older form. The runner looks for the newer one first, and not every runner is GitHub's.
+fn tame(text: &str) -> String {
+    text.replace("##[", "##\u{200b}[")
 }
 
 fn one_line(text: &str) -> String {
@@ -290,7 +296,8 @@ mod tests {
         assert_eq!(line("  ::error::x\n::error::y"), "\u{200b}  ::error::x ::error::y");
         assert_eq!(line("see ##[add-mask]x"), "see ##\u{200b}[add-mask]x");
         assert_eq!(line("a::b"), "a::b");
-        assert_eq!(group("a\nb%"), "::group::a b%25\n");
+        assert_eq!(group("a\nb% ##[x]"), "::group::a b%25 ##\u{200b}[x]\n");
+        assert_eq!(mask("##[x"), "::add-mask::##[x\n", "what is hidden is hidden as it is");
     }
 
     #[test]
@@ -319,6 +326,7 @@ mod tests {
         fn a_text_stays_where_it_was_put(path in "(::|,|line=|%0A|\n|\r|a){0,6}", text in "(::|,|%|\n|\r|##\\[x\\]|é){0,8}") {
             let made = annotate(Level::Error, Some(&path), None, "t", &text);
             prop_assert_eq!(made.matches(['\n', '\r']).count(), 1);
+            prop_assert!(!made.contains("##["), "{}", made);
             let properties = made.strip_prefix("::error ").unwrap().split("::").next().unwrap();
             prop_assert_eq!(properties.split(',').count(), 2, "{}", made);
             prop_assert!(!line(&text).contains(['\n', '\r']) && !line(&text).trim_start().starts_with("::"));

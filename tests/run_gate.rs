@@ -190,6 +190,8 @@ fn the_object_is_the_file_and_has_the_form_that_is_published() {
         let wrong: Vec<String> = schema.iter_errors(&object).map(|error| error.to_string()).collect();
         assert_eq!(wrong, [""; 0]);
         assert!(ended.err.contains("VERIFY "), "people read stderr then: {}", ended.err);
+        // The same report again would be the one of the run before.
+        std::fs::remove_file(on.path().join("junit.xml")).unwrap();
         let (step, temp) = on.step(&["verify"]);
         assert_eq!(end(step).code, code);
         let file = std::fs::read(temp.join("phasegate-verify/run.json")).unwrap();
@@ -255,7 +257,7 @@ fn a_command_that_hangs_is_ended_with_all_that_it_started() {
         "(trap '' TERM; sleep {child}) & setsid bash -c 'trap \"\" TERM; sleep {apart}; true' > /dev/null 2>&1 & \
          setsid bash -c 'sleep {lost} > /dev/null 2>&1 & disown' & wait"
     );
-    let on = stage(&policy(&[&tree, "true"], &[], "2s"), &[("a", "1")]);
+    let on = stage(&policy(&[&tree, "true"], &[], "3s"), &[("a", "1")]);
     let started = Instant::now();
     let mut run = on.command(&["run", "verify"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // They were there before they were ended.
@@ -280,7 +282,7 @@ fn a_command_that_hangs_is_ended_with_all_that_it_started() {
 #[test]
 fn who_interrupts_it_leaves_nothing_behind() {
     let time = odd_time();
-    let on = stage(&policy(&[&format!("echo ready; setsid sleep {time}")], &[], "1m"), &[("a", "1")]);
+    let on = stage(&policy(&[&format!("setsid sleep {time} & echo ready; wait")], &[], "1m"), &[("a", "1")]);
     // Of an earlier run.
     std::fs::create_dir_all(on.path().join(".git/phasegate-verify")).unwrap();
     std::fs::write(on.path().join(".git/phasegate-verify/run.json"), "{}").unwrap();

@@ -59,12 +59,15 @@ const ENOUGH: u64 = 1024 * 1024;
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let gate = gate(&args.gate)?;
     let folder = args.dir.canonicalize().with_context(|| format!("there is no folder {}", args.dir.display()))?;
-    let repo = LocalRepo::around(&folder).ok();
+    let (repo, why) = match LocalRepo::around(&folder) {
+        Ok(repo) => (Some(repo), None),
+        Err(error) => (None, Some(error)),
+    };
     let inside = actions::inside();
     let env = |name: &str| std::env::var(name).ok();
     let named = args.base.is_some() || args.policy.is_some();
     let mut around = runner::around(repo.as_ref(), &env, named)?;
-    let (law, read) = law(args, repo.as_ref(), &mut around, inside)?;
+    let (law, read) = law(args, repo.as_ref().ok_or(why), &mut around, inside)?;
     let runs = law.gates.runs(gate);
     if runs.commands.is_empty() {
         bail!(unnamed(gate, &law, &read));
@@ -128,7 +131,7 @@ fn gate(name: &str) -> anyhow::Result<RunGate> {
 /// The policy, and where it comes from.
 fn law(
     args: &Args,
-    repo: Option<&LocalRepo>,
+    repo: Result<&LocalRepo, Option<crate::repo::Error>>,
     around: &mut Around,
     inside: bool,
 ) -> anyhow::Result<(Policy, PolicyRead)> {
@@ -140,9 +143,13 @@ fn law(
         }
         return from_file(file);
     }
-    let Some(repo) = repo else {
-        bail!("{} is not in a git repository; name the policy with --policy FILE", args.dir.display());
-    };
+    let repo = repo.map_err(|why| {
+        let says = format!("{} is not in a git repository; name the policy with --policy FILE", args.dir.display());
+        match why {
+            Some(why) => anyhow::Error::new(why).context(says),
+            None => anyhow::anyhow!(says),
+        }
+    })?;
     let (commit, from) = match (&args.base, around.law.take()) {
         (Some(base), _) => (check::revision(repo, base)?, PolicyFrom::Base),
         (None, Some(commit)) => (commit, PolicyFrom::Base),
