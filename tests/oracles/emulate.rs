@@ -288,6 +288,8 @@ async fn a_repository_reads_as_libgit2_reads_the_same_objects() {
     let emulator = Emulator::start();
     emulator.writes("main", policy::PATH, PIPELINE_POLICY).await;
     emulator.writes("main", WORKFLOW, CI).await;
+    // In a tree it stands before the folder `src`, which by its name alone would come first.
+    emulator.writes("main", "src.md", "What is in src.\n").await;
     let fork = emulator.writes("main", "src/lamp.py", "def shine():\n    pass\n").await;
     let branch = json!({"ref": "refs/heads/dimmer", "sha": fork.as_str()});
     emulator.ask("POST", &format!("/repos/{REPO}/git/refs"), branch).await;
