@@ -118,7 +118,7 @@ struct Ear<'h> {
 
 impl Ear<'_> {
     /// Returns when nobody can speak any more.
-    async fn to_the_end(&mut self) {
+    async fn listen(&mut self) {
         let mut buffer = vec![0; 64 * 1024];
         while let Some(pipe) = &mut self.pipe {
             match pipe.read(&mut buffer).await {
@@ -148,14 +148,14 @@ async fn watch(job: &Job<'_>, mut child: Child, ear: &mut Ear<'_>, stop: &Cancel
             let _ = timeout(GRACE, heard(&mut child, ear)).await;
         }
         // What it started may still have to write what it was told.
-        _ => drop(timeout(ECHO, ear.to_the_end()).await),
+        _ => drop(timeout(ECHO, ear.listen()).await),
     }
     tell(Signal::KILL);
     let _ = child.wait().await;
     if let Some(orphans) = job.orphans {
         orphans.end().await;
     }
-    let _ = timeout(ECHO, ear.to_the_end()).await;
+    let _ = timeout(ECHO, ear.listen()).await;
     ended
 }
 
@@ -164,7 +164,7 @@ async fn heard(child: &mut Child, ear: &mut Ear<'_>) -> io::Result<ExitStatus> {
     tokio::select! {
         status = child.wait() => status,
         // It may have closed its outputs, and work on.
-        () = ear.to_the_end() => child.wait().await,
+        () = ear.listen() => child.wait().await,
     }
 }
 

@@ -232,7 +232,7 @@ fn found(folder: &Path, glob: &str) -> Result<Vec<PathBuf>, String> {
     let plain = |part: &&str| !part.contains(['*', '?', '[', ']', '{', '}', '\\']);
     let parts: Vec<&str> = glob.split('/').collect();
     let start: PathBuf = parts.iter().copied().take_while(plain).collect();
-    if parts.iter().all(|part| plain(&part)) {
+    if parts.iter().all(plain) {
         return Ok(folder.join(&start).symlink_metadata().is_ok().then_some(start).into_iter().collect());
     }
     let mut found = Vec::new();
