@@ -7,6 +7,7 @@
 mod browser;
 mod canonical;
 mod flow;
+mod linters;
 mod schema;
 
 use std::io::Write as _;
