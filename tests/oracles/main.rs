@@ -8,6 +8,7 @@ mod browser;
 mod canonical;
 mod emulate;
 mod flow;
+mod linters;
 mod schema;
 
 use std::io::Write as _;

