@@ -7,6 +7,7 @@ use std::sync::{Arc, MutexGuard};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::api::actions::Ran;
 use super::auth::{Actor, Scope};
 use super::bad_day::{BadDay, Switch, Weather};
 use super::feature::Feature;
@@ -225,7 +226,7 @@ impl Admin {
         state.about_to_write();
         let jobs: Vec<_> = jobs.iter().map(|(name, end)| ((*name).to_owned(), end.map(str::to_owned))).collect();
         let actor = state.repo(repo)?.owner.clone();
-        let run = state.record_workflow_run(repo, head_sha, path, event, &jobs, &actor, id)?;
+        let run = state.record_workflow_run(repo, &Ran { id, sha: head_sha, path, event, jobs: &jobs }, &actor)?;
         state.advance_queues(repo)?;
         Ok(run)
     }

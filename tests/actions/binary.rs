@@ -26,7 +26,7 @@ impl Released {
     }
 
     /// The commit that a release tags: with the sums of its binaries.
-    fn released() -> Self {
+    fn tagged() -> Self {
         let this = Self::source();
         let out = this.releases().join(format!("v{VERSION}"));
         std::fs::create_dir_all(&out).unwrap();
@@ -74,7 +74,7 @@ fn ended(command: &mut Command) -> (i32, String) {
 
 #[test]
 fn a_releases_binary_is_taken_when_it_is_what_the_tagged_commit_says() {
-    let released = Released::released();
+    let released = Released::tagged();
     let (rc, said, binary) = released.finds(None);
     assert_eq!((rc, said.as_str()), (0, ""));
     let (rc, said) = ended(&mut Command::new(binary.unwrap()));
@@ -83,7 +83,7 @@ fn a_releases_binary_is_taken_when_it_is_what_the_tagged_commit_says() {
 
 #[test]
 fn what_is_not_the_release_is_not_run_and_not_kept() {
-    let released = Released::released();
+    let released = Released::tagged();
     let folder = released.releases().join(format!("v{VERSION}"));
     for platform in PLATFORMS {
         std::fs::write(folder.join(format!("phasegate-{platform}")), "#!/bin/sh\necho stolen\n").unwrap();
@@ -117,7 +117,7 @@ fn a_binary_of_ones_own_is_taken_as_it_is_or_refused_by_its_name() {
 
 #[test]
 fn a_release_is_not_published_twice_nor_under_another_version_nor_in_part() {
-    let released = Released::released();
+    let released = Released::tagged();
     let out = released.releases().join(format!("v{VERSION}"));
     assert!(released.publishes(VERSION, &out).1.contains("has sums already"));
     let source = Released::source();

@@ -119,18 +119,21 @@ fn dispatch(state: &mut State, call: &Call) -> Answer {
     Ok(Reply::NoContent)
 }
 
+/// A run of a workflow, as it is told.
+pub(crate) struct Ran<'a> {
+    /// Where it was given out before.
+    pub(crate) id: Option<u64>,
+    pub(crate) sha: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) event: &'a str,
+    /// Each with how it ended; none while it runs.
+    pub(crate) jobs: &'a [(String, Option<String>)],
+}
+
 impl State {
     /// A workflow run has come to this: the run, its suite, and a check run for each job, whose id is the job's.
-    pub(crate) fn record_workflow_run(
-        &mut self,
-        repo: u64,
-        sha: &str,
-        path: &str,
-        event: &str,
-        jobs: &[(String, Option<String>)],
-        actor: &Account,
-        id: Option<u64>,
-    ) -> Result<u64, Problem> {
+    pub(crate) fn record_workflow_run(&mut self, repo: u64, ran: &Ran<'_>, actor: &Account) -> Result<u64, Problem> {
+        let Ran { id, sha, path, event, jobs } = *ran;
         let at = self.tick();
         let suite = self.new_suite(repo, ACTIONS_APP, sha, None)?;
         let known = self.repo(repo)?.workflows.values().find(|one| one.path == path).map(|one| one.id);

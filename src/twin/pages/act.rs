@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::api::actions::Ran;
 use super::super::auth::Actor;
 use super::super::git::Change;
 use super::super::http::{Told, whole};
@@ -280,7 +281,11 @@ fn ci(state: &mut State, asked: &Asked<'_>, number: u64, end: &str) -> Result<Ne
     state.about_to_write();
     match red {
         Some(red) => state.attempt(repo, red, &jobs, &by)?,
-        None => drop(state.record_workflow_run(repo, &sha, &stage.workflow, event, &jobs, &by, None)?),
+        None => drop(state.record_workflow_run(
+            repo,
+            &Ran { id: None, sha: &sha, path: &stage.workflow, event, jobs: &jobs },
+            &by,
+        )?),
     }
     state.advance_queues(repo)?;
     asked.page_of(state, number)
