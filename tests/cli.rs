@@ -56,7 +56,7 @@ fn version_and_help() {
 
     let help = run_anywhere(&["--help"]);
     assert_eq!(help.code, 0);
-    for part in ["Usage: phasegate <COMMAND>", "Rules:\n  check   ", "Proof:\n  replay  ", "Exit codes: 0 fine"] {
+    for part in ["Usage: phasegate <COMMAND>", "Rules:\n  check   ", "Proof:\n  status  ", "Exit codes: 0 fine"] {
         assert!(help.out.contains(part), "{part:?} is missing in:\n{}", help.out);
     }
     assert!(!help.out.contains('\x1b'), "no colours where nobody sees them");
