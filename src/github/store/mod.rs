@@ -1,7 +1,7 @@
 //! The ledger's branch on GitHub.
 //!
-//! There are two roads to it, and each keeps the store's promises by itself: [`graphql`] reads a folder in one query and
-//! writes with one commit that names the head it expects; [`rest`] does the same in several steps, where GraphQL is
+//! There are two roads to it, and each keeps the store's promises by itself: `graphql` reads a folder in one query and
+//! writes with one commit that names the head it expects; `rest` does the same in several steps, where GraphQL is
 //! missing. Which one it is, is found out by walking the first: a GitHub that turns out to have no GraphQL has done
 //! nothing of what it was asked.
 
