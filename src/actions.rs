@@ -4,7 +4,7 @@
 //! promises:
 //!
 //! - text from elsewhere can't become a workflow command, nor leave the place that it was put into: [`annotate`],
-//!   [`group`] and [`mask`] escape it, [`line`] takes the meaning out of it, [`Stopped`] turns commands off while
+//!   [`group`] and [`mask`] escape it, [`line()`] takes the meaning out of it, [`Stopped`] turns commands off while
 //!   somebody else's program writes, and [`set_output`] ends with a word that nobody could know before;
 //! - what GitHub would drop is not sent: [`within_limits`] keeps to the annotations that a step may have, and a summary
 //!   that grows too large is cut and says so.
