@@ -182,8 +182,8 @@ fn of(status: io::Result<ExitStatus>) -> Ended {
 /// The children of the commands, when a command has left them behind: they become children of this process, however they
 /// were started, and can be found and ended.
 ///
-/// Whoever makes one says that this process has no other children than the commands of a gate: `end` ends all
-/// that there are.
+/// Whoever makes one says that this process has no other children than the commands of a gate: at the end of each, all
+/// that there are then are ended.
 #[derive(Debug)]
 pub struct Orphans(());
 

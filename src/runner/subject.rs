@@ -162,7 +162,7 @@ fn law(
     // It goes into another branch, and of the default one the event tells no more than its name.
     let (found, branch) = match default {
         Some(branch) => (repo.resolve(&format!("refs/remotes/origin/{branch}"))?, branch),
-        None => (repo.revision("origin/HEAD")?, "HEAD"),
+        None => (repo.revision("origin/HEAD")?, "origin/HEAD"),
     };
     let found = found.ok_or_else(|| Lost::NotFetched { what: format!("the branch `{branch}`") })?;
     let own = |slug: &Slug| repo.origin().is_ok_and(|url| url.is_some_and(|url| is_of(&url, slug)));

@@ -10,7 +10,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
@@ -127,6 +127,9 @@ fn content(folder: &Path, file: &Path) -> Result<Vec<u8>, Refused> {
         return Err(Refused::Outside(shown(file)));
     };
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // With a slash at its end, a link would be followed.
+    let folder: PathBuf = folder.components().collect();
+    let folder = folder.as_path();
     let mut here: OwnedFd = rustix::fs::open(folder, flags | OFlags::DIRECTORY, Mode::empty())
         .map_err(|error| refused(error, folder, folder.is_symlink(), Refused::NoFolder))?;
     for part in folders {
