@@ -6,6 +6,7 @@
 
 mod browser;
 mod canonical;
+mod description;
 mod flow;
 mod linters;
 mod schema;
