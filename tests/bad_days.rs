@@ -111,6 +111,7 @@ fn play(
         let database = if postgres { Some(Database::new().await?) } else { None };
         let setup = Setup { database: database.as_ref().map(|database| database.url.clone()), ..story.setup() };
         let on = Rehearsal::start(setup).await?;
+        on.admin().plays(&format!("bad day of {story:?}"));
         on.everybody_is_patient(true);
         if let Some(day) = day {
             on.admin().bad_day(day.clone());

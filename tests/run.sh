@@ -42,6 +42,13 @@ use_memory
 unset DATABASE_URL GITHUB_TOKEN GH_TOKEN PGPASSWORD PGUSER PGHOST PGPORT PGDATABASE PGOPTIONS PGSSLMODE
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
 
+# The twin keeps what is said in the tests, and at the end it is held against GitHub's own description.
+export PHASEGATE_EXCHANGES="$root/target/exchanges"
+rm -rf "$PHASEGATE_EXCHANGES"
+mkdir -p "$PHASEGATE_EXCHANGES"
+partly=()
+[[ $# -eq 0 ]] || partly=(--partial)
+
 check "Format" cargo fmt --check
 check "Lints" cargo clippy --all-targets --locked -- -D warnings
 check "Documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --locked
@@ -64,6 +71,8 @@ if cargo nextest --version >/dev/null 2>&1; then
 else
     check "Tests" tests cargo test --locked --no-fail-fast "$@"
 fi
+
+check "Description" node tests/oracles/description.cjs "$PHASEGATE_EXCHANGES" tests/oracles/deviations.json "${partly[@]}"
 
 printf '\n%s passed, %s failed\n' "$passed_tests" "$failed_tests"
 # A run in which nothing passed has shown nothing.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::api::actions::Ran;
 use super::auth::{Actor, Scope};
 use super::bad_day::{BadDay, Switch, Weather};
+use super::exchange::Exchange;
 use super::feature::Feature;
 use super::git::Change;
 use super::http::{Told, whole};
@@ -19,7 +20,7 @@ use super::reply::Problem;
 use super::route::Request;
 use super::stage::Stage;
 use super::state::{Fault, State};
-use super::{Result, Shared, lock};
+use super::{Result, Shared, exchange, lock};
 
 /// Control of a running twin. Cheap to clone.
 #[derive(Clone)]
@@ -344,6 +345,11 @@ impl Admin {
         self.state().bus.replace(Vec::new()).unwrap_or_default()
     }
 
+    /// Says what is played here, for those who keep what was said.
+    pub fn plays(&self, story: &str) {
+        self.state().story = story.to_owned();
+    }
+
     /// Every API request so far, in order. What an admin does is not among them.
     pub fn request_log(&self) -> Vec<Logged> {
         self.state().log.clone()
@@ -440,8 +446,19 @@ fn call(state: &mut State, actor: Actor, method: &str, path: &str, body: Value) 
         state.about_to_write();
     }
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    let reply = state.answer(actor, Request { method, path, query, accept: "", body })?;
-    Ok(match whole(reply).1 {
+    let answer = state.answer(actor, Request { method, path, query, accept: "", body }).map(whole);
+    if exchange::wanted() {
+        let (status, response) = match &answer {
+            Ok((status, Told::Json(value))) => (*status, Some(value.clone())),
+            Ok((status, _)) => (*status, None),
+            Err(problem) => (problem.status, Some(problem.json())),
+        };
+        let raw = matches!(answer, Ok((_, Told::Raw(_))));
+        let (bot, played, request) = (false, false, None);
+        let told = Exchange::Rest { method, path, query, status, bot, played, raw, request, response };
+        exchange::keep(&state.story, told);
+    }
+    Ok(match answer?.1 {
         Told::Json(value) => value,
         Told::Raw(bytes) => String::from_utf8_lossy(&bytes).into(),
         Told::Nothing => Value::Null,

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
+use super::exchange::Exchange;
 use super::model::*;
 use super::state::State;
 use super::view::{merge, node};
-use super::{Shared, lock};
+use super::{Shared, exchange, lock};
 
 /// GitHub gives up on a receiver after ten seconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -94,7 +95,7 @@ impl State {
         payload["repository"] = self.repo_json(about);
         payload["sender"] = self.user_json(sender);
         if about.owner.kind == AccountKind::Organization {
-            payload["organization"] = json!({"login": about.owner.login, "id": about.owner.id});
+            payload["organization"] = self.organization_json(&about.owner);
         }
         let name = about.full_name();
         if let (Some(bus), None) = (&mut self.bus, only) {
@@ -214,14 +215,23 @@ fn headers(delivery: &Delivery, app: &App, body: &[u8]) -> Vec<(&'static str, St
 }
 
 async fn carry(shared: &Shared, client: &reqwest::Client, id: u64) {
-    let (delivery, app) = {
+    let (delivery, app, story) = {
         let state = lock(shared);
         let Some(delivery) = state.deliveries.get(&id) else { return };
         let Some(app) = state.apps.get(&delivery.app) else { return };
-        (delivery.clone(), app.clone())
+        (delivery.clone(), app.clone(), exchange::wanted().then(|| state.story.clone()))
     };
     let body = delivery.payload.to_string().into_bytes();
     let headers = headers(&delivery, &app, &body);
+    if let Some(story) = story {
+        let told = Exchange::Webhook {
+            event: &delivery.event,
+            action: delivery.action.as_deref(),
+            headers: headers.iter().map(|(name, _)| *name).collect(),
+            payload: delivery.payload.clone(),
+        };
+        exchange::keep(&story, told);
+    }
     let told: Value = headers.iter().map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str()))).collect();
     let started = Instant::now();
     let mut outcome = Outcome {

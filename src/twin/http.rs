@@ -12,13 +12,14 @@ use uuid::Uuid;
 
 use super::auth::Actor;
 use super::bad_day::Asked;
+use super::exchange::Exchange;
 use super::feature::Feature;
 use super::model::Logged;
 use super::reply::{Problem, Reply};
 use super::route::{Request, parse_query};
 use super::state::{Effect, State};
 use super::view::escape_path;
-use super::{Admin, Shared, graphql, lock, pages, smart_http};
+use super::{Admin, Shared, exchange, graphql, lock, pages, smart_http};
 use crate::ids::Digest;
 
 /// More than GitHub takes of JSON, enough for a packed push.
@@ -52,12 +53,14 @@ struct Outgoing {
     body: Vec<u8>,
     /// Break the connection instead of answering.
     broken: bool,
+    /// A failure was played: the answer is not what GitHub would say to this.
+    played: bool,
 }
 
 impl Outgoing {
     fn json(status: u16, value: &Value) -> Self {
         let headers = vec![("content-type", "application/json; charset=utf-8".to_owned())];
-        Self { status, headers, body: value.to_string().into_bytes(), broken: false }
+        Self { status, headers, body: value.to_string().into_bytes(), ..Self::default() }
     }
 }
 
@@ -87,7 +90,7 @@ pub(crate) async fn handle(Extract(shared): Extract<Shared>, request: axum::extr
     };
     if api_path(&incoming.path).is_some() {
         // Git work is done under the lock: keep it off the threads that serve sockets.
-        let served = tokio::task::spawn_blocking(move || lock(&shared).serve(incoming)).await;
+        let served = tokio::task::spawn_blocking(move || serve(&shared, &incoming)).await;
         return respond(served.unwrap_or_else(|_| Outgoing::json(500, &json!({"message": "Server Error"}))));
     }
     if let Some((slug, rest)) = incoming.path.split_once(".git/").or(incoming.path.split_once(".git?")) {
@@ -154,7 +157,48 @@ fn show(shared: &Shared, incoming: &Incoming) -> (Outgoing, Option<pages::Next>)
             None => (404, pages::not_found()),
         }
     };
-    (Outgoing { status, headers, body: html.into_bytes(), broken: false }, go)
+    (Outgoing { status, headers, body: html.into_bytes(), ..Outgoing::default() }, go)
+}
+
+fn serve(shared: &Shared, incoming: &Incoming) -> Outgoing {
+    let outgoing = lock(shared).serve(incoming);
+    if exchange::wanted() {
+        let story = lock(shared).story.clone();
+        keep(&story, incoming, &outgoing);
+    }
+    outgoing
+}
+
+/// Keeps what was said, for those who compare it with what GitHub would say.
+fn keep(story: &str, incoming: &Incoming, outgoing: &Outgoing) {
+    let Some(path) = api_path(&incoming.path) else { return };
+    let kind = outgoing.headers.iter().find(|(name, _)| *name == "content-type").map(|(_, value)| value.as_str());
+    let is_json = kind.is_some_and(|kind| kind.contains("application/json"));
+    let request: Option<Value> = serde_json::from_slice(&incoming.body).ok();
+    let response: Option<Value> = is_json.then(|| serde_json::from_slice(&outgoing.body).ok()).flatten();
+    let bot = incoming.header("user-agent").is_some_and(|agent| agent.starts_with("phasegate/"));
+    let played = outgoing.played;
+    let exchange = match path {
+        // What is refused before anybody looks at the query is no answer to it.
+        "/graphql" => Exchange::GraphQl {
+            bot,
+            played: played || outgoing.status != 200,
+            request: request.unwrap_or_default(),
+            response: response.unwrap_or_default(),
+        },
+        path => Exchange::Rest {
+            method: incoming.method.as_str(),
+            path,
+            query: &incoming.query,
+            status: outgoing.status,
+            bot,
+            played,
+            raw: !outgoing.body.is_empty() && !is_json,
+            request,
+            response,
+        },
+    };
+    exchange::keep(story, exchange);
 }
 
 fn respond(outgoing: Outgoing) -> Response {
@@ -173,7 +217,7 @@ fn respond(outgoing: Outgoing) -> Response {
 }
 
 impl State {
-    fn serve(&mut self, incoming: Incoming) -> Outgoing {
+    fn serve(&mut self, incoming: &Incoming) -> Outgoing {
         let path = api_path(&incoming.path).unwrap_or_default().to_owned();
         let actor = self.actor(incoming.header("authorization"));
         let parsed = match incoming.body.is_empty() {
@@ -224,18 +268,18 @@ impl State {
             }
             (_, Err(problem)) => Outgoing::json(problem.status, &problem.json()),
             (Some(Effect::Lag), Ok(actor)) => {
-                self.as_if_behind(|state| state.metered(actor, &incoming, &path, parsed.ok(), is_graphql))
+                self.as_if_behind(|state| state.metered(actor, incoming, &path, parsed.ok(), is_graphql))
             }
             (Some(Effect::Primary { status }), Ok(actor)) => {
                 self.use_up(&actor, is_graphql);
-                let outgoing = self.metered(actor, &incoming, &path, parsed.ok(), is_graphql);
+                let outgoing = self.metered(actor, incoming, &path, parsed.ok(), is_graphql);
                 Outgoing { status: *status, ..outgoing }
             }
             (_, Ok(actor)) => {
                 if is_write && !path.ends_with("/access_tokens") {
                     self.about_to_write();
                 }
-                self.metered(actor, &incoming, &path, parsed.ok(), is_graphql)
+                self.metered(actor, incoming, &path, parsed.ok(), is_graphql)
             }
         };
         match fault {
@@ -243,6 +287,7 @@ impl State {
             Some(Effect::Hang) => outgoing.broken = true,
             _ => {}
         }
+        outgoing.played = !matches!(fault, None | Some(Effect::Rival | Effect::Lag));
         logged.status = outgoing.status;
         self.log.push(logged);
         outgoing.headers.extend([
@@ -355,7 +400,7 @@ impl State {
                     Told::Json(value) => Outgoing::json(status, &value),
                     Told::Raw(body) => {
                         let headers = vec![("content-type", "application/vnd.github.raw; charset=utf-8".to_owned())];
-                        Outgoing { status, headers, body, broken: false }
+                        Outgoing { status, headers, body, ..Outgoing::default() }
                     }
                     Told::Nothing => Outgoing { status, ..Outgoing::default() },
                 }

@@ -16,6 +16,7 @@ mod api;
 mod auth;
 mod bad_day;
 mod cast;
+mod exchange;
 mod feature;
 mod git;
 mod graphql;

@@ -211,6 +211,8 @@ pub struct Issue {
 pub struct Pull {
     pub id: u64,
     pub head_repo: u64,
+    /// Whose that repository was when the pull request was opened: known when it is gone, too.
+    pub head_owner: Account,
     pub head_ref: String,
     pub head_sha: String,
     pub base_ref: String,

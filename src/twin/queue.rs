@@ -138,7 +138,7 @@ impl State {
         reason: Option<&str>,
         by: &Account,
     ) -> Result<(), Problem> {
-        let commit = self.pushed_commit_json(self.repo(repo)?, &self.git(repo)?, oid(&group.head)?)?;
+        let commit = self.simple_commit_json(&self.git(repo)?, oid(&group.head)?)?;
         let mut fields = json!({"merge_group": {
             "head_sha": group.head, "head_ref": format!("refs/heads/{}", group.branch),
             "base_sha": group.base, "base_ref": format!("refs/heads/{branch}"), "head_commit": commit,

@@ -163,6 +163,17 @@ fn find(method: &str, path: &str) -> Option<(&'static Route, Params)> {
         .map(|(_, route, params)| (route, params))
 }
 
+/// The pattern that a path belongs to.
+pub(crate) fn template(method: &str, path: &str) -> Option<&'static str> {
+    find(method, path).map(|(route, _)| route.path)
+}
+
+/// Every method and pattern there is.
+#[cfg(test)]
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    tables().map(|route| (route.method, route.path))
+}
+
 impl State {
     /// Answers one API request.
     pub(crate) fn answer(&mut self, actor: Actor, request: Request<'_>) -> Answer {

@@ -103,6 +103,8 @@ pub(crate) struct State {
     /// What struck on the last bad day that is over.
     pub(crate) past_day: Option<BTreeMap<Switch, u64>>,
     pub(crate) clock: Clock,
+    /// What is played here, for those who keep what was said.
+    pub(crate) story: String,
     /// The last moment that [`State::tick`] told.
     ticked: Timestamp,
 }
@@ -135,6 +137,7 @@ impl State {
             weather: None,
             past_day: None,
             clock: Arc::new(Timestamp::now),
+            story: super::exchange::story(),
             ticked: Timestamp::UNIX_EPOCH,
         };
         state.found_actions();

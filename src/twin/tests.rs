@@ -2,5 +2,6 @@
 
 mod law;
 mod stage;
+mod tour;
 mod travel;
 mod wires;

@@ -53,8 +53,7 @@ impl Class {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Story {
-    /// The cheat in a few words. The file is called the same, so it is for people.
-    #[allow(dead_code, reason = "it is read by people, in the file")]
+    /// The cheat in a few words. The file is called the same.
     pub(crate) name: String,
     pub(crate) class: Class,
     /// `merge`, `pipeline`, `none`, or the policy's text.

@@ -6,6 +6,7 @@
 
 mod browser;
 mod canonical;
+mod description;
 mod emulate;
 mod flow;
 mod linters;

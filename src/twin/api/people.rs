@@ -40,7 +40,7 @@ fn rate_limit(state: &mut State, call: &Call) -> Answer {
     let quota = *state.quota(&key, limit);
     let told = json!({
         "limit": quota.limit, "used": quota.used, "remaining": quota.remaining(),
-        "reset": quota.resets_at.as_second(), "resource": "core",
+        "reset": quota.resets_at.as_second(),
     });
     Ok(Reply::Ok(json!({"resources": {"core": told, "graphql": told, "search": told}, "rate": told})))
 }

@@ -107,6 +107,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
     let pull = Pull {
         id: pull_id,
         head_repo,
+        head_owner: state.repo(head_repo)?.owner.clone(),
         head_ref,
         head_sha: head.to_string(),
         base_ref,
@@ -172,7 +173,7 @@ fn edit(state: &mut State, call: &Call) -> Answer {
         state.issue_mut(repo, number)?.title = title.to_owned();
     }
     if let Some(body) = call.text("body").filter(|body| Some(*body) != old_body.as_deref()) {
-        changes["body"] = json!({"from": old_body});
+        changes["body"] = json!({"from": old_body.unwrap_or_default()});
         state.issue_mut(repo, number)?.body = Some(body.to_owned());
     }
     if let Some(base) = call.text("base").filter(|base| *base != old_base) {

@@ -95,9 +95,15 @@ fn combined(state: &mut State, call: &Call) -> Answer {
         "success"
     };
     let url = format!("{}/commits/{sha}", state.repo_api(repo));
+    // Whose they are, only the list of all statuses tells.
+    let brief = |status: &CommitStatus| {
+        let mut told = state.status_json(repo, status);
+        told.as_object_mut().and_then(|told| told.remove("creator"));
+        told
+    };
     Ok(Reply::Ok(json!({
         "state": overall, "sha": sha, "total_count": newest.len(),
-        "statuses": newest.iter().map(|one| state.status_json(repo, one)).collect::<Vec<_>>(),
+        "statuses": newest.iter().map(|one| brief(one)).collect::<Vec<_>>(),
         "repository": state.repo_json(repo), "commit_url": url, "url": format!("{url}/status"),
     })))
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::model::*;
 use super::super::state::State;
-use super::node;
+use super::{merge, node};
 
 /// The worst conclusion of a suite's runs decides the suite's.
 fn worst(conclusions: &[&str]) -> &'static str {
@@ -61,18 +61,29 @@ impl State {
         })
     }
 
-    pub(crate) fn suite_json(&self, repo: &Repo, suite: &CheckSuite) -> Value {
-        let url = format!("{}/check-suites/{}", self.repo_api(repo), suite.id);
+    /// A suite as its runs tell it in a webhook.
+    pub(crate) fn brief_suite_json(&self, repo: &Repo, suite: &CheckSuite) -> Value {
         let (status, conclusion) = Self::suite_outcome(repo, suite);
         json!({
             "id": suite.id, "node_id": node("CS", suite.id), "head_branch": suite.head_branch,
-            "head_sha": suite.head_sha, "status": status, "conclusion": conclusion, "url": url, "before": null,
+            "head_sha": suite.head_sha, "status": status, "conclusion": conclusion,
+            "url": format!("{}/check-suites/{}", self.repo_api(repo), suite.id), "before": null,
             "after": suite.head_sha, "pull_requests": self.check_pulls(repo, &suite.head_sha),
             "app": self.apps.get(&suite.app).map(|app| self.app_json(app)), "created_at": suite.created_at,
-            "updated_at": suite.updated_at, "rerequestable": true, "runs_rerequestable": true,
-            "latest_check_runs_count": repo.check_runs.values().filter(|run| run.suite == suite.id).count(),
-            "check_runs_url": format!("{url}/check-runs"), "head_commit": self.head_commit(repo, &suite.head_sha),
+            "updated_at": suite.updated_at,
         })
+    }
+
+    pub(crate) fn suite_json(&self, repo: &Repo, suite: &CheckSuite) -> Value {
+        let mut value = self.brief_suite_json(repo, suite);
+        let more = json!({
+            "rerequestable": true, "runs_rerequestable": true,
+            "latest_check_runs_count": repo.check_runs.values().filter(|run| run.suite == suite.id).count(),
+            "check_runs_url": format!("{}/check-suites/{}/check-runs", self.repo_api(repo), suite.id),
+            "head_commit": self.head_commit(repo, &suite.head_sha),
+        });
+        merge(&mut value, more);
+        value
     }
 
     fn head_commit(&self, repo: &Repo, sha: &str) -> Value {
@@ -99,8 +110,8 @@ impl State {
             "artifacts_url": format!("{url}/artifacts"), "cancel_url": format!("{url}/cancel"),
             "rerun_url": format!("{url}/rerun"), "previous_attempt_url": null,
             "workflow_url": format!("{api}/actions/workflows/{}", run.workflow),
-            "head_commit": self.head_commit(repo, &run.head_sha), "repository": self.repo_json(repo),
-            "head_repository": self.repos.get(&run.head_repo).map(|head| self.repo_json(head)),
+            "head_commit": self.head_commit(repo, &run.head_sha), "repository": self.brief_repo_json(repo),
+            "head_repository": self.repos.get(&run.head_repo).map(|head| self.brief_repo_json(head)),
             "referenced_workflows": [],
         })
     }

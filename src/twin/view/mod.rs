@@ -124,13 +124,38 @@ impl State {
         user
     }
 
-    pub(crate) fn repo_json(&self, repo: &Repo) -> Value {
+    /// An organization, as a webhook tells whose the repository is.
+    pub(crate) fn organization_json(&self, account: &Account) -> Value {
+        let url = format!("{}/orgs/{}", self.api(), account.login);
+        json!({
+            "login": account.login, "id": account.id, "node_id": node("O", account.id), "url": url,
+            "repos_url": format!("{url}/repos"), "events_url": format!("{url}/events"),
+            "hooks_url": format!("{url}/hooks"), "issues_url": format!("{url}/issues"),
+            "members_url": format!("{url}/members{{/member}}"),
+            "public_members_url": format!("{url}/public_members{{/member}}"),
+            "avatar_url": format!("{}/avatars/{}", self.base, account.id), "description": null,
+        })
+    }
+
+    /// A repository in few words: its names and its links.
+    pub(crate) fn brief_repo_json(&self, repo: &Repo) -> Value {
         let (url, html) = (self.repo_api(repo), self.repo_html(repo));
-        let open = repo.issues.values().filter(|issue| issue.open).count();
         let mut value = json!({
             "id": repo.id, "node_id": node("R", repo.id), "name": repo.name, "full_name": repo.full_name(),
             "private": repo.private, "owner": self.user_json(&repo.owner), "html_url": html, "description": null,
             "fork": repo.fork_of.is_some(), "url": url,
+        });
+        for (field, suffix) in REPO_LINKS {
+            value[*field] = format!("{url}/{suffix}").replace("/{/", "{/").into();
+        }
+        value
+    }
+
+    pub(crate) fn repo_json(&self, repo: &Repo) -> Value {
+        let html = self.repo_html(repo);
+        let open = repo.issues.values().filter(|issue| issue.open).count();
+        let mut value = self.brief_repo_json(repo);
+        let urls = json!({
             "git_url": format!("git:{}.git", html.trim_start_matches("http:")),
             "ssh_url": format!("git@localhost:{}.git", repo.full_name()), "clone_url": format!("{html}.git"),
             "svn_url": html, "homepage": null, "language": null, "forks": 0, "forks_count": 0,
@@ -144,10 +169,8 @@ impl State {
             "license": null, "pushed_at": repo.pushed_at, "created_at": repo.created_at,
             "updated_at": repo.pushed_at, "allow_forking": true, "web_commit_signoff_required": false,
         });
+        merge(&mut value, urls);
         merge(&mut value, more);
-        for (field, suffix) in REPO_LINKS {
-            value[*field] = format!("{url}/{suffix}").replace("/{/", "{/").into();
-        }
         value
     }
 
@@ -264,10 +287,11 @@ impl State {
         let (url, issue_url) = (format!("{api}/pulls/{}", issue.number), format!("{api}/issues/{}", issue.number));
         let page = format!("{html}/pull/{}", issue.number);
         let statuses = format!("{api}/statuses/{}", pull.head_sha);
-        let side = |repo: Option<&Repo>, name: &str, sha: &str| {
+        // A fork that was deleted is null; whose it was is still told.
+        let side = |repo: Option<&Repo>, owner: &Account, name: &str, sha: &str| {
+            let owner = repo.map_or(owner, |repo| &repo.owner);
             json!({
-                "label": repo.map_or_else(|| format!("unknown:{name}"), |r| format!("{}:{name}", r.owner.login)),
-                "ref": name, "sha": sha, "user": self.user_or_null(repo.map(|r| &r.owner)),
+                "label": format!("{}:{name}", owner.login), "ref": name, "sha": sha, "user": self.user_json(owner),
                 "repo": repo.map(|r| self.repo_json(r)),
             })
         };
@@ -291,8 +315,8 @@ impl State {
             "review_comments_url": format!("{url}/comments"),
             "review_comment_url": format!("{api}/pulls/comments{{/number}}"),
             "comments_url": format!("{issue_url}/comments"), "statuses_url": statuses,
-            "head": side(self.repos.get(&pull.head_repo), &pull.head_ref, &pull.head_sha),
-            "base": side(Some(repo), &pull.base_ref, &pull.base_sha),
+            "head": side(self.repos.get(&pull.head_repo), &pull.head_owner, &pull.head_ref, &pull.head_sha),
+            "base": side(Some(repo), &repo.owner, &pull.base_ref, &pull.base_sha),
             "_links": {
                 "self": link(&url), "html": link(&page), "issue": link(&issue_url),
                 "comments": link(&format!("{issue_url}/comments")),
@@ -347,7 +371,8 @@ impl State {
             "external_url": format!("{}/apps/{}", self.base, app.slug),
             "html_url": format!("{}/apps/{}", self.base, app.slug), "created_at": app.created_at,
             "updated_at": app.created_at, "permissions": Self::permissions_json(&app.permissions),
-            "events": app.events,
+            // Whatever is about its installation an App hears without asking for it.
+            "events": app.events.iter().filter(|event| !event.starts_with("installation")).collect::<Vec<_>>(),
         })
     }
 
