@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::calls::git::{Addition, TreeEntry};
 use super::{Error, Repo};
+use crate::fault::around;
 use crate::ids::{BlobId, CommitId};
 use crate::ledger::store::{Folder, NewFile, Store, StoreError};
 
@@ -200,9 +201,10 @@ impl Store for GitHubStore {
         message: &str,
         files: &[NewFile],
     ) -> Result<CommitId, StoreError> {
-        let Some(expected) = expected else { return self.begin(message, files).await };
+        let Some(expected) = expected else { return around!("ledger.begin", self.begin(message, files).await) };
         let additions: Vec<Addition> =
             files.iter().map(|file| Addition { path: file.path.clone(), contents: file.bytes.clone() }).collect();
-        self.repo.create_commit_on_branch(&self.branch, expected, message, &additions).await.map_err(store_error)
+        let made = self.repo.create_commit_on_branch(&self.branch, expected, message, &additions);
+        around!("ledger.commit", made.await).map_err(store_error)
     }
 }

@@ -3,6 +3,7 @@
 
 use super::db::args;
 use super::{Inbox, InboxError};
+use crate::fault::around;
 
 impl Inbox {
     pub async fn cache_get(&self, namespace: &str, key: &str) -> Result<Option<Vec<u8>>, InboxError> {
@@ -21,7 +22,7 @@ impl Inbox {
             args![namespace, key, value, self.now_ms()],
         )
         .await?;
-        tx.commit().await?;
+        around!("inbox.cache_put", tx.commit().await)?;
         Ok(())
     }
 
@@ -30,7 +31,7 @@ impl Inbox {
         let mut tx = self.db.begin().await?;
         let sql = "delete from inbox_cache where namespace = $1 and key = $2";
         let gone = tx.run(sql, args![namespace, key]).await?;
-        tx.commit().await?;
+        around!("inbox.cache_delete", tx.commit().await)?;
         Ok(gone > 0)
     }
 
@@ -38,7 +39,7 @@ impl Inbox {
     pub async fn cache_clear(&self, namespace: &str) -> Result<u64, InboxError> {
         let mut tx = self.db.begin().await?;
         let gone = tx.run("delete from inbox_cache where namespace = $1", args![namespace]).await?;
-        tx.commit().await?;
+        around!("inbox.cache_clear", tx.commit().await)?;
         Ok(gone)
     }
 }

@@ -50,6 +50,7 @@ pub use queue::{ALONE_AFTER, MAX_BATCH, retry_delay};
 pub use view::{Entry, Filter, MOST_PRUNED, State, Stats, Which};
 pub use workers::{Handler, Outcome, WorkerOptions, run_workers, run_workers_with};
 
+use crate::fault::around;
 use crate::ids::{InstallationId, RepoId};
 use db::{Db, Tx, args};
 
@@ -201,7 +202,7 @@ impl Inbox {
     pub async fn put(&self, delivery: &Delivery) -> Result<Put, InboxError> {
         let mut tx = self.db.begin().await?;
         let put = insert(&mut tx, delivery, self.now_ms()).await?;
-        tx.commit().await?;
+        around!("inbox.put", tx.commit().await)?;
         self.notify();
         Ok(put)
     }
@@ -214,7 +215,7 @@ impl Inbox {
         for delivery in deliveries {
             puts.push(insert(&mut tx, delivery, now).await?);
         }
-        tx.commit().await?;
+        around!("inbox.put_many", tx.commit().await)?;
         self.notify();
         Ok(puts)
     }

@@ -18,6 +18,7 @@ use secrecy::SecretString;
 
 use super::program::{check_url, git};
 use super::{Error, LocalRepo, Reader, Result};
+use crate::fault::around;
 use crate::ids::{CommitId, Digest, RepoId};
 
 /// How deep to look, in turn; after the last the whole history is fetched.
@@ -148,7 +149,7 @@ impl Mirror {
         match self.fetch_once(url, auth, wants, depth).await {
             Err(error) if self.is_broken(&error).await => {
                 tracing::warn!(mirror = %self.dir.display(), %error, "the mirror is broken and is made again");
-                let removed = match std::fs::remove_dir_all(&self.dir) {
+                let removed = match around!("mirror.remove", std::fs::remove_dir_all(&self.dir)) {
                     Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => std::fs::remove_file(&self.dir),
                     Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
                     removed => removed,
@@ -167,7 +168,7 @@ impl Mirror {
         wants: &[Want],
         depth: u32,
     ) -> Result<Vec<CommitId>> {
-        self.init()?;
+        around!("mirror.init", self.init())?;
         let mut args: Vec<String> = ["fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head"]
             .into_iter()
             .chain(["--no-recurse-submodules", "--no-auto-maintenance"])
@@ -182,8 +183,8 @@ impl Mirror {
         for want in wants {
             args.push(format!("+{}:{}", want.source()?, want.kept()?));
         }
-        git(&self.dir, &args, auth, self.limit).await?;
-        self.note_depth(depth)?;
+        around!("mirror.fetch", git(&self.dir, &args, auth, self.limit).await)?;
+        around!("mirror.depth", self.note_depth(depth))?;
         let reader = self.reader()?;
         let mut ids = Vec::new();
         for want in wants {
