@@ -43,7 +43,7 @@ macro_rules! around {
 pub(crate) use {around, point};
 
 #[cfg(debug_assertions)]
-pub(crate) use armed::{StagedClock, arm, passed};
+pub(crate) use armed::{arm, passed};
 
 #[cfg(debug_assertions)]
 mod armed {
@@ -52,11 +52,9 @@ mod armed {
     use std::io::Write as _;
     use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-    use std::time::Duration;
+    use std::sync::{Mutex, OnceLock, PoisonError};
 
     use anyhow::Context as _;
-    use jiff::{SignedDuration, Timestamp};
 
     static ARMED: AtomicBool = AtomicBool::new(false);
     static FAULTS: OnceLock<Faults> = OnceLock::new();
@@ -122,39 +120,6 @@ mod armed {
         }
     }
 
-    /// The machine's clock, put forward by as many milliseconds as a file says: whoever tests a process lets a lease run
-    /// out or a back-off pass for it, and nobody waits.
-    pub(crate) struct StagedClock(PathBuf);
-
-    impl StagedClock {
-        /// The file that `PHASEGATE_CLOCK` names.
-        pub(crate) fn named() -> Option<Arc<Self>> {
-            std::env::var_os("PHASEGATE_CLOCK").map(|file| Arc::new(Self(file.into())))
-        }
-
-        fn time(&self) -> Timestamp {
-            let ahead = std::fs::read_to_string(&self.0).ok().and_then(|text| text.trim().parse().ok());
-            Timestamp::now() + SignedDuration::from_millis(ahead.unwrap_or_default())
-        }
-    }
-
-    impl crate::inbox::Clock for StagedClock {
-        fn now(&self) -> Timestamp {
-            self.time()
-        }
-    }
-
-    #[async_trait::async_trait]
-    impl crate::github::Clock for StagedClock {
-        fn now(&self) -> Timestamp {
-            self.time()
-        }
-
-        async fn sleep(&self, time: Duration) {
-            tokio::time::sleep(time).await;
-        }
-    }
-
     #[cfg(test)]
     mod tests {
         use super::*;
@@ -172,9 +137,10 @@ mod armed {
             let kill = |text: String| std::fs::write(folder.path().join("kill"), text).unwrap();
             assert_eq!(ends(&faults, &[POINT]), [false], "nobody asked for it");
             kill(format!("1 2 {POINT}\n"));
-            assert_eq!(ends(&faults, &["inbox.put.before", POINT, "inbox.put.after", POINT, POINT]), [
-                false, false, false, true, false
-            ]);
+            assert_eq!(
+                ends(&faults, &["inbox.put.before", POINT, "inbox.put.after", POINT, POINT]),
+                [false, false, false, true, false]
+            );
             kill(format!("2 2 {POINT}"));
             assert_eq!(ends(&faults, &[POINT, POINT]), [false, true], "it is counted anew");
             for nonsense in ["", "3", "3 2", "3 x inbox.put.after", "3 0 inbox.put.after"] {
@@ -201,16 +167,6 @@ mod armed {
         fn a_write_gives_what_it_gave() {
             let written: Result<u8, &str> = crate::fault::around!("a", Err("no"));
             assert_eq!(written, Err("no"));
-        }
-
-        #[test]
-        fn the_clock_goes_as_far_ahead_as_it_is_told() {
-            let dir = tempfile::tempdir().unwrap();
-            let clock = StagedClock(dir.path().join("clock"));
-            let ahead = || clock.time().duration_since(Timestamp::now()).as_secs();
-            assert!(ahead() < 60, "without a file it is the machine's");
-            std::fs::write(&clock.0, "7200000\n").unwrap();
-            assert!((7_100..=7_200).contains(&ahead()));
         }
     }
 }

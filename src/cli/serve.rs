@@ -83,7 +83,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
 
 async fn start(config: Config) -> anyhow::Result<Server> {
     #[cfg(debug_assertions)]
-    if let Some(clock) = crate::fault::StagedClock::named() {
+    if let Some(clock) = crate::server::StagedClock::named() {
         return Server::start_at(config, clock.clone(), clock).await;
     }
     Server::start(config).await

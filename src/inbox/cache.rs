@@ -1,8 +1,8 @@
 //! A small store for things that can be found out again: ids of our comments and check runs, folded states, which
 //! changes a commit belongs to. Any entry may be gone at any time, and nobody may be wrong because of it.
 
-use super::db::args;
-use super::{Inbox, InboxError};
+use super::db::{Tx, args};
+use super::{Inbox, InboxError, Note};
 use crate::fault::around;
 
 impl Inbox {
@@ -15,13 +15,9 @@ impl Inbox {
     }
 
     pub async fn cache_put(&self, namespace: &str, key: &str, value: &[u8]) -> Result<(), InboxError> {
+        let note = Note { namespace: namespace.to_owned(), key: key.to_owned(), value: value.to_vec() };
         let mut tx = self.db.begin().await?;
-        tx.run(
-            "insert into inbox_cache (namespace, key, value, at) values ($1, $2, $3, $4)
-             on conflict (namespace, key) do update set value = excluded.value, at = excluded.at",
-            args![namespace, key, value, self.now_ms()],
-        )
-        .await?;
+        keep(&mut tx, &note, self.now_ms()).await?;
         around!("inbox.cache_put", tx.commit().await)?;
         Ok(())
     }
@@ -42,4 +38,15 @@ impl Inbox {
         around!("inbox.cache_clear", tx.commit().await)?;
         Ok(gone)
     }
+}
+
+/// Keeps one entry in a transaction of the caller's.
+pub(super) async fn keep(tx: &mut Tx, note: &Note, now: i64) -> Result<(), InboxError> {
+    tx.run(
+        "insert into inbox_cache (namespace, key, value, at) values ($1, $2, $3, $4)
+         on conflict (namespace, key) do update set value = excluded.value, at = excluded.at",
+        args![note.namespace.as_str(), note.key.as_str(), note.value.as_slice(), now],
+    )
+    .await?;
+    Ok(())
 }

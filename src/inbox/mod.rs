@@ -91,6 +91,15 @@ pub enum Put {
     Duplicate,
 }
 
+/// An entry of the cache that is kept together with the answer to a batch, and not before: whoever notes that something
+/// was passed on, and dies before it was, would never pass it on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    pub namespace: String,
+    pub key: String,
+    pub value: Vec<u8>,
+}
+
 /// A delivery in a worker's hands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {

@@ -11,7 +11,9 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::db::{Composed, Row, Tx, args};
-use super::{Batch, Delivery, DeliveryId, Inbox, InboxError, Item, Put, ceil_ms, duration_ms, insert, timestamp};
+use super::{
+    Batch, Delivery, DeliveryId, Inbox, InboxError, Item, Note, Put, cache, ceil_ms, duration_ms, insert, timestamp,
+};
 use crate::fault::around;
 use crate::ids::{InstallationId, RepoId};
 
@@ -138,11 +140,16 @@ impl Inbox {
 
     /// The batch is done.
     pub async fn complete(&self, batch: &Batch) -> Result<(), InboxError> {
-        self.complete_with(batch, &[]).await.map(drop)
+        self.complete_with(batch, &[], &[]).await.map(drop)
     }
 
-    /// The batch is done, and these deliveries come out of it: both or neither.
-    pub async fn complete_with(&self, batch: &Batch, derived: &[Delivery]) -> Result<Vec<Put>, InboxError> {
+    /// The batch is done, these deliveries come out of it, and this is known from now on: all of it or nothing.
+    pub async fn complete_with(
+        &self,
+        batch: &Batch,
+        derived: &[Delivery],
+        notes: &[Note],
+    ) -> Result<Vec<Put>, InboxError> {
         let now = self.now_ms();
         let mut tx = self.db.begin().await?;
         for (id, _) in self.give_back(&mut tx, batch).await? {
@@ -157,6 +164,9 @@ impl Inbox {
         let mut puts = Vec::with_capacity(derived.len());
         for delivery in derived {
             puts.push(insert(&mut tx, delivery, now).await?);
+        }
+        for note in notes {
+            cache::keep(&mut tx, note, now).await?;
         }
         around!("inbox.complete", tx.commit().await)?;
         self.notify();

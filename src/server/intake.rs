@@ -185,8 +185,8 @@ async fn in_time<T>(limit: Duration, asked: impl Future<Output = Result<T, Inbox
 }
 
 /// Whether anything can follow from it. The echo of our own writes can't. (As long as it is not known who we are, an
-/// echo is taken too, and a look finds nothing to do.)
-fn matters(app: Option<&App>, event: &Event) -> bool {
+/// echo is taken too. It is dropped when it is worked off.)
+pub(super) fn matters(app: Option<&App>, event: &Event) -> bool {
     let ours = |login: &str| app.is_some_and(|app| login == app.login);
     match &event.fact {
         Fact::Checks { app: made_by, .. } => made_by.is_none() || *made_by != app.map(|app| app.id),

@@ -18,6 +18,8 @@ mod pass;
 mod route;
 mod runs;
 mod show;
+#[cfg(debug_assertions)]
+mod staged;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -38,6 +40,9 @@ use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, 
 use crate::ids::RepoRef;
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
 use crate::ledger::Ledger;
+
+#[cfg(debug_assertions)]
+pub(crate) use staged::StagedClock;
 
 /// All that a server needs to know.
 pub struct Config {

@@ -24,14 +24,18 @@ use super::plan::Kill;
 const PHASEGATE: &str = env!("CARGO_BIN_EXE_phasegate");
 
 /// What nobody would wait for any longer. It is reached by what hangs, never by what is slow.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(200);
 
 /// How soon to look again whether something has happened that nobody tells.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
-/// It is found dead and started again so much later, by the clock that everybody goes by: its leases have run out by then,
-/// and GitHub's attempts are old enough to be asked for again.
-const DEAD_FOR: Duration = Duration::from_secs(120);
+/// How long it is dead before it is started again, by the clock that everybody goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dead {
+    /// Its leases have run out then, and GitHub's attempts are old enough to be asked for again.
+    ForTwoMinutes,
+    ForAMoment,
+}
 
 /// The signal that a fault point ends the process with.
 const SIGABRT: i32 = 6;
@@ -40,6 +44,7 @@ pub(crate) struct Bot {
     admin: Admin,
     app: u64,
     clock: Arc<StageClock>,
+    dead: Dead,
     database: String,
     settings: Vec<(&'static str, OsString)>,
     faults: PathBuf,
@@ -52,6 +57,8 @@ pub(crate) struct Bot {
 struct Life {
     running: Option<(Child, SocketAddr)>,
     deaths: usize,
+    /// How often it had looked for what it missed in the lives before, until it does in this one.
+    looks: Option<usize>,
     /// How often everybody has waited for it: a step is all that happens in between.
     step: usize,
     /// The kills of the steps to come, and those of this step.
@@ -83,7 +90,7 @@ struct Ready {
 
 impl Bot {
     /// A bot for a stage, that is to be killed here. It is started by whoever waits for it first.
-    pub(crate) async fn new(on: &Rehearsal, kills: &[Kill]) -> anyhow::Result<Arc<Self>> {
+    pub(crate) async fn new(on: &Rehearsal, kills: &[Kill], dead: Dead) -> anyhow::Result<Arc<Self>> {
         let door = Door::open().await?;
         on.admin().set_webhook_url(on.app().id, Some(&format!("http://{}/api/github/webhooks", door.address())))?;
         let (time, faults) = (on.data().join("clock"), on.data().join("faults"));
@@ -94,6 +101,7 @@ impl Bot {
             admin: on.admin().clone(),
             app: on.app().id,
             clock: Arc::clone(on.clock()),
+            dead,
             database: on.database().to_owned(),
             settings: vec![
                 ("PATH", given("PATH")),
@@ -117,6 +125,7 @@ impl Bot {
             life: tokio::sync::Mutex::new(Life {
                 running: None,
                 deaths: 0,
+                looks: None,
                 step: 0,
                 planned: kills.to_vec(),
                 now: VecDeque::new(),
@@ -133,6 +142,7 @@ impl Bot {
     /// The next life begins.
     async fn begin(&self, life: &mut Life) -> anyhow::Result<()> {
         self.door.put(Behind::Starting);
+        life.looks = Some(self.looks());
         // An end on purpose leaves no core behind.
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -c 0; exec \"$0\" serve", PHASEGATE]);
@@ -145,7 +155,8 @@ impl Bot {
         tokio::spawn(async move {
             let mut told = Some(told);
             while let Ok(Some(line)) = lines.next_line().await {
-                if let Some(address) = line.split_once("listening address=").and_then(|(_, rest)| rest.trim().parse().ok())
+                if let Some(address) =
+                    line.split_once("listening address=").and_then(|(_, rest)| rest.trim().parse().ok())
                     && let Some(told) = told.take()
                 {
                     let _ = told.send(address);
@@ -216,6 +227,10 @@ impl Bot {
             *passed.entry(point.to_owned()).or_default() += 1;
         }
         life.read = text.len();
+        // What is due by the clock comes in any step but the first.
+        if life.step > 0 {
+            passed.retain(|point, _| !point.starts_with("inbox.prune."));
+        }
         life.passed.push(passed);
         life.step += 1;
         life.late = life.now.pop_front();
@@ -228,7 +243,9 @@ impl Bot {
             let Some(status) = process.try_wait()? else { return Ok(true) };
             self.buried(life, status)?;
         }
-        self.clock.put_forward(DEAD_FOR);
+        if self.dead == Dead::ForTwoMinutes {
+            self.clock.put_forward(Duration::from_secs(120));
+        }
         self.begin(life).await?;
         Ok(false)
     }
@@ -252,6 +269,11 @@ impl Bot {
         if ready + running > 0 || github != "known" {
             return Ok(false);
         }
+        // The last of what it begins with is to look for what it missed.
+        if life.looks.is_some_and(|before| self.looks() == before) {
+            return Ok(false);
+        }
+        life.looks = None;
         if parked > 0 {
             // Time passes for what was put off.
             self.clock.put_forward(Duration::from_secs(10));
@@ -262,6 +284,11 @@ impl Bot {
             self.steps(&mut life)?;
         }
         Ok(settled)
+    }
+
+    fn looks(&self) -> usize {
+        let log = self.admin.request_log();
+        log.iter().filter(|one| one.method == "GET" && one.path.starts_with("/app/hook/deliveries")).count()
     }
 
     /// The deliveries that did not arrive however often they were tried, and that the inbox does not have either.
@@ -309,6 +336,14 @@ impl Bot {
             let (struck, passed) = (std::mem::take(&mut life.struck), std::mem::take(&mut life.passed));
             return Ok(Ended { struck, passed, inbox: kept });
         }
+    }
+
+    /// Its copies of repositories are damaged, as by a disk that was full.
+    pub(crate) fn breaks_the_mirror(&self, on: &Rehearsal) -> anyhow::Result<()> {
+        for mirror in std::fs::read_dir(on.data().join("mirrors"))? {
+            std::fs::write(mirror?.path().join("HEAD"), "garbage")?;
+        }
+        Ok(())
     }
 
     /// Somebody sends it something of their own, again and again until it is answered.

@@ -15,7 +15,10 @@ pub(crate) async fn of(on: &Rehearsal, changes: &[u64], inbox: &[Entry]) -> anyh
     for number in changes {
         lines.extend(picture::take(on, true, *number).await?.into_iter().map(|line| format!("#{number}: {line}")));
         for record in on.records(*number)? {
-            lines.push(format!("#{number} record {}", timeless(&plain(&without(record, &["at", "prev", "signature"]).to_string()))));
+            lines.push(format!(
+                "#{number} record {}",
+                timeless(&plain(&without(record, &["at", "prev", "signature", "told"]).to_string()))
+            ));
         }
     }
     lines.extend(shown(on)?);
@@ -38,8 +41,14 @@ fn shown(on: &Rehearsal) -> anyhow::Result<Vec<String>> {
         lines.push(format!("issue {number} {:?} {ended:?} {labels:?} {said:?}", issue.title));
     }
     for comment in repo.comments.values() {
-        let reactions: Vec<String> = comment.reactions.iter().map(|one| format!("{}:{}", one.user.login, one.content)).collect();
-        lines.push(format!("comment on {} by {} {:?} {reactions:?}", comment.issue, comment.user.login, words(&comment.body)));
+        let reactions: Vec<String> =
+            comment.reactions.iter().map(|one| format!("{}:{}", one.user.login, one.content)).collect();
+        lines.push(format!(
+            "comment on {} by {} {:?} {reactions:?}",
+            comment.issue,
+            comment.user.login,
+            words(&comment.body)
+        ));
     }
     // A commit is another one in every run; its place in their order is not.
     let mut heads: BTreeMap<&str, usize> = BTreeMap::new();

@@ -10,6 +10,7 @@ pub(crate) struct Tally {
     /// How often it was killed at each, and how often it survived that.
     kills: BTreeMap<String, (u64, u64)>,
     pub(crate) runs: u64,
+    beside: Vec<(&'static str, String)>,
 }
 
 impl Tally {
@@ -17,6 +18,11 @@ impl Tally {
         let (killed, alive) = self.kills.entry(point.to_owned()).or_default();
         *killed += 1;
         *alive += u64::from(survived);
+    }
+
+    /// What is not in the table.
+    pub(crate) fn beside(&mut self, what: &'static str, told: String) {
+        self.beside.push((what, told));
     }
 }
 
@@ -31,6 +37,7 @@ impl fmt::Display for Tally {
             writeln!(f, "| {:wide$} | {passages:8} | {killed:6} | {survived:8} |", format!("`{point}`"))?;
             (points, kills, alive) = (points + 1, kills + killed, alive + survived);
         }
-        writeln!(f, "\nkills: {points} points, {kills} kills, {alive} survived ({} runs)", self.runs)
+        writeln!(f, "\nkills: {points} points, {kills} kills, {alive} survived ({} runs)", self.runs)?;
+        self.beside.iter().try_for_each(|(what, told)| writeln!(f, "{what}: {told}"))
     }
 }
