@@ -9,6 +9,7 @@ pub mod actions;
 pub mod cli;
 pub mod engine;
 pub mod fact;
+pub mod fault;
 pub mod finding;
 pub mod flow;
 pub mod gate;

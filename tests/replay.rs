@@ -86,7 +86,7 @@ impl House {
             autonomy: Autonomy::Auto,
         };
         let mut entries = vec![entry(Body::Opened { author }), entry(law), entry(Body::Linked { number: 41 })];
-        entries.extend((4..=records).map(|n| entry(Body::Tampered { what: format!("note {n}") })));
+        entries.extend((4..=records).map(|n| entry(Body::Tampered { what: format!("note {n}"), told: None })));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let state = runtime.block_on(async {
             let loaded = ledger.load(CHANGE).await.unwrap();

@@ -60,9 +60,10 @@ if cargo nextest --version >/dev/null 2>&1; then
     if [[ $# -eq 0 ]]; then
         # These run by themselves, in one process: only then can their tallies be added up, and nextest would hide them.
         check "Tests" tests cargo nextest run --locked --no-fail-fast --test-threads "$at_once" \
-            -E 'not (binary(cheats) or binary(bad_days))'
+            -E 'not (binary(cheats) or binary(bad_days) or binary(kills))'
         check "Cheats" tests cargo test --locked --test cheats -- --test-threads "$at_once"
         check "Bad days" tests cargo test --locked --test bad_days -- --test-threads "$at_once"
+        check "Kills" tests cargo test --locked --test kills -- --test-threads "$at_once"
         # nextest runs no doctests.
         check "Doctests" tests cargo test --locked --doc
     else

@@ -46,6 +46,8 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     // Colours only where somebody sees them.
     let colours = std::io::stderr().is_terminal() && app::variable("NO_COLOR").is_none();
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    #[cfg(debug_assertions)]
+    crate::fault::arm()?;
     let mut stop = StopSignal::new()?;
     let data = Given::get(args.data.as_ref()).cloned().unwrap_or_else(|| PathBuf::from("phasegate-data"));
     let config = Config {
@@ -62,7 +64,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     repo::git_runs().await.context("the server needs git: install it, or put the folder that it is in on PATH")?;
     writable(&config.data)?;
-    let server = Server::start(config).await?;
+    let server = start(config).await?;
     let asked = CancellationToken::new();
     let hurried = async {
         stop.came().await;
@@ -77,6 +79,14 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Fine)
+}
+
+async fn start(config: Config) -> anyhow::Result<Server> {
+    #[cfg(debug_assertions)]
+    if let Some(clock) = crate::server::StagedClock::named() {
+        return Server::start_at(config, clock.clone(), clock).await;
+    }
+    Server::start(config).await
 }
 
 /// Without a place for its mirrors every pass would fail, later and one by one.

@@ -38,8 +38,8 @@ pub enum Happened {
     Ready,
     /// A command was given.
     Command(Box<Order>),
-    /// One of ours was changed by somebody else.
-    Tampered(String),
+    /// One of ours was changed by somebody else, as this delivery told.
+    Tampered { what: String, told: String },
     /// An issue was opened for the escalation with this id.
     Escalated { id: u64, issue: u64 },
     /// What the escalation's issue shows. What is said there counts for that.
@@ -179,8 +179,10 @@ pub fn decide(
     binding::inherit(&mut draft)?;
     binding::release(&mut draft)?;
     for one in happened {
-        if let Happened::Tampered(what) = one {
-            draft.bot(Body::Tampered { what: what.clone() })?;
+        if let Happened::Tampered { what, told } = one
+            && !draft.state.tampering_told.contains(told)
+        {
+            draft.bot(Body::Tampered { what: what.clone(), told: Some(told.clone()) })?;
         }
     }
     for one in happened {

@@ -36,6 +36,7 @@ use super::error::{Error, Result};
 use super::etag::Etags;
 use super::request::{Repeat, Request};
 use super::token::{Credentials, TokenSlot, Who};
+use crate::fault::point;
 
 const API_VERSION: &str = "2022-11-28";
 /// GitHub allows 100 at once; others may share the installation.
@@ -354,6 +355,7 @@ impl Wire {
         }
         let built = builder.body(body).map_err(|_| broken("the address is not well-formed"))?;
 
+        point!(if !request.reads(), "github.{} {}.before", request.method, request.route);
         let outcome = async {
             let (head, body) = self.crab.execute(built).await?.into_parts();
             Ok::<_, octocrab::Error>((head, Limited::new(body, LARGEST_ANSWER).collect().await))
@@ -364,6 +366,7 @@ impl Wire {
             Ok((_, Err(error))) => Err(failure(request, error.as_ref(), true)),
             Err(error) => Err(failure(request, &error, false)),
         };
+        point!(if !request.reads(), "github.{} {}.after", request.method, request.route);
         let status = match &result {
             Ok(reply) => reply.status.as_u16().to_string(),
             Err(Error::Timeout { .. }) => "timeout".to_owned(),

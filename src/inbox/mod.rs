@@ -50,6 +50,7 @@ pub use queue::{ALONE_AFTER, MAX_BATCH, retry_delay};
 pub use view::{Entry, Filter, MOST_PRUNED, State, Stats, Which};
 pub use workers::{Handler, Outcome, WorkerOptions, run_workers, run_workers_with};
 
+use crate::fault::around;
 use crate::ids::{InstallationId, RepoId};
 use db::{Db, Tx, args};
 
@@ -88,6 +89,15 @@ pub enum Put {
     New(DeliveryId),
     /// This GUID has been here before.
     Duplicate,
+}
+
+/// An entry of the cache that is kept together with the answer to a batch, and not before: whoever notes that something
+/// was passed on, and dies before it was, would never pass it on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    pub namespace: String,
+    pub key: String,
+    pub value: Vec<u8>,
 }
 
 /// A delivery in a worker's hands.
@@ -201,7 +211,7 @@ impl Inbox {
     pub async fn put(&self, delivery: &Delivery) -> Result<Put, InboxError> {
         let mut tx = self.db.begin().await?;
         let put = insert(&mut tx, delivery, self.now_ms()).await?;
-        tx.commit().await?;
+        around!("inbox.put", tx.commit().await)?;
         self.notify();
         Ok(put)
     }
@@ -214,7 +224,7 @@ impl Inbox {
         for delivery in deliveries {
             puts.push(insert(&mut tx, delivery, now).await?);
         }
-        tx.commit().await?;
+        around!("inbox.put_many", tx.commit().await)?;
         self.notify();
         Ok(puts)
     }

@@ -11,7 +11,10 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::db::{Composed, Row, Tx, args};
-use super::{Batch, Delivery, DeliveryId, Inbox, InboxError, Item, Put, ceil_ms, duration_ms, insert, timestamp};
+use super::{
+    Batch, Delivery, DeliveryId, Inbox, InboxError, Item, Note, Put, cache, ceil_ms, duration_ms, insert, timestamp,
+};
+use crate::fault::around;
 use crate::ids::{InstallationId, RepoId};
 
 /// A batch has at most this many deliveries; the rest of a burst comes with the next.
@@ -122,12 +125,12 @@ impl Inbox {
             }
             if chosen == 0 {
                 tx.run("delete from inbox_leases where key = $1", args![key.as_str()]).await?;
-                tx.commit().await?;
+                around!("inbox.give_up", tx.commit().await)?;
                 continue;
             }
             let rows = tx.rows(CLAIMED, args![key.as_str(), token.as_str()]).await?;
             let items = rows.iter().map(item).collect::<Result<_, _>>()?;
-            tx.commit().await?;
+            around!("inbox.claim", tx.commit().await)?;
             // There may be more, for another worker that sleeps.
             self.notify();
             return Ok(Some(Batch { key, items, token }));
@@ -137,11 +140,16 @@ impl Inbox {
 
     /// The batch is done.
     pub async fn complete(&self, batch: &Batch) -> Result<(), InboxError> {
-        self.complete_with(batch, &[]).await.map(drop)
+        self.complete_with(batch, &[], &[]).await.map(drop)
     }
 
-    /// The batch is done, and these deliveries come out of it: both or neither.
-    pub async fn complete_with(&self, batch: &Batch, derived: &[Delivery]) -> Result<Vec<Put>, InboxError> {
+    /// The batch is done, these deliveries come out of it, and this is known from now on: all of it or nothing.
+    pub async fn complete_with(
+        &self,
+        batch: &Batch,
+        derived: &[Delivery],
+        notes: &[Note],
+    ) -> Result<Vec<Put>, InboxError> {
         let now = self.now_ms();
         let mut tx = self.db.begin().await?;
         for (id, _) in self.give_back(&mut tx, batch).await? {
@@ -157,7 +165,10 @@ impl Inbox {
         for delivery in derived {
             puts.push(insert(&mut tx, delivery, now).await?);
         }
-        tx.commit().await?;
+        for note in notes {
+            cache::keep(&mut tx, note, now).await?;
+        }
+        around!("inbox.complete", tx.commit().await)?;
         self.notify();
         Ok(puts)
     }
@@ -166,17 +177,27 @@ impl Inbox {
     /// failed too often die instead. All of a batch comes back at the same time, so that it is one batch again.
     pub async fn retry(&self, batch: &Batch, error: &str, not_before: Option<Timestamp>) -> Result<(), InboxError> {
         let not_before = not_before.map_or_else(|| self.next_try(batch), ceil_ms);
-        self.again(batch, Again { error: Some(error), not_before, counts: true }).await
+        let tx = self.again(batch, Again { error: Some(error), not_before, counts: true }).await?;
+        around!("inbox.retry", tx.commit().await)?;
+        self.notify();
+        Ok(())
     }
 
     /// Nothing is wrong with the batch, but it has to wait (a rate limit, say). Does not count as an attempt.
     pub async fn postpone(&self, batch: &Batch, why: &str, not_before: Timestamp) -> Result<(), InboxError> {
-        self.again(batch, Again { error: Some(why), not_before: ceil_ms(not_before), counts: false }).await
+        let again = Again { error: Some(why), not_before: ceil_ms(not_before), counts: false };
+        let tx = self.again(batch, again).await?;
+        around!("inbox.postpone", tx.commit().await)?;
+        self.notify();
+        Ok(())
     }
 
     /// Gives the batch back untouched, for any worker to claim at once.
     pub async fn release(&self, batch: &Batch) -> Result<(), InboxError> {
-        self.again(batch, Again { error: None, not_before: self.now_ms(), counts: false }).await
+        let tx = self.again(batch, Again { error: None, not_before: self.now_ms(), counts: false }).await?;
+        around!("inbox.release", tx.commit().await)?;
+        self.notify();
+        Ok(())
     }
 
     /// The batch can't be worked on by anybody: it goes to the dead letters at once.
@@ -186,7 +207,7 @@ impl Inbox {
         for (id, _) in self.give_back(&mut tx, batch).await? {
             kill(&mut tx, id, Some(&error)).await?;
         }
-        tx.commit().await?;
+        around!("inbox.bury", tx.commit().await)?;
         self.notify();
         Ok(())
     }
@@ -197,7 +218,7 @@ impl Inbox {
         let sql = "update inbox_deliveries set not_before = $1
                    where state = 'open' and not_before > $1 and installation = $2";
         let hurried = tx.run(sql, args![self.now_ms(), installation.0.cast_signed()]).await?;
-        tx.commit().await?;
+        around!("inbox.hurry", tx.commit().await)?;
         self.notify();
         Ok(hurried)
     }
@@ -208,7 +229,7 @@ impl Inbox {
         let mut tx = self.db.begin().await?;
         let sql = "update inbox_leases set until = $3 where key = $1 and token = $2";
         let held = tx.run(sql, args![batch.key.as_str(), batch.token.as_str(), until]).await?;
-        tx.commit().await?;
+        around!("inbox.extend", tx.commit().await)?;
         if held == 1 { Ok(()) } else { Err(InboxError::LostLease { key: batch.key.clone() }) }
     }
 
@@ -226,7 +247,8 @@ impl Inbox {
         self.now_ms().saturating_add(duration_ms(delay))
     }
 
-    async fn again(&self, batch: &Batch, again: Again<'_>) -> Result<(), InboxError> {
+    /// Gives the batch back, to be committed by the caller.
+    async fn again(&self, batch: &Batch, again: Again<'_>) -> Result<Tx, InboxError> {
         let error = again.error.map(shown);
         let mut tx = self.db.begin().await?;
         for (id, attempts) in self.give_back(&mut tx, batch).await? {
@@ -242,9 +264,7 @@ impl Inbox {
                 .await?;
             }
         }
-        tx.commit().await?;
-        self.notify();
-        Ok(())
+        Ok(tx)
     }
 
     /// Gives up the lease, and says which deliveries were held under it with their attempts. The caller decides their

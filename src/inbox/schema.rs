@@ -6,6 +6,7 @@
 
 use super::InboxError;
 use super::db::{Composed, Db, args};
+use crate::fault::around;
 
 /// `{id}` and `{bytes}` are spelled differently by the two engines.
 const MIGRATIONS: &[&[&str]] = &[&[
@@ -79,6 +80,6 @@ pub(super) async fn migrate(db: &Db) -> Result<(), InboxError> {
         }
         tx.run("insert into inbox_schema (version) values ($1)", args![version]).await?;
     }
-    tx.commit().await?;
+    around!("inbox.migrate", tx.commit().await)?;
     Ok(())
 }

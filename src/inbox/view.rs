@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::db::{Row, args};
 use super::{DeliveryId, Inbox, InboxError, duration_ms, timestamp};
+use crate::fault::around;
 use crate::ids::{InstallationId, RepoId};
 
 /// Done deliveries are remembered at least this long. GitHub redelivers for three days.
@@ -185,7 +186,7 @@ impl Inbox {
                 args![self.now_ms(), only],
             )
             .await?;
-        tx.commit().await?;
+        around!("inbox.retry_dead", tx.commit().await)?;
         self.notify();
         Ok(revived)
     }
@@ -198,7 +199,7 @@ impl Inbox {
         // What followed from it is named after it.
         let escaped = guid.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
         let revived = tx.run(sql, args![self.now_ms(), guid, format!("{escaped}/%").as_str()]).await?;
-        tx.commit().await?;
+        around!("inbox.revive", tx.commit().await)?;
         self.notify();
         Ok(revived > 0)
     }
@@ -237,7 +238,7 @@ impl Inbox {
         let sql = "delete from inbox_deliveries where id in
                    (select id from inbox_deliveries where state = 'done' and done_at < $1 order by done_at limit $2)";
         let gone = tx.run(sql, args![before, MOST_PRUNED.cast_signed()]).await?;
-        tx.commit().await?;
+        around!("inbox.prune", tx.commit().await)?;
         Ok(gone)
     }
 }

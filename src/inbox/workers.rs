@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Batch, Delivery, Inbox, InboxError};
+use super::{Batch, Delivery, Inbox, InboxError, Note};
 
 /// What is done with a batch.
 #[async_trait]
@@ -26,8 +26,11 @@ pub trait Handler: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// Done, and these come out of it. They are stored together with the answer.
-    DoneWith(Vec<Delivery>),
+    /// Done, and this comes out of it. It is stored together with the answer.
+    DoneWith {
+        deliveries: Vec<Delivery>,
+        notes: Vec<Note>,
+    },
     /// It failed. Without a time, [`super::retry_delay`] sets one. `counts: false` is for what is nobody's fault, like a
     /// rate limit: it is no attempt, however often it happens.
     Retry {
@@ -219,7 +222,9 @@ impl<H: Handler> Worker<H> {
         match outcome {
             None => inbox.release(batch).await,
             Some(Outcome::Done) => inbox.complete(batch).await,
-            Some(Outcome::DoneWith(derived)) => inbox.complete_with(batch, derived).await.map(drop),
+            Some(Outcome::DoneWith { deliveries, notes }) => {
+                inbox.complete_with(batch, deliveries, notes).await.map(drop)
+            }
             Some(Outcome::Retry { error, not_before, counts: true }) => inbox.retry(batch, error, *not_before).await,
             Some(Outcome::Retry { error, not_before, counts: false }) => {
                 inbox.postpone(batch, error, not_before.unwrap_or_else(|| inbox.now() + UNTOLD)).await

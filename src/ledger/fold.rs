@@ -38,6 +38,8 @@ const ANSWERS: [&str; 4] = ["unblock", "resolve", "brake-resolved", "continue"];
 const GROUPS: usize = 8;
 /// How many tampering notes are kept in the state. The records keep all of them.
 const TAMPER_NOTES: usize = 5;
+/// How many deliveries that told of some are: more than can be under way at once.
+const TAMPERING_TOLD: usize = 50;
 
 impl State {
     /// The state after a change's first record.
@@ -79,6 +81,7 @@ impl State {
             accepted: BTreeMap::new(),
             linked: BTreeSet::new(),
             tampered: Vec::new(),
+            tampering_told: Vec::new(),
             approvals: Vec::new(),
             reviewed: BTreeMap::new(),
             objections: BTreeMap::new(),
@@ -335,18 +338,15 @@ impl State {
                     self.accepted.entry(path.clone()).or_default().insert(blob.clone());
                 }
             }
-            Body::Tampered { what } => {
-                self.tampered.push(what.clone());
-                if self.tampered.len() > TAMPER_NOTES {
-                    self.tampered.remove(0);
+            Body::Tampered { what, told } => {
+                keep_newest(&mut self.tampered, what.clone(), TAMPER_NOTES);
+                if let Some(told) = told {
+                    keep_newest(&mut self.tampering_told, told.clone(), TAMPERING_TOLD);
                 }
             }
             Body::Grouped(grouped) => {
                 self.groups.retain(|known| known.head != grouped.head);
-                self.groups.push(Grouped::clone(grouped));
-                if self.groups.len() > GROUPS {
-                    self.groups.remove(0);
-                }
+                keep_newest(&mut self.groups, Grouped::clone(grouped), GROUPS);
             }
             Body::Linked { number } => {
                 self.linked.insert(*number);
@@ -445,5 +445,12 @@ impl State {
             self.pipeline = Some(pipeline::beside(&old, fact));
             self.note(&old, seq);
         }
+    }
+}
+/// Adds the newest, and lets go of the oldest where there are too many.
+fn keep_newest<T>(kept: &mut Vec<T>, newest: T, most: usize) {
+    kept.push(newest);
+    if kept.len() > most {
+        kept.remove(0);
     }
 }

@@ -137,10 +137,14 @@ impl Grouped {
 
     /// Whether it says the same as another: texts may differ.
     pub fn same(&self, other: &Self) -> bool {
-        let waits = |one: &Self| crate::finding::only_waiting(&one.findings);
-        (&self.head, &self.members, self.verdict) == (&other.head, &other.members, other.verdict)
-            && self.red() == other.red()
-            && waits(self) == waits(other)
+        self.meaning() == other.meaning()
+    }
+
+    /// What it says, in short.
+    pub fn meaning(&self) -> Digest {
+        let waits = crate::finding::only_waiting(&self.findings);
+        let says = (&self.head, &self.members, self.verdict, self.red(), waits);
+        Digest::of(serde_json::to_vec(&says).unwrap_or_default())
     }
 }
 
@@ -311,6 +315,9 @@ pub enum Body {
     /// Something that only the bot may write was changed by somebody else, and put right.
     Tampered {
         what: String,
+        /// The delivery that told of it: however often that is worked off, it is noted once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        told: Option<String>,
     },
     /// The commits of another change, which were in this one, are in its base now.
     Released {

@@ -84,6 +84,10 @@ pub struct State {
     pub linked: BTreeSet<u64>,
     /// The latest things that were tampered with and put right, newest last.
     pub tampered: Vec<String>,
+    /// The latest deliveries that told of such, newest last. One that is worked off again, because its look was cut off
+    /// before everything was put right, is no news.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tampering_told: Vec<String>,
     /// Approvals by a comment, each for the content it was given for.
     pub approvals: Vec<Approval>,
     /// Reviews that were seen on the head they name, each with the content that head had then: the base may move under

@@ -4,6 +4,7 @@
 //! HTTP, signatures, the database. The verbs read as prose, and none of them sleeps: [`Rehearsal::settle`] returns when
 //! every webhook was delivered and worked off.
 
+mod clock;
 pub mod papers;
 mod props;
 mod settle;
@@ -13,7 +14,7 @@ pub mod workflow;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -22,13 +23,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::github::{AppKey, Endpoint, PublicKey};
-use crate::inbox::Clock;
 use crate::server::{Config, Server};
 use crate::twin::{ACTIONS_APP, Admin, AppHandle, CheckRun, Feature, Level, NewApp, NewRepo, Options, Role, Twin};
 
 use settle::Settling;
 
+pub use clock::StageClock;
 pub use props::LEDGER;
+pub use settle::Elsewhere;
 pub use story::{Beat, Timeline, play};
 pub use visitors::{demo_stage, sandbox_stage};
 
@@ -150,43 +152,6 @@ impl Setup {
     }
 }
 
-/// The real clock, which can be put forward: what was put off comes due, and nobody has to wait for it.
-#[derive(Default)]
-struct StageClock {
-    passed: AtomicI64,
-    /// What the client waited through, which it does in no time. GitHub's clock goes with it; the inbox's does not, or the
-    /// lease of one worker would run out while another waits.
-    waited: AtomicI64,
-}
-
-impl StageClock {
-    fn on_github(&self) -> jiff::Timestamp {
-        Clock::now(self) + jiff::SignedDuration::from_millis(self.waited.load(Ordering::SeqCst))
-    }
-
-    fn put_forward(&self, by: Duration) {
-        self.passed.fetch_add(i64::try_from(by.as_millis()).unwrap_or_default(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for StageClock {
-    fn now(&self) -> jiff::Timestamp {
-        jiff::Timestamp::now() + jiff::SignedDuration::from_millis(self.passed.load(Ordering::SeqCst))
-    }
-}
-
-#[async_trait::async_trait]
-impl crate::github::Clock for StageClock {
-    fn now(&self) -> jiff::Timestamp {
-        self.on_github()
-    }
-
-    async fn sleep(&self, time: Duration) {
-        self.waited.fetch_add(i64::try_from(time.as_millis()).unwrap_or_default(), Ordering::SeqCst);
-        tokio::task::yield_now().await;
-    }
-}
-
 pub struct Rehearsal {
     clock: Arc<StageClock>,
     /// Whether [`Rehearsal::settle`] waits for what was put off, held back or lost.
@@ -196,6 +161,7 @@ pub struct Rehearsal {
     server: Option<Server>,
     bot: Bot,
     runner: Arc<dyn workflow::Runner>,
+    elsewhere: Option<Arc<dyn Elsewhere>>,
     app: AppHandle,
     earlier_keys: Vec<PublicKey>,
     database: String,
@@ -208,6 +174,18 @@ impl Rehearsal {
     /// The cast: `mia` maintains, `ada` writes and drives the agent, `rover` is the agent's account, `tim` triages,
     /// `eve` reads, `root` administers.
     pub async fn start(setup: Setup) -> anyhow::Result<Self> {
+        let mut rehearsal = Self::stage(setup).await?;
+        match rehearsal.bot {
+            Bot::Server => rehearsal.start_server().await?,
+            // From now on it is noted what workflows are started by.
+            Bot::Action | Bot::Advisory => drop(rehearsal.admin.happened()),
+        }
+        rehearsal.install().await?;
+        Ok(rehearsal)
+    }
+
+    /// The stage alone: no bot is there yet, and the App is not installed.
+    pub async fn stage(setup: Setup) -> anyhow::Result<Self> {
         let data = tempfile::tempdir().context("no place for the rehearsal's files")?;
         let twin = Twin::start(Options { listen: setup.listen, data: data.path().join("twin") })
             .await
@@ -247,7 +225,7 @@ impl Rehearsal {
         let on_github = Arc::clone(&clock);
         admin.set_clock(move || on_github.on_github());
         let patient = AtomicBool::new(false);
-        let mut rehearsal = Self {
+        Ok(Self {
             clock,
             patient,
             twin,
@@ -255,24 +233,32 @@ impl Rehearsal {
             server: None,
             bot: setup.bot,
             runner: setup.runner.unwrap_or_else(|| Arc::new(workflow::Here)),
+            elsewhere: None,
             app,
             earlier_keys: Vec::new(),
             database,
             data,
-        };
-        let app = rehearsal.app.id;
-        match setup.bot {
-            Bot::Server => rehearsal.start_server().await?,
-            // From now on it is noted what workflows are started by.
-            Bot::Action | Bot::Advisory => drop(rehearsal.admin.happened()),
+        })
+    }
+
+    /// Installs the App on the repository, whose `main` then asks for its check.
+    pub async fn install(&self) -> anyhow::Result<()> {
+        if self.bot != Bot::Advisory {
+            self.admin.install(self.app.id, REPO)?;
+            self.admin.reserve_branch(REPO, LEDGER, self.app.id)?;
         }
-        if setup.bot != Bot::Advisory {
-            rehearsal.admin.install(app, REPO)?;
-            rehearsal.admin.reserve_branch(REPO, LEDGER, app)?;
-        }
-        rehearsal.admin.require_checks(REPO, &[(crate::gate::merge::CHECK_NAME, Some(rehearsal.bot_id()))])?;
-        rehearsal.settle().await?;
-        Ok(rehearsal)
+        self.admin.require_checks(REPO, &[(crate::gate::merge::CHECK_NAME, Some(self.bot_id()))])?;
+        self.settle().await
+    }
+
+    /// The bot runs elsewhere: in a process of its own, which somebody else starts and ends.
+    pub fn runs_elsewhere(&mut self, bot: Arc<dyn Elsewhere>) {
+        self.elsewhere = Some(bot);
+    }
+
+    /// The clock that everybody here goes by.
+    pub fn clock(&self) -> &Arc<StageClock> {
+        &self.clock
     }
 
     /// Starts the bot (again), on the same database and the same keys.
@@ -381,6 +367,9 @@ impl Rehearsal {
 
     /// Waits until every webhook was delivered and worked off, and what followed from that too.
     pub async fn settle(&self) -> anyhow::Result<()> {
+        if let Some(bot) = &self.elsewhere {
+            return bot.settle().await;
+        }
         match &self.server {
             Some(server) if self.patient.load(Ordering::SeqCst) => self.settling(server).wholly().await,
             Some(server) => self.settling(server).settled().await,

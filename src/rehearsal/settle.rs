@@ -9,6 +9,13 @@ use crate::inbox::Inbox;
 use crate::server::Lookout;
 use crate::twin::Admin;
 
+/// A bot that is not in this process.
+#[async_trait::async_trait]
+pub trait Elsewhere: Send + Sync {
+    /// Returns when every webhook was delivered and worked off, and what followed from that too.
+    async fn settle(&self) -> anyhow::Result<()>;
+}
+
 /// How often everybody waits for the bot before they give up on it.
 const MOST_WAITS: usize = 400;
 

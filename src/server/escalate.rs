@@ -27,18 +27,19 @@ impl Pass<'_> {
         let Some((open, issue)) = state.escalation.as_ref().and_then(|open| Some((open, open.issue?))) else {
             return Ok(happened);
         };
-        let by = events.iter().find_map(|(_, event)| match &event.fact {
-            Fact::Issue { number, sender, .. } if *number == issue => Some(sender),
+        let by = events.iter().find_map(|(guid, event)| match &event.fact {
+            Fact::Issue { number, sender, .. } if *number == issue => Some((guid, sender)),
             _ => None,
         });
-        if let Some(sender) = by
+        if let Some((told, sender)) = by
             && let Some(did) = issues::meddled(open, state, &self.repo, &self.memory).await?
         {
             let did = match did {
                 "took the label off" => format!("took the label off the escalation issue #{issue}"),
                 did => format!("{did} the escalation issue #{issue}"),
             };
-            happened.push(Happened::Tampered(format!("{} {did}; it was put right.", sender.login)));
+            let what = format!("{} {did}; it was put right.", sender.login);
+            happened.push(Happened::Tampered { what, told: told.clone() });
         }
         let said_there = |fact: &Fact| matches!(fact, Fact::Comment(comment) if comment.number == issue);
         if events.iter().any(|(_, event)| said_there(&event.fact))

@@ -5,13 +5,13 @@
 //! - *the group is gone*: its branch tells, and nothing is written on a commit that nobody waits for;
 //! - *a member moves on meanwhile*: what is recorded with it makes the group be looked at again, and the other way round.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
 use super::memory::Kept;
 use super::pass::{LAG_TRIES, anchor_key};
-use super::route::{Derived, Halt, Passes, derived};
+use super::route::{Derived, Follows, Halt, Passes, derived};
 use super::{ledger_branch, observe, runs};
 use crate::fact::{Event, Fact};
 use crate::gate::queue::{self, Content, Group, Listing, Member, Record};
@@ -19,6 +19,7 @@ use crate::gate::world::Law;
 use crate::github::calls::queue::QueueEntry;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoRef};
+use crate::inbox::Note;
 use crate::ledger::record::{GroupMember, Grouped};
 use crate::ledger::{About, Anchor, Body, BreakKind, By, Entry, Ledger, LedgerError, State};
 use crate::policy::{Enforce, Policy};
@@ -78,16 +79,16 @@ impl Passes {
             }
             _ => None,
         });
-        let Some((guid, told)) = told else { return Ok(Vec::new()) };
+        let Some((guid, told)) = told else { return Ok(Follows::default()) };
         let home = &self.at_home(at).await?;
         let repo = self.app.repo(home);
         let mirror = self.app.mirror(home)?;
-        let Some(mut read) = observe::law(&mirror, home).await? else { return Ok(Vec::new()) };
+        let Some(mut read) = observe::law(&mirror, home).await? else { return Ok(Follows::default()) };
         let memory = Kept::new(&self.app.inbox, home.id);
         let seen = memory.recall(&group_memory(&told.head)).await.is_some();
         if repo.branch_head(&told.head_ref).await?.as_ref() != Some(&told.head) {
             if seen || attempt >= LAG_TRIES {
-                return Ok(Vec::new());
+                return Ok(Follows::default());
             }
             return Err(Halt::Again(anyhow::anyhow!("GitHub does not yet have the branch of {}", told.head.short())));
         }
@@ -104,12 +105,13 @@ impl Passes {
             tip: read.tip,
             app: self.app.id,
             attempt,
+            now: self.app.inbox.now(),
             told,
         };
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
-        let recorded = look.once(&server).await?;
+        let Looked { members, note } = look.once(&server).await?;
         let number = |number: u64| derived(guid, home, number, Fact::Look { number });
-        Ok(recorded.into_iter().filter_map(number).collect())
+        Ok(Follows { deliveries: members.into_iter().filter_map(number).collect(), notes: vec![note] })
     }
 }
 
@@ -123,7 +125,16 @@ struct Look<'a> {
     tip: CommitId,
     app: u64,
     attempt: u32,
+    now: Timestamp,
     told: Told,
+}
+
+/// What a look at a group came to.
+struct Looked {
+    /// The changes that are to be looked at: something was recorded with them.
+    members: BTreeSet<u64>,
+    /// That they are, to be noted when they are. What was recorded does not tell: the look that did it may have died.
+    note: Note,
 }
 
 /// How often recording begins again because another writer was faster.
@@ -137,8 +148,8 @@ impl Look<'_> {
         }
     }
 
-    /// Looks, records, shows. Answers the changes with which something was recorded.
-    async fn once(&self, server: &str) -> Result<Vec<u64>, Halt> {
+    /// Looks, records, shows.
+    async fn once(&self, server: &str) -> Result<Looked, Halt> {
         let Told { head, base, base_ref, head_ref } = &self.told;
         let (listing, entries) = self.listing().await?;
         let mut group = Group {
@@ -168,6 +179,7 @@ impl Look<'_> {
             grouped.members.extend(about.map(member));
         }
         let recorded = self.record(&grouped).await?;
+        let looked = self.looked(&grouped, recorded).await;
         let members: Vec<(u64, CommitId)> =
             group.members.iter().map(|member| (member.number, member.head.clone())).collect();
         let shown = Shown {
@@ -184,8 +196,19 @@ impl Look<'_> {
             Listing::Unknown { why, settled: false } => {
                 Err(Halt::Again(anyhow::anyhow!("it is not known who is in {}: {why}", head.short())))
             }
-            _ => Ok(recorded),
+            _ => Ok(looked),
         }
+    }
+
+    /// Whom the group's verdict is news to: whoever it was recorded with now, and all of them where nobody was told yet.
+    async fn looked(&self, grouped: &Grouped, recorded: Vec<u64>) -> Looked {
+        let key = format!("group-told:{}", self.told.head);
+        let now = grouped.meaning().to_string();
+        let mut members: BTreeSet<u64> = recorded.into_iter().collect();
+        if self.memory.recall(&key).await.as_ref() != Some(&now) {
+            members.extend(grouped.members.iter().map(|member| member.change.0));
+        }
+        Looked { members, note: self.memory.note(&key, &now) }
     }
 
     /// The entries up to the one that this group is for; or why they are not known.
@@ -342,7 +365,7 @@ impl Look<'_> {
             }
             let body = Body::Grouped(Box::new(grouped.clone()));
             let entry = Entry { by: By::Bot, about: state.subject.clone(), body };
-            match self.ledger.append(loaded, Timestamp::now(), vec![entry]).await {
+            match self.ledger.append(loaded, self.now, vec![entry]).await {
                 Ok(appended) => {
                     let State { change, seq, tip, .. } = &appended.state;
                     let anchor = Anchor { change: *change, seq: *seq, tip: tip.clone() };

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::intake::key;
 use super::pass::LAG_TRIES;
-use super::route::{Derived, FAULT_SHOWN, Halt, OWN_EVENT, Own, Passes, derived};
+use super::route::{Derived, FAULT_SHOWN, Follows, Halt, OWN_EVENT, Own, Passes, derived};
 use crate::fact::{Event, Fact};
 use crate::github::Error;
 use crate::github::calls::pulls::Pull as Fetched;
@@ -147,7 +147,7 @@ impl Passes {
         if todo.len() > 1 {
             return Ok(todo.into_iter().filter_map(|(id, (guid, repos))| the_rest(guid, id, repos)).collect());
         }
-        let Some((id, (guid, mut repos))) = todo.pop_first() else { return Ok(Vec::new()) };
+        let Some((id, (guid, mut repos))) = todo.pop_first() else { return Ok(Follows::default()) };
         let (mut out, mut looked) = (Vec::new(), 0);
         while looked < AT_ONCE
             && let Some((repo, name)) = repos.pop_first()
@@ -171,11 +171,11 @@ impl Passes {
             looked += 1;
         }
         out.extend(the_rest(guid, id, repos));
-        Ok(out)
+        Ok(out.into())
     }
 
     /// Looks at everything that is open in a repository.
-    pub(super) async fn look_around(&self, guid: &str, home: &RepoRef) -> Derived {
+    pub(super) async fn look_around(&self, guid: &str, home: &RepoRef) -> Result<Vec<Delivery>, Halt> {
         let open = match self.app.repo(home).list_open_pulls(None).await {
             // It is not there any more, or not for us to see.
             Err(Error::NotFound { .. }) => return Ok(Vec::new()),

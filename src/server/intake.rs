@@ -21,6 +21,7 @@ use tokio::sync::Semaphore;
 use super::{App, Door};
 use crate::engine::command;
 use crate::fact::{Event, Fact, PullEvent};
+use crate::fault::point;
 use crate::github::webhook;
 use crate::ids::{CommitId, RepoId};
 use crate::inbox::{Delivery, InboxError, Put, Stats};
@@ -130,13 +131,16 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
             Delivery { guid, event, installation: None, repo: None, key, barrier: false, payload: body.to_vec(), meta }
         }
     };
+    point!("webhook.received");
     let kept = async {
         let put = door.inbox.put(&delivery).await?;
         // Somebody pressed *Redeliver* for what could not be worked off.
         let revived = put == Put::Duplicate && door.inbox.revive(&delivery.guid).await?;
         Ok((put, revived))
     };
-    match in_time(PATIENCE, kept).await {
+    let kept = in_time(PATIENCE, kept).await;
+    point!("webhook.answer");
+    match kept {
         Ok((Put::New(_), _)) => answer(StatusCode::ACCEPTED, "Kept."),
         Ok((Put::Duplicate, true)) => answer(StatusCode::ACCEPTED, "Kept: it was a dead letter, and is tried again."),
         Ok((Put::Duplicate, false)) => answer(StatusCode::OK, "Already known."),
@@ -181,8 +185,8 @@ async fn in_time<T>(limit: Duration, asked: impl Future<Output = Result<T, Inbox
 }
 
 /// Whether anything can follow from it. The echo of our own writes can't. (As long as it is not known who we are, an
-/// echo is taken too, and a look finds nothing to do.)
-fn matters(app: Option<&App>, event: &Event) -> bool {
+/// echo is taken too. It is dropped when it is worked off.)
+pub(super) fn matters(app: Option<&App>, event: &Event) -> bool {
     let ours = |login: &str| app.is_some_and(|app| login == app.login);
     match &event.fact {
         Fact::Checks { app: made_by, .. } => made_by.is_none() || *made_by != app.map(|app| app.id),

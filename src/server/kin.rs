@@ -16,6 +16,7 @@ use crate::github::Error;
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::ids::{ChangeNumber, CommitId, Digest};
+use crate::inbox::Note;
 use crate::ledger::origin::{self, Same};
 use crate::ledger::record::Grouped;
 use crate::ledger::{Anchor, Anchors, Body, Break, BreakKind, Entry, Ledger, State};
@@ -84,6 +85,8 @@ pub(super) struct Moved {
     pub(super) groups: Vec<Grouped>,
     /// Other changes of the same work, against which something stands now.
     pub(super) kin: BTreeSet<ChangeNumber>,
+    /// That they were told, to be noted when they are: a look that dies before has told nobody.
+    pub(super) told: Option<Note>,
 }
 
 /// Events after which other pull requests with the same head may stand differently.
@@ -176,9 +179,7 @@ impl Pass<'_> {
         if told.as_ref().map_or(!harmless, |told| told.against != now.against) {
             out.kin = self.kin(state).await?;
         }
-        if let Ok(now) = serde_json::to_string(&now) {
-            self.memory.keep(&key, &now).await;
-        }
+        out.told = serde_json::to_string(&now).ok().map(|now| self.memory.note(&key, &now));
         Ok(out)
     }
 

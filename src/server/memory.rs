@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::ids::RepoId;
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Note};
 use crate::surface::sync::Memory;
 
 pub(super) struct Kept {
@@ -14,6 +14,11 @@ pub(super) struct Kept {
 impl Kept {
     pub(super) fn new(inbox: &Inbox, repo: RepoId) -> Self {
         Self { inbox: inbox.clone(), repo }
+    }
+
+    /// An entry that is to be kept with the answer to a batch, and not before.
+    pub(super) fn note(&self, key: &str, value: &str) -> Note {
+        Note { namespace: self.namespace(), key: key.to_owned(), value: value.as_bytes().to_vec() }
     }
 
     fn namespace(&self) -> String {

@@ -19,6 +19,8 @@ mod pass;
 mod route;
 mod runs;
 mod show;
+#[cfg(debug_assertions)]
+mod staged;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -43,6 +45,9 @@ use crate::repo::Mirror;
 
 use once::Word;
 pub use once::{Fault, Heard, Identity, Once, OnceConfig, Standing, Told};
+
+#[cfg(debug_assertions)]
+pub(crate) use staged::StagedClock;
 
 /// All that a server needs to know.
 pub struct Config {

@@ -10,8 +10,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::kin::{self, Moved};
 use super::memory::Kept;
 use super::route::Halt;
@@ -434,7 +432,7 @@ impl Pass<'_> {
                     {
                         let did = if *deleted { "deleted" } else { "edited" };
                         let what = format!("{} {did} this comment; it was put right.", sender.login);
-                        happened.push(Happened::Tampered(what));
+                        happened.push(Happened::Tampered { what, told: guid.clone() });
                     }
                 }
                 Fact::Button { button: Button::Pressed(which), sender, .. } if which == sync::EXPLAIN => {
@@ -446,7 +444,7 @@ impl Pass<'_> {
                         id: 0,
                         author: sender.clone(),
                         body: "/explain".to_owned(),
-                        created_at: Timestamp::now(),
+                        created_at: self.app.inbox.now(),
                     };
                     for mut given in command::parse("/explain", |line| line.strip_prefix('/')) {
                         given.index = word;
@@ -468,8 +466,8 @@ impl Pass<'_> {
         // A team may have labels of its own that begin like ours.
         let ours = surface::our_labels(&prefix);
         let is_ours = |label: &str| ours.iter().any(|one| same_label(one, label));
-        let who = events.iter().rev().find_map(|(_, event)| match &event.fact {
-            Fact::Pull { label: Some(label), sender, .. } if is_ours(label) => Some(&sender.login),
+        let (told, who) = events.iter().rev().find_map(|(guid, event)| match &event.fact {
+            Fact::Pull { label: Some(label), sender, .. } if is_ours(label) => Some((guid.clone(), &sender.login)),
             _ => None,
         })?;
         let wanted = surface::label(state?, &prefix).map(|label| label.name);
@@ -486,7 +484,7 @@ impl Pass<'_> {
             }
         };
         let what = format!("{who} changed the label from {} to {}; it was put right.", named(&wanted), named(&there));
-        Some(Happened::Tampered(what))
+        Some(Happened::Tampered { what, told })
     }
 
     /// The commands of a comment. Whoever may give one sees at once that it was received.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::installed::{SUSPENDED, Whose, newest};
-use super::intake::{BROKEN, delivery, group_key};
+use super::intake::{BROKEN, delivery, group_key, matters};
 use super::memory::Kept;
 use super::observe::Read;
 use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
@@ -22,7 +22,7 @@ use crate::github::calls::issues::same_label;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo, webhook};
 use crate::ids::{CommitId, RepoRef};
-use crate::inbox::{Batch, Delivery, Handler, Item, Outcome};
+use crate::inbox::{Batch, Delivery, Handler, Item, Note, Outcome};
 use crate::ledger::store::StoreError;
 use crate::ledger::{Ledger, LedgerError};
 use crate::policy::{self, Enforce, Policy};
@@ -92,13 +92,18 @@ impl Handler for Passes {
         let mut events = Vec::new();
         for item in &batch.items {
             match understand(item) {
-                Ok(event) => events.extend(event.map(|event| (item.guid.clone(), event))),
+                // An echo of our own may have been taken before it was known who we are. Half of what we were about to write
+                // when we died would look like somebody else's doing.
+                Ok(event) => {
+                    let event = event.filter(|event| matters(Some(&self.app), event));
+                    events.extend(event.map(|event| (item.guid.clone(), event)));
+                }
                 Err(error) => return Outcome::Bury { error },
             }
         }
         let attempt = batch.items.iter().map(|item| item.attempt).max().unwrap_or(1);
         if batch.key.starts_with(BROKEN) {
-            return ended(Ok(understood_now(batch, &events)), batch, attempt, self.app.inbox.now());
+            return ended(Ok(understood_now(batch, &events).into()), batch, attempt, self.app.inbox.now());
         }
         let result = match newest(&events) {
             Some(told) => self.work_at(&told, batch, &events, attempt).await,
@@ -183,16 +188,16 @@ fn number(batch: &Batch) -> Option<u64> {
 }
 
 /// Nothing there is ours to look at any more. Should it be installed again, everything open is looked at.
-fn let_go(batch: &Batch, error: &anyhow::Error) -> Vec<Delivery> {
+fn let_go(batch: &Batch, error: &anyhow::Error) -> Follows {
     tracing::info!(key = batch.key, %error, "deliveries are let go");
-    Vec::new()
+    Follows::default()
 }
 
 /// What becomes of a batch.
 fn ended(result: Derived, batch: &Batch, attempt: u32, now: Timestamp) -> Outcome {
     match result {
-        Ok(derived) if derived.is_empty() => Outcome::Done,
-        Ok(derived) => Outcome::DoneWith(derived),
+        Ok(Follows { deliveries, notes }) if deliveries.is_empty() && notes.is_empty() => Outcome::Done,
+        Ok(Follows { deliveries, notes }) => Outcome::DoneWith { deliveries, notes },
         Err(Halt::Later(until, error)) => Outcome::Retry { error, not_before: Some(until), counts: false },
         Err(Halt::Suspended(error)) => Outcome::Retry { error, not_before: Some(now + SUSPENDED), counts: false },
         Err(Halt::Behind(error) | Halt::Namesake(error)) => {
@@ -255,7 +260,26 @@ fn derived_group(guid: &str, repo: &RepoRef, fact: &Fact) -> Option<Delivery> {
     })
 }
 
-pub(super) type Derived = Result<Vec<Delivery>, Halt>;
+/// What follows from a batch. It is stored with the answer, all of it or nothing.
+#[derive(Default)]
+pub(super) struct Follows {
+    pub(super) deliveries: Vec<Delivery>,
+    pub(super) notes: Vec<Note>,
+}
+
+impl From<Vec<Delivery>> for Follows {
+    fn from(deliveries: Vec<Delivery>) -> Self {
+        Self { deliveries, notes: Vec::new() }
+    }
+}
+
+impl FromIterator<Delivery> for Follows {
+    fn from_iter<T: IntoIterator<Item = Delivery>>(deliveries: T) -> Self {
+        deliveries.into_iter().collect::<Vec<_>>().into()
+    }
+}
+
+pub(super) type Derived = Result<Follows, Halt>;
 
 impl Passes {
     /// Finds the changes that a fact without a number is about.
@@ -326,7 +350,13 @@ impl Passes {
 
     /// Looks at the other pull requests that have one of these heads: a check belongs to a commit, so what became of
     /// one of them is something that the others rest on.
-    async fn rivals_of(&self, home: &RepoRef, number: u64, heads: &BTreeSet<CommitId>, guid: &str) -> Derived {
+    async fn rivals_of(
+        &self,
+        home: &RepoRef,
+        number: u64,
+        heads: &BTreeSet<CommitId>,
+        guid: &str,
+    ) -> Result<Vec<Delivery>, Halt> {
         let repo = self.app.repo(home);
         let mut others = BTreeSet::new();
         for head in heads {
@@ -380,7 +410,7 @@ impl Passes {
         let issue =
             events.iter().all(|(_, event)| matches!(event.fact, Fact::Issue { number: of, .. } if of == number));
         if issue && memory.recall(&issue_key(number)).await.is_none() {
-            return Ok(Vec::new());
+            return Ok(Follows::default());
         }
         let mirror = self.app.mirror(home)?;
         let Some(mut read) = observe::law(&mirror, home).await? else {
@@ -390,7 +420,7 @@ impl Passes {
                 policy::PATH,
                 home.default_branch
             )));
-            return Ok(Vec::new());
+            return Ok(Follows::default());
         };
         let branch = self.app.ledger_at(ledger_branch::choose(&mut read, home, &repo, &memory).await?);
         let ledger = self.app.ledger(home, &branch);
@@ -430,7 +460,7 @@ impl Passes {
                     out.extend(kin.filter_map(|number| derived(guid, home, number, Fact::Look { number })));
                     let groups = moved.groups.iter().map(group::fact);
                     out.extend(groups.filter_map(|group| derived_group(guid, home, &group)));
-                    return Ok(out);
+                    return Ok(Follows { deliveries: out, notes: moved.told.into_iter().collect() });
                 }
             }
         }
@@ -473,7 +503,7 @@ impl Passes {
 
     /// Passes what happened on a linked issue on to its change.
     async fn linked(&self, home: &RepoRef, ledger: &Ledger, issue: u64, events: &[(String, Event)]) -> Derived {
-        let Some(change) = ledger.linked_to(issue).await? else { return Ok(Vec::new()) };
+        let Some(change) = ledger.linked_to(issue).await? else { return Ok(Follows::default()) };
         let told = events.iter().filter(|(_, event)| matches!(event.fact, Fact::Comment(_) | Fact::Issue { .. }));
         Ok(told.filter_map(|(guid, event)| derived(guid, home, change.0, event.fact.clone())).collect())
     }

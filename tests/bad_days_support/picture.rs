@@ -12,8 +12,6 @@ use phasegate::ledger::{Body, Ledger, State};
 use phasegate::rehearsal::{LEDGER, REPO, Rehearsal};
 use secrecy::SecretString;
 
-use super::stories::Story;
-
 /// A text without what is another one in every run: commits, digests and ids.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::new();
@@ -48,8 +46,9 @@ fn counted(text: &str) -> String {
     out
 }
 
-/// Takes the picture, and makes sure that nothing is there twice.
-pub(crate) async fn take(on: &Rehearsal, story: Story, number: u64) -> anyhow::Result<Vec<String>> {
+/// Takes the picture, and makes sure that nothing is there twice. `stepped`: everybody waited for the bot at every step;
+/// otherwise it is not told what depends on when it looked.
+pub(crate) async fn take(on: &Rehearsal, stepped: bool, number: u64) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     let (repo, pull) = (on.admin().repo(REPO)?, on.pull(number)?);
     lines.push(format!("merged {} open {}", pull["merged"], pull["state"]));
@@ -64,9 +63,9 @@ pub(crate) async fn take(on: &Rehearsal, story: Story, number: u64) -> anyhow::R
             let marker = comment.body.lines().rev().find(|line| line.starts_with("<!-- ")).unwrap_or_default();
             ensure!(markers.insert(marker.to_owned()), "a comment is there twice: {}", comment.body);
             // What an answer says depends on when it was asked for; in a hurry that is any time.
-            let whole = story == Story::Demo || comment.body.contains("### Phasegate: ");
+            let whole = stepped || comment.body.contains("### Phasegate: ");
             let text = if whole { counted(&plain(&comment.body)) } else { "an answer".to_owned() };
-            let kept = text.lines().filter(|line| story == Story::Demo || !line.starts_with("Last command: "));
+            let kept = text.lines().filter(|line| stepped || !line.starts_with("Last command: "));
             let text: String = kept.collect::<Vec<_>>().join("\n");
             said.push(format!("#{} says {text}", comment.issue));
         } else {

@@ -159,7 +159,7 @@ fn opened() -> Entry {
 }
 
 fn noted(what: &str) -> Entry {
-    entry(Body::Tampered { what: what.to_owned() })
+    entry(Body::Tampered { what: what.to_owned(), told: None })
 }
 
 const AT: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;

@@ -15,7 +15,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::server::Program;
-use super::{assert_merge, green, merge_flow, proposes, proves};
+use super::{assert_merge, green, kinds, merge_flow, proposes, proves};
 
 fn refuses(path: &str, status: u16, times: u32) -> Fault {
     Fault { method: None, path_contains: path.to_owned(), effect: Effect::Refuse(status), times }
@@ -99,6 +99,33 @@ async fn an_outage_at_the_start_loses_no_webhook() {
     on.settle().await.unwrap();
     assert_eq!(on.head(number).unwrap(), head);
     assert_merge(&on, number, "action_required");
+    on.end().await;
+}
+
+/// It died between taking a label off and putting the next one on, and hears of the first before it is known who it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_of_its_own_write_is_not_somebody_elses_doing() {
+    let mut on = Rehearsal::start(Setup::default()).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.stop_server().await;
+    on.admin().inject(refuses("/app", 500, u32::MAX));
+    let mut program = Program::starts(&on).await;
+    program.says("GitHub can't say who we are").await;
+    let path = format!("/repos/{REPO}/issues/{number}/labels/phase%3Astart");
+    on.admin().call_as_app(on.app().id, REPO, "DELETE", &path, Value::Null).unwrap();
+    on.admin().wait_idle().await;
+    let told = on.deliveries().pop().unwrap();
+    assert_eq!(told.action.as_deref(), Some("unlabeled"));
+    assert_eq!(told.outcome.unwrap().status_code, 202, "it can't be known yet that it is an echo");
+    on.admin().clear_faults();
+    program.says("GitHub knows this App").await;
+    let (code, log) = program.ends_by_sigterm().await;
+    assert_eq!(code, Some(0), "{log}");
+
+    on.start_server().await.unwrap();
+    on.says("tim", number, "/status").await.unwrap();
+    assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:start"));
+    assert!(!kinds(&on, number).contains(&"tampered".to_owned()), "{:?}", kinds(&on, number));
     on.end().await;
 }
 

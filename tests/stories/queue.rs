@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use phasegate::gate::merge::CHECK_NAME;
 use phasegate::rehearsal::{MERGE_POLICY, REPO, Rehearsal, Setup, WORKFLOW};
-use phasegate::twin::QueueMethod;
+use phasegate::twin::{Effect, Fault, QueueMethod};
 
 use super::{assert_merge, kinds, merge_flow, proves};
 
@@ -281,6 +281,30 @@ async fn delivered_twice_and_backwards_it_ends_the_same_and_writes_nothing() {
     on.group_ci(&on.group(one).unwrap(), "success").await.unwrap();
     assert!(merged(&on, one) && merged(&on, two));
     again("after the merge").await;
+    on.end().await;
+}
+
+/// The look at the group fails after it has recorded its verdict, and is done again: then the verdict is no news.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn members_are_looked_at_though_the_look_at_their_group_was_cut_off() {
+    let on = merge_flow().await;
+    let (one, _) = two(&on).await;
+    on.admin().inject(Fault {
+        method: Some("POST".to_owned()),
+        path_contains: "/check-runs".to_owned(),
+        effect: Effect::Refuse(500),
+        times: u32::MAX,
+    });
+    on.enqueues("ada", one).await.unwrap().unwrap();
+    let group = on.group(one).unwrap();
+    assert!(kinds(&on, one).contains(&"grouped".to_owned()) && on.group_run(&group).is_err());
+    on.admin().clear_faults();
+    on.time_passes(Duration::from_secs(60)).await.unwrap();
+    assert_group(&on, &group, "in_progress", "`test` has not run on");
+    // Its own check is the witness of its newest record.
+    let witness = on.merge_run(one).unwrap().external_id.unwrap();
+    let newest = format!("pg1:{one}:{}:", on.records(one).unwrap().len());
+    assert!(witness.starts_with(&newest), "{witness} is not {newest}");
     on.end().await;
 }
 

@@ -522,10 +522,16 @@ fn before_it_begins_there_is_distilling_and_an_audit_of_the_stack() {
 }
 
 #[test]
-fn tampering_is_noted() {
+fn tampering_is_noted_once_for_each_delivery_that_tells_of_it() {
     let mut game = Game::pipeline();
-    game.happens(&[Happened::Tampered("The label was moved by `eve`.".to_owned())]);
+    let told =
+        |told: &str| Happened::Tampered { what: "The label was moved by `eve`.".to_owned(), told: told.to_owned() };
+    game.happens(&[told("first")]);
     assert!(game.surface().comment.contains("The label was moved by `eve`."));
+    game.happens(&[told("first")]);
+    assert_eq!(game.now().tampered.len(), 1, "its look was cut off, and is done again");
+    game.happens(&[told("second")]);
+    assert_eq!(game.now().tampered.len(), 2, "she did it again");
 }
 
 /// Found by the model: the push and the merge come before anybody looks.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Place, Result, store_error};
+use crate::fault::around;
 use crate::github::calls::git::Addition;
 use crate::ids::{BlobId, CommitId};
 use crate::ledger::store::{Folder, NewFile, Store, StoreError};
@@ -163,6 +164,7 @@ impl Store for Road {
         let Some(expected) = expected else { return self.0.begin(message, files).await };
         let additions: Vec<Addition> =
             files.iter().map(|file| Addition { path: file.path.clone(), contents: file.bytes.clone() }).collect();
-        self.0.repo.create_commit_on_branch(&self.0.branch, expected, message, &additions).await.map_err(store_error)
+        let made = self.0.repo.create_commit_on_branch(&self.0.branch, expected, message, &additions);
+        around!("ledger.commit", made.await).map_err(store_error)
     }
 }

@@ -16,6 +16,7 @@ use futures::future::BoxFuture;
 
 use super::calls::git::TreeEntry;
 use super::{Error, Part, Repo};
+use crate::fault::around;
 use crate::ids::CommitId;
 use crate::ledger::store::{Folder, NewFile, Store, StoreError};
 
@@ -62,7 +63,8 @@ impl Place {
     async fn begin(&self, message: &str, files: &[NewFile]) -> Result<CommitId> {
         let tree = self.repo.create_tree(None, &entries(files)?).await.map_err(store_error)?;
         let commit = self.repo.create_commit(message, &tree, &[]).await.map_err(store_error)?;
-        match self.repo.create_ref(&format!("heads/{}", self.branch), &commit).await {
+        let name = format!("heads/{}", self.branch);
+        match around!("ledger.begin", self.repo.create_ref(&name, &commit).await) {
             Ok(true) => Ok(commit),
             Ok(false) => Err(StoreError::Conflict),
             Err(error) => Err(store_error(error)),

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::{StreamExt as _, TryStreamExt as _};
 
 use super::{Place, Result, entries, store_error};
+use crate::fault::around;
 use crate::github::calls::git::TreeId;
 use crate::github::calls::objects::GitEntry;
 use crate::ids::{BlobId, CommitId};
@@ -199,6 +200,7 @@ impl Store for Road {
     async fn commit(&self, expected: Option<&CommitId>, message: &str, files: &[NewFile]) -> Result<CommitId> {
         let Some(expected) = expected else { return self.at.begin(message, files).await };
         let files = entries(files)?;
-        self.at.repo.append_commit(&self.at.branch, expected, message, &files).await.map_err(store_error)
+        let made = self.at.repo.append_commit(&self.at.branch, expected, message, &files);
+        around!("ledger.commit", made.await).map_err(store_error)
     }
 }

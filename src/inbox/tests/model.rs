@@ -215,7 +215,7 @@ async fn tell(bench: &Bench, inbox: &Inbox, story: Vec<Step>) -> Result<(), Test
             Step::FanOut { batch, guid, key } => {
                 let Some(n) = pick(&batches, batch) else { continue };
                 let (guid, key) = (format!("g{guid}"), format!("k{key}"));
-                let real = kept(inbox.complete_with(&batches[n], &[fact(&guid, &key)]).await.map(drop));
+                let real = kept(inbox.complete_with(&batches[n], &[fact(&guid, &key)], &[]).await.map(drop));
                 let modelled = model.answer(n, &batches[n].key, |item| item.fate = Fate::Done);
                 if modelled {
                     model.put(&guid, &key, false);

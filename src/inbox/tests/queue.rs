@@ -142,7 +142,7 @@ both! {
         assert_eq!(batch.items[0].attempt, 2, "a death counts as an attempt");
         for late in [
             bench.inbox.complete(&dead).await,
-            bench.inbox.complete_with(&dead, &[fact("derived", "k2")]).await.map(drop),
+            bench.inbox.complete_with(&dead, &[fact("derived", "k2")], &[]).await.map(drop),
             bench.inbox.retry(&dead, "late", None).await,
             bench.inbox.bury(&dead, "late").await,
             bench.inbox.release(&dead).await,
@@ -294,12 +294,15 @@ both! {
         let batch = bench.claims_something().await;
         let derived = [fact("push/1", "change 1"), fact("push/2", "change 2"), fact("push", "repo")];
         let bad = [fact("push/3", "change 3"), fact("push/4", "")];
-        let refused = bench.inbox.complete_with(&batch, &bad).await;
+        let notes = [Note { namespace: "repo".to_owned(), key: "told".to_owned(), value: b"all".to_vec() }];
+        let refused = bench.inbox.complete_with(&batch, &bad, &notes).await;
         assert!(matches!(refused, Err(InboxError::Malformed("key"))));
         assert_eq!(bench.inbox.stats().await.unwrap(), Stats { running: 1, ..Stats::default() });
-        let puts = bench.inbox.complete_with(&batch, &derived).await.unwrap();
+        assert_eq!(bench.inbox.cache_get("repo", "told").await.unwrap(), None, "nothing was passed on");
+        let puts = bench.inbox.complete_with(&batch, &derived, &notes).await.unwrap();
         assert!(matches!(puts[..], [Put::New(_), Put::New(_), Put::Duplicate]));
         assert_eq!(bench.entry("push").await.state, State::Done);
+        assert_eq!(bench.inbox.cache_get("repo", "told").await.unwrap().as_deref(), Some(&b"all"[..]));
         assert_eq!(guids(&bench.claims_something().await), ["push/1"]);
         assert_eq!(guids(&bench.claims_something().await), ["push/2"]);
     }

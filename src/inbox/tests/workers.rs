@@ -16,6 +16,10 @@ struct Script {
     dropped: mpsc::UnboundedSender<()>,
 }
 
+fn done_with(deliveries: Vec<Delivery>) -> Outcome {
+    Outcome::DoneWith { deliveries, notes: Vec::new() }
+}
+
 struct TellsWhenDropped(mpsc::UnboundedSender<()>);
 
 impl Drop for TellsWhenDropped {
@@ -41,8 +45,8 @@ impl Handler for Script {
             "fail" if tries == 1 => Outcome::Retry { error: "no".to_owned(), not_before: None, counts: true },
             "limited" if tries == 1 => Outcome::Retry { error: "wait".to_owned(), not_before: None, counts: false },
             "bury" => Outcome::Bury { error: "nonsense".to_owned() },
-            "fan" => Outcome::DoneWith(vec![fact("derived-1", "x"), fact("derived-2", "y")]),
-            "broken" => Outcome::DoneWith(vec![fact("", "x")]),
+            "fan" => done_with(vec![fact("derived-1", "x"), fact("derived-2", "y")]),
+            "broken" => done_with(vec![fact("", "x")]),
             "wait" => {
                 let _drop = TellsWhenDropped(self.dropped.clone());
                 self.gate.acquire().await.unwrap().forget();

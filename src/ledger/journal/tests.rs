@@ -95,7 +95,7 @@ fn opened() -> Entry {
 }
 
 fn tampered(what: &str) -> Entry {
-    entry(Body::Tampered { what: what.to_owned() })
+    entry(Body::Tampered { what: what.to_owned(), told: None })
 }
 
 #[tokio::test]

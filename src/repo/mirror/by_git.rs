@@ -9,6 +9,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::{Fetched, Room, Want, readable};
+use crate::fault::around;
 use crate::ids::CommitId;
 use crate::repo::program::{check_url, git};
 use crate::repo::{Error, LocalRepo, Reader as _, Result};
@@ -87,7 +88,7 @@ impl ByGit {
     ) -> Result<Vec<CommitId>> {
         match self.fetch_once(url, auth, wants, depth).await {
             Err(error) if self.is_broken(&error).await => {
-                self.room.clear(&error)?;
+                around!("mirror.remove", self.room.clear(&error))?;
                 self.fetch_once(url, auth, wants, depth).await
             }
             other => other,
@@ -101,7 +102,7 @@ impl ByGit {
         wants: &[Want],
         depth: u32,
     ) -> Result<Vec<CommitId>> {
-        self.room.init()?;
+        around!("mirror.init", self.room.init())?;
         let mut args: Vec<String> = ["fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head"]
             .into_iter()
             .chain(["--no-recurse-submodules", "--no-auto-maintenance"])
@@ -116,8 +117,8 @@ impl ByGit {
         for want in wants {
             args.push(format!("+{}:{}", want.source()?, want.kept()?));
         }
-        git(&self.room.dir, &args, auth, TIME_LIMIT).await?;
-        self.note_depth(depth)?;
+        around!("mirror.fetch", git(&self.room.dir, &args, auth, TIME_LIMIT).await)?;
+        around!("mirror.depth", self.note_depth(depth))?;
         let reader = self.reader()?;
         let mut ids = Vec::new();
         for want in wants {

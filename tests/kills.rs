@@ -1,0 +1,277 @@
+//! The real process, killed at one write after the other while a story runs, and started again: the end is that of the
+//! calm run. See `docs/kills.md`.
+//!
+//! Usually each point is struck a few times, with one kill a step in a run of a story. `PHASEGATE_KILLS=all` kills at every
+//! passage of every point, `PHASEGATE_KILLS=alone` at every passage with one kill a run, and
+//! `PHASEGATE_KILLS='STORY STEP PASSAGE POINT'` at that one, as a failure names it.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that can not go on has failed, and prints why")]
+
+#[path = "kills_support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use anyhow::Context as _;
+use libtest_mimic::{Arguments, Failed, Trial};
+use phasegate::rehearsal::{Rehearsal, Setup};
+use support::bot::{Bot, Dead};
+use support::database::Database;
+use support::plan::{self, Kill, Passed};
+use support::stories::Story;
+use support::tally::Tally;
+use support::{end, points};
+
+/// So many runs of each story are played in the test command, and so often a point is struck at most.
+const RUNS: usize = 3;
+const MOST: usize = 4;
+
+/// In these it is killed again while it recovers.
+const NESTED: [Story; 3] = [Story::Merged, Story::Meddled, Story::Stopped];
+
+type Kills = Box<dyn Fn() -> Result<Vec<Kill>, String> + Send>;
+
+fn main() -> ExitCode {
+    if !phasegate::fault::BUILT_IN {
+        println!("a release build has no fault points: run this in a debug build");
+        return ExitCode::FAILURE;
+    }
+    let arguments = Arguments::from_args();
+    let tally = Arc::new(Mutex::new(Tally::default()));
+    let mut trials = vec![Trial::test("points::each_is_passed_in_a_story", || Ok(each_is_passed()?))];
+    let mut add = |name: String, run: fn(&[Kill], &Mutex<Tally>) -> Result<(), Failed>, kills: Kills| {
+        let tally = Arc::clone(&tally);
+        trials.push(Trial::test(name, move || run(&kills()?, &tally)));
+    };
+    match std::env::var("PHASEGATE_KILLS").as_deref() {
+        // Only a calm run tells how many there are.
+        Ok(which @ ("all" | "alone")) => {
+            let every = plan::every(&passed().unwrap());
+            let alone = |every: Vec<Kill>| every.into_iter().map(|kill| vec![kill]).collect();
+            let runs: Vec<Vec<Kill>> = if which == "all" { plan::together(every) } else { alone(every) };
+            for (at, run) in runs.into_iter().enumerate() {
+                add(format!("{which}::{:?}::{}", run[0].story, at + 1), strikes, Box::new(move || Ok(run.clone())));
+            }
+            for point in ["webhook.received", "github.POST /graphql.after"] {
+                let kill = Kill { story: Story::Missed, step: 1, point: point.to_owned(), passage: 1 };
+                add(format!("real_time::{point}"), strikes_in_real_time, Box::new(move || Ok(vec![kill.clone()])));
+            }
+        }
+        Ok(one) => {
+            let kill: Kill = one.parse().unwrap();
+            add(format!("one::{kill}"), strikes, Box::new(move || Ok(vec![kill.clone()])));
+        }
+        Err(_) => {
+            for story in NESTED {
+                add(format!("nested::{story:?}"), strikes_twice, Box::new(move || twice(story)));
+            }
+            for story in Story::ALL {
+                for run in 0..RUNS {
+                    add(format!("{story:?}::{}", run + 1), strikes, Box::new(move || some(story, run)));
+                }
+            }
+            add("postgresql::Stopped".to_owned(), strikes_on_postgresql, Box::new(|| of_the_inbox(Story::Stopped)));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    let mut tally = tally.lock().unwrap();
+    if tally.runs > 1
+        && let Ok(passed) = passed()
+    {
+        let passages = |name: String| (plan::passages(&passed, &name), name);
+        tally.passages = points::all().unwrap().into_iter().map(passages).map(|(n, name)| (name, n)).collect();
+        print!("{tally}");
+    }
+    conclusion.exit_code()
+}
+
+/// The kills of one run, as they are in the test command.
+fn some(story: Story, run: usize) -> Result<Vec<Kill>, String> {
+    let runs = plan::together(plan::some(&passed()?, RUNS, MOST)?);
+    Ok(runs.into_iter().filter(|kills| kills[0].story == story).nth(run).unwrap_or_default())
+}
+
+/// Two kills in every step.
+fn twice(story: Story) -> Result<Vec<Kill>, String> {
+    let steps = &calm(story)?.passed;
+    let mut kills = plan::anywhere(story, steps, 1);
+    // What is passed again, it is killed at as soon as it is.
+    kills.extend(plan::anywhere(story, steps, 2).into_iter().map(|kill| Kill { passage: 1, ..kill }));
+    Ok(kills)
+}
+
+/// One kill in every step, at the inbox.
+fn of_the_inbox(story: Story) -> Result<Vec<Kill>, String> {
+    let mut steps = calm(story)?.passed.clone();
+    steps.iter_mut().for_each(|points| points.retain(|point, _| point.starts_with("inbox.")));
+    Ok(plan::anywhere(story, &steps, 3))
+}
+
+/// How a story goes when nobody disturbs it.
+struct Calm {
+    end: Vec<String>,
+    passed: Vec<BTreeMap<String, u64>>,
+}
+
+/// Played once.
+fn calm(story: Story) -> Result<&'static Calm, String> {
+    static CALM: [OnceLock<Result<Calm, String>>; Story::ALL.len()] = [const { OnceLock::new() }; Story::ALL.len()];
+    let at = Story::ALL.iter().position(|one| *one == story).unwrap_or_default();
+    let played = CALM[at]
+        .get_or_init(|| play(story, &[], false, Dead::ForTwoMinutes).map(|(_, passed, end)| Calm { end, passed }));
+    played.as_ref().map_err(|error| format!("in peace: {error}"))
+}
+
+/// What all stories pass.
+fn passed() -> Result<Passed, String> {
+    std::thread::scope(|scope| {
+        let plays = Story::ALL.map(|story| scope.spawn(move || Ok((story, calm(story)?.passed.clone()))));
+        let ended = plays.into_iter().map(|play| play.join().unwrap_or_else(|_| Err("a calm run panicked".to_owned())));
+        ended.collect()
+    })
+}
+
+/// A point that no story passes has shown nothing.
+fn each_is_passed() -> Result<(), String> {
+    let passed = passed()?;
+    let mut failures = Vec::new();
+    let all = points::all().map_err(|error| format!("{error:#}"))?;
+    failures.extend(points::unnamed_writes().map_err(|error| format!("{error:#}"))?);
+    for point in &all {
+        let beside = points::BESIDE_THE_ROAD.iter().find(|(name, _)| point.starts_with(name));
+        match (plan::passages(&passed, point), beside) {
+            (0, None) => failures.push(format!("{point} is passed in no story: tell one, or say why not")),
+            (1.., Some(_)) => failures.push(format!("{point} is passed after all: it is no exception")),
+            _ => {}
+        }
+    }
+    // The page has them all, and no others.
+    let page = include_str!("../docs/kills.md");
+    let told: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    for point in all.iter().filter(|point| plan::passages(&passed, point) > 0 && !told.contains(&point.as_str())) {
+        failures.push(format!("{point} is not in the table of docs/kills.md"));
+    }
+    for name in told.iter().filter(|name| !all.contains(**name) && !name.ends_with('*')) {
+        failures.push(format!("{name} is in docs/kills.md and not in the code"));
+    }
+    for (name, why) in points::BESIDE_THE_ROAD {
+        if !page.contains(&format!("| `{name}*` | {why} |")) {
+            failures.push(format!("docs/kills.md does not say why no story passes {name}"));
+        }
+    }
+    let named = passed.values().flatten().flat_map(BTreeMap::keys);
+    failures.extend(named.filter(|name| !all.contains(*name)).map(|name| format!("{name} was not found in the code")));
+    failures.sort();
+    failures.dedup();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// Kills it at all of these, in one run. When the end is another one, each is tried alone, and told.
+fn strikes(kills: &[Kill], tally: &Mutex<Tally>) -> Result<(), Failed> {
+    let Some(story) = kills.first().map(|kill| kill.story) else { return Ok(()) };
+    tally.lock().unwrap().runs += 1;
+    let mut failures = Vec::new();
+    let left: Vec<Kill> = match survives(story, kills, false, Dead::ForTwoMinutes) {
+        Ok(struck) => {
+            struck.iter().for_each(|kill| tally.lock().unwrap().add(&kill.point, true));
+            kills.iter().filter(|kill| !struck.contains(kill)).cloned().collect()
+        }
+        Err(error) => {
+            failures.push(error);
+            kills.to_vec()
+        }
+    };
+    for kill in left {
+        let survived = alone(&kill);
+        tally.lock().unwrap().add(&kill.point, survived.is_ok());
+        failures.extend(survived.err());
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n\n").into()) }
+}
+
+/// How deliveries come together to batches is another thing in every run, so a passage may be missing; then it is the one
+/// before it.
+fn alone(kill: &Kill) -> Result<(), String> {
+    for passage in (1..=kill.passage).rev() {
+        let kill = Kill { passage, ..kill.clone() };
+        if !survives(kill.story, std::slice::from_ref(&kill), false, Dead::ForTwoMinutes)?.is_empty() {
+            return Ok(());
+        }
+    }
+    Err(format!("{kill} was never passed"))
+}
+
+/// Kills it, and again while it makes good what that left behind.
+fn strikes_twice(kills: &[Kill], tally: &Mutex<Tally>) -> Result<(), Failed> {
+    let Some(story) = kills.first().map(|kill| kill.story) else { return Ok(()) };
+    let struck = survives(story, kills, false, Dead::ForTwoMinutes)?;
+    let steps = |kills: &[Kill]| kills.iter().map(|kill| kill.step).fold(BTreeMap::new(), count);
+    let again = steps(&struck).into_values().filter(|kills| *kills > 1).count();
+    tally
+        .lock()
+        .unwrap()
+        .beside("nested", format!("{} kills, {again} of them while it recovered, all survived", struck.len()));
+    if again == 0 { Err("it was never killed while it recovered".into()) } else { Ok(()) }
+}
+
+fn count(mut counts: BTreeMap<usize, usize>, step: usize) -> BTreeMap<usize, usize> {
+    *counts.entry(step).or_default() += 1;
+    counts
+}
+
+fn strikes_on_postgresql(kills: &[Kill], tally: &Mutex<Tally>) -> Result<(), Failed> {
+    let Some(story) = kills.first().map(|kill| kill.story) else { return Ok(()) };
+    let struck = survives(story, kills, true, Dead::ForTwoMinutes)?;
+    tally.lock().unwrap().beside("postgresql", format!("{} kills, all survived", struck.len()));
+    if struck.len() * 2 < kills.len() { Err("most of the kills did not strike".into()) } else { Ok(()) }
+}
+
+/// Nobody puts the clock forward: the lease runs out, and the look that comes by itself asks for what was missed.
+fn strikes_in_real_time(kills: &[Kill], tally: &Mutex<Tally>) -> Result<(), Failed> {
+    let Some(story) = kills.first().map(|kill| kill.story) else { return Ok(()) };
+    let struck = survives(story, kills, false, Dead::ForAMoment)?;
+    tally.lock().unwrap().beside("real time", format!("{} kills, all survived", struck.len()));
+    if struck.is_empty() { Err("it was not killed".into()) } else { Ok(()) }
+}
+
+/// Plays a story with these kills, and compares its end with that of the calm run. Gives those that struck.
+fn survives(story: Story, kills: &[Kill], postgres: bool, dead: Dead) -> Result<Vec<Kill>, String> {
+    let calm = calm(story)?;
+    let played = play(story, kills, postgres, dead);
+    let ended = played.and_then(|(struck, _, end)| {
+        end::compare(&calm.end, &end).map_err(|error| format!("{error:#}"))?;
+        Ok(struck)
+    });
+    let told = || kills.iter().map(|kill| format!("  {kill}\n")).collect::<String>();
+    ended.map_err(|error| format!("killed at\n{}{error}", told()))
+}
+
+type Played = (Vec<Kill>, Vec<BTreeMap<String, u64>>, Vec<String>);
+
+/// Plays a story with these kills. Gives those that struck, what was passed in each step, and the end.
+fn play(story: Story, kills: &[Kill], postgres: bool, dead: Dead) -> Result<Played, String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let played = runtime.block_on(async {
+        let database = if postgres { Some(Database::new().await?) } else { None };
+        let setup = Setup { database: database.as_ref().map(|database| database.url.clone()), ..story.setup() };
+        let mut on = Rehearsal::stage(setup).await?;
+        let bot = Bot::new(&on, kills, dead).await?;
+        on.runs_elsewhere(bot.clone());
+        let told = async {
+            let changes = story.play(&on, &bot).await?;
+            let ended = bot.ends().await?;
+            let end = end::of(&on, &changes, &ended.inbox).await?;
+            anyhow::Ok((ended.struck, ended.passed, end))
+        };
+        let told = told.await.with_context(|| format!("{story:?}\n{}", bot.said()));
+        on.end().await;
+        if let Some(database) = database {
+            database.drop().await?;
+        }
+        told
+    });
+    played.map_err(|error| format!("{error:#}"))
+}

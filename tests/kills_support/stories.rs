@@ -1,0 +1,224 @@
+//! Short stories, which together pass every point. Everybody waits for the bot at every step.
+
+use anyhow::{Context as _, ensure};
+use phasegate::gate::merge::CHECK_NAME;
+use phasegate::rehearsal::{MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
+use phasegate::twin::{Delivery, Effect, Fault, QueueMethod, RequiredCheck, Rule};
+use serde_json::json;
+
+use super::bot::Bot;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Story {
+    /// From the pull request to its merge, with an approval that a push makes stale.
+    Merged,
+    /// Stopped, asked about in an issue, answered there; then given up.
+    Stopped,
+    /// The pipeline flow: a gate fails with more findings than GitHub takes at once, then passes.
+    Expanded,
+    /// Two pull requests with one head.
+    Rivals,
+    /// A merge queue, with a stop after entering.
+    Queued,
+    /// What only the bot may write is meddled with.
+    Meddled,
+    /// GitHub fails, limits and suspends, and something comes that nobody can read.
+    Stormy,
+    /// The pull request was opened before the bot was there.
+    Missed,
+}
+
+impl Story {
+    /// The longest come first: whoever waits at the end is not to wait for one of them.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Queued,
+        Self::Rivals,
+        Self::Merged,
+        Self::Expanded,
+        Self::Stopped,
+        Self::Meddled,
+        Self::Stormy,
+        Self::Missed,
+    ];
+
+    pub(crate) fn setup(self) -> Setup {
+        match self {
+            Self::Expanded | Self::Meddled => Setup::with_policy(PIPELINE_POLICY),
+            Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
+            _ => Setup::with_policy(MERGE_POLICY),
+        }
+    }
+
+    /// Plays it, from the moment that the App is installed. Gives the numbers of its changes.
+    pub(crate) async fn play(self, on: &Rehearsal, bot: &Bot) -> anyhow::Result<Vec<u64>> {
+        if self == Self::Missed {
+            return missed(on).await;
+        }
+        on.settle().await?;
+        on.install().await?;
+        match self {
+            Self::Merged => merged(on).await,
+            Self::Stopped => stopped(on).await,
+            Self::Expanded => expanded(on).await,
+            Self::Rivals => rivals(on).await,
+            Self::Queued => queued(on).await,
+            Self::Meddled => meddled(on).await,
+            Self::Stormy => stormy(on, bot).await,
+            Self::Missed => missed(on).await,
+        }
+    }
+}
+
+/// `rover` proposes one file on a branch of that name.
+async fn proposes(on: &Rehearsal, branch: &str) -> anyhow::Result<u64> {
+    let (message, path) = (format!("work on {branch}"), format!("src/{branch}.py"));
+    on.pushes("rover", branch, &message, &[(path.as_str(), "def shine(): pass\n")]).await?;
+    on.opens("rover", "Shine", branch).await
+}
+
+/// CI is green on the head and `mia` approves it.
+async fn proves(on: &Rehearsal, number: u64) -> anyhow::Result<()> {
+    on.ci(&on.head(number)?, "success").await?;
+    on.reviews("mia", number, "APPROVE").await?;
+    shows(on, number, "success")
+}
+
+fn shows(on: &Rehearsal, number: u64, conclusion: &str) -> anyhow::Result<()> {
+    let run = on.merge_run(number)?;
+    ensure!(run.conclusion.as_deref() == Some(conclusion), "#{number} is not {conclusion}: {:?}", run.title);
+    Ok(())
+}
+
+/// The bot's newest escalation.
+fn asked(on: &Rehearsal) -> anyhow::Result<u64> {
+    Ok(on.escalations()?.last().context("nobody was asked")?.number)
+}
+
+async fn merged(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.says("tim", number, "/status").await?;
+    on.says("ada", number, "/unblock please").await?;
+    proves(on, number).await?;
+    on.pushes("rover", "work", "more work", &[("src/more.py", "pass\n")]).await?;
+    shows(on, number, "action_required")?;
+    on.presses("ada", number, "explain").await?;
+    proves(on, number).await?;
+    on.merges("ada", number).await?.map_err(anyhow::Error::msg)?;
+    Ok(vec![number])
+}
+
+async fn stopped(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.says("ada", number, "/stop it leaks").await?;
+    shows(on, number, "failure")?;
+    on.says("mia", asked(on)?, "/resolve A it is tight now").await?;
+    ensure!(on.escalations()?.iter().all(|issue| !issue.open), "the answer was not heard");
+    on.says("ada", number, "/stop it leaks again").await?;
+    on.says("mia", asked(on)?, "/resolve C nobody needs it").await?;
+    ensure!(on.pull(number)?["state"] == "closed", "it was not given up");
+    Ok(vec![number])
+}
+
+async fn expanded(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.says("ada", number, "/expand a dimmer").await?;
+    let criteria: String = (0..60).map(|n| format!("- AC-{n}X It is fine.\n")).collect();
+    let poor = format!("# Scope\n\n## Problem\n\nDark.\n\n## Acceptance Criteria\n\n{criteria}");
+    on.pushes("rover", "work", "a poor scope", &[("scaffolding/scope.md", poor.as_str())]).await?;
+    on.says("rover", number, "/expand").await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:expand"), "a poor scope passed");
+    on.pushes("rover", "work", "a scope", &papers::of("scaffolding/scope.md")).await?;
+    on.says("rover", number, "/expand").await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:design"), "a good scope did not pass");
+    Ok(vec![number])
+}
+
+async fn rivals(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    on.pushes("root", "stable", "stable", &[("STABLE", "yes\n")]).await?;
+    let check = RequiredCheck { context: CHECK_NAME.to_owned(), integration_id: Some(on.app().id) };
+    let rules = vec![Rule::RequiredChecks { checks: vec![check], strict: false }];
+    on.admin().add_ruleset(REPO, "stable", &["refs/heads/stable"], rules, Vec::new())?;
+    let first = proposes(on, "work").await?;
+    proves(on, first).await?;
+    let second = on.opens_into("rover", "Shine on stable", "work", "stable").await?;
+    ensure!(shows(on, first, "success").is_err(), "one of two was enough");
+    on.ci(&on.head(second)?, "success").await?;
+    on.reviews("mia", second, "APPROVE").await?;
+    shows(on, first, "success")?;
+    on.says("ada", second, "/stop it leaks").await?;
+    shows(on, first, "failure")?;
+    Ok(vec![first, second])
+}
+
+async fn queued(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    on.queues(QueueMethod::Merge)?;
+    let one = proposes(on, "one").await?;
+    proves(on, one).await?;
+    on.enqueues("ada", one).await?.map_err(anyhow::Error::msg)?;
+    let group = on.group(one)?;
+    on.says("mia", one, "/stop it burns").await?;
+    let run = on.group_run(&group)?;
+    ensure!(run.conclusion.as_deref() == Some("failure"), "the group of a stopped change: {:?}", run.title);
+    on.says("mia", one, "/unblock it does not").await?;
+    on.enqueues("ada", one).await?.map_err(anyhow::Error::msg)?;
+    on.group_ci(&on.group(one)?, "success").await?;
+    ensure!(on.pull(one)?["merged"] == true, "it is not merged");
+    Ok(vec![one])
+}
+
+async fn meddled(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.puts_label("tim", number, "phase:verified").await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:start"), "the label was not put right");
+    // One that looks as GitHub made it is given its look.
+    on.does("root", "PATCH", "/labels/phase%3Astart", json!({ "description": "" })).await?;
+    on.says("ada", number, "/status").await?;
+    let comment = on.status_comment(number)?;
+    on.does("root", "PATCH", &format!("/issues/comments/{}", comment.id), json!({ "body": "All is well." })).await?;
+    ensure!(on.status_comment(number)?.id == comment.id, "the comment was not put right");
+    on.says("ada", number, "/stop it leaks").await?;
+    let issue = asked(on)?;
+    on.does("root", "PATCH", &format!("/issues/{issue}"), json!({ "state": "closed" })).await?;
+    ensure!(on.escalations()?.last().is_some_and(|issue| issue.open), "the issue was not put right");
+    Ok(vec![number])
+}
+
+async fn stormy(on: &Rehearsal, bot: &Bot) -> anyhow::Result<Vec<u64>> {
+    let strikes = |path: &str, effect: Effect| {
+        on.admin().inject(Fault { method: None, path_contains: path.to_owned(), effect, times: 1 });
+    };
+    let number = proposes(on, "work").await?;
+    // What fails is tried again, and what is limited waits.
+    strikes("/reviews", Effect::Refuse(500));
+    on.says("tim", number, "/status").await?;
+    strikes("/reviews", Effect::Secondary { status: 429, retry_after: Some(600) });
+    on.ci(&on.head(number)?, "success").await?;
+    // A mirror that is broken is made again.
+    bot.breaks_the_mirror(on)?;
+    on.pushes("rover", "work", "more work", &[("src/more.py", "pass\n")]).await?;
+    // What nobody can read is kept, and tried again when somebody asks for it.
+    for _ in 0..2 {
+        bot.hears(on, "pull_request", "unreadable", b"{\"action\":\"opened\"}").await?;
+        on.settle().await?;
+    }
+    // What was said before the App was suspended waits until it is let in again.
+    let said = |one: &Delivery| one.event == "issue_comment" && one.payload["comment"]["user"]["login"] == "tim";
+    let said = on.deliveries().into_iter().find(said).context("nothing was said")?;
+    on.admin().suspend(on.app().id, REPO, true)?;
+    bot.hears(on, "issue_comment", "from-before", said.payload.to_string().as_bytes()).await?;
+    bot.waits().await?;
+    on.admin().suspend(on.app().id, REPO, false)?;
+    on.settle().await?;
+    Ok(vec![number])
+}
+
+async fn missed(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let admin = on.admin();
+    admin.install(on.app().id, REPO)?;
+    admin.commit(REPO, "rover", "work", "work", &[("src/work.py", Some("def shine(): pass\n"))])?;
+    let number = admin.open_pull(REPO, "rover", "Shine", "work", "main")?;
+    admin.wait_idle().await;
+    on.settle().await?;
+    on.says("tim", number, "/status").await?;
+    Ok(vec![number])
+}
