@@ -4,7 +4,7 @@
 //! ends it at one point after the other, starts it again and compares the end with that of a calm run. See
 //! `docs/kills.md`.
 //!
-//! **A release build has none of this.** [`point!`] expands to nothing there and [`around!`] to the write alone, so
+//! **A release build has none of this.** `point!` expands to nothing there and `around!` to the write alone, so
 //! neither a branch nor a name is left in the binary. In a debug build a point is one relaxed load, unless the process was
 //! started with `PHASEGATE_FAULTS`, which names a folder:
 //!
