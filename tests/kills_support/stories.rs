@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use phasegate::gate::merge::CHECK_NAME;
 use phasegate::rehearsal::{MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
-use phasegate::twin::{Delivery, Effect, Fault, QueueMethod, RequiredCheck, Rule};
+use phasegate::twin::{Delivery, Effect, Fault, Feature, QueueMethod, RequiredCheck, Rule};
 use serde_json::json;
 
 use super::bot::Bot;
@@ -26,11 +26,13 @@ pub(crate) enum Story {
     Stormy,
     /// The pull request was opened before the bot was there.
     Missed,
+    /// On a GitHub without GraphQL and git over HTTP.
+    Plain,
 }
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Queued,
         Self::Rivals,
         Self::Merged,
@@ -38,6 +40,7 @@ impl Story {
         Self::Stopped,
         Self::Meddled,
         Self::Stormy,
+        Self::Plain,
         Self::Missed,
     ];
 
@@ -45,6 +48,9 @@ impl Story {
         match self {
             Self::Expanded | Self::Meddled => Setup::with_policy(PIPELINE_POLICY),
             Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
+            Self::Plain => {
+                Setup { without: &[Feature::Graphql, Feature::GitOverHttp], ..Setup::with_policy(MERGE_POLICY) }
+            }
             _ => Setup::with_policy(MERGE_POLICY),
         }
     }
@@ -65,6 +71,7 @@ impl Story {
             Self::Meddled => meddled(on).await,
             Self::Stormy => stormy(on, bot).await,
             Self::Missed => missed(on).await,
+            Self::Plain => plain(on).await,
         }
     }
 }
@@ -220,5 +227,14 @@ async fn missed(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     admin.wait_idle().await;
     on.settle().await?;
     on.says("tim", number, "/status").await?;
+    Ok(vec![number])
+}
+
+async fn plain(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    proves(on, number).await?;
+    on.pushes("rover", "work", "more work", &[("src/more.py", "pass\n")]).await?;
+    shows(on, number, "action_required")?;
+    on.says("ada", number, "/stop it leaks").await?;
     Ok(vec![number])
 }

@@ -4,7 +4,7 @@
 //! things; what they say is delivered late, twice, in another order or never; workers decide on what they have read,
 //! and crash before they have written it. The world is read when a decision is made, as the server does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -203,7 +203,14 @@ struct Engine {
     reviews: Vec<Review>,
     /// One state of each standing that was met.
     standings: Mutex<BTreeMap<String, At>>,
+    /// What was thought before, and the ledgers in it once each: most looks are the same look from another state.
+    thoughts: Mutex<HashMap<Question, Mind>>,
+    ledgers: Mutex<HashMap<Digest, Ledger>>,
 }
+
+/// All that a decision may hang on: what there is to see, the ledger, the head that is shown, what was delivered, and at
+/// which place it was said.
+type Question = (Sight, Digest, Option<u8>, Option<(u8, u8, bool)>, [u8; 8]);
 
 const GREEN: u8 = 1;
 const COMPLETE: u8 = 2;
@@ -252,7 +259,16 @@ impl Engine {
         let reviews = reviews.collect();
         let mut world = Game::pipeline_with(bounds.policy).world;
         world.workflow_runs = (10..10 + HEADS as u64).collect();
-        Self { bounds, world, heads, comments, reviews, standings: Mutex::default() }
+        Self {
+            bounds,
+            world,
+            heads,
+            comments,
+            reviews,
+            standings: Mutex::default(),
+            thoughts: Mutex::default(),
+            ledgers: Mutex::default(),
+        }
     }
 
     fn content(&self, head: u8) -> &Digest {
@@ -312,8 +328,28 @@ impl Engine {
         decide(CHANGE, Some(&at.ledger.state), world, facts, shown.as_ref()).ok()
     }
 
-    /// Decides on what is there now, folds it entry by entry and holds each against the rules.
+    /// Decides on what is there now, once for each question.
     fn think(&self, at: &At, delivered: Option<u8>) -> Mind {
+        let said = delivered.map(|place| {
+            let said = &at.said[usize::from(place)];
+            (place, said.what, said.fresh)
+        });
+        // How often was pushed is counted for the bounds only.
+        let sight = Sight { pushes: 0, ..at.sight.clone() };
+        let question = (sight, at.ledger.print.clone(), at.shown, said, at.counted);
+        if let Some(thought) = self.thoughts.lock().unwrap_or_else(PoisonError::into_inner).get(&question) {
+            return thought.clone();
+        }
+        let mut mind = self.decided(at, delivered);
+        let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
+        mind.after = ledgers.entry(mind.after.print.clone()).or_insert(mind.after).clone();
+        drop(ledgers);
+        self.thoughts.lock().unwrap_or_else(PoisonError::into_inner).insert(question, mind.clone());
+        mind
+    }
+
+    /// Decides on what is there now, folds it entry by entry and holds each against the rules.
+    fn decided(&self, at: &At, delivered: Option<u8>) -> Mind {
         let world = self.world(&at.sight);
         let facts = self.facts(at, delivered);
         let on = at.ledger.print.clone();

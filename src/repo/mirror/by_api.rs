@@ -17,6 +17,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use git2::{ObjectType, Odb, Oid, Repository};
 
 use super::{Fetched, Room, Want, blocking};
+use crate::fault::around;
 use crate::ids::{BlobId, CommitId};
 use crate::repo::local::{cuts, parents_of};
 use crate::repo::rebuild::{Tries, rebuild};
@@ -320,7 +321,7 @@ fn keep(odb: &Odb<'_>, kind: ObjectType, id: &str, bytes: &[u8], what: impl Fn()
     if Oid::hash_object(kind, bytes)?.to_string() != id {
         return Err(Error::Unproved(what()));
     }
-    odb.write(kind, bytes)?;
+    around!("mirror.object", odb.write(kind, bytes))?;
     Ok(())
 }
 
@@ -364,7 +365,7 @@ fn keep_commits(room: &Room, told: &[Told], tries: &mut Tries) -> Result<Vec<Com
             all.insert(Oid::from_str(id.as_str())?);
         }
     }
-    write_cuts(room, &all)?;
+    around!("mirror.cuts", write_cuts(room, &all))?;
     for (id, bytes) in &fresh {
         keep(&odb, ObjectType::Commit, id.as_str(), bytes, || format!("the commit {id}"))?;
     }
@@ -377,7 +378,7 @@ fn keep_commits(room: &Room, told: &[Told], tries: &mut Tries) -> Result<Vec<Com
             still.insert(cut);
         }
     }
-    write_cuts(room, &still)?;
+    around!("mirror.cuts", write_cuts(room, &still))?;
     Ok(failed)
 }
 

@@ -88,7 +88,7 @@ impl ByGit {
     ) -> Result<Vec<CommitId>> {
         match self.fetch_once(url, auth, wants, depth).await {
             Err(error) if self.is_broken(&error).await => {
-                around!("mirror.remove", self.room.clear(&error))?;
+                self.room.clear(&error)?;
                 self.fetch_once(url, auth, wants, depth).await
             }
             other => other,
@@ -102,7 +102,7 @@ impl ByGit {
         wants: &[Want],
         depth: u32,
     ) -> Result<Vec<CommitId>> {
-        around!("mirror.init", self.room.init())?;
+        self.room.init()?;
         let mut args: Vec<String> = ["fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head"]
             .into_iter()
             .chain(["--no-recurse-submodules", "--no-auto-maintenance"])

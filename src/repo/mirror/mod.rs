@@ -23,6 +23,7 @@ use by_api::{ByApi, Spent};
 use by_git::ByGit;
 
 use super::{Absent, Error, LocalRepo, Reader as _, Remote, Result};
+use crate::fault::around;
 use crate::ids::{CommitId, Digest, RepoId};
 
 static LOCKS: LazyLock<Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>> = LazyLock::new(Mutex::default);
@@ -202,14 +203,14 @@ impl Room {
         }
         let mut options = git2::RepositoryInitOptions::new();
         options.bare(true).mkpath(true).external_template(false).initial_head("none");
-        git2::Repository::init_opts(&self.dir, &options)?;
+        around!("mirror.init", git2::Repository::init_opts(&self.dir, &options))?;
         Ok(())
     }
 
     /// Makes room for a new one in place of one that is broken.
     fn clear(&self, error: &Error) -> Result<()> {
         tracing::warn!(mirror = %self.dir.display(), %error, "the mirror is broken and is made again");
-        let removed = match std::fs::remove_dir_all(&self.dir) {
+        let removed = match around!("mirror.remove", std::fs::remove_dir_all(&self.dir)) {
             Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => std::fs::remove_file(&self.dir),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
             removed => removed,
