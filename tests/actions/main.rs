@@ -1,4 +1,5 @@
-//! The action and the workflows of `templates/`, run by a real workflow runner (`act`), on the twin.
+//! The action and the workflows of `templates/`, run by a real workflow runner (`act`), on the twin and on an
+//! emulator that nobody here wrote.
 //!
 //! GitHub's part is played: for what happens on the twin the runner is started with the event that a workflow would get.
 //! Everything else is real: the workflow files with their conditions, the composite action, the binary, the results.
@@ -7,4 +8,7 @@
 
 mod act;
 mod binary;
+mod emulated;
+#[path = "../support/emulator.rs"]
+mod emulator;
 mod stories;

@@ -7,18 +7,27 @@ use phasegate::rehearsal::{Bot, Rehearsal, Setup, papers};
 
 use crate::act::{Act, template};
 
-/// A stage whose repository was made from a template, with phases.
-async fn made_from(name: &str, bot: Bot) -> Rehearsal {
+/// What proves a change here.
+pub(crate) const TEST: &str = "! grep -qr broken src\n";
+
+/// A template's files, the policy first, set up as a gate with phases.
+pub(crate) fn phased(name: &str) -> Vec<(String, String)> {
     let mut files = template(name);
-    let (_, policy) = files.remove(0);
-    let mut changed = policy.clone();
+    let policy = &mut files[0].1;
     for (from, to) in [("enforce: observe\n", ""), ("flow: merge", "flow: pipeline"), ("make test", "sh test.sh")] {
         assert!(policy.contains(from), "the template has no `{from}` any more");
-        changed = changed.replace(from, to);
+        *policy = policy.replace(from, to);
     }
-    files.push(("test.sh".to_owned(), "! grep -qr broken src\n".to_owned()));
+    files
+}
+
+/// A stage whose repository was made from a template.
+async fn made_from(name: &str, bot: Bot) -> Rehearsal {
+    let mut files = phased(name);
+    let (_, policy) = files.remove(0);
+    files.push(("test.sh".to_owned(), TEST.to_owned()));
     files.push(("src/lamp.py".to_owned(), "def shine(): pass\n".to_owned()));
-    let setup = Setup { bot, files, runner: Some(Arc::new(Act::new())), ..Setup::with_policy(&changed) };
+    let setup = Setup { bot, files, runner: Some(Arc::new(Act::new())), ..Setup::with_policy(&policy) };
     Rehearsal::start(setup).await.unwrap()
 }
 
