@@ -10,7 +10,10 @@ use super::event::WorkflowRun;
 use crate::finding::Verdict;
 use crate::ids::Slug;
 use crate::policy::RunGate;
-use crate::runner::artefact::{self, Expected, Shown};
+use crate::runner::artefact::{self, Expected, Refused, Shown};
+
+/// The templates' workflow that runs the gates.
+const GATES: &str = ".github/workflows/phasegate-gates.yml";
 
 /// The artefacts in a folder, each named `phasegate-GATE`, as parts of a summary.
 pub fn shown(folder: &Path, slug: &Slug, after: &WorkflowRun) -> Vec<String> {
@@ -32,6 +35,11 @@ pub fn shown(folder: &Path, slug: &Slug, after: &WorkflowRun) -> Vec<String> {
             Ok(artefact) => part(&artefact.shown()),
             Err(refused) => format!("⚠️ What the run left of {gate} is not shown. {refused} {}\n", refused.next()),
         });
+    }
+    // Other workflows leave nothing, and nobody expects it.
+    if parts.is_empty() && after.path.split('@').next() == Some(GATES) {
+        let none = Refused::NoFolder("phasegate-verify".to_owned());
+        parts.push(format!("⚠️ The run of the gates left nothing to show. {none} {}\n", none.next()));
     }
     parts
 }

@@ -31,6 +31,9 @@ pub struct WorkflowRun {
     #[serde(default = "first")]
     pub run_attempt: u64,
     pub head_sha: CommitId,
+    /// Its workflow's file.
+    #[serde(default)]
+    pub path: String,
 }
 
 fn first() -> u64 {
@@ -46,9 +49,15 @@ pub enum BadEvent {
     Unreadable { path: String, why: String },
     #[error("the event file {0} is empty: GITHUB_EVENT_PATH must name the file that the runner wrote")]
     Empty(String),
-    #[error("the event file {path} has more than {LARGEST} bytes, and GitHub sends no event of that size")]
+    #[error(
+        "the event file {path} has more than {LARGEST} bytes, and GitHub sends no event of that size: GITHUB_EVENT_PATH must name the \
+         file that the runner wrote"
+    )]
     TooLarge { path: String },
-    #[error("the event file {path} is not the JSON of a {event} event: {why}")]
+    #[error(
+        "the event file {path} is not the JSON of a {event} event: {why}. Run the job again; if it stays so, look at what \
+         writes GITHUB_EVENT_PATH"
+    )]
     Malformed { path: String, event: String, why: String },
     #[error(
         "a run on `{event}` executes the workflow file of the change itself, so it could say anything; start the workflow on \

@@ -32,6 +32,16 @@ pub struct Outputs {
     pub json: String,
 }
 
+/// What a job has to be given where its own token is used, as the advisory template has it.
+pub const PERMISSIONS: [(&str, &str); 6] = [
+    ("actions", "read"),
+    ("checks", "write"),
+    ("contents", "write"),
+    ("deployments", "read"),
+    ("issues", "write"),
+    ("pull-requests", "write"),
+];
+
 /// Findings that a summary lists of one change; the check run has all of them.
 const MOST_FINDINGS: usize = 20;
 /// Changes that a summary tells of.
@@ -48,8 +58,12 @@ impl Report<'_> {
 
     /// One object with everything: `phasegate/action@1`.
     pub fn json(&self) -> Value {
-        let faults: Vec<Value> =
-            self.heard.faults.iter().map(|fault| json!({ "about": fault.about, "says": fault.says })).collect();
+        let faults: Vec<Value> = self
+            .heard
+            .faults
+            .iter()
+            .map(|fault| json!({ "about": fault.about, "says": fault.says, "next": fault.next(self.advisory) }))
+            .collect();
         json!({
             "schema": "phasegate/action@1",
             "event": self.event,
@@ -75,7 +89,7 @@ impl Report<'_> {
     pub fn annotations(&self) -> Vec<Annotation> {
         let mut all = Vec::new();
         for fault in &self.heard.faults {
-            all.push(mark(Level::Error, &fault.about, &fault.says));
+            all.push(mark(Level::Error, &fault.about, &self.told(fault)));
         }
         for notice in &self.heard.notices {
             all.push(mark(Level::Warning, "Phasegate", notice));
@@ -102,7 +116,7 @@ impl Report<'_> {
             );
         }
         for fault in &self.heard.faults {
-            let _ = writeln!(out, "❌ **{}**: {}\n", plain(&fault.about), plain(&fault.says));
+            let _ = writeln!(out, "❌ **{}**: {}\n", plain(&fault.about), plain(&self.told(fault)));
         }
         for notice in &self.heard.notices {
             let _ = writeln!(out, "⚠️ {}\n", plain(notice));
@@ -131,6 +145,14 @@ impl Report<'_> {
             out.push('\n');
         }
         out
+    }
+
+    /// What went wrong, and what to do.
+    fn told(&self, fault: &Fault) -> String {
+        match fault.next(self.advisory) {
+            Some(next) => format!("{}. {next}", fault.says.trim_end_matches('.')),
+            None => fault.says.clone(),
+        }
     }
 
     fn link(&self, change: u64) -> String {
@@ -185,13 +207,35 @@ impl Standing {
 }
 
 impl Fault {
+    /// What to do about it, where it failed for want of a permission. A workflow's token is given its permissions by the
+    /// workflow, an App's by whoever installed it.
+    pub fn next(&self, advisory: bool) -> Option<String> {
+        let lacks = self.lacks.as_deref()?;
+        Some(match (advisory, self.permission()) {
+            (true, Some(line)) => format!("Add to the job's `permissions:` in the workflow: `{line}`"),
+            (true, None) => "GitHub does not say which permission is missing: give the job's `permissions:` all lines \
+                             that the template has"
+                .to_owned(),
+            (false, Some(_)) => format!(
+                "Give the App the permission `{lacks}` on its settings page, under Permissions & events, and accept it \
+                 where the App is installed"
+            ),
+            (false, None) => "GitHub does not say which permission is missing: give the App all that docs/install.md \
+                              lists, and accept them where it is installed"
+                .to_owned(),
+        })
+    }
+
     /// What the run's token lacks, as the line that a workflow's `permissions:` needs.
-    pub fn permission(&self) -> Option<String> {
+    fn permission(&self) -> Option<String> {
         // GitHub names the ways that there are; one of them is enough.
         let way = self.lacks.as_deref()?.split(", or ").next()?;
         let lines = way.split(" and ").map(|one| {
             let (what, level) = one.split_once(": ")?;
-            Some(format!("{}: {level}", what.to_lowercase().replace(' ', "-")))
+            let what = what.to_lowercase().replace(' ', "-");
+            // What can't even be read would have to be written next.
+            let needed = PERMISSIONS.iter().find(|(name, _)| *name == what).map_or(level, |(_, level)| level);
+            Some(format!("{what}: {needed}"))
         });
         Some(lines.collect::<Option<Vec<_>>>()?.join(", ")).filter(|lines| !lines.is_empty())
     }

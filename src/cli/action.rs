@@ -145,11 +145,11 @@ fn say(report: &Report<'_>, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return out::json(&report.json());
     }
-    lines(report.heard)
+    lines(report.heard, report.advisory)
 }
 
 /// What happened, in the log.
-fn lines(heard: &Heard) -> anyhow::Result<()> {
+fn lines(heard: &Heard, advisory: bool) -> anyhow::Result<()> {
     for told in &heard.changes {
         let text = format!("#{} {} {}: {}", told.change, told.phase, told.verdict.as_str(), told.reason);
         out::raw(&format!("{}\n", actions::line(&out::plain(&text))))?;
@@ -159,8 +159,8 @@ fn lines(heard: &Heard) -> anyhow::Result<()> {
     }
     for fault in &heard.faults {
         out::complain(&format!("{}: {}\n", out::plain(&fault.about), out::plain(&fault.says)));
-        if let Some(line) = fault.permission() {
-            out::complain(&format!("Add to the workflow's `permissions:`\n    {line}\n"));
+        if let Some(next) = fault.next(advisory) {
+            out::complain(&format!("{}\n", out::plain(&next)));
         }
     }
     if heard.changes.is_empty() && heard.faults.is_empty() && heard.notices.is_empty() {

@@ -390,6 +390,7 @@ const OTHER_BRANCH: &str = "it ran for the branch";
 const NO_BRANCH: &str = "it is not known which branch it ran for";
 const FOR_A_PULL: &str = "it ran for a pull request with this head, not for the merge group";
 const NOT_KNOWN: &str = "it is not known whether its workflow is the default branch's own";
+const NO_BASE: &str = "this GitHub does not tell since when the pull request goes into its base";
 const UNTOLD: &str = "this GitHub does not tell whose job it is";
 const CHANGED_WORKFLOW: &str = "made by a changed workflow";
 const DIFFERS: &str = "not as on the default branch";
@@ -429,6 +430,9 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
     if why.starts_with(UNTOLD) {
         return "Use a GitHub that tells of workflow runs; or let an App make the check, and name it in the policy by `app`."
             .to_owned();
+    }
+    if why.starts_with(NO_BASE) {
+        return "Let the check run on `push` too: what a push starts does not rest on a base.".to_owned();
     }
     let refreeze = policy.commands.written("refreeze");
     if why.starts_with(OLD_WORKFLOW) {
@@ -498,6 +502,9 @@ fn started_otherwise(run: &WorkflowRun, sought: &Sought<'_>) -> Option<String> {
         }
         // Its repository is gone: other pull requests of it can't be asked for either.
         _ => return Some(NO_BRANCH.to_owned()),
+    }
+    if world.untold.contains(&Untold::PullEvents) {
+        return Some(format!("{NO_BASE} (it has no `{}`)", Untold::PullEvents.endpoint()));
     }
     // GitHub's times are whole seconds: in the same one it may have been before.
     let (Some(at), Some(since)) = (run.created_at, state.based_since) else { return Some(OTHER_BASE.to_owned()) };

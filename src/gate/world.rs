@@ -82,6 +82,8 @@ pub struct World {
 pub enum Untold {
     WorkflowRuns,
     Deployments,
+    /// What happened to a pull request, and with it since when it goes into its base.
+    PullEvents,
 }
 
 impl Untold {
@@ -90,6 +92,7 @@ impl Untold {
         match self {
             Self::WorkflowRuns => "GET /repos/{owner}/{repo}/actions/runs",
             Self::Deployments => "GET /repos/{owner}/{repo}/deployments",
+            Self::PullEvents => "GET /repos/{owner}/{repo}/issues/{number}/events",
         }
     }
 }

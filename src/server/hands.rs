@@ -11,7 +11,7 @@ use super::route::Halt;
 use crate::engine::Target;
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::evidence::AFTERMATH;
-use crate::gate::world::{Sibling, Subject, World};
+use crate::gate::world::{Sibling, Subject, Untold, World};
 use crate::github::calls::activity::Activity;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
@@ -265,27 +265,33 @@ impl Pass<'_> {
         Ok(last.filter(|last| last.after == self.tip.as_str()).map(|last| last.timestamp))
     }
 
-    /// Since when the pull request goes into its present base. It is asked for where it is not known, and where somebody
-    /// may have changed it; there and back again leaves no other trace.
+    /// Adds since when the pull request goes into its present base. It is asked for where it is not known, and where
+    /// somebody may have changed it; there and back again leaves no other trace.
     pub(super) async fn based_since(
         &self,
         pull: &Fetched,
         state: Option<&State>,
+        world: &mut World,
         events: &[(String, Event)],
-    ) -> Result<Option<Timestamp>, Halt> {
+    ) -> Result<(), Halt> {
         let edited = events.iter().any(|(_, event)| matches!(&event.fact, Fact::Pull { what: PullEvent::Edited, .. }));
         let known = state.filter(|state| state.based_since.is_some()).and_then(|state| state.subject.as_ref());
         if !pull.is_open() || (known.is_some_and(|about| about.base_ref == pull.base.r#ref) && !edited) {
-            return Ok(None);
+            return Ok(());
         }
-        self.asked_base(pull).await
+        self.ask_base(pull, world).await
     }
 
     /// The same, asked for in any case.
-    pub(super) async fn asked_base(&self, pull: &Fetched) -> Result<Option<Timestamp>, Halt> {
+    pub(super) async fn ask_base(&self, pull: &Fetched, world: &mut World) -> Result<(), Halt> {
+        let Some(changes) = self.repo.base_changes(pull.number).await? else {
+            world.untold.insert(Untold::PullEvents);
+            return Ok(());
+        };
         // A run of the very second in which it was opened is its own, or a sibling's, and those are asked about.
         let opened = pull.created_at.map(|at| at - SignedDuration::from_secs(1));
-        Ok(self.repo.base_changes(pull.number).await?.into_iter().chain(opened).max())
+        world.based_since = changes.into_iter().chain(opened).max();
+        Ok(())
     }
 
     /// Other pull requests of the same branch, open or not: a run for one of them lands on the same head.
@@ -302,7 +308,7 @@ impl Pass<'_> {
             let base_ref = other.base.r#ref;
             let covered = world.policy().is_some_and(|policy| policy.may_merge_into(&base_ref, &world.default_branch))
                 && (base_ref == world.default_branch || self.repo.is_protected(&base_ref).await?)
-                && self.repo.base_changes(other.number).await?.is_empty();
+                && self.repo.base_changes(other.number).await?.is_some_and(|changes| changes.is_empty());
             siblings.push(Sibling { number: other.number, base_ref, covered, opened, quiet_since });
         }
         Ok(siblings)

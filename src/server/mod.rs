@@ -88,7 +88,12 @@ pub(crate) enum Way {
     /// It stays, hears of everything, and remembers.
     Server,
     /// One run in a workflow: what was said meanwhile is read, what was shown is recorded, and what came of it is told.
-    Workflow { advisory: bool, told: mpsc::UnboundedSender<Word> },
+    Workflow {
+        advisory: bool,
+        told: mpsc::UnboundedSender<Word>,
+        /// How long is waited after a first failure; after the next ones thrice as long each.
+        first_wait: Duration,
+    },
 }
 
 /// What every request shares. It stands open from the first moment, whether GitHub can be reached or not: a webhook

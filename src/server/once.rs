@@ -199,7 +199,7 @@ impl Once {
             inbox,
             data: config.data,
             ledgers: Mutex::default(),
-            way: Way::Workflow { advisory, told },
+            way: Way::Workflow { advisory, told, first_wait: first_wait(config.patience) },
         };
         Ok(Self { app: Arc::new(app), home, told: listener, patience: config.patience })
     }
@@ -277,6 +277,12 @@ const MOST_HEADS: usize = 5;
 
 /// So many changes are looked at at once.
 const WORKERS: usize = 2;
+
+/// After four tries an answer is not taken for a late one any more, and with this they are over in less than a quarter of
+/// the time that there is.
+fn first_wait(patience: Duration) -> Duration {
+    (patience / 60).clamp(Duration::from_millis(100), Duration::from_secs(1))
+}
 
 async fn installed(hub: &Hub, slug: &Slug, app: &str) -> anyhow::Result<InstallationId> {
     let found = hub.installation_of(slug).await.context("GitHub does not say where this App is installed")?;

@@ -154,7 +154,7 @@ impl Pass<'_> {
             self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await?;
         }
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
-        world.based_since = self.based_since(pull, loaded.state.as_ref(), events).await?;
+        self.based_since(pull, loaded.state.as_ref(), &mut world, events).await?;
         let happened = self.happened(pull, loaded.state.as_ref(), &world, events).await?;
         let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
@@ -313,7 +313,7 @@ impl Pass<'_> {
             if world.checks.iter().any(by_pull) {
                 world.siblings = self.siblings(pull, &world).await?;
                 // That it went into another base and back may not have reached us.
-                world.based_since = self.asked_base(pull).await?;
+                self.ask_base(pull, &mut world).await?;
             }
         }
         Ok(world)

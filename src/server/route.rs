@@ -15,7 +15,7 @@ use super::intake::{BROKEN, delivery, group_key, matters};
 use super::memory::Kept;
 use super::observe::Read;
 use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
-use super::{App, Word, group, ledger_branch, observe};
+use super::{App, Way, Word, group, ledger_branch, observe};
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
 use crate::github::calls::issues::same_label;
@@ -120,7 +120,7 @@ impl Handler for Passes {
             self.app.tell(Word::Lacks { key: batch.key.clone(), permission });
             return Outcome::Bury { error: format!("{error:#}") };
         }
-        ended(result, batch, attempt, self.app.inbox.now())
+        self.in_time(ended(result, batch, attempt, self.app.inbox.now()), attempt)
     }
 }
 
@@ -134,6 +134,18 @@ fn lacks(error: &anyhow::Error) -> Option<Option<&str>> {
 }
 
 impl Passes {
+    /// A run does not wait as long as a server: what GitHub has not heard of yet, and what it says when it stays so, has
+    /// to fit into its time.
+    fn in_time(&self, outcome: Outcome, attempt: u32) -> Outcome {
+        match (&self.app.way, outcome) {
+            (Way::Workflow { first_wait, .. }, Outcome::Retry { error, not_before: None, counts: true }) => {
+                let wait = *first_wait * 3_u32.saturating_pow(attempt.saturating_sub(1).min(8));
+                Outcome::Retry { error, not_before: Some(self.app.inbox.now() + wait), counts: true }
+            }
+            (_, outcome) => outcome,
+        }
+    }
+
     /// Works off a batch under the installation that its repository is in.
     async fn work_at(&self, told: &RepoRef, batch: &Batch, events: &[(String, Event)], attempt: u32) -> Derived {
         let mut home = told.clone();
@@ -415,7 +427,8 @@ impl Passes {
         let mirror = self.app.mirror(home)?;
         let Some(mut read) = observe::law(&mirror, home).await? else {
             self.app.tell(Word::Notice(format!(
-                "{} has no {} on {}, so nothing is judged and nobody hears anything.",
+                "{} has no {} on {}, so nothing is judged and nobody hears anything. Add one there: the templates have \
+                 some to begin with.",
                 home.slug,
                 policy::PATH,
                 home.default_branch

@@ -12,20 +12,23 @@ pub enum Feature {
     PullsOfCommit,
     WorkflowRuns,
     Deployments,
+    /// `GET issues/{number}/events`.
+    PullEvents,
 }
 
 /// What each answers to: the words that are in its path, in this order, the last at its end or before a slash.
-const PATHS: [(Feature, &[&str]); 6] = [
+const PATHS: [(Feature, &[&str]); 7] = [
     (Feature::Graphql, &["/graphql"]),
     (Feature::Reactions, &["/repos/", "/comments/", "/reactions"]),
     (Feature::Activity, &["/repos/", "/activity"]),
     (Feature::PullsOfCommit, &["/repos/", "/commits/", "/pulls"]),
     (Feature::WorkflowRuns, &["/repos/", "/actions/runs"]),
     (Feature::Deployments, &["/repos/", "/deployments"]),
+    (Feature::PullEvents, &["/repos/", "/issues/", "/events"]),
 ];
 
 impl Feature {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Graphql,
         Self::GitOverHttp,
         Self::Reactions,
@@ -33,6 +36,7 @@ impl Feature {
         Self::PullsOfCommit,
         Self::WorkflowRuns,
         Self::Deployments,
+        Self::PullEvents,
     ];
 
     /// The one that an API path belongs to, if it can be switched off.
@@ -59,6 +63,7 @@ mod tests {
             ("/repos/o/r/actions/runs", Some(Feature::WorkflowRuns)),
             ("/repos/o/r/actions/runs/3/jobs", Some(Feature::WorkflowRuns)),
             ("/repos/o/r/deployments", Some(Feature::Deployments)),
+            ("/repos/o/r/issues/7/events", Some(Feature::PullEvents)),
             ("/repos/o/r/pulls", None),
             ("/repos/o/r/commits/abc/check-runs", None),
             ("/repos/o/activity-log", None),

@@ -40,6 +40,43 @@ pub(crate) struct Act {
     folder: tempfile::TempDir,
 }
 
+/// The GitHub that a run speaks to.
+pub(crate) struct Place {
+    pub(crate) slug: String,
+    pub(crate) api: String,
+    pub(crate) server: String,
+    pub(crate) graphql: String,
+    /// What is cloned.
+    pub(crate) git: String,
+    pub(crate) identity: Identity,
+}
+
+/// As whom it speaks.
+pub(crate) enum Identity {
+    /// The workflow's own token.
+    Token(String),
+    App {
+        id: u64,
+        pem: String,
+    },
+}
+
+impl Place {
+    fn of(on: &Rehearsal) -> anyhow::Result<Self> {
+        Ok(Self {
+            slug: REPO.to_owned(),
+            api: on.api_url(),
+            server: on.url(),
+            graphql: format!("{}/api/graphql", on.url()),
+            git: format!("{}/{REPO}.git", on.url()),
+            identity: match on.bot() {
+                Bot::Advisory => Identity::Token(on.admin().actions_token(REPO, TOKEN)?),
+                Bot::Action | Bot::Server => Identity::App { id: on.app().id, pem: on.app().pem.clone() },
+            },
+        })
+    }
+}
+
 /// What a run is started with.
 pub(crate) struct Run<'a> {
     pub(crate) event: &'a str,
@@ -66,15 +103,14 @@ impl Act {
     }
 
     /// Runs a workflow to its end.
-    pub(crate) async fn run(&self, on: &Rehearsal, run: &Run<'_>) -> anyhow::Result<Output> {
+    pub(crate) async fn run(&self, at: &Place, run: &Run<'_>) -> anyhow::Result<Output> {
         let work = tempfile::tempdir_in(self.folder.path())?;
         let checkout = work.path().join("repository");
-        let url = format!("{}/{REPO}.git", on.url());
-        git(work.path(), &["clone", "--quiet", &url, "repository"]).await?;
+        git(work.path(), &["clone", "--quiet", &at.git, "repository"]).await?;
         git(&checkout, &["fetch", "--quiet", "origin", run.at]).await?;
         git(&checkout, &["checkout", "--quiet", "--detach", "FETCH_HEAD"]).await?;
         // The runner reads the repository's name out of its address.
-        git(&checkout, &["remote", "set-url", "origin", &format!("https://github.com/{REPO}.git")]).await?;
+        git(&checkout, &["remote", "set-url", "origin", &format!("https://github.com/{}.git", at.slug)]).await?;
         let event = work.path().join("event.json");
         std::fs::write(&event, run.payload.to_string())?;
         let stand_ins = root().join("tests/actions/stand-ins");
@@ -92,12 +128,11 @@ impl Act {
         ] {
             command.args(["--local-repository", &one]);
         }
-        let api = on.api_url();
         for (name, value) in [
-            ("GITHUB_API_URL", api.as_str()),
-            ("GITHUB_SERVER_URL", &on.url()),
+            ("GITHUB_API_URL", at.api.as_str()),
+            ("GITHUB_SERVER_URL", &at.server),
             ("GITHUB_RUN_ID", &run.id.to_string()),
-            ("GITHUB_GRAPHQL_URL", &format!("{}/api/graphql", on.url())),
+            ("GITHUB_GRAPHQL_URL", &at.graphql),
             ("PHASEGATE_BIN", env!("CARGO_BIN_EXE_phasegate")),
             ("PHASEGATE_TEST_ARTIFACTS", &self.artifacts().display().to_string()),
             ("PHASEGATE_UNPACED", "true"),
@@ -105,23 +140,20 @@ impl Act {
         ] {
             command.args(["--env", &format!("{name}={value}")]);
         }
-        match on.bot() {
-            Bot::Advisory => {
-                command.args(["-s", "GITHUB_TOKEN"]).env("GITHUB_TOKEN", on.admin().actions_token(REPO, TOKEN)?);
-            }
-            Bot::Action | Bot::Server => {
-                command.args(["--var", &format!("PHASEGATE_APP_ID={}", on.app().id)]);
-                command.args(["-s", "PHASEGATE_PRIVATE_KEY"]).env("PHASEGATE_PRIVATE_KEY", &on.app().pem);
-            }
-        }
+        match &at.identity {
+            Identity::Token(token) => command.args(["-s", "GITHUB_TOKEN"]).env("GITHUB_TOKEN", token),
+            Identity::App { id, pem } => command
+                .args(["--var", &format!("PHASEGATE_APP_ID={id}")])
+                .args(["-s", "PHASEGATE_PRIVATE_KEY"])
+                .env("PHASEGATE_PRIVATE_KEY", pem),
+        };
         Ok(command.kill_on_drop(true).output().await?)
     }
 
     /// A run of the referee that has to end well.
-    async fn referees(&self, on: &Rehearsal, event: &str, payload: Value) -> anyhow::Result<()> {
-        let id = on.admin().new_run();
+    pub(crate) async fn referees(&self, at: &Place, event: &str, payload: Value, id: u64) -> anyhow::Result<()> {
         let run = Run { event, workflow: REFEREE, payload, at: "main", id };
-        let ended = self.run(on, &run).await?;
+        let ended = self.run(at, &run).await?;
         ensure!(ended.status.success(), "the referee's run on {event} failed:\n{}", said(&ended));
         Ok(())
     }
@@ -131,7 +163,7 @@ impl Act {
         let head = payload["pull_request"]["head"]["sha"].as_str().context("a pull request without a head")?;
         let id = on.admin().new_run();
         let run = Run { event: "pull_request", workflow: GATES, payload: payload.clone(), at: head, id };
-        let ended = self.run(on, &run).await?;
+        let ended = self.run(&Place::of(on)?, &run).await?;
         let conclusion = if ended.status.success() { "success" } else { "failure" };
         on.admin().workflow_run_as(Some(id), REPO, head, GATES, "pull_request", &[("verify", Some(conclusion))])?;
         Ok(())
@@ -143,7 +175,7 @@ pub(crate) fn said(ended: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr))
 }
 
-async fn git(at: &Path, args: &[&str]) -> anyhow::Result<()> {
+pub(crate) async fn git(at: &Path, args: &[&str]) -> anyhow::Result<()> {
     let ended = Command::new("git").arg("-C").arg(at).args(args).output().await?;
     ensure!(ended.status.success(), "git {args:?}: {}", said(&ended));
     Ok(())
@@ -169,12 +201,15 @@ impl Runner for Act {
         }
         match starts(happened) {
             Starts::Run("push") | Starts::Nothing => Ok(false),
-            Starts::Run(name) => self.referees(on, name, payload).await.map(|()| false),
+            Starts::Run(name) => {
+                self.referees(&Place::of(on)?, name, payload, on.admin().new_run()).await.map(|()| false)
+            }
             Starts::Later => Ok(true),
         }
     }
 
     async fn scheduled(&self, on: &Rehearsal) -> anyhow::Result<()> {
-        self.referees(on, "schedule", json!({ "schedule": "17,47 * * * *" })).await
+        let payload = json!({ "schedule": "17,47 * * * *" });
+        self.referees(&Place::of(on)?, "schedule", payload, on.admin().new_run()).await
     }
 }

@@ -5,10 +5,6 @@
 //! very same moment meet on the twin.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader};
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
@@ -24,9 +20,8 @@ use phasegate::rehearsal::{CI, PIPELINE_POLICY, WORKFLOW, papers};
 use phasegate::repo::{LocalRepo, Mirror, Reader as _, RepoPath, Want, content_digest};
 use phasegate::surface::sync::{self, Memory};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use super::oracle;
+use super::emulator::Emulator;
 
 const SEED: &str = "\
 tokens:
@@ -37,45 +32,17 @@ github:
   repos:
     - { owner: mia, name: lantern, auto_init: true }
 ";
+const MIA: &str = "mias-token";
 const REPO: &str = "mia/lantern";
 const LEDGER: &str = "phasegate/ledger";
 
-/// A running emulator. It ends with the test, whatever becomes of that.
-struct Emulator {
-    child: Child,
-    url: String,
-    dir: TempDir,
-    http: reqwest::Client,
-}
-
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn emulator() -> Emulator {
+    Emulator::start(SEED)
 }
 
 impl Emulator {
-    fn start() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("seed.yaml"), SEED).unwrap();
-        // It takes a port and not "any": one that is free now may be taken in a moment.
-        let mut said = String::new();
-        for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            match try_start(dir.path(), port) {
-                Ok(child) => {
-                    let http = reqwest::Client::builder().no_proxy().build().unwrap();
-                    return Self { child, url: format!("http://127.0.0.1:{port}"), dir, http };
-                }
-                Err(why) => said.push_str(&why),
-            }
-        }
-        panic!("emulate does not start:\n{said}");
-    }
-
     fn hub(&self) -> Hub {
-        let credentials = Credentials::Token { token: "mias-token".to_owned().into(), login: "mia".to_owned() };
+        let credentials = Credentials::Token { token: MIA.to_owned().into(), login: "mia".to_owned() };
         Hub::new(Endpoint::new(&self.url).unwrap(), credentials).unwrap()
     }
 
@@ -84,47 +51,13 @@ impl Emulator {
         self.hub().repo(InstallationId(0), REPO.parse::<Slug>().unwrap())
     }
 
-    /// What anybody else would ask of it.
-    async fn ask(&self, method: &str, path: &str, body: Value) -> Value {
-        let request = self.http.request(method.parse().unwrap(), format!("{}{path}", self.url));
-        let request = request.bearer_auth("mias-token").header("User-Agent", "test");
-        let answer = if body.is_null() { request.send().await } else { request.json(&body).send().await }.unwrap();
-        assert!(answer.status().is_success(), "{method} {path}: {}", answer.status());
-        answer.json().await.unwrap()
-    }
-
     /// A file written on a branch. Answers the commit.
     async fn writes(&self, branch: &str, path: &str, text: &str) -> CommitId {
         let content = base64::engine::general_purpose::STANDARD.encode(text);
         let body = json!({"message": format!("write {path}"), "content": content, "branch": branch});
-        let made = self.ask("PUT", &format!("/repos/{REPO}/contents/{path}"), body).await;
+        let made = self.ask(MIA, "PUT", &format!("/repos/{REPO}/contents/{path}"), body).await;
         CommitId::new(made["commit"]["sha"].as_str().unwrap()).unwrap()
     }
-}
-
-fn try_start(dir: &Path, port: u16) -> Result<Child, String> {
-    let mut child = Command::new(oracle("PHASEGATE_NODE"))
-        .arg(oracle("PHASEGATE_EMULATE"))
-        .args(["start", "--service", "github", "--host", "127.0.0.1", "--seed", "seed.yaml"])
-        .args(["--port", &port.to_string()])
-        .current_dir(dir)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap();
-    let mut said = String::new();
-    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-        let line = line.unwrap_or_default();
-        said.push_str(&line);
-        said.push('\n');
-        if line.trim() == "Ready." {
-            return Ok(child);
-        }
-    }
-    let _ = child.kill();
-    let _ = child.wait();
-    Err(said)
 }
 
 /// A key that needs no key: enough to tell a signed text from another.
@@ -166,7 +99,7 @@ const AT: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;
 
 #[tokio::test]
 async fn a_ledger_is_made_appended_to_read_back_and_proved_and_of_two_writers_one_wins() {
-    let emulator = Emulator::start();
+    let emulator = emulator();
     let (mine, theirs) = (ledger(emulator.repo()), ledger(emulator.repo()));
     let change = ChangeNumber(7);
     let loaded = mine.load(change).await.unwrap();
@@ -204,7 +137,8 @@ async fn a_ledger_is_made_appended_to_read_back_and_proved_and_of_two_writers_on
     assert!(matches!(again, Err(StoreError::Conflict)), "{again:?}");
 
     // An orphan, and each append one commit on the one before.
-    let commits = emulator.ask("GET", &format!("/repos/{REPO}/commits?sha={LEDGER}&per_page=100"), Value::Null).await;
+    let commits =
+        emulator.ask(MIA, "GET", &format!("/repos/{REPO}/commits?sha={LEDGER}&per_page=100"), Value::Null).await;
     let parents: Vec<usize> =
         commits.as_array().unwrap().iter().map(|one| one["parents"].as_array().unwrap().len()).collect();
     assert_eq!(parents, [1, 1, 1, 1, 0]);
@@ -212,15 +146,15 @@ async fn a_ledger_is_made_appended_to_read_back_and_proved_and_of_two_writers_on
 
 /// The same commit, made by libgit2 out of what the emulator tells of it and the files that it has.
 async fn made_again(emulator: &Emulator, repo: &git2::Repository, id: &CommitId) -> git2::Oid {
-    let told = emulator.ask("GET", &format!("/repos/{REPO}/git/commits/{id}"), Value::Null).await;
+    let told = emulator.ask(MIA, "GET", &format!("/repos/{REPO}/git/commits/{id}"), Value::Null).await;
     let path = format!("/repos/{REPO}/git/trees/{}?recursive=1", told["tree"]["sha"].as_str().unwrap());
     let mut index = git2::Index::new().unwrap();
-    for entry in emulator.ask("GET", &path, Value::Null).await["tree"].as_array().unwrap() {
+    for entry in emulator.ask(MIA, "GET", &path, Value::Null).await["tree"].as_array().unwrap() {
         if entry["type"] == "tree" {
             continue;
         }
         let path = format!("/repos/{REPO}/git/blobs/{}", entry["sha"].as_str().unwrap());
-        let content = emulator.ask("GET", &path, Value::Null).await["content"].as_str().unwrap().to_owned();
+        let content = emulator.ask(MIA, "GET", &path, Value::Null).await["content"].as_str().unwrap().to_owned();
         let bytes = base64::engine::general_purpose::STANDARD.decode(content).unwrap();
         index
             .add(&git2::IndexEntry {
@@ -285,21 +219,21 @@ fn seen(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> phasegate::repo
 
 #[tokio::test]
 async fn a_repository_reads_as_libgit2_reads_the_same_objects() {
-    let emulator = Emulator::start();
+    let emulator = emulator();
     emulator.writes("main", policy::PATH, PIPELINE_POLICY).await;
     emulator.writes("main", WORKFLOW, CI).await;
     // In a tree it stands before the folder `src`, which by its name alone would come first.
     emulator.writes("main", "src.md", "What is in src.\n").await;
     let fork = emulator.writes("main", "src/lamp.py", "def shine():\n    pass\n").await;
     let branch = json!({"ref": "refs/heads/dimmer", "sha": fork.as_str()});
-    emulator.ask("POST", &format!("/repos/{REPO}/git/refs"), branch).await;
+    emulator.ask(MIA, "POST", &format!("/repos/{REPO}/git/refs"), branch).await;
     for (path, text) in papers::ALL.into_iter().filter(|(path, _)| *path != "scaffolding/readiness.md") {
         emulator.writes("dimmer", path, text).await;
     }
     let head = emulator.writes("dimmer", "src/dimmer.py", "def dim(to):\n    return to\n").await;
     let base = emulator.writes("main", "docs/é/notes.md", "Nobody's change.\n").await;
 
-    let dir = emulator.dir.path();
+    let dir = emulator.dir();
     let repo = git2::Repository::init_bare(dir.join("again.git")).unwrap();
     for commit in [&base, &head] {
         assert_eq!(made_again(&emulator, &repo, commit).await.to_string(), commit.as_str(), "its ids are git's");
@@ -338,15 +272,15 @@ impl Memory for Notes {
 
 #[tokio::test]
 async fn an_extra_that_is_missing_is_not_an_error_and_what_it_would_tell_is_not_known() {
-    let emulator = Emulator::start();
-    let main = emulator.ask("GET", &format!("/repos/{REPO}/git/ref/heads/main"), Value::Null).await;
+    let emulator = emulator();
+    let main = emulator.ask(MIA, "GET", &format!("/repos/{REPO}/git/ref/heads/main"), Value::Null).await;
     let branch = json!({"ref": "refs/heads/dimmer", "sha": main["object"]["sha"]});
-    emulator.ask("POST", &format!("/repos/{REPO}/git/refs"), branch).await;
+    emulator.ask(MIA, "POST", &format!("/repos/{REPO}/git/refs"), branch).await;
     let head = emulator.writes("dimmer", "src/dimmer.py", "def dim(to):\n    return to\n").await;
     let pull = json!({"title": "A dimmer", "head": "dimmer", "base": "main"});
-    let pull = emulator.ask("POST", &format!("/repos/{REPO}/pulls"), pull).await["number"].as_u64().unwrap();
+    let pull = emulator.ask(MIA, "POST", &format!("/repos/{REPO}/pulls"), pull).await["number"].as_u64().unwrap();
     let said = format!("/repos/{REPO}/issues/{pull}/comments");
-    let comment = emulator.ask("POST", &said, json!({"body": "/status"})).await["id"].as_u64().unwrap();
+    let comment = emulator.ask(MIA, "POST", &said, json!({"body": "/status"})).await["id"].as_u64().unwrap();
 
     let (repo, notes) = (emulator.repo(), Notes::default());
     sync::react(&repo, &notes, comment, Reaction::Eyes).await.unwrap();

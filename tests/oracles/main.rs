@@ -8,6 +8,8 @@ mod browser;
 mod canonical;
 mod description;
 mod emulate;
+#[path = "../support/emulator.rs"]
+mod emulator;
 mod flow;
 mod linters;
 mod schema;

@@ -38,15 +38,18 @@ async fn a_change_goes_from_expand_to_its_merge_by_rest_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_green_of_a_workflow_that_github_does_not_tell_of_does_not_count() {
-    let setup = Setup { without: &[Feature::WorkflowRuns], ..Setup::with_policy(MERGE_POLICY) };
-    let on = Rehearsal::start(setup).await.unwrap();
-    let number = proposes(&on, "shine").await;
-    proves(&on, number).await;
-    assert_merge(&on, number, "failure");
-    let said = on.status_comment(number).unwrap().body;
-    assert!(said.contains("actions/runs"), "it says what is missing:\n{said}");
-    on.end().await;
+async fn a_green_of_which_github_does_not_tell_what_it_ran_does_not_count() {
+    let parts: [(&[Feature], &str); 2] =
+        [(&[Feature::WorkflowRuns], "actions/runs"), (&[Feature::PullEvents], "issues/{number}/events")];
+    for (without, missing) in parts {
+        let on = Rehearsal::start(Setup { without, ..Setup::with_policy(MERGE_POLICY) }).await.unwrap();
+        let number = proposes(&on, "shine").await;
+        proves(&on, number).await;
+        assert_merge(&on, number, "failure");
+        let said = on.status_comment(number).unwrap().body;
+        assert!(said.contains(missing), "it says what is missing:\n{said}");
+        on.end().await;
+    }
 }
 
 /// A client of its own, which has to find out for itself what is missing.

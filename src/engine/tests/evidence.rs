@@ -311,6 +311,16 @@ fn a_check_of_which_github_cant_tell_whose_job_it_is_is_no_green() {
 }
 
 #[test]
+fn a_run_of_which_github_cant_tell_what_base_it_was_for_is_no_green() {
+    let mut game = approved();
+    game.green().may_merge();
+    game.world.untold.insert(Untold::PullEvents);
+    game.look().may_not_merge(&["MRG-01"]);
+    let found = game.finding("MRG-01");
+    assert!(found.says.contains("issues/{number}/events") && found.next.contains("`push`"), "{found:?}");
+}
+
+#[test]
 fn two_jobs_of_one_name_in_one_attempt_must_both_be_green() {
     for (first, second) in [("success", "failure"), ("failure", "success"), ("success", "skipped")] {
         let mut game = approved();

@@ -153,12 +153,13 @@ impl Repo {
         Ok(found)
     }
 
-    /// When the base of a pull request became another branch, by hand or because the old one was deleted.
-    pub async fn base_changes(&self, number: u64) -> Result<Vec<Timestamp>> {
+    /// When the base of a pull request became another branch, by hand or because the old one was deleted. None: this
+    /// GitHub does not tell.
+    pub async fn base_changes(&self, number: u64) -> Result<Option<Vec<Timestamp>>> {
         let request = self.get("/repos/{owner}/{repo}/issues/{number}/events", &[&number.to_string()])?;
-        let events: Vec<IssueEvent> = self.list(request, None).await?;
-        let changes = events.into_iter().filter(|event| BASE_CHANGES.contains(&event.event.as_str()));
-        Ok(changes.map(|event| event.created_at).collect())
+        let events: Option<Vec<IssueEvent>> = self.list_if_any(request, None).await?;
+        let is_change = |event: &IssueEvent| BASE_CHANGES.contains(&event.event.as_str());
+        Ok(events.map(|events| events.into_iter().filter(is_change).map(|event| event.created_at).collect()))
     }
 
     /// Pull requests, open or not, that contain this commit; also those whose head it only was once. On a GitHub that

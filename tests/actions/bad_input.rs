@@ -1,0 +1,391 @@
+//! Bad input, given to the real binary as a runner would give it: how it ends, what it says, and what it leaves behind.
+
+use std::path::{Path, PathBuf};
+
+use phasegate::action::report::PERMISSIONS;
+use phasegate::rehearsal::workflow::TOKEN;
+use phasegate::rehearsal::{Bot, CHECK, CI, MERGE_POLICY, REPO, Rehearsal, Setup, WORKFLOW};
+use phasegate::twin::Level;
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::act::{REFEREE, template};
+
+/// How a run of the binary ended.
+#[derive(Debug)]
+struct Ended {
+    rc: i32,
+    out: String,
+    err: String,
+    summary: String,
+    outputs: String,
+}
+
+impl Ended {
+    /// What an output was set to.
+    fn output(&self, name: &str) -> &str {
+        let mut lines = self.outputs.lines();
+        lines.find(|line| line.starts_with(&format!("{name}<<"))).and_then(|_| lines.next()).unwrap_or_default()
+    }
+
+    /// It was not to be worked off: refused, with all of this said where people look, and nothing told to later steps.
+    fn is_refused(&self, words: &[&str]) {
+        assert_eq!(self.rc, 2, "{self:#?}");
+        for word in words {
+            let said = [&self.out, &self.err, &self.summary];
+            assert!(said.iter().all(|text| text.contains(word)), "`{word}` is not everywhere: {self:#?}");
+        }
+        assert!(self.out.contains("::error title=Phasegate::") && self.outputs.is_empty(), "{self:#?}");
+    }
+}
+
+/// A step, as the runner starts it.
+struct Step<'a> {
+    on: &'a Rehearsal,
+    event: &'a str,
+    at: &'a str,
+    /// The workflow's token; none: the App's key.
+    token: Option<String>,
+    artefacts: Option<PathBuf>,
+}
+
+impl<'a> Step<'a> {
+    fn on(on: &'a Rehearsal, event: &'a str) -> Self {
+        let token = match on.bot() {
+            Bot::Advisory => Some(on.admin().actions_token(REPO, TOKEN).unwrap()),
+            Bot::Action | Bot::Server => None,
+        };
+        Self { on, event, at: "refs/heads/main", token, artefacts: None }
+    }
+
+    async fn given(&self, payload: &Value) -> Ended {
+        self.given_file(payload.to_string().as_bytes()).await
+    }
+
+    async fn given_file(&self, file: &[u8]) -> Ended {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("event.json"), file).unwrap();
+        std::fs::create_dir(path("temp")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_phasegate"));
+        command.arg("action").env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", folder.path());
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_NAME", self.event).env("GITHUB_REF", self.at);
+        command.env("GITHUB_EVENT_PATH", path("event.json")).env("GITHUB_REPOSITORY", REPO);
+        command.env("GITHUB_API_URL", self.on.api_url()).env("GITHUB_SERVER_URL", self.on.url());
+        command.env("GITHUB_GRAPHQL_URL", format!("{}/api/graphql", self.on.url()));
+        command.env("GITHUB_OUTPUT", path("outputs")).env("GITHUB_STEP_SUMMARY", path("summary"));
+        command.env("RUNNER_TEMP", path("temp")).env("PHASEGATE_UNPACED", "true").env("PHASEGATE_PATIENCE", "20");
+        match &self.token {
+            Some(token) => command.env("GITHUB_TOKEN", token),
+            None => command.env("APP_ID", self.on.app().id.to_string()).env("PRIVATE_KEY", &self.on.app().pem),
+        };
+        if let Some(artefacts) = &self.artefacts {
+            command.env("PHASEGATE_ARTIFACTS", artefacts);
+        }
+        let ended = command.kill_on_drop(true).output().await.unwrap();
+        // The runner takes these out of the log.
+        let shown = |bytes: &[u8]| -> String {
+            let text = String::from_utf8(bytes.to_vec()).unwrap();
+            text.split_inclusive('\n').filter(|line| !line.starts_with("::add-mask::")).collect()
+        };
+        let left = std::fs::read_dir(path("temp")).unwrap().count();
+        assert_eq!(left, 0, "it has left something in RUNNER_TEMP");
+        let read = |name: &str| std::fs::read_to_string(path(name)).unwrap_or_default();
+        Ended {
+            rc: ended.status.code().unwrap_or(-1),
+            out: shown(&ended.stdout),
+            err: shown(&ended.stderr),
+            summary: read("summary"),
+            outputs: read("outputs"),
+        }
+    }
+}
+
+/// Everything that a run can write.
+#[derive(Debug, PartialEq)]
+struct Picture {
+    branches: Vec<Option<String>>,
+    labels: Vec<Vec<String>>,
+    comments: Vec<(u64, String)>,
+    runs: Vec<String>,
+    issues: usize,
+}
+
+fn picture(on: &Rehearsal) -> Picture {
+    let repo = on.admin().repo(REPO).unwrap();
+    let branch = |name: &str| on.admin().branch(REPO, name).unwrap();
+    Picture {
+        branches: vec![branch("phasegate/ledger"), branch("phasegate/ledger-advisory"), branch("main")],
+        labels: repo.issues.keys().map(|number| on.admin().labels(REPO, *number).unwrap()).collect(),
+        comments: repo.comments.values().map(|comment| (comment.id, comment.body.clone())).collect(),
+        runs: repo.check_runs.values().map(|run| format!("{} {} {:?}", run.id, run.name, run.title)).collect(),
+        issues: repo.issues.len(),
+    }
+}
+
+/// A stage with a pull request that nobody has looked at.
+async fn stage(bot: Bot, policy: Option<&str>) -> (Rehearsal, u64) {
+    let setup = Setup { bot, policy: policy.map(str::to_owned), ..Setup::default() };
+    let on = Rehearsal::start(setup).await.unwrap();
+    on.admin().commit(REPO, "rover", "work", "work", &[("src/lamp.py", Some("def shine(): pass\n"))]).unwrap();
+    let number = on.admin().open_pull(REPO, "rover", "Shine", "work", "main").unwrap();
+    (on, number)
+}
+
+/// The event of a pull request, as it is now.
+fn pulled(on: &Rehearsal, number: u64, action: &str) -> Value {
+    let pull = on.pull(number).unwrap();
+    json!({ "action": action, "number": number, "repository": pull["base"]["repo"], "sender": pull["user"],
+        "pull_request": pull })
+}
+
+#[tokio::test]
+async fn an_event_file_that_is_none_is_refused_and_nothing_is_written() {
+    let (on, number) = stage(Bot::Action, Some(MERGE_POLICY)).await;
+    let before = picture(&on);
+    let event = pulled(&on, number, "opened");
+    let text = event.to_string();
+    let target = Step::on(&on, "pull_request_target");
+    target.given_file(b"").await.is_refused(&["event.json is empty", "GITHUB_EVENT_PATH"]);
+    let half = &text.as_bytes()[..text.len() / 2];
+    target.given_file(half).await.is_refused(&[
+        "event.json is not the JSON of a pull_request_target event",
+        "ends too early, at line 1",
+        "again",
+    ]);
+    target
+        .given_file(&vec![b' '; 25 * 1024 * 1024 + 1])
+        .await
+        .is_refused(&["event.json has more than", "GITHUB_EVENT_PATH"]);
+    let mut foreign = event.clone();
+    foreign["repository"]["full_name"] = "octo-org/other".into();
+    target.given(&foreign).await.is_refused(&["octo-org/other", REPO, "GITHUB_EVENT_PATH"]);
+    Step::on(&on, "star").given(&event).await.is_refused(&["`star`", "pull_request_target, issue_comment"]);
+    // The workflow's file is the change's own there.
+    Step::on(&on, "pull_request").given(&event).await.is_refused(&["`pull_request`", "`pull_request_target` instead"]);
+    let elsewhere = Step { at: "refs/heads/work", ..Step::on(&on, "workflow_dispatch") };
+    elsewhere.given(&json!({})).await.is_refused(&["refs/heads/work", "`main`"]);
+    assert_eq!(picture(&on), before);
+    on.end().await;
+}
+
+#[tokio::test]
+async fn the_largest_event_and_one_of_a_fork_are_worked_off_like_any_other() {
+    let (on, number) = stage(Bot::Action, Some(MERGE_POLICY)).await;
+    let target = Step::on(&on, "pull_request_target");
+    let mut event = pulled(&on, number, "opened");
+    event["padding"] = "x".repeat(25 * 1000 * 1000).into();
+    let ended = target.given(&event).await;
+    assert_eq!((ended.rc, ended.output("verdict")), (0, "WAITING"), "{:?} {:?}", ended.out, ended.err);
+
+    let fork = format!("eve/{}", on.admin().fork(REPO, "eve").unwrap().slug.rsplit('/').next().unwrap());
+    on.admin().commit(&fork, "eve", "work", "work", &[("src/lamp.py", Some("def glow(): pass\n"))]).unwrap();
+    let forked = on.admin().open_pull(REPO, "eve", "Glow", "eve:work", "main").unwrap();
+    let ended = target.given(&pulled(&on, forked, "opened")).await;
+    let told = (ended.rc, ended.output("verdict"), ended.output("change"));
+    assert_eq!(told, (0, "WAITING", forked.to_string().as_str()), "{ended:#?}");
+    assert_eq!(on.merge_check(forked).unwrap().as_deref(), Some("action_required"));
+    assert!(!on.records(forked).unwrap().is_empty());
+    on.end().await;
+}
+
+#[tokio::test]
+async fn a_token_that_lacks_a_permission_is_told_the_line_and_then_it_is_made_good() {
+    let (on, number) = stage(Bot::Advisory, Some(MERGE_POLICY)).await;
+    let event = pulled(&on, number, "opened");
+    on.admin()
+        .workflow_run(REPO, &on.head(number).unwrap(), WORKFLOW, "pull_request", &[(CHECK, Some("success"))])
+        .unwrap();
+    let before = picture(&on);
+    let (read, nothing) = (Some(Level::Read), None);
+    // What is given of each, and whether it is found out before anything was written.
+    let lines = [
+        ("contents", nothing, "contents: write", true),
+        ("actions", nothing, "actions: read", true),
+        ("checks", nothing, "checks: write", true),
+        ("pull_requests", nothing, "pull-requests: write", true),
+        ("contents", read, "contents: write", true),
+        ("checks", read, "checks: write", false),
+    ];
+    for (lacking, level, line, untouched) in lines {
+        let mut given: Vec<(&str, Level)> = TOKEN.iter().filter(|(name, _)| *name != lacking).copied().collect();
+        given.extend(level.map(|level| (lacking, level)));
+        let token = Some(on.admin().actions_token(REPO, &given).unwrap());
+        let ended = Step { token, ..Step::on(&on, "pull_request_target") }.given(&event).await;
+        assert_eq!(ended.rc, 1, "{ended:#?}");
+        let next = format!("Add to the job's `permissions:` in the workflow: `{line}`");
+        for said in [&ended.out, &ended.err, &ended.summary, &ended.outputs] {
+            assert!(said.contains(&next), "without {lacking}: {ended:#?}");
+        }
+        assert_eq!(picture(&on) == before, untouched, "without {lacking}: {:#?}", picture(&on));
+    }
+    // With all of them the same run finishes what the others began, and nothing is there twice.
+    let ended = Step::on(&on, "pull_request_target").given(&event).await;
+    assert_eq!((ended.rc, ended.output("verdict")), (0, "WAITING"), "{ended:#?}");
+    assert_eq!(on.bot_comments(number).unwrap().len(), 1);
+    let head = on.head(number).unwrap();
+    let ours = on.admin().check_runs(REPO, &head).unwrap().into_iter().filter(|run| run.name == "phasegate/merge");
+    assert_eq!(ours.count(), 1);
+    on.end().await;
+}
+
+#[test]
+fn the_permissions_that_are_named_are_those_of_the_template() {
+    let files = template("advisory");
+    let (_, workflow) = files.iter().find(|(path, _)| path == REFEREE).unwrap();
+    let after = workflow.split("    permissions:\n").nth(1).unwrap();
+    let lines = after.lines().take_while(|line| line.starts_with("      "));
+    let lines: Vec<&str> = lines.map(|line| line.split('#').next().unwrap().trim()).collect();
+    let known: Vec<String> = PERMISSIONS.iter().map(|(name, level)| format!("{name}: {level}")).collect();
+    assert_eq!(lines, known);
+    let played: Vec<String> = TOKEN.iter().map(|(name, _)| name.replace('_', "-")).collect();
+    assert!(PERMISSIONS.iter().all(|(name, _)| played.iter().any(|one| one == name)) && played.len() == known.len());
+}
+
+#[tokio::test]
+async fn an_app_that_lacks_a_permission_is_told_where_apps_get_them() {
+    let setup = Setup { bot: Bot::Action, lacks: &["checks"], ..Setup::with_policy(MERGE_POLICY) };
+    let on = Rehearsal::start(setup).await.unwrap();
+    on.admin().commit(REPO, "rover", "work", "work", &[("src/lamp.py", Some("def shine(): pass\n"))]).unwrap();
+    let number = on.admin().open_pull(REPO, "rover", "Shine", "work", "main").unwrap();
+    let ended = Step::on(&on, "pull_request_target").given(&pulled(&on, number, "opened")).await;
+    assert_eq!(ended.rc, 1, "{ended:#?}");
+    for said in [&ended.out, &ended.err, &ended.summary] {
+        assert!(
+            said.contains("Give the App the permission `Checks: read`") && !said.contains("Add to the job"),
+            "{ended:#?}"
+        );
+    }
+    on.end().await;
+}
+
+#[tokio::test]
+async fn without_a_policy_nobody_hears_anything_and_the_run_says_why() {
+    let (on, number) = stage(Bot::Action, None).await;
+    let before = picture(&on);
+    let ended = Step::on(&on, "pull_request_target").given(&pulled(&on, number, "opened")).await;
+    assert_eq!((ended.rc, ended.output("verdict")), (0, ""), "{ended:#?}");
+    for said in [&ended.out, &ended.summary] {
+        assert!(said.contains("has no .github/phasegate.yml on main") && said.contains("Add"), "{ended:#?}");
+    }
+    assert_eq!(picture(&on), before);
+    on.end().await;
+}
+
+#[tokio::test]
+async fn a_ledger_that_was_deleted_and_a_workflow_that_was_changed_are_red_and_say_what_to_do() {
+    let (on, number) = stage(Bot::Action, Some(MERGE_POLICY)).await;
+    let target = Step::on(&on, "pull_request_target");
+    let ended = target.given(&pulled(&on, number, "opened")).await;
+    assert_eq!(ended.rc, 0, "{ended:#?}");
+
+    let weak = CI.replace("make test", "true");
+    on.admin().commit(REPO, "rover", "work", "weaker", &[(WORKFLOW, Some(&weak))]).unwrap();
+    let head = on.head(number).unwrap();
+    on.admin().workflow_run(REPO, &head, WORKFLOW, "pull_request", &[(CHECK, Some("success"))]).unwrap();
+    let ended = target.given(&pulled(&on, number, "synchronize")).await;
+    assert_eq!((ended.rc, ended.output("verdict")), (0, "FAIL"), "{ended:#?}");
+    for word in ["MRG-01", "made by a changed workflow", WORKFLOW, "/refreeze"] {
+        assert!(ended.summary.contains(word) && ended.out.contains(word), "{word}: {ended:#?}");
+    }
+
+    let rules: Vec<u64> = on.admin().repo(REPO).unwrap().rulesets.keys().copied().collect();
+    rules.into_iter().for_each(|id| on.admin().remove_ruleset(REPO, id).unwrap());
+    on.admin()
+        .call_as("root", "DELETE", &format!("/repos/{REPO}/git/refs/heads/phasegate/ledger"), Value::Null)
+        .unwrap();
+    let ended = target.given(&pulled(&on, number, "edited")).await;
+    assert_eq!((ended.rc, ended.output("verdict")), (0, "FAIL"), "{ended:#?}");
+    for word in ["MRG-08", "`phasegate/ledger`", "phasegate replay 1", "revert that one"] {
+        assert!(ended.summary.contains(word), "{word}: {ended:#?}");
+    }
+    assert_eq!(on.ledger_head().unwrap(), None, "no second ledger is begun in its place");
+    assert_eq!(on.merge_check(number).unwrap().as_deref(), Some("failure"));
+    on.end().await;
+}
+
+/// An artefact as a run of the gates leaves it.
+fn artefact(head: &str, run: u64) -> Value {
+    json!({
+        "schema": "phasegate/run@1", "gate": "verify", "verdict": "PASS", "findings": [],
+        "subject": { "repository": REPO, "head": head }, "policy": { "from": "base", "digest": "0".repeat(64) },
+        "run": { "id": run, "attempt": 1 }, "phasegate": "0.1.0", "shell": "sh -c",
+        "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:00:01Z", "duration_ms": 1000, "timeout_s": 3600,
+        "commands": [{ "command": "make test", "outcome": "exited", "status": 0, "duration_ms": 1000,
+            "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:00:01Z" }],
+        "promised": [], "reports": [], "totals": { "tests": 0, "passed": 0, "failed": 0, "errors": 0, "skipped": 0, "flaky": 0, "duration_ms": 0 }, "failing": [], "failing_left_out": 0, "flaky": [],
+    })
+}
+
+#[tokio::test]
+async fn artefacts_that_are_missing_of_another_run_or_escape_are_not_shown_and_decide_nothing() {
+    let (on, number) = stage(Bot::Action, Some(MERGE_POLICY)).await;
+    let head = on.head(number).unwrap();
+    let run = on.admin().workflow_run(REPO, &head, WORKFLOW, "pull_request", &[(CHECK, Some("failure"))]).unwrap();
+    let event = json!({ "action": "completed", "repository": pulled(&on, number, "")["repository"],
+        "sender": { "id": 1, "login": "rover" },
+        "workflow_run": { "id": run, "run_attempt": 1, "head_sha": head, "head_branch": "work",
+            "path": ".github/workflows/phasegate-gates.yml" } });
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("phasegate-verify");
+    let file = place.join("run.json");
+    let secret = folder.path().join("secret.json");
+    std::fs::write(&secret, artefact(&head, run).to_string()).unwrap();
+    let write = |value: Value| {
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(&file, value.to_string()).unwrap();
+    };
+    let mut outside = artefact(&head, run);
+    outside["failing"] = json!([{ "kind": "failed", "name": "t", "suite": "s", "message": "m", "details": "",
+        "path": "../../etc/passwd", "line": 1, "report": "junit.xml" }]);
+    let link = |to: &Path, at: &Path| std::os::unix::fs::symlink(to, at).unwrap();
+    type Case<'c> = (&'c str, Box<dyn Fn() + 'c>, &'c [&'c str]);
+    let cases: Vec<Case<'_>> = vec![
+        ("missing", Box::new(|| ()), &["left nothing to show", "`if: always()`"]),
+        (
+            "of another run",
+            Box::new(|| write(artefact(&head, run + 1))),
+            &["is of the run", "take the artefact of that run"],
+        ),
+        (
+            "a link",
+            Box::new(|| {
+                std::fs::remove_file(&file).unwrap();
+                link(&secret, &file);
+            }),
+            &["`run.json` of the artefact is a link, and not a plain file", "Look at what the change does"],
+        ),
+        (
+            "a folder that is a link",
+            Box::new(|| {
+                std::fs::remove_dir_all(&place).unwrap();
+                link(folder.path(), &place);
+            }),
+            &["is a link, and not a plain file"],
+        ),
+        (
+            "a path that leads out",
+            Box::new(|| {
+                std::fs::remove_file(&place).unwrap();
+                write(outside.clone());
+            }),
+            &["`../../etc/passwd` is not a path inside the artefact"],
+        ),
+        (
+            "good",
+            Box::new(|| write(artefact(&head, run))),
+            &["verify, as its run tells it", "What counts is how the job ended"],
+        ),
+    ];
+    let step = Step { artefacts: Some(folder.path().to_owned()), ..Step::on(&on, "workflow_run") };
+    for (what, make, words) in cases {
+        make();
+        let ended = step.given(&event).await;
+        assert_eq!((ended.rc, ended.output("verdict")), (0, "FAIL"), "{what}: {ended:#?}");
+        for word in words {
+            assert!(ended.summary.contains(word), "{what}: `{word}` is missing: {ended:#?}");
+        }
+        assert_eq!(ended.summary.contains("as its run tells it"), what == "good", "{what}: {ended:#?}");
+    }
+    on.end().await;
+}
