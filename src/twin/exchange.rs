@@ -1,9 +1,10 @@
 //! What is said between the twin and others, kept so that it can be held against GitHub's published description.
 //!
 //! Where `PHASEGATE_EXCHANGES` names a folder, every exchange of a shape that this process has not seen yet is written
-//! into a file of its own there: requests with their answers (people's calls from inside too), and webhooks. `tests/oracles/description.cjs` reads them.
-//! A shape is the method, the route, the status, and the fields and types of the bodies; of texts only words count, as
-//! `state` or `conclusion` have them. The file is named after it, so several processes write the same one once.
+//! into a file of its own there: requests with their answers (people's calls from inside too), and webhooks.
+//! `tests/oracles/description.cjs` reads them. A shape is the method, the route, the status, and the fields and types of
+//! the bodies; of texts only words count, as `state` or `conclusion` have them. The file is named after it, so several
+//! processes write the same one once.
 //!
 //! Headers are not written, nor is what stands in a body as a secret. Without the variable all of this costs one look.
 
@@ -127,11 +128,11 @@ const NAMES: &[&str] =
 
 /// What of a text belongs to the shape: a word that may be one of a few, or else only its kind.
 fn text(key: &str, value: &str, shape: &mut impl Hasher) {
-    let is_word = value.len() <= 32 && value.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_');
-    let is_name = NAMES.iter().any(|name| key == *name || key.ends_with(&format!("_{name}")));
+    let is_word = || value.len() <= 32 && value.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_');
+    let ends_in = |name: &&str| key.strip_suffix(*name).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'));
     match value {
         "" => "empty".hash(shape),
-        word if is_word && !is_name => word.hash(shape),
+        word if is_word() && !NAMES.iter().any(ends_in) => word.hash(shape),
         link if link.starts_with("http") => "link".hash(shape),
         time if time.ends_with('Z') && time.len() == 20 => "time".hash(shape),
         _ => "text".hash(shape),
