@@ -196,6 +196,8 @@ pub struct Rehearsal {
     server: Option<Server>,
     bot: Bot,
     runner: Arc<dyn workflow::Runner>,
+    /// Whether runs wait, as for [`Rehearsal::holds_runs`].
+    runs_wait: AtomicBool,
     app: AppHandle,
     earlier_keys: Vec<PublicKey>,
     database: String,
@@ -255,6 +257,7 @@ impl Rehearsal {
             server: None,
             bot: setup.bot,
             runner: setup.runner.unwrap_or_else(|| Arc::new(workflow::Here)),
+            runs_wait: AtomicBool::new(false),
             app,
             earlier_keys: Vec::new(),
             database,

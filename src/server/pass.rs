@@ -181,7 +181,7 @@ impl Pass<'_> {
         let state = loaded.state;
         if let Some(state) = &state {
             self.show(pull, &listed, state, &world, events, (&unheard, no_issues)).await?;
-            self.record_shown(state).await?;
+            self.record_shown(pull, state).await?;
             self.close_given_up(pull, state).await?;
         }
         self.remember_head(pull).await;
@@ -269,7 +269,7 @@ impl Pass<'_> {
         let base_protected = base == default || (named && pull.is_open() && repo.is_protected(base).await?);
         Ok(World {
             default_branch: self.home.default_branch.clone(),
-            app: self.app.id,
+            app: self.app.known_as(),
             law: self.law.clone(),
             effective: policy.unwrap_or(&fallback).effective(&pull.head.r#ref, &labels),
             pull: Pull {
@@ -418,7 +418,8 @@ impl Pass<'_> {
     ) -> Result<Vec<Happened>, Halt> {
         let mut happened: Vec<Happened> = self.relabelled(pull, state, events).into_iter().collect();
         if let Some(state) = state {
-            happened.extend(self.on_the_issue(state, events).await?);
+            happened.extend(self.on_the_issue(state, world, events).await?);
+            happened.extend(self.unseen(pull, state, events).await?);
         }
         happened.extend(self.pushers(pull, state, world, events).await?.into_iter().map(Happened::Pushed));
         for (guid, event) in events {
