@@ -55,6 +55,9 @@ pub enum Fact {
         /// The branch that it ran for, where told: a merge queue keeps its groups on branches of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
+        /// Whose repository that branch is in, where told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<String>,
     },
     /// Someone pressed a button on one of our check runs, or asked for it to run again (run 0: for all of them).
     Button { head: CommitId, run: u64, run_name: String, button: Button, sender: Person, pulls: Vec<u64> },

@@ -47,9 +47,11 @@ fn main() -> ExitCode {
 /// Plays both halves, each on a stage of its own.
 fn play(story: &Story) -> Played {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let half = |steps| match runtime.block_on(support::stage::play(story, steps)) {
-        Ok(()) => None,
-        Err(error) => Some(format!("{error:#}")),
+    let half = |steps| {
+        story.bots().into_iter().find_map(|bot| {
+            let played = runtime.block_on(support::stage::play(story, steps, bot));
+            played.err().map(|error| format!("with the bot as {bot:?}: {error:#}"))
+        })
     };
     Played { cheat: half(&story.cheat), honest: half(&story.honest) }
 }

@@ -38,8 +38,8 @@ pub enum Happened {
     Ready,
     /// A command was given.
     Command(Box<Order>),
-    /// One of ours was changed by somebody else, as this delivery told.
-    Tampered { what: String, told: String },
+    /// One of ours was changed by somebody else, as this delivery told; without one, a look has found it.
+    Tampered { what: String, told: Option<String> },
     /// An issue was opened for the escalation with this id.
     Escalated { id: u64, issue: u64 },
     /// What the escalation's issue shows. What is said there counts for that.
@@ -180,9 +180,9 @@ pub fn decide(
     binding::release(&mut draft)?;
     for one in happened {
         if let Happened::Tampered { what, told } = one
-            && !draft.state.tampering_told.contains(told)
+            && !told.as_ref().is_some_and(|told| draft.state.tampering_told.contains(told))
         {
-            draft.bot(Body::Tampered { what: what.clone(), told: Some(told.clone()) })?;
+            draft.bot(Body::Tampered { what: what.clone(), told: told.clone() })?;
         }
     }
     for one in happened {

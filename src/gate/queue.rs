@@ -298,7 +298,7 @@ fn reds(group: &Group) -> BTreeSet<Red> {
 }
 
 /// The prefix of the branches that a merge queue keeps its groups on.
-const BRANCHES: &str = "gh-readonly-queue/";
+pub const BRANCHES: &str = "gh-readonly-queue/";
 
 /// What the name of a group's branch says: the base branch, the pull request that it is for, and the commit that it stands
 /// on.

@@ -16,8 +16,11 @@ use crate::policy::{Effective, Policy};
 use crate::repo::RepoPath;
 use crate::repo::meaning::{self, Drift};
 
-/// GitHub Actions' own App. Everything that a workflow's token writes belongs to it.
+/// GitHub Actions' own App. Everything that a workflow's token writes belongs to it. This is its id on github.com, and what
+/// it is called by in here; on an Enterprise Server it has another, and the same slug.
 pub const ACTIONS_APP: u64 = 15368;
+/// Its name, which no other App can have.
+pub const ACTIONS_SLUG: &str = "github-actions";
 
 /// What to do where the content can't be read.
 pub const UNREADABLE: &str = "Check that the head and the base branch exist and share history. Where they were merged \

@@ -42,6 +42,9 @@ pub struct OnFace {
     /// The files that it asks somebody to accept, and since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<(Digest, Timestamp)>,
+    /// Whether the pull request was a draft then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub draft: bool,
 }
 
 impl State {
@@ -55,7 +58,7 @@ impl State {
     pub(super) fn face(&mut self, record: &Record) {
         let before = (self.seq, self.tip.clone());
         match (&record.body, &record.about) {
-            (Body::Shown { comment, since, files }, Some(about)) => {
+            (Body::Shown { comment, since, files, draft }, Some(about)) => {
                 let About { head, content, .. } = about;
                 self.face.shown = Some(OnFace {
                     comment: *comment,
@@ -63,6 +66,7 @@ impl State {
                     content: content.clone(),
                     since: *since,
                     files: files.clone().map(|files| (files.print, files.since)),
+                    draft: *draft,
                 });
                 self.face.superseded = self.heads.keys().filter(|old| *old != head).cloned().collect();
                 self.face.before.get_or_insert(before);

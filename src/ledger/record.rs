@@ -351,6 +351,9 @@ pub enum Body {
         since: jiff::Timestamp,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         files: Option<ShownFiles>,
+        /// Whether the pull request was a draft then.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        draft: bool,
     },
 }
 

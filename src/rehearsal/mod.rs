@@ -162,6 +162,8 @@ pub struct Rehearsal {
     bot: Bot,
     runner: Arc<dyn workflow::Runner>,
     elsewhere: Option<Arc<dyn Elsewhere>>,
+    /// Whether runs wait, as for [`Rehearsal::holds_runs`].
+    runs_wait: AtomicBool,
     app: AppHandle,
     earlier_keys: Vec<PublicKey>,
     database: String,
@@ -234,6 +236,7 @@ impl Rehearsal {
             bot: setup.bot,
             runner: setup.runner.unwrap_or_else(|| Arc::new(workflow::Here)),
             elsewhere: None,
+            runs_wait: AtomicBool::new(false),
             app,
             earlier_keys: Vec::new(),
             database,

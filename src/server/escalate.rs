@@ -12,7 +12,7 @@ use crate::github::calls::issues::{IssueChange, IssueState};
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::ledger::{Loaded, State};
 use crate::surface::Seen;
-use crate::surface::escalation::notice;
+use crate::surface::escalation::{Notice, notice};
 use crate::surface::issues::{self, Stands};
 
 /// Whether somebody did something to this issue.
@@ -22,7 +22,12 @@ fn touched(events: &[(String, Event)], issue: Option<u64>) -> bool {
 
 impl Pass<'_> {
     /// What was done to the issue of the open escalation, and what it shows.
-    pub(super) async fn on_the_issue(&self, state: &State, events: &[(String, Event)]) -> Result<Vec<Happened>, Halt> {
+    pub(super) async fn on_the_issue(
+        &self,
+        state: &State,
+        world: &World,
+        events: &[(String, Event)],
+    ) -> Result<Vec<Happened>, Halt> {
         let mut happened = Vec::new();
         let Some((open, issue)) = state.escalation.as_ref().and_then(|open| Some((open, open.issue?))) else {
             return Ok(happened);
@@ -31,15 +36,19 @@ impl Pass<'_> {
             Fact::Issue { number, sender, .. } if *number == issue => Some((guid, sender)),
             _ => None,
         });
-        if let Some((told, sender)) = by
-            && let Some(did) = issues::meddled(open, state, &self.repo, &self.memory).await?
-        {
+        let did = match by {
+            _ if !self.app.remembers() => self.unseen_on_the_issue(open, state, world).await?,
+            Some(_) => issues::meddled(open, state, &self.repo, &self.memory).await?.map(|did| (did, None)),
+            None => None,
+        };
+        if let Some((did, who)) = did {
             let did = match did {
                 "took the label off" => format!("took the label off the escalation issue #{issue}"),
                 did => format!("{did} the escalation issue #{issue}"),
             };
-            let what = format!("{} {did}; it was put right.", sender.login);
-            happened.push(Happened::Tampered { what, told: told.clone() });
+            let who = by.map(|(_, sender)| sender.login.clone()).or(who).unwrap_or_else(|| "Somebody".to_owned());
+            let what = format!("{who} {did}; it was put right.");
+            happened.push(Happened::Tampered { what, told: by.map(|(told, _)| told.clone()) });
         }
         let said_there = |fact: &Fact| matches!(fact, Fact::Comment(comment) if comment.number == issue);
         if events.iter().any(|(_, event)| said_there(&event.fact))
@@ -48,6 +57,22 @@ impl Pass<'_> {
             happened.push(Happened::Displayed { issue, shown });
         }
         Ok(happened)
+    }
+
+    /// The issue of the open escalation, as it is to be.
+    pub(super) fn notice(&self, state: &State, world: &World) -> Option<Notice> {
+        let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
+        let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
+        let seen = Seen {
+            slug: &self.home.slug,
+            server: &server,
+            world,
+            merge: &merge,
+            phase: phase.as_ref(),
+            no_issues: false,
+            advisory: self.app.is_advisory(),
+        };
+        notice(state, &seen)
     }
 
     /// Opens, mends and closes issues. Answers the change as it is then, and whether the repository has no issues. None:
@@ -65,18 +90,7 @@ impl Pass<'_> {
         if state.escalation.is_none() {
             return Ok(Some((loaded, false)));
         }
-        let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
-        let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
-        let seen = Seen {
-            slug: &self.home.slug,
-            server: &server,
-            world,
-            merge: &merge,
-            phase: phase.as_ref(),
-            no_issues: false,
-            advisory: self.app.is_advisory(),
-        };
-        let (Some(open), Some(notice)) = (&state.escalation, notice(state, &seen)) else {
+        let (Some(open), Some(notice)) = (&state.escalation, self.notice(state, world)) else {
             return Ok(Some((loaded, false)));
         };
         let how = (open.id > before, touched(events, open.issue));

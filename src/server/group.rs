@@ -55,6 +55,12 @@ struct Told {
     head_ref: String,
 }
 
+/// The merge group on a branch of the queue's.
+pub(super) fn of(head: &CommitId, branch: &str) -> Option<Fact> {
+    let (base_ref, _, base) = queue::named(branch)?;
+    Some(Fact::MergeGroup { head: head.clone(), base, base_ref: base_ref.to_owned(), head_ref: branch.to_owned() })
+}
+
 impl Passes {
     /// The merge group that something happened on, if it was on one's commit.
     pub(super) async fn group_at(&self, home: &RepoRef, fact: &Fact) -> Option<Fact> {
@@ -67,8 +73,7 @@ impl Passes {
             Some(branch) => branch,
             None => Kept::new(&self.app.inbox, home.id).recall(&group_memory(head)).await?,
         };
-        let (base_ref, _, base) = queue::named(&branch)?;
-        Some(Fact::MergeGroup { head: head.clone(), base, base_ref: base_ref.to_owned(), head_ref: branch.clone() })
+        of(head, &branch)
     }
 
     pub(super) async fn group(&self, at: &RepoRef, events: &[(String, Event)], attempt: u32) -> Derived {
@@ -104,6 +109,7 @@ impl Passes {
             law: read.law,
             tip: read.tip,
             app: self.app.id,
+            known_as: self.app.known_as(),
             attempt,
             now: self.app.inbox.now(),
             told,
@@ -124,6 +130,7 @@ struct Look<'a> {
     law: Law,
     tip: CommitId,
     app: u64,
+    known_as: u64,
     attempt: u32,
     now: Timestamp,
     told: Told,
@@ -154,7 +161,7 @@ impl Look<'_> {
         let (listing, entries) = self.listing().await?;
         let mut group = Group {
             law: self.law.clone(),
-            app: self.app,
+            app: self.known_as,
             head: head.clone(),
             base_ref: base_ref.clone(),
             listed: listing,

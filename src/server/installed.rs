@@ -9,10 +9,12 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde_json::json;
 
+use super::group;
 use super::intake::key;
 use super::pass::LAG_TRIES;
-use super::route::{Derived, FAULT_SHOWN, Follows, Halt, OWN_EVENT, Own, Passes, derived};
+use super::route::{Derived, FAULT_SHOWN, Follows, Halt, OWN_EVENT, Own, Passes, derived, derived_group};
 use crate::fact::{Event, Fact};
+use crate::gate::queue;
 use crate::github::Error;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::ids::{InstallationId, RepoId, RepoRef, Slug};
@@ -185,7 +187,15 @@ impl Passes {
         let default_branch = open.iter().find_map(named).unwrap_or_else(|| home.default_branch.clone());
         let home = RepoRef { default_branch, ..home.clone() };
         let look = |pull: &Fetched| derived(guid, &home, pull.number, Fact::Look { number: pull.number });
-        Ok(open.iter().filter_map(look).collect())
+        let mut all: Vec<Delivery> = open.iter().filter_map(look).collect();
+        if !self.app.remembers() {
+            // Of a group that no check ran on nobody tells a run.
+            for (branch, head) in self.app.repo(&home).branches_below(queue::BRANCHES).await? {
+                let group = group::of(&head, &branch);
+                all.extend(group.and_then(|group| derived_group(guid, &home, &group)));
+            }
+        }
+        Ok(all)
     }
 }
 

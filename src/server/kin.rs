@@ -254,6 +254,8 @@ impl Pass<'_> {
         for (_, key) in keys.iter().take(MOST_REMEMBERED) {
             known.extend(self.remembered(key).await);
         }
+        let unlisted = self.unlisted().await?;
+        known.extend(unlisted.keys());
         let only: Vec<Digest> = keys.iter().map(|(_, key)| key.clone()).collect();
         let found = self.ledger.related(ChangeNumber(pull.number), &only, known).await?;
         let (mut related, lawful) = (Related { unread: found.unread, ..Related::default() }, self.policy().is_some());
@@ -266,6 +268,9 @@ impl Pass<'_> {
                 Ok(Some(state)) => {
                     let spent = self.is_spent_here(&state, world).await?;
                     if origin::hands_down(&state, keys, &pull.base.r#ref, spent) {
+                        if let Some(who) = unlisted.get(&number) {
+                            self.tell_unlisted(who, number);
+                        }
                         related.states.push(state);
                     }
                 }

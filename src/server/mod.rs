@@ -21,6 +21,7 @@ mod runs;
 mod show;
 #[cfg(debug_assertions)]
 mod staged;
+mod unseen;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -36,6 +37,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{SetOnce, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::gate::world::ACTIONS_APP;
 use crate::github::store::GitHubStore;
 use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, Repo};
 use crate::ids::RepoRef;
@@ -138,6 +140,11 @@ impl App {
 
     fn is_advisory(&self) -> bool {
         matches!(self.way, Way::Workflow { advisory: true, .. })
+    }
+
+    /// What the gates know us by.
+    fn known_as(&self) -> u64 {
+        if self.is_advisory() { ACTIONS_APP } else { self.id }
     }
 
     /// Whether what is not on the ledger is known by the next time.

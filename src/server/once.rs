@@ -27,16 +27,16 @@ use crate::fact::{Comment, Event, Fact};
 use crate::finding::{Finding, Verdict};
 use crate::gate::merge::CHECK_NAME;
 use crate::gate::only_waiting;
-use crate::gate::world::ACTIONS_APP;
+use crate::gate::world::{ACTIONS_APP, ACTIONS_SLUG};
 use crate::github::calls::comments::IssueComment;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey};
-use crate::ids::{ChangeNumber, CommitId, InstallationId, RepoId, RepoRef, Slug};
+use crate::ids::{CommitId, InstallationId, RepoId, RepoRef, Slug};
 use crate::inbox::{self, Clock, Delivery, Inbox, SystemClock, run_workers};
 use crate::ledger::record::{Body, By, ShownFiles};
 use crate::ledger::unsigned::Unsigned;
-use crate::ledger::{Break, BreakKind, Entry, KeyRing, Ledger, LedgerError, Signer, State};
-use crate::surface::{self, Seen, Surface, sync, witness};
+use crate::ledger::{Entry, KeyRing, LedgerError, Signer, State};
+use crate::surface::{self, Seen, Surface, sync};
 
 /// All that a run needs to know.
 pub struct OnceConfig {
@@ -151,6 +151,7 @@ impl Once {
         waits: Arc<dyn crate::github::Clock>,
     ) -> anyhow::Result<Self> {
         let advisory = config.identity.is_advisory();
+        let wait = (Arc::clone(&waits), config.patience);
         let credentials = match &config.identity {
             Identity::App { issuer, key, .. } => Credentials::App { issuer: issuer.clone(), key: Arc::clone(key) },
             Identity::Workflow { token } => Credentials::workflow(token.clone()),
@@ -166,8 +167,9 @@ impl Once {
             Hub::with_options(config.endpoint, credentials, options).context("the GitHub client can't be made")?;
         let (id, login, installation, signer, keys) = match config.identity {
             Identity::App { key, earlier_keys, .. } => {
-                let me = hub.app().await.context("GitHub does not say who this App is: check its id and its key")?;
-                let installation = installed(&hub, &config.slug, &me.slug).await?;
+                let me = patiently(&wait, || hub.app()).await;
+                let me = me.context("GitHub does not say who this App is: check its id and its key")?;
+                let installation = installed(&hub, &config.slug, &me.slug, &wait).await?;
                 let keys: Keys = earlier_keys.into_iter().chain([key.public().clone()]).collect();
                 let keys: Arc<dyn KeyRing> = Arc::new(keys);
                 (me.id, format!("{}[bot]", me.slug), installation, key as Arc<dyn Signer>, keys)
@@ -175,10 +177,14 @@ impl Once {
             Identity::Workflow { .. } => {
                 let login = hub.login().await?.to_owned();
                 let nobody: Arc<dyn Signer> = Arc::new(Unsigned);
-                (ACTIONS_APP, login, THE_TOKENS, nobody, Arc::new(Unsigned) as Arc<dyn KeyRing>)
+                let actions = patiently(&wait, || hub.app_called(ACTIONS_SLUG, THE_TOKENS)).await;
+                let actions = actions.context("GitHub does not say who Actions is")?;
+                let id = actions.map_or(ACTIONS_APP, |actions| actions.id);
+                (id, login, THE_TOKENS, nobody, Arc::new(Unsigned) as Arc<dyn KeyRing>)
             }
         };
-        let known = hub.repo(installation, config.slug.clone()).get_repo().await;
+        let repo = hub.repo(installation, config.slug.clone());
+        let known = patiently(&wait, || repo.get_repo()).await;
         let known = known.with_context(|| format!("{} can't be read", config.slug))?;
         let home = RepoRef {
             id: RepoId(known.id),
@@ -272,9 +278,6 @@ impl Once {
 /// A workflow's token belongs to an installation that nobody tells of. It has to have a number, and 0 is none.
 const THE_TOKENS: InstallationId = InstallationId(1);
 
-/// So many of the heads that a branch has had are asked for our checks.
-const MOST_HEADS: usize = 5;
-
 /// So many changes are looked at at once.
 const WORKERS: usize = 2;
 
@@ -284,8 +287,36 @@ fn first_wait(patience: Duration) -> Duration {
     (patience / 60).clamp(Duration::from_millis(100), Duration::from_secs(1))
 }
 
-async fn installed(hub: &Hub, slug: &Slug, app: &str) -> anyhow::Result<InstallationId> {
-    let found = hub.installation_of(slug).await.context("GitHub does not say where this App is installed")?;
+/// Asks again for what failed and may not fail again, while there is time.
+async fn patiently<T, F>(
+    (clock, patience): &(Arc<dyn crate::github::Clock>, Duration),
+    ask: impl Fn() -> F,
+) -> crate::github::Result<T>
+where
+    F: Future<Output = crate::github::Result<T>>,
+{
+    let (mut wait, mut waited) = (first_wait(*patience), Duration::ZERO);
+    loop {
+        match ask().await {
+            Err(error) if error.is_transient() && waited + wait < *patience => {
+                tracing::warn!(%error, again_in = ?wait, "GitHub does not answer");
+                clock.sleep(wait).await;
+                waited += wait;
+                wait *= 3;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+async fn installed(
+    hub: &Hub,
+    slug: &Slug,
+    app: &str,
+    wait: &(Arc<dyn crate::github::Clock>, Duration),
+) -> anyhow::Result<InstallationId> {
+    let found = patiently(wait, || hub.installation_of(slug)).await;
+    let found = found.context("GitHub does not say where this App is installed")?;
     let found = found.with_context(|| {
         format!("the App {app} is not installed on {slug}: install it there, on its page under Install App")
     })?;
@@ -394,37 +425,6 @@ fn said(comment: IssueComment, number: u64, on_pull: bool) -> Comment {
 }
 
 impl Pass<'_> {
-    /// Whether a change of which there are no records has had some: then the ledger was taken away, or cut. A server
-    /// remembers; here our own comment tells, and the merge checks on the heads that its branch has had.
-    pub(super) async fn was_recorded(&self, pull: &Fetched) -> Result<Result<(), Break>, Halt> {
-        let change = ChangeNumber(pull.number);
-        if self.repo.find_comment(pull.number, &sync::marker(change)?, None).await?.is_some() {
-            let says = format!("it and all after it are missing; our own comment on #{} tells of them", pull.number);
-            return Ok(Err(Break { seq: 1, kind: BreakKind::CutOff, says }));
-        }
-        let moves = match pull.is_from_fork() {
-            false => self.repo.branch_activity(&pull.head.r#ref).await?.unwrap_or_default(),
-            // A fork's branches are not ours to read.
-            true => Vec::new(),
-        };
-        let mut heads: Vec<CommitId> = Vec::new();
-        for one in
-            moves.iter().flat_map(|one| [&one.after, &one.before]).filter_map(|id| CommitId::new(id.as_str()).ok())
-        {
-            let is_none = one.as_str().bytes().all(|digit| digit == b'0');
-            if !is_none && one != pull.head.sha && !heads.contains(&one) && heads.len() < MOST_HEADS {
-                heads.push(one);
-            }
-        }
-        for head in heads {
-            let runs = self.repo.check_runs_of(self.app.id, &head).await?;
-            if let Some(anchor) = witness::anchors(&runs, self.app.id).of(change) {
-                return Ok(Ledger::hold_against(None, anchor));
-            }
-        }
-        Ok(Ok(()))
-    }
-
     /// Tells where a change stands that was looked at and shown.
     pub(super) fn tell(&self, pull: &Fetched, state: &State, seen: &Seen<'_>, surface: &Surface) {
         let phase = match &state.pipeline {
@@ -448,15 +448,15 @@ impl Pass<'_> {
     }
 
     /// Records what the comment shows, for those who come after.
-    pub(super) async fn record_shown(&self, state: &State) -> Result<(), Halt> {
+    pub(super) async fn record_shown(&self, pull: &Fetched, state: &State) -> Result<(), Halt> {
         if self.app.remembers() {
             return Ok(());
         }
-        let Some(shown) = sync::news(state, &self.memory).await else { return Ok(()) };
+        let Some(shown) = sync::news(state, &self.memory, pull.draft).await else { return Ok(()) };
         let about = state.subject.clone();
         let files = shown.files.map(|(print, since)| ShownFiles { print, since });
-        let entry =
-            Entry { by: By::Bot, about, body: Body::Shown { comment: shown.comment, since: shown.since, files } };
+        let body = Body::Shown { comment: shown.comment, since: shown.since, files, draft: shown.draft };
+        let entry = Entry { by: By::Bot, about, body };
         let loaded = self.ledger.load(state.change).await?;
         if loaded.state.as_ref().is_none_or(|now| now.seq != state.seq) {
             // Somebody else went on, and shows it.

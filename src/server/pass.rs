@@ -179,7 +179,7 @@ impl Pass<'_> {
         let state = loaded.state;
         if let Some(state) = &state {
             self.show(pull, &listed, state, &world, events, (&unheard, no_issues)).await?;
-            self.record_shown(state).await?;
+            self.record_shown(pull, state).await?;
             self.close_given_up(pull, state).await?;
         }
         self.remember_head(pull).await;
@@ -267,7 +267,7 @@ impl Pass<'_> {
         let base_protected = base == default || (named && pull.is_open() && repo.is_protected(base).await?);
         Ok(World {
             default_branch: self.home.default_branch.clone(),
-            app: self.app.id,
+            app: self.app.known_as(),
             law: self.law.clone(),
             effective: policy.unwrap_or(&fallback).effective(&pull.head.r#ref, &labels),
             pull: Pull {
@@ -416,7 +416,8 @@ impl Pass<'_> {
     ) -> Result<Vec<Happened>, Halt> {
         let mut happened: Vec<Happened> = self.relabelled(pull, state, events).into_iter().collect();
         if let Some(state) = state {
-            happened.extend(self.on_the_issue(state, events).await?);
+            happened.extend(self.on_the_issue(state, world, events).await?);
+            happened.extend(self.unseen(pull, state, events).await?);
         }
         happened.extend(self.pushers(pull, state, world, events).await?.into_iter().map(Happened::Pushed));
         for (guid, event) in events {
@@ -432,7 +433,7 @@ impl Pass<'_> {
                     {
                         let did = if *deleted { "deleted" } else { "edited" };
                         let what = format!("{} {did} this comment; it was put right.", sender.login);
-                        happened.push(Happened::Tampered { what, told: guid.clone() });
+                        happened.push(Happened::Tampered { what, told: Some(guid.clone()) });
                     }
                 }
                 Fact::Button { button: Button::Pressed(which), sender, .. } if which == sync::EXPLAIN => {
@@ -484,7 +485,7 @@ impl Pass<'_> {
             }
         };
         let what = format!("{who} changed the label from {} to {}; it was put right.", named(&wanted), named(&there));
-        Some(Happened::Tampered { what, told })
+        Some(Happened::Tampered { what, told: Some(told) })
     }
 
     /// The commands of a comment. Whoever may give one sees at once that it was received.

@@ -184,6 +184,14 @@ fn is_of_another(pull: &Fetched, home: &RepoRef) -> bool {
     pull.base.repo.as_ref().is_some_and(|base| base.id != home.id.0)
 }
 
+/// The pull requests of a branch that were closed with this head, which GitHub does not count to the commit: what a review
+/// says on one of them stands against the same work under another number.
+async fn closed_with(repo: &Repo, owner: &str, branch: &str, head: &CommitId) -> Result<Vec<u64>, Halt> {
+    let pulls = repo.pulls_from(&format!("{owner}:{branch}")).await?;
+    let closed = pulls.iter().filter(|pull| !pull.is_open() && !pull.is_merged() && pull.head.sha == *head);
+    Ok(closed.map(|pull| pull.number).collect())
+}
+
 /// What could not be understood when it came, and can be now: the same, in the place where it belongs.
 fn understood_now(batch: &Batch, events: &[(String, Event)]) -> Vec<Delivery> {
     let payloads: BTreeMap<&str, &Item> = batch.items.iter().map(|item| (item.guid.as_str(), item)).collect();
@@ -257,7 +265,7 @@ pub(super) fn derived(guid: &str, repo: &RepoRef, number: u64, fact: Fact) -> Op
 }
 
 /// A look at a merge group, derived from something that it rests on.
-fn derived_group(guid: &str, repo: &RepoRef, fact: &Fact) -> Option<Delivery> {
+pub(super) fn derived_group(guid: &str, repo: &RepoRef, fact: &Fact) -> Option<Delivery> {
     let Fact::MergeGroup { head, .. } = fact else { return None };
     let payload = serde_json::to_vec(&Own { repo: Some(repo.clone()), fact: fact.clone() }).ok()?;
     Some(Delivery {
@@ -312,8 +320,13 @@ impl Passes {
                     (self.known_with(home, head).await.unwrap_or_default(), None)
                 }
                 // What completed goes along: the look has to find it.
-                Fact::Checks { head, completed, .. } => {
-                    (self.with_head(&repo, home, head).await?, completed.map(|_| event.fact.clone()))
+                Fact::Checks { head, completed, branch, owner, .. } => {
+                    let mut numbers = self.with_head(&repo, home, head).await?;
+                    if let (false, Some(branch)) = (self.app.remembers(), branch) {
+                        let owner = owner.as_deref().unwrap_or(home.slug.owner());
+                        numbers.extend(closed_with(&repo, owner, branch, head).await?);
+                    }
+                    (numbers, completed.map(|_| event.fact.clone()))
                 }
                 Fact::Deployment { commit, .. } => (self.with_head(&repo, home, commit).await?, None),
                 Fact::Button { head, .. } => (self.with_head(&repo, home, head).await?, Some(event.fact.clone())),
@@ -421,7 +434,7 @@ impl Passes {
         // People edit and close issues all day; those of escalations are known.
         let issue =
             events.iter().all(|(_, event)| matches!(event.fact, Fact::Issue { number: of, .. } if of == number));
-        if issue && memory.recall(&issue_key(number)).await.is_none() {
+        if issue && self.app.remembers() && memory.recall(&issue_key(number)).await.is_none() {
             return Ok(Follows::default());
         }
         let mirror = self.app.mirror(home)?;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::memory::Kept;
-use crate::gate::world::{ACTIONS_APP, CheckRun, WorkflowRun};
+use crate::gate::world::{ACTIONS_APP, ACTIONS_SLUG, CheckRun, WorkflowRun};
 use crate::github::calls::actions::{Job, WorkflowRun as Run};
 use crate::github::calls::checks::{CheckRun as Listed, Conclusion, Status};
 use crate::github::{Error, Repo, Result};
@@ -172,8 +172,15 @@ async fn jobs(repo: &Repo, memory: &Kept, run: &Run) -> Result<Vec<Ended>> {
     Ok(jobs)
 }
 
+/// Whose a check run is, as the gates know it.
 fn app(run: &Listed) -> u64 {
-    run.app.as_ref().map_or(0, |app| app.id)
+    match &run.app {
+        None => 0,
+        Some(app) if app.slug == ACTIONS_SLUG => ACTIONS_APP,
+        // On this server that number is another App's, and nobody's word for Actions.
+        Some(app) if app.id == ACTIONS_APP && !app.slug.is_empty() => 0,
+        Some(app) => app.id,
+    }
 }
 
 fn plain(run: &Listed) -> CheckRun {
@@ -201,4 +208,27 @@ fn conclusion(conclusion: Option<Conclusion>) -> String {
         Some(Conclusion::Unknown) | None => "unknown",
     };
     word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_is_known_by_its_name_whatever_its_id_is() {
+        let run = |app: serde_json::Value| -> Listed {
+            let body = serde_json::json!({
+                "id": 1, "name": "test", "head_sha": "5bd5f196a46b8222fb7484f05faba41a73cf34bd", "external_id": "",
+                "status": "completed", "conclusion": "success", "app": app,
+            });
+            serde_json::from_value(body).unwrap()
+        };
+        let of = |id: u64, slug: &str| app(&run(serde_json::json!({ "id": id, "slug": slug })));
+        assert_eq!(of(ACTIONS_APP, "github-actions"), ACTIONS_APP);
+        assert_eq!(of(4, "github-actions"), ACTIONS_APP, "an Enterprise Server");
+        assert_eq!(of(ACTIONS_APP, "impostor"), 0, "that number is somebody else's there");
+        assert_eq!(of(99, "scanner"), 99);
+        assert_eq!(app(&run(serde_json::json!({ "id": ACTIONS_APP }))), ACTIONS_APP);
+        assert_eq!(app(&run(serde_json::Value::Null)), 0);
+    }
 }

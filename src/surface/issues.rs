@@ -270,6 +270,31 @@ pub async fn meddled(
     })
 }
 
+/// The same where nothing is remembered and nobody told: what it is to be, by the records, tells. And who, where that is
+/// known.
+pub async fn meddled_unseen(
+    open: &Escalation,
+    state: &State,
+    wanted: &Notice,
+    repo: &Repo,
+) -> Result<Option<(&'static str, Option<String>)>> {
+    let Some(number) = open.issue else { return Ok(None) };
+    let Some(there) = found(repo.get_issue(number).await)? else { return Ok(Some(("deleted", None))) };
+    if there.state != "open" {
+        return Ok(Some(("closed", None)));
+    }
+    if there.title != wanted.title {
+        return Ok(Some(("edited", repo.edited_by_another(&there.node_id).await?)));
+    }
+    // It may only be older than what it is to be by now.
+    if there.body != marker(state.change, open.id)?.put(&wanted.body)
+        && let Some(who) = repo.edited_by_another(&there.node_id).await?
+    {
+        return Ok(Some(("edited", Some(who))));
+    }
+    Ok((!labelled(&there)).then_some(("took the label off", None)))
+}
+
 /// The head that the issue shows, and since when. Where it is not remembered: as long as the content is what it was when
 /// the stop came, the issue has shown it from its beginning.
 pub async fn shown(open: &Escalation, state: &State, repo: &Repo, memory: &dyn Memory) -> Result<Option<Shown>> {

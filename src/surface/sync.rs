@@ -340,9 +340,9 @@ fn on_record(state: &State) -> Option<OnFace> {
 }
 
 /// What the comment shows after [`sync`], where that is not on record.
-pub async fn news(state: &State, memory: &dyn Memory) -> Option<OnFace> {
+pub async fn news(state: &State, memory: &dyn Memory, draft: bool) -> Option<OnFace> {
     let Kept { id, head, content, since, files, .. } = recall_comment(state, memory).await?;
-    let shown = OnFace { comment: id, head, content: content?, since, files };
+    let shown = OnFace { comment: id, head, content: content?, since, files, draft };
     let about = state.subject.as_ref()?;
     let present = state.open && shown.head == about.head && shown.content == about.content;
     let old = state.heads.keys().filter(|head| **head != shown.head);
@@ -423,12 +423,16 @@ pub async fn is_tampered(state: &State, repo: &Repo, memory: &dyn Memory, commen
     if kept.as_ref().is_some_and(|kept| kept.id != comment) {
         return Ok(false);
     }
+    // Who remembers nothing knows its number from the records.
+    let recorded = state.face.shown.as_ref().is_some_and(|shown| shown.comment == comment);
     Ok(match (kept, repo.get_comment(comment).await?) {
         (Some(_), None) => true,
         (Some(kept), Some(there)) => Digest::of(&there.body) != kept.print,
+        (None, None) => recorded,
+        // It may have been put right since.
+        (None, Some(there)) if recorded => repo.edited_by_another(&there.node_id).await?.is_some(),
         // What it was is not remembered; that it is ours, its marker tells.
         (None, Some(there)) => marker(state.change)?.is_in(&there.body),
-        (None, None) => false,
     })
 }
 

@@ -890,7 +890,7 @@ proptest! {
         let one_line = text.replace('\n', " ");
         game.says("bob", Role::Write, &format!("/stop x{one_line}\n/stop\n/link x{one_line}\n/pmf {one_line}"));
         game.says("tom", Role::Triage, "/explain\n/status\n/help");
-        game.happens(&[crate::engine::Happened::Tampered { what: text.clone(), told: text.clone() }]);
+        game.happens(&[crate::engine::Happened::Tampered { what: text.clone(), told: Some(text.clone()) }]);
         let surface = game.surface();
         harmless(&surface.comment)?;
         for check in &surface.checks {

@@ -253,6 +253,14 @@ impl Admin {
         self.call_as(login, "POST", &format!("/repos/{repo}/statuses/{sha}"), body).map(drop)
     }
 
+    /// Marks a pull request as a draft, or as ready for review.
+    pub fn set_draft(&self, repo: &str, login: &str, number: u64, draft: bool) -> Result<()> {
+        let mut state = self.state();
+        let id = self.find(&state, repo)?;
+        let account = state.account(login).ok_or_else(Problem::not_found)?.clone();
+        Ok(super::graphql::draft_or_ready(&mut state, &Actor::User(account), (id, number), draft)?)
+    }
+
     /// Presses a button of a check run. The button must be there, and the person must be able to write.
     pub fn press(&self, repo: &str, run: u64, identifier: &str, login: &str) -> Result<()> {
         let mut state = self.state();

@@ -192,6 +192,8 @@ pub struct Issue {
     pub number: u64,
     pub title: String,
     pub body: Option<String>,
+    /// When that was last changed, and by whom; REST does not tell.
+    pub edited: Option<(Timestamp, Account)>,
     pub open: bool,
     pub state_reason: Option<String>,
     pub user: Account,
@@ -256,8 +258,8 @@ pub struct Comment {
     pub reactions: Vec<Reaction>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// When its text was last changed; REST does not tell.
-    pub edited_at: Option<Timestamp>,
+    /// When its text was last changed, and by whom; REST does not tell.
+    pub edited: Option<(Timestamp, Account)>,
 }
 
 #[derive(Debug, Clone)]

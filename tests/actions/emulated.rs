@@ -14,7 +14,6 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{Method, Request, Response, StatusCode, header};
 use phasegate::gate::merge::CHECK_NAME;
-use phasegate::gate::world::ACTIONS_APP;
 use phasegate::ledger::unsigned::ADVISORY;
 use phasegate::rehearsal::{LEDGER, papers};
 use serde_json::{Value, json};
@@ -25,6 +24,8 @@ use crate::stories::{TEST, phased};
 
 const REPO: &str = "mia/lantern";
 const BRANCH: &str = "agent/dimmer";
+/// The id of GitHub Actions' App: not github.com's, as on any Enterprise Server.
+const ACTIONS: u64 = 4;
 /// The token that a workflow is given.
 const TOKEN: &str = "actions-token";
 const SEED: &str = "\
@@ -102,6 +103,9 @@ impl Counter {
     /// What the emulator has no answer to.
     fn lacking(&self, path: &str) -> Option<Value> {
         let told = self.told.lock().unwrap();
+        if path == "/apps/github-actions" {
+            return Some(json!({ "id": ACTIONS, "slug": "github-actions" }));
+        }
         // Nobody gives the pull request another base here.
         if path == format!("/repos/{REPO}/issues/1/events") {
             return Some(json!([]));
@@ -120,7 +124,7 @@ impl Counter {
         let told = self.told.lock().unwrap();
         let stamp = |run: &mut Value| {
             if run["id"].as_u64().is_some_and(|id| told.made.contains(&id)) {
-                run["app"] = json!({ "id": ACTIONS_APP, "slug": "github-actions" });
+                run["app"] = json!({ "id": ACTIONS, "slug": "github-actions" });
             }
         };
         match answer["check_runs"].as_array_mut() {

@@ -37,11 +37,10 @@ pub(crate) struct Stage {
     _data: tempfile::TempDir,
 }
 
-pub(crate) async fn play(story: &Story, steps: &[Step]) -> anyhow::Result<()> {
+pub(crate) async fn play(story: &Story, steps: &[Step], bot: Bot) -> anyhow::Result<()> {
     let data = tempfile::tempdir()?;
     let database = format!("sqlite:{}", data.path().join("inbox.db").display());
     let files = story.files.iter().map(|(path, text)| (path.clone(), text.clone())).collect();
-    let bot = story.bot.unwrap_or_else(bot);
     let setup = Setup { policy: story.policy(), files, database: Some(database.clone()), bot, ..Setup::default() };
     let mut stage = Stage {
         on: Rehearsal::start(setup).await?,
@@ -63,15 +62,6 @@ pub(crate) async fn play(story: &Story, steps: &[Step]) -> anyhow::Result<()> {
     }
     stage.on.end().await;
     Ok(())
-}
-
-/// How the bot runs where a story does not say: `PHASEGATE_BOT=action` plays all of them without a server.
-fn bot() -> Bot {
-    match std::env::var("PHASEGATE_BOT").as_deref() {
-        Ok("action") => Bot::Action,
-        Ok("advisory") => Bot::Advisory,
-        _ => Bot::Server,
-    }
 }
 
 #[derive(Deserialize)]
@@ -422,6 +412,8 @@ impl Stage {
                 self.on.admin().uninstall(app, REPO)?;
                 self.on.admin().install(app, REPO)?;
             }
+            // A run remembers nothing, so each is another one.
+            "restarts" | "loses-the-database" if self.on.bot() != Bot::Server => {}
             "restarts" => {
                 self.on.stop_server().await;
                 self.on.start_server().await?;
@@ -715,6 +707,9 @@ impl Stage {
     /// `hold` keeps what GitHub would send; `release` sends it in order, `release newest first` the other way round.
     async fn webhooks(&mut self, how: &str) -> anyhow::Result<()> {
         let app = self.on.app().id;
+        if self.on.bot() != Bot::Server {
+            return self.runs(how).await;
+        }
         let url = self.on.server().context("the bot is off stage")?.webhook_url();
         if how == "hold" {
             self.held = Some(self.on.admin().attempts(app));
@@ -737,6 +732,20 @@ impl Stage {
             self.settle().await?;
         }
         Ok(())
+    }
+
+    /// The same where there is no server: the runs wait, which they would have started.
+    async fn runs(&mut self, how: &str) -> anyhow::Result<()> {
+        match how {
+            "hold" => {
+                self.on.holds_runs();
+                Ok(())
+            }
+            "release" => self.on.lets_runs_go(|_| ()).await,
+            "lose" => self.on.lets_runs_go(Vec::clear).await,
+            "release newest first" => self.on.lets_runs_go(|runs| runs.reverse()).await,
+            other => bail!("webhooks are held and released, not {other:?}"),
+        }
     }
 
     /// Takes every rule off the repository, as an admin can.

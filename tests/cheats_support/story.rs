@@ -59,9 +59,10 @@ pub(crate) struct Story {
     /// `merge`, `pipeline`, `none`, or the policy's text.
     #[serde(default = "merge")]
     pub(crate) policy: String,
-    /// How the bot runs: `server` (which is the default), `action` or `advisory`.
-    #[serde(default, deserialize_with = "bot")]
-    pub(crate) bot: Option<Bot>,
+    /// How the bot runs: `server` (which is the default), `action` or `advisory`; or a list of these, and it is played with
+    /// each.
+    #[serde(default, deserialize_with = "bots")]
+    pub(crate) bot: Vec<Bot>,
     /// More files on the default branch.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
@@ -69,13 +70,24 @@ pub(crate) struct Story {
     pub(crate) honest: Vec<Step>,
 }
 
-fn bot<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Bot>, D::Error> {
-    match String::deserialize(from)?.as_str() {
-        "server" => Ok(Some(Bot::Server)),
-        "action" => Ok(Some(Bot::Action)),
-        "advisory" => Ok(Some(Bot::Advisory)),
-        other => Err(serde::de::Error::custom(format!("{other:?} is no way for the bot to run"))),
+fn bots<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Bot>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Named {
+        One(String),
+        Each(Vec<String>),
     }
+    let names = match Named::deserialize(from)? {
+        Named::One(name) => vec![name],
+        Named::Each(names) => names,
+    };
+    let bot = |name: String| match name.as_str() {
+        "server" => Ok(Bot::Server),
+        "action" => Ok(Bot::Action),
+        "advisory" => Ok(Bot::Advisory),
+        other => Err(serde::de::Error::custom(format!("{other:?} is no way for the bot to run"))),
+    };
+    names.into_iter().map(bot).collect()
 }
 
 fn merge() -> String {
@@ -119,6 +131,17 @@ impl Story {
             ensure!(over, "the {half} half of {} has a bad day without a `calm` after it", path.display());
         }
         Ok(story)
+    }
+
+    /// With which bots it is played.
+    pub(crate) fn bots(&self) -> Vec<Bot> {
+        // `PHASEGATE_BOT=action` plays without a server whatever does not say.
+        let otherwise = match std::env::var("PHASEGATE_BOT").as_deref() {
+            Ok("action") => Bot::Action,
+            Ok("advisory") => Bot::Advisory,
+            _ => Bot::Server,
+        };
+        if self.bot.is_empty() { vec![otherwise] } else { self.bot.clone() }
     }
 
     pub(crate) fn policy(&self) -> Option<String> {

@@ -5,6 +5,8 @@ use phasegate::rehearsal::{Bot, MERGE_POLICY, REPO, Rehearsal, Setup};
 use phasegate::twin::ACTIONS_APP;
 use serde_json::Value;
 
+use super::kinds;
+
 async fn plays(bot: Bot) -> Rehearsal {
     Rehearsal::start(Setup { bot, ..Setup::with_policy(MERGE_POLICY) }).await.unwrap()
 }
@@ -106,5 +108,58 @@ async fn a_run_that_finds_everything_as_it_is_writes_nothing() {
         .map(|one| format!("{} {}", one.method, one.path))
         .collect();
     assert_eq!(writes, Vec::<String>::new());
+    on.end().await;
+}
+
+#[tokio::test]
+async fn what_somebody_did_to_our_words_while_its_run_was_cancelled_is_noted_by_the_next() {
+    let on = plays(Bot::Action).await;
+    on.pushes("rover", "work", "work", &[("src/lamp.rs", "fn lamp() {}\n")]).await.unwrap();
+    let number = on.opens("rover", "A lamp", "work").await.unwrap();
+    on.says("root", number, "/stop it is unsafe").await.unwrap();
+    let (comment, issue) = (on.status_comment(number).unwrap().id, on.escalations().unwrap()[0].number);
+    let noted = |on: &Rehearsal| kinds(on, number).iter().filter(|kind| *kind == "tampered").count();
+    let (comment_path, issue_path) =
+        (format!("/repos/{REPO}/issues/comments/{comment}"), format!("/repos/{REPO}/issues/{issue}"));
+    let quietly =
+        |method: &str, path: &str, body: Value| on.admin().quiet().call_as("ada", method, path, body).unwrap();
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    assert_eq!(noted(&on), 0, "nobody has touched anything: {:?}", kinds(&on, number));
+
+    quietly("PATCH", &comment_path, serde_json::json!({ "body": "May merge." }));
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    let said = on.status_comment(number).unwrap().body;
+    assert!(said.contains("ada edited this comment"), "{said}");
+    quietly("PATCH", &issue_path, serde_json::json!({ "body": "All is well." }));
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    let said = on.status_comment(number).unwrap().body;
+    assert!(said.contains(&format!("ada edited the escalation issue #{issue}")), "{said}");
+    quietly("DELETE", &comment_path, Value::Null);
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    let said = on.status_comment(number).unwrap().body;
+    assert!(said.contains("Somebody deleted this comment"), "{said}");
+    // Each of them once.
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    assert_eq!(noted(&on), 3, "{:?}", kinds(&on, number));
+    on.end().await;
+}
+
+#[tokio::test]
+async fn that_it_is_ready_is_seen_though_the_run_for_it_was_cancelled() {
+    let on = Rehearsal::start(Setup { bot: Bot::Action, ..Setup::default() }).await.unwrap();
+    on.pushes("rover", "work", "work", &[("docs/idea.md", "A lamp.\n")]).await.unwrap();
+    let body = serde_json::json!({ "title": "A lamp", "head": "work", "base": "main", "draft": true });
+    let pull = on.does("rover", "POST", "/pulls", body).await.unwrap();
+    let number = pull["number"].as_u64().unwrap();
+    on.says("ada", number, "/expand").await.unwrap();
+    let claims = |on: &Rehearsal| kinds(on, number).iter().filter(|kind| *kind == "claimed").count();
+    let before = claims(&on);
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    assert_eq!(claims(&on), before, "it is still a draft");
+    on.admin().quiet().set_draft(REPO, "rover", number, false).unwrap();
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    assert_eq!(claims(&on), before + 1, "{:?}", kinds(&on, number));
+    on.run_on("schedule", &Value::Null).await.unwrap();
+    assert_eq!(claims(&on), before + 1, "once for each head");
     on.end().await;
 }

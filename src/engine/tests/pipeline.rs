@@ -524,8 +524,10 @@ fn before_it_begins_there_is_distilling_and_an_audit_of_the_stack() {
 #[test]
 fn tampering_is_noted_once_for_each_delivery_that_tells_of_it() {
     let mut game = Game::pipeline();
-    let told =
-        |told: &str| Happened::Tampered { what: "The label was moved by `eve`.".to_owned(), told: told.to_owned() };
+    let told = |told: &str| Happened::Tampered {
+        what: "The label was moved by `eve`.".to_owned(),
+        told: Some(told.to_owned()),
+    };
     game.happens(&[told("first")]);
     assert!(game.surface().comment.contains("The label was moved by `eve`."));
     game.happens(&[told("first")]);

@@ -11,7 +11,7 @@ use super::rules::Repository;
 use super::text;
 use crate::github::error::maybe;
 use crate::github::request::Request;
-use crate::github::{Hub, Result};
+use crate::github::{Error, Hub, Result};
 use crate::ids::{InstallationId, RepoId, Slug};
 
 /// A busy App has many deliveries in three days; of more than 50,000 attempts only the newest are told.
@@ -85,6 +85,15 @@ impl Hub {
 
     pub async fn installations(&self) -> Result<Vec<Installation>> {
         self.wire().list(&self.wire().app, Request::new(Method::GET, "/app/installations", &[])?, None).await
+    }
+
+    /// What is publicly known of an App; none where there is no such App, or where this GitHub does not tell.
+    pub async fn app_called(&self, slug: &str, installation: InstallationId) -> Result<Option<App>> {
+        let request = Request::new(Method::GET, "/apps/{slug}", &[slug])?;
+        match self.wire().call(&self.lane(installation), &request).await {
+            Err(Error::NotFound { .. } | Error::NoEndpoint { .. } | Error::Forbidden { .. }) => Ok(None),
+            answer => Ok(Some(answer?.json()?)),
+        }
     }
 
     /// The installation that a repository belongs to; none when the App is not installed there.

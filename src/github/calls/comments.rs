@@ -137,6 +137,44 @@ impl Repo {
         Ok(Some(unedited))
     }
 
+    /// Who changed the text of a comment or an issue of ours last, if that was not us. None also where this GitHub can't tell.
+    pub async fn edited_by_another(&self, node: &str) -> Result<Option<String>> {
+        #[derive(Deserialize)]
+        struct Asked {
+            nodes: Vec<Option<Told>>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Told {
+            last_edited_at: Option<Timestamp>,
+            editor: Option<Editor>,
+        }
+        #[derive(Deserialize)]
+        struct Editor {
+            #[serde(rename = "__typename")]
+            kind: String,
+            login: String,
+        }
+        let query = "query($ids: [ID!]!) { nodes(ids: $ids) { \
+                     ... on IssueComment { lastEditedAt editor { __typename login } } \
+                     ... on Issue { lastEditedAt editor { __typename login } } } }";
+        let asked: Asked = match self.graphql(query, json!({ "ids": [node] })).await {
+            Err(Error::NoEndpoint { .. }) => return Ok(None),
+            asked => asked?,
+        };
+        let Some(told) = asked.nodes.into_iter().flatten().find(|told| told.last_edited_at.is_some()) else {
+            return Ok(None);
+        };
+        // There a bot is called without its suffix, and a person may be called the same.
+        let login = self.hub().login().await?;
+        let is_ours = |editor: &Editor| editor.kind == "Bot" && login.strip_suffix("[bot]") == Some(&editor.login);
+        Ok(match told.editor {
+            Some(editor) if is_ours(&editor) => None,
+            Some(editor) => Some(editor.login),
+            None => Some("Somebody".to_owned()),
+        })
+    }
+
     /// Our comment with this marker.
     pub async fn find_comment(
         &self,

@@ -116,6 +116,24 @@ impl Repo {
         Ok(found.map(|found| found.object.sha))
     }
 
+    /// The branches whose names begin so, each with its head.
+    pub async fn branches_below(&self, prefix: &str) -> Result<Vec<(String, CommitId)>> {
+        #[derive(Deserialize)]
+        struct Named {
+            r#ref: String,
+            object: HasSha,
+        }
+        let below = format!("heads/{}", prefix.trim_end_matches('/'));
+        let request = self.get("/repos/{owner}/{repo}/git/matching-refs/{ref*}", &[&below])?;
+        // GitHub tells all of them at once.
+        let refs: Vec<Named> = match self.fetch(request).await {
+            Err(Error::NotFound { .. } | Error::NoEndpoint { .. }) => Vec::new(),
+            refs => refs?,
+        };
+        let branch = |one: Named| Some((one.r#ref.strip_prefix("refs/heads/")?.to_owned(), one.object.sha));
+        Ok(refs.into_iter().filter_map(branch).filter(|(name, _)| name.starts_with(prefix)).collect())
+    }
+
     pub async fn branch_head(&self, branch: &str) -> Result<Option<CommitId>> {
         self.get_ref(&format!("heads/{branch}")).await
     }

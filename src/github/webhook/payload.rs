@@ -105,7 +105,7 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
                 None => {
                     let completed = (action == "completed").then_some(run.id);
                     let branch = run.check_suite.and_then(|suite| suite.head_branch);
-                    Fact::Checks { head: run.head_sha, app: run.app.map(|app| app.id), completed, branch }
+                    Fact::Checks { head: run.head_sha, app: run.app.map(|app| app.id), completed, branch, owner: None }
                 }
                 Some(button) => {
                     let here = head.repository.as_ref().map(|repo| repo.id);
@@ -139,12 +139,14 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
                     app: suite.app.map(|app| app.id),
                     completed: None,
                     branch: suite.head_branch,
+                    owner: None,
                 },
             }
         }
         "workflow_run" => {
             let run = read::<Workflow>(body)?.workflow_run;
-            Fact::Checks { head: run.head_sha, app: None, completed: None, branch: run.head_branch }
+            let owner = run.head_repository.and_then(|repo| repo.owner).map(|owner| owner.login);
+            Fact::Checks { head: run.head_sha, app: None, completed: None, branch: run.head_branch, owner }
         }
         "merge_group" => {
             let group = read::<Group>(body)?.merge_group;
@@ -448,6 +450,19 @@ struct HasHeadSha {
     head_sha: CommitId,
     #[serde(default)]
     head_branch: Option<String>,
+    #[serde(default)]
+    head_repository: Option<Owned>,
+}
+
+#[derive(Deserialize)]
+struct Owned {
+    #[serde(default)]
+    owner: Option<HasLogin>,
+}
+
+#[derive(Deserialize)]
+struct HasLogin {
+    login: String,
 }
 
 #[derive(Deserialize)]

@@ -95,7 +95,8 @@ fn buttons_name_the_pull_requests_of_this_repository_only() {
     let again = fact("check_run", json!({"action": "rerequested", "check_run": run}));
     assert!(matches!(again, Fact::Button { button: Button::Rerequested, .. }));
     let moved = fact("check_run", json!({"action": "completed", "check_run": run}));
-    let expected = Fact::Checks { head: CommitId::new(SHA).unwrap(), app: Some(2), completed: Some(4), branch: None };
+    let expected =
+        Fact::Checks { head: CommitId::new(SHA).unwrap(), app: Some(2), completed: Some(4), branch: None, owner: None };
     assert_eq!(moved, expected);
     let broken = delivery(json!({"action": "requested_action", "check_run": run}));
     assert!(parse("check_run", &broken).is_err());

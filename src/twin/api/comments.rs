@@ -88,7 +88,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
         reactions: Vec::new(),
         created_at: at,
         updated_at: at,
-        edited_at: None,
+        edited: None,
     };
     state.repo_mut(repo)?.comments.insert(id, comment.clone());
     match tell(state, repo, &comment, "created", &by, json!({}))? {
@@ -119,7 +119,7 @@ fn edit(state: &mut State, call: &Call) -> Answer {
         return get(state, call);
     }
     comment.updated_at = state.now();
-    comment.edited_at = Some(comment.updated_at);
+    comment.edited = Some((comment.updated_at, by.clone()));
     state.repo_mut(call.repo)?.comments.insert(comment.id, comment.clone());
     tell(state, call.repo, &comment, "edited", &by, json!({"changes": {"body": {"from": from}}}))
 }

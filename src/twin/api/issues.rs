@@ -133,7 +133,9 @@ fn edit(state: &mut State, call: &Call) -> Answer {
     }
     if let Some(body) = call.text("body").filter(|body| Some(*body) != old.body.as_deref()) {
         changes["body"] = json!({"from": old.body.unwrap_or_default()});
-        state.issue_mut(repo, number)?.body = Some(body.to_owned());
+        let edited = Some((state.now(), by.clone()));
+        let issue = state.issue_mut(repo, number)?;
+        (issue.body, issue.edited) = (Some(body.to_owned()), edited);
     }
     if let Some(people) = assignees(state, call) {
         state.issue_mut(repo, number)?.assignees = people;

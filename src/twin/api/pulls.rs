@@ -149,6 +149,7 @@ pub(crate) fn new_issue(
         created_at: at,
         updated_at: at,
         closed_at: None,
+        edited: None,
         parent: None,
         blocked_by: Vec::new(),
         pull,

@@ -123,6 +123,16 @@ pub(crate) fn enqueue(state: &mut State, actor: &Actor, input: &Value) -> Result
 /// `markPullRequestReadyForReview`, and `convertPullRequestToDraft` the other way.
 pub(crate) fn set_draft(state: &mut State, actor: &Actor, input: &Value, draft: bool) -> Result<Node, Trouble> {
     let (repo, number) = named(state, actor, input)?;
+    draft_or_ready(state, actor, (repo, number), draft)?;
+    Ok(Node::Drafted { repo, number, draft })
+}
+
+pub(crate) fn draft_or_ready(
+    state: &mut State,
+    actor: &Actor,
+    (repo, number): (u64, u64),
+    draft: bool,
+) -> Result<(), Problem> {
     let by = actor.account()?;
     let (issue, pull) = state.pull(repo, number)?;
     // The author may, and whoever can write.
@@ -134,5 +144,5 @@ pub(crate) fn set_draft(state: &mut State, actor: &Actor, input: &Value, draft: 
         let action = if draft { "converted_to_draft" } else { "ready_for_review" };
         state.tell_pull(repo, number, action, &by, json!({}))?;
     }
-    Ok(Node::Drafted { repo, number, draft })
+    Ok(())
 }

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::auth::Actor;
 use super::state::State;
+pub(crate) use commit::draft_or_ready;
 pub(crate) use schema::Node;
 use schema::{Out, fits, result_type};
 

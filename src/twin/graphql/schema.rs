@@ -30,6 +30,7 @@ pub(crate) enum Node {
     QueueEntry { repo: u64, position: u64, entry: QueueEntry },
     Enqueued { repo: u64, number: u64 },
     Comment { repo: u64, id: u64 },
+    Issue { repo: u64, number: u64 },
 }
 
 impl Node {
@@ -56,6 +57,7 @@ impl Node {
             Self::QueueEntry { .. } => "MergeQueueEntry",
             Self::Enqueued { .. } => "EnqueuePullRequestPayload",
             Self::Comment { .. } => "IssueComment",
+            Self::Issue { .. } => "Issue",
         }
     }
 }
@@ -68,11 +70,9 @@ pub(crate) enum Out {
 
 /// `type: field → type of its result`, where an empty type is a scalar.
 const SCHEMA: &[(&str, &[(&str, &str)])] = &[
-    (
-        "Query",
-        &[("repository", "Repository"), ("viewer", "Actor"), ("rateLimit", "RateLimit"), ("nodes", "IssueComment")],
-    ),
-    ("IssueComment", &[("id", ""), ("databaseId", ""), ("lastEditedAt", "")]),
+    ("Query", &[("repository", "Repository"), ("viewer", "Actor"), ("rateLimit", "RateLimit"), ("nodes", "Node")]),
+    ("IssueComment", &[("id", ""), ("databaseId", ""), ("lastEditedAt", ""), ("editor", "Actor")]),
+    ("Issue", &[("id", ""), ("databaseId", ""), ("lastEditedAt", ""), ("editor", "Actor")]),
     (
         "Mutation",
         &[
@@ -303,18 +303,26 @@ pub(crate) fn resolve(
         },
         Node::Comment { repo, id } => {
             let comment = state.repo(*repo)?.comments.get(id);
-            match field {
-                "databaseId" => value(*id),
-                "lastEditedAt" => {
-                    value(comment.and_then(|comment| comment.edited_at).map_or(Value::Null, |at| at.to_string().into()))
-                }
-                _ => value(node_id("IC", *id)),
-            }
+            written(node_id("IC", *id), *id, comment.and_then(|comment| comment.edited.as_ref()), field)
+        }
+        Node::Issue { repo, number } => {
+            let issue = state.issue(*repo, *number)?;
+            written(node_id("I", issue.id), issue.id, issue.edited.as_ref(), field)
         }
         Node::Drafted { repo, number, .. } => match field {
             "pullRequest" => Ok(Out::Node(Node::Pull { repo: *repo, number: *number })),
             _ => value(Value::Null),
         },
+    }
+}
+
+/// What is asked of a text that somebody wrote.
+fn written(node: String, id: u64, edited: Option<&(jiff::Timestamp, Account)>, field: &str) -> Result<Out, Trouble> {
+    match field {
+        "databaseId" => value(id),
+        "lastEditedAt" => value(edited.map_or(Value::Null, |(at, _)| at.to_string().into())),
+        "editor" => nullable(edited.map(|(_, by)| Node::User(by.clone()))),
+        _ => value(node),
     }
 }
 
@@ -342,8 +350,12 @@ fn query(state: &State, actor: &Actor, field: &str, arguments: &Map<String, Valu
                 .collect();
             let seen = state.repos.values().filter(|repo| state.sees(actor, repo));
             let comments = seen.flat_map(|repo| repo.comments.keys().map(move |id| (repo.id, *id)));
-            let asked = comments.filter(|(_, id)| ids.contains(&node_id("IC", *id).as_str()));
-            Ok(Out::Nodes(asked.map(|(repo, id)| Node::Comment { repo, id }).collect()))
+            let comments = comments.filter(|(_, id)| ids.contains(&node_id("IC", *id).as_str()));
+            let seen = state.repos.values().filter(|repo| state.sees(actor, repo));
+            let issues = seen.flat_map(|repo| repo.issues.values().map(move |issue| (repo.id, issue)));
+            let issues = issues.filter(|(_, issue)| ids.contains(&node_id("I", issue.id).as_str()));
+            let issues = issues.map(|(repo, issue)| Node::Issue { repo, number: issue.number });
+            Ok(Out::Nodes(comments.map(|(repo, id)| Node::Comment { repo, id }).chain(issues).collect()))
         }
         _ => Ok(Out::Node(Node::RateLimit)),
     }
