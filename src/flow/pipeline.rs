@@ -16,6 +16,7 @@
 //! fact [`Beside`] it.
 
 mod beside;
+mod explorations;
 mod guards;
 mod settle;
 mod words;
@@ -28,11 +29,13 @@ use super::{Action, Actor, Mode, Phase, Refusal, Stage, TRANSITIONS};
 use crate::ids::Digest;
 
 pub use beside::{beside, waits_for_human};
+pub(super) use explorations::{EXPLORATIONS, Exploration, outer};
+pub(super) use guards::{Guard, detour, guard};
 pub use settle::settle;
+pub(super) use words::{GateEffect, gate_effect, gate_passed, needs_human};
 pub use words::{phase_of, rests, retry_action, verdict_action, words};
 
-use guards::{Guard, detour, guard};
-use words::{GateEffect, after, gate_effect, gate_passed, needs_human};
+use words::after;
 
 /// How many FAILs of a gate block the change.
 pub const FAILS_THAT_BLOCK: u8 = 3;

@@ -1,4 +1,4 @@
-//! What stands in the way of an action, as data: [`apply`](super::apply) refuses by it.
+//! What stands in the way of an action, as data: [`apply`](super::apply) refuses by it, and the exporter prints it.
 
 use super::super::Action;
 
@@ -33,6 +33,25 @@ pub(in crate::flow) enum Guard {
     Redesigns,
     /// What is there now is what was delivered.
     Delivered,
+}
+
+impl Guard {
+    pub(in crate::flow) const ALL: [Guard; 14] = [
+        Guard::Free,
+        Guard::Blocks,
+        Guard::Unblocks,
+        Guard::Tries,
+        Guard::GoesOn,
+        Guard::Pauses,
+        Guard::Leaves,
+        Guard::Drops,
+        Guard::Returns,
+        Guard::Distilled,
+        Guard::Recovers,
+        Guard::Confirms,
+        Guard::Redesigns,
+        Guard::Delivered,
+    ];
 }
 
 pub(in crate::flow) fn guard(action: Action) -> Guard {
