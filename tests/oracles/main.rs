@@ -9,8 +9,10 @@ mod canonical;
 mod description;
 mod emulate;
 mod flow;
+mod law;
 mod linters;
 mod schema;
+mod tlc;
 
 use std::io::Write as _;
 use std::path::PathBuf;
