@@ -75,16 +75,26 @@ where
     failed
 }
 
-/// What `docs/model.md` says of this model: how many different states, and how many steps to the farthest.
-pub(crate) fn documented(model: &str, states: usize, depth: usize) -> Option<String> {
+/// What `docs/model.md` says of this model: how many different states, how many steps led to them (with the first ones
+/// and those to a state that was known), and how many states are on the longest way.
+pub(crate) fn documented<M>(model: &str, checker: &impl Checker<M>) -> Option<String>
+where
+    M: Model,
+    M::State: Clone + Debug + Hash + PartialEq,
+    M::Action: Clone + Debug + PartialEq,
+{
+    let counted = [checker.unique_state_count(), checker.state_count(), checker.max_depth()];
     let paper = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/model.md");
     let paper = std::fs::read_to_string(paper).unwrap_or_default();
     let start = format!("| {model} |");
     let row = paper.lines().find(|line| line.starts_with(&start)).unwrap_or_default();
     let cells: Vec<String> = row.split('|').map(|cell| cell.trim().replace(',', "")).collect();
-    let said =
-        cells.len() >= 4 && cells[cells.len() - 3] == states.to_string() && cells[cells.len() - 2] == depth.to_string();
+    let said = cells.len() >= 5 && cells[cells.len() - 4..cells.len() - 1] == counted.map(|count| count.to_string());
+    let [states, steps, depth] = counted;
     (!said).then(|| {
-        format!("docs/model.md has another count for `{model}`: it is {states} states, depth {depth}; it says {row:?}")
+        format!(
+            "docs/model.md has another count for `{model}`: it is {states} states, {steps} steps, depth {depth}; \
+             it says {row:?}"
+        )
     })
 }

@@ -104,6 +104,37 @@ fn a_flow_is_exported_in_every_format() {
 }
 
 #[test]
+fn a_flow_is_written_with_all_that_its_reader_needs() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("a/new one");
+    let written = |flow: &str, format: &str| {
+        let folder = folder.to_str().unwrap();
+        let ended = run_anywhere(&["flow", "export", flow, "--format", format, "--out", folder]);
+        assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{flow} {format}");
+        let names = ended.out.lines().map(|path| path.strip_prefix(folder).unwrap().trim_start_matches('/').to_owned());
+        names.collect::<Vec<_>>()
+    };
+    for (format, name) in [("json", "merge.json"), ("mermaid", "merge.mmd"), ("dot", "merge.dot")] {
+        assert_eq!(written("merge", format), [name]);
+        let printed = run_anywhere(&["flow", "export", "merge", "--format", format]).out;
+        assert_eq!(std::fs::read_to_string(folder.join(name)).unwrap(), printed);
+    }
+    assert_eq!(written("merge", "tla"), ["PhasegateMerge.tla", "PhasegateMerge.cfg"]);
+    let pipeline = written("pipeline", "tla");
+    assert_eq!(pipeline[..3], ["PhasegatePipeline.tla", "PhasegatePipeline.cfg", "PhasegatePipelineLaw.tla"]);
+    for name in ["content.cfg", "fails-of-review.cfg", "unguarded.cfg"] {
+        assert!(pipeline.contains(&name.to_owned()), "{pipeline:?}");
+    }
+    let printed = run_anywhere(&["flow", "export", "pipeline", "--format", "tla"]).out;
+    assert_eq!(std::fs::read_to_string(folder.join("PhasegatePipeline.tla")).unwrap(), printed);
+
+    let taken = folder.join("merge.json");
+    let ended = run_anywhere(&["flow", "export", "merge", "--out", taken.to_str().unwrap()]);
+    assert_eq!((ended.code, ended.out.as_str()), (2, ""));
+    assert!(ended.err.contains("merge.json can't be made") && ended.err.contains("Name a folder"), "{}", ended.err);
+}
+
+#[test]
 fn an_unknown_flow_is_answered_with_those_that_exist() {
     let ended = run_anywhere(&["flow", "export", "pipelin"]);
     assert_eq!((ended.code, ended.out.as_str()), (2, ""));

@@ -1,5 +1,9 @@
 //! `phasegate flow`: a flow's states and transitions, from the table that the engine runs.
 
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
 use clap::{Subcommand, ValueEnum};
 
 use super::{Exit, out};
@@ -22,6 +26,9 @@ enum Command {
         /// For which reader
         #[arg(long, value_enum, default_value = "json")]
         format: Format,
+        /// Write it into this folder, with all that its reader needs, instead of printing it
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
 }
 
@@ -56,7 +63,18 @@ fn flow_name() -> impl clap::builder::TypedValueParser<Value = FlowName> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let Command::Export { name, format } = &args.command;
-    out::raw(&Exported::of(*name).print((*format).into()))?;
+    const NEXT: &str = "Name a folder that may be written.";
+    let Command::Export { name, format, out: folder } = &args.command;
+    let flow = Exported::of(*name);
+    let Some(folder) = folder else {
+        out::raw(&flow.print((*format).into()))?;
+        return Ok(Exit::Fine);
+    };
+    fs::create_dir_all(folder).with_context(|| format!("{} can't be made. {NEXT}", folder.display()))?;
+    for file in flow.files((*format).into()) {
+        let path = folder.join(&file.name);
+        fs::write(&path, file.text).with_context(|| format!("{} can't be written. {NEXT}", path.display()))?;
+        out::raw(&format!("{}\n", out::plain(&path.display().to_string())))?;
+    }
     Ok(Exit::Fine)
 }

@@ -1,11 +1,16 @@
 //! A flow's table for other tools to read, printed from the table that the engine runs.
 
+mod law;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use super::{FlowName, Stage, TRANSITIONS, merge};
+
+#[cfg(test)]
+pub(super) use law::constants;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -29,6 +34,13 @@ pub struct Edge {
     pub action: &'static str,
     pub from: &'static str,
     pub to: &'static str,
+}
+
+/// A file for another tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    pub name: String,
+    pub text: String,
 }
 
 impl Exported {
@@ -67,6 +79,30 @@ impl Exported {
         }
     }
 
+    /// What this format's reader needs, as files. TLC is given a configuration with each module, and, where the flow has
+    /// guards, the law with them.
+    pub fn files(&self, format: Format) -> Vec<File> {
+        let extension = match format {
+            Format::Json => "json",
+            Format::Mermaid => "mmd",
+            Format::Dot => "dot",
+            Format::Tla => return self.for_tlc(),
+        };
+        vec![File { name: format!("{}.{extension}", self.name), text: self.print(format) }]
+    }
+
+    fn for_tlc(&self) -> Vec<File> {
+        let module = self.module();
+        let mut files = vec![
+            File { name: format!("{module}.tla"), text: self.tla() },
+            File { name: format!("{module}.cfg"), text: "SPECIFICATION Spec\nINVARIANT TypeOK\n".to_owned() },
+        ];
+        if self.name == FlowName::Pipeline.as_str() {
+            files.extend(law::files());
+        }
+        files
+    }
+
     /// A small state diagram with one state marked: the whole flow, or of a large one what lies next to that state.
     pub fn diagram(&self, here: &str) -> String {
         const SMALL: usize = 12;
@@ -99,14 +135,16 @@ impl Exported {
         out
     }
 
+    fn module(&self) -> String {
+        let mut name = self.name.to_owned();
+        name[..1].make_ascii_uppercase();
+        format!("Phasegate{name}")
+    }
+
     /// A module with one variable, one definition an action. An action that is also the name of a state is fine in
     /// TLA+, because states are strings there.
     fn tla(&self) -> String {
-        let module = {
-            let mut name = self.name.to_owned();
-            name[..1].make_ascii_uppercase();
-            format!("Phasegate{name}")
-        };
+        let module = self.module();
         let mut out = format!("---- MODULE {module} ----\n\nVARIABLE stage\n\nStages == {{\n");
         let _ =
             writeln!(out, "{}\n}}", self.states.iter().map(|s| format!("    \"{s}\"")).collect::<Vec<_>>().join(",\n"));

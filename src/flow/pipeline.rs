@@ -16,6 +16,8 @@
 //! fact [`Beside`] it.
 
 mod beside;
+mod explorations;
+mod guards;
 mod settle;
 mod words;
 
@@ -27,10 +29,13 @@ use super::{Action, Actor, Mode, Phase, Refusal, Stage, TRANSITIONS};
 use crate::ids::Digest;
 
 pub use beside::{beside, waits_for_human};
+pub(super) use explorations::{EXPLORATIONS, Exploration, outer};
+pub(super) use guards::{Guard, detour, guard};
 pub use settle::settle;
+pub(super) use words::{GateEffect, gate_effect, gate_passed, needs_human};
 pub use words::{phase_of, rests, retry_action, verdict_action, words};
 
-use words::{GateEffect, after, gate_effect, gate_passed, needs_human};
+use words::after;
 
 /// How many FAILs of a gate block the change.
 pub const FAILS_THAT_BLOCK: u8 = 3;
@@ -134,7 +139,6 @@ impl State {
 
 /// One step of the law. The state is not touched when the step is refused.
 pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
-    use Action as A;
     let action = step.action;
     let Some(to) = action.from(state.stage) else {
         let could = TRANSITIONS
@@ -186,8 +190,8 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
         None => {}
     }
 
-    match action {
-        A::BlockAfterThreeRetries => {
+    match guard(action) {
+        Guard::Blocks => {
             let phase = phase_of(state.stage).unwrap_or(Phase::Expand);
             let limit = limit(phase);
             if state.fails(phase) < limit {
@@ -198,70 +202,34 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
             }
             next.return_to = Some(phase.stage());
         }
-        A::UnblockByUser => {
+        Guard::Unblocks => {
             if let Some(phase) = state.return_to.and_then(phase_of) {
                 next.attempts.remove(&phase);
             }
         }
-        A::RetryExpand
-        | A::RetryDesign
-        | A::RetryAnalyze
-        | A::RetryBuild
-        | A::RetryReview
-        | A::RetryVerify
-        | A::RetryDeploy
-        | A::FixReviewFindings
-        | A::FixVerifyFailures
-        | A::VerifyFixReconcile
-        | A::ResolveReconcileBlock => require_tries(state)?,
-        A::AutoContinueToDesign
-        | A::AutoContinueToAnalyze
-        | A::AutoContinueToBuild
-        | A::AutoContinueToReview
-        | A::AutoContinueToReconcile
-        | A::AutoContinueToDeploy
-            if state.mode == Mode::Stepped =>
-        {
+        Guard::Tries => require_tries(state)?,
+        Guard::GoesOn if state.mode == Mode::Stepped => {
             return Err(not_now("this change is in stepped mode.".to_owned(), "Say /continue to go on.".to_owned()));
         }
-        A::PauseForSteppedMode => {
+        Guard::Pauses => {
             if state.mode != Mode::Stepped {
                 return Err(not_now("this change is in auto mode.".to_owned(), "It goes on by itself.".to_owned()));
             }
             next.return_to = gate_passed(state.stage).map(|phase| after(phase).stage());
         }
-        A::ManualReconcileFromDesigning
-        | A::ManualReconcileFromAnalyzing
-        | A::ManualReconcileFromBuilding
-        | A::ManualReconcileFromReviewing
-        | A::ManualReconcileFromVerifying
-        | A::DistillFromConfigured
-        | A::DistillFromComplete
-        | A::DistillFromIdeating
-        | A::TriggerComplexityBrake => next.return_to = Some(state.stage),
+        Guard::Leaves => next.return_to = Some(state.stage),
         // A drop in the middle of a reconcile that was asked for keeps the way back of the outer phase.
-        A::DropSession => {
+        Guard::Drops => {
             require_tries(state)?;
             next.return_to = Some(state.return_to.unwrap_or(state.stage));
         }
-        A::ResumeToDesign
-        | A::ResumeToAnalyze
-        | A::ResumeToBuild
-        | A::ResumeToReview
-        | A::ResumeToVerify
-        | A::ResumeToDeploy
-        | A::ResumeToReconcile
-        | A::ResumeAfterReconcileToDesigning
-        | A::ResumeAfterReconcileToAnalyzing
-        | A::ResumeAfterReconcileToBuilding
-        | A::ResumeAfterReconcileToReviewing
-        | A::ResumeAfterReconcileToVerifying => {
+        Guard::Returns => {
             if state.return_to != Some(to) {
                 return Err(wrong_way(to, state.return_to));
             }
             next.return_to = None;
         }
-        A::DistillCompleteToExpand | A::DistillCompleteToIterate | A::DistillCompleteToIdeating => {
+        Guard::Distilled => {
             let way_back = match state.return_to {
                 // Distilling after delivery feeds the next iteration.
                 Some(Stage::PipelineComplete) => Some(Stage::Iterating),
@@ -272,14 +240,7 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
             }
             next.return_to = None;
         }
-        A::RecoverToExpand
-        | A::RecoverToDesign
-        | A::RecoverToAnalyze
-        | A::RecoverToBuild
-        | A::RecoverToReview
-        | A::RecoverToReconcile
-        | A::RecoverToVerify
-        | A::RecoverToDeploy => {
+        Guard::Recovers => {
             let open = state.earliest_open().stage();
             // With everything proven and the deployment yet to come, recovery may show VERIFY once more.
             let again = open == Stage::Deploying && to == Stage::Verifying;
@@ -288,7 +249,7 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
             }
             next.return_to = None;
         }
-        A::ConfirmIteration => {
+        Guard::Confirms => {
             // The person who confirms the proposal confirms the new scope with it; the design may stand, and
             // everything after it is to be shown again for the new version.
             next.passed.retain(|phase, _| *phase <= Phase::Design);
@@ -297,16 +258,16 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
             }
             next.attempts.clear();
         }
-        A::IterateToDesign => {
+        Guard::Redesigns => {
             next.passed.remove(&Phase::Design);
         }
-        A::RejectIteration | A::PMFValidated if !state.proven() => {
+        Guard::Delivered if !state.proven() => {
             return Err(not_now(
                 "what is there now is not what was delivered: not every gate has passed for it.".to_owned(),
                 "Begin another round with it, or take it back.".to_owned(),
             ));
         }
-        _ => {}
+        Guard::GoesOn | Guard::Delivered | Guard::Free => {}
     }
 
     if let Some(phase) = entered(action, to) {
@@ -317,17 +278,7 @@ pub fn apply(state: &State, step: &Step) -> Result<State, Refusal> {
 
 /// The phase whose work begins with this step. A detour into reconcile and back begins nothing.
 fn entered(action: Action, to: Stage) -> Option<Phase> {
-    use Action as A;
-    let detour = matches!(
-        action,
-        A::ManualReconcileFromDesigning
-            | A::ManualReconcileFromAnalyzing
-            | A::ManualReconcileFromBuilding
-            | A::ManualReconcileFromReviewing
-            | A::ManualReconcileFromVerifying
-            | A::ResolveReconcileBlock
-    );
-    Phase::ALL.into_iter().find(|phase| !detour && phase.stage() == to)
+    Phase::ALL.into_iter().find(|phase| !detour(action) && phase.stage() == to)
 }
 
 /// The gate that has just failed may be tried again.

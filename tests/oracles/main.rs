@@ -11,8 +11,10 @@ mod emulate;
 #[path = "../support/emulator.rs"]
 mod emulator;
 mod flow;
+mod law;
 mod linters;
 mod schema;
+mod tlc;
 
 use std::io::Write as _;
 use std::path::PathBuf;

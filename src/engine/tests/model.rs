@@ -763,7 +763,7 @@ fn explore(bounds: Bounds) {
         }
     }
     if found.is_empty() {
-        found.extend(documented(bounds.name, checker.unique_state_count(), checker.max_depth()));
+        found.extend(documented(bounds.name, &checker));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }

@@ -63,7 +63,7 @@ pub fn rests(stage: Stage) -> bool {
 }
 
 /// The gate that has just passed in a stage, for the stages that say so.
-pub(super) fn gate_passed(stage: Stage) -> Option<Phase> {
+pub(in crate::flow) fn gate_passed(stage: Stage) -> Option<Phase> {
     use Stage as S;
     Some(match stage {
         S::ExpandGatePassed => Phase::Expand,
@@ -81,12 +81,12 @@ pub(super) fn after(phase: Phase) -> Phase {
 }
 
 /// What an action does to the gates, if it is a gate's verdict.
-pub(super) enum GateEffect {
+pub(in crate::flow) enum GateEffect {
     Pass(Phase),
     Fail(Phase),
 }
 
-pub(super) fn gate_effect(action: Action) -> Option<GateEffect> {
+pub(in crate::flow) fn gate_effect(action: Action) -> Option<GateEffect> {
     use Action as A;
     use GateEffect::{Fail, Pass};
     Some(match action {
@@ -152,7 +152,7 @@ pub fn retry_action(stage: Stage) -> Option<Action> {
 }
 
 /// Doors that open only to people.
-pub(super) fn needs_human(action: Action) -> bool {
+pub(in crate::flow) fn needs_human(action: Action) -> bool {
     use Action as A;
     matches!(
         action,
