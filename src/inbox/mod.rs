@@ -30,6 +30,7 @@
 mod cache;
 mod clock;
 mod db;
+mod group;
 mod queue;
 mod schema;
 mod view;
@@ -38,6 +39,7 @@ mod workers;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +54,8 @@ pub use workers::{Handler, Outcome, WorkerOptions, run_workers, run_workers_with
 
 use crate::fault::around;
 use crate::ids::{InstallationId, RepoId};
-use db::{Db, Tx, args};
+use db::{Arg, Composed, Db, Tx, args};
+use group::Group;
 
 /// The number of a delivery in this inbox, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -154,12 +157,17 @@ pub enum InboxError {
     LostLease { key: String },
     #[error("the inbox's database failed")]
     Database(#[from] sqlx::Error),
+    /// The same, while it stored several deliveries in one commit: each of their senders is told.
+    #[error("the inbox's database failed")]
+    Group(#[source] Arc<sqlx::Error>),
 }
 
 /// The inbox. Clones share one pool and one wake-up call.
 #[derive(Clone)]
 pub struct Inbox {
     db: Db,
+    /// Where deliveries share their commits.
+    group: Option<Group>,
     options: Options,
     wake: Arc<Notify>,
     moved: Arc<Notify>,
@@ -185,7 +193,11 @@ impl Inbox {
     pub async fn open_with(url: &str, options: Options) -> Result<Self, InboxError> {
         let db = Db::open(url).await?;
         schema::migrate(&db).await?;
-        Ok(Self { db, options, wake: Arc::new(Notify::new()), moved: Arc::new(Notify::new()) })
+        let group = match db {
+            Db::Sqlite(_) => Some(Group::new(db.clone(), Arc::clone(&options.clock))),
+            Db::Postgres(_) => None,
+        };
+        Ok(Self { db, group, options, wake: Arc::new(Notify::new()), moved: Arc::new(Notify::new()) })
     }
 
     /// Closes the connections, after the statements that are under way. Every clone is closed with it.
@@ -207,23 +219,22 @@ impl Inbox {
         self.now().as_millisecond()
     }
 
-    /// Stores a delivery. When this returns, it is on disk.
+    /// Stores a delivery. When this returns, it is on disk, in a commit that it may share with others.
     pub async fn put(&self, delivery: &Delivery) -> Result<Put, InboxError> {
-        let mut tx = self.db.begin().await?;
-        let put = insert(&mut tx, delivery, self.now_ms()).await?;
-        around!("inbox.put", tx.commit().await)?;
+        check(delivery)?;
+        let put = match &self.group {
+            Some(group) => group.put(delivery.clone()).await?,
+            None => group::store(&self.db, self.now_ms(), &[delivery]).await?.remove(0),
+        };
         self.notify();
         Ok(put)
     }
 
     /// Stores several deliveries, all or none.
     pub async fn put_many(&self, deliveries: &[Delivery]) -> Result<Vec<Put>, InboxError> {
+        deliveries.iter().try_for_each(check)?;
         let mut tx = self.db.begin().await?;
-        let now = self.now_ms();
-        let mut puts = Vec::with_capacity(deliveries.len());
-        for delivery in deliveries {
-            puts.push(insert(&mut tx, delivery, now).await?);
-        }
+        let puts = insert(&mut tx, &deliveries.iter().collect::<Vec<_>>(), self.now_ms()).await?;
         around!("inbox.put_many", tx.commit().await)?;
         self.notify();
         Ok(puts)
@@ -265,37 +276,68 @@ impl Inbox {
     }
 }
 
-/// Stores one delivery in a transaction of the caller's.
-async fn insert(tx: &mut Tx, delivery: &Delivery, now: i64) -> Result<Put, InboxError> {
+/// Whether a delivery can be stored.
+fn check(delivery: &Delivery) -> Result<(), InboxError> {
     for (what, text) in [("guid", &delivery.guid), ("event", &delivery.event), ("key", &delivery.key)] {
         if text.is_empty() || text.len() > 512 || text.contains('\0') {
             return Err(InboxError::Malformed(what));
         }
     }
-    let row = tx
-        .row(
-            "insert into inbox_deliveries
-                (guid, event, installation, repo, key, barrier, payload, meta, not_before, received_at)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
-             on conflict (guid) do nothing
-             returning id",
-            args![
-                delivery.guid.as_str(),
-                delivery.event.as_str(),
-                delivery.installation.map(|id| id.0.cast_signed()),
-                delivery.repo.map(|id| id.0.cast_signed()),
-                delivery.key.as_str(),
-                i64::from(delivery.barrier),
-                delivery.payload.as_slice(),
-                delivery.meta.to_string().as_str(),
-                now,
-            ],
-        )
-        .await?;
-    Ok(match row {
-        Some(row) => Put::New(DeliveryId(row.int(0)?)),
-        None => Put::Duplicate,
-    })
+    Ok(())
+}
+
+/// So many deliveries go into one statement.
+const MOST_ROWS: usize = 32;
+
+/// Stores deliveries in a transaction of the caller's, who has checked them, in their order.
+async fn insert(tx: &mut Tx, deliveries: &[&Delivery], now: i64) -> Result<Vec<Put>, sqlx::Error> {
+    let mut puts = Vec::with_capacity(deliveries.len());
+    let mut left = deliveries;
+    while !left.is_empty() {
+        // A power of two: then there is a handful of statements to be prepared, and not one for each count.
+        let (rows, later) = left.split_at(1 << left.len().min(MOST_ROWS).ilog2());
+        left = later;
+        let stored = tx.rows(statement(rows.len()), rows.iter().flat_map(|one| values(one, now)).collect()).await?;
+        let stored = stored.iter().map(|row| Ok((row.text(1)?, DeliveryId(row.int(0)?))));
+        let mut stored = stored.collect::<Result<BTreeMap<String, DeliveryId>, sqlx::Error>>()?;
+        // Of two with one GUID the first was stored.
+        puts.extend(rows.iter().map(|one| stored.remove(&one.guid).map_or(Put::Duplicate, Put::New)));
+    }
+    Ok(puts)
+}
+
+fn statement(rows: usize) -> Composed {
+    let row = |at: usize| {
+        let value = |value: usize| format!("${}", at * VALUES + value);
+        let values: Vec<String> = (1..=VALUES).chain([VALUES]).map(value).collect();
+        format!("({})", values.join(", "))
+    };
+    let rows: Vec<String> = (0..rows).map(row).collect();
+    Composed(format!(
+        "insert into inbox_deliveries
+            (guid, event, installation, repo, key, barrier, payload, meta, not_before, received_at)
+         values {}
+         on conflict (guid) do nothing
+         returning id, guid",
+        rows.join(", ")
+    ))
+}
+
+/// How many values a row has: its last is both the time from which it is due and that at which it came.
+const VALUES: usize = 9;
+
+fn values(delivery: &Delivery, now: i64) -> Vec<Arg> {
+    args![
+        delivery.guid.as_str(),
+        delivery.event.as_str(),
+        delivery.installation.map(|id| id.0.cast_signed()),
+        delivery.repo.map(|id| id.0.cast_signed()),
+        delivery.key.as_str(),
+        i64::from(delivery.barrier),
+        delivery.payload.as_slice(),
+        delivery.meta.to_string().as_str(),
+        now,
+    ]
 }
 
 /// A time from the database. One that no calendar knows can only come from a hand edit, and is shown as the epoch.

@@ -12,7 +12,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::db::{Composed, Row, Tx, args};
 use super::{
-    Batch, Delivery, DeliveryId, Inbox, InboxError, Item, Note, Put, cache, ceil_ms, duration_ms, insert, timestamp,
+    Batch, Delivery, DeliveryId, Inbox, InboxError, Item, Note, Put, cache, ceil_ms, check, duration_ms, insert,
+    timestamp,
 };
 use crate::fault::around;
 use crate::ids::{InstallationId, RepoId};
@@ -150,6 +151,7 @@ impl Inbox {
         derived: &[Delivery],
         notes: &[Note],
     ) -> Result<Vec<Put>, InboxError> {
+        derived.iter().try_for_each(check)?;
         let now = self.now_ms();
         let mut tx = self.db.begin().await?;
         for (id, _) in self.give_back(&mut tx, batch).await? {
@@ -161,10 +163,7 @@ impl Inbox {
             )
             .await?;
         }
-        let mut puts = Vec::with_capacity(derived.len());
-        for delivery in derived {
-            puts.push(insert(&mut tx, delivery, now).await?);
-        }
+        let puts = insert(&mut tx, &derived.iter().collect::<Vec<_>>(), now).await?;
         for note in notes {
             cache::keep(&mut tx, note, now).await?;
         }

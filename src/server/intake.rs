@@ -18,7 +18,7 @@ use http_body_util::LengthLimitError;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::{App, Door};
+use super::{App, Door, route};
 use crate::engine::command;
 use crate::fact::{Event, Fact, PullEvent};
 use crate::fault::point;
@@ -122,7 +122,7 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
         Ok(Some(understood)) if !matters(door.app.get().map(Arc::as_ref), &understood) => {
             return answer(StatusCode::OK, "Ignored: nothing here depends on it.");
         }
-        Ok(Some(understood)) => self::delivery(guid, event, &understood, body.to_vec()),
+        Ok(Some(understood)) => self::delivery(guid, event, &understood),
         // It is kept, and shows in the list of dead letters: a payload that can't be read is a bug to be seen.
         Err(error) => {
             tracing::error!(%error, guid, "a delivery can't be understood");
@@ -160,8 +160,10 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
 /// The key of what can't be understood begins so.
 pub(super) const BROKEN: &str = "broken/";
 
-/// What is kept of an event that is understood.
-pub(super) fn delivery(guid: String, event: String, understood: &Event, payload: Vec<u8>) -> Delivery {
+/// What is kept of an event that is understood: what it says, and not what came. That is a hundredth of it, so the disk is
+/// not what a burst waits for, a long outage of GitHub's does not fill it, and of what private repositories sent only
+/// what is needed stays.
+pub(super) fn delivery(guid: String, event: String, understood: &Event) -> Delivery {
     Delivery {
         guid,
         event,
@@ -172,7 +174,7 @@ pub(super) fn delivery(guid: String, event: String, understood: &Event, payload:
         repo: understood.repo.as_ref().map(|repo| repo.id),
         key: key(understood),
         barrier: barrier(&understood.fact),
-        payload,
+        payload: route::written(understood),
         meta: about(understood),
     }
 }
@@ -242,14 +244,13 @@ pub(super) fn group_key(repo: RepoId, head: &CommitId) -> String {
     format!("{}/group-{head}", repo.0)
 }
 
-/// What it is about, for people: the key has ids.
+/// What it is about, for people (the key has ids), and that it is kept as a fact.
 fn about(event: &Event) -> Value {
-    let Some(repo) = &event.repo else { return Value::Null };
-    let about = match number(&event.fact) {
+    let about = event.repo.as_ref().map(|repo| match number(&event.fact) {
         Some(number) => format!("{}#{number}", repo.slug),
         None => repo.slug.to_string(),
-    };
-    json!({ "about": about })
+    });
+    json!({ "about": about, route::KEPT: route::AS_FACT })
 }
 
 /// A comment that may hold a command is never merged with another delivery.

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::pass::Pass;
-use super::route::{Halt, OWN_EVENT, Own, Passes};
+use super::route::{Halt, OWN_EVENT, Passes};
 use super::{App, Way, intake};
 use crate::engine::command;
 use crate::fact::{Comment, Event, Fact};
@@ -229,7 +229,7 @@ impl Once {
     /// Keeps what happened.
     pub async fn take(&self, facts: Vec<Fact>) -> anyhow::Result<()> {
         for (at, fact) in facts.into_iter().enumerate() {
-            self.app.inbox.put(&self.delivery(at, fact)?).await?;
+            self.app.inbox.put(&self.delivery(at, fact)).await?;
         }
         Ok(())
     }
@@ -268,10 +268,9 @@ impl Once {
         Ok(heard)
     }
 
-    fn delivery(&self, at: usize, fact: Fact) -> anyhow::Result<Delivery> {
+    fn delivery(&self, at: usize, fact: Fact) -> Delivery {
         let event = Event { repo: Some(self.home.clone()), fact };
-        let payload = serde_json::to_vec(&Own { repo: event.repo.clone(), fact: event.fact.clone() })?;
-        Ok(intake::delivery(format!("run-{at}"), OWN_EVENT.to_owned(), &event, payload))
+        intake::delivery(format!("run-{at}"), OWN_EVENT.to_owned(), &event)
     }
 }
 

@@ -194,10 +194,10 @@ async fn closed_with(repo: &Repo, owner: &str, branch: &str, head: &CommitId) ->
 
 /// What could not be understood when it came, and can be now: the same, in the place where it belongs.
 fn understood_now(batch: &Batch, events: &[(String, Event)]) -> Vec<Delivery> {
-    let payloads: BTreeMap<&str, &Item> = batch.items.iter().map(|item| (item.guid.as_str(), item)).collect();
+    let items: BTreeMap<&str, &Item> = batch.items.iter().map(|item| (item.guid.as_str(), item)).collect();
     let again = events.iter().filter_map(|(guid, event)| {
-        let item = payloads.get(guid.as_str())?;
-        Some(delivery(format!("{guid}/understood"), item.event.clone(), event, item.payload.clone()))
+        let item = items.get(guid.as_str())?;
+        Some(delivery(format!("{guid}/understood"), item.event.clone(), event))
     });
     again.collect()
 }
@@ -240,8 +240,24 @@ pub(super) struct Own {
     pub(super) fact: Fact,
 }
 
+/// In a delivery's `meta`: how it is kept.
+pub(super) const KEPT: &str = "kept";
+pub(super) const AS_FACT: &str = "fact";
+
+/// An event as it is kept.
+pub(super) fn written(event: &Event) -> Vec<u8> {
+    #[derive(serde::Serialize)]
+    struct Own<'e> {
+        repo: Option<&'e RepoRef>,
+        fact: &'e Fact,
+    }
+    let own = Own { repo: event.repo.as_ref(), fact: &event.fact };
+    serde_json::to_vec(&own).expect("a fact is plain data, and memory takes all of it")
+}
+
+/// What could not be understood when it came is kept as it came; so is what an earlier version has kept.
 fn understand(item: &Item) -> Result<Option<Event>, String> {
-    if item.event == OWN_EVENT {
+    if item.event == OWN_EVENT || item.meta[KEPT] == AS_FACT {
         let own: Own = serde_json::from_slice(&item.payload).map_err(|error| error.to_string())?;
         return Ok(Some(Event { repo: own.repo, fact: own.fact }));
     }

@@ -1,5 +1,6 @@
 //! Every story here is told twice, on SQLite and on PostgreSQL.
 
+mod group;
 mod model;
 mod queue;
 mod view;
