@@ -545,3 +545,16 @@ pub struct Logged {
     /// Something was to be changed: any method but GET, except a GraphQL query.
     pub is_write: bool,
 }
+
+impl Logged {
+    /// The request without its numbers and its query, so that the same calls add up.
+    pub fn kind(&self) -> String {
+        let path = self.path.split('?').next().unwrap_or_default();
+        let plain = |part: &str| {
+            let id = part.parse::<u64>().is_ok() || (part.len() == 40 && part.bytes().all(|b| b.is_ascii_hexdigit()));
+            if id { "…".to_owned() } else { part.to_owned() }
+        };
+        let path: Vec<String> = path.split('/').map(plain).collect();
+        format!("{} {}", self.method, path.join("/"))
+    }
+}

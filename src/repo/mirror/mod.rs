@@ -47,6 +47,9 @@ impl Mirror {
     /// Fetches refs and commits, and says which commits they are, in the same order.
     pub async fn fetch(&self, wants: &[Want]) -> Result<Vec<CommitId>> {
         if !self.remote.lacks_git() {
+            if let Some(here) = self.unmoved(wants).await? {
+                return Ok(here);
+            }
             let access = self.remote.access().await?;
             let fetched = self.by_git.fetch(&access.url, access.password.as_ref(), wants).await;
             match fetched {
@@ -55,6 +58,23 @@ impl Mirror {
             }
         }
         self.by_api.fetch(&*self.remote, wants).await
+    }
+
+    /// Where the refs are, when all of them are where they were at the last fetch. The API says so in one call, which
+    /// costs nothing of its limit while the answer is the same; `git` takes three, and a process on either side.
+    async fn unmoved(&self, wants: &[Want]) -> Result<Option<Vec<CommitId>>> {
+        let mut here = Vec::new();
+        for want in wants {
+            let Want::Ref(name) = want else { return Ok(None) };
+            let (room, kept) = (self.by_git.room().clone(), want.kept()?);
+            let Some(last) = blocking(move || Ok(room.has_kept(&kept))).await? else { return Ok(None) };
+            // What the API does not tell, git may.
+            match self.remote.find_ref(name).await {
+                Ok(Some(now)) if now == last => here.push(last),
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(here))
     }
 
     /// Fetches the two sides of a change, and as much history as it takes to be certain of their merge base.
@@ -87,8 +107,14 @@ impl Mirror {
                 Ok((work(&reader), reader.absent()))
             })
             .await?;
+            if !lacks_git {
+                if let Err(Error::Git(_) | Error::Absent(_) | Error::Malformed(_)) = &done {
+                    self.by_git.room().forget();
+                }
+                return done;
+            }
             let absent: Vec<Absent> = absent.into_iter().filter(|one| !gone.contains(one)).collect();
-            if !lacks_git || absent.is_empty() {
+            if absent.is_empty() {
                 return done;
             }
             // What the other side does not have any more stays absent, and the work says what that means.
@@ -178,6 +204,22 @@ impl Room {
     /// Reads what was fetched so far. Open a new one after a fetch.
     fn reader(&self) -> Result<LocalRepo> {
         LocalRepo::open(&self.dir)
+    }
+
+    /// What a ref was when it was last fetched, if that can be read.
+    fn has_kept(&self, kept: &str) -> Option<CommitId> {
+        let reader = self.reader().ok()?;
+        let id = reader.resolve(kept).ok()??;
+        readable(&reader, &id).ok().map(|()| id)
+    }
+
+    /// Forgets what was fetched, so that all of it is fetched again: something of it could not be read.
+    fn forget(&self) {
+        let forgotten = git2::Repository::open_bare(&self.dir)
+            .and_then(|repo| repo.references_glob("refs/keep/*")?.try_for_each(|kept| kept?.delete()));
+        if let Err(error) = forgotten {
+            tracing::warn!(mirror = %self.dir.display(), %error, "what can't be read can't be forgotten either");
+        }
     }
 
     /// A change of which both commits are here, with enough of their history.

@@ -23,6 +23,8 @@ struct Api {
     lies: BTreeMap<String, String>,
     gone: Vec<String>,
     lacks_git: AtomicUsize,
+    /// Where git finds nothing.
+    nowhere: bool,
 }
 
 impl Api {
@@ -35,6 +37,7 @@ impl Api {
             lies: BTreeMap::new(),
             gone: Vec::new(),
             lacks_git: AtomicUsize::new(1),
+            nowhere: true,
         }
     }
 
@@ -78,7 +81,9 @@ fn told(repo: &Repository, id: Oid) -> Told {
 #[async_trait]
 impl Remote for Api {
     async fn access(&self) -> Result<Access> {
-        let url = format!("file://{}/nowhere", self.repo.lock().unwrap().path().display());
+        self.count("git");
+        let end = if self.nowhere { "/nowhere" } else { "" };
+        let url = format!("file://{}{end}", self.repo.lock().unwrap().path().display());
         Ok(Access { url, password: None })
     }
 
@@ -526,4 +531,42 @@ async fn a_panic_in_a_reader_is_not_swallowed() {
     let mirror = on.mirror.clone();
     let panicked = tokio::spawn(async move { mirror.read(|_| -> Result<()> { panic!("as told") }).await.map(drop) });
     assert!(panicked.await.unwrap_err().is_panic());
+}
+
+#[tokio::test]
+async fn git_is_asked_only_when_a_ref_has_moved() {
+    let (repo, base, head, _) = a_project();
+    repo.point("refs/heads/main", &base);
+    let on = stage(repo, |api| (api.lacks_git, api.nowhere) = (AtomicUsize::new(0), false));
+    let main = [Want::Ref("refs/heads/main".into())];
+    assert_eq!(on.mirror.fetch(&main).await.unwrap(), std::slice::from_ref(&base));
+    assert_eq!(on.api.asked(), [("git", 1)], "nothing is here yet: there is nothing to ask the API for");
+    assert_eq!(on.mirror.fetch(&main).await.unwrap(), [base]);
+    assert_eq!(on.api.asked(), [("ref", 1)]);
+    on.repo.point("refs/heads/main", &head);
+    assert_eq!(on.mirror.fetch(&main).await.unwrap(), std::slice::from_ref(&head));
+    assert_eq!(on.api.asked(), [("git", 1), ("ref", 1)]);
+    // A commit that somebody wants has no place that it could have moved from.
+    assert_eq!(on.mirror.fetch(&[main[0].clone(), Want::Commit(head.clone())]).await.unwrap(), [head.clone(), head]);
+    assert_eq!(on.api.asked(), [("git", 1), ("ref", 1)]);
+}
+
+#[tokio::test]
+async fn what_can_not_be_read_is_fetched_again_though_nothing_has_moved() {
+    let (repo, base, ..) = a_project();
+    repo.point("refs/heads/main", &base);
+    let on = stage(repo, |api| (api.lacks_git, api.nowhere) = (AtomicUsize::new(0), false));
+    let main = [Want::Ref("refs/heads/main".into())];
+    on.mirror.fetch(&main).await.unwrap();
+    let read = async || {
+        let at = base.clone();
+        on.mirror.read(move |reader| reader.tree(&at, Filter::All).map(drop)).await
+    };
+    read().await.unwrap();
+    let objects = on.mirror.by_git.room().dir.join("objects");
+    std::fs::remove_dir_all(&objects).unwrap();
+    std::fs::create_dir_all(objects.join("pack")).unwrap();
+    assert!(read().await.is_err());
+    on.mirror.fetch(&main).await.unwrap();
+    read().await.unwrap();
 }
