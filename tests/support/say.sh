@@ -7,7 +7,7 @@ heading() {
 
 # The script can't go on, and says what to do about it.
 give_up() {
-    printf '\ntests/run.sh can not go on: %s\n' "$1" >&2
+    printf '\n%s can not go on: %s\n' "$0" "$1" >&2
     shift
     local line
     for line in "$@"; do
