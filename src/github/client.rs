@@ -217,6 +217,11 @@ impl Repo {
         &self.lane
     }
 
+    /// How often something was to be changed so far, here and wherever else this installation is.
+    pub fn written(&self) -> u64 {
+        self.lane.written.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
     /// A request below `/repos/{owner}/{repo}`: the route's first two places are this repository's.
     pub(super) fn request(&self, method: Method, route: &'static str, parts: &[&str]) -> Result<Request> {
         let mut all = vec![self.slug.owner(), self.slug.name()];

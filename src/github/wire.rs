@@ -15,6 +15,7 @@
 //! headers: on Enterprise Servers and under limits each of these does the wrong thing. It is given whole addresses and
 //! its bare service is used. Its service runs on the runtime it was made on: make a [`Wire`] inside the one that uses it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -67,6 +68,8 @@ pub(super) struct Lane {
     pub(super) token: TokenSlot,
     etags: Mutex<Etags>,
     slots: Semaphore,
+    /// How often something was to be changed.
+    pub(super) written: AtomicU64,
 }
 
 impl Lane {
@@ -77,6 +80,7 @@ impl Lane {
             token: TokenSlot::default(),
             etags: Mutex::default(),
             slots: Semaphore::new(AT_ONCE),
+            written: AtomicU64::new(0),
         }
     }
 }
@@ -253,6 +257,9 @@ impl Wire {
 
     /// One call of an installation: admission, token, exchange, and once more when the token was refused.
     async fn once(&self, lane: &Lane, request: &Request) -> Result<Answer> {
+        if !request.reads() {
+            lane.written.fetch_add(1, Ordering::Relaxed);
+        }
         self.admit(lane, request).await?;
         let token = self.token(lane).await?;
         match self.follow(lane, request, &token).await {

@@ -184,8 +184,7 @@ pub fn starts(happened: &Happened) -> Starts {
     let payload = &happened.payload;
     let by_bot = payload["sender"]["type"] == "Bot";
     match (happened.event.as_str(), payload["action"].as_str().unwrap_or_default()) {
-        ("pull_request", "closed") => Starts::Run("pull_request_target"),
-        ("pull_request", _) if !by_bot => Starts::Run("pull_request_target"),
+        ("pull_request", action) if !by_bot || !action.contains("labeled") => Starts::Run("pull_request_target"),
         ("issue_comment", "created") if !by_bot => Starts::Run("issue_comment"),
         ("issue_comment", _) if !by_bot && payload["comment"]["user"]["type"] == "Bot" => Starts::Run("issue_comment"),
         ("issues", "edited" | "closed" | "deleted" | "unlabeled")

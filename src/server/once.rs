@@ -260,7 +260,7 @@ impl Once {
         for entry in inbox.list(&inbox::Filter { limit: 1000, ..inbox::Filter::default() }).await? {
             if entry.state != inbox::State::Done {
                 let about = entry.meta.get("about").and_then(|about| about.as_str()).unwrap_or(&entry.key).to_owned();
-                let says = entry.error.unwrap_or_else(|| "there was no time left for it".to_owned());
+                let says = entry.error.unwrap_or_else(|| out_of_time(self.patience));
                 heard.faults.push(Fault { about, says, lacks: lacks.get(&entry.key).cloned() });
             }
         }
@@ -272,6 +272,14 @@ impl Once {
         let event = Event { repo: Some(self.home.clone()), fact };
         intake::delivery(format!("run-{at}"), OWN_EVENT.to_owned(), &event)
     }
+}
+
+fn out_of_time(patience: Duration) -> String {
+    format!(
+        "there was no time left for it within {} seconds; the next scheduled run begins elsewhere. For more time set \
+         PHASEGATE_PATIENCE in the job's env, and timeout-minutes above it",
+        patience.as_secs()
+    )
 }
 
 /// A workflow's token belongs to an installation that nobody tells of. It has to have a number, and 0 is none.
@@ -446,23 +454,31 @@ impl Pass<'_> {
         self.app.tell(Word::Stands(Told { change: pull.number, head, phase, verdict, reason, findings }));
     }
 
-    /// Records what the comment shows, for those who come after.
-    pub(super) async fn record_shown(&self, pull: &Fetched, state: &State) -> Result<(), Halt> {
+    /// Whether what was shown is the newest, and records what the comment shows, for those who come after.
+    ///
+    /// A run in a workflow knows of no other that looks at the same change, and the slower of two would write what it saw
+    /// over what is so by now. Whoever wrote last is to have shown the newest record: so each that wrote something looks
+    /// behind it whether its record still is, and else looks again at everything.
+    pub(super) async fn is_newest(&self, pull: &Fetched, state: &State, wrote: bool) -> Result<bool, Halt> {
         if self.app.remembers() {
-            return Ok(());
+            return Ok(true);
         }
-        let Some(shown) = sync::news(state, &self.memory, pull.draft).await else { return Ok(()) };
+        let news = sync::news(state, &self.memory, pull.draft).await;
+        if news.is_none() && !wrote {
+            return Ok(true);
+        }
+        let loaded = self.ledger.load(state.change).await?;
+        if loaded.state.as_ref().is_none_or(|now| now.seq != state.seq) {
+            return Ok(false);
+        }
+        let Some(shown) = news else { return Ok(true) };
         let about = state.subject.clone();
         let files = shown.files.map(|(print, since)| ShownFiles { print, since });
         let body = Body::Shown { comment: shown.comment, since: shown.since, files, draft: shown.draft };
         let entry = Entry { by: By::Bot, about, body };
-        let loaded = self.ledger.load(state.change).await?;
-        if loaded.state.as_ref().is_none_or(|now| now.seq != state.seq) {
-            // Somebody else went on, and shows it.
-            return Ok(());
-        }
         match self.ledger.append(loaded, self.app.inbox.now(), vec![entry]).await {
-            Ok(_) | Err(LedgerError::Moved) => Ok(()),
+            Ok(_) => Ok(true),
+            Err(LedgerError::Moved) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

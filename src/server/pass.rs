@@ -115,6 +115,7 @@ impl Pass<'_> {
 
     pub(super) async fn once(&self, pull: &Fetched, events: &[(String, Event)]) -> Result<Raced, Halt> {
         let change = ChangeNumber(pull.number);
+        let written = self.repo.written();
         let (listed, unread) = self.check_runs(&pull.head.sha).await?;
         if pull.head.r#ref == self.branch && !pull.is_from_fork() {
             return self.show_ledger_as_head(pull, &listed).await;
@@ -179,7 +180,9 @@ impl Pass<'_> {
         let state = loaded.state;
         if let Some(state) = &state {
             self.show(pull, &listed, state, &world, events, (&unheard, no_issues)).await?;
-            self.record_shown(pull, state).await?;
+            if !self.is_newest(pull, state, self.repo.written() > written).await? {
+                return Ok(Raced::Yes);
+            }
             self.close_given_up(pull, state).await?;
         }
         self.remember_head(pull).await;

@@ -67,6 +67,7 @@ impl Pass<'_> {
             runs: listed,
             comment_changed: events.iter().any(|(_, event)| ours_changed(&event.fact)),
             again: &again,
+            alone: self.app.remembers(),
         };
         sync::sync(state, &surface, &present).await?;
         self.tell(pull, state, &seen, &surface);

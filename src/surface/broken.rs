@@ -107,7 +107,7 @@ impl Broken<'_> {
                 self.change.0
             ),
         };
-        write_replies(std::slice::from_ref(&reply), self.repo, self.memory).await?;
+        write_replies(std::slice::from_ref(&reply), self.repo, self.memory, true).await?;
         react(self.repo, self.memory, comment.id, Reaction::Confused).await
     }
 }

@@ -51,6 +51,8 @@ pub struct Present<'a> {
     /// Runs that somebody asked for again (0: all of them). GitHub waits for them to be completed once more, changed or
     /// not.
     pub again: &'a [u64],
+    /// Nobody else shows this change at the same time. A run in a workflow can't know that: another may have been started.
+    pub alone: bool,
 }
 
 /// The identifiers of the buttons on a run.
@@ -70,7 +72,7 @@ pub async fn sync(state: &State, surface: &Surface, present: &Present<'_>) -> Re
     super::end::anchor(state, present).await?;
     super::labels::write(surface, present).await?;
     write_comment(state, surface, present).await?;
-    write_replies(&surface.replies, present.repo, present.memory).await?;
+    write_replies(&surface.replies, present.repo, present.memory, present.alone).await?;
     for (comment, fine) in &surface.reactions {
         let reaction = if *fine { Reaction::Rocket } else { Reaction::Confused };
         react(present.repo, present.memory, *comment, reaction).await?;
@@ -147,9 +149,14 @@ async fn write_check(check: &Check, present: &Present<'_>) -> Result<()> {
         elsewhere = present.repo.check_runs_of(present.app, &check.head).await?;
         &elsewhere
     };
-    let found = ours(runs, present.app, &check.name);
+    let mut found = ours(runs, present.app, &check.name);
     if check.only_if_there && found.is_none() {
         return Ok(());
+    }
+    let by_now;
+    if found.is_none() && !present.alone {
+        by_now = present.repo.check_runs_of(present.app, &check.head).await?;
+        found = ours(&by_now, present.app, &check.name);
     }
     let mut report = report(check)?;
     let print = annotations_print(check);
@@ -391,7 +398,7 @@ async fn write_comment(state: &State, surface: &Surface, present: &Present<'_>) 
             let other = if id.is_some() { present.repo.find_comment(present.pull, &marker, None).await? } else { None };
             match other {
                 Some(other) => present.repo.update_comment(other.id, &body).await?,
-                None => present.repo.create_comment(present.pull, &body, &marker).await?,
+                None => create_comment(present.repo, present.pull, &body, &marker, present.alone).await?,
             }
         }
     };
@@ -441,7 +448,12 @@ const CLOCKS_DIFFER: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 
 /// An answer that the memory does not know may be there all the same: from before a crash, from before the memory was
 /// lost, from another server. So it is looked for first, with one reading for all answers on an issue or pull request.
-pub(super) async fn write_replies(replies: &[super::Reply], repo: &Repo, memory: &dyn Memory) -> Result<()> {
+pub(super) async fn write_replies(
+    replies: &[super::Reply],
+    repo: &Repo,
+    memory: &dyn Memory,
+    alone: bool,
+) -> Result<()> {
     let mut there: BTreeMap<u64, Vec<IssueComment>> = BTreeMap::new();
     for reply in replies {
         let key = format!("reply:{}", reply.key);
@@ -459,11 +471,26 @@ pub(super) async fn write_replies(replies: &[super::Reply], repo: &Repo, memory:
         };
         let id = match ours.iter().find(|comment| marker.is_in(&comment.body)) {
             Some(there) => there.id,
-            None => repo.create_comment(reply.on, &reply.body, &marker).await?.id,
+            None => create_comment(repo, reply.on, &reply.body, &marker, alone).await?.id,
         };
         memory.keep(&key, &id.to_string()).await;
     }
     Ok(())
+}
+
+/// Writes a comment. Of two that were written at the same moment the first stays, and says this.
+async fn create_comment(repo: &Repo, on: u64, body: &str, marker: &Marker, alone: bool) -> Result<IssueComment> {
+    let made = repo.create_comment(on, body, marker).await?;
+    if alone {
+        return Ok(made);
+    }
+    match repo.find_comment(on, marker, made.created_at.checked_sub(CLOCKS_DIFFER).ok()).await? {
+        Some(first) if first.id < made.id => {
+            repo.delete_comment(made.id).await?;
+            repo.update_comment(first.id, &marker.put(body)).await
+        }
+        _ => Ok(made),
+    }
 }
 
 /// Sets a reaction once. One that can't be set (a deleted comment, a server without them) is not missed.

@@ -13,8 +13,8 @@ use crate::act::{REFEREE, template};
 
 /// How a run of the binary ended.
 #[derive(Debug)]
-struct Ended {
-    rc: i32,
+pub(crate) struct Ended {
+    pub(crate) rc: i32,
     out: String,
     err: String,
     summary: String,
@@ -23,7 +23,7 @@ struct Ended {
 
 impl Ended {
     /// What an output was set to.
-    fn output(&self, name: &str) -> &str {
+    pub(crate) fn output(&self, name: &str) -> &str {
         let mut lines = self.outputs.lines();
         lines.find(|line| line.starts_with(&format!("{name}<<"))).and_then(|_| lines.next()).unwrap_or_default()
     }
@@ -40,25 +40,32 @@ impl Ended {
 }
 
 /// A step, as the runner starts it.
-struct Step<'a> {
+pub(crate) struct Step<'a> {
     on: &'a Rehearsal,
     event: &'a str,
     at: &'a str,
     /// The workflow's token; none: the App's key.
     token: Option<String>,
     artefacts: Option<PathBuf>,
+    /// Where its API is, if not at the twin's.
+    api: Option<String>,
 }
 
 impl<'a> Step<'a> {
-    fn on(on: &'a Rehearsal, event: &'a str) -> Self {
+    pub(crate) fn on(on: &'a Rehearsal, event: &'a str) -> Self {
         let token = match on.bot() {
             Bot::Advisory => Some(on.admin().actions_token(REPO, TOKEN).unwrap()),
             Bot::Action | Bot::Server => None,
         };
-        Self { on, event, at: "refs/heads/main", token, artefacts: None }
+        Self { on, event, at: "refs/heads/main", token, artefacts: None, api: None }
     }
 
-    async fn given(&self, payload: &Value) -> Ended {
+    /// By another way to the API.
+    pub(crate) fn by(self, api: &str) -> Self {
+        Self { api: Some(api.to_owned()), ..self }
+    }
+
+    pub(crate) async fn given(&self, payload: &Value) -> Ended {
         self.given_file(payload.to_string().as_bytes()).await
     }
 
@@ -71,7 +78,8 @@ impl<'a> Step<'a> {
         command.arg("action").env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", folder.path());
         command.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_NAME", self.event).env("GITHUB_REF", self.at);
         command.env("GITHUB_EVENT_PATH", path("event.json")).env("GITHUB_REPOSITORY", REPO);
-        command.env("GITHUB_API_URL", self.on.api_url()).env("GITHUB_SERVER_URL", self.on.url());
+        let api = self.api.clone().unwrap_or_else(|| self.on.api_url());
+        command.env("GITHUB_API_URL", api).env("GITHUB_SERVER_URL", self.on.url());
         command.env("GITHUB_GRAPHQL_URL", format!("{}/api/graphql", self.on.url()));
         command.env("GITHUB_OUTPUT", path("outputs")).env("GITHUB_STEP_SUMMARY", path("summary"));
         command.env("RUNNER_TEMP", path("temp")).env("PHASEGATE_UNPACED", "true").env("PHASEGATE_PATIENCE", "20");
@@ -124,7 +132,7 @@ fn picture(on: &Rehearsal) -> Picture {
 }
 
 /// A stage with a pull request that nobody has looked at.
-async fn stage(bot: Bot, policy: Option<&str>) -> (Rehearsal, u64) {
+pub(crate) async fn stage(bot: Bot, policy: Option<&str>) -> (Rehearsal, u64) {
     let setup = Setup { bot, policy: policy.map(str::to_owned), ..Setup::default() };
     let on = Rehearsal::start(setup).await.unwrap();
     on.admin().commit(REPO, "rover", "work", "work", &[("src/lamp.py", Some("def shine(): pass\n"))]).unwrap();
@@ -133,7 +141,7 @@ async fn stage(bot: Bot, policy: Option<&str>) -> (Rehearsal, u64) {
 }
 
 /// The event of a pull request, as it is now.
-fn pulled(on: &Rehearsal, number: u64, action: &str) -> Value {
+pub(crate) fn pulled(on: &Rehearsal, number: u64, action: &str) -> Value {
     let pull = on.pull(number).unwrap();
     json!({ "action": action, "number": number, "repository": pull["base"]["repo"], "sender": pull["user"],
         "pull_request": pull })

@@ -14,6 +14,10 @@ pub(crate) const BESIDE_THE_ROAD: &[(&str, &str)] = &[
     ("inbox.put_many.", "nothing on the road uses it"),
     ("inbox.cache_delete.", "nothing on the road uses it"),
     ("inbox.cache_clear.", "nothing on the road uses it"),
+    (
+        "github.DELETE /repos/{owner}/{repo}/issues/comments/{comment}.",
+        "two runs of the Action that met: here one runs at a time",
+    ),
 ];
 
 /// Every point in the sources.

@@ -213,6 +213,16 @@ impl Repo {
         self.fetch(request).await
     }
 
+    /// Takes away a comment of ours. One that is gone already is not missed.
+    pub async fn delete_comment(&self, comment: u64) -> Result<()> {
+        let route = "/repos/{owner}/{repo}/issues/comments/{comment}";
+        let request = self.request(Method::DELETE, route, &[&comment.to_string()])?.idempotent();
+        match self.call(&request).await {
+            Err(Error::NotFound { .. }) => Ok(()),
+            deleted => deleted.map(drop),
+        }
+    }
+
     /// GitHub keeps one reaction of a kind for an account, so this may be repeated.
     pub async fn react(&self, comment: u64, reaction: Reaction) -> Result<()> {
         let route = "/repos/{owner}/{repo}/issues/comments/{comment}/reactions";
