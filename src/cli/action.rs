@@ -107,11 +107,15 @@ fn identity() -> anyhow::Result<Identity> {
 /// token, and who is sent to look at those looks in vain.
 fn hindered(error: anyhow::Error, api: &str) -> anyhow::Error {
     match error.chain().find_map(|cause| cause.downcast_ref::<github::Error>()) {
-        Some(cause) if cause.is_transient() => anyhow::anyhow!(
-            "GitHub can't be reached at {}: {cause}. Run the job again; if it stays so, see that the runner gets to that \
-             address, which is GITHUB_API_URL",
-            out::plain(api)
-        ),
+        Some(cause) if cause.is_transient() => {
+            let reached = matches!(cause, github::Error::Server { .. });
+            let what = if reached { "GitHub is out of order at" } else { "GitHub can't be reached at" };
+            let api = out::plain(api);
+            anyhow::anyhow!(
+                "{what} {api}: {cause}. Run the job again; if it stays so, see that the runner gets to that address, which \
+                 is GITHUB_API_URL"
+            )
+        }
         Some(cause @ github::Error::RateLimited { .. }) => {
             anyhow::anyhow!("{cause}. Run the job again after that; what happened until then is seen all the same")
         }
@@ -180,4 +184,29 @@ fn lines(heard: &Heard, advisory: bool) -> anyhow::Result<()> {
         out::raw("Nothing here depends on it.\n")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_to_look_at_a_key_because_github_does_not_answer() {
+        let route = "/app";
+        let told = |cause: github::Error| {
+            let error =
+                anyhow::Error::new(cause).context("GitHub does not say who this App is: check its id and its key");
+            format!("{:#}", hindered(error, "https://ghe.example/api/v3"))
+        };
+        let message = "refused".to_owned();
+        let says = told(github::Error::Transport { route, message, unclear: false });
+        assert!(says.starts_with("GitHub can't be reached at https://ghe.example/api/v3: the connection"), "{says}");
+        assert!(says.ends_with("GITHUB_API_URL") && !says.contains("key"), "{says}");
+        let says = told(github::Error::Timeout { route, unclear: false });
+        assert!(says.starts_with("GitHub can't be reached at") && !says.contains("key"), "{says}");
+        let says = told(github::Error::RateLimited { until: jiff::Timestamp::UNIX_EPOCH, secondary: false });
+        assert!(says.contains("Run the job again after that") && !says.contains("key"), "{says}");
+        let says = told(github::Error::Unauthorized { route, by: github::Speaker::App });
+        assert!(says.contains("check its id and its key") && says.contains("installation (/app)"), "{says}");
+    }
 }
