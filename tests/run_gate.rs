@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -377,9 +378,11 @@ fn a_commands_words_are_no_orders_to_the_runner() {
         assert!(!names.contains(&withheld), "{withheld}");
     }
     let read = |name: &str| std::fs::read_to_string(temp.join(name)).unwrap();
-    for name in ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE"] {
+    for name in ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE"] {
         assert_eq!(read(name), "", "{name}");
     }
+    let names: Vec<String> = outputs(&temp).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["verdict", "reason", "json"]);
     let summary = read("GITHUB_STEP_SUMMARY");
     for part in ["### ❌ VERIFY failed", "| ✗ | `echo $NPM_TOKEN; exit 1` | ended with exit status 1", "text\n***\n"]
     {
@@ -387,6 +390,81 @@ fn a_commands_words_are_no_orders_to_the_runner() {
     }
     let artefact = read("phasegate-verify/run.json");
     assert!(!artefact.contains("npm-secret-1") && !artefact.contains("##["), "{artefact}");
+}
+
+#[test]
+fn the_steps_after_it_are_told_the_verdict_and_why() {
+    let told = |commands: &[&str], reports: &[&str]| {
+        let on = stage(&policy(commands, reports, "1m"), &[("a", "1")]);
+        let (step, temp) = on.step(&["verify"]);
+        let ended = end(step);
+        let given: BTreeMap<String, String> = outputs(&temp).into_iter().collect();
+        let object: Artefact = serde_json::from_str(&given["json"]).unwrap();
+        assert_eq!((object.run.unwrap().id, object.commands.len()), (99, commands.len()));
+        (ended.code, given["verdict"].clone(), given["reason"].clone(), given["json"].clone())
+    };
+    let (code, verdict, reason, _) = told(&[GREEN], &["junit.xml"]);
+    assert_eq!((code, verdict.as_str(), reason.as_str()), (0, "PASS", "1 test: 1 passed"));
+    let (code, verdict, reason, json) = told(&["printf 'verdict<<x\\nPASS\\nx\\n'; exit 3"], &[]);
+    assert_eq!((code, verdict.as_str()), (1, "FAIL"));
+    assert!(reason.starts_with("VER-01 ") && reason.contains("exit status 3"), "{reason}");
+    assert!(json.contains("exit 3") && !json.contains("tail\":\"v"), "{json}");
+}
+
+#[test]
+fn a_run_that_can_not_run_says_so_on_the_page_of_the_job() {
+    let on = stage(&policy(&["true"], &[], "1m"), &[("a", "1")]);
+    let is_told = |ended: &Ended, temp: &Path, words: &[&str]| {
+        let summary = std::fs::read_to_string(temp.join("GITHUB_STEP_SUMMARY")).unwrap();
+        assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
+        for word in words {
+            assert!(ended.err.contains(word) && summary.contains(word), "{word}: {}\n{summary}", ended.err);
+        }
+        assert!(outputs(temp).is_empty() && summary.starts_with("## Phasegate\n\n❌ "), "{summary}");
+    };
+    // The checkout has one commit, which is what the checkout action fetches by itself.
+    let (mut step, temp) = on.step(&["verify"]);
+    let event = std::fs::read_to_string(temp.join("event.json")).unwrap().replace(&on.base, &"c".repeat(40));
+    std::fs::write(temp.join("event.json"), event).unwrap();
+    step.env("GITHUB_SHA", "c".repeat(40));
+    let ended = end(step);
+    is_told(&ended, &temp, &["fetch-depth: 0"]);
+    assert!(ended.out.starts_with("::error title=Phasegate::"), "{}", ended.out);
+
+    let (step, temp) = on.step(&["build", "--json"]);
+    let ended = end(step);
+    is_told(&ended, &temp, &["names no commands for the gate `build`", "      run: [\"make test\"]\n"]);
+    assert!(ended.out.is_empty() && ended.err.contains("::error title=Phasegate::"), "{}{}", ended.out, ended.err);
+
+    // Elsewhere it is a text for a terminal, and nothing else.
+    let ended = on.run(&["build"]);
+    assert!(ended.code == 2 && !ended.err.contains("::error") && ended.out.is_empty(), "{}{}", ended.out, ended.err);
+}
+
+#[test]
+fn a_folder_that_can_not_be_written_is_found_before_anything_is_run() {
+    let on = stage(&policy(&["touch was-run"], &[], "1m"), &[("a", "1")]);
+    for folder in ["/proc/x", "/proc", "a", "a/below"] {
+        let (step, temp) = on.step(&["verify", "--out", folder]);
+        let ended = end(step);
+        let summary = std::fs::read_to_string(temp.join("GITHUB_STEP_SUMMARY")).unwrap();
+        assert_eq!(ended.code, 2, "{folder}: {}{}", ended.out, ended.err);
+        assert!(summary.contains("--out") && ended.err.contains("--out"), "{folder}: {summary}");
+        assert!(!on.path().join("was-run").exists(), "{folder}");
+    }
+}
+
+/// What the runner reads out of a step's file of outputs.
+fn outputs(temp: &Path) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(temp.join("GITHUB_OUTPUT")).unwrap();
+    let mut lines = text.lines();
+    let mut all = Vec::new();
+    while let Some(line) = lines.next() {
+        let (name, end) = line.split_once("<<").unwrap();
+        let value: Vec<&str> = lines.by_ref().take_while(|line| *line != end).collect();
+        all.push((name.to_owned(), value.join("\n")));
+    }
+    all
 }
 
 #[test]
@@ -469,7 +547,7 @@ fn a_checkout_without_the_base_is_told_the_lines_to_add() {
     std::fs::write(temp.join("event.json"), event).unwrap();
     step.env("GITHUB_SHA", "e".repeat(40));
     let ended = end(step);
-    assert_eq!((ended.code, ended.out.as_str()), (2, ""));
+    assert_eq!((ended.code, ended.out.lines().count()), (2, 1), "the mark on the job's page alone: {}", ended.out);
     let says = "error: the commit dddddddddddd of `main`, which has the policy, is not in this checkout\n";
     assert!(ended.err.starts_with(says), "{}", ended.err);
     for line in ["- uses: actions/checkout@…", "with:", "fetch-depth: 0"] {

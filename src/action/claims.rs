@@ -2,20 +2,25 @@
 //!
 //! The artefact of a run that executed the change's code is the change's own word. Whose it is comes from the event that
 //! GitHub sent, never from the artefact; what counts is how the job ended, which Actions tells.
+//!
+//! It promises that nothing of an artefact is read as markup: the page is a privileged job's, and any fork may have
+//! written these words. So each of them stands as code, also where a reader would not mind a bold one.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::event::WorkflowRun;
-use crate::finding::Verdict;
+use crate::finding::{Verdict, quoted};
 use crate::ids::Slug;
 use crate::policy::RunGate;
 use crate::runner::artefact::{self, Expected, Refused, Shown};
+use crate::surface::plain;
 
 /// The templates' workflow that runs the gates.
 const GATES: &str = ".github/workflows/phasegate-gates.yml";
 
-/// The artefacts in a folder, each named `phasegate-GATE`, as parts of a summary.
+/// What a folder has of a run's artefacts, as parts of a summary: of each gate the folder `phasegate-GATE` in it, and
+/// nothing else.
 pub fn shown(folder: &Path, slug: &Slug, after: &WorkflowRun) -> Vec<String> {
     let mut parts = Vec::new();
     for gate in RunGate::EACH {
@@ -33,15 +38,27 @@ pub fn shown(folder: &Path, slug: &Slug, after: &WorkflowRun) -> Vec<String> {
         };
         parts.push(match artefact::read(&at, &expected) {
             Ok(artefact) => part(&artefact.shown()),
-            Err(refused) => format!("⚠️ What the run left of {gate} is not shown. {refused} {}\n", refused.next()),
+            Err(refused) => {
+                let says = plain(&refused.to_string());
+                format!("⚠️ What the run left of {gate} is not shown. {says} {}\n", refused.next())
+            }
         });
     }
     // Other workflows leave nothing, and nobody expects it.
     if parts.is_empty() && after.path.split('@').next() == Some(GATES) {
-        let none = Refused::NoFolder("phasegate-verify".to_owned());
-        parts.push(format!("⚠️ The run of the gates left nothing to show. {none} {}\n", none.next()));
+        let none = Refused::NoFolder(quoted("phasegate-verify"));
+        parts.push(format!(
+            "⚠️ The run of the gates left nothing to show. {none} {} See, too, that the step before this one downloads it, \
+             into a folder of that name.\n",
+            none.next()
+        ));
     }
     parts
+}
+
+/// Words of the artefact.
+fn theirs(words: &str) -> String {
+    quoted(&plain(words))
 }
 
 fn part(shown: &Shown) -> String {
@@ -55,23 +72,25 @@ fn part(shown: &Shown) -> String {
     for command in &shown.commands {
         let sign = if command.passed { "✅" } else { "❌" };
         let sign = if command.left_out { "▫️" } else { sign };
-        let _ = writeln!(out, "- {sign} `{}`: {}", command.text.replace('`', "'"), command.ended);
+        let _ = writeln!(out, "- {sign} {}: {}", theirs(&command.text), plain(&command.ended));
     }
     for test in &shown.failing {
         let place = match (&test.path, test.line) {
-            (Some(path), Some(line)) => format!(" `{}:{line}`", path.replace('`', "'")),
-            (Some(path), None) => format!(" `{}`", path.replace('`', "'")),
+            (Some(path), Some(line)) => format!(" {}", theirs(&format!("{path}:{line}"))),
+            (Some(path), None) => format!(" {}", theirs(path)),
             (None, _) => String::new(),
         };
-        let (name, message) = (crate::surface::plain(&test.name), crate::surface::plain(&test.message));
-        let _ = writeln!(out, "- ❌ {name}{place}: {message}");
+        let _ = writeln!(out, "- ❌ {}{place}: {}", theirs(&test.name), theirs(&test.message));
     }
     if shown.more > 0 {
         let _ = writeln!(out, "- and {} more", shown.more);
     }
     if !shown.flaky.is_empty() {
-        let names: Vec<String> = shown.flaky.iter().map(|name| crate::surface::plain(name)).collect();
+        let names: Vec<String> = shown.flaky.iter().map(|name| theirs(name)).collect();
         let _ = writeln!(out, "\nPassed only when tried again: {}.", names.join(", "));
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

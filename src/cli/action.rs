@@ -12,10 +12,10 @@ use crate::action::claims;
 use crate::action::event::{self, BadEvent};
 use crate::action::report::Report;
 use crate::actions::{self, Files};
+use crate::github;
 use crate::ids::Slug;
 use crate::repo;
 use crate::server::{Heard, Identity, Once, OnceConfig};
-use crate::surface::plain;
 
 /// Work off one event inside GitHub Actions
 ///
@@ -37,13 +37,8 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let ended = worked_off(args).await;
-    if let (Err(error), true) = (&ended, actions::inside()) {
-        // The page of the run shows what is marked, and nobody opens a log to find out more.
-        let says = format!("{error:#}");
-        let mark = actions::annotate(actions::Level::Error, None, None, "Phasegate", &says);
-        out::raw(&mark)?;
-        let summary = format!("## Phasegate\n\n❌ {}\n", plain(&says));
-        Files::from_env().append_summary(&summary).context("the job's summary can't be written")?;
+    if let Err(error) = &ended {
+        out::not_done(error, if args.json { out::Stream::Err } else { out::Stream::Out });
     }
     ended
 }
@@ -66,6 +61,7 @@ async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
     let advisory = identity.is_advisory();
     let endpoint = app::endpoint()?;
     let page = format!("{}/{slug}", endpoint.server());
+    let api = endpoint.api().to_owned();
     let once = Once::begin(OnceConfig {
         identity,
         endpoint,
@@ -74,7 +70,8 @@ async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
         patience: Duration::from_secs(args.patience),
         paced: !args.unpaced,
     })
-    .await?;
+    .await
+    .map_err(|error| hindered(error, &api))?;
     let default_branch = once.home().default_branch.clone();
     let told = event::Told { event: &event, path: &path, slug: &slug, at: &at, default_branch: &default_branch };
     let started = event::read(&told)?;
@@ -103,6 +100,26 @@ fn identity() -> anyhow::Result<Identity> {
             Some(token) => Ok(Identity::Workflow { token: SecretString::from(token) }),
             None => bail!("there is neither an App (APP_ID and PRIVATE_KEY) nor a workflow's token (GITHUB_TOKEN)"),
         },
+    }
+}
+
+/// What a run could not begin for. That GitHub does not answer, or has no time for us, says nothing about a key or a
+/// token, and who is sent to look at those looks in vain.
+fn hindered(error: anyhow::Error, api: &str) -> anyhow::Error {
+    match error.chain().find_map(|cause| cause.downcast_ref::<github::Error>()) {
+        Some(cause) if cause.is_transient() => {
+            let reached = matches!(cause, github::Error::Server { .. });
+            let what = if reached { "GitHub is out of order at" } else { "GitHub can't be reached at" };
+            let api = out::plain(api);
+            anyhow::anyhow!(
+                "{what} {api}: {cause}. Run the job again; if it stays so, see that the runner gets to that address, which \
+                 is GITHUB_API_URL"
+            )
+        }
+        Some(cause @ github::Error::RateLimited { .. }) => {
+            anyhow::anyhow!("{cause}. Run the job again after that; what happened until then is seen all the same")
+        }
+        _ => error,
     }
 }
 
@@ -167,4 +184,29 @@ fn lines(heard: &Heard, advisory: bool) -> anyhow::Result<()> {
         out::raw("Nothing here depends on it.\n")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_to_look_at_a_key_because_github_does_not_answer() {
+        let route = "/app";
+        let told = |cause: github::Error| {
+            let error =
+                anyhow::Error::new(cause).context("GitHub does not say who this App is: check its id and its key");
+            format!("{:#}", hindered(error, "https://ghe.example/api/v3"))
+        };
+        let message = "refused".to_owned();
+        let says = told(github::Error::Transport { route, message, unclear: false });
+        assert!(says.starts_with("GitHub can't be reached at https://ghe.example/api/v3: the connection"), "{says}");
+        assert!(says.ends_with("GITHUB_API_URL") && !says.contains("key"), "{says}");
+        let says = told(github::Error::Timeout { route, unclear: false });
+        assert!(says.starts_with("GitHub can't be reached at") && !says.contains("key"), "{says}");
+        let says = told(github::Error::RateLimited { until: jiff::Timestamp::UNIX_EPOCH, secondary: false });
+        assert!(says.contains("Run the job again after that") && !says.contains("key"), "{says}");
+        let says = told(github::Error::Unauthorized { route, by: github::Speaker::App });
+        assert!(says.contains("check its id and its key") && says.contains("installation (/app)"), "{says}");
+    }
 }

@@ -1,5 +1,6 @@
 //! `phasegate run`: a gate's commands, as the policy names them.
 
+mod outputs;
 mod show;
 mod summary;
 
@@ -26,7 +27,8 @@ use show::Live;
 /// Run a gate's commands as the policy names them, and judge exit statuses and JUnit reports
 ///
 /// The policy is read from the base, not from the change: what is run is what the default branch says. What happened is
-/// written as `run.json` into the artefact's folder. docs/runner.md says what counts.
+/// written as `run.json` into the artefact's folder. docs/runner.md says what counts. In GitHub Actions it writes the job's
+/// summary, annotations, and the outputs verdict, reason and json.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// `build` or `verify`
@@ -57,6 +59,14 @@ pub(super) struct Args {
 const ENOUGH: u64 = 1024 * 1024;
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
+    let ended = ran(args).await;
+    if let Err(error) = &ended {
+        out::not_done(error, if args.json { out::Stream::Err } else { out::Stream::Out });
+    }
+    ended
+}
+
+async fn ran(args: &Args) -> anyhow::Result<Exit> {
     let gate = gate(&args.gate)?;
     let folder = args.dir.canonicalize().with_context(|| format!("there is no folder {}", args.dir.display()))?;
     let (repo, why) = match LocalRepo::around(&folder) {
@@ -85,7 +95,8 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         run: around.run,
     };
     let to = out_folder(args, gate, repo.as_ref());
-    artefact::clear(&to)?;
+    // Now, and not when all the commands have been run for a result that can't be kept.
+    artefact::prepare(&to)?;
     let stop = stop_on_signals()?;
     // From here on every child of this process is a gate's command.
     let orphans = Orphans::adopt();
@@ -97,9 +108,13 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     done.write(&to)?;
     live.result(&done, &to);
     if inside {
-        let written = actions::Files::from_env().append_summary(&summary::markdown(&done));
-        if let Err(error) = written {
+        let files = actions::Files::from_env();
+        if let Err(error) = files.append_summary(&summary::markdown(&done)) {
             out::complain(&format!("warning: the job summary could not be written: {error}\n"));
+        }
+        // Unlike a page, these may decide what the steps after this one do.
+        for (name, value) in outputs::of(&done)? {
+            files.set_output(name, &value).context("the step's outputs can't be written (GITHUB_OUTPUT)")?;
         }
     }
     if args.json {

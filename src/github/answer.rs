@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::endpoint::Endpoint;
-use super::error::{Error, Result, clip, is_for_want_of_permission};
+use super::error::{Error, Result, Speaker, clip, is_for_want_of_permission};
 use super::request::Request;
 
 /// A good answer.
@@ -50,13 +50,19 @@ pub(super) fn redirected(request: &Request, reply: &Reply) -> Result<String> {
         .ok_or_else(|| Error::malformed(request.route, format!("a redirect of status {}", reply.status.as_u16())))
 }
 
-pub(super) fn refusal(request: &Request, reply: &Reply, complaint: Complaint, token: &SecretString) -> Error {
+pub(super) fn refusal(
+    request: &Request,
+    reply: &Reply,
+    complaint: Complaint,
+    by: Speaker,
+    token: &SecretString,
+) -> Error {
     let route = request.route;
     // GitHub does not repeat tokens, but whatever stands in between might.
     let scrub = |text: &str| clip(&text.replace(token.expose_secret(), "[token]"));
     let message = scrub(&complaint.message);
     match reply.status.as_u16() {
-        401 => Error::Unauthorized { route },
+        401 => Error::Unauthorized { route, by },
         403 if message.contains("installation has been suspended") => Error::Suspended,
         403 | 451 => {
             let needs = is_for_want_of_permission(&message).then(|| needs(&reply.headers)).flatten();
@@ -68,7 +74,7 @@ pub(super) fn refusal(request: &Request, reply: &Reply, complaint: Complaint, to
         501 => Error::NoEndpoint { route },
         405 if request.reads() => Error::NoEndpoint { route },
         // 410 is what a deleted issue answers.
-        404 | 410 => Error::NotFound { route },
+        404 | 410 => Error::NotFound { route, by, write: !request.reads() },
         408 => Error::Timeout { route, unclear: !request.reads() },
         409 => Error::Conflict { route, message },
         status @ 500.. => Error::Server { route, status, unclear: !request.reads() },

@@ -10,8 +10,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Not there, or not for us to see: GitHub does not tell the two apart.
-    #[error("GitHub knows no such thing, or the App may not see it ({route})")]
-    NotFound { route: &'static str },
+    #[error("GitHub knows no such thing, or {} ({route})", by.may_not(*write))]
+    NotFound { route: &'static str, by: Speaker, write: bool },
     /// This GitHub has no such thing to ask: an older Enterprise Server, or a stand-in. What it would have told is not
     /// known; that is not the same as "none".
     #[error("this GitHub has no {route}")]
@@ -20,12 +20,12 @@ pub enum Error {
     Forbidden {
         route: &'static str,
         message: String,
-        /// The permission that the App lacks, where GitHub names it: `Issues: write`.
+        /// The permission that it lacks, where GitHub names it: `Issues: write`.
         needs: Option<String>,
     },
     /// The credentials were refused, also after a fresh token.
-    #[error("GitHub refused the credentials: check the App's id, private key and installation ({route})")]
-    Unauthorized { route: &'static str },
+    #[error("GitHub refused the credentials: {} ({route})", by.to_check())]
+    Unauthorized { route: &'static str, by: Speaker },
     /// There is no such installation: it is gone, and does not come back under this id.
     #[error("the App is not installed there any more")]
     NotInstalled,
@@ -55,6 +55,36 @@ pub enum Error {
     /// An answer that we can't read, or a request that would not be well-formed.
     #[error("not as expected: {what} ({route})")]
     Malformed { route: &'static str, what: String },
+}
+
+/// As what was spoken to GitHub. Who is told to look at an App's key where there is none looks in vain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    App,
+    Token,
+}
+
+impl Speaker {
+    fn to_check(self) -> &'static str {
+        match self {
+            Self::App => "check the App's id, private key and installation",
+            Self::Token => {
+                "the token is wrong or has run out. A workflow's own (`github.token`) lives as long as its job: run that again"
+            }
+        }
+    }
+
+    /// To those who may read and not write, GitHub says the same as to those who may not even see it.
+    fn may_not(self, write: bool) -> &'static str {
+        match (self, write) {
+            (Self::App, _) => "the App may not see it",
+            (Self::Token, false) => "this token may not see it",
+            (Self::Token, true) => {
+                "this token may not write it. In a workflow, use its own (`github.token`), and give the job's `permissions:` all \
+                 lines that the template has"
+            }
+        }
+    }
 }
 
 impl Error {
@@ -106,7 +136,7 @@ impl Error {
 }
 
 fn needed(needs: Option<&str>) -> String {
-    needs.map(|needs| format!("; the App needs the permission {needs}")).unwrap_or_default()
+    needs.map(|needs| format!("; it takes the permission {needs}")).unwrap_or_default()
 }
 
 /// Whether GitHub says so because the App lacks a permission.

@@ -30,6 +30,6 @@ pub use budget::{Allowance, Budget};
 pub use client::{GitAuth, Hub, Options, Part, Repo};
 pub use clock::{Clock, SystemClock};
 pub use endpoint::{BadAddress, Endpoint};
-pub use error::{Error, Result};
+pub use error::{Error, Result, Speaker};
 pub use keys::Keys;
 pub use token::Credentials;

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::auth::AppKey;
 use super::clock::{Clock, after};
-use super::error::{Error, Result};
+use super::error::{Error, Result, Speaker};
 use crate::ids::InstallationId;
 
 /// Replaced this long before its end, so that no call is under way with a dying token.
@@ -38,6 +38,13 @@ impl Credentials {
     /// The token of a workflow run.
     pub fn workflow(token: SecretString) -> Self {
         Self::Token { token, login: "github-actions[bot]".to_owned() }
+    }
+
+    pub(super) fn speaker(&self) -> Speaker {
+        match self {
+            Self::App { .. } => Speaker::App,
+            Self::Token { .. } => Speaker::Token,
+        }
     }
 }
 

@@ -310,7 +310,7 @@ impl Wire {
                 }
                 (status, _) if status.is_success() => return Ok(self.accept(lane, request, &path, reply)),
                 (status, _) if status.is_redirection() => path = redirected(request, &reply)?,
-                _ => return Err(refusal(request, &reply, complaint, token)),
+                _ => return Err(refusal(request, &reply, complaint, self.credentials.speaker(), token)),
             }
         }
         Err(Error::malformed(request.route, "too many redirects"))

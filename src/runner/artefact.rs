@@ -347,12 +347,16 @@ impl Artefact {
     }
 }
 
-/// Takes an artefact of an earlier run out of a folder, so that it can't be taken for this one's.
-pub fn clear(folder: &Path) -> anyhow::Result<()> {
+/// Makes a folder ready for an artefact: it can be written into, and one of an earlier run is taken out of it, so that it
+/// can't be taken for this one's.
+pub fn prepare(folder: &Path) -> anyhow::Result<()> {
+    let shown = folder.display();
+    std::fs::create_dir_all(folder)
+        .and_then(|()| tempfile::NamedTempFile::new_in(folder))
+        .with_context(|| format!("the result can't be written into {shown}; name another folder with --out"))?;
     match std::fs::remove_file(folder.join(FILE)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("can't remove the earlier {FILE} of {}", folder.display()))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error)
+            .with_context(|| format!("can't remove the earlier {FILE} of {shown}; name another folder with --out")),
         _ => Ok(()),
     }
 }

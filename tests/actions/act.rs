@@ -1,5 +1,6 @@
 //! `act`, and a repository that it runs in.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -62,7 +63,7 @@ pub(crate) enum Identity {
 }
 
 impl Place {
-    fn of(on: &Rehearsal) -> anyhow::Result<Self> {
+    pub(crate) fn of(on: &Rehearsal) -> anyhow::Result<Self> {
         Ok(Self {
             slug: REPO.to_owned(),
             api: on.api_url(),
@@ -95,7 +96,28 @@ impl Act {
         for name in ["action.yml", ".github/action/find.sh", ".github/action/checksums.txt"] {
             std::fs::copy(root().join(name), action.join(name)).unwrap();
         }
+        std::fs::create_dir(folder.path().join("summaries")).unwrap();
+        // The runner throws a step's summary away: what the binary wrote there is kept, by the run.
+        let keeping = format!(
+            "#!/bin/sh\n'{}' \"$@\"\nrc=$?\ncp \"$GITHUB_STEP_SUMMARY\" \"{}/$GITHUB_RUN_ID.md\"\nexit $rc\n",
+            env!("CARGO_BIN_EXE_phasegate"),
+            folder.path().join("summaries").display()
+        );
+        let binary = folder.path().join("keeping.sh");
+        std::fs::write(&binary, keeping).unwrap();
+        std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).unwrap();
         Self { folder }
+    }
+
+    /// What stands on the page of a run.
+    pub(crate) fn summary(&self, id: u64) -> String {
+        std::fs::read_to_string(self.folder.path().join(format!("summaries/{id}.md"))).unwrap()
+    }
+
+    /// What stands on the pages of all runs.
+    pub(crate) fn summaries(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.folder.path().join("summaries")).unwrap();
+        files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect()
     }
 
     pub(crate) fn artifacts(&self) -> PathBuf {
@@ -133,7 +155,7 @@ impl Act {
             ("GITHUB_SERVER_URL", &at.server),
             ("GITHUB_RUN_ID", &run.id.to_string()),
             ("GITHUB_GRAPHQL_URL", &at.graphql),
-            ("PHASEGATE_BIN", env!("CARGO_BIN_EXE_phasegate")),
+            ("PHASEGATE_BIN", &self.folder.path().join("keeping.sh").display().to_string()),
             ("PHASEGATE_TEST_ARTIFACTS", &self.artifacts().display().to_string()),
             ("PHASEGATE_UNPACED", "true"),
             ("RUNNER_TEMP", &temp.display().to_string()),

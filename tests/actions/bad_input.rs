@@ -7,6 +7,7 @@ use phasegate::rehearsal::workflow::TOKEN;
 use phasegate::rehearsal::{Bot, CHECK, CI, MERGE_POLICY, REPO, Rehearsal, Setup, WORKFLOW};
 use phasegate::twin::Level;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use crate::act::{REFEREE, template};
@@ -47,8 +48,9 @@ pub(crate) struct Step<'a> {
     /// The workflow's token; none: the App's key.
     token: Option<String>,
     artefacts: Option<PathBuf>,
-    /// Where its API is, if not at the twin's.
-    api: Option<String>,
+    /// Another address than the twin's, and how long is tried.
+    api: Option<&'a str>,
+    patience: &'a str,
 }
 
 impl<'a> Step<'a> {
@@ -57,12 +59,12 @@ impl<'a> Step<'a> {
             Bot::Advisory => Some(on.admin().actions_token(REPO, TOKEN).unwrap()),
             Bot::Action | Bot::Server => None,
         };
-        Self { on, event, at: "refs/heads/main", token, artefacts: None, api: None }
+        Self { on, event, at: "refs/heads/main", token, artefacts: None, api: None, patience: "20" }
     }
 
     /// By another way to the API.
-    pub(crate) fn by(self, api: &str) -> Self {
-        Self { api: Some(api.to_owned()), ..self }
+    pub(crate) fn by(self, api: &'a str) -> Self {
+        Self { api: Some(api), ..self }
     }
 
     pub(crate) async fn given(&self, payload: &Value) -> Ended {
@@ -78,11 +80,14 @@ impl<'a> Step<'a> {
         command.arg("action").env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", folder.path());
         command.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_NAME", self.event).env("GITHUB_REF", self.at);
         command.env("GITHUB_EVENT_PATH", path("event.json")).env("GITHUB_REPOSITORY", REPO);
-        let api = self.api.clone().unwrap_or_else(|| self.on.api_url());
+        let api = self.api.map_or_else(|| self.on.api_url(), str::to_owned);
         command.env("GITHUB_API_URL", api).env("GITHUB_SERVER_URL", self.on.url());
         command.env("GITHUB_GRAPHQL_URL", format!("{}/api/graphql", self.on.url()));
         command.env("GITHUB_OUTPUT", path("outputs")).env("GITHUB_STEP_SUMMARY", path("summary"));
-        command.env("RUNNER_TEMP", path("temp")).env("PHASEGATE_UNPACED", "true").env("PHASEGATE_PATIENCE", "20");
+        command
+            .env("RUNNER_TEMP", path("temp"))
+            .env("PHASEGATE_UNPACED", "true")
+            .env("PHASEGATE_PATIENCE", self.patience);
         match &self.token {
             Some(token) => command.env("GITHUB_TOKEN", token),
             None => command.env("APP_ID", self.on.app().id.to_string()).env("PRIVATE_KEY", &self.on.app().pem),
@@ -263,6 +268,56 @@ async fn an_app_that_lacks_a_permission_is_told_where_apps_get_them() {
             said.contains("Give the App the permission `Checks: read`") && !said.contains("Add to the job"),
             "{ended:#?}"
         );
+    }
+    on.end().await;
+}
+
+#[tokio::test]
+async fn advice_fits_who_it_is_given_to() {
+    let (on, number) = stage(Bot::Advisory, Some(MERGE_POLICY)).await;
+    let event = pulled(&on, number, "opened");
+    let before = picture(&on);
+    let of_no_app = |ended: &Ended| {
+        for said in [&ended.out, &ended.err, &ended.summary] {
+            assert!(!said.contains("App"), "there is none: {ended:#?}");
+        }
+    };
+    let refused = Step { token: Some("ghs_nobodys".to_owned()), ..Step::on(&on, "pull_request_target") };
+    let ended = refused.given(&event).await;
+    ended.is_refused(&["the token is wrong or has run out", "`github.token`", "run that again"]);
+    of_no_app(&ended);
+
+    // A person's own token, in place of the workflow's: GitHub hides from it what it may not write.
+    let reader = Step {
+        token: Some(on.admin().create_user("reader").unwrap().token),
+        patience: "2",
+        ..Step::on(&on, "pull_request_target")
+    };
+    let ended = reader.given(&event).await;
+    assert_eq!(ended.rc, 1, "{ended:#?}");
+    for said in [&ended.out, &ended.err, &ended.summary, &ended.outputs] {
+        for word in ["this token may not write it", "`github.token`", "all lines that the template has"] {
+            assert!(said.contains(word), "{word}: {ended:#?}");
+        }
+    }
+    assert_eq!(picture(&on), before);
+
+    // An address where nothing works.
+    let broken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let nowhere = format!("http://{}/api/v3", broken.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut one, _)) = broken.accept().await {
+            let mut asked = [0; 4096];
+            let _ = one.read(&mut asked).await;
+            let answer = b"HTTP/1.1 500 Broken\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            let _ = one.write_all(answer).await;
+        }
+    });
+    for token in [Some("any".to_owned()), None] {
+        let step = Step { token, api: Some(&nowhere), patience: "1", ..Step::on(&on, "pull_request_target") };
+        let ended = step.given(&event).await;
+        ended.is_refused(&["GitHub is out of order at", &nowhere, "Run the job again", "GITHUB_API_URL"]);
+        assert!(!ended.summary.contains("check its id"), "{ended:#?}");
     }
     on.end().await;
 }

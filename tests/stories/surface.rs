@@ -161,7 +161,7 @@ async fn a_permission_that_the_app_lacks_is_named_to_those_who_need_it() {
     assert_merge(&on, number, "action_required");
     let page = "/blob/main/docs/install.md#1-register-the-app";
     for part in
-        ["goes on trying", "the App needs the permission Members: read", "give it the permission `Members: read`", page]
+        ["goes on trying", "it takes the permission Members: read", "give it the permission `Members: read`", page]
     {
         assert!(summary().contains(part), "{part} is missing in: {}", summary());
     }

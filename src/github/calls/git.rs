@@ -350,7 +350,8 @@ impl Repo {
             } else if said(&["STALE_DATA"]) || message.starts_with("expected branch to point to") {
                 Error::StaleHead
             } else if said(&["NOT_FOUND"]) {
-                Error::NotFound { route: GRAPHQL }
+                let by = self.wire().credentials.speaker();
+                Error::NotFound { route: GRAPHQL, by, write: !request.reads() }
             } else if said(&["FORBIDDEN", "INSUFFICIENT_SCOPES"]) {
                 Error::Forbidden { route: GRAPHQL, message: clip(&first.message), needs: None }
             } else if said(&["SERVICE_UNAVAILABLE"]) || message.starts_with("something went wrong while executing") {

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use super::{Artefact, CommandOutcome, Counts, FILE, ReportState, SCHEMA};
-use crate::finding::{Verdict, verdict};
+use crate::finding::{Verdict, quoted, verdict};
 use crate::gate::ran;
 use crate::ids::{CommitId, Slug};
 use crate::policy::RunGate;
@@ -43,16 +43,19 @@ pub struct Expected {
     pub attempt: u32,
 }
 
-/// Why an artefact is not taken. The texts have nothing in them that a terminal or a page would act on.
+/// Why an artefact is not taken. Whatever of it is told may be its author's own word, so it stands in these texts as code
+/// that it can't end ([`theirs`]), in one line and without control characters: nothing for a page or a terminal to act on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    #[error("There is no artefact: the folder `{0}` is not there.")]
+    #[error("There is no artefact: the folder {0} is not there.")]
     NoFolder(String),
-    #[error("The artefact is empty: there is no `{0}` in it.")]
+    #[error("There is no artefact: {what} is {is}, and not a folder.")]
+    NotFolder { what: String, is: &'static str },
+    #[error("The artefact is empty: there is no {0} in it.")]
     NoFile(String),
-    #[error("`{what}` of the artefact is {is}, and not a plain file.")]
+    #[error("{what} of the artefact is {is}, and not a plain file.")]
     NotPlain { what: String, is: &'static str },
-    #[error("`{0}` is not a path inside the artefact.")]
+    #[error("{0} is not a path inside the artefact.")]
     Outside(String),
     #[error("The artefact has {bytes} bytes or more; at most {MOST_BYTES} are read.")]
     TooLarge { bytes: u64 },
@@ -62,11 +65,11 @@ pub enum Refused {
     NotJson(String),
     #[error("The artefact is nested deeper than {DEEPEST} levels.")]
     TooDeep,
-    #[error("The artefact has the key `{0}` twice in one object.")]
+    #[error("The artefact has the key {0} twice in one object.")]
     Twice(String),
-    #[error("The artefact is of the form `{0}`, which is newer than this version of Phasegate.")]
+    #[error("The artefact is of the form {0}, which is newer than this version of Phasegate.")]
     Newer(String),
-    #[error("The artefact is of the form `{0}`, and not `{SCHEMA}`.")]
+    #[error("The artefact is of the form {0}, and not `{SCHEMA}`.")]
     Unknown(String),
     #[error("The artefact does not have the form that it names: {0}.")]
     Malformed(String),
@@ -83,6 +86,9 @@ impl Refused {
             Self::NoFolder(_) | Self::NoFile(_) => {
                 "See that the job runs `phasegate run`, and that the step after it uploads the folder, also when it fails \
                  (`if: always()`)."
+            }
+            Self::NotFolder { .. } => {
+                "Let the step that downloads the artefact put it into a folder of that name, which holds nothing else."
             }
             Self::NotPlain { .. } | Self::Outside(_) => {
                 "Look at what the change does to the artefact's folder: `phasegate run` writes one plain file."
@@ -110,8 +116,13 @@ pub fn read(folder: &Path, expected: &Expected) -> Result<Artefact, Refused> {
     Ok(artefact)
 }
 
+/// Somebody else's words, as they stand in a text of ours.
+fn theirs(words: &str, most: usize) -> String {
+    quoted(&text::line(words, most))
+}
+
 fn shown(path: &Path) -> String {
-    text::line(&path.to_string_lossy(), 300)
+    theirs(&path.to_string_lossy(), 300)
 }
 
 /// A file's content. The folder is ours to name, and what is below it is not.
@@ -130,8 +141,18 @@ fn content(folder: &Path, file: &Path) -> Result<Vec<u8>, Refused> {
     // With a slash at its end, a link would be followed.
     let folder: PathBuf = folder.components().collect();
     let folder = folder.as_path();
-    let mut here: OwnedFd = rustix::fs::open(folder, flags | OFlags::DIRECTORY, Mode::empty())
-        .map_err(|error| refused(error, folder, folder.is_symlink(), Refused::NoFolder))?;
+    let mut here: OwnedFd =
+        rustix::fs::open(folder, flags | OFlags::DIRECTORY, Mode::empty()).map_err(|error| {
+            match (error, folder.symlink_metadata()) {
+                (Errno::NOTDIR, Ok(about)) if !about.is_symlink() => {
+                    let is = if about.is_file() { "a file" } else { "a device or a pipe" };
+                    Refused::NotFolder { what: shown(folder), is }
+                }
+                (error, about) => {
+                    refused(error, folder, about.is_ok_and(|about| about.is_symlink()), Refused::NoFolder)
+                }
+            }
+        })?;
     for part in folders {
         here = rustix::fs::openat(&here, *part, flags | OFlags::DIRECTORY, Mode::empty()).map_err(|error| {
             let about = rustix::fs::statat(&here, *part, AtFlags::SYMLINK_NOFOLLOW);
@@ -179,14 +200,14 @@ fn refused(error: Errno, path: &Path, is_link: bool, gone: impl Fn(String) -> Re
 }
 
 fn understood(bytes: &[u8]) -> Result<Artefact, Refused> {
-    let said = |error: &serde_json::Error| text::line(&error.to_string(), 300);
+    let said = |error: &serde_json::Error| theirs(&error.to_string(), 300);
     let mut first = serde_json::Deserializer::from_slice(bytes);
     let looked = Strict(0).deserialize(&mut first).and_then(|()| first.end());
     if let Err(error) = looked {
         let text = error.to_string();
         let twice = text.strip_prefix(TWICE).and_then(|rest| rest.rsplit_once(" at line ")).map(|(key, _)| key);
         return Err(match twice {
-            Some(key) => Refused::Twice(text::line(key, 100)),
+            Some(key) => Refused::Twice(theirs(key, 100)),
             None if text.starts_with(DEEP) || text.starts_with("recursion limit") => Refused::TooDeep,
             None => Refused::NotJson(said(&error)),
         });
@@ -199,7 +220,7 @@ fn understood(bytes: &[u8]) -> Result<Artefact, Refused> {
     match named.schema.as_ref().and_then(|schema| schema.as_str()) {
         Some(SCHEMA) => {}
         Some(other) => {
-            let name = text::line(other, 100);
+            let name = theirs(other, 100);
             let number = other.strip_prefix("phasegate/run@").and_then(|number| number.parse::<u32>().ok());
             return Err(if number.is_some_and(|number| number > 1) {
                 Refused::Newer(name)
@@ -207,7 +228,7 @@ fn understood(bytes: &[u8]) -> Result<Artefact, Refused> {
                 Refused::Unknown(name)
             });
         }
-        None => return Err(Refused::Unknown("(none)".to_owned())),
+        None => return Err(Refused::Unknown("`(none)`".to_owned())),
     }
     serde_json::from_slice(bytes).map_err(|error| Refused::Malformed(said(&error)))
 }
@@ -250,7 +271,7 @@ fn bounded(artefact: &Artefact) -> Result<(), Refused> {
         path.is_empty() || path.contains('\0') || !Path::new(path.as_str()).components().all(inside)
     };
     match tests.chain(reports).chain(findings).find(leads_out) {
-        Some(path) => Err(Refused::Outside(text::line(path, 300))),
+        Some(path) => Err(Refused::Outside(theirs(path, 300))),
         None => Ok(()),
     }
 }
@@ -267,8 +288,8 @@ fn adds_up(artefact: &Artefact) -> Result<(), Refused> {
     let mut totals = Counts::default();
     for report in &artefact.reports {
         if !sums(&report.counts) || (report.state != ReportState::Read && report.counts != Counts::default()) {
-            let path = text::line(report.path.as_deref().unwrap_or(&report.glob), 200);
-            return wrong(format!("the tests of `{path}` are not the sum of how they ended"));
+            let path = theirs(report.path.as_deref().unwrap_or(&report.glob), 200);
+            return wrong(format!("the tests of {path} are not the sum of how they ended"));
         }
         totals.add(&report.counts);
     }
@@ -283,8 +304,8 @@ fn adds_up(artefact: &Artefact) -> Result<(), Refused> {
         let exited = command.outcome == CommandOutcome::Exited;
         let signalled = command.outcome == CommandOutcome::Signalled;
         if exited != command.status.is_some() || signalled != command.signal.is_some() {
-            let shown = text::line(&command.command, 100);
-            return wrong(format!("`{shown}` does not end as it is said to"));
+            let shown = theirs(&command.command, 100);
+            return wrong(format!("{shown} does not end as it is said to"));
         }
     }
     // A later version may find more in the same facts, but none finds less.

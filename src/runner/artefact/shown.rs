@@ -1,7 +1,7 @@
 //! What may be shown of an artefact.
 
 use super::{Artefact, CommandOutcome, CommandRun, Failing, PolicyFrom};
-use crate::finding::Verdict;
+use crate::finding::{Verdict, quoted};
 use crate::policy::RunGate;
 use crate::runner::text;
 
@@ -93,7 +93,7 @@ impl CommandRun {
             (CommandOutcome::Signalled, _, Some(signal)) => format!("was ended by signal {signal} after {after}"),
             (CommandOutcome::TimedOut, ..) => format!("was not done after {after}, when the gate's time was over"),
             (CommandOutcome::NotStarted, ..) => {
-                format!("could not be started: {}", text::line(self.why.as_deref().unwrap_or("unknown"), 200))
+                format!("could not be started: {}", quoted(&text::line(self.why.as_deref().unwrap_or("unknown"), 200)))
             }
             (CommandOutcome::NotRun, ..) => "was not run".to_owned(),
             (CommandOutcome::Exited | CommandOutcome::Signalled, ..) => format!("ended after {after}"),

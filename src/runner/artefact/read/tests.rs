@@ -49,11 +49,18 @@ fn an_honest_artefact_is_read_as_it_was_written() {
 fn what_is_not_there_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let gone = read(&dir.path().join("gone"), &expected()).unwrap_err();
-    assert!(matches!(&gone, Refused::NoFolder(name) if name.ends_with("/gone")), "{gone}");
+    assert!(matches!(&gone, Refused::NoFolder(name) if name.ends_with("/gone`")), "{gone}");
     assert!(gone.next().contains("if: always()"));
     assert_eq!(refuse(&dir).to_string(), "The artefact is empty: there is no `run.json` in it.");
     std::fs::write(dir.path().join("file"), "").unwrap();
-    assert!(matches!(read(&dir.path().join("file"), &expected()), Err(Refused::NoFolder(_))));
+    let file = read(&dir.path().join("file"), &expected()).unwrap_err();
+    assert!(file.to_string().ends_with("/file` is a file, and not a folder."), "{file}");
+    assert!(file.next().contains("a folder of that name"));
+    let below = read(&dir.path().join("file/below"), &expected()).unwrap_err();
+    assert!(matches!(&below, Refused::NoFolder(_)), "{below}");
+    drop(std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap());
+    let socket = read(&dir.path().join("socket"), &expected()).unwrap_err();
+    assert!(socket.to_string().ends_with("/socket` is a device or a pipe, and not a folder."), "{socket}");
 }
 
 #[test]
@@ -98,7 +105,7 @@ fn nothing_outside_of_the_folder_is_read() {
         ("round/own/x", "`round/own/x` of the artefact is a link, and not a plain file."),
         ("own/../../x", "`own/../../x` is not a path inside the artefact."),
         ("/etc/hostname", "`/etc/hostname` is not a path inside the artefact."),
-        ("", "`` is not a path inside the artefact."),
+        ("", "(nothing) is not a path inside the artefact."),
         ("own/gone", "The artefact is empty: there is no `own/gone` in it."),
     ] {
         assert_eq!(content(dir.path(), Path::new(path)).unwrap_err().to_string(), why);
@@ -111,14 +118,14 @@ fn what_can_not_be_understood_is_refused_by_name() {
     let deep = format!("{{\"schema\": {}{}}}", "[".repeat(40), "]".repeat(40));
     let deeper = "[".repeat(100_000);
     let cases: Vec<(String, &str)> = vec![
-        (String::new(), "The artefact is not JSON: EOF while parsing"),
-        (text[..text.len() / 2].to_owned(), "The artefact is not JSON: EOF while parsing"),
-        (format!("{text}{text}"), "The artefact is not JSON: trailing characters"),
-        ("\u{fffd}PNG".to_owned(), "The artefact is not JSON: expected value"),
+        (String::new(), "The artefact is not JSON: `EOF while parsing"),
+        (text[..text.len() / 2].to_owned(), "The artefact is not JSON: `EOF while parsing"),
+        (format!("{text}{text}"), "The artefact is not JSON: `trailing characters"),
+        ("\u{fffd}PNG".to_owned(), "The artefact is not JSON: `expected value"),
         (deep, "The artefact is nested deeper than 16 levels."),
         (deeper, "The artefact is nested deeper than 16 levels."),
         ("[1]".to_owned(), "The artefact is of the form `(none)`"),
-        ("1".to_owned(), "The artefact does not have the form that it names: invalid type"),
+        ("1".to_owned(), "The artefact does not have the form that it names: `invalid type"),
         ("{}".to_owned(), "The artefact is of the form `(none)`, and not `phasegate/run@1`."),
         ("{\"schema\": 1}".to_owned(), "The artefact is of the form `(none)`"),
         ("{\"schema\": \"x\\u001b[2J\"}".to_owned(), "The artefact is of the form `x`, and not"),
@@ -184,7 +191,7 @@ fn fields_of_the_wrong_type_are_refused() {
     }
     for key in ["gate", "verdict", "subject", "policy", "commands", "totals", "failing_left_out"] {
         let refused = bent(|value| drop(value.as_object_mut().unwrap().remove(key)));
-        assert!(refused.contains(&format!("missing field `{key}`")), "{refused}");
+        assert!(refused.contains(&format!("missing field '{key}'")), "{refused}");
     }
 }
 
