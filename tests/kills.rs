@@ -10,7 +10,7 @@
 #[path = "kills_support/mod.rs"]
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -40,7 +40,10 @@ fn main() -> ExitCode {
     }
     let arguments = Arguments::from_args();
     let tally = Arc::new(Mutex::new(Tally::default()));
-    let mut trials = vec![Trial::test("points::each_is_passed_in_a_story", || Ok(each_is_passed()?))];
+    let mut trials = vec![
+        Trial::test("points::each_is_passed_in_a_story", || Ok(each_is_passed()?)),
+        Trial::test("points::each_has_its_kill", || Ok(each_has_its_kill()?)),
+    ];
     let mut add = |name: String, run: fn(&[Kill], &Mutex<Tally>) -> Result<(), Failed>, kills: Kills| {
         let tally = Arc::clone(&tally);
         trials.push(Trial::test(name, move || run(&kills()?, &tally)));
@@ -84,7 +87,11 @@ fn main() -> ExitCode {
         tally.passages = points::all().unwrap().into_iter().map(passages).map(|(n, name)| (name, n)).collect();
         print!("{tally}");
     }
-    conclusion.exit_code()
+    // One that was planned and did not strike has failed by then; this is about those that nobody planned.
+    let whole = tally.runs > 1 && conclusion.num_filtered_out == 0 && conclusion.num_failed == 0;
+    let unstruck = if whole { tally.unstruck(points::on_the_road().unwrap()) } else { Vec::new() };
+    unstruck.iter().for_each(|point| println!("{point} was never struck"));
+    if unstruck.is_empty() { conclusion.exit_code() } else { ExitCode::FAILURE }
 }
 
 /// The kills of one run, as they are in the test command.
@@ -166,6 +173,15 @@ fn each_is_passed() -> Result<(), String> {
     failures.sort();
     failures.dedup();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// A point that nobody kills it at has shown nothing either.
+fn each_has_its_kill() -> Result<(), String> {
+    let kills = plan::some(&passed()?, RUNS, MOST)?;
+    let planned: BTreeSet<&String> = kills.iter().map(|kill| &kill.point).collect();
+    let road = points::on_the_road().map_err(|error| format!("{error:#}"))?;
+    let left: Vec<&String> = road.iter().filter(|point| !planned.contains(point)).collect();
+    if left.is_empty() { Ok(()) } else { Err(format!("no kill is planned at {left:?}")) }
 }
 
 /// Kills it at all of these, in one run. When the end is another one, each is tried alone, and told.

@@ -113,7 +113,13 @@ pub(crate) fn some(passed: &Passed, runs: usize, most: usize) -> Result<Vec<Kill
             let open = places[point].iter().filter(|at| free[at] > 0 && used(at) < of(at));
             // Where it was not killed yet, in a story where it was not, and where there is most room.
             let best = open.min_by_key(|at| (used(at), told(at.0), usize::MAX - free[at])).copied();
-            let Some(at) = best else { continue };
+            let Some(at) = best else {
+                // That there is no room for a second kill is no harm. A point without any has shown nothing.
+                if !kills.iter().any(|kill| kill.point == **point) {
+                    return Err(format!("there is no room for a kill at {point}: play more runs of each story"));
+                }
+                continue;
+            };
             let seed = seed(point, round);
             let taken = |passage: &u64| kills.iter().any(|kill| here(&at, kill) && kill.passage == *passage);
             let Some(passage) = (0..of(&at)).map(|n| 1 + (seed + n) % of(&at)).find(|passage| !taken(passage)) else {
