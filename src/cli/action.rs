@@ -12,6 +12,7 @@ use crate::action::claims;
 use crate::action::event::{self, BadEvent};
 use crate::action::report::Report;
 use crate::actions::{self, Files};
+use crate::github;
 use crate::ids::Slug;
 use crate::repo;
 use crate::server::{Heard, Identity, Once, OnceConfig};
@@ -114,6 +115,11 @@ fn masked(identity: &Identity) -> anyhow::Result<()> {
         Identity::Workflow { token } => Some(token.expose_secret().to_owned()),
         Identity::App { .. } => app::variable("PRIVATE_KEY"),
     };
+    // An App's own tokens are made while it runs.
+    github::tell_of_minted(|minted| {
+        // If this can't be written, neither can anything that would show it.
+        let _ = out::raw(&actions::mask(minted.expose_secret()));
+    });
     token.map_or(Ok(()), |secret| out::raw(&actions::mask(&secret)))
 }
 
