@@ -255,7 +255,7 @@ impl<'a> Case<'a> {
             Way::Doubled => Bend::Doubled(other(&mut dice, old)),
             Way::Retyped => loop {
                 let new = other(&mut dice, old);
-                if new != old.to_string() {
+                if serde_json::from_str::<Value>(&new).ok().as_ref() != Some(old) {
                     break Bend::Retyped(new);
                 }
             },
