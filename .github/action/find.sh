@@ -15,6 +15,9 @@ fail() {
     exit 2
 }
 
+[[ -n ${GITHUB_OUTPUT:-} ]] ||
+    fail "GITHUB_OUTPUT is not set: this script is a step of the action, and the runner sets it. Use the action itself."
+
 found() {
     echo "binary=$1" >>"$GITHUB_OUTPUT"
     exit 0
@@ -36,7 +39,9 @@ esac
 
 # Lines of `SHA-256  TAG/phasegate-PLATFORM`.
 line=$(grep -E "^[0-9a-f]{64}  v[0-9A-Za-z.+-]+/phasegate-$platform\$" "$checksums" || true)
-[[ -n $line && $line != *$'\n'* ]] ||
+[[ $line != *$'\n'* ]] ||
+    fail "checksums.txt of this commit has more than one checksum for $platform, so none of them can be believed. Use the commit of a release's tag, or set PHASEGATE_BIN."
+[[ -n $line ]] ||
     fail "This commit of the action is no release: it has no checksum for $platform. Use the commit of a release's tag, or set PHASEGATE_BIN."
 sum=${line%% *}
 asset=${line#*  }

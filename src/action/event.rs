@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::fact::Fact;
-use crate::github::webhook;
+use crate::github::webhook::{self, article, wrong_in};
 use crate::ids::{CommitId, Slug};
 
 /// GitHub sends no larger event; whoever writes the file may.
@@ -55,8 +55,9 @@ pub enum BadEvent {
     )]
     TooLarge { path: String },
     #[error(
-        "the event file {path} is not the JSON of a {event} event: {why}. Run the job again; if it stays so, look at what \
-         writes GITHUB_EVENT_PATH"
+        "the event file {path} is not the JSON of {} {event} event: {why}. Run the job again; if it stays so, look at what \
+         writes GITHUB_EVENT_PATH",
+        article(event)
     )]
     Malformed { path: String, event: String, why: String },
     #[error(
@@ -69,6 +70,12 @@ pub enum BadEvent {
          start it there"
     )]
     Elsewhere { at: String, default: String },
+    #[error(
+        "this run on `pull_request_target` executes the workflow file of {at}, as servers from before December 2025 do for a pull \
+         request into that branch, and only the file of the default branch `{default}` is not the change's. Leave such pull \
+         requests to the schedule, which looks at them too: `branches: [{default}]` under `pull_request_target`"
+    )]
+    OfTheBase { at: String, default: String },
     #[error("`{0}` is not an event that Phasegate understands; start the workflow on some of: {KNOWN}")]
     Unknown(String),
     #[error("the event is one of {told}, and this run is one of {here}: GITHUB_EVENT_PATH is another run's")]
@@ -129,17 +136,22 @@ pub fn read(told: &Told<'_>) -> Result<Started, BadEvent> {
     if event == "push" && !on_default {
         return Err(elsewhere(told));
     }
+    if event == "pull_request_target" && !on_default {
+        // Today GitHub runs the default branch's file whatever the base is, and says so in GITHUB_REF. Older servers run that
+        // of the base, which may be a branch that anybody writes to.
+        return Err(BadEvent::OfTheBase { at: plain(told.at), default: told.default_branch.to_owned() });
+    }
     let bytes = bytes(told.path)?;
     let path = || plain(&told.path.display().to_string());
     let malformed = |why: String| BadEvent::Malformed { path: path(), event: event.to_owned(), why };
-    let of: Whose = serde_json::from_slice(&bytes).map_err(|error| malformed(place(&error)))?;
+    let of: Whose = serde_json::from_slice(&bytes).map_err(|error| malformed(wrong_in(&error)))?;
     if of.repository.full_name.to_lowercase() != told.slug.to_string().to_lowercase() {
         return Err(BadEvent::Foreign { told: plain(&of.repository.full_name), here: told.slug.to_string() });
     }
     let parsed = webhook::parse(read_as, &bytes).map_err(|error| malformed(error.reason))?;
     let after = match event {
         "workflow_run" => {
-            let ended: Ended = serde_json::from_slice(&bytes).map_err(|error| malformed(place(&error)))?;
+            let ended: Ended = serde_json::from_slice(&bytes).map_err(|error| malformed(wrong_in(&error)))?;
             Some(ended.workflow_run)
         }
         _ => None,
@@ -177,16 +189,6 @@ fn bytes(path: &Path) -> Result<Vec<u8>, BadEvent> {
         size if size > LARGEST => Err(BadEvent::TooLarge { path: name() }),
         _ => Ok(bytes),
     }
-}
-
-/// Where JSON is wrong, without what stands there.
-fn place(error: &serde_json::Error) -> String {
-    let what = match error.classify() {
-        serde_json::error::Category::Eof => "it ends too early",
-        serde_json::error::Category::Syntax => "it is no JSON",
-        _ => "a field is missing or of another kind",
-    };
-    format!("{what}, at line {} column {}", error.line(), error.column())
 }
 
 /// Text of others, fit for a message of one line.
@@ -236,6 +238,9 @@ mod tests {
         assert!(error.contains("refs/heads/agent") && error.contains("`main`"), "{error}");
         let pushed = of(json!({ "ref": "refs/heads/agent", "before": "0".repeat(40), "after": "a".repeat(40) }));
         assert!(matches!(started_at("push", &pushed, "refs/heads/agent"), Err(BadEvent::Elsewhere { .. })));
+        // Into another branch, on a server that runs the file of that one.
+        let error = started_at("pull_request_target", &of(json!({})), "refs/heads/release").unwrap_err().to_string();
+        assert!(error.contains("refs/heads/release") && error.contains("`branches: [main]`"), "{error}");
     }
 
     #[test]
@@ -244,7 +249,19 @@ mod tests {
         assert!(says(b"").contains("is empty"));
         assert!(says(b"{\"repository\": {\"id\": 7, ").contains("ends too early, at line 1"));
         assert!(says(b"not json").contains("no JSON"));
-        assert!(says(&of(json!({ "action": "created" }))).contains("is not the JSON of a issue_comment event"));
+        assert!(says(&of(json!({ "action": "created" }))).contains("is not the JSON of an issue_comment event"));
+        // No names of ours, whatever is wrong.
+        let pull = |head: Value| of(json!({ "action": "opened", "pull_request": { "number": "x", "head": head } }));
+        for (bent, says) in [
+            (of(json!({ "action": "opened", "pull_request": { "number": 3, "head": null } })), "of another kind"),
+            (pull(json!({ "sha": "a".repeat(40) })), "of another kind"),
+            (of(json!({ "action": "opened", "pull_request": { "head": {} } })), "the field `sha` is missing"),
+            (of(json!({ "action": "opened", "pull_request": { "head": { "sha": "no" } } })), "or holds what it can't"),
+        ] {
+            let error = started("pull_request_target", &bent).unwrap_err().to_string();
+            let ours = ["struct", "u64", "HasSha", "invalid type", "expected"];
+            assert!(error.contains(says) && !ours.iter().any(|word| error.contains(word)), "{error}");
+        }
         assert!(says(&vec![b' '; LARGEST as usize + 1]).contains("has more than"));
         let unknown = started("star\u{1b}[2J", &of(json!({}))).unwrap_err().to_string();
         assert!(unknown.contains("pull_request_target") && !unknown.contains('\u{1b}'), "{unknown}");

@@ -47,6 +47,8 @@ async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
     let level = app::variable("LOG_LEVEL").unwrap_or_else(|| "warn".to_owned());
     let filter = EnvFilter::try_new(&level).with_context(|| format!("LOG_LEVEL {level:?} is not a level"))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
+    #[cfg(debug_assertions)]
+    crate::fault::arm()?;
     let identity = identity()?;
     if actions::inside() {
         masked(&identity)?;
@@ -129,6 +131,11 @@ fn masked(identity: &Identity) -> anyhow::Result<()> {
         Identity::Workflow { token } => Some(token.expose_secret().to_owned()),
         Identity::App { .. } => app::variable("PRIVATE_KEY"),
     };
+    // An App's own tokens are made while it runs.
+    github::tell_of_minted(|minted| {
+        // If this can't be written, neither can anything that would show it.
+        let _ = out::raw(&actions::mask(minted.expose_secret()));
+    });
     token.map_or(Ok(()), |secret| out::raw(&actions::mask(&secret)))
 }
 

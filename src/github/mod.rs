@@ -33,3 +33,4 @@ pub use endpoint::{BadAddress, Endpoint};
 pub use error::{Error, Result, Speaker};
 pub use keys::Keys;
 pub use token::Credentials;
+pub(crate) use token::tell_of_minted;

@@ -5,7 +5,7 @@
 //! the first who finds out. Nothing is assumed about a token's form or length.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -85,6 +85,15 @@ fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::
     String::deserialize(from).map(SecretString::from)
 }
 
+/// Who is told of each token that is minted, before anybody speaks with it.
+static TOLD: OnceLock<fn(&SecretString)> = OnceLock::new();
+
+/// From now on, in this process: whoever keeps secrets out of a log has to know this one, which came by no setting.
+pub(crate) fn tell_of_minted(told: fn(&SecretString)) {
+    // Once is enough; whoever comes second wants the same.
+    let _ = TOLD.set(told);
+}
+
 /// One installation's token.
 #[derive(Default)]
 pub(super) struct TokenSlot {
@@ -122,6 +131,9 @@ impl TokenSlot {
         match mint.await {
             Ok(token) => {
                 let secret = token.token.clone();
+                if let Some(told) = TOLD.get() {
+                    told(&secret);
+                }
                 *state = State { current: Some(token), failed: None };
                 Ok(secret)
             }

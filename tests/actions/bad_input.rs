@@ -1,10 +1,11 @@
 //! Bad input, given to the real binary as a runner would give it: how it ends, what it says, and what it leaves behind.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use phasegate::action::report::PERMISSIONS;
 use phasegate::rehearsal::workflow::TOKEN;
-use phasegate::rehearsal::{Bot, CHECK, CI, MERGE_POLICY, REPO, Rehearsal, Setup, WORKFLOW};
+use phasegate::rehearsal::{Bot, CHECK, CI, MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup, WORKFLOW};
 use phasegate::twin::Level;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -18,6 +19,8 @@ pub(crate) struct Ended {
     pub(crate) rc: i32,
     out: String,
     err: String,
+    /// What the runner was asked to hide.
+    masked: Vec<String>,
     summary: String,
     outputs: String,
 }
@@ -101,6 +104,8 @@ impl<'a> Step<'a> {
             let text = String::from_utf8(bytes.to_vec()).unwrap();
             text.split_inclusive('\n').filter(|line| !line.starts_with("::add-mask::")).collect()
         };
+        let all = String::from_utf8_lossy(&ended.stdout).into_owned();
+        let masked = all.lines().filter_map(|line| line.strip_prefix("::add-mask::")).map(str::to_owned).collect();
         let left = std::fs::read_dir(path("temp")).unwrap().count();
         assert_eq!(left, 0, "it has left something in RUNNER_TEMP");
         let read = |name: &str| std::fs::read_to_string(path(name)).unwrap_or_default();
@@ -108,6 +113,7 @@ impl<'a> Step<'a> {
             rc: ended.status.code().unwrap_or(-1),
             out: shown(&ended.stdout),
             err: shown(&ended.stderr),
+            masked,
             summary: read("summary"),
             outputs: read("outputs"),
         }
@@ -191,6 +197,10 @@ async fn the_largest_event_and_one_of_a_fork_are_worked_off_like_any_other() {
     let ended = target.given(&event).await;
     assert_eq!((ended.rc, ended.output("verdict")), (0, "WAITING"), "{:?} {:?}", ended.out, ended.err);
 
+    // The token that it made for itself came by no secret, so the runner would not hide it.
+    let made = ended.masked.iter().filter(|masked| masked.starts_with("ghs_")).count();
+    assert_eq!(made, 1, "{:?}", ended.masked.len());
+
     let fork = format!("eve/{}", on.admin().fork(REPO, "eve").unwrap().slug.rsplit('/').next().unwrap());
     on.admin().commit(&fork, "eve", "work", "work", &[("src/lamp.py", Some("def glow(): pass\n"))]).unwrap();
     let forked = on.admin().open_pull(REPO, "eve", "Glow", "eve:work", "main").unwrap();
@@ -202,6 +212,36 @@ async fn the_largest_event_and_one_of_a_fork_are_worked_off_like_any_other() {
     on.end().await;
 }
 
+/// A permission that is not given: what is given of it, and the line that is to be told.
+type Lack = (&'static str, Option<Level>, &'static str);
+
+/// Those that are missed by the first look, and whether before anything was written.
+const AT_ONCE: [(Lack, bool); 6] = [
+    (("contents", None, "contents: write"), true),
+    (("actions", None, "actions: read"), true),
+    (("checks", None, "checks: write"), true),
+    (("pull_requests", None, "pull-requests: write"), true),
+    (("contents", Some(Level::Read), "contents: write"), true),
+    (("checks", Some(Level::Read), "checks: write"), false),
+];
+
+/// Those that are missed by whoever asks people in an issue, and by whoever looks at what was merged.
+const ASKING: [Lack; 2] = [("issues", None, "issues: write"), ("issues", Some(Level::Read), "issues: write")];
+const MERGED: [Lack; 1] = [("deployments", None, "deployments: read")];
+
+/// A run whose token lacks this says so, everywhere and with the line to add.
+async fn is_told_the_line(on: &Rehearsal, event: &str, payload: &Value, (lacking, level, line): Lack) {
+    let mut given: Vec<(&str, Level)> = TOKEN.iter().filter(|(name, _)| *name != lacking).copied().collect();
+    given.extend(level.map(|level| (lacking, level)));
+    let token = Some(on.admin().actions_token(REPO, &given).unwrap());
+    let ended = Step { token, ..Step::on(on, event) }.given(payload).await;
+    assert_eq!(ended.rc, 1, "without {lacking}: {ended:#?}");
+    let next = format!("Add to the job's `permissions:` in the workflow: `{line}`");
+    for said in [&ended.out, &ended.err, &ended.summary, &ended.outputs] {
+        assert!(said.contains(&next), "without {lacking}: {ended:#?}");
+    }
+}
+
 #[tokio::test]
 async fn a_token_that_lacks_a_permission_is_told_the_line_and_then_it_is_made_good() {
     let (on, number) = stage(Bot::Advisory, Some(MERGE_POLICY)).await;
@@ -210,27 +250,9 @@ async fn a_token_that_lacks_a_permission_is_told_the_line_and_then_it_is_made_go
         .workflow_run(REPO, &on.head(number).unwrap(), WORKFLOW, "pull_request", &[(CHECK, Some("success"))])
         .unwrap();
     let before = picture(&on);
-    let (read, nothing) = (Some(Level::Read), None);
-    // What is given of each, and whether it is found out before anything was written.
-    let lines = [
-        ("contents", nothing, "contents: write", true),
-        ("actions", nothing, "actions: read", true),
-        ("checks", nothing, "checks: write", true),
-        ("pull_requests", nothing, "pull-requests: write", true),
-        ("contents", read, "contents: write", true),
-        ("checks", read, "checks: write", false),
-    ];
-    for (lacking, level, line, untouched) in lines {
-        let mut given: Vec<(&str, Level)> = TOKEN.iter().filter(|(name, _)| *name != lacking).copied().collect();
-        given.extend(level.map(|level| (lacking, level)));
-        let token = Some(on.admin().actions_token(REPO, &given).unwrap());
-        let ended = Step { token, ..Step::on(&on, "pull_request_target") }.given(&event).await;
-        assert_eq!(ended.rc, 1, "{ended:#?}");
-        let next = format!("Add to the job's `permissions:` in the workflow: `{line}`");
-        for said in [&ended.out, &ended.err, &ended.summary, &ended.outputs] {
-            assert!(said.contains(&next), "without {lacking}: {ended:#?}");
-        }
-        assert_eq!(picture(&on) == before, untouched, "without {lacking}: {:#?}", picture(&on));
+    for (lack, untouched) in AT_ONCE {
+        is_told_the_line(&on, "pull_request_target", &event, lack).await;
+        assert_eq!(picture(&on) == before, untouched, "without {lack:?}: {:#?}", picture(&on));
     }
     // With all of them the same run finishes what the others began, and nothing is there twice.
     let ended = Step::on(&on, "pull_request_target").given(&event).await;
@@ -240,6 +262,43 @@ async fn a_token_that_lacks_a_permission_is_told_the_line_and_then_it_is_made_go
     let ours = on.admin().check_runs(REPO, &head).unwrap().into_iter().filter(|run| run.name == "phasegate/merge");
     assert_eq!(ours.count(), 1);
     on.end().await;
+}
+
+#[tokio::test]
+async fn a_permission_that_only_some_changes_need_is_told_when_it_comes_to_that() {
+    let (on, number) = stage(Bot::Advisory, Some(PIPELINE_POLICY)).await;
+    let target = Step::on(&on, "pull_request_target");
+    assert_eq!(target.given(&pulled(&on, number, "opened")).await.rc, 0);
+    drop(on.admin().happened());
+    on.admin().comment(REPO, "mia", number, "/stop it leaks").unwrap();
+    let said = on.admin().happened().into_iter().find(|one| one.event == "issue_comment").unwrap().payload;
+    let asked = || on.admin().repo(REPO).unwrap().issues.len() - 1;
+    for lack in ASKING {
+        is_told_the_line(&on, "issue_comment", &said, lack).await;
+        assert_eq!(asked(), 0);
+    }
+    // What the others began is finished, once.
+    let ended = Step::on(&on, "issue_comment").given(&said).await;
+    assert_eq!((ended.rc, ended.output("verdict"), asked()), (0, "FAIL", 1), "{ended:#?}");
+
+    let rules: Vec<u64> = on.admin().repo(REPO).unwrap().rulesets.keys().copied().collect();
+    rules.into_iter().for_each(|id| on.admin().remove_ruleset(REPO, id).unwrap());
+    on.admin().call_as("root", "PUT", &format!("/repos/{REPO}/pulls/{number}/merge"), Value::Null).unwrap();
+    for lack in MERGED {
+        is_told_the_line(&on, "pull_request_target", &pulled(&on, number, "closed"), lack).await;
+    }
+    let ended = target.given(&pulled(&on, number, "closed")).await;
+    assert_eq!((ended.rc, ended.output("verdict")), (0, "OVER"), "{ended:#?}");
+    on.end().await;
+}
+
+/// No line of the template is there that no test has missed.
+#[test]
+fn every_permission_of_the_template_is_missed_once() {
+    let missed = AT_ONCE.map(|(lack, _)| lack).into_iter().chain(ASKING).chain(MERGED);
+    let missed: BTreeSet<&str> = missed.map(|(_, _, line)| line).collect();
+    let known: BTreeSet<String> = PERMISSIONS.iter().map(|(name, level)| format!("{name}: {level}")).collect();
+    assert_eq!(missed.into_iter().collect::<Vec<_>>(), known.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 #[test]

@@ -107,6 +107,22 @@ fn a_commit_that_is_no_release_says_so() {
 }
 
 #[test]
+fn two_sums_for_one_platform_and_a_runner_that_is_none_are_told_as_what_they_are() {
+    let released = Released::tagged();
+    let sums = released.folder.path().join(".github/action/checksums.txt");
+    let text = std::fs::read_to_string(&sums).unwrap();
+    let other = text.replace(&format!(" v{VERSION}/"), " v9.9.9/");
+    std::fs::write(&sums, format!("{text}{other}")).unwrap();
+    let (rc, said, binary) = released.finds(None);
+    assert_eq!((rc, binary), (2, None));
+    assert!(said.contains("more than one checksum") && !said.contains("is no release"), "{said}");
+    let mut command = Command::new("bash");
+    command.arg(released.folder.path().join(".github/action/find.sh")).env_remove("GITHUB_OUTPUT");
+    let (rc, said) = ended(command.env("PHASEGATE_BIN", env!("CARGO_BIN_EXE_phasegate")));
+    assert!(rc == 2 && said.starts_with("::error title=Phasegate::GITHUB_OUTPUT is not set"), "{said}");
+}
+
+#[test]
 fn a_binary_of_ones_own_is_taken_as_it_is_or_refused_by_its_name() {
     let source = Released::source();
     let own = env!("CARGO_BIN_EXE_phasegate");

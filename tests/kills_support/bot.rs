@@ -21,10 +21,10 @@ use tokio::sync::oneshot;
 use super::door::{Behind, Door};
 use super::plan::Kill;
 
-const PHASEGATE: &str = env!("CARGO_BIN_EXE_phasegate");
+pub(crate) const PHASEGATE: &str = env!("CARGO_BIN_EXE_phasegate");
 
 /// What nobody would wait for any longer. It is reached by what hangs, never by what is slow.
-const PATIENCE: Duration = Duration::from_secs(200);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(200);
 
 /// How soon to look again whether something has happened that nobody tells.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
@@ -38,7 +38,7 @@ pub(crate) enum Dead {
 }
 
 /// The signal that a fault point ends the process with.
-const SIGABRT: i32 = 6;
+pub(crate) const SIGABRT: i32 = 6;
 
 pub(crate) struct Bot {
     admin: Admin,

@@ -27,6 +27,19 @@ pub(crate) async fn of(on: &Rehearsal, changes: &[u64], inbox: &[Entry]) -> anyh
     Ok(lines)
 }
 
+/// A line without what a run of the Action takes with it when it is killed. It keeps nothing, and no run after it can know: how
+/// a command went whose record is written already (its 🚀; the one comment says it too), and who pushed, which the event of the
+/// push alone tells.
+pub(crate) fn without_the_unkept(line: &str) -> String {
+    let mut line = line.replace(", \"phasegate[bot]:rocket\"]", "]").replace(", \"rocket\"]", "]");
+    if let Some((front, back)) = line.split_once("\"pushed_by\":{")
+        && let Some((_, back)) = back.split_once("},")
+    {
+        line = format!("{front}{back}");
+    }
+    line
+}
+
 /// Issues, comments, labels and check runs, each with its words.
 fn shown(on: &Rehearsal) -> anyhow::Result<Vec<String>> {
     let repo = on.admin().repo(REPO)?;

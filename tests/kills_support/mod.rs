@@ -3,6 +3,7 @@
 pub(crate) mod bot;
 pub(crate) mod door;
 pub(crate) mod end;
+pub(crate) mod errand;
 pub(crate) mod plan;
 pub(crate) mod points;
 pub(crate) mod stories;

@@ -113,7 +113,13 @@ pub(crate) fn some(passed: &Passed, runs: usize, most: usize) -> Result<Vec<Kill
             let open = places[point].iter().filter(|at| free[at] > 0 && used(at) < of(at));
             // Where it was not killed yet, in a story where it was not, and where there is most room.
             let best = open.min_by_key(|at| (used(at), told(at.0), usize::MAX - free[at])).copied();
-            let Some(at) = best else { continue };
+            let Some(at) = best else {
+                // That there is no room for a second kill is no harm. A point without any has shown nothing.
+                if !kills.iter().any(|kill| kill.point == **point) {
+                    return Err(format!("there is no room for a kill at {point}: play more runs of each story"));
+                }
+                continue;
+            };
             let seed = seed(point, round);
             let taken = |passage: &u64| kills.iter().any(|kill| here(&at, kill) && kill.passage == *passage);
             let Some(passage) = (0..of(&at)).map(|n| 1 + (seed + n) % of(&at)).find(|passage| !taken(passage)) else {
@@ -124,6 +130,36 @@ pub(crate) fn some(passed: &Passed, runs: usize, most: usize) -> Result<Vec<Kill
         }
     }
     Ok(kills)
+}
+
+/// Every point that a story passes, once, in so many runs of it. A step has several kills, each in the life after that of the one
+/// before; so they come in the order in which they are passed, for what is done is not done again.
+pub(crate) fn each(story: Story, order: &[Vec<String>], runs: usize) -> Vec<Vec<Kill>> {
+    let mut places: BTreeMap<&String, Vec<usize>> = BTreeMap::new();
+    for (step, points) in order.iter().enumerate() {
+        for point in points {
+            let places = places.entry(point).or_default();
+            if places.last() != Some(&step) {
+                places.push(step);
+            }
+        }
+    }
+    // Whoever has the fewest steps to choose from chooses first.
+    let mut points: Vec<_> = places.into_iter().collect();
+    points.sort_by_key(|(_, places)| places.len());
+    let mut steps: Vec<Vec<Kill>> = vec![Vec::new(); order.len()];
+    for (point, places) in points {
+        if let Some(step) = places.into_iter().min_by_key(|step| steps[*step].len()) {
+            steps[step].push(Kill { story, step, point: point.clone(), passage: 1 });
+        }
+    }
+    let mut kills = vec![Vec::new(); runs];
+    for (step, mut here) in steps.into_iter().enumerate() {
+        here.sort_by_key(|kill| order[step].iter().position(|point| *point == kill.point));
+        // A point before a write and the one behind it are another run's.
+        here.into_iter().enumerate().for_each(|(at, kill)| kills[at % runs].push(kill));
+    }
+    kills
 }
 
 /// One kill in every step of a story, at a seeded passage of a seeded point.

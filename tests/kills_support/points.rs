@@ -43,6 +43,13 @@ pub(crate) fn all() -> anyhow::Result<BTreeSet<String>> {
     Ok(names)
 }
 
+/// Every point in the sources that a story can pass.
+pub(crate) fn on_the_road() -> anyhow::Result<BTreeSet<String>> {
+    let mut names = all()?;
+    names.retain(|point| !BESIDE_THE_ROAD.iter().any(|(name, _)| point.starts_with(name)));
+    Ok(names)
+}
+
 /// Writes to the inbox's database that have no point: a transaction that is begun and committed as it is.
 pub(crate) fn unnamed_writes() -> anyhow::Result<Vec<String>> {
     let mut found = Vec::new();

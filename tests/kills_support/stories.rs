@@ -28,11 +28,14 @@ pub(crate) enum Story {
     Missed,
     /// On a GitHub without GraphQL and git over HTTP.
     Plain,
+    /// Without a server: each event starts a run of the Action, which keeps nothing.
+    Acted,
 }
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Acted,
         Self::Queued,
         Self::Rivals,
         Self::Merged,
@@ -44,8 +47,14 @@ impl Story {
         Self::Missed,
     ];
 
+    /// Whether a server plays in it.
+    pub(crate) fn is_served(self) -> bool {
+        self != Self::Acted
+    }
+
     pub(crate) fn setup(self) -> Setup {
         match self {
+            Self::Acted => Setup { bot: phasegate::rehearsal::Bot::Action, ..Setup::with_policy(PIPELINE_POLICY) },
             Self::Expanded | Self::Meddled => Setup::with_policy(PIPELINE_POLICY),
             Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
             Self::Plain => {
@@ -63,6 +72,7 @@ impl Story {
         on.settle().await?;
         on.install().await?;
         match self {
+            Self::Acted => acted(on).await,
             Self::Merged => merged(on).await,
             Self::Stopped => stopped(on).await,
             Self::Expanded => expanded(on).await,
@@ -137,6 +147,18 @@ async fn expanded(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     on.pushes("rover", "work", "a scope", &papers::of("scaffolding/scope.md")).await?;
     on.says("rover", number, "/expand").await?;
     ensure!(on.label(number)?.as_deref() == Some("phase:design"), "a good scope did not pass");
+    Ok(vec![number])
+}
+
+/// A change with its phases, stopped and let go on.
+pub(crate) async fn acted(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.says("ada", number, "/expand a dimmer").await?;
+    on.pushes("rover", "work", "a scope", &papers::of("scaffolding/scope.md")).await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:design"), "a good scope did not pass");
+    on.says("ada", number, "/stop it leaks").await?;
+    on.says("mia", asked(on)?, "/resolve A it is tight now").await?;
+    ensure!(on.escalations()?.iter().all(|issue| !issue.open), "the answer was not heard");
     Ok(vec![number])
 }
 

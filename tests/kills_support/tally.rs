@@ -1,6 +1,6 @@
 //! Which points there are, how often they were passed, and how often the bot survived being killed there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 #[derive(Default)]
@@ -18,6 +18,11 @@ impl Tally {
         let (killed, alive) = self.kills.entry(point.to_owned()).or_default();
         *killed += 1;
         *alive += u64::from(survived);
+    }
+
+    /// Those that it was never killed at.
+    pub(crate) fn unstruck(&self, points: BTreeSet<String>) -> Vec<String> {
+        points.into_iter().filter(|point| self.kills.get(point).is_none_or(|(killed, _)| *killed == 0)).collect()
     }
 
     /// What is not in the table.

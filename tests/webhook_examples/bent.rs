@@ -1,8 +1,10 @@
 //! A payload in which one thing is wrong: a field is gone, stands there twice, or holds something else.
 //!
 //! A case is a number: its example, what is bent and how follow from it and the seed alone. What failed says its seed and
-//! its number, and `PHASEGATE_WEBHOOK_SEED` and `PHASEGATE_WEBHOOK_CASE` play it again.
+//! its number, and `PHASEGATE_WEBHOOK_SEED` and `PHASEGATE_WEBHOOK_CASE` play it again. The first cases are a round in
+//! which every example is bent in every way; `Round` counts that none of it is left out.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::examples::{self, Example};
 
-/// So many cases, each from another example in turn.
+/// So many cases go through the parser: the round, and then examples in turn.
 pub(crate) const CASES: u64 = 6_000;
 const SEED: u64 = 20_260_801;
 
@@ -86,6 +88,18 @@ impl Dice {
     }
 }
 
+/// A way to bend a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Way {
+    Removed,
+    Doubled,
+    Retyped,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Removed, Self::Doubled, Self::Retyped];
+}
+
 #[derive(Debug, Clone)]
 enum Bend {
     Removed,
@@ -134,6 +148,14 @@ fn other(dice: &mut Dice, old: &Value) -> String {
 
 /// Where something stands: keys, and places in lists.
 type Place = Vec<String>;
+
+/// What stands there.
+fn at<'a>(body: &'a Value, place: &[String]) -> &'a Value {
+    place.iter().fold(body, |body, key| match key.parse::<usize>() {
+        Ok(at) if body.is_array() => &body[at],
+        _ => &body[key.as_str()],
+    })
+}
 
 /// Every place in a payload, or those that the parser reads.
 fn places(body: &Value, read: bool, at: &mut Place, found: &mut Vec<Place>) {
@@ -210,8 +232,7 @@ pub(crate) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    fn new(seed: u64, number: u64, examples: &[&'a Example]) -> Self {
-        let of = examples[usize::try_from(number).unwrap() % examples.len()];
+    fn new(seed: u64, number: u64, of: &'a Example, way: Way) -> Self {
         let mut dice = Dice(seed ^ number.wrapping_mul(0xA076_1D64_78BD_642F));
         let mut found = Vec::new();
         places(&of.body, dice.below(4) > 0, &mut Vec::new(), &mut found);
@@ -222,18 +243,32 @@ impl<'a> Case<'a> {
         if dice.below(2) == 0 && found.iter().any(|place| place.len() <= 2) {
             found.retain(|place| place.len() <= 2);
         }
+        // Only a field can stand there twice; an entry of a list makes the list longer.
+        if way == Way::Doubled {
+            found.retain(|place| place.split_last().is_some_and(|(_, to)| at(&of.body, to).is_object()));
+        }
         let place = found.swap_remove(dice.below(found.len()));
-        let old = place.iter().fold(&of.body, |body, key| match key.parse::<usize>() {
-            Ok(at) if body.is_array() => &body[at],
-            _ => &body[key.as_str()],
-        });
-        let bend = match dice.below(4) {
-            0 => Bend::Removed,
-            1 if dice.below(2) == 0 => Bend::Doubled(old.to_string()),
-            1 => Bend::Doubled(other(&mut dice, old)),
-            _ => Bend::Retyped(other(&mut dice, old)),
+        let old = at(&of.body, &place);
+        let bend = match way {
+            Way::Removed => Bend::Removed,
+            Way::Doubled if dice.below(2) == 0 => Bend::Doubled(old.to_string()),
+            Way::Doubled => Bend::Doubled(other(&mut dice, old)),
+            Way::Retyped => loop {
+                let new = other(&mut dice, old);
+                if serde_json::from_str::<Value>(&new).ok().as_ref() != Some(old) {
+                    break Bend::Retyped(new);
+                }
+            },
         };
         Self { seed, number, of, bend, place }
+    }
+
+    fn way(&self) -> Way {
+        match &self.bend {
+            Bend::Removed => Way::Removed,
+            Bend::Doubled(_) => Way::Doubled,
+            Bend::Retyped(_) => Way::Retyped,
+        }
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
@@ -255,19 +290,65 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The cases to play: one in so many, or the one that is asked for. Of five cases four are of events that are understood;
-/// of the others nothing is read.
-pub(crate) fn cases(examples: &[Example], one_in: usize) -> impl Iterator<Item = Case<'_>> {
-    let told = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+/// What the environment says of a number.
+fn told(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
+/// Whether one case is played again, and nothing else.
+pub(crate) fn is_replayed() -> bool {
+    told("PHASEGATE_WEBHOOK_CASE").is_some()
+}
+
+/// So many cases, from the first, or the one that is asked for. The first are a round: every example, bent in every way. Of
+/// five turns after it four are of events that are understood; of the others nothing is read.
+fn cases(examples: &[Example], until: u64) -> impl Iterator<Item = Case<'_>> {
     let seed = told("PHASEGATE_WEBHOOK_SEED").unwrap_or(SEED);
     let (read, ignored): (Vec<&Example>, Vec<&Example>) =
         examples.iter().partition(|example| UNDERSTOOD.contains(&example.event.as_str()));
     let numbers = match told("PHASEGATE_WEBHOOK_CASE") {
         Some(number) => number..number + 1,
-        None => 0..CASES,
+        None => 0..until,
     };
-    let case = move |number| Case::new(seed, number, if number % 5 == 0 { &ignored } else { &read });
-    numbers.step_by(one_in).map(case)
+    numbers.map(move |number| {
+        let (turn, way) = (usize::try_from(number).unwrap() / Way::ALL.len(), number % 3);
+        let of = match turn.checked_sub(examples.len()) {
+            None => &examples[turn],
+            // Each list is counted by itself. One number for both would never come to some: the one has 130 of them, and
+            // of 130 every fifth is that of the other.
+            Some(after) if after % 5 == 0 => ignored[after / 5 % ignored.len()],
+            Some(after) => read[(after - after / 5 - 1) % read.len()],
+        };
+        Case::new(seed, number, of, Way::ALL[usize::try_from(way).unwrap()])
+    })
+}
+
+/// So many cases, and the round at least.
+pub(crate) fn many(examples: &[Example]) -> impl Iterator<Item = Case<'_>> {
+    let all = u64::try_from(examples.len() * Way::ALL.len()).unwrap();
+    cases(examples, all.max(CASES))
+}
+
+/// Every example, bent in every way once.
+pub(crate) fn round(examples: &[Example]) -> impl Iterator<Item = Case<'_>> {
+    cases(examples, u64::try_from(examples.len() * Way::ALL.len()).unwrap())
+}
+
+/// Which examples were bent, and how.
+#[derive(Default)]
+pub(crate) struct Round(BTreeSet<(String, Way)>);
+
+impl Round {
+    pub(crate) fn add(&mut self, case: &Case<'_>) {
+        self.0.insert((case.of.to_string(), case.way()));
+    }
+
+    /// Fails for an example that was left out, or a way in which it was not bent.
+    pub(crate) fn is_whole(&self, examples: &[Example]) {
+        let wanted = examples.iter().flat_map(|example| Way::ALL.map(|way| (example.to_string(), way)));
+        let missing: Vec<_> = wanted.filter(|bent| !self.0.contains(bent)).collect();
+        assert!(is_replayed() || missing.is_empty(), "never bent ({}): {missing:?}", missing.len());
+    }
 }
 
 /// Whatever is wrong with a payload, the parser says so or gets along without; and nothing becomes a command that was
@@ -275,8 +356,9 @@ pub(crate) fn cases(examples: &[Example], one_in: usize) -> impl Iterator<Item =
 #[test]
 fn no_bent_payload_makes_the_parser_panic() {
     let examples = examples::all();
-    let (mut understood, mut ignored, mut refused) = (0, 0, 0);
-    for case in cases(&examples, 1) {
+    let (mut understood, mut ignored, mut refused, mut round) = (0, 0, 0, Round::default());
+    for case in many(&examples) {
+        round.add(&case);
         let body = case.bytes();
         let parsed = catch_unwind(AssertUnwindSafe(|| parse(&case.of.event, &body)))
             .unwrap_or_else(|_| panic!("the parser panicked: {}", case.told()));
@@ -297,9 +379,9 @@ fn no_bent_payload_makes_the_parser_panic() {
         "{} bent payloads: {understood} understood, {ignored} ignored, {refused} refused",
         understood + ignored + refused
     );
+    round.is_whole(&examples);
     // If one kind is missing, the dice are loaded.
-    let replayed = std::env::var_os("PHASEGATE_WEBHOOK_CASE").is_some();
-    assert!(replayed || [understood, ignored, refused].iter().all(|&count| count > CASES / 20));
+    assert!(is_replayed() || [understood, ignored, refused].iter().all(|&count| count > CASES / 20));
 }
 
 /// The bends are what they are called.

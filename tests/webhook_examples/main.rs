@@ -1,5 +1,5 @@
-//! Every published example of a webhook, through the parser and through the server's own endpoint; then each with fields
-//! removed, doubled and retyped.
+//! Every published example of a webhook, through the parser and through the server's own endpoint; then each with a field
+//! removed, one doubled and one retyped, through both.
 //!
 //! The examples are those of the npm package `@octokit/webhooks-examples`; they are not kept in this repository.
 

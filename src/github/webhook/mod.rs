@@ -9,4 +9,5 @@ mod signature;
 
 pub(super) use payload::{Account, person};
 pub use payload::{IGNORED_ACTIONS, NO_INSTALLATION, ParseError, UNDERSTOOD, parse};
+pub(crate) use payload::{article, wrong_in};
 pub use signature::{SignatureError, claimed, sign, verify};

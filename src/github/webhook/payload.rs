@@ -14,6 +14,7 @@
 //! - A deleted or new branch has an all-zero commit id, which is no commit.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::error::Category;
 
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::ids::{CommitId, InstallationId, Malformed, Person, RepoId, RepoRef, Slug};
@@ -48,7 +49,7 @@ pub const IGNORED_ACTIONS: &[(&str, &str)] = &[
 
 /// A delivery that should have been understood. Names the event and the place, never the content at length.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the payload of a {event:?} delivery is not as expected: {reason}")]
+#[error("the payload of {} {event:?} delivery is not as expected: {reason}", article(event))]
 pub struct ParseError {
     pub event: String,
     pub reason: String,
@@ -238,10 +239,33 @@ fn pull_event(action: &str) -> PullEvent {
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(body).map_err(|error| unquoted(&error.to_string()))
+    serde_json::from_slice(body).map_err(|error| wrong_in(&error))
 }
 
-/// What went wrong, without what was found there: that is other people's text, and an error is kept and shown.
+/// What is wrong with a JSON text and where, for whoever sent it: without what stands there, which is other people's text,
+/// and without the names that things have in here.
+pub(crate) fn wrong_in(error: &serde_json::Error) -> String {
+    let says = error.to_string();
+    let field = |before: &str| says.strip_prefix(before)?.split('`').next().filter(|name| !name.is_empty());
+    let what = match error.classify() {
+        Category::Eof => "it ends too early".to_owned(),
+        Category::Io | Category::Syntax if says.starts_with("recursion limit") => "it is nested too deeply".to_owned(),
+        Category::Io | Category::Syntax => "it is no JSON".to_owned(),
+        Category::Data => match (field("missing field `"), field("duplicate field `")) {
+            (Some(name), _) => format!("the field `{name}` is missing"),
+            (None, Some(name)) => format!("the field `{name}` is there twice"),
+            (None, None) => "a field is of another kind than GitHub's, or holds what it can't".to_owned(),
+        },
+    };
+    format!("{what}, at line {} column {}", error.line(), error.column())
+}
+
+/// `a` or `an`, as the name of an event wants it.
+pub(crate) fn article(event: &str) -> &'static str {
+    if event.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
+/// The same for a value of ours.
 fn unquoted(error: &str) -> String {
     match (error.find('"'), error.rfind('"')) {
         (Some(first), Some(last)) if first < last => format!("{}…{}", &error[..=first], &error[last..]),
