@@ -44,7 +44,7 @@ pub struct Expected {
 }
 
 /// Why an artefact is not taken. Whatever of it is told may be its author's own word, so it stands in these texts as code
-/// that it can't end ([`theirs`]), in one line and without control characters: nothing for a page or a terminal to act on.
+/// that it can't end (`theirs`), in one line and without control characters: nothing for a page or a terminal to act on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("There is no artefact: the folder {0} is not there.")]
