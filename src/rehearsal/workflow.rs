@@ -187,7 +187,7 @@ pub fn starts(happened: &Happened) -> Starts {
         ("pull_request", action) if !by_bot || !action.contains("labeled") => Starts::Run("pull_request_target"),
         ("issue_comment", "created") if !by_bot => Starts::Run("issue_comment"),
         ("issue_comment", _) if !by_bot && payload["comment"]["user"]["type"] == "Bot" => Starts::Run("issue_comment"),
-        ("issues", "edited" | "closed" | "deleted" | "unlabeled")
+        ("issues", "edited" | "closed" | "deleted" | "transferred" | "unlabeled")
             if !by_bot && payload["issue"]["user"]["type"] == "Bot" =>
         {
             Starts::Run("issues")

@@ -93,8 +93,9 @@ impl Pass<'_> {
         let (Some(open), Some(notice)) = (&state.escalation, self.notice(state, world)) else {
             return Ok(Some((loaded, false)));
         };
-        let how = (open.id > before, touched(events, open.issue));
-        let issue = match issues::open(state, open, &notice, how, &self.repo, &self.memory).await? {
+        let (fresh, changed) = (open.id > before, touched(events, open.issue));
+        let known = issues::Known { fresh, changed, alone: self.app.remembers() };
+        let issue = match issues::open(state, open, &notice, known, &self.repo, &self.memory).await? {
             Stands::Recorded => return Ok(Some((loaded, false))),
             Stands::Disabled => return Ok(Some((loaded, true))),
             Stands::New(issue) => issue,

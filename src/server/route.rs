@@ -443,7 +443,26 @@ impl Passes {
         Ok(RepoRef { default_branch, ..told.clone() })
     }
 
+    /// Looks at a change until nobody else has moved it on meanwhile. Whoever did may have done so by another policy or for
+    /// another head: each look reads both anew.
     async fn change(&self, told: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
+        for _ in 0..MOST_RACES {
+            if let Some(follows) = self.look(told, number, events, attempt).await? {
+                return Ok(follows);
+            }
+            tracing::info!(number, "the change moved on meanwhile; looking again");
+        }
+        Err(Halt::Again(anyhow::anyhow!("the change moved on {MOST_RACES} times while it was being decided")))
+    }
+
+    /// One look at a change, and what follows from it. Nothing, where the change moved on meanwhile.
+    async fn look(
+        &self,
+        told: &RepoRef,
+        number: u64,
+        events: &[(String, Event)],
+        attempt: u32,
+    ) -> Result<Option<Follows>, Halt> {
         let home = &self.at_home(told).await?;
         let repo = self.app.repo(home);
         let memory = Kept::new(&self.app.inbox, home.id);
@@ -451,7 +470,7 @@ impl Passes {
         let issue =
             events.iter().all(|(_, event)| matches!(event.fact, Fact::Issue { number: of, .. } if of == number));
         if issue && self.app.remembers() && memory.recall(&issue_key(number)).await.is_none() {
-            return Ok(Follows::default());
+            return Ok(Some(Follows::default()));
         }
         let mirror = self.app.mirror(home)?;
         let Some(mut read) = observe::law(&mirror, home).await? else {
@@ -462,7 +481,7 @@ impl Passes {
                 policy::PATH,
                 home.default_branch
             )));
-            return Ok(Follows::default());
+            return Ok(Some(Follows::default()));
         };
         let branch = self.app.ledger_at(ledger_branch::choose(&mut read, home, &repo, &memory).await?);
         let ledger = self.app.ledger(home, &branch);
@@ -476,7 +495,7 @@ impl Passes {
         let pull = match asked.get_pull(number).await {
             Ok(pull) => pull,
             // An issue. If it was linked, what is said on it is said on its change.
-            Err(Error::NotFound { .. }) => return self.linked(home, &ledger, number, events).await,
+            Err(Error::NotFound { .. }) => return self.linked(home, &ledger, number, events).await.map(Some),
             Err(error) => return Err(error.into()),
         };
         if is_of_another(&pull, home) {
@@ -492,21 +511,14 @@ impl Passes {
         }
         let pass =
             Pass { app: &self.app, memory, home, repo, mirror, ledger, branch, law: read.law, tip: read.tip, attempt };
-        for _ in 0..MOST_RACES {
-            match pass.once(&pull, events).await? {
-                Raced::Yes => tracing::info!(number, "the change moved on meanwhile; looking again"),
-                Raced::No(moved) => {
-                    let guid = events.last().map_or("", |(guid, _)| guid.as_str());
-                    let mut out = self.rivals_of(home, number, &moved.heads, guid).await?;
-                    let kin = moved.kin.iter().map(|other| other.0);
-                    out.extend(kin.filter_map(|number| derived(guid, home, number, Fact::Look { number })));
-                    let groups = moved.groups.iter().map(group::fact);
-                    out.extend(groups.filter_map(|group| derived_group(guid, home, &group)));
-                    return Ok(Follows { deliveries: out, notes: moved.told.into_iter().collect() });
-                }
-            }
-        }
-        Err(Halt::Again(anyhow::anyhow!("the change moved on {MOST_RACES} times while it was being decided")))
+        let Raced::No(moved) = pass.once(&pull, events).await? else { return Ok(None) };
+        let guid = events.last().map_or("", |(guid, _)| guid.as_str());
+        let mut out = self.rivals_of(home, number, &moved.heads, guid).await?;
+        let kin = moved.kin.iter().map(|other| other.0);
+        out.extend(kin.filter_map(|number| derived(guid, home, number, Fact::Look { number })));
+        let groups = moved.groups.iter().map(group::fact);
+        out.extend(groups.filter_map(|group| derived_group(guid, home, &group)));
+        Ok(Some(Follows { deliveries: out, notes: moved.told.into_iter().collect() }))
     }
 
     /// A look that fails again and again must not leave a green behind that nobody looks after.

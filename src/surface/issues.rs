@@ -6,7 +6,8 @@
 //! - *a crash between the issue and the record that names it, or a lost database*: the marker is looked for among our own
 //!   issues before one is opened. One of somebody else's that carries it is not ours;
 //! - *somebody edits or closes it*: it is put right, as the one comment is. *Somebody deletes it*: another is opened;
-//! - *the stop is lifted before the issue was recorded*: what was opened is found by its marker and closed.
+//! - *the stop is lifted before the issue was recorded*: what was opened is found by its marker and closed;
+//! - *two runs of a workflow open one each*: the first stays, and the other is closed with a word on where to answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -75,13 +76,22 @@ async fn recall(state: &State, open: &Escalation, memory: &dyn Memory) -> Option
     (Some(kept.issue) == open.issue).then_some(kept)
 }
 
-/// Opens the issue of an escalation, or brings it up to date. `fresh`: it is known that none was ever opened.
-/// `changed`: somebody did something to it.
+/// What is known when the issue of an escalation is brought up to date.
+pub struct Known {
+    /// None was ever opened.
+    pub fresh: bool,
+    /// Somebody did something to it.
+    pub changed: bool,
+    /// Nobody else shows this change at the same time.
+    pub alone: bool,
+}
+
+/// Opens the issue of an escalation, or brings it up to date.
 pub async fn open(
     state: &State,
     open: &Escalation,
     notice: &Notice,
-    (fresh, changed): (bool, bool),
+    known: Known,
     repo: &Repo,
     memory: &dyn Memory,
 ) -> Result<Stands> {
@@ -92,7 +102,7 @@ pub async fn open(
         Some(about) => (Some(about.head.clone()), Some(about.content.clone())),
         None => (None, None),
     };
-    let untouched = kept.as_ref().filter(|_| !changed);
+    let untouched = kept.as_ref().filter(|_| !known.changed);
     if untouched.is_some_and(|kept| kept.print == print(&wanted) && kept.head == head && kept.content == content) {
         return Ok(Stands::Recorded);
     }
@@ -110,11 +120,12 @@ pub async fn open(
     let (stands, written) = match put_right {
         Some(there) => (Stands::Recorded, there),
         None => {
-            let before = if fresh { None } else { find(state, open, &marker, (repo, memory)).await? };
+            let before = if known.fresh { None } else { find(state, open, &marker, (repo, memory)).await? };
             let there = match before {
                 Some(there) => mend(repo, there, &wanted).await?,
                 None => match create(&wanted, &marker, repo, memory).await? {
-                    Some(there) => there,
+                    Some(there) if known.alone => there,
+                    Some(there) => first(there, &wanted, open, &marker, repo).await?,
                     None => return Ok(Stands::Disabled),
                 },
             };
@@ -187,8 +198,7 @@ async fn find(
     marker: &Marker,
     (repo, memory): (&Repo, &dyn Memory),
 ) -> Result<Option<Issue>> {
-    let since = open.since.checked_sub(CLOCKS_DIFFER).unwrap_or(open.since);
-    let Some(found) = repo.find_labelled(marker, LABEL, since).await? else { return Ok(None) };
+    let Some(found) = repo.find_labelled(marker, LABEL, since(open)).await? else { return Ok(None) };
     // One of another escalation stays that one's, whatever somebody wrote into it.
     let own = state.change.0.to_string();
     let of = memory.recall(&issue_key(found.number)).await;
@@ -216,6 +226,22 @@ async fn create(wanted: &Notice, marker: &Marker, repo: &Repo, memory: &dyn Memo
         }
         Err(error) => Err(error),
     }
+}
+
+/// Of two issues that were opened at the same moment the first stays. GitHub lets nobody but people delete the other.
+async fn first(made: Issue, wanted: &Notice, open: &Escalation, marker: &Marker, repo: &Repo) -> Result<Issue> {
+    let found = repo.find_labelled(marker, LABEL, since(open)).await?;
+    let Some(first) = found.filter(|first| first.number < made.number) else { return Ok(made) };
+    let body =
+        format!("This was opened twice in the same moment. The question stands in #{}; answer there.", first.number);
+    let away = IssueChange { body: Some(body), state: Some(IssueState::NotPlanned), ..IssueChange::default() };
+    repo.update_issue(made.number, &away).await?;
+    mend(repo, first, wanted).await
+}
+
+/// Since when the issue of an escalation can have been there.
+fn since(open: &Escalation) -> jiff::Timestamp {
+    open.since.checked_sub(CLOCKS_DIFFER).unwrap_or(open.since)
 }
 
 /// Closes the issues of escalations that have ended, each with one last comment. `since`: the newest record of before
