@@ -228,6 +228,17 @@ pub struct Person {
     pub bot: bool,
 }
 
+impl Person {
+    /// Whoever did what nobody told of. No account has this id.
+    pub fn unknown() -> Self {
+        Self { id: 0, login: "somebody unknown".to_owned(), bot: false }
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        self.id == 0
+    }
+}
+
 /// What GitHub says someone may do in the repository, from the least to the most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -337,7 +337,7 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
         ));
     }
     let least = usize::from(required || autonomy < Autonomy::Auto);
-    let wanted = least.max(if required { policy.merge.approvals as usize } else { 0 });
+    let wanted = approvals.wanted(least.max(if required { policy.merge.approvals as usize } else { 0 }));
     if have < wanted && (have > 0 || !required) {
         findings.push(Finding::waiting(
             "MRG-03",

@@ -138,11 +138,16 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
             "It is made again when the checks are green on this head.",
         ));
     }
-    if approvals.by.is_empty() {
-        let rule = if approvals.discounted.is_empty() { "REV-01" } else { "REV-04" };
+    let (have, wanted) = (approvals.by.len(), approvals.wanted(1));
+    if have < wanted {
+        let rule = if have == 0 && approvals.discounted.is_empty() { "REV-01" } else { "REV-04" };
+        let says = match have {
+            0 => "Nobody entitled has approved this content yet.".to_owned(),
+            _ => format!("{have} of {wanted} approvals are there."),
+        };
         findings.push(Finding::waiting(
             rule,
-            format!("Nobody entitled has approved this content yet.{}", approvals.in_vain()),
+            format!("{says}{}", approvals.in_vain()),
             format!(
                 "Someone who may approve and neither wrote nor pushed it reviews {}, or says `{}`.",
                 world.pull.head.short(),

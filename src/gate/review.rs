@@ -13,7 +13,8 @@ use crate::policy::{Commands, Policy};
 
 /// Approvals of this content by entitled people who are not operators, and who asks for changes.
 pub fn approvals(policy: &Policy, state: &State, world: &World) -> Approvals {
-    let mut approvals = Approvals::default();
+    let unknown = !policy.people.solo && state.operators.iter().any(Person::is_unknown);
+    let mut approvals = Approvals { unknown, ..Approvals::default() };
     let Some(about) = &state.subject else { return approvals };
     let operator = |id: u64| state.operators.iter().any(|person| person.id == id);
 
@@ -124,6 +125,10 @@ pub fn approvals(policy: &Policy, state: &State, world: &World) -> Approvals {
     approvals
 }
 
+const ONE_MORE: &str = "It takes one more than usual: the branch was pushed to, and GitHub does not tell by whom (no event came, \
+                        and there is no `GET /repos/{owner}/{repo}/activity` of its repository for us), so it may have \
+                        been somebody who approves.";
+
 fn not_entitled(standing: Standing) -> String {
     format!("their role is {}; approving is for {}", standing.role.as_str(), May::Approve.who())
 }
@@ -178,11 +183,19 @@ pub struct Approvals {
     pub against: Vec<Objection>,
     /// Approvals that do not count, and why.
     pub discounted: Vec<(String, String)>,
+    /// Somebody pushed of whom nobody told who it is: they may be one of those who approve.
+    pub unknown: bool,
 }
 
 impl Approvals {
     fn count(&mut self, person: &Person) {
         self.by.insert(person.id, person.login.clone());
+    }
+
+    /// How many it takes where so many are asked for. With one more, each piece of the work has as many approvals by people who
+    /// did not push that piece, whoever did.
+    pub fn wanted(&self, asked: usize) -> usize {
+        if asked == 0 { 0 } else { asked + usize::from(self.unknown) }
     }
 
     /// Those whose approval counts and who stand on the commits as authors. An address proves nothing, so it holds nobody
@@ -198,9 +211,11 @@ impl Approvals {
         self.by.iter().filter(move |(id, login)| signs(**id, login)).map(|(_, login)| login.as_str())
     }
 
-    /// Says who approved in vain, for a finding.
+    /// Says who approved in vain, and why it takes one more, for a finding.
     pub fn in_vain(&self) -> String {
-        self.discounted.iter().map(|(who, why)| format!(" `{who}`'s approval does not count: {why}.")).collect()
+        let vain = self.discounted.iter().map(|(who, why)| format!(" `{who}`'s approval does not count: {why}."));
+        let more = self.unknown.then(|| format!(" {ONE_MORE}"));
+        vain.chain(more).collect()
     }
 }
 

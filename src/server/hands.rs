@@ -44,7 +44,7 @@ impl Pass<'_> {
     /// Those who have a hand in the change by moving its branch. Deliveries tell of each push while it is open. GitHub's
     /// list tells of pushes that nobody told of (before it was opened, while it was closed, in a delivery that never
     /// came), and what a push was: another pull request that was merged into the branch brings its own people, and
-    /// bringing the branch up to date is not writing it.
+    /// bringing the branch up to date is not writing it. Where neither tells, it was somebody unknown.
     pub(super) async fn pushers(
         &self,
         pull: &Fetched,
@@ -54,7 +54,7 @@ impl Pass<'_> {
     ) -> Result<Vec<Person>, Halt> {
         let told: Vec<Move> = events.iter().filter_map(|(_, event)| told_move(&event.fact)).collect();
         let known = |person: &Person| state.is_some_and(|state| state.operators.iter().any(|one| one.id == person.id));
-        let (Some(subject), Some(source)) = (world.subject.as_ref().filter(|_| pull.is_open()), &pull.head.repo) else {
+        let Some(subject) = world.subject.as_ref().filter(|_| pull.is_open()) else {
             return Ok(told.into_iter().map(|one| one.by).collect());
         };
         let is_reopening = |fact: &Fact| matches!(fact, Fact::Pull { what: PullEvent::Reopened, .. });
@@ -71,16 +71,24 @@ impl Pass<'_> {
         if told.is_empty() && !unheard && !reopened && !retargeted {
             return Ok(people);
         }
-        let repo = match source.full_name.parse() {
-            Ok(slug) if pull.is_from_fork() => self.app.hub.repo(self.home.installation, slug),
+        let source = pull.head.repo.as_ref().filter(|_| pull.is_from_fork()).map(|fork| fork.full_name.parse());
+        let repo = match source {
+            Some(Ok(slug)) => self.app.hub.repo(self.home.installation, slug),
             _ => self.repo.clone(),
         };
-        let listed = repo.branch_activity(&pull.head.r#ref).await?.unwrap_or_default();
+        let listed = match &pull.head.repo {
+            Some(_) => repo.branch_activity(&pull.head.r#ref).await?.unwrap_or_default(),
+            // A fork that is gone tells nothing any more.
+            None => Vec::new(),
+        };
         let here = |one: &Activity| one.after == pull.head.sha.as_str();
         if !listed.is_empty() && !listed.iter().any(here) && self.attempt < LAG_TRIES {
             return Err(Halt::Again(anyhow::anyhow!("GitHub does not yet list who pushed {}", pull.head.sha.short())));
         }
         let mut moves: Vec<Move> = told;
+        if !listed.iter().any(here) && !is_told(last.map(|last| &last.head), &pull.head.sha, events) {
+            moves.push(untold_move(last.map_or(&subject.about.base, |last| &last.head), &pull.head.sha));
+        }
         moves.retain(|one| !listed.iter().any(|other| other.before == one.before && other.after == one.after));
         moves.extend(since(listed, &subject.about.base));
         moves.retain(|one| !known(&one.by) || is_merge(one));
@@ -345,6 +353,24 @@ fn told_of_all(from: &CommitId, to: &CommitId, events: &[(String, Event)]) -> bo
         at = next;
     }
     false
+}
+
+/// Whether it was told how the head came to be where it is. Whoever opens a pull request answers for what is there then.
+fn is_told(last: Option<&CommitId>, here: &CommitId, events: &[(String, Event)]) -> bool {
+    let opened = |fact: &Fact| match fact {
+        Fact::Pull { what: PullEvent::Opened, head, .. } => told_of_all(head, here, events),
+        _ => false,
+    };
+    match last {
+        Some(last) => told_of_all(last, here, events),
+        None => events.iter().any(|(_, event)| opened(&event.fact)),
+    }
+}
+
+/// A move, or several, of which nobody told.
+fn untold_move(before: &CommitId, after: &CommitId) -> Move {
+    let (before, after) = (before.to_string(), after.to_string());
+    Move { before, after, by: Person::unknown(), kind: "push".to_owned(), at: None }
 }
 
 /// Of so many commits that were merged in it is asked whether they are other changes, and so many of those are read.

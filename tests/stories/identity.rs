@@ -120,6 +120,31 @@ async fn where_github_does_not_list_pushes_the_look_goes_on() {
     }
 }
 
+/// Whoever pushed it could approve it themselves, so another approval has to stand beside theirs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_push_of_which_nobody_tells_takes_one_more_approval() {
+    let on = merge_flow().await;
+    on.admin().inject(Fault {
+        method: Some("GET".to_owned()),
+        path_contains: format!("/repos/{REPO}/activity"),
+        effect: Effect::Refuse(404),
+        times: 1000,
+    });
+    let number = green(&on, "work").await;
+    on.admin().quiet().commit(REPO, "mia", "work", "slipped in", &[("src/slipped.py", Some("pass\n"))]).unwrap();
+    proves(&on, number).await;
+    assert_merge(&on, number, "action_required");
+    let summary = on.merge_run(number).unwrap().summary.unwrap();
+    assert!(summary.contains("1 of 2 approvals") && summary.contains("GitHub does not tell by whom"), "{summary}");
+    // It stays so when the next push is told.
+    on.pushes("rover", "work", "and more", &[("src/more.py", "pass\n")]).await.unwrap();
+    proves(&on, number).await;
+    assert_merge(&on, number, "action_required");
+    on.reviews("root", number, "APPROVE").await.unwrap();
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_pushed_to_a_fork_is_known_too() {
     let on = merge_flow().await;
