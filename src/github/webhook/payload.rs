@@ -65,74 +65,61 @@ pub fn parse(event: &str, body: &[u8]) -> Result<Option<Event>, ParseError> {
 }
 
 fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
-    let head: Head = read(body)?;
-    let action = head.action.unwrap_or_default();
-    if IGNORED_ACTIONS.contains(&(event, action.as_str())) {
-        return Ok(None);
+    if IGNORED_ACTIONS.iter().any(|(of, _)| *of == event) {
+        let (head, HeadAlone { .. }) = read(body)?;
+        if IGNORED_ACTIONS.contains(&(event, head.action.as_str())) {
+            return Ok(None);
+        }
     }
-    let sender = person(head.sender);
-    let fact = match event {
+    let (head, fact) = match event {
         "installation" | "installation_repositories" => {
-            let payload: Installed = read(body)?;
+            let (head, payload): (_, Installed) = read(body)?;
             let repos = [payload.repositories, payload.repositories_added, payload.repositories_removed];
-            Fact::Installation {
+            let fact = Fact::Installation {
                 id: InstallationId(head.installation.ok_or("no installation")?.id),
-                action,
+                action: head.action.clone(),
                 repos: repos.into_iter().flatten().flatten().map(|repo| (repo.id, repo.full_name)).collect(),
-            }
+            };
+            (head, fact)
         }
         "pull_request" => {
-            let payload: Pull = read(body)?;
+            let (head, payload): (_, Pull) = read(body)?;
             let (pull, label) = (payload.pull_request, payload.label.and_then(|label| label.name));
             let before = payload.before.and_then(|before| CommitId::new(before).ok());
-            Fact::Pull { number: pull.number, what: pull_event(&action), head: pull.head.sha, sender, label, before }
+            let (what, sender) = (pull_event(&head.action), head.sender.clone());
+            (head, Fact::Pull { number: pull.number, what, head: pull.head.sha, sender, label, before })
         }
         "pull_request_review" => {
-            let ReviewOf { pull_request, review } = read(body)?;
-            Fact::Review { pull: pull_request.number, sender, review: review.map(|review| review.id) }
+            let (head, payload): (_, ReviewOf) = read(body)?;
+            let (pull, sender) = (payload.pull_request.number, head.sender.clone());
+            (head, Fact::Review { pull, sender, review: payload.review.map(|review| review.id) })
         }
-        "issue_comment" => comment(read(body)?, &action, sender)?,
-        "issues" => Fact::Issue { number: read::<Issue>(body)?.issue.number, action, sender },
+        "issue_comment" => {
+            let (head, payload) = read(body)?;
+            let fact = comment(payload, &head.action, head.sender.clone())?;
+            (head, fact)
+        }
+        "issues" => {
+            let (head, payload): (_, Issue) = read(body)?;
+            let (action, sender) = (head.action.clone(), head.sender.clone());
+            (head, Fact::Issue { number: payload.issue.number, action, sender })
+        }
         "check_run" => {
-            let run = read::<Run>(body)?;
-            let button = match (action.as_str(), run.requested_action) {
-                ("rerequested", _) => Some(Button::Rerequested),
-                ("requested_action", Some(pressed)) => Some(Button::Pressed(pressed.identifier)),
-                ("requested_action", None) => return Err("a pressed button without its identifier".into()),
-                _ => None,
-            };
-            let run = run.check_run;
-            match button {
-                None => {
-                    let completed = (action == "completed").then_some(run.id);
-                    let branch = run.check_suite.and_then(|suite| suite.head_branch);
-                    Fact::Checks { head: run.head_sha, app: run.app.map(|app| app.id), completed, branch, owner: None }
-                }
-                Some(button) => {
-                    let here = head.repository.as_ref().map(|repo| repo.id);
-                    let pulls = run.pull_requests.unwrap_or_default();
-                    let ours = pulls.into_iter().filter(|pull| pull.repo().is_none_or(|repo| Some(repo) == here));
-                    Fact::Button {
-                        head: run.head_sha,
-                        run: run.id,
-                        run_name: run.name,
-                        button,
-                        sender,
-                        pulls: ours.map(|pull| pull.number).collect(),
-                    }
-                }
-            }
+            let (head, payload): (_, Run) = read(body)?;
+            let fact = check_run(payload, &head)?;
+            (head, fact)
         }
         "check_suite" => {
-            let suite = read::<Suite>(body)?.check_suite;
-            match action.as_str() {
+            let (head, payload): (_, Suite) = read(body)?;
+            let suite = payload.check_suite;
+            let fact = match head.action.as_str() {
                 // Only the suite's own App is told. It is every run of the suite that is asked for.
                 "rerequested" => Fact::Button {
                     head: suite.head_sha,
                     run: 0,
                     run_name: String::new(),
                     button: Button::Rerequested,
-                    sender,
+                    sender: head.sender.clone(),
                     pulls: Vec::new(),
                 },
                 _ => Fact::Checks {
@@ -142,48 +129,56 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
                     branch: suite.head_branch,
                     owner: None,
                 },
-            }
+            };
+            (head, fact)
         }
         "workflow_run" => {
-            let run = read::<Workflow>(body)?.workflow_run;
+            let (head, payload): (_, Workflow) = read(body)?;
+            let run = payload.workflow_run;
             let owner = run.head_repository.and_then(|repo| repo.owner).map(|owner| owner.login);
-            Fact::Checks { head: run.head_sha, app: None, completed: None, branch: run.head_branch, owner }
+            (head, Fact::Checks { head: run.head_sha, app: None, completed: None, branch: run.head_branch, owner })
         }
         "merge_group" => {
-            let group = read::<Group>(body)?.merge_group;
+            let (head, payload): (_, Group) = read(body)?;
+            let group = payload.merge_group;
             let branch = |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
-            Fact::MergeGroup {
+            let fact = Fact::MergeGroup {
                 head: group.head_sha,
                 base: group.base_sha,
                 base_ref: branch(group.base_ref),
                 head_ref: branch(group.head_ref),
-            }
+            };
+            (head, fact)
         }
         "push" => {
-            let push: Push = read(body)?;
+            let (head, push): (_, Push) = read(body)?;
             let Some(branch) = push.r#ref.strip_prefix("refs/heads/") else { return Ok(None) };
-            Fact::Push {
+            let fact = Fact::Push {
                 branch: branch.to_owned(),
                 before: commit(push.before)?,
                 after: commit(push.after)?,
                 forced: push.forced.unwrap_or(false),
-                sender,
-            }
+                sender: head.sender.clone(),
+            };
+            (head, fact)
         }
         "deployment_status" => {
-            let payload: Deployed = read(body)?;
+            let (head, payload): (_, Deployed) = read(body)?;
             let status = payload.deployment_status;
             let urls = [status.environment_url, status.target_url, status.log_url];
-            Fact::Deployment {
+            let fact = Fact::Deployment {
                 commit: payload.deployment.sha,
                 environment: status.environment.or(payload.deployment.environment).unwrap_or_default(),
                 state: status.state,
                 url: urls.into_iter().flatten().find(|url| !url.is_empty()),
-            }
+            };
+            (head, fact)
         }
         "repository" => {
+            let (head, HeadAlone { .. }) = read(body)?;
             let template = head.repository.as_ref().is_some_and(|repo| repo.template_repository.is_some());
-            Fact::Repository { action, from_template: template }
+            let action = head.action.clone();
+            (head, Fact::Repository { action, from_template: template })
         }
         other => return Err(format!("{other} is listed as understood and is not")),
     };
@@ -198,6 +193,33 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
         (None, _) => return Err("no repository".into()),
     };
     Ok(Some(Event { repo, fact }))
+}
+
+fn check_run(payload: Run, head: &Head) -> Result<Fact, String> {
+    let button = match (head.action.as_str(), payload.requested_action) {
+        ("rerequested", _) => Button::Rerequested,
+        ("requested_action", Some(pressed)) => Button::Pressed(pressed.identifier),
+        ("requested_action", None) => return Err("a pressed button without its identifier".into()),
+        (action, _) => {
+            let run = payload.check_run;
+            let completed = (action == "completed").then_some(run.id);
+            let branch = run.check_suite.and_then(|suite| suite.head_branch);
+            let app = run.app.map(|app| app.id);
+            return Ok(Fact::Checks { head: run.head_sha, app, completed, branch, owner: None });
+        }
+    };
+    let run = payload.check_run;
+    let here = head.repository.as_ref().map(|repo| repo.id);
+    let pulls = run.pull_requests.unwrap_or_default();
+    let ours = pulls.into_iter().filter(|pull| pull.repo().is_none_or(|repo| Some(repo) == here));
+    Ok(Fact::Button {
+        head: run.head_sha,
+        run: run.id,
+        run_name: run.name,
+        button,
+        sender: head.sender.clone(),
+        pulls: ours.map(|pull| pull.number).collect(),
+    })
 }
 
 fn comment(payload: Commented, action: &str, sender: Person) -> Result<Fact, String> {
@@ -238,8 +260,9 @@ fn pull_event(action: &str) -> PullEvent {
     }
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(body).map_err(|error| wrong_in(&error))
+fn read<T: Payload>(body: &[u8]) -> Result<(Head, T), String> {
+    let mut payload: T = serde_json::from_slice(body).map_err(|error| wrong_in(&error))?;
+    Ok((payload.head(), payload))
 }
 
 /// What is wrong with a JSON text and where, for whoever sent it: without what stands there, which is other people's text,
@@ -305,13 +328,47 @@ pub(in crate::github) struct Account {
 }
 
 /// What every delivery may have in common.
-#[derive(Deserialize)]
 struct Head {
-    action: Option<String>,
-    #[serde(default, deserialize_with = "account_or_nobody")]
-    sender: Option<Account>,
+    action: String,
+    sender: Person,
     repository: Option<Repository>,
     installation: Option<HasId>,
+}
+
+/// What an event says. It is read in one go with its head: a payload may be large, and reading it is a good part of what a
+/// delivery costs.
+trait Payload: DeserializeOwned {
+    /// Takes the head out.
+    fn head(&mut self) -> Head;
+}
+
+macro_rules! payload {
+    (struct $name:ident { $($field:ident: $kind:ty,)* }) => {
+        #[derive(Deserialize)]
+        struct $name {
+            action: Option<String>,
+            #[serde(default, deserialize_with = "account_or_nobody")]
+            sender: Option<Account>,
+            repository: Option<Repository>,
+            installation: Option<HasId>,
+            $($field: $kind,)*
+        }
+
+        impl Payload for $name {
+            fn head(&mut self) -> Head {
+                Head {
+                    action: self.action.take().unwrap_or_default(),
+                    sender: person(self.sender.take()),
+                    repository: self.repository.take(),
+                    installation: self.installation.take(),
+                }
+            }
+        }
+    };
+}
+
+payload! {
+    struct HeadAlone {}
 }
 
 /// A sender that has no id or login is nobody we could hold to anything.
@@ -343,18 +400,20 @@ struct RepoName {
     full_name: String,
 }
 
-#[derive(Deserialize)]
-struct Installed {
-    repositories: Option<Vec<RepoName>>,
-    repositories_added: Option<Vec<RepoName>>,
-    repositories_removed: Option<Vec<RepoName>>,
+payload! {
+    struct Installed {
+        repositories: Option<Vec<RepoName>>,
+        repositories_added: Option<Vec<RepoName>>,
+        repositories_removed: Option<Vec<RepoName>>,
+    }
 }
 
-#[derive(Deserialize)]
-struct Pull {
-    pull_request: PullBody,
-    label: Option<HasName>,
-    before: Option<String>,
+payload! {
+    struct Pull {
+        pull_request: PullBody,
+        label: Option<HasName>,
+        before: Option<String>,
+    }
 }
 
 #[derive(Deserialize)]
@@ -373,21 +432,24 @@ struct HasSha {
     sha: CommitId,
 }
 
-#[derive(Deserialize)]
-struct ReviewOf {
-    pull_request: HasNumber,
-    review: Option<HasId>,
+payload! {
+    struct ReviewOf {
+        pull_request: HasNumber,
+        review: Option<HasId>,
+    }
 }
 
-#[derive(Deserialize)]
-struct Issue {
-    issue: HasNumber,
+payload! {
+    struct Issue {
+        issue: HasNumber,
+    }
 }
 
-#[derive(Deserialize)]
-struct Commented {
-    issue: CommentedIssue,
-    comment: CommentBody,
+payload! {
+    struct Commented {
+        issue: CommentedIssue,
+        comment: CommentBody,
+    }
 }
 
 #[derive(Deserialize)]
@@ -405,10 +467,11 @@ struct CommentBody {
     created_at: Option<jiff::Timestamp>,
 }
 
-#[derive(Deserialize)]
-struct Run {
-    check_run: RunBody,
-    requested_action: Option<Pressed>,
+payload! {
+    struct Run {
+        check_run: RunBody,
+        requested_action: Option<Pressed>,
+    }
 }
 
 #[derive(Deserialize)]
@@ -451,9 +514,10 @@ struct RunPullBase {
     repo: Option<HasId>,
 }
 
-#[derive(Deserialize)]
-struct Suite {
-    check_suite: SuiteBody,
+payload! {
+    struct Suite {
+        check_suite: SuiteBody,
+    }
 }
 
 #[derive(Deserialize)]
@@ -464,9 +528,10 @@ struct SuiteBody {
     head_branch: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Workflow {
-    workflow_run: HasHeadSha,
+payload! {
+    struct Workflow {
+        workflow_run: HasHeadSha,
+    }
 }
 
 #[derive(Deserialize)]
@@ -489,9 +554,10 @@ struct HasLogin {
     login: String,
 }
 
-#[derive(Deserialize)]
-struct Group {
-    merge_group: GroupBody,
+payload! {
+    struct Group {
+        merge_group: GroupBody,
+    }
 }
 
 #[derive(Deserialize)]
@@ -502,18 +568,20 @@ struct GroupBody {
     base_ref: String,
 }
 
-#[derive(Deserialize)]
-struct Push {
-    r#ref: String,
-    before: String,
-    after: String,
-    forced: Option<bool>,
+payload! {
+    struct Push {
+        r#ref: String,
+        before: String,
+        after: String,
+        forced: Option<bool>,
+    }
 }
 
-#[derive(Deserialize)]
-struct Deployed {
-    deployment: DeploymentBody,
-    deployment_status: StatusBody,
+payload! {
+    struct Deployed {
+        deployment: DeploymentBody,
+        deployment_status: StatusBody,
+    }
 }
 
 #[derive(Deserialize)]
