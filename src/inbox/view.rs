@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::db::{Row, args};
-use super::{DeliveryId, Inbox, InboxError, duration_ms, timestamp};
+use super::{Delivery, DeliveryId, Inbox, InboxError, duration_ms, timestamp};
 use crate::fault::around;
 use crate::ids::{InstallationId, RepoId};
 
@@ -191,14 +191,21 @@ impl Inbox {
         Ok(revived)
     }
 
-    /// Gives a dead letter a new life by its GUID, as somebody had it delivered again. Says whether it was one.
-    pub async fn revive(&self, guid: &str) -> Result<bool, InboxError> {
+    /// Gives a dead letter a new life, as somebody had it delivered again, with what came now: what is kept may be what nobody
+    /// could read. Says whether it was one.
+    pub async fn revive(&self, delivery: &Delivery) -> Result<bool, InboxError> {
+        let (now, guid) = (self.now_ms(), delivery.guid.as_str());
         let mut tx = self.db.begin().await?;
+        let anew = "update inbox_deliveries set event = $1, key = $2, barrier = $3, payload = $4, meta = $5
+                    where state = 'dead' and guid = $6";
+        let barrier = i64::from(delivery.barrier);
+        let (key, payload, meta) = (delivery.key.as_str(), delivery.payload.as_slice(), delivery.meta.to_string());
+        tx.run(anew, args![delivery.event.as_str(), key, barrier, payload, meta.as_str(), guid]).await?;
         let sql = "update inbox_deliveries set state = 'open', attempts = 0, not_before = $1, token = null
                    where state = 'dead' and (guid = $2 or guid like $3 escape '\\')";
         // What followed from it is named after it.
         let escaped = guid.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-        let revived = tx.run(sql, args![self.now_ms(), guid, format!("{escaped}/%").as_str()]).await?;
+        let revived = tx.run(sql, args![now, guid, format!("{escaped}/%").as_str()]).await?;
         around!("inbox.revive", tx.commit().await)?;
         self.notify();
         Ok(revived > 0)

@@ -135,7 +135,7 @@ async fn receive(State(door): State<Arc<Door>>, headers: HeaderMap, request: Req
     let kept = async {
         let put = door.inbox.put(&delivery).await?;
         // Somebody pressed *Redeliver* for what could not be worked off.
-        let revived = put == Put::Duplicate && door.inbox.revive(&delivery.guid).await?;
+        let revived = put == Put::Duplicate && door.inbox.revive(&delivery).await?;
         Ok((put, revived))
     };
     let kept = in_time(PATIENCE, kept).await;

@@ -86,6 +86,23 @@ both! {
         }
     }
 
+    async fn what_waits_behind_a_long_backlog_is_found_the_oldest_first(bench: Bench) {
+        let burst: Vec<Delivery> = (0..400).map(|at| fact(&format!("a{at}"), "a")).collect();
+        bench.arrives("parent", "p").await;
+        bench.inbox.complete_with(&bench.claims_something().await, &burst, &[]).await.unwrap();
+        let held = bench.claims_something().await;
+        assert_eq!((held.key.as_str(), held.items.len()), ("a", MAX_BATCH));
+        for key in ["d", "b", "c"] {
+            bench.arrives(key, key).await;
+        }
+        for key in ["d", "b", "c"] {
+            assert_eq!(bench.claims_something().await.key, key);
+        }
+        assert!(bench.claims().await.is_none(), "the rest is behind one that is worked on");
+        bench.inbox.complete(&held).await.unwrap();
+        assert_eq!(bench.claims_something().await.key, "a");
+    }
+
     async fn a_burst_is_one_batch_and_each_command_ends_its_own(bench: Bench) {
         for guid in ["a", "b"] {
             bench.arrives(guid, "k").await;

@@ -98,7 +98,7 @@ both! {
         bench.arrives("dead", "a").await;
         bench.inbox.bury(&bench.claims_something().await, "no").await.unwrap();
         for (guid, lives) in [("done", false), ("never", false), ("dead", true), ("dead", false)] {
-            assert_eq!(bench.inbox.revive(guid).await.unwrap(), lives, "{guid}");
+            assert_eq!(bench.inbox.revive(&fact(guid, "a")).await.unwrap(), lives, "{guid}");
         }
         let batch = bench.claims_something().await;
         assert_eq!((guids(&batch), batch.items[0].attempt), (vec!["dead"], 1));
@@ -107,9 +107,19 @@ both! {
         bench.arrives("done/2", "b").await;
         bench.inbox.bury(&bench.claims_something().await, "no").await.unwrap();
         for (guid, lives) in [("don_", false), ("don", false), ("%", false), ("done", true), ("done", false)] {
-            assert_eq!(bench.inbox.revive(guid).await.unwrap(), lives, "{guid}");
+            assert_eq!(bench.inbox.revive(&fact(guid, "a")).await.unwrap(), lives, "{guid}");
         }
         assert_eq!(guids(&bench.claims_something().await), ["done/2"]);
+    }
+
+    async fn a_dead_letter_that_nobody_could_read_is_what_came_the_second_time(bench: Bench) {
+        bench.stored(&Delivery { payload: b"broken".to_vec(), ..fact("one", "broken/one") }).await;
+        bench.inbox.bury(&bench.claims_something().await, "it is no JSON").await.unwrap();
+        let again = Delivery { barrier: true, meta: json!({ "kept": "fact" }), ..fact("one", "a") };
+        assert!(bench.inbox.revive(&again).await.unwrap());
+        let batch = bench.claims_something().await;
+        let item = &batch.items[0];
+        assert_eq!((batch.key.as_str(), &item.payload, &item.meta), ("a", &again.payload, &again.meta));
     }
 
     async fn the_cache_keeps_bytes_until_told_otherwise(bench: Bench) {
