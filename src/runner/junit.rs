@@ -13,6 +13,11 @@ use super::text;
 
 /// More nodes than the largest report of a [`super::reports`] run has.
 const MOST_NODES: u32 = 2_000_000;
+/// An element has a handful, and suites are in suites a few levels deep.
+const MOST_ATTRIBUTES: usize = 100;
+const DEEPEST: usize = 100;
+/// `&#x10FFFF;` without its ends.
+const LONGEST_REFERENCE: usize = 10;
 const LONGEST_NAME: usize = 300;
 const LONGEST_MESSAGE: usize = 500;
 const LONGEST_DETAILS: usize = 2_000;
@@ -54,6 +59,9 @@ impl Case {
 pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
     let text = String::from_utf8_lossy(bytes);
     let text = legal(&text);
+    if is_crowded(&text) {
+        return Err(format!("it has an element with more than {MOST_ATTRIBUTES} attributes"));
+    }
     // Without a DTD there are no entities that could grow.
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(&text, options)
@@ -63,8 +71,10 @@ pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
         let name = text::line(root.tag_name().name(), 60);
         return Err(format!("it is no JUnit report: its root is `{name}`, not `testsuites` or `testsuite`"));
     }
+    if is_deep(&document) {
+        return Err(format!("its elements are nested more than {DEEPEST} deep"));
+    }
     let mut cases = Vec::new();
-    // In the order of the document, and without recursion: its depth is the change's to choose.
     for node in root.descendants().filter(|node| is(node, "testcase")) {
         if cases.len() == most {
             return Err(format!("it has more than {most} tests"));
@@ -73,6 +83,51 @@ pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
     }
     let cases = tried_again(&root, cases);
     Ok(unnamed(&root, cases))
+}
+
+/// Whether some element has more attributes than any report has: the parser holds each against all the others.
+fn is_crowded(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at..];
+        let aside = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+        if let Some((begins, ends)) = aside.into_iter().find(|(begins, _)| rest.starts_with(begins)) {
+            // One that does not end is the parser's to tell of.
+            let Some(length) = rest[begins.len()..].find(ends) else { return false };
+            rest = &rest[begins.len() + length + ends.len()..];
+            continue;
+        }
+        let (mut quote, mut attributes, mut end) = (None, 0, rest.len());
+        for (at, byte) in rest.bytes().enumerate().skip(1) {
+            match (quote, byte) {
+                (Some(begun), _) if byte == begun => quote = None,
+                (Some(_), _) => {}
+                (None, b'"' | b'\'') => quote = Some(byte),
+                (None, b'=') => attributes += 1,
+                (None, b'>') => {
+                    end = at + 1;
+                    break;
+                }
+                (None, _) => {}
+            }
+        }
+        if attributes > MOST_ATTRIBUTES {
+            return true;
+        }
+        rest = &rest[end..];
+    }
+    false
+}
+
+/// Whether its elements are nested deeper than any report's: who is above a test is asked for each.
+fn is_deep(document: &Document<'_>) -> bool {
+    let mut depths = vec![0_usize];
+    // In the order of the document, and without recursion: its depth is the change's to choose.
+    document.root().descendants().skip(1).any(|node| {
+        let depth = node.parent().map_or(0, |above| depths[above.id().get_usize()]) + 1;
+        depths.push(depth);
+        depth > DEEPEST
+    })
 }
 
 fn is(node: &Node<'_, '_>, name: &str) -> bool {
@@ -227,7 +282,10 @@ fn legal(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find(|c| bad(c) || c == '&') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let number = rest.strip_prefix("&#").and_then(|more| more.split_once(';')).map(|(number, _)| number);
+        let number = rest.strip_prefix("&#").and_then(|more| {
+            let end = more.bytes().take(LONGEST_REFERENCE).position(|byte| byte == b';')?;
+            Some(&more[..end])
+        });
         let named = number.and_then(|number| match number.strip_prefix('x') {
             Some(digits) => u32::from_str_radix(digits, 16).ok(),
             None => number.parse().ok(),
@@ -257,6 +315,22 @@ mod tests {
     fn fixture(name: &str) -> Vec<Case> {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/junit").join(name);
         read(&std::fs::read(path).unwrap(), 1000).unwrap_or_else(|why| panic!("{name}: {why}"))
+    }
+
+    /// Each of these once took the time of its square.
+    #[test]
+    fn what_no_tool_writes_is_refused_at_once() {
+        let refused = |text: String, why: &str| {
+            let said = read(text.as_bytes(), 1_000_000).unwrap_err();
+            assert!(said.contains(why), "{said}");
+        };
+        let deep = "<a><testcase name=\"x\"/>".repeat(60_000);
+        refused(format!("<testsuite>{deep}{}</testsuite>", "</a>".repeat(60_000)), "nested more than 100 deep");
+        let crowd: String = (0..150_000).map(|at| format!(" a{at}='>'")).collect();
+        refused(format!("<testsuite><!-- <a b=\" --><testcase{crowd}/></testsuite>"), "more than 100 attributes");
+        refused(format!("<testsuite>{}</testsuite>", "&#".repeat(1_000_000)), "not XML that can be read");
+        let aside = format!("<testsuite><![CDATA[<a {}>]]><testcase name='x'/></testsuite>", "a=1 ".repeat(500));
+        assert_eq!(read(aside.as_bytes(), 10).unwrap().len(), 1, "what only looks like an element is none");
     }
 
     /// `passed failed error skipped flaky`, and what failed.
@@ -363,7 +437,7 @@ mod tests {
         let bomb = "<!DOCTYPE t [<!ENTITY a 'x'><!ENTITY b '&a;&a;&a;'>]><testsuite name='&b;'/>";
         assert!(why(bomb).starts_with("it is not XML"), "{}", why(bomb));
         let deep = format!("<testsuite>{}{}</testsuite>", "<a>".repeat(300_000), "</a>".repeat(300_000));
-        assert_eq!(read(deep.as_bytes(), 2).unwrap(), [], "deep, and nothing in it");
+        assert_eq!(why(&deep), "its elements are nested more than 100 deep");
     }
 
     #[test]
