@@ -26,7 +26,8 @@ found() {
 if [[ -n ${PHASEGATE_BIN:-} ]]; then
     [[ -f $PHASEGATE_BIN && -x $PHASEGATE_BIN ]] ||
         fail "PHASEGATE_BIN is '$PHASEGATE_BIN', and that is no program that can be run."
-    found "$PHASEGATE_BIN"
+    # Without a folder it would be looked for among the commands.
+    found "$(cd "$(dirname "$PHASEGATE_BIN")" && pwd)/$(basename "$PHASEGATE_BIN")"
 fi
 
 case "$(uname -s) $(uname -m)" in
@@ -46,15 +47,16 @@ line=$(grep -E "^[0-9a-f]{64}  v[0-9A-Za-z.+-]+/phasegate-$platform\$" "$checksu
 sum=${line%% *}
 asset=${line#*  }
 
-folder=$(mktemp -d "${RUNNER_TEMP:-/tmp}/phasegate-XXXXXX")
+folder=$(mktemp -d "${RUNNER_TEMP:-/tmp}/phasegate-XXXXXX") ||
+    fail "No folder can be made in ${RUNNER_TEMP:-/tmp}: RUNNER_TEMP must be one that can be written."
 file="$folder/phasegate"
 url="${PHASEGATE_RELEASES:-https://github.com/phasegate/phasegate/releases/download}/$asset"
 curl --fail --silent --show-error --location --retry 3 --max-time 120 --output "$file" "$url" ||
     fail "The release can't be had from $url. Is the network of this runner closed? Put the file on it, and set PHASEGATE_BIN."
 if command -v sha256sum >/dev/null; then
-    actual=$(sha256sum "$file")
+    actual=$(sha256sum <"$file")
 else
-    actual=$(shasum -a 256 "$file")
+    actual=$(shasum -a 256 <"$file")
 fi
 if [[ ${actual%% *} != "$sum" ]]; then
     rm -f "$file"

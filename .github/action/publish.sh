@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # publish.sh VERSION FOLDER: adds a commit with the SHA-256 of the folder's binaries to the source commit that is checked
 # out, tags that commit, and publishes the binaries as the release. The branch is left where it is.
+#
+# The binaries are there before the tag is: they wait in a draft, which nobody sees. When this fails before the tag, it can be
+# run again.
 set -euo pipefail
 
 version=$1
@@ -23,12 +26,19 @@ done
 [[ ${3:-} != --only-checksums ]] || exit 0
 
 repository="repos/$GITHUB_REPOSITORY"
+if gh api "$repository/git/ref/tags/$tag" --silent 2>/dev/null; then
+    echo "$tag is there already. If its release is still a draft, publish that: gh release edit $tag --draft=false" >&2
+    exit 2
+fi
 source=$(git rev-parse HEAD)
 blob=$(gh api "$repository/git/blobs" -f encoding=base64 -f content="$(base64 -w0 "$file")" --jq .sha)
 tree=$(gh api "$repository/git/trees" -f base_tree="$source" -f "tree[][path]=$file" -f "tree[][mode]=100644" \
     -f "tree[][type]=blob" -f "tree[][sha]=$blob" --jq .sha)
 commit=$(gh api "$repository/git/commits" -f message="release: the checksums of $tag" -f tree="$tree" \
     -f "parents[]=$source" --jq .sha)
-gh api "$repository/git/refs" -f ref="refs/tags/$tag" -f sha="$commit" --jq .ref
-gh release create "$tag" "$folder"/phasegate-* --verify-tag --title "$tag" \
+gh api "$repository/releases" --paginate --jq ".[] | select(.draft and .tag_name == \"$tag\").id" |
+    while read -r old; do gh api --method DELETE "$repository/releases/$old"; done
+gh release create "$tag" "$folder"/phasegate-* --draft --title "$tag" \
     --notes "Name this commit in your workflows: \`phasegate/phasegate@$commit # $tag\`"
+gh api "$repository/git/refs" -f ref="refs/tags/$tag" -f sha="$commit" --jq .ref
+gh release edit "$tag" --draft=false --verify-tag

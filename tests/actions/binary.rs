@@ -142,3 +142,48 @@ fn a_release_is_not_published_twice_nor_under_another_version_nor_in_part() {
     let (rc, said) = source.publishes(VERSION, source.folder.path());
     assert!(rc == 2 && said.contains("is missing"), "{said}");
 }
+
+/// GitHub's command line, as far as the release needs it: it writes down what it is asked, and knows one tag or none.
+const GH: &str = r#"#!/bin/sh
+echo "$*" >>"$GH_LOG"
+case "$*" in
+    *git/ref/tags/*) [ -n "$GH_TAGGED" ] ;;
+    *"/releases --paginate"*) echo 17 ;;
+    *) echo 0123456789012345678901234567890123456789 ;;
+esac
+"#;
+
+/// Whoever names the tag is to find the binaries there.
+#[test]
+fn the_binaries_are_there_before_the_tag_is() {
+    let source = Released::source();
+    let folder = source.folder.path();
+    for platform in PLATFORMS {
+        std::fs::write(folder.join(format!("phasegate-{platform}")), platform).unwrap();
+    }
+    std::fs::create_dir(folder.join("bin")).unwrap();
+    let gh = folder.join("bin/gh");
+    std::fs::write(&gh, GH).unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&gh).status().unwrap().success());
+    let git = |args: &[&str]| assert!(Command::new("git").current_dir(folder).args(args).status().unwrap().success());
+    git(&["init", "-q"]);
+    git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "source"]);
+    let publishes = |tagged: &str| {
+        let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
+        let mut command = Command::new("bash");
+        command.current_dir(folder).args([".github/action/publish.sh", VERSION, "."]).env("PATH", path);
+        command.env("GITHUB_REPOSITORY", "o/r").env("GH_LOG", folder.join("log")).env("GH_TAGGED", tagged);
+        let (rc, said) = ended(&mut command);
+        let sums = folder.join(".github/action/checksums.txt");
+        std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/action/checksums.txt"), sums).unwrap();
+        (rc, said, std::fs::read_to_string(folder.join("log")).unwrap())
+    };
+    let (rc, said, asked) = publishes("yes");
+    assert!(rc == 2 && said.contains("is there already") && asked.lines().count() == 1, "{said}{asked}");
+    let (rc, said, asked) = publishes("");
+    assert_eq!(rc, 0, "{said}");
+    let at =
+        |what: &str| asked.lines().position(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {asked}"));
+    assert!(at("releases/17") < at("release create") && at("release create") < at("ref=refs/tags/v"), "{asked}");
+    assert!(at("ref=refs/tags/v") < at("release edit") && asked.contains("--draft=false"), "{asked}");
+}
