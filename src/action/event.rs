@@ -124,6 +124,10 @@ pub fn read(told: &Told<'_>) -> Result<Started, BadEvent> {
     if let Some((_, instead)) = OF_THE_CHANGE.iter().find(|(name, _)| *name == event) {
         return Err(BadEvent::OfTheChange { event: event.to_owned(), instead });
     }
+    let needs_ref = matches!(event, "schedule" | "workflow_dispatch" | "push" | "pull_request_target");
+    if told.at.is_empty() && needs_ref {
+        return Err(BadEvent::Unset("GITHUB_REF"));
+    }
     let on_default = told.at == format!("refs/heads/{}", told.default_branch);
     if matches!(event, "schedule" | "workflow_dispatch") {
         // A dispatch runs the file of the branch that it is given.

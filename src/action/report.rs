@@ -44,6 +44,8 @@ pub const PERMISSIONS: [(&str, &str); 6] = [
 
 /// Findings that a summary lists of one change; the check run has all of them.
 const MOST_FINDINGS: usize = 20;
+/// A job's outputs may have so many bytes, and a step that is given more in a variable is not started at all.
+pub const MOST_OF_JSON: usize = 1024 * 1024;
 /// Changes that a summary tells of.
 const MOST_CHANGES: usize = 50;
 
@@ -82,7 +84,7 @@ impl Report<'_> {
             verdict: only.map(|told| told.verdict.as_str().to_owned()).unwrap_or_default(),
             reason: only.map(|told| told.reason.clone()).unwrap_or_default(),
             change: only.map(|told| told.change.to_string()).unwrap_or_default(),
-            json: self.json().to_string(),
+            json: Some(self.json().to_string()).filter(|json| json.len() <= MOST_OF_JSON).unwrap_or_default(),
         }
     }
 
@@ -206,12 +208,42 @@ impl Standing {
     }
 }
 
+/// All that a workflow's `permissions:` may name. With another line the workflow's file is no workflow any more.
+const WORKFLOWS: [&str; 14] = [
+    "actions",
+    "attestations",
+    "checks",
+    "contents",
+    "deployments",
+    "discussions",
+    "id-token",
+    "issues",
+    "models",
+    "packages",
+    "pages",
+    "pull-requests",
+    "security-events",
+    "statuses",
+];
+
+fn is_workflows(line: &str) -> bool {
+    line.split(':').next().is_some_and(|name| WORKFLOWS.contains(&name))
+}
+
 impl Fault {
     /// What to do about it, where it failed for want of a permission. A workflow's token is given its permissions by the
     /// workflow, an App's by whoever installed it.
     pub fn next(&self, advisory: bool) -> Option<String> {
         let lacks = self.lacks.as_deref()?;
         Some(match (advisory, self.permission()) {
+            (true, Some(_)) if lacks.starts_with("Members") => {
+                "No workflow's token may read a team: name people instead of \
+                                                               teams in the policy's `people.approve`, or use an App"
+                    .to_owned()
+            }
+            (true, Some(line)) if !line.split(", ").all(is_workflows) => {
+                format!("No workflow's token may have `{lacks}`: use an App, and give it that permission")
+            }
             (true, Some(line)) => format!("Add to the job's `permissions:` in the workflow: `{line}`"),
             (true, None) => "GitHub does not say which permission is missing: give the job's `permissions:` all lines \
                              that the template has"
@@ -238,5 +270,24 @@ impl Fault {
             Some(format!("{what}: {needed}"))
         });
         Some(lines.collect::<Option<Vec<_>>>()?.join(", ")).filter(|lines| !lines.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_named_only_where_a_workflow_may_have_it() {
+        let next = |lacks: &str| {
+            let (about, says) = ("ada/site#1".to_owned(), "no".to_owned());
+            Fault { about, says, lacks: Some(lacks.to_owned()) }.next(true).unwrap()
+        };
+        assert!(next("Issues: write").ends_with("`issues: write`"));
+        assert!(next("Pull requests: read, or Contents: read").ends_with("`pull-requests: write`"));
+        assert!(next("Members: read").contains("name people instead of teams"));
+        let queues = next("Merge queues: read");
+        assert!(queues.contains("No workflow's token may have `Merge queues: read`") && !queues.contains("Add to"));
+        assert!(next("").contains("does not say which"));
     }
 }

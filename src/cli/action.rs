@@ -21,7 +21,7 @@ use crate::server::{Heard, Identity, Once, OnceConfig};
 ///
 /// Takes what the runner sets: GITHUB_EVENT_NAME, GITHUB_EVENT_PATH, GITHUB_REPOSITORY and, for an Enterprise Server,
 /// GITHUB_API_URL. With APP_ID and PRIVATE_KEY it speaks as that App, and its merge check can be required; with GITHUB_TOKEN
-/// alone it is advisory. Writes the job's summary, annotations, and the outputs phase, verdict, reason, change and json.
+/// alone it is advisory. PHASEGATE_MODE says which of the two it is to be, `enforcing` or `advisory`: then nothing else will do. Writes the job's summary, annotations, and the outputs phase, verdict, reason, change and json.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// How long is waited for what fails and may not fail again, in seconds
@@ -91,7 +91,23 @@ async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
 /// advice without anybody asking for it.
 fn identity() -> anyhow::Result<Identity> {
     let key = app::variable("PRIVATE_KEY").or(app::variable("PRIVATE_KEY_PATH"));
-    match (app::variable("APP_ID"), key) {
+    let mode = app::variable("PHASEGATE_MODE");
+    match (mode.as_deref().map(str::trim), app::given_id(), &key) {
+        (None, ..)
+        | (Some("enforcing"), Some(_), _)
+        | (Some("enforcing"), _, Some(_))
+        | (Some("advisory"), None, None) => {}
+        (Some("enforcing"), None, None) => bail!(
+            "the mode is `enforcing`, and neither an App's id nor its key has come. They stand in an environment: see that the \
+             job names it (`environment: phasegate`), that it is there with the variable PHASEGATE_APP_ID and the secret \
+             PHASEGATE_PRIVATE_KEY, and that the default branch may use it"
+        ),
+        (Some("advisory"), ..) => {
+            bail!("the mode is `advisory`, and an App's id or key is given. Take those out, or say `mode: enforcing`")
+        }
+        (Some(other), ..) => bail!("the mode is `enforcing` or `advisory`, and not `{}`", out::plain(other)),
+    }
+    match (app::given_id(), key) {
         (Some(issuer), Some(_)) => Ok(Identity::App { issuer, key: app::key()?, earlier_keys: app::earlier_keys()? }),
         (Some(_), None) => bail!(
             "an App's id is given and its private key is empty. The key is a secret of an environment: name that environment \
@@ -99,11 +115,18 @@ fn identity() -> anyhow::Result<Identity> {
         ),
         (None, Some(_)) => bail!("a private key is given and no App's id: give `app-id` too"),
         (None, None) => match app::variable("GITHUB_TOKEN") {
+            Some(token) if PERSONAL.iter().any(|prefix| token.starts_with(prefix)) => bail!(
+                "the token is a person's, and what the bot says would be said by them. Leave `github-token` out: then it is \
+                 the workflow's own; or give an App (`app-id` and `private-key`)"
+            ),
             Some(token) => Ok(Identity::Workflow { token: SecretString::from(token) }),
             None => bail!("there is neither an App (APP_ID and PRIVATE_KEY) nor a workflow's token (GITHUB_TOKEN)"),
         },
     }
 }
+
+/// How tokens begin that are a person's: classic and fine-grained ones, and those that an App or a program got for somebody.
+const PERSONAL: [&str; 4] = ["ghp_", "github_pat_", "gho_", "ghu_"];
 
 /// What a run could not begin for. That GitHub does not answer, or has no time for us, says nothing about a key or a
 /// token, and who is sent to look at those looks in vain.

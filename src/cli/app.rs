@@ -37,9 +37,14 @@ impl<T: FromStr> FromStr for Given<T> {
     }
 }
 
-/// `APP_ID`: the App's id or client id.
+/// `APP_ID`: the App's id or client id. Whoever copied it may have copied a line's end too.
+pub(super) fn given_id() -> Option<String> {
+    variable("APP_ID").map(|id| id.trim().to_owned())
+}
+
+/// The same, where there has to be one.
 pub(super) fn id() -> anyhow::Result<String> {
-    variable("APP_ID").context("APP_ID is not set: the number (or client id) on the App's settings page")
+    given_id().context("APP_ID is not set: the number (or client id) on the App's settings page")
 }
 
 /// `PRIVATE_KEY_PATH`, or `PRIVATE_KEY` with the key itself (real line ends or `\n`).

@@ -144,7 +144,12 @@ fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Err(error) => {
             // The help is such an "error" too, and goes to stdout. A reader that has left misses nothing.
             let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Fine };
+            if !error.use_stderr() {
+                return Exit::Fine;
+            }
+            let says = error.to_string();
+            out::not_done(&anyhow::anyhow!("{}", says.trim_start_matches("error: ")), out::Stream::Err);
+            return Exit::Usage;
         }
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

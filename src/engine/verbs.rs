@@ -12,6 +12,7 @@ use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
 use crate::gate::evidence::{self, strange};
 use crate::gate::people::{May, who_decides};
 use crate::gate::world::UNREADABLE;
+use crate::ids::Person;
 use crate::ledger::record::{Claim, Outcome};
 use crate::ledger::{Body, By, State};
 use crate::policy::Commands;
@@ -300,6 +301,16 @@ fn independent(spec: &Spec, draft: &Draft<'_>, order: &Order) -> Result<(), Refu
             "CMD-07",
             "you wrote or pushed to this change, so this is not yours to decide.",
             "Somebody else who may decide gives it. (A single maintainer sets `people.solo: true` in the policy.)",
+        ));
+    }
+    // An approval is counted with one more beside it, and to be against it is everybody's right.
+    let counted = matches!(spec.verb, Verb::Approve | Verb::Reject);
+    if spec.independent && !counted && !solo && draft.state.operators.iter().any(Person::is_unknown) {
+        return Err(Refusal::new(
+            "CMD-07",
+            "somebody pushed to this change, and GitHub does not tell who: it may have been you, so this is not yours to decide.",
+            "Open the same work as another pull request: whoever opens it answers for what is there, and somebody else decides \
+             there.",
         ));
     }
     Ok(())

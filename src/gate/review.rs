@@ -127,7 +127,8 @@ pub fn approvals(policy: &Policy, state: &State, world: &World) -> Approvals {
 
 const ONE_MORE: &str = "It takes one more than usual: the branch was pushed to, and GitHub does not tell by whom (no event came, \
                         and there is no `GET /repos/{owner}/{repo}/activity` of its repository for us), so it may have \
-                        been somebody who approves.";
+                        been somebody who approves. Where nobody else can, the same work is opened as another pull \
+                        request: whoever opens it answers for what is there.";
 
 fn not_entitled(standing: Standing) -> String {
     format!("their role is {}; approving is for {}", standing.role.as_str(), May::Approve.who())

@@ -347,6 +347,8 @@ fn people(earlier: &State, heir: &State, related: &[State]) -> BTreeSet<Person> 
     for known in heir.own.iter().chain(taken) {
         people.remove(known);
     }
+    // Of whom nobody knows who it is, nobody is brought along: whoever brings the work here answers for it.
+    people.retain(|one| !one.is_unknown());
     people
 }
 

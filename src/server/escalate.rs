@@ -86,7 +86,8 @@ impl Pass<'_> {
         before: u64,
     ) -> Result<Option<(Loaded, bool)>, Halt> {
         let Some(state) = &loaded.state else { return Ok(Some((loaded, false))) };
-        issues::close(state, before, &self.repo, &self.memory).await?;
+        let place = issues::Place { repo: &self.repo, memory: &self.memory, ledger: &self.ledger };
+        issues::close(state, before, place).await?;
         if state.escalation.is_none() {
             return Ok(Some((loaded, false)));
         }
@@ -95,7 +96,7 @@ impl Pass<'_> {
         };
         let (fresh, changed) = (open.id > before, touched(events, open.issue));
         let known = issues::Known { fresh, changed, alone: self.app.remembers() };
-        let issue = match issues::open(state, open, &notice, known, &self.repo, &self.memory).await? {
+        let issue = match issues::open(state, open, &notice, known, place).await? {
             Stands::Recorded => return Ok(Some((loaded, false))),
             Stands::Disabled => return Ok(Some((loaded, true))),
             Stands::New(issue) => issue,

@@ -65,6 +65,8 @@ impl Passes {
     /// The merge group that something happened on, if it was on one's commit.
     pub(super) async fn group_at(&self, home: &RepoRef, fact: &Fact) -> Option<Fact> {
         let (head, branch) = match fact {
+            // A fork may call its branches what it likes.
+            Fact::Checks { owner: Some(owner), .. } if !owner.eq_ignore_ascii_case(home.slug.owner()) => return None,
             Fact::Checks { head, branch, .. } => (head, branch.clone()),
             Fact::Button { head, .. } => (head, None),
             _ => return None,

@@ -163,7 +163,8 @@ impl Passes {
             };
         }
         if let (Err(Halt::Again(error)), Some(number)) = (&result, number(batch))
-            && attempt >= FAULT_SHOWN
+            // What there is no permission for fails the next time too, and in a workflow there is none.
+            && (attempt >= FAULT_SHOWN || lacks(error).is_some())
         {
             self.close_the_gate(&home, number, error, attempt).await;
         }

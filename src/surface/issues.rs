@@ -7,7 +7,9 @@
 //!   issues before one is opened. One of somebody else's that carries it is not ours;
 //! - *somebody edits or closes it*: it is put right, as the one comment is. *Somebody deletes it*: another is opened;
 //! - *the stop is lifted before the issue was recorded*: what was opened is found by its marker and closed;
-//! - *two runs of a workflow open one each*: the first stays, and the other is closed with a word on where to answer.
+//! - *two runs of a workflow open one each*: the first stays, and the other is closed with a word on where to answer;
+//! - *somebody writes the marker into another issue of ours*: what is recorded for one escalation is never another's, or one
+//!   answer would lift two stops.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +22,8 @@ use crate::github::calls::comments::Marker;
 use crate::github::calls::issues::{Issue, IssueChange, IssueState, same_label};
 use crate::github::{Error, Repo, Result};
 use crate::ids::{ChangeNumber, CommitId, Digest};
-use crate::ledger::State;
 use crate::ledger::escalation::{Ending, Escalation};
+use crate::ledger::{Ledger, State};
 
 /// What is remembered of an issue.
 #[derive(Serialize, Deserialize)]
@@ -76,6 +78,14 @@ async fn recall(state: &State, open: &Escalation, memory: &dyn Memory) -> Option
     (Some(kept.issue) == open.issue).then_some(kept)
 }
 
+/// Where issues are, and what is known of them.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub repo: &'a Repo,
+    pub memory: &'a dyn Memory,
+    pub ledger: &'a Ledger,
+}
+
 /// What is known when the issue of an escalation is brought up to date.
 pub struct Known {
     /// None was ever opened.
@@ -92,9 +102,9 @@ pub async fn open(
     open: &Escalation,
     notice: &Notice,
     known: Known,
-    repo: &Repo,
-    memory: &dyn Memory,
-) -> Result<Stands> {
+    place: Place<'_>,
+) -> anyhow::Result<Stands> {
+    let Place { repo, memory, .. } = place;
     let marker = marker(state.change, open.id)?;
     let wanted = Notice { title: notice.title.clone(), body: marker.put(&notice.body) };
     let kept = recall(state, open, memory).await;
@@ -120,12 +130,12 @@ pub async fn open(
     let (stands, written) = match put_right {
         Some(there) => (Stands::Recorded, there),
         None => {
-            let before = if known.fresh { None } else { find(state, open, &marker, (repo, memory)).await? };
+            let before = if known.fresh { None } else { find(state, open, &marker, place).await? };
             let there = match before {
                 Some(there) => mend(repo, there, &wanted).await?,
                 None => match create(&wanted, &marker, repo, memory).await? {
                     Some(there) if known.alone => there,
-                    Some(there) => first(there, &wanted, open, &marker, repo).await?,
+                    Some(there) => first(there, &wanted, (state, open), &marker, place).await?,
                     None => return Ok(Stands::Disabled),
                 },
             };
@@ -191,19 +201,20 @@ async fn mend(repo: &Repo, there: Issue, wanted: &Notice) -> Result<Issue> {
     if change == IssueChange::default() { Ok(there) } else { repo.update_issue(there.number, &change).await }
 }
 
-/// Our own issue with this marker, from before a crash or from before the memory was lost.
-async fn find(
-    state: &State,
-    open: &Escalation,
-    marker: &Marker,
-    (repo, memory): (&Repo, &dyn Memory),
-) -> Result<Option<Issue>> {
-    let Some(found) = repo.find_labelled(marker, LABEL, since(open)).await? else { return Ok(None) };
-    // One of another escalation stays that one's, whatever somebody wrote into it.
+/// Our own issue with this marker: from before a crash, from before the memory was lost, or from another run. Whoever can
+/// write can put the marker into any issue, so what is another escalation's stays that one's.
+async fn find(state: &State, open: &Escalation, marker: &Marker, place: Place<'_>) -> anyhow::Result<Option<Issue>> {
     let own = state.change.0.to_string();
-    let of = memory.recall(&issue_key(found.number)).await;
-    let taken = state.linked.contains(&found.number) && open.issue != Some(found.number);
-    Ok(Some(found).filter(|_| !taken && of.is_none_or(|of| of == own)))
+    for found in place.repo.labelled(marker, LABEL, since(open)).await? {
+        let number = found.number;
+        let before = state.linked.contains(&number) && open.issue != Some(number);
+        let remembered = place.memory.recall(&issue_key(number)).await.is_some_and(|of| of != own);
+        if before || remembered || place.ledger.linked_to(number).await?.is_some_and(|of| of != state.change) {
+            continue;
+        }
+        return Ok(Some(found));
+    }
+    Ok(None)
 }
 
 async fn create(wanted: &Notice, marker: &Marker, repo: &Repo, memory: &dyn Memory) -> Result<Option<Issue>> {
@@ -229,14 +240,20 @@ async fn create(wanted: &Notice, marker: &Marker, repo: &Repo, memory: &dyn Memo
 }
 
 /// Of two issues that were opened at the same moment the first stays. GitHub lets nobody but people delete the other.
-async fn first(made: Issue, wanted: &Notice, open: &Escalation, marker: &Marker, repo: &Repo) -> Result<Issue> {
-    let found = repo.find_labelled(marker, LABEL, since(open)).await?;
+async fn first(
+    made: Issue,
+    wanted: &Notice,
+    (state, open): (&State, &Escalation),
+    marker: &Marker,
+    place: Place<'_>,
+) -> anyhow::Result<Issue> {
+    let found = find(state, open, marker, place).await?;
     let Some(first) = found.filter(|first| first.number < made.number) else { return Ok(made) };
     let body =
         format!("This was opened twice in the same moment. The question stands in #{}; answer there.", first.number);
     let away = IssueChange { body: Some(body), state: Some(IssueState::NotPlanned), ..IssueChange::default() };
-    repo.update_issue(made.number, &away).await?;
-    mend(repo, first, wanted).await
+    place.repo.update_issue(made.number, &away).await?;
+    Ok(mend(place.repo, first, wanted).await?)
 }
 
 /// Since when the issue of an escalation can have been there.
@@ -246,7 +263,8 @@ fn since(open: &Escalation) -> jiff::Timestamp {
 
 /// Closes the issues of escalations that have ended, each with one last comment. `since`: the newest record of before
 /// this pass; what opened and ended after it never had an issue.
-pub async fn close(state: &State, since: u64, repo: &Repo, memory: &dyn Memory) -> Result<()> {
+pub async fn close(state: &State, since: u64, place: Place<'_>) -> anyhow::Result<()> {
+    let Place { repo, memory, .. } = place;
     for one in &state.escalated {
         let Some(end) = &one.ended else { continue };
         let done = done_key(state.change, end.seq);
@@ -256,7 +274,7 @@ pub async fn close(state: &State, since: u64, repo: &Repo, memory: &dyn Memory) 
         let issue = match one.issue {
             Some(number) => found(repo.get_issue(number).await)?,
             None if one.id > since => None,
-            None => find(state, one, &marker(state.change, one.id)?, (repo, memory)).await?,
+            None => find(state, one, &marker(state.change, one.id)?, place).await?,
         };
         // Somebody may have closed it a moment earlier; what was decided is said all the same.
         if let Some(issue) = issue {

@@ -51,6 +51,7 @@ pub(crate) struct Step<'a> {
     /// The workflow's token; none: the App's key.
     token: Option<String>,
     artefacts: Option<PathBuf>,
+    mode: Option<&'a str>,
     /// Another address than the twin's, and how long is tried.
     api: Option<&'a str>,
     patience: &'a str,
@@ -62,7 +63,7 @@ impl<'a> Step<'a> {
             Bot::Advisory => Some(on.admin().actions_token(REPO, TOKEN).unwrap()),
             Bot::Action | Bot::Server => None,
         };
-        Self { on, event, at: "refs/heads/main", token, artefacts: None, api: None, patience: "20" }
+        Self { on, event, at: "refs/heads/main", token, artefacts: None, mode: None, api: None, patience: "20" }
     }
 
     /// By another way to the API.
@@ -95,6 +96,9 @@ impl<'a> Step<'a> {
             Some(token) => command.env("GITHUB_TOKEN", token),
             None => command.env("APP_ID", self.on.app().id.to_string()).env("PRIVATE_KEY", &self.on.app().pem),
         };
+        if let Some(mode) = self.mode {
+            command.env("PHASEGATE_MODE", mode);
+        }
         if let Some(artefacts) = &self.artefacts {
             command.env("PHASEGATE_ARTIFACTS", artefacts);
         }
@@ -215,13 +219,13 @@ async fn the_largest_event_and_one_of_a_fork_are_worked_off_like_any_other() {
 /// A permission that is not given: what is given of it, and the line that is to be told.
 type Lack = (&'static str, Option<Level>, &'static str);
 
-/// Those that are missed by the first look, and whether before anything was written.
+/// Those that are missed by the first look, and whether nothing can be shown then: not even that it could not be finished.
 const AT_ONCE: [(Lack, bool); 6] = [
-    (("contents", None, "contents: write"), true),
-    (("actions", None, "actions: read"), true),
+    (("contents", None, "contents: write"), false),
+    (("actions", None, "actions: read"), false),
     (("checks", None, "checks: write"), true),
     (("pull_requests", None, "pull-requests: write"), true),
-    (("contents", Some(Level::Read), "contents: write"), true),
+    (("contents", Some(Level::Read), "contents: write"), false),
     (("checks", Some(Level::Read), "checks: write"), false),
 ];
 
@@ -250,9 +254,14 @@ async fn a_token_that_lacks_a_permission_is_told_the_line_and_then_it_is_made_go
         .workflow_run(REPO, &on.head(number).unwrap(), WORKFLOW, "pull_request", &[(CHECK, Some("success"))])
         .unwrap();
     let before = picture(&on);
-    for (lack, untouched) in AT_ONCE {
+    let (silent, told): (Vec<_>, Vec<_>) = AT_ONCE.into_iter().partition(|(_, silent)| *silent);
+    for (lack, _) in silent {
         is_told_the_line(&on, "pull_request_target", &event, lack).await;
-        assert_eq!(picture(&on) == before, untouched, "without {lack:?}: {:#?}", picture(&on));
+        assert_eq!(picture(&on), before, "without {lack:?}");
+    }
+    for (lack, _) in told {
+        is_told_the_line(&on, "pull_request_target", &event, lack).await;
+        assert_ne!(picture(&on).runs, before.runs, "without {lack:?}");
     }
     // With all of them the same run finishes what the others began, and nothing is there twice.
     let ended = Step::on(&on, "pull_request_target").given(&event).await;
@@ -289,6 +298,23 @@ async fn a_permission_that_only_some_changes_need_is_told_when_it_comes_to_that(
     }
     let ended = target.given(&pulled(&on, number, "closed")).await;
     assert_eq!((ended.rc, ended.output("verdict")), (0, "OVER"), "{ended:#?}");
+    on.end().await;
+}
+
+/// What is stopped and can't be asked about is not left green.
+#[tokio::test]
+async fn a_look_that_lacks_a_permission_leaves_no_green_behind() {
+    let (on, number) = stage(Bot::Advisory, Some(MERGE_POLICY)).await;
+    let head = on.head(number).unwrap();
+    on.admin().workflow_run(REPO, &head, WORKFLOW, "pull_request", &[(CHECK, Some("success"))]).unwrap();
+    on.reviews("mia", number, "APPROVE").await.unwrap();
+    let shown = || on.merge_run(number).unwrap().conclusion;
+    assert_eq!(shown().as_deref(), Some("success"));
+    drop(on.admin().happened());
+    on.admin().comment(REPO, "mia", number, "/stop it leaks").unwrap();
+    let said = on.admin().happened().into_iter().find(|one| one.event == "issue_comment").unwrap().payload;
+    is_told_the_line(&on, "issue_comment", &said, ASKING[0]).await;
+    assert_eq!(shown().as_deref(), Some("action_required"), "it could not be finished");
     on.end().await;
 }
 
@@ -346,19 +372,17 @@ async fn advice_fits_who_it_is_given_to() {
     ended.is_refused(&["the token is wrong or has run out", "`github.token`", "run that again"]);
     of_no_app(&ended);
 
-    // A person's own token, in place of the workflow's: GitHub hides from it what it may not write.
-    let reader = Step {
-        token: Some(on.admin().create_user("reader").unwrap().token),
-        patience: "2",
-        ..Step::on(&on, "pull_request_target")
-    };
-    let ended = reader.given(&event).await;
-    assert_eq!(ended.rc, 1, "{ended:#?}");
-    for said in [&ended.out, &ended.err, &ended.summary, &ended.outputs] {
-        for word in ["this token may not write it", "`github.token`", "all lines that the template has"] {
-            assert!(said.contains(word), "{word}: {ended:#?}");
-        }
-    }
+    // A person's own token, in place of the workflow's: what it writes would not be known as the bot's.
+    let token = Some(on.admin().create_user("reader").unwrap().token);
+    let persons = Step { token, ..Step::on(&on, "pull_request_target") };
+    persons.given(&event).await.is_refused(&["the token is a person's", "Leave `github-token` out"]);
+    assert_eq!(picture(&on), before);
+
+    // An environment that gives nothing turns no gate into advice.
+    let gate = Step { mode: Some("enforcing"), ..Step::on(&on, "pull_request_target") };
+    gate.given(&event).await.is_refused(&["the mode is `enforcing`", "`environment: phasegate`"]);
+    let odd = Step { mode: Some("strict"), ..Step::on(&on, "pull_request_target") };
+    odd.given(&event).await.is_refused(&["`enforcing` or `advisory`, and not `strict`"]);
     assert_eq!(picture(&on), before);
 
     // An address where nothing works.

@@ -142,6 +142,18 @@ async fn a_push_of_which_nobody_tells_takes_one_more_approval() {
     assert_merge(&on, number, "action_required");
     on.reviews("root", number, "APPROVE").await.unwrap();
     assert_merge(&on, number, "success");
+
+    // Nor is anything else theirs to decide; and the way out is to answer for it under another number.
+    on.says("root", number, "/stop it leaks the key").await.unwrap();
+    on.says("mia", number, "/unblock it does not").await.unwrap();
+    let said = on.bot_comments(number).unwrap();
+    let refused = |body: &str| body.contains("CMD-07") && body.contains("another pull request");
+    assert!(said.iter().any(|one| refused(one)), "{said:#?}");
+    on.closes("rover", number).await.unwrap();
+    let second = on.opens("rover", "Shine again", "work").await.unwrap();
+    on.says("mia", second, "/unblock it does not").await.unwrap();
+    proves(&on, second).await;
+    assert_merge(&on, second, "success");
     on.end().await;
 }
 

@@ -1,7 +1,7 @@
 //! Stops that wait for a person, and the issue that asks for one.
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use phasegate::rehearsal::{MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
+use phasegate::rehearsal::{Bot, MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
 use phasegate::twin::Issue;
 use serde_json::{Value, json};
 
@@ -42,6 +42,35 @@ async fn blocked(on: &Rehearsal) -> u64 {
 
 fn body(issue: &Issue) -> String {
     issue.body.clone().unwrap_or_default()
+}
+
+/// Whoever can write can put any marker into any issue. One answer is then still one change's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_issue_of_one_change_does_not_become_anothers_by_its_marker() {
+    for bot in [Bot::Server, Bot::Action] {
+        let on = Rehearsal::start(Setup { bot, ..Setup::with_policy(MERGE_POLICY) }).await.unwrap();
+        let mut changes = Vec::new();
+        for name in ["one", "two"] {
+            let file = format!("src/{name}.py");
+            on.pushes("rover", name, name, &[(file.as_str(), "pass\n")]).await.unwrap();
+            changes.push(on.opens("rover", name, name).await.unwrap());
+        }
+        on.says("mia", changes[0], "/stop it looks odd").await.unwrap();
+        let first = asked(&on);
+        let markers: String =
+            (1..40).map(|seq| format!("\n<!-- phasegate:escalation:{}:{seq} -->", changes[1])).collect();
+        let body = format!("{}{markers}", first.body.unwrap());
+        let path = format!("/repos/{REPO}/issues/{}", first.number);
+        on.admin().quiet().call_as("rover", "PATCH", &path, json!({ "body": body })).unwrap();
+        on.says("mia", changes[1], "/stop it leaks the key").await.unwrap();
+        let issues = on.escalations().unwrap();
+        assert!(issues.len() == 2 && issues[1].open, "{bot:?}: each is asked about in its own: {issues:#?}");
+        on.says("mia", first.number, "/unblock it is only odd").await.unwrap();
+        assert!(!on.status_comment(changes[0]).unwrap().body.contains("stopped"), "{bot:?}");
+        assert!(on.status_comment(changes[1]).unwrap().body.contains("it leaks the key"), "{bot:?}");
+        assert_merge(&on, changes[1], "failure");
+        on.end().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,11 +1,10 @@
 //! What the steps after a run get: `verdict`, `reason` and `json`.
 
+use crate::action::report::MOST_OF_JSON;
 use crate::finding::Verdict;
 use crate::runner::artefact::Artefact;
 use crate::runner::text;
 
-/// A job's outputs may have so many bytes, and a step that is given more in a variable is not started at all.
-const MOST_OF_JSON: usize = 1024 * 1024;
 const LONGEST_REASON: usize = 300;
 
 /// The outputs by name. There are none for a phase or a change: a run knows of commands alone.

@@ -100,15 +100,17 @@ impl Repo {
         Ok(issues.into_iter().find(|issue| issue.user.login == login && marker.is_in(&issue.body)))
     }
 
-    /// Our first issue with this marker among those with a label that changed since, open or closed. A marker can be copied,
-    /// so only what our own account wrote is ours.
-    pub async fn find_labelled(&self, marker: &Marker, label: &str, since: Timestamp) -> Result<Option<Issue>> {
+    /// Our issues with this marker among those with a label that changed since, open or closed, the first one first. A marker
+    /// can be copied, so only what our own account wrote is ours.
+    pub async fn labelled(&self, marker: &Marker, label: &str, since: Timestamp) -> Result<Vec<Issue>> {
         let login = self.hub().login().await?;
         let since = since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let request = self.get("/repos/{owner}/{repo}/issues", &[])?.query("state", "all").query("since", &since);
-        let issues: Vec<Issue> = self.list(request.query("labels", label), None).await?;
+        let mut issues: Vec<Issue> = self.list(request.query("labels", label), None).await?;
         let ours = |issue: &Issue| issue.user.login == login && !issue.is_pull() && marker.is_in(&issue.body);
-        Ok(issues.into_iter().filter(ours).min_by_key(|issue| issue.number))
+        issues.retain(ours);
+        issues.sort_unstable_by_key(|issue| issue.number);
+        Ok(issues)
     }
 
     pub async fn update_issue(&self, number: u64, change: &IssueChange) -> Result<Issue> {

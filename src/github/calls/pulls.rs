@@ -176,6 +176,8 @@ impl Repo {
                 open.retain(|pull| pull.head.sha == *commit);
                 Ok(open)
             }
+            // That is what it says of a commit that it does not have.
+            Err(Error::Unprocessable { .. }) => Ok(Vec::new()),
             listed => listed,
         }
     }
