@@ -341,6 +341,11 @@ impl Admin {
         quota.used = quota.limit.saturating_sub(remaining);
     }
 
+    /// Everybody's hour of calls begins anew.
+    pub fn new_hour(&self) {
+        self.state().quotas.clear();
+    }
+
     /// Waits until every webhook that was queued has been attempted.
     pub async fn wait_idle(&self) {
         let mut pending = lock(&self.shared).post.pending();

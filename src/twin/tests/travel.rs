@@ -116,6 +116,15 @@ async fn a_push_that_brings_a_change_in_around_the_gate_is_seen_as_a_merge() {
 }
 
 #[tokio::test]
+async fn a_commit_that_is_not_there_is_refused_in_gits_own_words() {
+    let stage = Stage::set().await;
+    let work = stage.dir.path().join("clone");
+    stage.must_git(stage.dir.path(), &["clone", "-q", &stage.remote(&stage.ada.token), "clone"]).await;
+    let (fine, said) = stage.git(&work, &["fetch", "origin", &"1".repeat(40)]).await;
+    assert!(!fine && said.contains("not our ref"), "{said}");
+}
+
+#[tokio::test]
 async fn a_draft_is_not_merged_until_it_is_ready() {
     let stage = Stage::set().await;
     stage.admin.commit("ada/site", "ada", "work", "Work", &[("a.txt", Some("a\n"))]).unwrap();
