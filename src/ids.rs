@@ -5,8 +5,9 @@
 //! checked when it is made, and none converts into another.
 
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 /// A value that does not have the form its type demands.
@@ -25,9 +26,10 @@ fn is_hex(text: &str) -> bool {
 macro_rules! hex_id {
     ($(#[$doc:meta])* $name:ident, $what:literal, $wants:literal, $ok:expr) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        // Shared, because every copy of a state has many.
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Takes lower-case hexadecimal of the right length, and nothing else.
@@ -35,7 +37,7 @@ macro_rules! hex_id {
                 let text = text.into();
                 let ok: fn(usize) -> bool = $ok;
                 if ok(text.len()) && is_hex(&text) {
-                    Ok(Self(text))
+                    Ok(Self(text.into()))
                 } else {
                     Err(Malformed { what: $what, wants: $wants, got: text.chars().take(80).collect() })
                 }
@@ -66,9 +68,9 @@ macro_rules! hex_id {
             }
         }
 
-        impl From<$name> for String {
-            fn from(id: $name) -> String {
-                id.0
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
             }
         }
 
@@ -102,12 +104,12 @@ hex_id!(
 impl Digest {
     /// The digest of these bytes.
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
-        Self(hex::encode(Sha256::digest(bytes.as_ref())))
+        Self(hex::encode(Sha256::digest(bytes.as_ref())).into())
     }
 
     /// The digest of what was put into this hash bit by bit.
     pub fn of_hash(hash: Sha256) -> Self {
-        Self(hex::encode(hash.finalize()))
+        Self(hex::encode(hash.finalize()).into())
     }
 
     /// The digest of a list of parts, each preceded by its length, so that no two lists run together.

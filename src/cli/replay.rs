@@ -159,7 +159,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         change: change.0,
         repository: repo.0,
         branch: args.branch.clone(),
-        head: folder.head.map(String::from).unwrap_or_default(),
+        head: folder.head.map(|id| id.to_string()).unwrap_or_default(),
         records,
         keys: keys.fingerprints().cloned().collect(),
         anchor: anchor.map(|anchor| anchor.to_string()),
