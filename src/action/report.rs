@@ -237,8 +237,8 @@ impl Fault {
         let lacks = self.lacks.as_deref()?;
         Some(match (advisory, self.permission()) {
             (true, Some(_)) if lacks.starts_with("Members") => {
-                "No workflow's token may read a team: name people instead of \
-                                                               teams in the policy's `people.approve`, or use an App"
+                "No workflow's token may read a team: name people instead of teams in the policy's `people.approve`, or \
+                 use an App"
                     .to_owned()
             }
             (true, Some(line)) if !line.split(", ").all(is_workflows) => {

@@ -21,7 +21,8 @@ use crate::server::{Heard, Identity, Once, OnceConfig};
 ///
 /// Takes what the runner sets: GITHUB_EVENT_NAME, GITHUB_EVENT_PATH, GITHUB_REPOSITORY and, for an Enterprise Server,
 /// GITHUB_API_URL. With APP_ID and PRIVATE_KEY it speaks as that App, and its merge check can be required; with GITHUB_TOKEN
-/// alone it is advisory. PHASEGATE_MODE says which of the two it is to be, `enforcing` or `advisory`: then nothing else will do. Writes the job's summary, annotations, and the outputs phase, verdict, reason, change and json.
+/// alone it is advisory. PHASEGATE_MODE says which of the two it is to be, `enforcing` or `advisory`: then nothing else will
+/// do. Writes the job's summary, annotations, and the outputs phase, verdict, reason, change and json.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// How long is waited for what fails and may not fail again, in seconds
