@@ -173,10 +173,10 @@ impl State {
         self.apps.insert(app.id, app);
     }
 
-    /// The time in whole seconds, which is all that GitHub tells.
+    /// The time in whole seconds, which is all that GitHub tells. Never before a moment that was already told.
     pub(crate) fn now(&self) -> Timestamp {
         let now = (self.clock)();
-        Timestamp::from_second(now.as_second()).unwrap_or(now)
+        Timestamp::from_second(now.as_second()).unwrap_or(now).max(self.ticked)
     }
 
     /// A moment in whole seconds that is later than all before it. Where it matters what came first, a story that is

@@ -116,6 +116,23 @@ async fn a_push_that_brings_a_change_in_around_the_gate_is_seen_as_a_merge() {
 }
 
 #[tokio::test]
+async fn what_follows_a_merge_is_never_told_as_earlier() {
+    let stage = Stage::set().await;
+    let begun = jiff::Timestamp::from_second(1_800_000_000).unwrap();
+    stage.admin.set_clock(move || begun);
+    let (number, _) = stage.propose();
+    let (status, said) =
+        stage.ask(&stage.ada.token, Method::PUT, &format!("/repos/ada/site/pulls/{number}/merge"), json!({})).await;
+    assert_eq!(status, 200, "{said}");
+    let merged = stage.admin.issue("ada/site", number).unwrap().pull.unwrap().merged_at.unwrap();
+    assert!(merged > begun, "opening and merging are told in their order, though the clock stands");
+    stage.admin.commit("ada/site", "ada", "later", "Later", &[("l.txt", Some("l\n"))]).unwrap();
+    let (_, moves) = stage.get(&stage.ada.token, "/repos/ada/site/activity?ref=refs/heads/later").await;
+    let pushed: jiff::Timestamp = moves[0]["timestamp"].as_str().unwrap().parse().unwrap();
+    assert!(pushed >= merged, "pushed {pushed}, merged {merged}");
+}
+
+#[tokio::test]
 async fn a_commit_that_is_not_there_is_refused_in_gits_own_words() {
     let stage = Stage::set().await;
     let work = stage.dir.path().join("clone");
