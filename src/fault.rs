@@ -13,19 +13,19 @@
 //!   would: no destructor runs, nothing is flushed, no connection is closed by us.
 
 /// Whether this build has its fault points.
-pub const BUILT_IN: bool = cfg!(debug_assertions);
+pub const BUILT_IN: bool = cfg!(fault_points);
 
 /// Names an instant. The name may be a format with arguments, which is written out only where somebody looks.
 /// `point!(if CONDITION, …)`: only then.
 macro_rules! point {
     (if $when:expr, $($name:tt)+) => {
-        #[cfg(debug_assertions)]
+        #[cfg(fault_points)]
         if $when {
             $crate::fault::passed(format_args!($($name)+));
         }
     };
     ($($name:tt)+) => {
-        #[cfg(debug_assertions)]
+        #[cfg(fault_points)]
         $crate::fault::passed(format_args!($($name)+));
     };
 }
@@ -42,10 +42,10 @@ macro_rules! around {
 
 pub(crate) use {around, point};
 
-#[cfg(debug_assertions)]
+#[cfg(fault_points)]
 pub(crate) use armed::{arm, passed};
 
-#[cfg(debug_assertions)]
+#[cfg(fault_points)]
 mod armed {
     use std::fmt;
     use std::fs::{File, OpenOptions};

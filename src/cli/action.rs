@@ -48,7 +48,7 @@ async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
     let level = app::variable("LOG_LEVEL").unwrap_or_else(|| "warn".to_owned());
     let filter = EnvFilter::try_new(&level).with_context(|| format!("LOG_LEVEL {level:?} is not a level"))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
-    #[cfg(debug_assertions)]
+    #[cfg(fault_points)]
     crate::fault::arm()?;
     let identity = identity()?;
     if actions::inside() {

@@ -46,7 +46,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     // Colours only where somebody sees them.
     let colours = std::io::stderr().is_terminal() && app::variable("NO_COLOR").is_none();
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
-    #[cfg(debug_assertions)]
+    #[cfg(fault_points)]
     crate::fault::arm()?;
     let mut stop = StopSignal::new()?;
     let data = Given::get(args.data.as_ref()).cloned().unwrap_or_else(|| PathBuf::from("phasegate-data"));
@@ -82,7 +82,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn start(config: Config) -> anyhow::Result<Server> {
-    #[cfg(debug_assertions)]
+    #[cfg(fault_points)]
     if let Some(clock) = crate::server::StagedClock::named() {
         return Server::start_at(config, clock.clone(), clock).await;
     }

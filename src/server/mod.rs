@@ -19,7 +19,7 @@ mod pass;
 mod route;
 mod runs;
 mod show;
-#[cfg(debug_assertions)]
+#[cfg(fault_points)]
 mod staged;
 mod unseen;
 
@@ -48,7 +48,7 @@ use crate::repo::Mirror;
 use once::Word;
 pub use once::{Fault, Heard, Identity, Once, OnceConfig, Standing, Told};
 
-#[cfg(debug_assertions)]
+#[cfg(fault_points)]
 pub(crate) use staged::StagedClock;
 
 /// All that a server needs to know.

@@ -1,5 +1,6 @@
 //! The handle behind the scenes: makes things happen, silently where asked, and looks at what came of it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, MutexGuard};
@@ -462,12 +463,12 @@ fn call(state: &mut State, actor: Actor, method: &str, path: &str, body: Value) 
     let answer = state.answer(actor, Request { method, path, query, accept: "", body }).map(whole);
     if exchange::wanted() {
         let (status, response) = match &answer {
-            Ok((status, Told::Json(value))) => (*status, Some(value.clone())),
+            Ok((status, Told::Json(value))) => (*status, Some(Cow::Borrowed(value))),
             Ok((status, _)) => (*status, None),
-            Err(problem) => (problem.status, Some(problem.json())),
+            Err(problem) => (problem.status, Some(Cow::Owned(problem.json()))),
         };
         let raw = matches!(answer, Ok((_, Told::Raw(_))));
-        let (bot, played, request) = (false, false, None);
+        let (bot, played, request, response) = (false, false, None, response.map(exchange::Body::Value));
         let told = Exchange::Rest { method, path, query, status, bot, played, raw, request, response };
         exchange::keep(&state.story, told);
     }

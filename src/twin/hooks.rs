@@ -4,6 +4,7 @@
 //! for it. Each App has one courier, so its deliveries leave in order. Nothing is retried: whoever misses one has to
 //! ask for it again, under the same guid, as on GitHub.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -167,6 +168,8 @@ pub(crate) async fn dispatch(shared: Shared, mut inbox: mpsc::UnboundedReceiver<
     let mut tasks = tokio::task::JoinSet::new();
     let client = reqwest::Client::builder()
         .no_proxy()
+        // Webhooks of the twin stay on the machine, and reading the system's certificates takes a while.
+        .tls_certs_only([])
         .timeout(PATIENCE)
         .redirect(reqwest::redirect::Policy::none())
         .build()
@@ -228,7 +231,7 @@ async fn carry(shared: &Shared, client: &reqwest::Client, id: u64) {
             event: &delivery.event,
             action: delivery.action.as_deref(),
             headers: headers.iter().map(|(name, _)| *name).collect(),
-            payload: delivery.payload.clone(),
+            payload: exchange::Body::Value(Cow::Borrowed(&delivery.payload)),
         };
         exchange::keep(&story, told);
     }

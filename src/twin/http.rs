@@ -174,18 +174,12 @@ fn keep(story: &str, incoming: &Incoming, outgoing: &Outgoing) {
     let Some(path) = api_path(&incoming.path) else { return };
     let kind = outgoing.headers.iter().find(|(name, _)| *name == "content-type").map(|(_, value)| value.as_str());
     let is_json = kind.is_some_and(|kind| kind.contains("application/json"));
-    let request: Option<Value> = serde_json::from_slice(&incoming.body).ok();
-    let response: Option<Value> = is_json.then(|| serde_json::from_slice(&outgoing.body).ok()).flatten();
+    let (request, response) = (exchange::Body::Text(&incoming.body), exchange::Body::Text(&outgoing.body));
     let bot = incoming.header("user-agent").is_some_and(|agent| agent.starts_with("phasegate/"));
     let played = outgoing.played;
     let exchange = match path {
         // What is refused before anybody looks at the query is no answer to it.
-        "/graphql" => Exchange::GraphQl {
-            bot,
-            played: played || outgoing.status != 200,
-            request: request.unwrap_or_default(),
-            response: response.unwrap_or_default(),
-        },
+        "/graphql" => Exchange::GraphQl { bot, played: played || outgoing.status != 200, request, response },
         path => Exchange::Rest {
             method: incoming.method.as_str(),
             path,
@@ -194,8 +188,8 @@ fn keep(story: &str, incoming: &Incoming, outgoing: &Outgoing) {
             bot,
             played,
             raw: !outgoing.body.is_empty() && !is_json,
-            request,
-            response,
+            request: Some(request),
+            response: is_json.then_some(response),
         },
     };
     exchange::keep(story, exchange);

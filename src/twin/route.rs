@@ -4,6 +4,8 @@
 //! the credentials good (401), can the caller see the repository at all (404), may they do this (403). A handler
 //! starts when all are answered.
 
+use std::sync::LazyLock;
+
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
@@ -122,16 +124,37 @@ pub(crate) fn parse_query(query: &str) -> Vec<(String, String)> {
 
 type Params = Vec<(&'static str, String)>;
 
+/// A route with its pattern taken apart.
+struct Pattern {
+    route: &'static Route,
+    segments: Vec<&'static str>,
+    /// One of its segments takes several.
+    wide: bool,
+}
+
+static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    let parted = |route: &'static Route| {
+        let segments: Vec<&'static str> = route.path.split('/').filter(|part| !part.is_empty()).collect();
+        Pattern { route, wide: segments.iter().any(|part| part.ends_with("*}")), segments }
+    };
+    tables().map(parted).collect()
+});
+
 /// Fits a path to a pattern; the count of literal segments ranks the fits.
-fn fit(pattern: &'static str, path: &[&str]) -> Option<(usize, Params)> {
-    let segments: Vec<&'static str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
-    let extra = match segments.iter().any(|part| part.ends_with("*}")) {
+fn fit(pattern: &Pattern, path: &[&str]) -> Option<(usize, Params)> {
+    let segments = &pattern.segments;
+    let extra = match pattern.wide {
         true => path.len().checked_sub(segments.len())?,
         false if path.len() == segments.len() => 0,
         false => return None,
     };
+    // Most of the patterns begin alike, and differ in their last segment.
+    let last = segments.last().filter(|last| !last.starts_with('{'));
+    if last.is_some_and(|last| path.last() != Some(last)) {
+        return None;
+    }
     let (mut at, mut literal, mut params) = (0, 0, Vec::new());
-    for segment in segments {
+    for &segment in segments {
         let Some(name) = segment.strip_prefix('{').map(|rest| rest.trim_end_matches('}')) else {
             if path[at] != segment {
                 return None;
@@ -156,9 +179,10 @@ fn fit(pattern: &'static str, path: &[&str]) -> Option<(usize, Params)> {
 
 fn find(method: &str, path: &str) -> Option<(&'static Route, Params)> {
     let path: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    tables()
-        .filter(|route| route.method == method)
-        .filter_map(|route| fit(route.path, &path).map(|(rank, params)| (rank, route, params)))
+    PATTERNS
+        .iter()
+        .filter(|pattern| pattern.route.method == method)
+        .filter_map(|pattern| fit(pattern, &path).map(|(rank, params)| (rank, pattern.route, params)))
         .max_by_key(|(rank, ..)| *rank)
         .map(|(_, route, params)| (route, params))
 }
