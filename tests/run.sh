@@ -25,7 +25,8 @@ source tests/support/memory.sh
 # shellcheck source=tests/support/checks.sh
 source tests/support/checks.sh
 
-trap 'stop_postgres; forget_memory' EXIT
+twin_keys=
+trap 'stop_postgres; forget_memory; rm -rf "$twin_keys"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
@@ -37,6 +38,10 @@ start_postgres
 
 # Every story makes its own repositories and databases; in memory they cost half.
 use_memory
+
+# The keys of the twin's Apps are made once for all processes.
+twin_keys=$(mktemp -d)
+export PHASEGATE_TWIN_KEYS=$twin_keys
 
 # The tests say what they get from the environment themselves; a developer's own settings stay out.
 unset DATABASE_URL GITHUB_TOKEN GH_TOKEN PGPASSWORD PGUSER PGHOST PGPORT PGDATABASE PGOPTIONS PGSSLMODE

@@ -1,6 +1,8 @@
 //! Who and what is on stage: people, organisations, repositories and Apps, and how they come there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
@@ -90,20 +92,42 @@ impl AppHandle {
 /// A key pair: the private half as PKCS#1 PEM, the public half as DER.
 type Pair = (String, Vec<u8>);
 
-/// The keys that were made so far. Making one takes a while, and hundreds of twins in one process can have the same ones:
-/// what matters is that each gives out none twice.
+/// The keys that were made so far. Making one takes a while, and hundreds of twins can have the same ones: what matters is
+/// that each gives out none twice. Twins of one process have them from here, and those of several from the folder that
+/// `PHASEGATE_TWIN_KEYS` names.
 static MADE: Mutex<Vec<Pair>> = Mutex::new(Vec::new());
 
 fn nth_key(at: usize) -> Result<Pair> {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     while made.len() <= at {
-        made.push(new_key()?);
+        let next = shown(&kept_key(made.len())?)?;
+        made.push(next);
     }
     made.get(at).cloned().ok_or(Error::Key)
 }
 
-fn new_key() -> Result<Pair> {
-    let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| Error::Key)?;
+/// The key of this number: whoever comes first makes it.
+fn kept_key(at: usize) -> Result<KeyPair> {
+    let new = || KeyPair::generate(KeySize::Rsa2048).map_err(|_| Error::Key);
+    let Some(folder) = std::env::var_os("PHASEGATE_TWIN_KEYS").filter(|folder| !folder.is_empty()) else {
+        return new();
+    };
+    let file = Path::new(&folder).join(format!("{at}.der"));
+    if let Some(pair) = std::fs::read(&file).ok().and_then(|der| KeyPair::from_pkcs8(&der).ok()) {
+        return Ok(pair);
+    }
+    let pair = new()?;
+    let der: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| Error::Key)?;
+    // Whole or not at all. One that can't be kept is as good.
+    if let Ok(mut draft) = tempfile::NamedTempFile::new_in(&folder)
+        && draft.write_all(der.as_ref()).is_ok()
+    {
+        let _ = draft.persist(&file);
+    }
+    Ok(pair)
+}
+
+fn shown(pair: &KeyPair) -> Result<Pair> {
     let der: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| Error::Key)?;
     // A PKCS#8 envelope of a 2048-bit RSA key is a fixed 26 bytes; GitHub gives out what is inside.
     let inner = der.as_ref().get(26..).ok_or(Error::Key)?;
@@ -452,7 +476,7 @@ mod tests {
 
     #[test]
     fn a_key_signs_what_its_public_half_verifies() {
-        let (pem, public) = new_key().unwrap();
+        let (pem, public) = nth_key(0).unwrap();
         let app = AppHandle { id: 1, slug: "s".into(), client_id: "c".into(), pem, webhook_secret: String::new() };
         let jwt = app.jwt().unwrap();
         let key = jsonwebtoken::DecodingKey::from_rsa_der(&public);

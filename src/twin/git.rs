@@ -1,6 +1,8 @@
 //! The bare repositories on disk: everything the twin says about commits is read from real git objects.
 
+use std::ops::Deref;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::build::TreeUpdateBuilder;
 use git2::{Delta, DiffFindOptions, DiffOptions, FileMode, Oid, Patch, Repository, RepositoryInitOptions, Signature};
@@ -28,7 +30,39 @@ pub(crate) enum Merged {
     Conflict,
 }
 
-pub(crate) struct Git(pub(crate) Repository);
+pub(crate) struct Git(pub(crate) Lent);
+
+/// Repositories that were opened and that nobody works with. Opening one reads a lot of configuration.
+pub(crate) type Shelf = Arc<Mutex<Vec<Repository>>>;
+
+/// An open repository, which goes back to its shelf.
+pub(crate) struct Lent {
+    repo: Option<Repository>,
+    shelf: Shelf,
+}
+
+impl Lent {
+    fn new(repo: Repository, shelf: Shelf) -> Self {
+        Self { repo: Some(repo), shelf }
+    }
+}
+
+impl Deref for Lent {
+    type Target = Repository;
+
+    fn deref(&self) -> &Repository {
+        match &self.repo {
+            Some(repo) => repo,
+            None => unreachable!("it is taken out only when this is dropped"),
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner).extend(self.repo.take());
+    }
+}
 
 impl Git {
     pub(crate) fn init(path: &Path, default_branch: &str) -> Result<Self, git2::Error> {
@@ -42,11 +76,14 @@ impl Git {
         config.set_bool("http.receivepack", true)?;
         // Objects must never vanish under a running story.
         config.set_i32("gc.auto", 0)?;
-        Ok(Self(repo))
+        Ok(Self(Lent::new(repo, Shelf::default())))
     }
 
-    pub(crate) fn open(path: &Path) -> Result<Self, git2::Error> {
-        Repository::open_bare(path).map(Self)
+    /// One from the shelf, or opened for it.
+    pub(crate) fn open(path: &Path, shelf: Shelf) -> Result<Self, git2::Error> {
+        let there = shelf.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let repo = there.map_or_else(|| Repository::open_bare(path), Ok)?;
+        Ok(Self(Lent::new(repo, shelf)))
     }
 
     pub(crate) fn branch(&self, name: &str) -> Option<Oid> {

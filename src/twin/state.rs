@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use super::Admin;
 use super::auth::{Quota, Token};
 use super::bad_day::{Switch, Weather};
 use super::feature::Feature;
-use super::git::Git;
+use super::git::{Git, Shelf};
 use super::hooks::Post;
 use super::model::*;
 use super::reply::Problem;
@@ -70,6 +70,8 @@ pub(crate) type Settles = Arc<dyn Fn(Admin) -> BoxFuture<'static, bool> + Send +
 pub(crate) struct State {
     pub(crate) base: String,
     pub(crate) data: PathBuf,
+    /// By the repositories' ids.
+    shelves: Mutex<BTreeMap<u64, Shelf>>,
     pub(crate) last_id: u64,
     /// How many keys it has given to Apps.
     pub(crate) keys_given: usize,
@@ -114,6 +116,7 @@ impl State {
         let mut state = Self {
             base,
             data,
+            shelves: Mutex::default(),
             last_id: 1_000,
             keys_given: 0,
             accounts: BTreeMap::new(),
@@ -240,7 +243,9 @@ impl State {
     }
 
     pub(crate) fn git(&self, repo: u64) -> Result<Git, Problem> {
-        Ok(Git::open(&self.git_path(repo))?)
+        let mut shelves = self.shelves.lock().unwrap_or_else(PoisonError::into_inner);
+        let shelf = Arc::clone(shelves.entry(repo).or_default());
+        Ok(Git::open(&self.git_path(repo), shelf)?)
     }
 
     /// What this account may do here, given or inherited.

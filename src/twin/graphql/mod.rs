@@ -7,6 +7,9 @@
 mod commit;
 mod schema;
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use graphql_parser::query::{
     Definition, Document, Field, FragmentDefinition, OperationDefinition, Selection, SelectionSet, TypeCondition,
     Value as Literal,
@@ -57,10 +60,29 @@ struct Run<'d, 'a> {
     too_deep: bool,
 }
 
+/// Queries that were read before: whoever asks often asks the same.
+static READ: Mutex<BTreeMap<String, Arc<Parsed<'static>>>> = Mutex::new(BTreeMap::new());
+
+/// So many are kept.
+const MOST_READ: usize = 200;
+
+fn parsed(query: &str) -> Result<Arc<Parsed<'static>>, String> {
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = read.get(query) {
+        return Ok(Arc::clone(known));
+    }
+    let document = graphql_parser::parse_query::<String>(query).map_err(|error| error.to_string())?;
+    let document = Arc::new(document.into_static());
+    if read.len() < MOST_READ {
+        read.insert(query.to_owned(), Arc::clone(&document));
+    }
+    Ok(document)
+}
+
 /// Is the request a mutation? Asked before it runs, for the log.
 pub(crate) fn is_mutation(body: &Value) -> bool {
     let query = body.get("query").and_then(Value::as_str).unwrap_or_default();
-    match graphql_parser::parse_query::<String>(query) {
+    match parsed(query) {
         Ok(document) => operation(&document, body.get("operationName").and_then(Value::as_str))
             .is_some_and(|op| matches!(op, OperationDefinition::Mutation(_))),
         Err(_) => false,
@@ -85,9 +107,9 @@ pub(crate) fn execute(state: &mut State, actor: &Actor, body: &Value) -> Value {
     let Some(query) = body.get("query").and_then(Value::as_str) else {
         return failed("A query attribute must be specified and must be a string.".into());
     };
-    let document = match graphql_parser::parse_query::<String>(query) {
+    let document = match parsed(query) {
         Ok(document) => document,
-        Err(error) => return failed(error.to_string()),
+        Err(error) => return failed(error),
     };
     let Some(op) = operation(&document, body.get("operationName").and_then(Value::as_str)) else {
         return failed("No operation to execute".into());
