@@ -441,6 +441,20 @@ fn a_run_that_can_not_run_says_so_on_the_page_of_the_job() {
     assert!(ended.code == 2 && !ended.err.contains("::error") && ended.out.is_empty(), "{}{}", ended.out, ended.err);
 }
 
+/// There the commands of a change stand beside what only the repository is to have.
+#[test]
+fn a_gate_on_pull_request_target_is_warned_of() {
+    let on = stage(&policy(&["true"], &[], "1m"), &[("a.txt", "a\n")]);
+    for (event, warned) in [("pull_request", false), ("pull_request_target", true)] {
+        let (mut command, _) = on.step(&["verify"]);
+        command.env("GITHUB_EVENT_NAME", event);
+        let ended = end(command);
+        let told =
+            ended.err.contains("::warning title=Phasegate::") && ended.err.contains("Run gates on `pull_request`");
+        assert_eq!((ended.code, told), (0, warned), "{event}: {}", ended.err);
+    }
+}
+
 #[test]
 fn a_folder_that_can_not_be_written_is_found_before_anything_is_run() {
     let on = stage(&policy(&["touch was-run"], &[], "1m"), &[("a", "1")]);

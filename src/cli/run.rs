@@ -75,6 +75,11 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
     };
     let inside = actions::inside();
     let env = |name: &str| std::env::var(name).ok();
+    if inside && env("GITHUB_EVENT_NAME").as_deref() == Some("pull_request_target") {
+        let says = "A run on `pull_request_target` has the repository's secrets and a token that may write, and the commands of \
+                    a gate run what the change brought along. Run gates on `pull_request`.";
+        out::complain(&actions::annotate(actions::Level::Warning, None, None, "Phasegate", says));
+    }
     let named = args.base.is_some() || args.policy.is_some();
     let mut around = runner::around(repo.as_ref(), &env, named)?;
     let (law, read) = law(args, repo.as_ref().ok_or(why), &mut around, inside)?;

@@ -15,6 +15,8 @@ use super::text;
 const MOST_NODES: u32 = 2_000_000;
 /// An element has a handful, and suites are in suites a few levels deep.
 const MOST_ATTRIBUTES: usize = 100;
+/// Most have none, and surefire's have one or two.
+const MOST_NAMESPACES: usize = 20;
 const DEEPEST: usize = 100;
 /// `&#x10FFFF;` without its ends.
 const LONGEST_REFERENCE: usize = 10;
@@ -59,8 +61,8 @@ impl Case {
 pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
     let text = String::from_utf8_lossy(bytes);
     let text = legal(&text);
-    if is_crowded(&text) {
-        return Err(format!("it has an element with more than {MOST_ATTRIBUTES} attributes"));
+    if let Some(why) = unheard_of(&text) {
+        return Err(why);
     }
     // Without a DTD there are no entities that could grow.
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
@@ -70,9 +72,6 @@ pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
     if !matches!(root.tag_name().name(), "testsuites" | "testsuite") {
         let name = text::line(root.tag_name().name(), 60);
         return Err(format!("it is no JUnit report: its root is `{name}`, not `testsuites` or `testsuite`"));
-    }
-    if is_deep(&document) {
-        return Err(format!("its elements are nested more than {DEEPEST} deep"));
     }
     let mut cases = Vec::new();
     for node in root.descendants().filter(|node| is(node, "testcase")) {
@@ -85,49 +84,69 @@ pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
     Ok(unnamed(&root, cases))
 }
 
-/// Whether some element has more attributes than any report has: the parser holds each against all the others.
-fn is_crowded(text: &str) -> bool {
-    let mut rest = text;
+/// What no report has and takes the parser long: it holds each attribute of an element against all its others, and hands each
+/// namespace down to all that is below. Who is above a test is asked for each.
+fn unheard_of(text: &str) -> Option<String> {
+    let (mut rest, mut depth, mut namespaces) = (text, 0_usize, 0_usize);
     while let Some(at) = rest.find('<') {
         rest = &rest[at..];
         let aside = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
         if let Some((begins, ends)) = aside.into_iter().find(|(begins, _)| rest.starts_with(begins)) {
             // One that does not end is the parser's to tell of.
-            let Some(length) = rest[begins.len()..].find(ends) else { return false };
+            let length = rest[begins.len()..].find(ends)?;
             rest = &rest[begins.len() + length + ends.len()..];
             continue;
         }
-        let (mut quote, mut attributes, mut end) = (None, 0, rest.len());
-        for (at, byte) in rest.bytes().enumerate().skip(1) {
+        let tag = Tag::at_the_start_of(rest);
+        namespaces += tag.namespaces;
+        if tag.attributes > MOST_ATTRIBUTES {
+            return Some(format!("it has an element with more than {MOST_ATTRIBUTES} attributes"));
+        }
+        if namespaces > MOST_NAMESPACES {
+            return Some(format!("it declares more than {MOST_NAMESPACES} namespaces"));
+        }
+        match (rest.starts_with("</"), rest[..tag.length].ends_with("/>")) {
+            (true, _) => depth = depth.saturating_sub(1),
+            (false, true) => {}
+            (false, false) => depth += 1,
+        }
+        if depth > DEEPEST {
+            return Some(format!("its elements are nested more than {DEEPEST} deep"));
+        }
+        rest = &rest[tag.length..];
+    }
+    None
+}
+
+struct Tag {
+    length: usize,
+    attributes: usize,
+    namespaces: usize,
+}
+
+impl Tag {
+    fn at_the_start_of(text: &str) -> Self {
+        let (mut quote, mut before) = (None, b'<');
+        let mut tag = Self { length: text.len(), attributes: 0, namespaces: 0 };
+        for (at, byte) in text.bytes().enumerate().skip(1) {
             match (quote, byte) {
                 (Some(begun), _) if byte == begun => quote = None,
                 (Some(_), _) => {}
                 (None, b'"' | b'\'') => quote = Some(byte),
-                (None, b'=') => attributes += 1,
+                (None, b'=') => tag.attributes += 1,
+                (None, b'x') if text.as_bytes()[at..].starts_with(b"xmlns") && !before.is_ascii_alphanumeric() => {
+                    tag.namespaces += 1;
+                }
                 (None, b'>') => {
-                    end = at + 1;
-                    break;
+                    tag.length = at + 1;
+                    return tag;
                 }
                 (None, _) => {}
             }
+            before = byte;
         }
-        if attributes > MOST_ATTRIBUTES {
-            return true;
-        }
-        rest = &rest[end..];
+        tag
     }
-    false
-}
-
-/// Whether its elements are nested deeper than any report's: who is above a test is asked for each.
-fn is_deep(document: &Document<'_>) -> bool {
-    let mut depths = vec![0_usize];
-    // In the order of the document, and without recursion: its depth is the change's to choose.
-    document.root().descendants().skip(1).any(|node| {
-        let depth = node.parent().map_or(0, |above| depths[above.id().get_usize()]) + 1;
-        depths.push(depth);
-        depth > DEEPEST
-    })
 }
 
 fn is(node: &Node<'_, '_>, name: &str) -> bool {
@@ -329,6 +348,12 @@ mod tests {
         let crowd: String = (0..150_000).map(|at| format!(" a{at}='>'")).collect();
         refused(format!("<testsuite><!-- <a b=\" --><testcase{crowd}/></testsuite>"), "more than 100 attributes");
         refused(format!("<testsuite>{}</testsuite>", "&#".repeat(1_000_000)), "not XML that can be read");
+        let nested: String = (0..90).map(|at| format!("<a xmlns:n{at}='u{at}'>")).collect();
+        refused(format!("<testsuite>{nested}{}</testsuite>", "</a>".repeat(90)), "more than 20 namespaces");
+        let side_by_side = "<testcase xmlns='u' name='x'/>".repeat(100_000);
+        refused(format!("<testsuite>{side_by_side}</testsuite>"), "more than 20 namespaces");
+        let named = "<testcase name=' xmlns=1 > '/>".repeat(30);
+        assert_eq!(read(format!("<testsuite>{named}</testsuite>").as_bytes(), 30).unwrap().len(), 30, "a name is none");
         let aside = format!("<testsuite><![CDATA[<a {}>]]><testcase name='x'/></testsuite>", "a=1 ".repeat(500));
         assert_eq!(read(aside.as_bytes(), 10).unwrap().len(), 1, "what only looks like an element is none");
     }
