@@ -6,6 +6,10 @@
 # run again.
 set -euo pipefail
 
+if (($# < 2)); then
+    echo "usage: publish.sh VERSION FOLDER" >&2
+    exit 2
+fi
 version=$1
 folder=$2
 tag="v$version"
@@ -19,11 +23,18 @@ platforms=(linux-x86_64 linux-aarch64 macos-aarch64 macos-x86_64)
 for platform in "${platforms[@]}"; do
     [[ -f $folder/phasegate-$platform ]] || { echo "$folder/phasegate-$platform is missing" >&2; exit 2; }
 done
-for platform in "${platforms[@]}"; do
-    sum=$(sha256sum "$folder/phasegate-$platform")
-    echo "${sum%% *}  $tag/phasegate-$platform" >>"$file"
-done
-[[ ${3:-} != --only-checksums ]] || exit 0
+# In the commit alone, so that this can be run again in the same checkout.
+with_sums=$(
+    cat "$file"
+    for platform in "${platforms[@]}"; do
+        sum=$(sha256sum "$folder/phasegate-$platform")
+        echo "${sum%% *}  $tag/phasegate-$platform"
+    done
+)
+if [[ ${3:-} == --only-checksums ]]; then
+    echo "$with_sums" >"$file"
+    exit 0
+fi
 
 repository="repos/$GITHUB_REPOSITORY"
 if gh api "$repository/git/ref/tags/$tag" --silent 2>/dev/null; then
@@ -31,7 +42,7 @@ if gh api "$repository/git/ref/tags/$tag" --silent 2>/dev/null; then
     exit 2
 fi
 source=$(git rev-parse HEAD)
-blob=$(gh api "$repository/git/blobs" -f encoding=base64 -f content="$(base64 -w0 "$file")" --jq .sha)
+blob=$(gh api "$repository/git/blobs" -f encoding=base64 -f content="$(echo "$with_sums" | base64 -w0)" --jq .sha)
 tree=$(gh api "$repository/git/trees" -f base_tree="$source" -f "tree[][path]=$file" -f "tree[][mode]=100644" \
     -f "tree[][type]=blob" -f "tree[][sha]=$blob" --jq .sha)
 commit=$(gh api "$repository/git/commits" -f message="release: the checksums of $tag" -f tree="$tree" \

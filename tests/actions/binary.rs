@@ -132,6 +132,33 @@ fn a_binary_of_ones_own_is_taken_as_it_is_or_refused_by_its_name() {
 }
 
 #[test]
+fn a_binary_and_a_runners_folder_may_have_odd_names() {
+    let source = Released::source();
+    let odd = source.folder.path().join("it's a $HOME; `x`");
+    std::fs::create_dir(&odd).unwrap();
+    let own = odd.join("-phase gate");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_phasegate"), &own).unwrap();
+    assert_eq!(source.finds(Some(own.to_str().unwrap())), (0, String::new(), Some(own)));
+}
+
+/// The first step of the action, which no other comes before.
+#[test]
+fn inputs_that_do_not_fit_are_told_before_anything_is_fetched() {
+    let action: serde_json::Value =
+        serde_yaml::from_str(&std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/action.yml")).unwrap())
+            .unwrap();
+    let first = &action["runs"]["steps"][0];
+    let when = first["if"].as_str().unwrap();
+    assert!(when.contains("inputs.command == 'run' && inputs.gate == ''"), "{when}");
+    for (command, says) in [("run", "The input `gate` is missing"), ("serve", "`action` or `run`, nothing else")] {
+        let mut script = Command::new("bash");
+        script.args(["-e", "-c", first["run"].as_str().unwrap()]).env("COMMAND", command);
+        let (rc, said) = ended(&mut script);
+        assert!(rc == 2 && said.starts_with("::error title=Phasegate::") && said.contains(says), "{said}");
+    }
+}
+
+#[test]
 fn a_release_is_not_published_twice_nor_under_another_version_nor_in_part() {
     let released = Released::tagged();
     let out = released.releases().join(format!("v{VERSION}"));
