@@ -42,6 +42,10 @@ pub const PERMISSIONS: [(&str, &str); 6] = [
     ("pull-requests", "write"),
 ];
 
+/// What whoever reads the log or the summary is to know while the policy observes.
+pub const OBSERVING: &str = "The policy has `enforce: observe`: the check shows what it would do, and holds nobody back, required \
+                             or not. Take that line out of `.github/phasegate.yml` on the default branch, and it is a gate.";
+
 /// Findings that a summary lists of one change; the check run has all of them.
 const MOST_FINDINGS: usize = 20;
 /// A job's outputs may have so many bytes, and a step that is given more in a variable is not started at all.
@@ -69,7 +73,11 @@ impl Report<'_> {
         json!({
             "schema": "phasegate/action@1",
             "event": self.event,
-            "mode": if self.advisory { "advisory" } else { "enforcing" },
+            "mode": match self {
+                Report { advisory: true, .. } => "advisory",
+                Report { heard: Heard { observing: true, .. }, .. } => "observing",
+                _ => "enforcing",
+            },
             "changes": self.heard.changes,
             "notices": self.heard.notices,
             "faults": faults,
@@ -100,7 +108,7 @@ impl Report<'_> {
             for finding in told.findings.iter().filter(|finding| finding.blocks() && !finding.waiting) {
                 let level = if finding.severity == Severity::Error { Level::Error } else { Level::Warning };
                 let title = format!("{} (#{})", finding.rule, told.change);
-                let message = format!("{} {}", finding.says, finding.next);
+                let message = format!("{}. {}", finding.says.trim_end_matches('.'), finding.next);
                 all.push(Annotation { level, path: finding.path.clone(), line: finding.line, title, message });
             }
         }
@@ -116,6 +124,9 @@ impl Report<'_> {
                  checks. Nothing here holds a merge back that somebody wants. With an App's id and its key from an \
                  environment that only the default branch may use, it does.\n\n",
             );
+        }
+        if self.heard.observing {
+            let _ = writeln!(out, "> **Observing.** {OBSERVING}\n");
         }
         for fault in &self.heard.faults {
             let _ = writeln!(out, "❌ **{}**: {}\n", plain(&fault.about), plain(&self.told(fault)));
@@ -276,6 +287,20 @@ impl Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A step that is given more than the system takes in a variable is not started at all.
+    #[test]
+    fn what_is_longer_than_an_output_may_be_is_left_out() {
+        let of = |length: usize| {
+            let heard = Heard { notices: vec!["x".repeat(length)], ..Heard::default() };
+            let page = "https://github.com/ada/site".to_owned();
+            let report = Report { heard: &heard, advisory: false, page, event: "schedule", claims: Vec::new() };
+            report.outputs().json
+        };
+        let around = of(0).len();
+        assert_eq!(of(MOST_OF_JSON - around).len(), MOST_OF_JSON);
+        assert_eq!(of(MOST_OF_JSON - around + 1), "");
+    }
 
     #[test]
     fn a_line_is_named_only_where_a_workflow_may_have_it() {

@@ -1,16 +1,18 @@
 //! `phasegate action`: one event inside GitHub Actions.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use secrecy::{ExposeSecret as _, SecretString};
-use tracing_subscriber::EnvFilter;
 
+use super::app::Given;
+use super::serve::log_filter;
 use super::{Exit, app, out};
 use crate::action::claims;
 use crate::action::event::{self, BadEvent};
-use crate::action::report::Report;
+use crate::action::report::{OBSERVING, Report};
 use crate::actions::{self, Files};
 use crate::github;
 use crate::ids::Slug;
@@ -25,15 +27,28 @@ use crate::server::{Heard, Identity, Once, OnceConfig};
 /// do. Writes the job's summary, annotations, and the outputs phase, verdict, reason, change and json.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// How long is waited for what fails and may not fail again, in seconds
-    #[arg(long, env = "PHASEGATE_PATIENCE", default_value_t = 240, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    patience: u64,
+    /// How long is waited for what fails and may not fail again, in seconds [default: 240]
+    #[arg(long, env = "PHASEGATE_PATIENCE")]
+    patience: Option<Given<Patience>>,
     /// Do not keep under GitHub's secondary rate limits by ourselves: for an Enterprise Server without any
     #[arg(long, env = "PHASEGATE_UNPACED", value_parser = clap::builder::FalseyValueParser::new())]
     unpaced: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// Seconds.
+#[derive(Debug, Clone, Copy)]
+struct Patience(u64);
+
+impl FromStr for Patience {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let seconds = text.parse().ok().filter(|seconds| (1..=3600).contains(seconds));
+        seconds.map(Self).ok_or_else(|| "it is a number of seconds from 1 to 3600 (PHASEGATE_PATIENCE)".to_owned())
+    }
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -45,8 +60,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
-    let level = app::variable("LOG_LEVEL").unwrap_or_else(|| "warn".to_owned());
-    let filter = EnvFilter::try_new(&level).with_context(|| format!("LOG_LEVEL {level:?} is not a level"))?;
+    let filter = log_filter(app::variable("LOG_LEVEL").as_deref().unwrap_or("warn"))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
     #[cfg(fault_points)]
     crate::fault::arm()?;
@@ -70,7 +84,7 @@ async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
         endpoint,
         slug: slug.clone(),
         data: data.path().to_owned(),
-        patience: Duration::from_secs(args.patience),
+        patience: Duration::from_secs(Given::get(args.patience.as_ref()).map_or(240, |patience| patience.0)),
         paced: !args.unpaced,
     })
     .await
@@ -201,6 +215,9 @@ fn lines(heard: &Heard, advisory: bool) -> anyhow::Result<()> {
     for told in &heard.changes {
         let text = format!("#{} {} {}: {}", told.change, told.phase, told.verdict.as_str(), told.reason);
         out::raw(&format!("{}\n", actions::line(&out::plain(&text))))?;
+    }
+    if heard.observing {
+        out::raw(&format!("{OBSERVING}\n"))?;
     }
     for notice in &heard.notices {
         out::raw(&format!("{}\n", actions::line(&out::plain(notice))))?;

@@ -119,7 +119,7 @@ fn listen(address: Option<SocketAddr>, port: Option<u16>) -> SocketAddr {
 
 /// A level, or what tracing calls directives. A single word that is no level would silence everything: it would be
 /// taken for the name of a part.
-fn log_filter(text: &str) -> anyhow::Result<EnvFilter> {
+pub(super) fn log_filter(text: &str) -> anyhow::Result<EnvFilter> {
     // The one level of Probot's that tracing has no name for.
     let text = if text.trim().eq_ignore_ascii_case("fatal") { "error" } else { text.trim() };
     let wrong = || {

@@ -125,9 +125,9 @@ pub fn approvals(policy: &Policy, state: &State, world: &World) -> Approvals {
     approvals
 }
 
-const ONE_MORE: &str = "It takes one more than usual: the branch was pushed to, and GitHub does not tell by whom (no event came, \
-                        and there is no `GET /repos/{owner}/{repo}/activity` of its repository for us), so it may have \
-                        been somebody who approves. Where nobody else can, the same work is opened as another pull \
+const ONE_MORE: &str = "It takes one more than usual: the branch was pushed to, and GitHub did not tell by whom (no event came, \
+                        and when this head was looked at, `GET /repos/{owner}/{repo}/activity` of its repository did not \
+                        have that push), so it may have been somebody who approves. Where nobody else can, the same work is opened as another pull \
                         request: whoever opens it answers for what is there.";
 
 fn not_entitled(standing: Standing) -> String {

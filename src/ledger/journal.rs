@@ -337,4 +337,4 @@ mod related;
 #[cfg(test)]
 mod tests;
 
-pub use related::Related;
+pub use related::{Related, sharing};

@@ -23,7 +23,7 @@ pub mod unsigned;
 
 pub use chain::{Anchor, Anchors, Break, BreakKind, KeyRing, Signer};
 pub use escalation::Escalation;
-pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded, Related};
+pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded, Related, sharing};
 pub use record::{About, Body, By, Record};
 pub use state::{OVER_THE_HOUR, State};
 

@@ -79,13 +79,6 @@ pub fn folder(key: &Digest) -> String {
     format!("origins/{shard}/{rest}")
 }
 
-/// The change that a file of the index names.
-pub fn listed(path: &str) -> Option<ChangeNumber> {
-    let mut parts = path.strip_prefix("origins/")?.split('/');
-    let (_shard, _rest, change) = (parts.next()?, parts.next()?, parts.next()?);
-    change.parse().ok().filter(|_| parts.next().is_none()).map(ChangeNumber)
-}
-
 /// Whether the work of a change was merged into this base, or elsewhere with nothing against it.
 pub fn is_merged(earlier: &State, base_ref: &str) -> bool {
     let there = earlier.subject.as_ref().is_some_and(|about| about.base_ref == base_ref);

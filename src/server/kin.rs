@@ -254,9 +254,9 @@ impl Pass<'_> {
         for (_, key) in keys.iter().take(MOST_REMEMBERED) {
             known.extend(self.remembered(key).await);
         }
-        let unlisted = self.unlisted().await?;
-        known.extend(unlisted.keys());
         let only: Vec<Digest> = keys.iter().map(|(_, key)| key.clone()).collect();
+        let unlisted = self.unlisted(ChangeNumber(pull.number), &only).await?;
+        known.extend(unlisted.keys());
         let found = self.ledger.related(ChangeNumber(pull.number), &only, known).await?;
         let (mut related, lawful) = (Related { unread: found.unread, ..Related::default() }, self.policy().is_some());
         for (number, read) in found.read {
@@ -282,6 +282,9 @@ impl Pass<'_> {
                 }
                 Err(broken) => {
                     tracing::warn!(%number, %broken, "an earlier change can't be read");
+                    if let Some(who) = unlisted.get(&number) {
+                        self.tell_unlisted(who, number);
+                    }
                     related.broken.insert(number);
                 }
             }

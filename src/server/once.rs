@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use jiff::SignedDuration;
 use secrecy::SecretString;
 use serde::Serialize;
@@ -30,7 +30,7 @@ use crate::gate::only_waiting;
 use crate::gate::world::{ACTIONS_APP, ACTIONS_SLUG};
 use crate::github::calls::comments::IssueComment;
 use crate::github::calls::pulls::Pull as Fetched;
-use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey};
+use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, Repo};
 use crate::ids::{CommitId, InstallationId, RepoId, RepoRef, Slug};
 use crate::inbox::{self, Clock, Delivery, Inbox, SystemClock, run_workers};
 use crate::ledger::record::{Body, By, ShownFiles};
@@ -106,6 +106,8 @@ pub struct Heard {
     pub faults: Vec<Fault>,
     /// What somebody is to know.
     pub notices: Vec<String>,
+    /// The policy only observes, so nothing that was said holds anybody back.
+    pub observing: bool,
 }
 
 /// A look that could not be finished.
@@ -121,6 +123,8 @@ pub struct Fault {
 #[derive(Debug)]
 pub(crate) enum Word {
     Stands(Told),
+    /// The policy only observes.
+    Observes,
     /// Something that somebody is to know.
     Notice(String),
     /// What is kept under this key failed for want of a permission.
@@ -180,6 +184,12 @@ impl Once {
                 let actions = patiently(&wait, || hub.app_called(ACTIONS_SLUG, THE_TOKENS)).await;
                 let actions = actions.context("GitHub does not say who Actions is")?;
                 let id = actions.map_or(ACTIONS_APP, |actions| actions.id);
+                if let Some(other) = another(&hub.repo(THE_TOKENS, config.slug.clone()), &login).await {
+                    bail!(
+                        "the token is that of `{other}`, and not the workflow's own. For a gate by that App give its id and key \
+                         (`app-id` and `private-key`); for advice leave `github-token` out"
+                    );
+                }
                 (id, login, THE_TOKENS, nobody, Arc::new(Unsigned) as Arc<dyn KeyRing>)
             }
         };
@@ -251,6 +261,7 @@ impl Once {
         while let Ok(word) = self.told.try_recv() {
             match word {
                 Word::Stands(told) => drop(last.insert(told.change, told)),
+                Word::Observes => heard.observing = true,
                 Word::Notice(notice) if heard.notices.contains(&notice) => {}
                 Word::Notice(notice) => heard.notices.push(notice),
                 Word::Lacks { key, permission } => drop(lacks.insert(key, permission)),
@@ -280,6 +291,22 @@ fn out_of_time(patience: Duration) -> String {
          PHASEGATE_PATIENCE in the job's env, and timeout-minutes above it",
         patience.as_secs()
     )
+}
+
+/// Whose token this is, where it is not the workflows' own. Where it can't be asked it is taken for that.
+async fn another(repo: &Repo, expected: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Asked {
+        viewer: Viewer,
+    }
+    #[derive(serde::Deserialize)]
+    struct Viewer {
+        login: String,
+    }
+    let asked: Asked = repo.graphql("query { viewer { login } }", serde_json::json!({})).await.ok()?;
+    // GraphQL calls bots by their plain names in most places.
+    let plain = |login: &str| login.trim_end_matches("[bot]").to_owned();
+    Some(plain(&asked.viewer.login)).filter(|login| *login != plain(expected))
 }
 
 /// A workflow's token belongs to an installation that nobody tells of. It has to have a number, and 0 is none.
@@ -451,6 +478,9 @@ impl Pass<'_> {
         let more: Vec<Finding> = more.collect();
         findings.extend(more.into_iter().filter(|_| state.open));
         let head = Some(pull.head.sha.clone());
+        if self.observes() {
+            self.app.tell(Word::Observes);
+        }
         self.app.tell(Word::Stands(Told { change: pull.number, head, phase, verdict, reason, findings }));
     }
 

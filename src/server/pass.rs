@@ -27,7 +27,7 @@ use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
 use crate::ledger::origin::Branch;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
-use crate::policy::Policy;
+use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
 use crate::surface::sync::Memory as _;
 use crate::surface::{self, sync, witness};
@@ -111,6 +111,11 @@ impl Pass<'_> {
             Law::Valid(policy) => Some(policy),
             Law::Invalid(_) => None,
         }
+    }
+
+    /// The policy only observes, so nobody is held back.
+    pub(super) fn observes(&self) -> bool {
+        self.policy().is_some_and(|policy| policy.enforce == Enforce::Observe)
     }
 
     pub(super) async fn once(&self, pull: &Fetched, events: &[(String, Event)]) -> Result<Raced, Halt> {

@@ -15,7 +15,7 @@ use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::ids::ChangeNumber;
 use crate::ledger::{Break, State};
-use crate::policy::{Enforce, Policy};
+use crate::policy::Policy;
 use crate::surface::broken::Broken;
 use crate::surface::{self, Seen, closed, sync};
 
@@ -141,6 +141,7 @@ impl Pass<'_> {
         finding: Finding,
     ) -> Result<Raced, Halt> {
         if !pull.is_open() {
+            self.app.tell(Word::Notice(format!("#{} is closed. {title}: {}", pull.number, finding.says)));
             return Ok(Raced::No(Moved::default()));
         }
         let (title, mut findings) = match &self.law {
@@ -153,9 +154,12 @@ impl Pass<'_> {
             title,
             findings: &findings,
             default_branch: &self.home.default_branch,
-            observed: self.policy().is_some_and(|policy| policy.enforce == Enforce::Observe),
+            observed: self.observes(),
         };
         closed::show_closed(&closed, listed, &self.repo, self.app.id).await?;
+        if self.observes() {
+            self.app.tell(Word::Observes);
+        }
         self.app.tell(Word::Stands(Told {
             change: pull.number,
             head: Some(pull.head.sha.clone()),

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::once::Word;
 use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
@@ -13,17 +15,28 @@ use crate::fact::{Event, Fact};
 use crate::gate::world::World;
 use crate::github::calls::activity::Activity;
 use crate::github::calls::pulls::Pull as Fetched;
-use crate::ids::{ChangeNumber, CommitId};
+use crate::github::store::GitHubStore;
+use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::ledger::escalation::Escalation;
-use crate::ledger::{Break, BreakKind, Ledger, State, origin};
+use crate::ledger::{self, Break, BreakKind, Ledger, LedgerError, State};
 use crate::surface::sync::{self, Memory as _};
 use crate::surface::{issues, witness};
 
 /// So many of the heads that a branch has had are asked for our checks.
 const MOST_HEADS: usize = 5;
 
-/// So many moves of the ledger's branch by others are looked into, the newest first.
-const MOST_FOREIGN: usize = 10;
+/// So many times that others moved the ledger's branch are looked into, the newest first.
+const MOST_FOREIGN: usize = 20;
+
+/// Somebody else moved the ledger's branch on from what the App had made of it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Foreign {
+    /// Where it was.
+    before: CommitId,
+    by: String,
+    /// They deleted it.
+    deleted: bool,
+}
 
 impl Pass<'_> {
     /// What was done to our comment, and to the pull request, that no event of this run tells.
@@ -103,44 +116,117 @@ impl Pass<'_> {
         Ok(Ok(()))
     }
 
-    /// Changes that somebody else took out of the ledger's index, each with who it was. GitHub keeps who moved a branch, and
-    /// nobody can change that. What lies more than 300 appends back is not seen any more.
-    pub(super) async fn unlisted(&self) -> Result<BTreeMap<ChangeNumber, String>, Halt> {
-        if self.app.remembers() {
-            return Ok(BTreeMap::new());
-        }
-        let key = format!("unlisted:{}", self.branch);
-        if let Some(known) = self.memory.recall(&key).await.and_then(|text| serde_json::from_str(&text).ok()) {
-            return Ok(known);
-        }
-        let moves = self.repo.branch_activity(&self.branch).await?.unwrap_or_default();
-        let foreign = moves.iter().filter(|one| one.actor.login != self.app.login).take(MOST_FOREIGN);
+    /// Changes with one of these keys that somebody else took out of the ledger's index, each with who it was: by a commit,
+    /// by moving the branch back, or with the branch. GitHub keeps who moved a branch and from where, and nobody can change
+    /// that. What lies more than 300 appends back is not seen any more.
+    pub(super) async fn unlisted(
+        &self,
+        change: ChangeNumber,
+        keys: &[Digest],
+    ) -> Result<BTreeMap<ChangeNumber, Foreign>, Halt> {
         let mut unlisted = BTreeMap::new();
-        for Activity { before, after, actor, .. } in foreign {
-            let (Some(before), Some(after)) = (commit(before), commit(after)) else { continue };
-            for path in self.repo.removed_between(&before, &after).await? {
-                if let Some(change) = origin::listed(&path) {
-                    unlisted.entry(change).or_insert_with(|| actor.login.clone());
-                }
+        for one in self.foreign().await? {
+            if self.repo.tree_of(&one.before).await.is_err_and(|error| error.is_not_found()) {
+                let did = if one.deleted { "deleted" } else { "moved" };
+                self.app.tell(Word::Notice(format!(
+                    "{} {did} the ledger's branch {}, and GitHub does not have {}, where it was, any more. What stood there \
+                     against earlier changes is not known.",
+                    one.by,
+                    self.branch,
+                    one.before.short()
+                )));
+                continue;
             }
-        }
-        if let Ok(text) = serde_json::to_string(&unlisted) {
-            self.memory.keep(&key, &text).await;
+            let was = GitHubStore::as_it_was(self.repo.clone(), &self.branch, one.before.clone());
+            for number in ledger::sharing(&was, change, keys).await.map_err(LedgerError::from)? {
+                unlisted.entry(number).or_insert_with(|| one.clone());
+            }
         }
         Ok(unlisted)
     }
 
-    /// Tells of a change that counts though the index does not name it.
-    pub(super) fn tell_unlisted(&self, who: &str, change: ChangeNumber) {
-        self.app.tell(Word::Notice(format!(
-            "{who} took {change} out of the index of the ledger's branch {}. What stands against it is taken over all the \
-             same. Revert that commit, and let nobody but the App write there.",
-            self.branch
-        )));
+    /// Where the App's ledger was each time that somebody else moved its branch. Of several of their moves in a row the first
+    /// counts: what they moved on from after it was not the App's.
+    async fn foreign(&self) -> Result<Vec<Foreign>, Halt> {
+        if self.app.remembers() {
+            return Ok(Vec::new());
+        }
+        let key = format!("foreign:{}", self.branch);
+        if let Some(known) = self.memory.recall(&key).await.and_then(|text| serde_json::from_str(&text).ok()) {
+            return Ok(known);
+        }
+        let moves = self.repo.name_activity(&self.branch).await?.unwrap_or_default();
+        let foreign = foreign(&moves, &self.app.login);
+        if let Ok(text) = serde_json::to_string(&foreign) {
+            self.memory.keep(&key, &text).await;
+        }
+        Ok(foreign)
     }
+
+    /// Tells of a change that counts though the index does not name it.
+    pub(super) fn tell_unlisted(&self, who: &Foreign, change: ChangeNumber) {
+        let (by, branch, was) = (&who.by, &self.branch, who.before.short());
+        self.app.tell(Word::Notice(match who.deleted {
+            true => format!(
+                "{by} deleted the ledger's branch {branch}, where {change} was recorded. It was at {was}: bring back what is \
+                 missing from there, and let nobody but the App write that branch."
+            ),
+            false => format!(
+                "{by} took {change} out of the index of the ledger's branch {branch}, which was at {was}. What stands against \
+                 it is taken over all the same. Revert that commit, and let nobody but the App write there."
+            ),
+        }));
+    }
+}
+
+/// Those moves, newest first, after which the branch was not as the App had left it.
+fn foreign(moves: &[Activity], app: &str) -> Vec<Foreign> {
+    let theirs = |one: &Activity| one.actor.login != app;
+    let after_ours = moves.iter().enumerate().filter(|(at, one)| theirs(one) && !moves.get(at + 1).is_some_and(theirs));
+    let told = |one: &Activity| {
+        let deleted = one.activity_type == "branch_deletion";
+        Some(Foreign { before: commit(&one.before)?, by: one.actor.login.clone(), deleted })
+    };
+    after_ours.filter_map(|(_, one)| told(one)).take(MOST_FOREIGN).collect()
 }
 
 /// A commit; none where the branch was made or deleted.
 fn commit(id: &str) -> Option<CommitId> {
     CommitId::new(id).ok().filter(|id| id.as_str().bytes().any(|digit| digit != b'0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Person;
+
+    #[test]
+    fn of_moves_by_others_the_first_counts() {
+        let moved = |by: &str, kind: &str, before: &str| Activity {
+            before: before.repeat(40),
+            after: "f".repeat(40),
+            activity_type: kind.to_owned(),
+            actor: Person { id: 1, login: by.to_owned(), bot: false },
+            timestamp: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let told = |moves: &[Activity]| {
+            let short = |one: Foreign| (one.before.short()[..1].to_owned(), one.by, one.deleted);
+            foreign(moves, "app").into_iter().map(short).collect::<Vec<_>>()
+        };
+        let one = |at: &str, by: &str, deleted| (at.to_owned(), by.to_owned(), deleted);
+        let deleted = [
+            moved("app", "push", "4"),
+            moved("app", "branch_creation", "0"),
+            moved("eve", "branch_deletion", "3"),
+            moved("eve", "push", "2"),
+            moved("app", "push", "1"),
+            moved("app", "branch_creation", "0"),
+        ];
+        assert_eq!(told(&deleted), [one("2", "eve", false)], "what eve deleted is what she had made of it");
+        let plain = [deleted[2].clone(), deleted[4].clone()];
+        assert_eq!(told(&plain), [one("3", "eve", true)]);
+        let alternating = [moved("eve", "push", "5"), moved("app", "push", "4"), moved("bob", "force_push", "3")];
+        assert_eq!(told(&alternating), [one("5", "eve", false), one("3", "bob", false)]);
+        assert!(told(&[moved("bob", "branch_creation", "0")]).is_empty(), "there was none before");
+    }
 }

@@ -188,6 +188,14 @@ impl Admin {
         self.add_ruleset(repo, "required checks", &["~DEFAULT_BRANCH"], rules, Vec::new())
     }
 
+    /// From now on only those see it who were let in.
+    pub fn make_private(&self, repo: &str) -> Result<()> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        state.repo_mut(repo)?.private = true;
+        Ok(())
+    }
+
     pub fn remove_ruleset(&self, repo: &str, id: u64) -> Result<()> {
         let mut state = self.state();
         let repo = self.find(&state, repo)?;

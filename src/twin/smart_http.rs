@@ -19,6 +19,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use super::auth::Actor;
+use super::model::{Level, Role};
 use super::reply::Problem;
 use super::rules::Move;
 use super::state::State;
@@ -102,6 +103,11 @@ fn admit(state: &State, slug: &str, headers: &HeaderMap, pushes: bool) -> Result
         None if anonymous => return Err(challenge()),
         None => return Err(plain(404, "Repository not found.")),
     };
+    // What is public may be read by any token. Of a private one those without that permission know as little as strangers.
+    let reads = state.demand(&actor, repo, &[("contents", Level::Read)], Role::Read, false).is_ok();
+    if repo.private && !anonymous && !reads {
+        return Err(plain(404, "Repository not found."));
+    }
     if pushes && !state.may_push(&actor, repo) {
         if anonymous {
             return Err(challenge());

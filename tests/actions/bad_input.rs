@@ -55,6 +55,8 @@ pub(crate) struct Step<'a> {
     /// Another address than the twin's, and how long is tried.
     api: Option<&'a str>,
     patience: &'a str,
+    /// Variables besides; those that are none are not there.
+    more: Vec<(&'a str, Option<&'a str>)>,
 }
 
 impl<'a> Step<'a> {
@@ -63,7 +65,17 @@ impl<'a> Step<'a> {
             Bot::Advisory => Some(on.admin().actions_token(REPO, TOKEN).unwrap()),
             Bot::Action | Bot::Server => None,
         };
-        Self { on, event, at: "refs/heads/main", token, artefacts: None, mode: None, api: None, patience: "20" }
+        Self {
+            on,
+            event,
+            at: "refs/heads/main",
+            token,
+            artefacts: None,
+            mode: None,
+            api: None,
+            patience: "20",
+            more: Vec::new(),
+        }
     }
 
     /// By another way to the API.
@@ -101,6 +113,12 @@ impl<'a> Step<'a> {
         }
         if let Some(artefacts) = &self.artefacts {
             command.env("PHASEGATE_ARTIFACTS", artefacts);
+        }
+        for (name, value) in &self.more {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
         }
         let ended = command.kill_on_drop(true).output().await.unwrap();
         // The runner takes these out of the log.
@@ -153,6 +171,12 @@ pub(crate) async fn stage(bot: Bot, policy: Option<&str>) -> (Rehearsal, u64) {
     on.admin().commit(REPO, "rover", "work", "work", &[("src/lamp.py", Some("def shine(): pass\n"))]).unwrap();
     let number = on.admin().open_pull(REPO, "rover", "Shine", "work", "main").unwrap();
     (on, number)
+}
+
+/// Takes all rules off the repository.
+fn lift(on: &Rehearsal) {
+    let rules: Vec<u64> = on.admin().repo(REPO).unwrap().rulesets.keys().copied().collect();
+    rules.into_iter().for_each(|id| on.admin().remove_ruleset(REPO, id).unwrap());
 }
 
 /// The event of a pull request, as it is now.
@@ -216,6 +240,33 @@ async fn the_largest_event_and_one_of_a_fork_are_worked_off_like_any_other() {
     on.end().await;
 }
 
+#[tokio::test]
+async fn odd_variables_are_taken_for_what_they_mean_or_refused_by_their_name() {
+    let (on, number) = stage(Bot::Action, Some(MERGE_POLICY)).await;
+    let event = pulled(&on, number, "opened");
+    let before = picture(&on);
+    let with = |name, value| Step { more: vec![(name, value)], ..Step::on(&on, "pull_request_target") };
+    for patience in ["0", "ten", "3601"] {
+        let ended = with("PHASEGATE_PATIENCE", Some(patience)).given(&event).await;
+        assert!(ended.rc == 2 && ended.err.contains("PHASEGATE_PATIENCE"), "{ended:#?}");
+        let shown = [&ended.err, &ended.summary];
+        assert!(shown.iter().all(|text| text.contains("seconds from 1 to 3600")), "{ended:#?}");
+        assert!(
+            ended.err.contains("::error title=Phasegate::"),
+            "what the command line refuses is shown too: {ended:#?}"
+        );
+    }
+    with("LOG_LEVEL", Some("loud")).given(&event).await.is_refused(&["LOG_LEVEL \"loud\"", "trace, debug"]);
+    with("GITHUB_REF", None).given(&event).await.is_refused(&["GITHUB_REF"]);
+    assert_eq!(picture(&on), before);
+    let id = format!("{}\n", on.app().id);
+    for (name, value) in [("PHASEGATE_PATIENCE", ""), ("APP_ID", &id), ("LOG_LEVEL", " Warn ")] {
+        let ended = with(name, Some(value)).given(&event).await;
+        assert_eq!((ended.rc, ended.output("verdict")), (0, "WAITING"), "{name}: {ended:#?}");
+    }
+    on.end().await;
+}
+
 /// A permission that is not given: what is given of it, and the line that is to be told.
 type Lack = (&'static str, Option<Level>, &'static str);
 
@@ -273,6 +324,51 @@ async fn a_token_that_lacks_a_permission_is_told_the_line_and_then_it_is_made_go
     on.end().await;
 }
 
+/// There git is told that the repository is not there.
+#[tokio::test]
+async fn without_contents_on_a_private_repository_the_line_is_told_too() {
+    let (on, number) = stage(Bot::Advisory, Some(MERGE_POLICY)).await;
+    on.admin().make_private(REPO).unwrap();
+    let event = pulled(&on, number, "opened");
+    is_told_the_line(&on, "pull_request_target", &event, ("contents", None, "contents: write")).await;
+    let ended = Step::on(&on, "pull_request_target").given(&event).await;
+    assert_eq!((ended.rc, ended.output("verdict")), (0, "WAITING"), "{ended:#?}");
+    on.end().await;
+}
+
+#[tokio::test]
+async fn the_token_of_an_app_is_not_taken_for_the_workflows() {
+    let (on, number) = stage(Bot::Advisory, Some(MERGE_POLICY)).await;
+    let installed = on.admin().install(on.app().id, REPO).unwrap();
+    let token = Some(on.admin().installation_token(installed).unwrap());
+    let before = picture(&on);
+    let ended = Step { token, ..Step::on(&on, "pull_request_target") }.given(&pulled(&on, number, "opened")).await;
+    ended.is_refused(&["the token is that of `", "`app-id` and `private-key`"]);
+    assert_eq!(picture(&on), before);
+    on.end().await;
+}
+
+/// A required check that is neutral lets everybody through: whoever set up a gate is to know that it is none.
+#[tokio::test]
+async fn a_run_whose_policy_only_observes_says_that_it_holds_nobody_back() {
+    let observing = format!("{MERGE_POLICY}enforce: observe\n");
+    let (on, number) = stage(Bot::Action, Some(&observing)).await;
+    let target = Step { mode: Some("enforcing"), ..Step::on(&on, "pull_request_target") };
+    let ended = target.given(&pulled(&on, number, "opened")).await;
+    assert_eq!(ended.rc, 0, "{ended:#?}");
+    for said in [&ended.out, &ended.summary] {
+        assert!(said.contains("holds nobody back") && said.contains("Take that line out"), "{ended:#?}");
+    }
+    let told: Value = serde_json::from_str(ended.output("json")).unwrap();
+    assert_eq!(told["mode"], "observing");
+    lift(&on);
+    on.admin().commit(REPO, "root", "main", "enforce", &[(".github/phasegate.yml", Some(MERGE_POLICY))]).unwrap();
+    let ended = target.given(&pulled(&on, number, "synchronize")).await;
+    let told: Value = serde_json::from_str(ended.output("json")).unwrap();
+    assert!(told["mode"] == "enforcing" && !ended.summary.contains("holds nobody back"), "{ended:#?}");
+    on.end().await;
+}
+
 #[tokio::test]
 async fn a_permission_that_only_some_changes_need_is_told_when_it_comes_to_that() {
     let (on, number) = stage(Bot::Advisory, Some(PIPELINE_POLICY)).await;
@@ -290,8 +386,7 @@ async fn a_permission_that_only_some_changes_need_is_told_when_it_comes_to_that(
     let ended = Step::on(&on, "issue_comment").given(&said).await;
     assert_eq!((ended.rc, ended.output("verdict"), asked()), (0, "FAIL", 1), "{ended:#?}");
 
-    let rules: Vec<u64> = on.admin().repo(REPO).unwrap().rulesets.keys().copied().collect();
-    rules.into_iter().for_each(|id| on.admin().remove_ruleset(REPO, id).unwrap());
+    lift(&on);
     on.admin().call_as("root", "PUT", &format!("/repos/{REPO}/pulls/{number}/merge"), Value::Null).unwrap();
     for lack in MERGED {
         is_told_the_line(&on, "pull_request_target", &pulled(&on, number, "closed"), lack).await;
@@ -435,8 +530,7 @@ async fn a_ledger_that_was_deleted_and_a_workflow_that_was_changed_are_red_and_s
         assert!(ended.summary.contains(word) && ended.out.contains(word), "{word}: {ended:#?}");
     }
 
-    let rules: Vec<u64> = on.admin().repo(REPO).unwrap().rulesets.keys().copied().collect();
-    rules.into_iter().for_each(|id| on.admin().remove_ruleset(REPO, id).unwrap());
+    lift(&on);
     on.admin()
         .call_as("root", "DELETE", &format!("/repos/{REPO}/git/refs/heads/phasegate/ledger"), Value::Null)
         .unwrap();
@@ -447,6 +541,12 @@ async fn a_ledger_that_was_deleted_and_a_workflow_that_was_changed_are_red_and_s
     }
     assert_eq!(on.ledger_head().unwrap(), None, "no second ledger is begun in its place");
     assert_eq!(on.merge_check(number).unwrap().as_deref(), Some("failure"));
+    on.admin()
+        .call_as("root", "PATCH", &format!("/repos/{REPO}/pulls/{number}"), json!({ "state": "closed" }))
+        .unwrap();
+    let ended = target.given(&pulled(&on, number, "closed")).await;
+    let says = format!("#{number} is closed. The ledger's chain is broken");
+    assert!(ended.rc == 0 && ended.summary.contains(&says) && ended.out.contains(&says), "{ended:#?}");
     on.end().await;
 }
 

@@ -135,7 +135,7 @@ async fn a_push_of_which_nobody_tells_takes_one_more_approval() {
     proves(&on, number).await;
     assert_merge(&on, number, "action_required");
     let summary = on.merge_run(number).unwrap().summary.unwrap();
-    assert!(summary.contains("1 of 2 approvals") && summary.contains("GitHub does not tell by whom"), "{summary}");
+    assert!(summary.contains("1 of 2 approvals") && summary.contains("GitHub did not tell by whom"), "{summary}");
     // It stays so when the next push is told.
     on.pushes("rover", "work", "and more", &[("src/more.py", "pass\n")]).await.unwrap();
     proves(&on, number).await;

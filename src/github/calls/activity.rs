@@ -4,9 +4,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{ghost, someone, text};
-use crate::github::error::maybe;
 use crate::github::{Error, Repo, Result};
-use crate::ids::{CommitId, Person};
+use crate::ids::Person;
 
 /// One move of a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -28,35 +27,7 @@ pub struct Activity {
 /// More pages than this are not asked for: 300 pushes to one branch.
 const MOST_PAGES: usize = 3;
 
-#[derive(Deserialize)]
-struct Compared {
-    #[serde(default)]
-    files: Vec<ComparedFile>,
-}
-
-#[derive(Deserialize)]
-struct ComparedFile {
-    filename: String,
-    #[serde(default, deserialize_with = "text")]
-    status: String,
-    previous_filename: Option<String>,
-}
-
 impl Repo {
-    /// The files that a move of a branch took away, the first 300 of what it changed. None of them where GitHub does not have
-    /// the commits any more.
-    pub async fn removed_between(&self, before: &CommitId, after: &CommitId) -> Result<Vec<String>> {
-        let range = format!("{before}...{after}");
-        let request = self.get("/repos/{owner}/{repo}/compare/{range}", &[&range])?;
-        let compared: Option<Compared> = maybe(self.fetch(request).await)?;
-        let gone = |file: ComparedFile| match file.status.as_str() {
-            "removed" => Some(file.filename),
-            "renamed" => file.previous_filename,
-            _ => None,
-        };
-        Ok(compared.map(|compared| compared.files.into_iter().filter_map(gone).collect()).unwrap_or_default())
-    }
-
     /// What moved a branch last; none where GitHub does not tell.
     pub async fn last_activity(&self, branch: &str) -> Result<Option<Activity>> {
         let request = self.get("/repos/{owner}/{repo}/activity", &[])?;
@@ -71,14 +42,24 @@ impl Repo {
     /// What moved a branch, newest first, back to where it was last made. None where GitHub does not tell: a fork that
     /// the App can't see, an Enterprise Server that is too old.
     pub async fn branch_activity(&self, branch: &str) -> Result<Option<Vec<Activity>>> {
+        self.moves(branch, |one| one.activity_type == "branch_creation").await
+    }
+
+    /// The same, and of the branches before it that had its name.
+    pub async fn name_activity(&self, branch: &str) -> Result<Option<Vec<Activity>>> {
+        self.moves(branch, |_| false).await
+    }
+
+    /// Back to the one with which it begins.
+    async fn moves(&self, branch: &str, begins: impl Fn(&Activity) -> bool) -> Result<Option<Vec<Activity>>> {
         let request = self.get("/repos/{owner}/{repo}/activity", &[])?.query("ref", &format!("refs/heads/{branch}"));
         let (mut found, mut pages) = (Vec::new(), 0);
         let take = |page: Vec<Activity>| {
             pages += 1;
             for one in page {
-                let begins = one.activity_type == "branch_creation";
+                let last = begins(&one);
                 found.push(one);
-                if begins {
+                if last {
                     return false;
                 }
             }

@@ -75,8 +75,7 @@ impl Road {
             "owner": self.0.repo.slug().owner(),
             "name": self.0.repo.slug().name(),
             "ref": format!("refs/heads/{}", self.0.branch),
-            // The whole name: of a short one a tag would come first, and tags are for anyone with write access.
-            "at": format!("refs/heads/{}:{path}", self.0.branch),
+            "at": self.0.expression(path),
         });
         let asked: Asked = self.0.repo.graphql(query, variables).await.map_err(store_error)?;
         asked.repository.ok_or_else(|| StoreError::Refused(format!("{} can't be seen", self.0.repo.slug())))
@@ -91,7 +90,7 @@ impl Road {
             asked.push_str(&format!(
                 "at{at}: object(expression: $at{at}) {{ ... on Tree {{ entries {{ {entry} }} }} }} "
             ));
-            variables[format!("at{at}")] = format!("refs/heads/{}:{path}", self.0.branch).into();
+            variables[format!("at{at}")] = self.0.expression(path).into();
         }
         let query = format!(
             "query($owner: String!, $name: String!{declared}) {{ repository(owner: $owner, name: $name) {{ {asked}}} }}"

@@ -30,8 +30,16 @@ pub struct GitHubStore {
 
 impl GitHubStore {
     pub fn new(repo: Repo, branch: &str) -> Self {
-        let at = Place { repo: repo.clone(), branch: branch.to_owned() };
-        Self { repo, graphql: graphql::Road::new(at.clone()), rest: rest::Road::new(at) }
+        Self::at(Place { repo, branch: branch.to_owned(), was: None })
+    }
+
+    /// The branch as it was at a commit that it may not lead to any more. It can be read.
+    pub fn as_it_was(repo: Repo, branch: &str, at: CommitId) -> Self {
+        Self::at(Place { repo, branch: branch.to_owned(), was: Some(at) })
+    }
+
+    fn at(place: Place) -> Self {
+        Self { repo: place.repo.clone(), graphql: graphql::Road::new(place.clone()), rest: rest::Road::new(place) }
     }
 
     async fn walk<'s, T>(&'s self, go: impl Fn(&'s dyn Store) -> BoxFuture<'s, Result<T>>) -> Result<T> {
@@ -51,11 +59,25 @@ impl GitHubStore {
 struct Place {
     repo: Repo,
     branch: String,
+    /// What is read is not where it is now, but this.
+    was: Option<CommitId>,
 }
 
 impl Place {
     async fn head(&self) -> Result<Option<CommitId>> {
-        self.repo.branch_head(&self.branch).await.map_err(store_error)
+        match &self.was {
+            Some(was) => Ok(Some(was.clone())),
+            None => self.repo.branch_head(&self.branch).await.map_err(store_error),
+        }
+    }
+
+    /// A path in it, as GraphQL takes it.
+    fn expression(&self, path: &str) -> String {
+        match &self.was {
+            Some(was) => format!("{was}:{path}"),
+            // The whole name: of a short one a tag would come first, and tags are for anyone with write access.
+            None => format!("refs/heads/{}:{path}", self.branch),
+        }
     }
 
     /// Makes the branch, as an orphan with its first files. A ref can be made only once, so of two that begin at the

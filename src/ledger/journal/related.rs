@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Ledger, LedgerError};
 use crate::ids::{ChangeNumber, Digest};
 use crate::ledger::chain::{self, Break};
+use crate::ledger::store::{Store, StoreError};
 use crate::ledger::{State, folder, origin};
 
 /// So many others are read for one change. It may be made of a thousand commits that count, each the head of another.
@@ -23,17 +24,26 @@ pub struct Related {
     pub unread: usize,
 }
 
+/// The other changes that have one of these keys, by the index in a store.
+pub async fn sharing(
+    store: &dyn Store,
+    change: ChangeNumber,
+    keys: &[Digest],
+) -> Result<BTreeSet<ChangeNumber>, StoreError> {
+    let mut numbers = BTreeSet::new();
+    for keys in keys.chunks(FOLDERS_AT_ONCE) {
+        let folders: Vec<String> = keys.iter().map(origin::folder).collect();
+        let names = store.names(&folders).await?;
+        numbers.extend(names.iter().flatten().filter_map(|name| name.parse().ok()).map(ChangeNumber));
+    }
+    numbers.remove(&change);
+    Ok(numbers)
+}
+
 impl Ledger {
     /// The other changes that have one of these keys, by the index alone.
     pub async fn sharing(&self, change: ChangeNumber, keys: &[Digest]) -> Result<BTreeSet<ChangeNumber>, LedgerError> {
-        let mut numbers = BTreeSet::new();
-        for keys in keys.chunks(FOLDERS_AT_ONCE) {
-            let folders: Vec<String> = keys.iter().map(origin::folder).collect();
-            let names = self.store.names(&folders).await?;
-            numbers.extend(names.iter().flatten().filter_map(|name| name.parse().ok()).map(ChangeNumber));
-        }
-        numbers.remove(&change);
-        Ok(numbers)
+        Ok(sharing(self.store.as_ref(), change, keys).await?)
     }
 
     /// What the records of other changes say: of those that have one of these keys by the index, and of those that are known

@@ -54,6 +54,7 @@ impl Mirror {
             let fetched = self.by_git.fetch(&access.url, access.password.as_ref(), wants).await;
             match fetched {
                 Err(error) if self.is_without_git(&error).await? => {}
+                Err(error) => return Err(self.reason(error).await),
                 fetched => return fetched,
             }
         }
@@ -84,6 +85,7 @@ impl Mirror {
             let fetched = self.by_git.fetch_change(&access.url, access.password.as_ref(), base, head).await;
             match fetched {
                 Err(error) if self.is_without_git(&error).await? => {}
+                Err(error) => return Err(self.reason(error).await),
                 fetched => return fetched,
             }
         }
@@ -129,6 +131,17 @@ impl Mirror {
             _ => Ok(false),
         }
     }
+
+    /// Why `git` was not let in: it is told that a repository is not there, and the API says which permission is missing.
+    async fn reason(&self, error: Error) -> Error {
+        match &error {
+            Error::Fetch(said) if says_no_entry(said) => match self.remote.find_ref("refs/heads/main").await {
+                Err(reason @ Error::Remote(_)) => reason,
+                _ => error,
+            },
+            _ => error,
+        }
+    }
 }
 
 /// Whether this is what git says of an address where something else than git answers. A server that does speak git and
@@ -137,6 +150,12 @@ fn says_nothing_there(said: &str) -> bool {
     const SIGNS: [&str; 4] = ["' not found", "not valid: is this a git repository?", "error: 405", "error: 501"];
     !said.lines().any(|line| line.starts_with("remote:"))
         && said.lines().any(|line| line.starts_with("fatal:") && SIGNS.iter().any(|sign| line.contains(sign)))
+}
+
+/// Whether this is what git says where it is not let in. Whoever may not read a private repository is told that there is none.
+fn says_no_entry(said: &str) -> bool {
+    const SIGNS: [&str; 4] = ["' not found", "error: 401", "error: 403", "Authentication failed"];
+    said.lines().any(|line| line.starts_with("fatal:") && SIGNS.iter().any(|sign| line.contains(sign)))
 }
 
 /// Work that blocks. A panic in it goes on here.
