@@ -83,6 +83,7 @@ async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
         identity,
         endpoint,
         slug: slug.clone(),
+        run: run_id(),
         data: data.path().to_owned(),
         patience: Duration::from_secs(Given::get(args.patience.as_ref()).map_or(240, |patience| patience.0)),
         paced: !args.unpaced,
@@ -100,6 +101,12 @@ async fn worked_off(args: &Args) -> anyhow::Result<Exit> {
     let report = Report { heard: &heard, advisory, page, event: &event, claims };
     say(&report, args.json)?;
     Ok(if heard.faults.is_empty() { Exit::Fine } else { Exit::Finding })
+}
+
+/// By what this run is known: its number, which it keeps when it is run again. Where nobody gave it one it is no other's.
+fn run_id() -> String {
+    let number = app::variable("GITHUB_RUN_ID").filter(|number| number.bytes().all(|b| b.is_ascii_digit()));
+    number.filter(|number| number.len() <= 20).unwrap_or_else(|| uuid::Uuid::new_v4().to_string())
 }
 
 /// As whom to speak. An App without its key is a mistake: falling back to the workflow's token would turn a gate into

@@ -151,6 +151,7 @@ impl Rehearsal {
             identity,
             endpoint: Endpoint::new(&self.twin.api_url())?,
             slug,
+            run: uuid::Uuid::new_v4().to_string(),
             data: folder.path().to_owned(),
             patience: Duration::from_secs(600),
             paced: false,

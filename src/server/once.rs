@@ -43,6 +43,8 @@ pub struct OnceConfig {
     pub identity: Identity,
     pub endpoint: Endpoint,
     pub slug: Slug,
+    /// By what this run is known: the same where it is run again, and no other's. What it was told is noted once under it.
+    pub run: String,
     /// A folder for the inbox and the mirrors. It can be thrown away afterwards.
     pub data: PathBuf,
     /// How long is waited for what fails and may not fail again.
@@ -138,6 +140,7 @@ pub(crate) enum Word {
 pub struct Once {
     app: Arc<App>,
     home: RepoRef,
+    run: String,
     told: mpsc::UnboundedReceiver<Word>,
     patience: Duration,
 }
@@ -217,7 +220,7 @@ impl Once {
             ledgers: Mutex::default(),
             way: Way::Workflow { advisory, told, first_wait: first_wait(config.patience) },
         };
-        Ok(Self { app: Arc::new(app), home, told: listener, patience: config.patience })
+        Ok(Self { app: Arc::new(app), home, run: config.run, told: listener, patience: config.patience })
     }
 
     /// The repository, as GitHub knows it.
@@ -281,7 +284,7 @@ impl Once {
 
     fn delivery(&self, at: usize, fact: Fact) -> Delivery {
         let event = Event { repo: Some(self.home.clone()), fact };
-        intake::delivery(format!("run-{at}"), OWN_EVENT.to_owned(), &event)
+        intake::delivery(format!("run-{}-{at}", self.run), OWN_EVENT.to_owned(), &event)
     }
 }
 
