@@ -76,8 +76,10 @@ fn unproved(world: &World) -> Vec<Finding> {
             "MRG-08",
             format!("The records of {number}, another change of the same work, can't be proved: what stands against it is not known."),
             format!(
-                "`phasegate replay {} --github OWNER/REPO` locates what was altered or taken away, and says how to put it back.",
-                number.0
+                "`phasegate replay {} --github OWNER/REPO --branch {}` locates what was altered or taken away, and says how to put \
+                 it back.",
+                number.0,
+                world.policy().map_or("LEDGER", |policy| policy.ledger.branch.as_str()),
             ),
         )
     });

@@ -232,12 +232,25 @@ impl Pass<'_> {
         let related = self.related(pull, listed, &keys, world).await?;
         let rival =
             |other: &State| other.open && other.subject.as_ref().is_some_and(|about| about.head == pull.head.sha);
-        world.earlier = related.states.into_iter().filter(|other| begun.is_none() || !rival(other)).collect();
+        for other in related.states {
+            if begun.is_none() || !rival(&other) || !self.is_open_at(other.change, &pull.head.sha).await? {
+                world.earlier.push(other);
+            }
+        }
         (world.broken, world.unread) = (related.broken, related.unread);
         if let Some(state) = begun {
             world.landed = self.landed(pull, state, world).await?;
         }
         Ok(())
+    }
+
+    /// Whether a pull request is open with this head, whatever its records say: nobody may have been told that it was closed.
+    async fn is_open_at(&self, number: ChangeNumber, head: &CommitId) -> Result<bool, Halt> {
+        match self.repo.get_pull(number.0).await {
+            Ok(other) => Ok(other.is_open() && other.head.sha == *head),
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The other changes of the same work, each held against what is known of its length: that the newest records of a
@@ -255,21 +268,29 @@ impl Pass<'_> {
             known.extend(self.remembered(key).await);
         }
         let only: Vec<Digest> = keys.iter().map(|(_, key)| key.clone()).collect();
-        let unlisted = self.unlisted(ChangeNumber(pull.number), &only).await?;
-        known.extend(unlisted.keys());
+        let lost = self.lost(ChangeNumber(pull.number), &only).await?;
+        known.extend(lost.changes.keys());
+        let listed = match lost.changes.is_empty() {
+            true => BTreeSet::new(),
+            false => self.ledger.sharing(ChangeNumber(pull.number), &only).await?,
+        };
         let found = self.ledger.related(ChangeNumber(pull.number), &only, known).await?;
-        let (mut related, lawful) = (Related { unread: found.unread, ..Related::default() }, self.policy().is_some());
+        let (mut related, lawful) =
+            (Related { unread: found.unread + lost.unread, ..Related::default() }, self.policy().is_some());
         for (number, read) in found.read {
             let held = match read {
-                Ok(state) => self.held(number, state, &shown).await?,
+                Ok(state) => {
+                    let was = lost.changes.get(&number).and_then(|(_, was)| was.clone());
+                    self.held(number, state, &shown, was).await?
+                }
                 Err(broken) => Err(broken),
             };
             match held {
                 Ok(Some(state)) => {
                     let spent = self.is_spent_here(&state, world).await?;
                     if origin::hands_down(&state, keys, &pull.base.r#ref, spent) {
-                        if let Some(who) = unlisted.get(&number) {
-                            self.tell_unlisted(who, number);
+                        if let Some((who, _)) = lost.changes.get(&number).filter(|_| !listed.contains(&number)) {
+                            self.tell_lost(who, number, false);
                         }
                         related.states.push(state);
                     }
@@ -282,8 +303,8 @@ impl Pass<'_> {
                 }
                 Err(broken) => {
                     tracing::warn!(%number, %broken, "an earlier change can't be read");
-                    if let Some(who) = unlisted.get(&number) {
-                        self.tell_unlisted(who, number);
+                    if let Some((who, _)) = lost.changes.get(&number) {
+                        self.tell_lost(who, number, true);
                     }
                     related.broken.insert(number);
                 }
@@ -342,6 +363,7 @@ impl Pass<'_> {
         number: ChangeNumber,
         state: Option<State>,
         shown: &Anchors,
+        was: Option<Anchor>,
     ) -> Result<Result<Option<State>, Break>, Halt> {
         let kept = self.kept_anchor(number).await;
         // What was merged hands down nothing that came after it.
@@ -350,7 +372,7 @@ impl Pass<'_> {
             false => Asked::None,
         };
         let forged = state.is_none() && matches!(asked, Asked::NoPull) && shown.of(number).is_none();
-        let newest = [shown.of(number).cloned(), kept, asked.anchor()];
+        let newest = [shown.of(number).cloned(), kept, asked.anchor(), was];
         let newest = newest.into_iter().flatten().max_by_key(|anchor| anchor.seq);
         if let Some(Err(broken)) = newest.map(|anchor| Ledger::hold_against(state.as_ref(), &anchor)) {
             return Ok(Err(broken));

@@ -227,6 +227,14 @@ impl Pass<'_> {
         if let (None, Some(last)) = (&newest, last.filter(|last| **last != pull.head.sha)) {
             newest = read(&self.repo.check_runs_of(self.app.id, last).await?);
         }
+        let lost = self.lost_of(change).await?;
+        if let Some((who, was)) = lost.filter(|(_, was)| newest.as_ref().is_none_or(|newest| newest.seq < was.seq)) {
+            let held = Ledger::hold_against(state, &was);
+            if held.is_err() {
+                self.tell_lost(&who, change, true);
+                return Ok(held);
+            }
+        }
         if newest.is_none() && state.is_none() && !self.app.remembers() {
             return self.was_recorded(pull).await;
         }

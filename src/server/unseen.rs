@@ -3,7 +3,8 @@
 //! A server hears of each edit, and remembers what it wrote and listed. A run remembers nothing, and the one that was started
 //! for an edit may have been cancelled while it waited behind another: the next would put things right without a word.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::store::GitHubStore;
 use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::ledger::escalation::Escalation;
-use crate::ledger::{self, Break, BreakKind, Ledger, LedgerError, State};
+use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, State};
 use crate::surface::sync::{self, Memory as _};
 use crate::surface::{issues, witness};
 
@@ -116,78 +117,138 @@ impl Pass<'_> {
         Ok(Ok(()))
     }
 
-    /// Changes with one of these keys that somebody else took out of the ledger's index, each with who it was: by a commit,
-    /// by moving the branch back, or with the branch. GitHub keeps who moved a branch and from where, and nobody can change
-    /// that. What lies more than 300 appends back is not seen any more.
-    pub(super) async fn unlisted(
-        &self,
-        change: ChangeNumber,
-        keys: &[Digest],
-    ) -> Result<BTreeMap<ChangeNumber, Foreign>, Halt> {
-        let mut unlisted = BTreeMap::new();
-        for one in self.foreign().await? {
+    /// What the records of other changes with one of these keys were when somebody else moved the ledger's branch: by a commit,
+    /// by moving it back, or by deleting it. GitHub keeps who moved a branch and from where, and nobody can change that. What
+    /// lies more than 300 appends back is not seen any more.
+    pub(super) async fn lost(&self, change: ChangeNumber, keys: &[Digest]) -> Result<Lost, Halt> {
+        let mut lost = Lost::default();
+        for (one, was) in self.as_it_was(&mut lost.unread).await? {
+            for (number, read) in was.related(change, keys, BTreeSet::new()).await?.read {
+                lost.add(number, &one, read.ok().flatten().as_ref());
+            }
+        }
+        Ok(lost)
+    }
+
+    /// The same of one change.
+    pub(super) async fn lost_of(&self, change: ChangeNumber) -> Result<Option<(Foreign, Anchor)>, Halt> {
+        let mut lost = Lost::default();
+        for (one, was) in self.as_it_was(&mut 0).await? {
+            let read = match was.load(change).await {
+                Ok(loaded) => loaded.state,
+                Err(LedgerError::Broken(_)) => None,
+                Err(error) => return Err(error.into()),
+            };
+            if let Some(state) = &read {
+                lost.add(change, &one, Some(state));
+            }
+        }
+        Ok(lost.changes.remove(&change).and_then(|(by, anchor)| Some((by, anchor?))))
+    }
+
+    /// The ledger as the App had left it, each time that somebody else moved its branch.
+    async fn as_it_was(&self, unread: &mut usize) -> Result<Vec<(Foreign, Ledger)>, Halt> {
+        let (foreign, more) = self.foreign().await?;
+        *unread = more;
+        if more > 0 {
+            self.app.tell(Word::Notice(format!(
+                "Others than the App have moved the ledger's branch {} more than {MOST_FOREIGN} times, and further back it is \
+                 not looked. Let nobody but the App write that branch.",
+                self.branch
+            )));
+        }
+        let mut all = Vec::new();
+        for one in foreign {
             if self.repo.tree_of(&one.before).await.is_err_and(|error| error.is_not_found()) {
-                let did = if one.deleted { "deleted" } else { "moved" };
                 self.app.tell(Word::Notice(format!(
-                    "{} {did} the ledger's branch {}, and GitHub does not have {}, where it was, any more. What stood there \
-                     against earlier changes is not known.",
-                    one.by,
+                    "{} the ledger's branch {}, and GitHub does not have {}, where it was, any more. What stood there against \
+                     earlier changes is not known.",
+                    one.did(),
                     self.branch,
-                    one.before.short()
+                    one.before
                 )));
                 continue;
             }
-            let was = GitHubStore::as_it_was(self.repo.clone(), &self.branch, one.before.clone());
-            for number in ledger::sharing(&was, change, keys).await.map_err(LedgerError::from)? {
-                unlisted.entry(number).or_insert_with(|| one.clone());
-            }
+            let store = GitHubStore::as_it_was(self.repo.clone(), &self.branch, one.before.clone());
+            let ledger =
+                Ledger::new(self.home.id, Arc::new(store), Arc::clone(&self.app.signer), Arc::clone(&self.app.keys));
+            all.push((one, ledger));
         }
-        Ok(unlisted)
+        Ok(all)
     }
 
-    /// Where the App's ledger was each time that somebody else moved its branch. Of several of their moves in a row the first
-    /// counts: what they moved on from after it was not the App's.
-    async fn foreign(&self) -> Result<Vec<Foreign>, Halt> {
+    /// Where the App's ledger was each time that somebody else moved its branch, and how many more times there are. Of several
+    /// of their moves in a row the first counts: what they moved on from after it was not the App's.
+    async fn foreign(&self) -> Result<(Vec<Foreign>, usize), Halt> {
         if self.app.remembers() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), 0));
         }
         let key = format!("foreign:{}", self.branch);
         if let Some(known) = self.memory.recall(&key).await.and_then(|text| serde_json::from_str(&text).ok()) {
             return Ok(known);
         }
         let moves = self.repo.name_activity(&self.branch).await?.unwrap_or_default();
-        let foreign = foreign(&moves, &self.app.login);
-        if let Ok(text) = serde_json::to_string(&foreign) {
+        let found = foreign(&moves, &self.app.login);
+        if let Ok(text) = serde_json::to_string(&found) {
             self.memory.keep(&key, &text).await;
         }
-        Ok(foreign)
+        Ok(found)
     }
 
-    /// Tells of a change that counts though the index does not name it.
-    pub(super) fn tell_unlisted(&self, who: &Foreign, change: ChangeNumber) {
-        let (by, branch, was) = (&who.by, &self.branch, who.before.short());
-        self.app.tell(Word::Notice(match who.deleted {
+    /// Tells who took records away, or out of the index.
+    pub(super) fn tell_lost(&self, who: &Foreign, change: ChangeNumber, broken: bool) {
+        let (did, branch, was) = (who.did(), &self.branch, &who.before);
+        self.app.tell(Word::Notice(match broken {
             true => format!(
-                "{by} deleted the ledger's branch {branch}, where {change} was recorded. It was at {was}: bring back what is \
-                 missing from there, and let nobody but the App write that branch."
+                "{did} the ledger's branch {branch}, which was at {was}, and records of {change} are missing since. Bring them \
+                 back from there, and let nobody but the App write that branch."
             ),
             false => format!(
-                "{by} took {change} out of the index of the ledger's branch {branch}, which was at {was}. What stands against \
-                 it is taken over all the same. Revert that commit, and let nobody but the App write there."
+                "{did} the ledger's branch {branch}, which was at {was}, and its index does not name {change} any more. What \
+                 stands against it is taken over all the same. Let nobody but the App write that branch."
             ),
         }));
     }
 }
 
-/// Those moves, newest first, after which the branch was not as the App had left it.
-fn foreign(moves: &[Activity], app: &str) -> Vec<Foreign> {
+/// What others' moves took the ledger's branch away from.
+#[derive(Default)]
+pub(super) struct Lost {
+    /// Each change with who moved it last, and the newest record that was there; none where it could not be read there either.
+    pub(super) changes: BTreeMap<ChangeNumber, (Foreign, Option<Anchor>)>,
+    /// How many moves are not looked into.
+    pub(super) unread: usize,
+}
+
+impl Lost {
+    fn add(&mut self, change: ChangeNumber, by: &Foreign, state: Option<&State>) {
+        let anchor = state.map(Anchor::newest);
+        let seq = |anchor: &Option<Anchor>| anchor.as_ref().map(|anchor| anchor.seq);
+        let (who, newest) = self.changes.entry(change).or_insert_with(|| (by.clone(), None));
+        if seq(&anchor) > seq(newest) {
+            (*who, *newest) = (by.clone(), anchor);
+        }
+    }
+}
+
+impl Foreign {
+    fn did(&self) -> String {
+        format!("{} {}", self.by, if self.deleted { "deleted" } else { "moved" })
+    }
+}
+
+/// Those moves, newest first, after which the branch was not as the App had left it; and how many more there are.
+fn foreign(moves: &[Activity], app: &str) -> (Vec<Foreign>, usize) {
     let theirs = |one: &Activity| one.actor.login != app;
     let after_ours = moves.iter().enumerate().filter(|(at, one)| theirs(one) && !moves.get(at + 1).is_some_and(theirs));
     let told = |one: &Activity| {
         let deleted = one.activity_type == "branch_deletion";
         Some(Foreign { before: commit(&one.before)?, by: one.actor.login.clone(), deleted })
     };
-    after_ours.filter_map(|(_, one)| told(one)).take(MOST_FOREIGN).collect()
+    let mut all: Vec<Foreign> = after_ours.filter_map(|(_, one)| told(one)).collect();
+    let more = all.len().saturating_sub(MOST_FOREIGN);
+    all.truncate(MOST_FOREIGN);
+    (all, more)
 }
 
 /// A commit; none where the branch was made or deleted.
@@ -211,7 +272,7 @@ mod tests {
         };
         let told = |moves: &[Activity]| {
             let short = |one: Foreign| (one.before.short()[..1].to_owned(), one.by, one.deleted);
-            foreign(moves, "app").into_iter().map(short).collect::<Vec<_>>()
+            foreign(moves, "app").0.into_iter().map(short).collect::<Vec<_>>()
         };
         let one = |at: &str, by: &str, deleted| (at.to_owned(), by.to_owned(), deleted);
         let deleted = [
@@ -228,5 +289,8 @@ mod tests {
         let alternating = [moved("eve", "push", "5"), moved("app", "push", "4"), moved("bob", "force_push", "3")];
         assert_eq!(told(&alternating), [one("5", "eve", false), one("3", "bob", false)]);
         assert!(told(&[moved("bob", "branch_creation", "0")]).is_empty(), "there was none before");
+        let many: Vec<Activity> = (0..=MOST_FOREIGN).flat_map(|_| alternating[1..].to_vec()).collect();
+        let (read, more) = foreign(&many, "app");
+        assert_eq!((read.len(), more), (MOST_FOREIGN, 1), "that there are more is not forgotten");
     }
 }

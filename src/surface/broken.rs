@@ -55,10 +55,11 @@ impl Broken<'_> {
             None => String::new(),
         };
         format!(
-            "{renamed}Somebody who may write the ledger's branch mends it. `phasegate replay {} --github {}`, with `APP_ID` and \
+            "{renamed}Somebody who may write the ledger's branch mends it. `phasegate replay {} --github {} --branch {}`, with `APP_ID` and \
              `PRIVATE_KEY_PATH` of the App set, proves where it breaks and shows when it is whole again. {}",
             self.change.0,
             self.slug,
+            self.branch,
             self.place.mend(self.change, self.branch),
         )
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
+use base64::Engine as _;
 use phasegate::ids::{ChangeNumber, Digest};
 use phasegate::ledger::{alias_path, file_name, folder};
 use phasegate::rehearsal::REPO;
@@ -48,6 +49,10 @@ enum Tamper {
     DeleteBranch,
     /// Moves the branch back by so many commits.
     Rewind(u64),
+    /// Brings the change's records and the index back from where the branch was before it was deleted or moved back last.
+    Restore,
+    /// Adds a file that is no record.
+    Litter,
     /// Makes an issue belong to the change.
     Alias(String),
     /// Adds a record of the right shape that follows the newest: the newest one, or the one named, with a text replaced.
@@ -125,6 +130,26 @@ pub(crate) fn tamper(stage: &mut Stage, who: &str, tampers: &Tampers) -> anyhow:
             let path = format!("/repos/{REPO}/git/refs/heads/{BRANCH}");
             stage.call(who, "PATCH", &path, json!({ "sha": at, "force": true }))?;
         }
+        Tamper::Restore => {
+            let moves = format!("/repos/{REPO}/activity?ref=refs/heads/{BRANCH}&per_page=100");
+            let moves = stage.call(who, "GET", &moves, Value::Null)?;
+            let taken = |one: &&Value| matches!(one["activity_type"].as_str(), Some("branch_deletion" | "force_push"));
+            let lost = moves.as_array().into_iter().flatten().find(taken).context("nothing was taken away")?;
+            let lost = lost["before"].as_str().unwrap_or_default().to_owned();
+            let tree = stage.call(who, "GET", &format!("/repos/{REPO}/git/trees/{lost}?recursive=1"), Value::Null)?;
+            let wanted = [format!("{}/", folder(ChangeNumber(change))), "origins/".to_owned(), "aliases/".to_owned()];
+            for entry in tree["tree"].as_array().into_iter().flatten().filter(|entry| entry["type"] == "blob") {
+                let (path, blob) =
+                    (entry["path"].as_str().unwrap_or_default(), entry["sha"].as_str().unwrap_or_default());
+                if wanted.iter().any(|start| path.starts_with(start)) {
+                    let blob = stage.call(who, "GET", &format!("/repos/{REPO}/git/blobs/{blob}"), Value::Null)?;
+                    let text = blob["content"].as_str().unwrap_or_default().replace('\n', "");
+                    let text = base64::engine::general_purpose::STANDARD.decode(text)?;
+                    files.insert(path.to_owned(), Some(String::from_utf8(text)?));
+                }
+            }
+        }
+        Tamper::Litter => drop(files.insert("junk".to_owned(), Some(format!("{count}\n")))),
         Tamper::Append { record: seq, from, to } => {
             let newest: Value = serde_json::from_str(&record(count)?)?;
             let old = record(seq.unwrap_or(count))?;

@@ -183,7 +183,9 @@ async fn a_broken_ledger_is_said_wherever_people_look() {
         "### Phasegate: the ledger can't be trusted",
         "❌ `MRG-08` The ledger can't be trusted: the chain of this change's records is broken at record 2: ",
         "no command is carried out, and it can't merge",
-        &format!("`phasegate replay {number} --github {REPO}`, with `APP_ID` and `PRIVATE_KEY_PATH` of the App set"),
+        &format!(
+            "`phasegate replay {number} --github {REPO} --branch phasegate/ledger`, with `APP_ID` and `PRIVATE_KEY_PATH` of the App set"
+        ),
         &format!("`git log -p phasegate/ledger -- {path}` shows the commit that did it. Revert that one commit"),
         "moving the branch back would take away what other changes have recorded since",
     ] {

@@ -154,7 +154,7 @@ fn says_nothing_there(said: &str) -> bool {
 
 /// Whether this is what git says where it is not let in. Whoever may not read a private repository is told that there is none.
 fn says_no_entry(said: &str) -> bool {
-    const SIGNS: [&str; 4] = ["' not found", "error: 401", "error: 403", "Authentication failed"];
+    const SIGNS: [&str; 4] = ["' not found", "error: 403", "Authentication failed", "could not read Username"];
     said.lines().any(|line| line.starts_with("fatal:") && SIGNS.iter().any(|sign| line.contains(sign)))
 }
 
