@@ -104,7 +104,7 @@ pub fn within_limits(annotations: Vec<Annotation>) -> Vec<Annotation> {
             path: None,
             line: None,
             title: format!("And {more} more"),
-            message: format!("There are {more} more; the step's log and its summary have them."),
+            message: format!("There are {more} more; the job's summary and the check run have more of them."),
         });
     }
     kept

@@ -16,7 +16,8 @@ use phasegate::flow::{FlowName, Mode};
 use phasegate::github::{AppKey, Keys, PublicKey};
 use phasegate::ids::{ChangeNumber, Digest, Person, RepoId};
 use phasegate::ledger::local::LocalStore;
-use phasegate::ledger::{Anchor, Body, By, Entry, Ledger};
+use phasegate::ledger::unsigned::Unsigned;
+use phasegate::ledger::{Anchor, Body, By, Entry, KeyRing, Ledger, Signer};
 use phasegate::policy::Autonomy;
 use secrecy::SecretString;
 use serde_json::Value;
@@ -71,13 +72,19 @@ fn entry(body: Body) -> Entry {
 impl House {
     /// A change with so many records; an issue is linked to it.
     fn with(records: u64) -> Self {
+        let key = Arc::new(AppKey::from_pem(&SecretString::from(APP.as_str())).unwrap());
+        let keys: Keys = std::iter::once(key.public().clone()).collect();
+        let public = key.public_pem();
+        let house = Self::signed(records, BRANCH, key, Arc::new(keys));
+        std::fs::write(house.path().join("app.pem"), public).unwrap();
+        house
+    }
+
+    fn signed(records: u64, branch: &str, signer: Arc<dyn Signer>, keys: Arc<dyn KeyRing>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         Repository::init(dir.path()).unwrap();
-        let key = Arc::new(AppKey::from_pem(&SecretString::from(APP.as_str())).unwrap());
-        std::fs::write(dir.path().join("app.pem"), key.public_pem()).unwrap();
-        let keys: Keys = std::iter::once(key.public().clone()).collect();
-        let store = Arc::new(LocalStore::new(dir.path(), BRANCH));
-        let ledger = Arc::new(Ledger::new(REPO, store, key, Arc::new(keys)));
+        let store = Arc::new(LocalStore::new(dir.path(), branch));
+        let ledger = Arc::new(Ledger::new(REPO, store, signer, keys));
         let author = Person { id: 1, login: "ada".to_owned(), bot: false };
         let law = Body::Law {
             policy: Digest::of("policy"),
@@ -376,6 +383,54 @@ fn a_key_comes_from_the_environment_too_and_is_never_printed() {
         assert_eq!(report["keys"][0], fingerprint.as_str());
         let line = APP.lines().nth(3).unwrap();
         assert!(!String::from_utf8_lossy(&output.stdout).contains(line));
+    }
+}
+
+#[test]
+fn earlier_keys_come_as_text_too() {
+    let house = House::with(3);
+    let public = std::fs::read_to_string(house.path().join("app.pem")).unwrap();
+    let another = AppKey::from_pem(&SecretString::from(pem())).unwrap().public_pem();
+    let run = |text: &str| {
+        let mut command = cargo_bin_cmd!("phasegate");
+        command.current_dir(house.path()).env_clear().env("PREVIOUS_KEYS", text).args(["replay", "42", "--json"]);
+        command.output().unwrap()
+    };
+    let both = run(&format!("{another}\n{public}"));
+    assert_eq!(both.status.code(), Some(0), "{}", String::from_utf8_lossy(&both.stderr));
+    let report: Value = serde_json::from_slice(&both.stdout).unwrap();
+    assert_eq!(report["keys"].as_array().unwrap().len(), 2);
+    assert_eq!(run(&public.replace('\n', "\\n")).status.code(), Some(0), "as an environment file has it");
+    for (text, says) in [
+        ("/etc/keys".to_owned(), "PREVIOUS_KEYS has no key"),
+        (format!("{public}-----BEGIN PUBLIC KEY-----\nx\n"), "number 2 is no key"),
+    ] {
+        let refused = run(&text);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains(says), "{said}");
+    }
+}
+
+#[test]
+fn an_advisory_ledger_needs_no_key_and_proves_no_signature() {
+    const LEDGER: &str = "phasegate/ledger-advisory";
+    let house = House::signed(3, LEDGER, Arc::new(Unsigned), Arc::new(Unsigned));
+    let whole = house.run("42", &["--branch", LEDGER, "--json"]);
+    let report = whole.json();
+    assert_eq!((whole.code, &report["verdict"], &report["records"]), (3, &"ADVISORY".into(), &3.into()), "{report:#}");
+    assert!(report["notes"][0].as_str().unwrap().contains("anyone who can push a workflow"), "{report:#}");
+    // A record that somebody signed does not belong here, and an advisory one does not belong to a gate's ledger.
+    let signed = House::with(3);
+    let public = std::fs::read_to_string(signed.path().join("app.pem")).unwrap();
+    for (house, from, to, args) in [
+        (&signed, BRANCH, LEDGER, &["--branch", LEDGER, "--json"][..]),
+        (&house, LEDGER, BRANCH, &["--key", "app.pem", "--json"][..]),
+    ] {
+        std::fs::write(house.path().join("app.pem"), &public).unwrap();
+        let repo = Repository::open(house.path()).unwrap();
+        let tip = repo.find_reference(&format!("refs/heads/{from}")).unwrap().target().unwrap();
+        repo.reference(&format!("refs/heads/{to}"), tip, true, "moved").unwrap();
+        assert_eq!(house.run("42", args).broken(), (1, 1, "unknown_key".to_owned()));
     }
 }
 

@@ -86,6 +86,8 @@ impl Change {
                 earlier: Vec::new(),
                 broken: BTreeSet::new(),
                 unread: 0,
+                unseen_moves: false,
+                ledger: "phasegate/ledger".to_owned(),
                 landed: BTreeMap::new(),
             },
             ids: number * 1_000_000,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::actions::{Annotation, Level};
 use crate::finding::Severity;
+use crate::github::Speaker;
 use crate::server::{Fault, Heard, Standing, Told};
 use crate::surface::plain;
 
@@ -32,19 +33,22 @@ pub struct Outputs {
     pub json: String,
 }
 
-/// What a job has to be given where its own token is used, as the advisory template has it.
-pub const PERMISSIONS: [(&str, &str); 6] = [
-    ("actions", "read"),
-    ("checks", "write"),
-    ("contents", "write"),
-    ("deployments", "read"),
-    ("issues", "write"),
-    ("pull-requests", "write"),
-];
+/// What whoever reads the log or the summary is to know where the workflow's own token is used.
+pub const ADVISORY: &str = "This run has a workflow's own token, so anyone who can push a workflow can make the same checks. Nothing \
+                            here holds a merge back that somebody wants. With an App's id and its key from an environment that \
+                            only the default branch may use, it does.";
 
-/// What whoever reads the log or the summary is to know while the policy observes.
-pub const OBSERVING: &str = "The policy has `enforce: observe`: the check shows what it would do, and holds nobody back, required \
-                             or not. Take that line out of `.github/phasegate.yml` on the default branch, and it is a gate.";
+/// What they are to know while the policy observes.
+pub fn observing(advisory: bool) -> String {
+    let then = match advisory {
+        true => "it says pass or fail; advice it is all the same",
+        false => "it is a gate",
+    };
+    format!(
+        "The policy has `enforce: observe`: the check shows what it would do, and holds nobody back, required or not. Take that \
+         line out of `.github/phasegate.yml` on the default branch, and {then}."
+    )
+}
 
 /// Findings that a summary lists of one change; the check run has all of them.
 const MOST_FINDINGS: usize = 20;
@@ -119,14 +123,10 @@ impl Report<'_> {
     pub fn summary(&self) -> String {
         let mut out = String::from("## Phasegate\n\n");
         if self.advisory {
-            out.push_str(
-                "> **Advisory.** This run has a workflow's own token, so anyone who can push a workflow can make the same \
-                 checks. Nothing here holds a merge back that somebody wants. With an App's id and its key from an \
-                 environment that only the default branch may use, it does.\n\n",
-            );
+            let _ = writeln!(out, "> **Advisory.** {ADVISORY}\n");
         }
         if self.heard.observing {
-            let _ = writeln!(out, "> **Observing.** {OBSERVING}\n");
+            let _ = writeln!(out, "> **Observing.** {}\n", observing(self.advisory));
         }
         for fault in &self.heard.faults {
             let _ = writeln!(out, "❌ **{}**: {}\n", plain(&fault.about), plain(&self.told(fault)));
@@ -219,68 +219,11 @@ impl Standing {
     }
 }
 
-/// All that a workflow's `permissions:` may name. With another line the workflow's file is no workflow any more.
-const WORKFLOWS: [&str; 14] = [
-    "actions",
-    "attestations",
-    "checks",
-    "contents",
-    "deployments",
-    "discussions",
-    "id-token",
-    "issues",
-    "models",
-    "packages",
-    "pages",
-    "pull-requests",
-    "security-events",
-    "statuses",
-];
-
-fn is_workflows(line: &str) -> bool {
-    line.split(':').next().is_some_and(|name| WORKFLOWS.contains(&name))
-}
-
 impl Fault {
-    /// What to do about it, where it failed for want of a permission. A workflow's token is given its permissions by the
-    /// workflow, an App's by whoever installed it.
+    /// What to do about it, where that is known.
     pub fn next(&self, advisory: bool) -> Option<String> {
-        let lacks = self.lacks.as_deref()?;
-        Some(match (advisory, self.permission()) {
-            (true, Some(_)) if lacks.starts_with("Members") => {
-                "No workflow's token may read a team: name people instead of teams in the policy's `people.approve`, or \
-                 use an App"
-                    .to_owned()
-            }
-            (true, Some(line)) if !line.split(", ").all(is_workflows) => {
-                format!("No workflow's token may have `{lacks}`: use an App, and give it that permission")
-            }
-            (true, Some(line)) => format!("Add to the job's `permissions:` in the workflow: `{line}`"),
-            (true, None) => "GitHub does not say which permission is missing: give the job's `permissions:` all lines \
-                             that the template has"
-                .to_owned(),
-            (false, Some(_)) => format!(
-                "Give the App the permission `{lacks}` on its settings page, under Permissions & events, and accept it \
-                 where the App is installed"
-            ),
-            (false, None) => "GitHub does not say which permission is missing: give the App all that docs/install.md \
-                              lists, and accept them where it is installed"
-                .to_owned(),
-        })
-    }
-
-    /// What the run's token lacks, as the line that a workflow's `permissions:` needs.
-    fn permission(&self) -> Option<String> {
-        // GitHub names the ways that there are; one of them is enough.
-        let way = self.lacks.as_deref()?.split(", or ").next()?;
-        let lines = way.split(" and ").map(|one| {
-            let (what, level) = one.split_once(": ")?;
-            let what = what.to_lowercase().replace(' ', "-");
-            // What can't even be read would have to be written next.
-            let needed = PERMISSIONS.iter().find(|(name, _)| *name == what).map_or(level, |(_, level)| level);
-            Some(format!("{what}: {needed}"))
-        });
-        Some(lines.collect::<Option<Vec<_>>>()?.join(", ")).filter(|lines| !lines.is_empty())
+        let speaker = if advisory { Speaker::Token } else { Speaker::App };
+        Some(self.hindrance.as_ref()?.next(speaker))
     }
 }
 
@@ -300,19 +243,5 @@ mod tests {
         let around = of(0).len();
         assert_eq!(of(MOST_OF_JSON - around).len(), MOST_OF_JSON);
         assert_eq!(of(MOST_OF_JSON - around + 1), "");
-    }
-
-    #[test]
-    fn a_line_is_named_only_where_a_workflow_may_have_it() {
-        let next = |lacks: &str| {
-            let (about, says) = ("ada/site#1".to_owned(), "no".to_owned());
-            Fault { about, says, lacks: Some(lacks.to_owned()) }.next(true).unwrap()
-        };
-        assert!(next("Issues: write").ends_with("`issues: write`"));
-        assert!(next("Pull requests: read, or Contents: read").ends_with("`pull-requests: write`"));
-        assert!(next("Members: read").contains("name people instead of teams"));
-        let queues = next("Merge queues: read");
-        assert!(queues.contains("No workflow's token may have `Merge queues: read`") && !queues.contains("Add to"));
-        assert!(next("").contains("does not say which"));
     }
 }

@@ -12,7 +12,7 @@ use super::serve::log_filter;
 use super::{Exit, app, out};
 use crate::action::claims;
 use crate::action::event::{self, BadEvent};
-use crate::action::report::{OBSERVING, Report};
+use crate::action::report::{ADVISORY, Report, observing};
 use crate::actions::{self, Files};
 use crate::github;
 use crate::ids::Slug;
@@ -223,8 +223,11 @@ fn lines(heard: &Heard, advisory: bool) -> anyhow::Result<()> {
         let text = format!("#{} {} {}: {}", told.change, told.phase, told.verdict.as_str(), told.reason);
         out::raw(&format!("{}\n", actions::line(&out::plain(&text))))?;
     }
+    if advisory {
+        out::raw(&format!("Advisory. {ADVISORY}\n"))?;
+    }
     if heard.observing {
-        out::raw(&format!("{OBSERVING}\n"))?;
+        out::raw(&format!("Observing. {}\n", observing(advisory)))?;
     }
     for notice in &heard.notices {
         out::raw(&format!("{}\n", actions::line(&out::plain(notice))))?;

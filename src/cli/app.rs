@@ -9,7 +9,8 @@ use secrecy::SecretString;
 use zeroize::Zeroizing;
 
 use super::out;
-use crate::github::{AppKey, Endpoint, PublicKey};
+use crate::github::{AppKey, Credentials, Endpoint, Hub, PublicKey, Repo};
+use crate::ids::{InstallationId, RepoId, Slug};
 
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
@@ -59,9 +60,34 @@ pub(super) fn key() -> anyhow::Result<Arc<AppKey>> {
     Ok(Arc::new(key))
 }
 
-/// `PREVIOUS_KEYS_PATH`: the keys that the App had before, a PEM file or a folder of `.pem` files. What they signed on
-/// the ledger stays good. Public halves are enough.
+/// The keys that the App had before. What they signed on the ledger stays good; public halves are enough.
+/// `PREVIOUS_KEYS` has them as text, one PEM after the other, `PREVIOUS_KEYS_PATH` names a PEM file or a folder of `.pem` files.
 pub(super) fn earlier_keys() -> anyhow::Result<Vec<PublicKey>> {
+    let mut keys = Vec::new();
+    if let Some(text) = variable("PREVIOUS_KEYS").map(Zeroizing::new) {
+        let text = Zeroizing::new(text.replace("\\n", "\n"));
+        for (at, pem) in pems(&text).enumerate() {
+            keys.push(PublicKey::from_pem(pem).with_context(|| format!("PREVIOUS_KEYS: number {} is no key", at + 1))?);
+        }
+        if keys.is_empty() {
+            bail!(
+                "PREVIOUS_KEYS has no key: it is PEM text, with its BEGIN and END lines; `phasegate key FILE` prints the public half"
+            );
+        }
+    }
+    keys.extend(earlier_key_files()?);
+    Ok(keys)
+}
+
+/// Each PEM in a text.
+fn pems(text: &str) -> impl Iterator<Item = &str> {
+    const BEGIN: &str = "-----BEGIN ";
+    let starts: Vec<usize> = text.match_indices(BEGIN).map(|(at, _)| at).collect();
+    let ends: Vec<usize> = starts.iter().skip(1).copied().chain([text.len()]).collect();
+    starts.into_iter().zip(ends).map(|(start, end)| &text[start..end])
+}
+
+fn earlier_key_files() -> anyhow::Result<Vec<PublicKey>> {
     let Some(path) = variable("PREVIOUS_KEYS_PATH").map(PathBuf::from) else { return Ok(Vec::new()) };
     let unreadable = || format!("PREVIOUS_KEYS_PATH {} can't be read", path.display());
     if !path.metadata().with_context(unreadable)?.is_dir() {
@@ -95,4 +121,21 @@ pub(super) fn secrets() -> anyhow::Result<Vec<SecretString>> {
 /// `GITHUB_API_URL` and its companions; github.com without them.
 pub(super) fn endpoint() -> anyhow::Result<Endpoint> {
     Endpoint::from_env(variable).context("GITHUB_API_URL, GITHUB_GRAPHQL_URL or GITHUB_SERVER_URL is wrong")
+}
+
+/// A repository on GitHub to read: as the App where one is named, else by the token of the environment.
+pub(super) async fn reader(slug: &Slug) -> anyhow::Result<(Repo, RepoId)> {
+    let as_app = variable("APP_ID").is_some();
+    let credentials = match variable("GITHUB_TOKEN") {
+        Some(token) if !as_app => Credentials::workflow(SecretString::from(token)),
+        _ => Credentials::App { issuer: id()?, key: key()? },
+    };
+    let hub = Hub::new(endpoint()?, credentials)?;
+    let installation = match as_app {
+        true => hub.installation_for(slug).await?.with_context(|| format!("the App is not installed on {slug}"))?,
+        false => InstallationId(0),
+    };
+    let repo = hub.repo(installation, slug.clone());
+    let id = RepoId(repo.get_repo().await.with_context(|| format!("{slug} can't be read"))?.id);
+    Ok((repo, id))
 }

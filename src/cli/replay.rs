@@ -18,19 +18,24 @@ use super::{Exit, app, out};
 use crate::flow::pipeline::words;
 use crate::flow::{FlowName, Stage};
 use crate::gate::merge::CHECK_NAME;
+use crate::gate::world::{ACTIONS_APP, ACTIONS_SLUG};
 use crate::github::store::GitHubStore;
-use crate::github::{Credentials, Hub, Keys, PublicKey};
-use crate::ids::{ChangeNumber, Digest, RepoId, Slug};
+use crate::github::{Keys, PublicKey};
+use crate::ids::{ChangeNumber, Digest, InstallationId, RepoId, Slug};
 use crate::ledger::chain::{self, From, Proven};
 use crate::ledger::local::LocalStore;
 use crate::ledger::store::{Folder, Store};
-use crate::ledger::{Anchor, Anchors, Break, BreakKind, CHECKPOINT_FILE, State, alias_path, file_name, folder};
+use crate::ledger::unsigned::{ADVISORY, Unsigned};
+use crate::ledger::{
+    Anchor, Anchors, Break, BreakKind, CHECKPOINT_FILE, KeyRing, State, alias_path, file_name, folder,
+};
 use crate::surface::witness;
 
 /// Prove a change's records and refold them
 ///
 /// Signatures, order and the fold are proven from the first record to the last. An altered, dropped or reordered record
-/// is located; a cut-off end shows by the anchor in the merge check.
+/// is located; a cut-off end shows by the anchor in the merge check. Exits with 3 for an advisory ledger, whose records nobody
+/// signs: they are only shown to follow from each other.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The change's number, or that of an issue or pull request that belongs to it
@@ -39,7 +44,8 @@ pub(super) struct Args {
     /// A local repository that has the ledger's branch
     #[arg(long, default_value = ".", value_name = "PATH")]
     repo: PathBuf,
-    /// Read ledger, repository id and anchor from GitHub instead, as the App: needs APP_ID and its private key
+    /// Read ledger, repository id and anchor from GitHub instead, as the App: needs APP_ID and its private key (an
+    /// advisory ledger GITHUB_TOKEN)
     #[arg(long, value_name = "OWNER/REPO", conflicts_with_all = ["repo", "repository_id", "anchor"])]
     github: Option<Slug>,
     /// The ledger's branch
@@ -48,8 +54,8 @@ pub(super) struct Args {
     /// GitHub's numeric id of the repository; without it, the first record's is believed
     #[arg(long, value_name = "N")]
     repository_id: Option<u64>,
-    /// A PEM file with a key of the App, public or private; repeat it for earlier keys. PRIVATE_KEY, PRIVATE_KEY_PATH
-    /// and PREVIOUS_KEYS_PATH of the environment are used too
+    /// A PEM file with a key of the App, public or private; repeat it for earlier keys. PRIVATE_KEY, PRIVATE_KEY_PATH,
+    /// PREVIOUS_KEYS and PREVIOUS_KEYS_PATH of the environment are used too
     #[arg(long = "key", value_name = "FILE")]
     keys: Vec<PathBuf>,
     /// The `external_id` of the check run phasegate/merge: pg1:CHANGE:SEQ:DIGEST, several of them where pull requests
@@ -110,9 +116,11 @@ struct Finding {
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
-    let keys = some_keys(&args.keys)?;
+    let advisory = args.branch.ends_with(ADVISORY);
+    let keys = if advisory { Keys::default() } else { some_keys(&args.keys)? };
+    let ring: &dyn KeyRing = if advisory { &Unsigned } else { &keys };
     let (change, folder, anchor, given) = match &args.github {
-        Some(slug) => on_github(args, slug).await?,
+        Some(slug) => on_github(args, slug, advisory).await?,
         None => {
             let (change, folder) = find(args.change, &store(&args.repo, &args.branch)?).await?;
             (change, folder, anchor(args, change)?, args.repository_id.map(RepoId))
@@ -121,7 +129,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(repo) = given.or_else(|| claimed_repository(&folder.files)).or(anchor.as_ref().map(|_| RepoId(0))) else {
         bail!("the ledger on {} has no records of change {change}", out::plain(&args.branch));
     };
-    let examined = examine(repo, change, &folder.files, &keys, anchor.as_ref());
+    let examined = examine(repo, change, &folder.files, ring, anchor.as_ref());
 
     let records = record_numbers(&folder.files).count() as u64;
     let mut notes = Vec::new();
@@ -130,6 +138,13 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     // On GitHub it should be there: what can't be held against it is not proven to its end.
     let unanchored = args.github.is_some() && anchor.is_none();
+    if advisory && examined.broken.is_none() {
+        notes.push(
+            "The ledger is advisory: anyone who can push a workflow could have written these records. They follow from each other, \
+             and nobody has signed them."
+                .to_owned(),
+        );
+    }
     if unanchored {
         notes.push(format!(
             "It is not anchored: no check run {CHECK_NAME} on the head of #{change} carries an anchor of it, so it can't be \
@@ -154,6 +169,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         verdict: match &examined.broken {
             Some(_) => "FAIL",
             None if unanchored => "UNANCHORED",
+            None if advisory => "ADVISORY",
             None => "PASS",
         },
         change: change.0,
@@ -172,7 +188,10 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         out::text(&told(&report))?
     }
-    Ok(Exit::found(unanchored || examined.broken.is_some()))
+    match unanchored || examined.broken.is_some() {
+        false if advisory => Ok(Exit::Human),
+        found => Ok(Exit::found(found)),
+    }
 }
 
 /// What a look at a change's folder brings: the state, if the records can be folded, and the first break.
@@ -187,7 +206,7 @@ fn examine(
     repo: RepoId,
     change: ChangeNumber,
     files: &BTreeMap<String, String>,
-    keys: &Keys,
+    keys: &dyn KeyRing,
     anchor: Option<&Anchor>,
 ) -> Examined {
     let proven = match chain::prove(repo, change, files, keys, From::Beginning) {
@@ -207,7 +226,7 @@ fn hold_against_checkpoint(
     repo: RepoId,
     change: ChangeNumber,
     files: &BTreeMap<String, String>,
-    keys: &Keys,
+    keys: &dyn KeyRing,
     proven: &Proven,
 ) -> Result<(), Break> {
     if !files.contains_key(CHECKPOINT_FILE) {
@@ -226,19 +245,35 @@ fn hold_against_checkpoint(
     Ok(())
 }
 
-/// The ledger as GitHub has it, the anchor of the merge check on the change's head, and the repository's id.
-async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<(ChangeNumber, Folder, Option<Anchor>, Option<RepoId>)> {
-    let credentials = Credentials::App { issuer: app::id()?, key: app::key()? };
-    let hub = Hub::new(app::endpoint()?, credentials)?;
-    let me = hub.app().await.context("GitHub does not know this App")?;
-    let installation =
-        hub.installation_for(slug).await?.with_context(|| format!("the App is not installed on {slug}"))?;
-    let repo = hub.repo(installation, slug.clone());
-    let id = RepoId(repo.get_repo().await?.id);
+/// The ledger as GitHub has it, the anchor of the merge check on the change's head, and the repository's id. Of an advisory one
+/// GitHub Actions has made that check, and any token may read it.
+async fn on_github(
+    args: &Args,
+    slug: &Slug,
+    advisory: bool,
+) -> anyhow::Result<(ChangeNumber, Folder, Option<Anchor>, Option<RepoId>)> {
+    if advisory && app::variable("GITHUB_TOKEN").is_none() && app::variable("APP_ID").is_none() {
+        bail!("GITHUB_TOKEN is not set: a token that may read {slug}");
+    }
+    if !advisory {
+        // A token alone does not say whose check is ours.
+        app::id()?;
+    }
+    let (repo, id) = app::reader(slug).await?;
+    let made_by = match advisory {
+        false => repo.hub().app().await.context("GitHub does not know this App")?.id,
+        true => repo
+            .hub()
+            .app_called(ACTIONS_SLUG, InstallationId(0))
+            .await
+            .ok()
+            .flatten()
+            .map_or(ACTIONS_APP, |app| app.id),
+    };
     let (change, found) = find(args.change, &GitHubStore::new(repo.clone(), &args.branch)).await?;
     let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
-    let runs = repo.check_runs_of(me.id, &head).await?;
-    let anchor = witness::anchors(&runs, me.id).of(change).cloned();
+    let runs = repo.check_runs_of(made_by, &head).await?;
+    let anchor = witness::anchors(&runs, made_by).of(change).cloned();
     Ok((change, found, anchor, Some(id)))
 }
 
@@ -345,8 +380,12 @@ fn summary(state: &State) -> Summary {
 fn finding(change: ChangeNumber, branch: &str, broken: &Break) -> Finding {
     let mend = broken.mend(change, branch);
     let next = match broken.kind {
+        BreakKind::UnknownKey if branch.ends_with(ADVISORY) => {
+            "An advisory ledger has no signed records: somebody else wrote this one. Revert the one commit that did."
+                .to_owned()
+        }
         BreakKind::CutOff => format!("If this is a copy, fetch it again: it may be old. {mend}"),
-        BreakKind::UnknownKey => format!("{mend} An earlier key is given with --key or PREVIOUS_KEYS_PATH."),
+        BreakKind::UnknownKey => format!("{mend} Here an earlier key is given with --key or PREVIOUS_KEYS_PATH."),
         BreakKind::Foreign => format!("Check --repository-id and --repo. If they are right: {mend}"),
         _ => mend,
     };
@@ -366,6 +405,7 @@ fn told(report: &Report) -> String {
     let records = if report.records == 1 { "1 record".to_owned() } else { format!("{} records", report.records) };
     let whole = report.findings.is_empty();
     let verdict = match report.verdict {
+        "ADVISORY" => "intact, and signed by nobody".yellow().to_string(),
         "UNANCHORED" => "intact as far as it goes, and not anchored".red().to_string(),
         _ if whole => "intact".green().to_string(),
         _ => "broken".red().to_string(),

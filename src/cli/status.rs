@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use owo_colors::OwoColorize as _;
-use secrecy::SecretString;
 use serde::Serialize;
 
 use super::{Exit, app, out, replay};
@@ -14,8 +13,7 @@ use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::FlowName;
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::github::store::GitHubStore;
-use crate::github::{Credentials, Hub};
-use crate::ids::{Digest, InstallationId, RepoId, Slug};
+use crate::ids::{Digest, RepoId, Slug};
 use crate::ledger::State;
 use crate::ledger::chain::{self, From, KeyRing};
 use crate::ledger::store::{Folder, Store};
@@ -150,18 +148,7 @@ async fn locally(args: &Args) -> anyhow::Result<Read> {
 }
 
 async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<Read> {
-    let as_app = app::variable("APP_ID").is_some();
-    let credentials = match app::variable("GITHUB_TOKEN") {
-        Some(token) if !as_app => Credentials::workflow(SecretString::from(token)),
-        _ => Credentials::App { issuer: app::id()?, key: app::key()? },
-    };
-    let hub = Hub::new(app::endpoint()?, credentials)?;
-    let installation = match as_app {
-        true => hub.installation_for(slug).await?.with_context(|| format!("the App is not installed on {slug}"))?,
-        false => InstallationId(0),
-    };
-    let repo = hub.repo(installation, slug.clone());
-    let id = RepoId(repo.get_repo().await.with_context(|| format!("{slug} can't be read"))?.id);
+    let (repo, id) = app::reader(slug).await?;
     let all = branches(args);
     for (at, branch) in all.iter().enumerate() {
         let store = GitHubStore::new(repo.clone(), branch);

@@ -139,6 +139,8 @@ impl Game {
                 earlier: Vec::new(),
                 broken: BTreeSet::new(),
                 unread: 0,
+                unseen_moves: false,
+                ledger: "phasegate/ledger".to_owned(),
                 landed: BTreeMap::new(),
             },
             state: None,

@@ -71,6 +71,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
 
 /// `MRG-08`: what stands against the same work under another number is not known.
 fn unproved(world: &World) -> Vec<Finding> {
+    let ledger = &world.ledger;
     let broken = world.broken.iter().map(|number| {
         Finding::error(
             "MRG-08",
@@ -78,8 +79,7 @@ fn unproved(world: &World) -> Vec<Finding> {
             format!(
                 "`phasegate replay {} --github OWNER/REPO --branch {}` locates what was altered or taken away, and says how to put \
                  it back.",
-                number.0,
-                world.policy().map_or("LEDGER", |policy| policy.ledger.branch.as_str()),
+                number.0, ledger,
             ),
         )
     });
@@ -90,7 +90,18 @@ fn unproved(world: &World) -> Vec<Finding> {
             "Bring it in with fewer commits at a time, or begin anew from the base with commits that were in no pull request.",
         )
     });
-    broken.chain(unread).collect()
+    let unseen = world.unseen_moves.then(|| {
+        Finding::error(
+            "MRG-08",
+            format!(
+                "Others than Phasegate have moved the ledger's branch `{ledger}` so often that it is not known what they took away, \
+                 and with it what stands against this work."
+            ),
+            "Let nobody else write that branch. The page on the Action says how to go on (\"When the ledger was taken \
+             away\").",
+        )
+    });
+    broken.chain(unread).chain(unseen).collect()
 }
 
 /// The autonomy that holds after what the change does to itself.

@@ -75,6 +75,10 @@ pub struct World {
     pub broken: BTreeSet<ChangeNumber>,
     /// How many more of them there are than can be read.
     pub unread: usize,
+    /// Others have moved the ledger's branch more often than is looked into.
+    pub unseen_moves: bool,
+    /// The branch that the ledger is on.
+    pub ledger: String,
     /// Changes that it took over from because of commits which are not in it any more: they were merged into its base.
     /// For each, whether it was green then.
     pub landed: BTreeMap<ChangeNumber, bool>,

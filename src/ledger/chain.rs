@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::fold::FoldError;
 use super::record::{Prev, Record};
 use super::state::State;
+use super::unsigned::ADVISORY;
 use super::{CHECKPOINT_FILE, file_name, folder};
 use crate::ids::{ChangeNumber, Digest, RepoId};
 
@@ -223,22 +224,30 @@ impl Break {
     /// How to put it right. Nobody is told to move the branch back: other changes have recorded on it since.
     pub fn mend(&self, change: ChangeNumber, branch: &str) -> String {
         let path = self.path(change);
+        // A workflow's token could not get past a ruleset.
+        let protect = match branch.ends_with(ADVISORY) {
+            true => "Nobody but Phasegate has anything to write there.",
+            false => "Then let only the App write the branch (a ruleset).",
+        };
         match self.kind {
             BreakKind::Altered | BreakKind::Dropped | BreakKind::Reordered | BreakKind::Foreign => format!(
                 "`git log -p {branch} -- {path}` shows the commit that did it. Revert that one commit on {branch}; \
-                 moving the branch back would take away what other changes have recorded since. Then let only the App \
-                 write the branch (a ruleset)."
+                 moving the branch back would take away what other changes have recorded since. {protect}"
             ),
             BreakKind::CutOff => format!(
                 "`git log {branch} -- {folder}` shows the commit that took the records away, if one did: revert that \
                  one. If the branch was rewound, find the lost commit in another clone or in the branch's activity \
-                 on GitHub, and bring back this change's files alone: `git checkout LOST -- {folder}`, commit, push.",
+                 on GitHub, and bring back this change's files and the index alone: `git checkout LOST -- {folder} origins`, \
+                 commit, push.",
                 folder = folder(change)
             ),
-            BreakKind::UnknownKey => "If the App's key was changed, give the server the old key's public half in \
-                                      `PREVIOUS_KEYS_PATH`. If it never had this one, somebody else wrote the \
-                                      record: revert the one commit that did."
-                .to_owned(),
+            BreakKind::UnknownKey => {
+                "If the App's key was changed, the old key's public half proves what it signed: a \
+                                      server takes it by `PREVIOUS_KEYS_PATH`, the Action by its input \
+                                      `previous-keys`. If the App never had that key, somebody else wrote the record: \
+                                      revert the one commit that did."
+                    .to_owned()
+            }
             BreakKind::Unlawful => "It is signed, so either another version of Phasegate wrote it, or the App's key \
                                     is in wrong hands: compare with the version that runs, and if that is not it, \
                                     change the key."

@@ -9,6 +9,7 @@ use super::hands::is_gone;
 use super::observe::{self, MadeOf};
 use super::pass::{LAG_TRIES, Pass};
 use super::route::Halt;
+use super::unseen::Was;
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::{Subject, World};
 use crate::gate::{Finding, GateName, Verdict, only_waiting};
@@ -19,7 +20,7 @@ use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::inbox::Note;
 use crate::ledger::origin::{self, Same};
 use crate::ledger::record::Grouped;
-use crate::ledger::{Anchor, Anchors, Body, Break, BreakKind, Entry, Ledger, State};
+use crate::ledger::{Anchor, Anchors, Body, Break, BreakKind, Entry, State};
 use crate::repo::{Landed, Want};
 use crate::surface::sync::Memory as _;
 use crate::surface::witness;
@@ -44,6 +45,8 @@ struct Related {
     broken: BTreeSet<ChangeNumber>,
     /// How many more there are than can be read.
     unread: usize,
+    /// Others have moved the ledger's branch more often than is looked into.
+    unseen_moves: bool,
 }
 
 /// What GitHub has of another change's anchor.
@@ -207,17 +210,18 @@ impl Pass<'_> {
 
     /// Other changes of the same work. They are looked for with each new head, and again before anything turns or stays
     /// green: what stood against them may be news. After the first head its branch is its own; what is pushed to it may
-    /// still be somebody else's work. Another that is open with this very head is its rival (`MRG-10`), not its past.
+    /// still be somebody else's work. Another that is open with this very head is its rival (`MRG-10`), not its past: those
+    /// are returned.
     pub(super) async fn relate(
         &self,
         pull: &Fetched,
         listed: &[Listed],
         world: &mut World,
         state: Option<&State>,
-    ) -> Result<(), Halt> {
+    ) -> Result<Vec<Fetched>, Halt> {
         let begun = state.filter(|state| state.subject.is_some());
         if world.subject.is_none() || !pull.is_open() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let made = self.made_of(world).await?;
         let mut commits = Vec::new();
@@ -232,23 +236,30 @@ impl Pass<'_> {
         let related = self.related(pull, listed, &keys, world).await?;
         let rival =
             |other: &State| other.open && other.subject.as_ref().is_some_and(|about| about.head == pull.head.sha);
+        let mut twins = Vec::new();
         for other in related.states {
-            if begun.is_none() || !rival(&other) || !self.is_open_at(other.change, &pull.head.sha).await? {
-                world.earlier.push(other);
+            let open = match begun.is_some() && rival(&other) {
+                true => self.open_at(other.change, &pull.head.sha).await?,
+                false => None,
+            };
+            match open {
+                Some(open) => twins.push(open),
+                None => world.earlier.push(other),
             }
         }
         (world.broken, world.unread) = (related.broken, related.unread);
+        world.unseen_moves = related.unseen_moves;
         if let Some(state) = begun {
             world.landed = self.landed(pull, state, world).await?;
         }
-        Ok(())
+        Ok(twins)
     }
 
-    /// Whether a pull request is open with this head, whatever its records say: nobody may have been told that it was closed.
-    async fn is_open_at(&self, number: ChangeNumber, head: &CommitId) -> Result<bool, Halt> {
+    /// A pull request if it is open with this head, whatever its records say: nobody may have been told that it was closed.
+    async fn open_at(&self, number: ChangeNumber, head: &CommitId) -> Result<Option<Fetched>, Halt> {
         match self.repo.get_pull(number.0).await {
-            Ok(other) => Ok(other.is_open() && other.head.sha == *head),
-            Err(Error::NotFound { .. }) => Ok(false),
+            Ok(other) => Ok(Some(other).filter(|other| other.is_open() && other.head.sha == *head)),
+            Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -275,21 +286,26 @@ impl Pass<'_> {
             false => self.ledger.sharing(ChangeNumber(pull.number), &only).await?,
         };
         let found = self.ledger.related(ChangeNumber(pull.number), &only, known).await?;
-        let (mut related, lawful) =
-            (Related { unread: found.unread + lost.unread, ..Related::default() }, self.policy().is_some());
+        let (mut related, lawful) = (
+            Related { unread: found.unread, unseen_moves: lost.unseen, ..Related::default() },
+            self.policy().is_some(),
+        );
         for (number, read) in found.read {
+            let was = lost.changes.get(&number).map_or(&[][..], Vec::as_slice);
             let held = match read {
-                Ok(state) => {
-                    let was = lost.changes.get(&number).and_then(|(_, was)| was.clone());
-                    self.held(number, state, &shown, was).await?
+                Ok(state) => self.held(number, state, &shown, was).await?,
+                Err(broken) => {
+                    if let Some((who, _)) = was.first() {
+                        self.tell_lost(who, number, true);
+                    }
+                    Err(broken)
                 }
-                Err(broken) => Err(broken),
             };
             match held {
                 Ok(Some(state)) => {
                     let spent = self.is_spent_here(&state, world).await?;
                     if origin::hands_down(&state, keys, &pull.base.r#ref, spent) {
-                        if let Some((who, _)) = lost.changes.get(&number).filter(|_| !listed.contains(&number)) {
+                        if let Some((who, _)) = was.first().filter(|_| !listed.contains(&number)) {
                             self.tell_lost(who, number, false);
                         }
                         related.states.push(state);
@@ -303,9 +319,6 @@ impl Pass<'_> {
                 }
                 Err(broken) => {
                     tracing::warn!(%number, %broken, "an earlier change can't be read");
-                    if let Some((who, _)) = lost.changes.get(&number) {
-                        self.tell_lost(who, number, true);
-                    }
                     related.broken.insert(number);
                 }
             }
@@ -363,7 +376,7 @@ impl Pass<'_> {
         number: ChangeNumber,
         state: Option<State>,
         shown: &Anchors,
-        was: Option<Anchor>,
+        was: &[Was],
     ) -> Result<Result<Option<State>, Break>, Halt> {
         let kept = self.kept_anchor(number).await;
         // What was merged hands down nothing that came after it.
@@ -372,9 +385,9 @@ impl Pass<'_> {
             false => Asked::None,
         };
         let forged = state.is_none() && matches!(asked, Asked::NoPull) && shown.of(number).is_none();
-        let newest = [shown.of(number).cloned(), kept, asked.anchor(), was];
+        let newest = [shown.of(number).cloned(), kept, asked.anchor()];
         let newest = newest.into_iter().flatten().max_by_key(|anchor| anchor.seq);
-        if let Some(Err(broken)) = newest.map(|anchor| Ledger::hold_against(state.as_ref(), &anchor)) {
+        if let Err(broken) = self.held_against(number, state.as_ref(), newest.as_ref(), was).await? {
             return Ok(Err(broken));
         }
         let says = || "it and all after it are missing; the index names the change".to_owned();

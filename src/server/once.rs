@@ -36,6 +36,7 @@ use crate::inbox::{self, Clock, Delivery, Inbox, SystemClock, run_workers};
 use crate::ledger::record::{Body, By, ShownFiles};
 use crate::ledger::unsigned::Unsigned;
 use crate::ledger::{Entry, KeyRing, LedgerError, Signer, State};
+use crate::surface::hindrance::Hindrance;
 use crate::surface::{self, Seen, Surface, sync};
 
 /// All that a run needs to know.
@@ -117,8 +118,8 @@ pub struct Heard {
 pub struct Fault {
     pub about: String,
     pub says: String,
-    /// The permission that it takes and that was not given, where GitHub names it: `Issues: write`.
-    pub lacks: Option<String>,
+    /// What hindered it, and would the next time too.
+    pub hindrance: Option<Hindrance>,
 }
 
 /// What a pass has to say to the run that it is a part of.
@@ -129,10 +130,10 @@ pub(crate) enum Word {
     Observes,
     /// Something that somebody is to know.
     Notice(String),
-    /// What is kept under this key failed for want of a permission.
-    Lacks {
+    /// What is kept under this key was hindered by something that stays.
+    Hindered {
         key: String,
-        permission: String,
+        by: Hindrance,
     },
 }
 
@@ -260,22 +261,24 @@ impl Once {
             emptied?;
         }
         let mut heard = Heard::default();
-        let (mut last, mut lacks) = (BTreeMap::new(), BTreeMap::new());
+        let (mut last, mut hindered) = (BTreeMap::new(), BTreeMap::new());
         while let Ok(word) = self.told.try_recv() {
             match word {
                 Word::Stands(told) => drop(last.insert(told.change, told)),
                 Word::Observes => heard.observing = true,
                 Word::Notice(notice) if heard.notices.contains(&notice) => {}
                 Word::Notice(notice) => heard.notices.push(notice),
-                Word::Lacks { key, permission } => drop(lacks.insert(key, permission)),
+                Word::Hindered { key, by } => drop(hindered.insert(key, by)),
             }
         }
         heard.changes = last.into_values().collect();
         for entry in inbox.list(&inbox::Filter { limit: 1000, ..inbox::Filter::default() }).await? {
             if entry.state != inbox::State::Done {
                 let about = entry.meta.get("about").and_then(|about| about.as_str()).unwrap_or(&entry.key).to_owned();
-                let says = entry.error.unwrap_or_else(|| out_of_time(self.patience));
-                heard.faults.push(Fault { about, says, lacks: lacks.get(&entry.key).cloned() });
+                // GitHub tells of rules in several lines, and this goes into one.
+                let says = entry.error.map(|says| says.split_whitespace().collect::<Vec<_>>().join(" "));
+                let says = says.unwrap_or_else(|| out_of_time(self.patience));
+                heard.faults.push(Fault { about, says, hindrance: hindered.get(&entry.key).cloned() });
             }
         }
         inbox.close().await;

@@ -156,9 +156,10 @@ impl Pass<'_> {
             elsewhere || !state.heads.contains_key(&pull.head.sha)
         });
         let asked = new || events.iter().any(|(_, event)| matches!(event.fact, Fact::Look { .. }));
-        if asked {
-            self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await?;
-        }
+        let twins = match asked {
+            true => self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await?,
+            false => Vec::new(),
+        };
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
         self.based_since(pull, loaded.state.as_ref(), &mut world, events).await?;
         let happened = self.happened(pull, loaded.state.as_ref(), &world, events).await?;
@@ -167,14 +168,17 @@ impl Pass<'_> {
         let ahead = self.decide(pull, &loaded, &world, &happened).await?;
         let would = engine::ahead(loaded.change, loaded.state.as_ref(), &ahead)
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
-        let mut world = self.with_rivals(pull, world, would.as_ref()).await?;
+        let mut world = self.with_rivals(pull, world, would.as_ref(), &twins).await?;
         if !asked && is_green(would.as_ref(), &world) {
-            self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await?;
+            for twin in self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await? {
+                self.add_rival(&twin, &mut world).await;
+            }
         }
         let rebased = world.based_since > would.as_ref().and_then(|state| state.based_since);
         let alone = world.rivals.is_empty()
             && world.siblings.is_empty()
-            && (asked || (world.earlier.is_empty() && world.broken.is_empty() && world.unread == 0));
+            && (asked
+                || (world.earlier.is_empty() && world.broken.is_empty() && world.unread == 0 && !world.unseen_moves));
         let decision = if alone && !rebased { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
         let unheard = decision.unheard.clone();
         let Some(loaded) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
@@ -228,17 +232,10 @@ impl Pass<'_> {
             newest = read(&self.repo.check_runs_of(self.app.id, last).await?);
         }
         let lost = self.lost_of(change).await?;
-        if let Some((who, was)) = lost.filter(|(_, was)| newest.as_ref().is_none_or(|newest| newest.seq < was.seq)) {
-            let held = Ledger::hold_against(state, &was);
-            if held.is_err() {
-                self.tell_lost(&who, change, true);
-                return Ok(held);
-            }
-        }
-        if newest.is_none() && state.is_none() && !self.app.remembers() {
+        if newest.is_none() && lost.is_empty() && state.is_none() && !self.app.remembers() {
             return self.was_recorded(pull).await;
         }
-        Ok(newest.map_or(Ok(()), |anchor| Ledger::hold_against(state, &anchor)))
+        self.held_against(change, state, newest.as_ref(), &lost).await
     }
 
     /// The anchor of the last record that was made here.
@@ -317,14 +314,25 @@ impl Pass<'_> {
             earlier: Vec::new(),
             broken: BTreeSet::new(),
             unread: 0,
+            unseen_moves: false,
+            ledger: self.branch.clone(),
             landed: BTreeMap::new(),
         })
     }
 
     /// Adds the other pull requests with this head, where they could matter: a red is red without them.
-    async fn with_rivals(&self, pull: &Fetched, mut world: World, state: Option<&State>) -> Result<World, Halt> {
+    async fn with_rivals(
+        &self,
+        pull: &Fetched,
+        mut world: World,
+        state: Option<&State>,
+        twins: &[Fetched],
+    ) -> Result<World, Halt> {
         if pull.is_open() && is_green(state, &world) {
-            world.rivals = self.rivals(pull).await?;
+            self.add_rivals(pull, &mut world).await?;
+            for twin in twins {
+                self.add_rival(twin, &mut world).await;
+            }
             let by_pull = |run: &CheckRun| run.job_of.as_ref().is_some_and(|run| run.event.starts_with("pull_request"));
             if world.checks.iter().any(by_pull) {
                 world.siblings = self.siblings(pull, &world).await?;
@@ -335,11 +343,11 @@ impl Pass<'_> {
         Ok(world)
     }
 
-    /// Other open pull requests with this head, each judged by its own record.
-    async fn rivals(&self, pull: &Fetched) -> Result<Vec<Rival>, Halt> {
-        let mut rivals = Vec::new();
+    /// Adds the other open pull requests with this head.
+    async fn add_rivals(&self, pull: &Fetched, world: &mut World) -> Result<(), Halt> {
         let mut others = self.repo.pulls_for_commit(&pull.head.sha).await?;
-        // A head in a fork is not always told of there. What was looked at with this head before is known here.
+        // A head in a fork is not always told of there. What was looked at with this head before is known here; where nothing
+        // is remembered, the ledger's index finds it (`relate`).
         let known = self.memory.recall(&head_key(&pull.head.sha)).await.unwrap_or_default();
         for number in known.split(' ').filter_map(|number| number.parse::<u64>().ok()) {
             if number != pull.number && others.iter().all(|other| other.number != number) {
@@ -351,22 +359,30 @@ impl Pass<'_> {
             }
         }
         for other in others {
-            if other.number == pull.number || !other.is_open() || other.head.sha != pull.head.sha {
-                continue;
+            if other.number != pull.number && other.is_open() && other.head.sha == pull.head.sha {
+                self.add_rival(&other, world).await;
             }
-            let state = self.ledger.load(ChangeNumber(other.number)).await.ok().and_then(|loaded| loaded.state);
-            let green = state.is_some_and(|state| {
-                let current = state.subject.as_ref().is_some_and(|about| about.head == pull.head.sha);
-                let judged = state.gates.get(&GateName::Merge).filter(|judged| judged.about.head == pull.head.sha);
-                // What it says of us is ours to say.
-                let green = judged.is_some_and(|judged| {
-                    judged.findings.iter().filter(|finding| finding.blocks()).all(|finding| finding.rule == "MRG-10")
-                });
-                current && green && state.open
-            });
-            rivals.push(Rival { number: other.number, base_ref: other.base.r#ref.clone(), green });
         }
-        Ok(rivals)
+        Ok(())
+    }
+
+    /// Adds one, judged by its own record.
+    async fn add_rival(&self, other: &Fetched, world: &mut World) {
+        if world.rivals.iter().any(|rival| rival.number == other.number) {
+            return;
+        }
+        let head = &other.head.sha;
+        let state = self.ledger.load(ChangeNumber(other.number)).await.ok().and_then(|loaded| loaded.state);
+        let green = state.is_some_and(|state| {
+            let current = state.subject.as_ref().is_some_and(|about| about.head == *head);
+            let judged = state.gates.get(&GateName::Merge).filter(|judged| judged.about.head == *head);
+            // What it says of us is ours to say.
+            let green = judged.is_some_and(|judged| {
+                judged.findings.iter().filter(|finding| finding.blocks()).all(|finding| finding.rule == "MRG-10")
+            });
+            current && green && state.open
+        });
+        world.rivals.push(Rival { number: other.number, base_ref: other.base.r#ref.clone(), green });
     }
 
     pub(super) async fn decide(

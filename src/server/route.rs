@@ -20,13 +20,14 @@ use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
 use crate::github::calls::issues::same_label;
 use crate::github::calls::pulls::Pull as Fetched;
-use crate::github::{Error, Repo, webhook};
+use crate::github::{Error, Repo, Speaker, webhook};
 use crate::ids::{CommitId, RepoRef};
 use crate::inbox::{Batch, Delivery, Handler, Item, Note, Outcome};
 use crate::ledger::store::StoreError;
 use crate::ledger::{Ledger, LedgerError};
 use crate::policy::{self, Enforce, Policy};
 use crate::surface::closed;
+use crate::surface::hindrance::Hindrance;
 use crate::surface::issues::issue_key;
 use crate::surface::sync::Memory as _;
 
@@ -113,23 +114,26 @@ impl Handler for Passes {
             },
         };
         if let (false, Err(Halt::Again(error))) = (self.app.remembers(), &result)
-            && let Some(permission) = lacks(error)
+            && let Some(by) = hindrance(error)
         {
-            // Nobody gives it within this run.
-            let permission = permission.unwrap_or_default().to_owned();
-            self.app.tell(Word::Lacks { key: batch.key.clone(), permission });
+            // Nobody does anything about it within this run.
+            self.app.tell(Word::Hindered { key: batch.key.clone(), by });
             return Outcome::Bury { error: format!("{error:#}") };
         }
         self.in_time(ended(result, batch, attempt, self.app.inbox.now()), attempt)
     }
 }
 
-/// Whether something failed for want of a permission: which one, where that is known.
-fn lacks(error: &anyhow::Error) -> Option<Option<&str>> {
+/// What somebody has to give before it can be done.
+fn hindrance(error: &anyhow::Error) -> Option<Hindrance> {
     error.chain().find_map(|cause| match of_store(cause) {
         // It is commits on a branch, and GraphQL does not tell what those take.
-        Some(StoreError::NotPermitted(_)) => Some(Some("Contents: write")),
-        _ => cause.downcast_ref::<Error>()?.lacks_permission(),
+        Some(StoreError::NotPermitted(_)) => Some(Hindrance::Permission(Some("Contents: write".to_owned()))),
+        Some(StoreError::Refused(says)) if says.to_lowercase().contains("rule violations") => Some(Hindrance::KeptOff),
+        _ => {
+            let lacks = cause.downcast_ref::<Error>()?.lacks_permission()?;
+            Some(Hindrance::Permission(lacks.map(str::to_owned)))
+        }
     })
 }
 
@@ -163,8 +167,8 @@ impl Passes {
             };
         }
         if let (Err(Halt::Again(error)), Some(number)) = (&result, number(batch))
-            // What there is no permission for fails the next time too, and in a workflow there is none.
-            && (attempt >= FAULT_SHOWN || lacks(error).is_some())
+            // What hinders it does so the next time too, and in a workflow there is none.
+            && (attempt >= FAULT_SHOWN || hindrance(error).is_some())
         {
             self.close_the_gate(&home, number, error, attempt).await;
         }
@@ -542,13 +546,17 @@ impl Passes {
             _ => false,
         };
         let says = format!("{error:#}");
-        let lacks = lacks(error);
+        let given_up_after = Some(attempt).filter(|attempt| *attempt >= self.app.inbox.max_attempts());
         let fault = closed::Fault {
             head: &pull.head.sha,
             number,
             says: &says,
-            lacks,
-            given_up_after: Some(attempt).filter(|attempt| *attempt >= self.app.inbox.max_attempts()),
+            hindrance: hindrance(error),
+            tried: match &self.app.way {
+                Way::Workflow { advisory: true, .. } => closed::Tried::ByARun(Speaker::Token),
+                Way::Workflow { advisory: false, .. } => closed::Tried::ByARun(Speaker::App),
+                Way::Server => closed::Tried::ByAServer { given_up_after },
+            },
             observed,
         };
         if let Err(error) = closed::show_fault(&fault, &repo, self.app.id).await {

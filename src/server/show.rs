@@ -98,6 +98,7 @@ impl Pass<'_> {
             branch: &self.branch,
             place,
             renamed_from,
+            advisory: self.app.is_advisory(),
             repo: &self.repo,
             memory: &self.memory,
         };

@@ -14,12 +14,12 @@ use super::route::Halt;
 use crate::engine::Happened;
 use crate::fact::{Event, Fact};
 use crate::gate::world::World;
-use crate::github::calls::activity::Activity;
+use crate::github::calls::activity::{Activity, MOST_MOVES};
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::store::GitHubStore;
 use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::ledger::escalation::Escalation;
-use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, State};
+use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, State, chain};
 use crate::surface::sync::{self, Memory as _};
 use crate::surface::{issues, witness};
 
@@ -121,78 +121,102 @@ impl Pass<'_> {
     /// by moving it back, or by deleting it. GitHub keeps who moved a branch and from where, and nobody can change that. What
     /// lies more than 300 appends back is not seen any more.
     pub(super) async fn lost(&self, change: ChangeNumber, keys: &[Digest]) -> Result<Lost, Halt> {
-        let mut lost = Lost::default();
-        for (one, was) in self.as_it_was(&mut lost.unread).await? {
-            for (number, read) in was.related(change, keys, BTreeSet::new()).await?.read {
-                lost.add(number, &one, read.ok().flatten().as_ref());
+        let moves = self.moves().await?;
+        let mut lost = Lost { unseen: moves.unseen, ..Lost::default() };
+        for one in moves.read {
+            for (number, read) in self.as_it_was(&one).related(change, keys, BTreeSet::new()).await?.read {
+                let anchor = read.ok().flatten().as_ref().map(Anchor::newest);
+                lost.changes.entry(number).or_default().push((one.clone(), anchor));
             }
         }
         Ok(lost)
     }
 
     /// The same of one change.
-    pub(super) async fn lost_of(&self, change: ChangeNumber) -> Result<Option<(Foreign, Anchor)>, Halt> {
-        let mut lost = Lost::default();
-        for (one, was) in self.as_it_was(&mut 0).await? {
-            let read = match was.load(change).await {
+    pub(super) async fn lost_of(&self, change: ChangeNumber) -> Result<Vec<Was>, Halt> {
+        let mut all = Vec::new();
+        for one in self.moves().await?.read {
+            let read = match self.as_it_was(&one).load(change).await {
                 Ok(loaded) => loaded.state,
                 Err(LedgerError::Broken(_)) => None,
                 Err(error) => return Err(error.into()),
             };
             if let Some(state) = &read {
-                lost.add(change, &one, Some(state));
+                all.push((one, Some(Anchor::newest(state))));
             }
-        }
-        Ok(lost.changes.remove(&change).and_then(|(by, anchor)| Some((by, anchor?))))
-    }
-
-    /// The ledger as the App had left it, each time that somebody else moved its branch.
-    async fn as_it_was(&self, unread: &mut usize) -> Result<Vec<(Foreign, Ledger)>, Halt> {
-        let (foreign, more) = self.foreign().await?;
-        *unread = more;
-        if more > 0 {
-            self.app.tell(Word::Notice(format!(
-                "Others than the App have moved the ledger's branch {} more than {MOST_FOREIGN} times, and further back it is \
-                 not looked. Let nobody but the App write that branch.",
-                self.branch
-            )));
-        }
-        let mut all = Vec::new();
-        for one in foreign {
-            if self.repo.tree_of(&one.before).await.is_err_and(|error| error.is_not_found()) {
-                self.app.tell(Word::Notice(format!(
-                    "{} the ledger's branch {}, and GitHub does not have {}, where it was, any more. What stood there against \
-                     earlier changes is not known.",
-                    one.did(),
-                    self.branch,
-                    one.before
-                )));
-                continue;
-            }
-            let store = GitHubStore::as_it_was(self.repo.clone(), &self.branch, one.before.clone());
-            let ledger =
-                Ledger::new(self.home.id, Arc::new(store), Arc::clone(&self.app.signer), Arc::clone(&self.app.keys));
-            all.push((one, ledger));
         }
         Ok(all)
     }
 
-    /// Where the App's ledger was each time that somebody else moved its branch, and how many more times there are. Of several
-    /// of their moves in a row the first counts: what they moved on from after it was not the App's.
-    async fn foreign(&self) -> Result<(Vec<Foreign>, usize), Halt> {
+    /// Holds the records of a change against the newest anchor that is known, and against what they were each time that others
+    /// moved the ledger's branch. Tells who took some away.
+    pub(super) async fn held_against(
+        &self,
+        change: ChangeNumber,
+        state: Option<&State>,
+        newest: Option<&Anchor>,
+        lost: &[Was],
+    ) -> Result<Result<(), Break>, Halt> {
+        let mut held = newest.map_or(Ok(()), |anchor| Ledger::hold_against(state, anchor));
+        let seq = state.map_or(0, |state| state.seq);
+        let mut whole = None;
+        for (who, anchor) in lost.iter().filter_map(|(who, anchor)| Some((who, anchor.as_ref()?))) {
+            if seq > anchor.seq && whole.is_none() {
+                whole = match self.ledger.prove(change).await {
+                    Ok(proven) => Some(proven),
+                    Err(LedgerError::Broken(broken)) => return Ok(Err(broken)),
+                    Err(error) => return Err(error.into()),
+                };
+            }
+            let was = match whole.as_ref().filter(|_| seq > anchor.seq) {
+                Some(whole) => chain::hold_against(whole, anchor),
+                None => Ledger::hold_against(state, anchor),
+            };
+            if was.is_err() {
+                self.tell_lost(who, change, true);
+                held = held.and(was);
+                break;
+            }
+        }
+        Ok(held)
+    }
+
+    /// The ledger as the App had left it before somebody else moved its branch.
+    fn as_it_was(&self, one: &Foreign) -> Ledger {
+        let store = GitHubStore::as_it_was(self.repo.clone(), &self.branch, one.before.clone());
+        Ledger::new(self.home.id, Arc::new(store), Arc::clone(&self.app.signer), Arc::clone(&self.app.keys))
+    }
+
+    /// How others moved the ledger's branch. It is asked once.
+    async fn moves(&self) -> Result<Moves, Halt> {
         if self.app.remembers() {
-            return Ok((Vec::new(), 0));
+            return Ok(Moves::default());
         }
         let key = format!("foreign:{}", self.branch);
         if let Some(known) = self.memory.recall(&key).await.and_then(|text| serde_json::from_str(&text).ok()) {
             return Ok(known);
         }
-        let moves = self.repo.name_activity(&self.branch).await?.unwrap_or_default();
-        let found = foreign(&moves, &self.app.login);
-        if let Ok(text) = serde_json::to_string(&found) {
+        let told = self.repo.name_activity(&self.branch).await?.unwrap_or_default();
+        let mut moves = Moves::of(&told, &self.app.login);
+        let mut there = Vec::new();
+        for one in moves.read {
+            if !self.repo.tree_of(&one.before).await.is_err_and(|error| error.is_not_found()) {
+                there.push(one);
+                continue;
+            }
+            self.app.tell(Word::Notice(format!(
+                "{} the ledger's branch {}, and GitHub does not have {}, where it was, any more. What stood there against \
+                 earlier changes is not known.",
+                one.did(),
+                self.branch,
+                one.before
+            )));
+        }
+        moves.read = there;
+        if let Ok(text) = serde_json::to_string(&moves) {
             self.memory.keep(&key, &text).await;
         }
-        Ok(found)
+        Ok(moves)
     }
 
     /// Tells who took records away, or out of the index.
@@ -201,34 +225,27 @@ impl Pass<'_> {
         self.app.tell(Word::Notice(match broken {
             true => format!(
                 "{did} the ledger's branch {branch}, which was at {was}, and records of {change} are missing since. Bring them \
-                 back from there, and let nobody but the App write that branch."
+                 back from there, and see that nobody but Phasegate writes that branch."
             ),
             false => format!(
                 "{did} the ledger's branch {branch}, which was at {was}, and its index does not name {change} any more. What \
-                 stands against it is taken over all the same. Let nobody but the App write that branch."
+                 stands against it is taken over all the same. See that nobody but Phasegate writes that branch."
             ),
         }));
     }
 }
 
+/// Who moved the ledger's branch, and the newest record of a change that was there then; none where it could not be read there
+/// either.
+pub(super) type Was = (Foreign, Option<Anchor>);
+
 /// What others' moves took the ledger's branch away from.
 #[derive(Default)]
 pub(super) struct Lost {
-    /// Each change with who moved it last, and the newest record that was there; none where it could not be read there either.
-    pub(super) changes: BTreeMap<ChangeNumber, (Foreign, Option<Anchor>)>,
-    /// How many moves are not looked into.
-    pub(super) unread: usize,
-}
-
-impl Lost {
-    fn add(&mut self, change: ChangeNumber, by: &Foreign, state: Option<&State>) {
-        let anchor = state.map(Anchor::newest);
-        let seq = |anchor: &Option<Anchor>| anchor.as_ref().map(|anchor| anchor.seq);
-        let (who, newest) = self.changes.entry(change).or_insert_with(|| (by.clone(), None));
-        if seq(&anchor) > seq(newest) {
-            (*who, *newest) = (by.clone(), anchor);
-        }
-    }
+    /// Each change, with the newest such move first.
+    pub(super) changes: BTreeMap<ChangeNumber, Vec<Was>>,
+    /// There are more moves than are looked into.
+    pub(super) unseen: bool,
 }
 
 impl Foreign {
@@ -237,18 +254,33 @@ impl Foreign {
     }
 }
 
-/// Those moves, newest first, after which the branch was not as the App had left it; and how many more there are.
-fn foreign(moves: &[Activity], app: &str) -> (Vec<Foreign>, usize) {
-    let theirs = |one: &Activity| one.actor.login != app;
-    let after_ours = moves.iter().enumerate().filter(|(at, one)| theirs(one) && !moves.get(at + 1).is_some_and(theirs));
-    let told = |one: &Activity| {
-        let deleted = one.activity_type == "branch_deletion";
-        Some(Foreign { before: commit(&one.before)?, by: one.actor.login.clone(), deleted })
-    };
-    let mut all: Vec<Foreign> = after_ours.filter_map(|(_, one)| told(one)).collect();
-    let more = all.len().saturating_sub(MOST_FOREIGN);
-    all.truncate(MOST_FOREIGN);
-    (all, more)
+/// How others moved the ledger's branch.
+#[derive(Default, Serialize, Deserialize)]
+struct Moves {
+    /// After these it was not as the App had left it; the newest first.
+    read: Vec<Foreign>,
+    /// There are more than are looked into.
+    unseen: bool,
+}
+
+impl Moves {
+    /// Of several of their moves in a row the first counts: what they moved on from after it was not the App's. Where the list
+    /// ends in the middle of a row, its first is not on it, and nobody knows what that took away.
+    fn of(moves: &[Activity], app: &str) -> Self {
+        let theirs = |one: &Activity| one.actor.login != app;
+        let is_cut = moves.len() >= MOST_MOVES && moves.last().is_some_and(theirs);
+        let moves = if is_cut { &moves[..moves.len() - 1] } else { moves };
+        let last = |at: usize| moves.get(at + 1).map_or(!is_cut, |one| !theirs(one));
+        let after_ours = moves.iter().enumerate().filter(|(at, one)| theirs(one) && last(*at));
+        let told = |one: &Activity| {
+            let deleted = one.activity_type == "branch_deletion";
+            Some(Foreign { before: commit(&one.before)?, by: one.actor.login.clone(), deleted })
+        };
+        let mut read: Vec<Foreign> = after_ours.filter_map(|(_, one)| told(one)).collect();
+        let unseen = is_cut || read.len() > MOST_FOREIGN;
+        read.truncate(MOST_FOREIGN);
+        Self { read, unseen }
+    }
 }
 
 /// A commit; none where the branch was made or deleted.
@@ -272,7 +304,7 @@ mod tests {
         };
         let told = |moves: &[Activity]| {
             let short = |one: Foreign| (one.before.short()[..1].to_owned(), one.by, one.deleted);
-            foreign(moves, "app").0.into_iter().map(short).collect::<Vec<_>>()
+            Moves::of(moves, "app").read.into_iter().map(short).collect::<Vec<_>>()
         };
         let one = |at: &str, by: &str, deleted| (at.to_owned(), by.to_owned(), deleted);
         let deleted = [
@@ -290,7 +322,14 @@ mod tests {
         assert_eq!(told(&alternating), [one("5", "eve", false), one("3", "bob", false)]);
         assert!(told(&[moved("bob", "branch_creation", "0")]).is_empty(), "there was none before");
         let many: Vec<Activity> = (0..=MOST_FOREIGN).flat_map(|_| alternating[1..].to_vec()).collect();
-        let (read, more) = foreign(&many, "app");
-        assert_eq!((read.len(), more), (MOST_FOREIGN, 1), "that there are more is not forgotten");
+        let moves = Moves::of(&many, "app");
+        assert_eq!((moves.read.len(), moves.unseen), (MOST_FOREIGN, true), "that there are more is not forgotten");
+        let row: Vec<Activity> = (0..MOST_MOVES).map(|_| alternating[2].clone()).collect();
+        let cut = Moves::of(&row, "app");
+        assert!(cut.unseen && cut.read.is_empty(), "the first of the row is not on the list");
+        assert!(!Moves::of(&row[1..], "app").unseen, "the whole list was told");
+        let mut ours = row;
+        ours[MOST_MOVES - 1] = alternating[1].clone();
+        assert!(!Moves::of(&ours, "app").unseen, "the row begins on the list");
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! There is no state to project from. What is written carries a marker, so that it is written once all the same.
 
+use super::project::ADVISORY;
 use super::sync::{Memory, comment_key, marker, react, write_replies};
 use super::{Reply, plain};
 use crate::fact::Comment;
@@ -20,6 +21,8 @@ pub struct Broken<'a> {
     pub place: &'a Break,
     /// There are no records at all where there were some: the branch they may have been on before.
     pub renamed_from: Option<String>,
+    /// The records are signed by nobody, and nothing here is a gate.
+    pub advisory: bool,
     pub repo: &'a Repo,
     pub memory: &'a dyn Memory,
 }
@@ -54,9 +57,13 @@ impl Broken<'_> {
             ),
             None => String::new(),
         };
+        let with = match self.advisory {
+            true => "a token that may read the repository as `GITHUB_TOKEN`",
+            false => "`APP_ID` and `PRIVATE_KEY_PATH` of the App",
+        };
         format!(
-            "{renamed}Somebody who may write the ledger's branch mends it. `phasegate replay {} --github {} --branch {}`, with `APP_ID` and \
-             `PRIVATE_KEY_PATH` of the App set, proves where it breaks and shows when it is whole again. {}",
+            "{renamed}Somebody who may write the ledger's branch mends it. `phasegate replay {} --github {} --branch {}`, with {with} \
+             set, shows where it breaks and when it is whole again. {}",
             self.change.0,
             self.slug,
             self.branch,
@@ -70,9 +77,13 @@ impl Broken<'_> {
         let finding = self.finding();
         let says = |finding: &Finding| format!("❌ `{}` {}\n\n", finding.rule, plain(&finding.says));
         let all: String = problems.iter().chain([&finding]).map(says).collect();
+        let (advisory, merge) = match self.advisory {
+            true => (format!("_{ADVISORY}_\n\n"), "the merge check is red"),
+            false => (String::new(), "it can't merge"),
+        };
         let body = marker.put(&format!(
-            "### Phasegate: the ledger can't be trusted\n\n{all}Until it is whole again nothing is judged or \
-             recorded for this change, no command is carried out, and it can't merge. What stood here before counts for \
+            "### Phasegate: the ledger can't be trusted\n\n{advisory}{all}Until it is whole again nothing is judged or \
+             recorded for this change, no command is carried out, and {merge}. What stood here before counts for \
              nothing meanwhile; it comes back by itself.\n\n**Next:** {}",
             plain(&finding.next)
         ));

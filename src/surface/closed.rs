@@ -1,11 +1,12 @@
 //! The merge check where nothing can be said: nothing can be recorded, or a look can't be finished.
 
+use super::hindrance::Hindrance;
 use super::sync::{lacks, notes, ours};
 use super::witness;
 use crate::gate::Finding;
 use crate::gate::merge::CHECK_NAME;
 use crate::github::calls::checks::{Buttons, CheckRun, Report, Standing, Status, Verdict};
-use crate::github::{Repo, Result};
+use crate::github::{Repo, Result, Speaker};
 use crate::ids::CommitId;
 
 /// A merge check for a change of which nothing can be recorded.
@@ -66,12 +67,20 @@ pub struct Fault<'a> {
     pub number: u64,
     /// What went wrong.
     pub says: &'a str,
-    /// It went wrong because the App lacks a permission: which one, where that is known.
-    pub lacks: Option<Option<&'a str>>,
-    /// After so many tries nobody tries any more.
-    pub given_up_after: Option<u32>,
+    /// What hinders it until somebody gives something.
+    pub hindrance: Option<Hindrance>,
+    pub tried: Tried,
     /// The policy only observes, so nobody is held back.
     pub observed: bool,
+}
+
+/// Who tried to finish it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// It tries again, until it gives up after so many times.
+    ByAServer { given_up_after: Option<u32> },
+    /// A run of the Action, which is over.
+    ByARun(Speaker),
 }
 
 /// What an App may do is asked for there.
@@ -81,14 +90,22 @@ const PERMISSIONS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs
 const RULES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/install.md#4-protect-the-branches");
 
 impl Fault<'_> {
-    /// A ruleset does not let the App write its records.
-    fn is_kept_off(&self) -> bool {
-        let small = self.says.to_lowercase();
-        small.contains("ledger") && small.contains("rule violations")
+    fn summary(&self) -> String {
+        let (tried, next) = match self.tried {
+            Tried::ByAServer { given_up_after } => self.by_a_server(given_up_after),
+            Tried::ByARun(speaker) => (
+                "The run that looked at it is over. Until the next one has finished nothing can be said of this change.".to_owned(),
+                match &self.hindrance {
+                    Some(hindrance) => format!("{}. {}.", hindrance.next(speaker), hindrance.again(speaker)),
+                    None => "Run the job again; its summary and its log say more.".to_owned(),
+                },
+            ),
+        };
+        format!("{tried}\n\n{}\n\n→ {next}", super::plain(self.says))
     }
 
-    fn summary(&self) -> String {
-        let tried = match self.given_up_after {
+    fn by_a_server(&self, given_up_after: Option<u32>) -> (String, String) {
+        let tried = match given_up_after {
             Some(times) => format!(
                 "It tried {times} times and has given up; what it was told is kept. Until it is tried again, or something \
                  else happens here, nothing can be said of this change."
@@ -97,16 +114,18 @@ impl Fault<'_> {
                 "It tried several times and goes on trying. Until then nothing can be said of this change.".to_owned()
             }
         };
-        let next = match (self.lacks, self.given_up_after) {
-            _ if self.is_kept_off() => format!(
+        let next = match (&self.hindrance, given_up_after) {
+            (Some(Hindrance::KeptOff), _) => format!(
                 "A rule of the repository keeps the App off its ledger's branch. Under *Settings, Rules, Rulesets* put the App \
                  on that rule's bypass list, or leave the branch out of it; [docs/install.md]({RULES}) has the ruleset \
                  that is meant. Then `phasegate inbox retry --all` tries again what failed."
             ),
-            (Some(needs), _) => format!(
+            (Some(Hindrance::Permission(needs)), _) => format!(
                 "On the App's page give it {} (*Permissions & events*; [docs/install.md]({PERMISSIONS}) lists all that it \
                  needs), and accept that where it is installed. Then `phasegate inbox retry --all` tries again what failed.",
-                needs.map_or("the permission that it lacks".to_owned(), |needs| format!("the permission `{needs}`"))
+                needs
+                    .as_ref()
+                    .map_or("the permission that it lacks".to_owned(), |needs| format!("the permission `{needs}`"))
             ),
             (None, Some(_)) => {
                 "`phasegate inbox list --dead` shows the deliveries. When the cause is gone, `phasegate inbox \
@@ -119,7 +138,7 @@ impl Fault<'_> {
                     .to_owned()
             }
         };
-        format!("{tried}\n\n{}\n\n→ {next}", super::plain(self.says))
+        (tried, next)
     }
 }
 

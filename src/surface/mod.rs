@@ -12,6 +12,7 @@ mod comment;
 mod end;
 pub mod escalation;
 pub mod group;
+pub mod hindrance;
 pub mod issues;
 mod labels;
 mod project;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use phasegate::action::report::PERMISSIONS;
 use phasegate::rehearsal::workflow::TOKEN;
 use phasegate::rehearsal::{Bot, CHECK, CI, MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup, WORKFLOW};
+use phasegate::surface::hindrance::PERMISSIONS;
 use phasegate::twin::Level;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -370,6 +370,49 @@ async fn a_run_whose_policy_only_observes_says_that_it_holds_nobody_back() {
 }
 
 #[tokio::test]
+async fn advice_that_only_observes_is_called_a_gate_nowhere() {
+    let observing = format!("{MERGE_POLICY}enforce: observe\n");
+    let (on, number) = stage(Bot::Advisory, Some(&observing)).await;
+    let ended = Step::on(&on, "pull_request_target").given(&pulled(&on, number, "opened")).await;
+    assert_eq!(ended.rc, 0, "{ended:#?}");
+    for said in [&ended.out, &ended.summary] {
+        assert!(said.contains("Take that line out") && said.contains("it says pass or fail"), "{ended:#?}");
+        assert!(said.contains("a workflow's own token") && !said.contains("is a gate"), "{ended:#?}");
+    }
+    on.end().await;
+}
+
+#[tokio::test]
+async fn of_a_lost_advisory_ledger_its_own_branch_and_no_app_are_named() {
+    const LEDGER: &str = "phasegate/ledger-advisory";
+    let (on, number) = stage(Bot::Advisory, Some(MERGE_POLICY)).await;
+    let target = Step::on(&on, "pull_request_target");
+    assert_eq!(target.given(&pulled(&on, number, "opened")).await.rc, 0);
+    let delete = format!("/repos/{REPO}/git/refs/heads/{LEDGER}");
+    on.admin().call_as("root", "DELETE", &delete, Value::Null).unwrap();
+    let ended = target.given(&pulled(&on, number, "edited")).await;
+    assert_eq!((ended.rc, ended.output("verdict")), (0, "FAIL"), "{ended:#?}");
+    for word in [LEDGER, "--branch phasegate/ledger-advisory", "`GITHUB_TOKEN`"] {
+        assert!(ended.summary.contains(word), "{word}: {ended:#?}");
+    }
+    assert!(!ended.summary.contains("the App"), "there is none: {ended:#?}");
+    let ours = on.bot_comments(number).unwrap().remove(0);
+    assert!(
+        ours.contains("can't be trusted") && ours.contains("_Advisory: ") && !ours.contains("can't merge"),
+        "{ours}"
+    );
+    // What the message sends people to says the same.
+    let mut replay = assert_cmd::cargo::cargo_bin_cmd!("phasegate");
+    let token = on.admin().actions_token(REPO, TOKEN).unwrap();
+    replay.env_clear().env("GITHUB_TOKEN", token).env("GITHUB_API_URL", on.api_url());
+    replay.args(["replay", "1", "--github", REPO, "--branch", LEDGER, "--json"]);
+    let said = tokio::task::spawn_blocking(move || replay.output().unwrap()).await.unwrap();
+    let report: Value = serde_json::from_slice(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
+    assert_eq!((said.status.code(), &report["findings"][0]["kind"]), (Some(1), &json!("cut_off")), "{report:#}");
+    on.end().await;
+}
+
+#[tokio::test]
 async fn a_permission_that_only_some_changes_need_is_told_when_it_comes_to_that() {
     let (on, number) = stage(Bot::Advisory, Some(PIPELINE_POLICY)).await;
     let target = Step::on(&on, "pull_request_target");
@@ -410,7 +453,32 @@ async fn a_look_that_lacks_a_permission_leaves_no_green_behind() {
     let said = on.admin().happened().into_iter().find(|one| one.event == "issue_comment").unwrap().payload;
     is_told_the_line(&on, "issue_comment", &said, ASKING[0]).await;
     assert_eq!(shown().as_deref(), Some("action_required"), "it could not be finished");
+    let says = on.merge_run(number).unwrap().summary.unwrap();
+    assert!(says.contains("Add to the job's `permissions:` in the workflow: `issues: write`"), "{says}");
+    for nothing in ["the App", "inbox", "goes on trying"] {
+        assert!(!says.contains(nothing), "there is no such thing in a run: {nothing}: {says}");
+    }
     on.end().await;
+}
+
+/// No waiting helps, so nobody waits; and GitHub's own words do not say what to do.
+#[tokio::test]
+async fn a_rule_that_keeps_the_records_off_their_branch_is_named() {
+    for (bot, branch, next) in [
+        (Bot::Action, "phasegate/ledger", "put the App on that rule's bypass list"),
+        (Bot::Advisory, "phasegate/ledger-advisory", "leave that branch out of the rule"),
+    ] {
+        let (on, number) = stage(bot, Some(MERGE_POLICY)).await;
+        lift(&on);
+        on.admin().reserve_branch(REPO, branch, 123_456).unwrap();
+        let ended = Step::on(&on, "pull_request_target").given(&pulled(&on, number, "opened")).await;
+        assert_eq!(ended.rc, 1, "{ended:#?}");
+        let check = on.merge_run(number).unwrap().summary.unwrap();
+        for said in [&ended.out, &ended.err, &ended.summary, &check] {
+            assert!(said.contains(next) && !said.contains("inbox") && !said.contains('\u{fffd}'), "{bot:?}: {said}");
+        }
+        on.end().await;
+    }
 }
 
 /// No line of the template is there that no test has missed.
@@ -531,6 +599,7 @@ async fn a_ledger_that_was_deleted_and_a_workflow_that_was_changed_are_red_and_s
     }
 
     lift(&on);
+    let was = on.ledger_head().unwrap().unwrap();
     on.admin()
         .call_as("root", "DELETE", &format!("/repos/{REPO}/git/refs/heads/phasegate/ledger"), Value::Null)
         .unwrap();
@@ -539,6 +608,8 @@ async fn a_ledger_that_was_deleted_and_a_workflow_that_was_changed_are_red_and_s
     for word in ["MRG-08", "`phasegate/ledger`", "phasegate replay 1", "revert that one"] {
         assert!(ended.summary.contains(word), "{word}: {ended:#?}");
     }
+    let who = format!("root deleted the ledger's branch phasegate/ledger, which was at {was}");
+    assert!(ended.summary.contains(&who) && ended.out.contains(&who), "{who}: {ended:#?}");
     assert_eq!(on.ledger_head().unwrap(), None, "no second ledger is begun in its place");
     assert_eq!(on.merge_check(number).unwrap().as_deref(), Some("failure"));
     on.admin()

@@ -51,8 +51,8 @@ enum Tamper {
     Rewind(u64),
     /// Brings the change's records and the index back from where the branch was before it was deleted or moved back last.
     Restore,
-    /// Adds a file that is no record.
-    Litter,
+    /// Adds a file that is no record, in so many commits.
+    Litter(u64),
     /// Makes an issue belong to the change.
     Alias(String),
     /// Adds a record of the right shape that follows the newest: the newest one, or the one named, with a text replaced.
@@ -149,7 +149,12 @@ pub(crate) fn tamper(stage: &mut Stage, who: &str, tampers: &Tampers) -> anyhow:
                 }
             }
         }
-        Tamper::Litter => drop(files.insert("junk".to_owned(), Some(format!("{count}\n")))),
+        Tamper::Litter(commits) => {
+            for at in 0..*commits {
+                let text = format!("{count} {at}\n");
+                stage.on.admin().commit(REPO, who, BRANCH, "tidy up", &[("junk", Some(&text))])?;
+            }
+        }
         Tamper::Append { record: seq, from, to } => {
             let newest: Value = serde_json::from_str(&record(count)?)?;
             let old = record(seq.unwrap_or(count))?;

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use super::door::{Behind, Door};
 use super::plan::Kill;
@@ -56,6 +57,8 @@ pub(crate) struct Bot {
 
 struct Life {
     running: Option<(Child, SocketAddr)>,
+    /// Who reads what it says, to its end.
+    reader: Option<JoinHandle<()>>,
     deaths: usize,
     /// How often it had looked for what it missed in the lives before, until it does in this one.
     looks: Option<usize>,
@@ -124,6 +127,7 @@ impl Bot {
             log: Arc::default(),
             life: tokio::sync::Mutex::new(Life {
                 running: None,
+                reader: None,
                 deaths: 0,
                 looks: None,
                 step: 0,
@@ -152,7 +156,7 @@ impl Bot {
         let mut lines = BufReader::new(process.stderr.take().context("it has no stderr")?).lines();
         let (log, (told, address)) = (Arc::clone(&self.log), oneshot::channel());
         log.lock().unwrap().push(format!("-- life {}", life.deaths + 1));
-        tokio::spawn(async move {
+        life.reader = Some(tokio::spawn(async move {
             let mut told = Some(told);
             while let Ok(Some(line)) = lines.next_line().await {
                 if let Some(address) =
@@ -163,7 +167,7 @@ impl Bot {
                 }
                 log.lock().unwrap().push(line);
             }
-        });
+        }));
         // It may be ended before it listens.
         match address.await {
             Ok(address) => {
@@ -173,15 +177,19 @@ impl Bot {
             }
             Err(_) => {
                 let status = process.wait().await?;
-                self.buried(life, status)
+                self.buried(life, status).await
             }
         }
     }
 
     /// It is over with a life: was it to be?
-    fn buried(&self, life: &mut Life, status: ExitStatus) -> anyhow::Result<()> {
+    async fn buried(&self, life: &mut Life, status: ExitStatus) -> anyhow::Result<()> {
         self.door.put(Behind::Nobody);
         life.running = None;
+        // Its last words may be on their way still.
+        if let Some(reader) = life.reader.take() {
+            reader.await.context("what it said could not be read")?;
+        }
         let log = self.log.lock().unwrap();
         let last: Vec<&str> = log.iter().filter_map(|line| line.strip_prefix("killed at ")).collect();
         let told = last.last().filter(|_| last.len() == life.deaths + 1 && status.signal() == Some(SIGABRT));
@@ -241,7 +249,7 @@ impl Bot {
     async fn lives(&self, life: &mut Life) -> anyhow::Result<bool> {
         if let Some((process, _)) = &mut life.running {
             let Some(status) = process.try_wait()? else { return Ok(true) };
-            self.buried(life, status)?;
+            self.buried(life, status).await?;
         }
         if self.dead == Dead::ForTwoMinutes {
             self.clock.put_forward(Duration::from_secs(120));
@@ -323,7 +331,7 @@ impl Bot {
             let status = process.wait().await?;
             // It may have passed its point with the very last thing it did.
             if status.signal() == Some(SIGABRT) {
-                self.buried(&mut life, status)?;
+                self.buried(&mut life, status).await?;
                 continue;
             }
             self.door.put(Behind::Nobody);

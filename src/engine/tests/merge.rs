@@ -242,6 +242,10 @@ fn what_is_not_known_of_the_same_work_is_not_green() {
     game.look().may_not_merge(&["MRG-08"]);
     assert!(game.finding("MRG-08").next.contains("phasegate replay 8 --github"));
     game.world.broken.clear();
+    game.world.unseen_moves = true;
+    game.look().may_not_merge(&["MRG-08"]);
+    assert!(game.finding("MRG-08").says.contains("Others than Phasegate"));
+    game.world.unseen_moves = false;
     game.look().may_merge();
 }
 

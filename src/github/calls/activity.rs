@@ -24,8 +24,10 @@ pub struct Activity {
     pub timestamp: Timestamp,
 }
 
-/// More pages than this are not asked for: 300 pushes to one branch.
+/// More pages than this are not asked for.
 const MOST_PAGES: usize = 3;
+/// So many moves of one branch are read at most.
+pub const MOST_MOVES: usize = MOST_PAGES * 100;
 
 impl Repo {
     /// What moved a branch last; none where GitHub does not tell.
