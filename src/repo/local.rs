@@ -91,6 +91,16 @@ impl LocalRepo {
         self.lock().path().to_owned()
     }
 
+    /// The folder of its working tree; none of a bare one.
+    pub fn root(&self) -> Option<std::path::PathBuf> {
+        self.lock().workdir().map(Path::to_owned)
+    }
+
+    /// git's folder that all working trees of the repository share: it has the objects.
+    pub fn common_folder(&self) -> std::path::PathBuf {
+        self.lock().commondir().to_owned()
+    }
+
     /// Reads files up to this size instead of the default 8 MiB.
     pub fn with_blob_cap(mut self, bytes: u64) -> Self {
         self.cap = bytes;

@@ -16,6 +16,7 @@
 //! [`Remote`] has nothing for it, object by object.
 
 mod actions;
+mod borrow;
 mod content;
 mod local;
 pub mod meaning;
@@ -38,6 +39,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{BlobId, CommitId};
 
+pub use borrow::borrowed;
 pub use content::{content_digest, same_blobs, touched};
 pub use local::{Compared, LocalRepo};
 pub use mirror::{Fetched, Mirror, Want};
