@@ -191,8 +191,6 @@ fn the_object_is_the_file_and_has_the_form_that_is_published() {
         let wrong: Vec<String> = schema.iter_errors(&object).map(|error| error.to_string()).collect();
         assert_eq!(wrong, [""; 0]);
         assert!(ended.err.contains("VERIFY "), "people read stderr then: {}", ended.err);
-        // The same report again would be the one of the run before.
-        std::fs::remove_file(on.path().join("junit.xml")).unwrap();
         let (step, temp) = on.step(&["verify"]);
         assert_eq!(end(step).code, code);
         let file = std::fs::read(temp.join("phasegate-verify/run.json")).unwrap();
@@ -342,7 +340,8 @@ fn reports_are_there_of_this_run_and_have_tests_that_ran() {
 fn a_commands_words_are_no_orders_to_the_runner() {
     let hostile = "printf '::add-mask::a\\n##[add-mask]b\\n::set-output name=x::y\\n::error::forged\\n::stop-commands::z\\n::z::\\n::endgroup::'";
     let listed = "env | cut -d= -f1";
-    let on = stage(&policy(&[hostile, listed, "echo $NPM_TOKEN; exit 1"], &[], "1m"), &[("a", "1")]);
+    let policy = policy(&[hostile, listed, "echo $NPM_TOKEN; exit 1"], &[], "1m");
+    let on = stage(&format!("{policy}    confine: {{ secrets: [NPM_TOKEN] }}\n"), &[("a", "1")]);
     let (step, temp) = on.step(&["verify"]);
     let ended = end(step);
     assert_eq!((ended.code, ended.err.as_str()), (1, ""), "{}", ended.out);
@@ -630,7 +629,8 @@ fn the_page_shows_what_is_printed() {
 #[test]
 fn the_page_lists_what_commands_are_not_given() {
     let page = include_str!("../docs/runner.md");
-    let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| `") && line.ends_with(" |")).collect();
+    let listed: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("| `") && line.matches(" |").count() == 2).collect();
     let own: Vec<String> =
         phasegate::runner::WITHHELD.iter().map(|one| format!("| `{}` | {} |", one.name, one.why)).collect();
     assert_eq!(listed, own);

@@ -128,6 +128,10 @@ pub fn main() -> ExitCode {
             out::plain(says)
         ));
     }));
+    #[cfg(target_os = "linux")]
+    if let Some(order) = crate::runner::wall::order(std::env::args_os()) {
+        return crate::runner::wall::inside::main(&order);
+    }
     guarded(|| run(std::env::args_os())).into()
 }
 

@@ -1,5 +1,6 @@
 //! `phasegate run`: a gate's commands, as the policy names them.
 
+mod ground;
 mod outputs;
 mod show;
 mod summary;
@@ -22,6 +23,7 @@ use crate::policy::{self, Policy, RunGate};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
 use crate::runner::artefact::{self, PolicyFrom, PolicyRead};
 use crate::runner::{self, Around, Orphans, Plan};
+use ground::Ground;
 use show::Live;
 
 /// Run a gate's commands as the policy names them, and judge exit statuses and JUnit reports
@@ -34,9 +36,12 @@ pub(super) struct Args {
     /// `build` or `verify`
     #[arg(value_name = "GATE")]
     gate: String,
-    /// Where the commands run
+    /// The repository, or a folder of it
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
+    /// Run the commands in that folder itself, with what is not committed, and without walls
+    #[arg(long)]
+    in_place: bool,
     /// The commit whose policy is taken [default: in Actions the default branch's, by the event; else origin/HEAD, main,
     /// master]
     #[arg(long, value_name = "REV", conflicts_with = "policy")]
@@ -87,13 +92,22 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
     if runs.commands.is_empty() {
         bail!(unnamed(gate, &law, &read));
     }
+    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let ground = match (&repo, args.in_place) {
+        (Some(repo), false) => Ground::fresh(repo, &folder, &mut around, &runs, environment).await?,
+        (Some(_), true) => Ground::open(folder, environment, "--in-place was asked for"),
+        (None, _) => Ground::open(folder, environment, "it is in no git repository"),
+    };
     let plan = Plan {
         gate,
         commands: runs.commands.to_vec(),
         reports: runs.reports.to_vec(),
         timeout: runs.timeout,
-        folder,
-        environment: std::env::vars_os().collect(),
+        folder: ground.folder.clone(),
+        walls: ground.walls.clone(),
+        walls_required: runs.confine.required,
+        output: runs.confine.output,
+        environment: ground.environment.clone(),
         keep_going: args.keep_going,
         subject: around.subject,
         policy: read,

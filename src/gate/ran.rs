@@ -33,6 +33,7 @@ pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
     if all_passed {
         findings.extend(reports(&rules, facts));
     }
+    findings.extend(confinement(&rules, facts));
     findings
 }
 
@@ -53,6 +54,9 @@ fn commands(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {
                 "Find what hangs, or give the gate more time: `gates.{gate}.timeout`, which is {} s.",
                 facts.timeout_s
             ),
+            CommandOutcome::OverLimit => {
+                format!("Find what it needs that for, or allow more: `gates.{gate}.confine` in the policy.")
+            }
             CommandOutcome::NotStarted => "See that there is a shell, and that the folder can be entered.".to_owned(),
             _ => format!("Read what it said, mend the change, and try it here: `phasegate run {gate}`."),
         };
@@ -70,6 +74,32 @@ fn commands(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// What was open around the commands. Whether that counts is the policy's to say.
+fn confinement(rules: &Rules, facts: &Facts<'_>) -> Option<Finding> {
+    let gate = facts.gate;
+    let told = facts.confinement.told();
+    if facts.confinement.confined || told.is_empty() {
+        return None;
+    }
+    let says = format!("Unconfined: the commands {}.", text::line(&told.join("; "), 600));
+    Some(match facts.confinement.required {
+        true => Finding::error(
+            rules.commands,
+            says,
+            format!(
+                "Run it where all walls can be put up (docs/runner.md), or take `gates.{gate}.confine.required` out of the policy."
+            ),
+        ),
+        false => Finding::warning(
+            rules.commands,
+            says,
+            format!(
+                "docs/runner.md says where all walls can be put up; `gates.{gate}.confine: {{ required: true }}` asks for them."
+            ),
+        ),
+    })
 }
 
 fn failing(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {

@@ -78,10 +78,25 @@ fn each_mistake_is_named() {
             "run: [make]\nrepotrs: [junit.xml]",
             "5:5 gates.verify.repotrs: unknown key `repotrs`; did you mean `reports`? -> Write `reports`",
         ),
+        ("run: [make]\nnetwork: off", "5:14 gates.verify.network: unknown value `off` -> Use `deny` or `allow`"),
         (
-            "run: [make]\nnetwork: deny",
-            "5:5 gates.verify.network: `gates.verify.network` is not available in this version of Phasegate; remove it -> \
-             Remove `gates.verify.network`",
+            "network: allow",
+            "4:5 gates.verify.network: this has no effect without `run`: there are no commands that it could be about -> \
+             Add `run: [\"…\"]`, or remove it",
+        ),
+        (
+            "run: [make]\nconfine: { memory: 8 }",
+            "5:24 gates.verify.confine.memory: `8` is not a size up to 1024G -> Write a whole number and its unit, `512M` or `8G`",
+        ),
+        (
+            "run: [make]\nconfine: { read: [src] }",
+            "5:23 gates.verify.confine.read[0]: `src` is no path of the machine -> Write an absolute path, or one that begins \
+             with `~/`",
+        ),
+        (
+            "run: [make]\nconfine: { read: [/a/../b] }",
+            "5:23 gates.verify.confine.read[0]: `/a/../b` is not the plain name of a place -> Write it without `.`, `..`, and a \
+             `/` too many",
         ),
     ];
     for (keys, expected) in cases {
@@ -154,4 +169,31 @@ fn a_time_is_read_by_the_schema_as_it_is_here() {
         }
     }
     assert!(taken > 30, "{taken}");
+}
+
+#[test]
+fn walls_are_read_and_say_nothing_where_they_are_the_usual_ones() {
+    let p = good(
+        "run: [make]\nnetwork: allow\nconfine: { read: [\"~/.m2\", /srv], memory: 512M, processes: 40, output: 1M, file: 2G, required: true }",
+    );
+    let runs = p.gates.runs(RunGate::Verify);
+    assert_eq!(
+        (runs.network, runs.confine.read.as_slice()),
+        (Network::Allow, &["~/.m2".to_owned(), "/srv".to_owned()][..])
+    );
+    let Confine { memory, processes, output, file, required, .. } = runs.confine;
+    assert_eq!(
+        (memory.bytes(), *processes, output.bytes(), file.bytes(), *required),
+        (512 << 20, 40, 1 << 20, 2 << 30, true)
+    );
+    let usual = good("run: [make]").digest();
+    let written = "run: [make]\nnetwork: deny\nconfine: { memory: 8192M, processes: 4096, output: 64M, file: 8G, required: false }";
+    assert_eq!(good(written).digest(), usual, "a policy from before these keys keeps its digest");
+    assert_ne!(p.digest(), usual);
+    for (text, bytes) in [("1M", 1 << 20), ("1024G", 1024 << 30), ("999999M", 999_999 << 20)] {
+        assert_eq!(Size::new(text).map(Size::bytes), Some(bytes), "{text}");
+    }
+    for text in ["", "M", "0M", "01M", "1025G", "1048577M", "1K", "1 G", "-1G", "1g"] {
+        assert_eq!(Size::new(text), None, "{text}");
+    }
 }

@@ -373,11 +373,9 @@ fn what_a_later_version_will_know_is_refused_by_name() {
     let text = include_str!("../../tests/fixtures/policy/later.yml");
     let expected = [
         (3, "flow: factory"),
-        (8, "gates.build.network"),
         (10, "gates.verify.from[0]: actions"),
         (10, "gates.verify.from[2]: runner"),
         (10, "gates.verify.from[3]: people"),
-        (12, "gates.verify.network"),
         (14, "freeze.tests"),
         (15, "limits.file_lines"),
         (15, "limits.files_over_design"),

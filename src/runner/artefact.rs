@@ -29,6 +29,7 @@ pub use shown::{Shown, ShownCommand, ShownTest};
 use crate::finding::{Finding, Verdict};
 use crate::ids::{CommitId, Digest, Slug};
 use crate::policy::RunGate;
+use crate::runner::wall::{Open, Wall};
 
 /// The name of this form.
 pub const SCHEMA: &str = "phasegate/run@1";
@@ -69,6 +70,9 @@ pub struct Artefact {
     pub duration_ms: u64,
     /// How long the commands might take together.
     pub timeout_s: u32,
+    /// The walls around the commands.
+    #[serde(default)]
+    pub confinement: Confinement,
     /// The policy's commands, in their order, all of them.
     pub commands: Vec<CommandRun>,
     /// The policy's globs of reports.
@@ -83,6 +87,32 @@ pub struct Artefact {
     pub failing_left_out: u64,
     /// Names of tests that passed, but not at the first try; the first hundred.
     pub flaky: Vec<String>,
+}
+
+/// The walls around the commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Confinement {
+    /// Whether all of them stood around each command. Where not, the run is *unconfined*.
+    pub confined: bool,
+    /// The policy asks for all of them.
+    pub required: bool,
+    /// Those that stood around each command.
+    pub stand: Vec<Wall>,
+    /// Those that did not, and why.
+    pub open: Vec<Open>,
+    /// Why there were none at all.
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+impl Confinement {
+    /// What the commands could do for want of a wall, each as the end of a sentence that begins with "they".
+    pub fn told(&self) -> Vec<String> {
+        if let Some(why) = &self.why {
+            return vec![format!("ran without any wall ({why})")];
+        }
+        self.open.iter().map(|Open { wall, why }| format!("{} ({why})", wall.without())).collect()
+    }
 }
 
 /// What the commands were run on.
@@ -161,7 +191,7 @@ pub struct CommandRun {
     /// The signal that ended it, where one did.
     #[serde(default)]
     pub signal: Option<i32>,
-    /// Why it could not be started.
+    /// Why it could not be started, or what it had too much of.
     #[serde(default)]
     pub why: Option<String>,
     #[serde(default)]
@@ -191,6 +221,8 @@ pub enum CommandOutcome {
     Signalled,
     /// The gate's time was over.
     TimedOut,
+    /// It had more memory, or said more, than it may.
+    OverLimit,
     NotStarted,
     /// One before it had failed.
     NotRun,
@@ -366,6 +398,7 @@ pub fn prepare(folder: &Path) -> anyhow::Result<()> {
 pub struct Facts<'a> {
     pub gate: RunGate,
     pub timeout_s: u32,
+    pub confinement: &'a Confinement,
     pub commands: &'a [CommandRun],
     pub promised: &'a [String],
     pub reports: &'a [Report],
@@ -380,6 +413,7 @@ impl Artefact {
         Facts {
             gate: self.gate,
             timeout_s: self.timeout_s,
+            confinement: &self.confinement,
             commands: &self.commands,
             promised: &self.promised,
             reports: &self.reports,

@@ -55,6 +55,12 @@ const SHORTEST: usize = 4;
 /// Each line of a longer secret is hidden by itself, as long as it is not one that any text could have.
 const SHORTEST_LINE: usize = 8;
 
+/// Whether the value of a variable is a secret, by its name.
+pub(crate) fn is_secret(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    SECRET.iter().any(|end| name.ends_with(end))
+}
+
 /// Values that are replaced by `***`.
 #[derive(Clone, Default)]
 pub(crate) struct Masks(Vec<Vec<u8>>);
@@ -63,8 +69,7 @@ impl Masks {
     pub(crate) fn of(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut values: Vec<Vec<u8>> = Vec::new();
         for (name, value) in environment {
-            let name = name.to_string_lossy().to_ascii_uppercase();
-            if !SECRET.iter().any(|end| name.ends_with(end)) {
+            if !is_secret(&name) {
                 continue;
             }
             let value = value.as_encoded_bytes();

@@ -1,15 +1,13 @@
 //! Runs the commands that the policy names for a gate, and says what happened.
 //!
-//! This is the plain form: the commands run in the folder that they are given, as the user who starts them. It promises:
+//! It promises:
 //!
 //! - what is run is the policy's, word for word, each command by a shell that stops at the first failure;
 //! - it ends: the gate has a time limit, and what a command started does not outlive it ([`Orphans`]);
 //! - what is said of it is what was seen: exit statuses, a digest of every byte of output, the tests of JUnit reports that
 //!   this run wrote itself ([`artefact`]);
-//! - the commands get no token of the job, and none of its secrets is kept of what they say ([`WITHHELD`]).
-//!
-//! What it can't promise without walls is that a command of the change keeps to that: it runs beside this program. So a
-//! run is worth what its job is worth, and the job has nothing to steal.
+//! - the commands get no token of the job, and none of its secrets is kept of what they say ([`WITHHELD`]);
+//! - what the commands reach is what the walls around them leave ([`wall`]), and which of them stood is said.
 //!
 //! It judges nothing: whoever calls [`run`] brings the rules ([`crate::gate::ran`]).
 
@@ -19,9 +17,12 @@ mod junit;
 mod output;
 mod place;
 mod process;
+pub mod reads;
 mod reports;
 mod subject;
 pub(crate) mod text;
+pub mod wall;
+pub mod worktree;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -37,11 +38,14 @@ pub use process::Orphans;
 pub use subject::{Around, Lost, around};
 
 use crate::finding::{Finding, bounded, verdict};
-use crate::policy::{RunGate, Timeout};
-use artefact::{ActionsRun, Artefact, CommandOutcome, CommandRun, Facts, OutputKept, PolicyRead, SCHEMA, Subject};
+use crate::policy::{RunGate, Size, Timeout};
+use artefact::{
+    ActionsRun, Artefact, CommandOutcome, CommandRun, Confinement, Facts, OutputKept, PolicyRead, SCHEMA, Subject,
+};
 use environ::Masks;
-use process::{Ended, Job, Shell};
+use process::{Done, Ended, Job, Limit, Shell};
 use reports::Before;
+use wall::{Enclosure, Open, Wall, Walls};
 
 /// What is to be run.
 #[derive(Debug, Clone)]
@@ -53,6 +57,12 @@ pub struct Plan {
     pub timeout: Timeout,
     /// Where.
     pub folder: PathBuf,
+    /// The walls around the commands, or why there are none.
+    pub walls: Result<Enclosure, String>,
+    /// The policy asks for all of them.
+    pub walls_required: bool,
+    /// How much a command may say.
+    pub output: Size,
     /// The environment of this process. The commands are given a part of it, and its secrets are hidden.
     pub environment: Vec<(OsString, OsString)>,
     /// Go on after a command that failed.
@@ -90,7 +100,7 @@ pub async fn run(
     let (started, clock) = (now(), Instant::now());
     let deadline = clock + Duration::from_secs(plan.timeout.as_secs().into());
 
-    let mut commands: Vec<CommandRun> = Vec::new();
+    let (mut commands, mut walls): (Vec<CommandRun>, Vec<Walls>) = (Vec::new(), Vec::new());
     for command in &plan.commands {
         let failed = commands.iter().any(|before| !before.passed());
         if (failed && !plan.keep_going) || Instant::now() >= deadline {
@@ -101,8 +111,10 @@ pub async fn run(
         }
         watcher.begins(command);
         let (folder, environment, masks) = (&plan.folder, &environment, &masks);
-        let job = Job { shell: &shell, command, folder, environment, deadline, masks, orphans };
-        let done = one(&job, watcher, stop).await?;
+        let (enclosure, most) = (plan.walls.as_ref().ok(), plan.output.bytes());
+        let job = Job { shell: &shell, command, folder, environment, deadline, masks, orphans, enclosure, most };
+        let (done, stood) = one(&job, plan, watcher, stop).await?;
+        walls.extend(stood);
         watcher.ended(&done);
         commands.push(done);
     }
@@ -122,6 +134,7 @@ pub async fn run(
         ended: now().max(started),
         duration_ms: millis(clock.elapsed()),
         timeout_s: plan.timeout.as_secs(),
+        confinement: confinement(plan, &walls),
         commands,
         promised: plan.reports.clone(),
         reports: read.reports,
@@ -135,18 +148,43 @@ pub async fn run(
     Some(artefact)
 }
 
-async fn one(job: &Job<'_>, watcher: &mut dyn Watcher, stop: &CancellationToken) -> Option<CommandRun> {
+/// What is to be said of the walls: one counts where it stood around each command.
+fn confinement(plan: &Plan, walls: &[Walls]) -> Confinement {
+    let stood = |wall: &Wall| walls.iter().all(|walls| walls.stand.contains(wall));
+    let stand: Vec<Wall> = walls.first().map_or(&[][..], |first| &first.stand).iter().copied().filter(stood).collect();
+    let mut open: Vec<Open> = walls.iter().flat_map(|walls| walls.open.clone()).collect();
+    open.sort();
+    open.dedup();
+    let confined = !stand.is_empty() && open.is_empty();
+    let why = plan.walls.as_ref().err().cloned();
+    Confinement { confined, required: plan.walls_required, stand, open, why }
+}
+
+async fn one(
+    job: &Job<'_>,
+    plan: &Plan,
+    watcher: &mut dyn Watcher,
+    stop: &CancellationToken,
+) -> Option<(CommandRun, Option<Walls>)> {
     let (started, clock) = (now(), Instant::now());
-    let (ended, said) = process::carry_out(job, &mut |bytes| watcher.says(bytes), stop).await;
+    let Done { ended, said, walls } = process::carry_out(job, &mut |bytes| watcher.says(bytes), stop).await;
     let (outcome, status, signal, why) = match ended {
         Ended::Exited(status) => (CommandOutcome::Exited, Some(status), None, None),
         Ended::Signalled(signal) => (CommandOutcome::Signalled, None, Some(signal), None),
         Ended::TimedOut => (CommandOutcome::TimedOut, None, None, None),
+        Ended::OverLimit(Limit::Memory) => {
+            let why = "its processes together had more memory than the policy allows".to_owned();
+            (CommandOutcome::OverLimit, None, None, Some(why))
+        }
+        Ended::OverLimit(Limit::Output) => {
+            let why = format!("it said more than {}", plan.output);
+            (CommandOutcome::OverLimit, None, None, Some(why))
+        }
         Ended::NotStarted(why) => (CommandOutcome::NotStarted, None, None, Some(text::line(&why, 300))),
         Ended::Interrupted => return None,
     };
     let output::Said { bytes, digest, tail, whole } = said;
-    Some(CommandRun {
+    let done = CommandRun {
         command: job.command.to_owned(),
         outcome,
         status,
@@ -156,7 +194,8 @@ async fn one(job: &Job<'_>, watcher: &mut dyn Watcher, stop: &CancellationToken)
         ended: Some(now().max(started)),
         duration_ms: millis(clock.elapsed()),
         output: Some(OutputKept { bytes, digest, tail, whole }),
-    })
+    };
+    Some((done, walls))
 }
 
 fn not_run(command: &str) -> CommandRun {

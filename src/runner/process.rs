@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::environ::Masks;
 use super::output::{Output, Said};
+use super::wall::{Enclosure, Line, Walls};
 
 /// How long a command may take to end when it is asked to, before it is ended.
 const GRACE: Duration = Duration::from_secs(2);
@@ -63,6 +64,25 @@ pub(crate) struct Job<'a> {
     pub(crate) deadline: Instant,
     pub(crate) masks: &'a Masks,
     pub(crate) orphans: Option<&'a Orphans>,
+    /// The walls around it; none in the open.
+    pub(crate) enclosure: Option<&'a Enclosure>,
+    /// So many bytes it may say.
+    pub(crate) most: u64,
+}
+
+/// What came of a command.
+pub(crate) struct Done {
+    pub(crate) ended: Ended,
+    pub(crate) said: Said,
+    /// The walls that stood around it; none in the open, and where it was not started.
+    pub(crate) walls: Option<Walls>,
+}
+
+/// What a command had too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Memory,
+    Output,
 }
 
 /// How a command ended.
@@ -71,100 +91,214 @@ pub(crate) enum Ended {
     Exited(i32),
     Signalled(i32),
     TimedOut,
+    OverLimit(Limit),
     NotStarted(String),
     /// Whoever asked for it wants no more.
     Interrupted,
 }
 
 /// Carries a command out. Everything that it says goes to `live` as it comes.
-pub(crate) async fn carry_out(
-    job: &Job<'_>,
-    live: &mut (dyn FnMut(&[u8]) + Send),
-    stop: &CancellationToken,
-) -> (Ended, Said) {
+pub(crate) async fn carry_out(job: &Job<'_>, live: &mut (dyn FnMut(&[u8]) + Send), stop: &CancellationToken) -> Done {
     let mut output = Output::new(job.masks);
+    let mut keeper = Keeper::default();
     let ended = match start(job) {
-        Ok((child, pipe)) => {
+        Ok(Started { child, pipe, told }) => {
+            keeper.pipe = told;
             let mut heard = |chunk: &[u8]| {
                 output.take(chunk);
                 live(chunk);
             };
-            watch(job, child, &mut Ear { pipe: Some(pipe), heard: &mut heard }, stop).await
+            let mut ear = Ear { pipe: Some(pipe), left: job.most, heard: &mut heard };
+            let ended = watch(job, child, &mut ear, &mut keeper, stop).await;
+            keeper.corrected(ended)
         }
         Err(error) => Ended::NotStarted(error.to_string()),
     };
-    (ended, output.end())
+    Done { ended, said: output.end(), walls: keeper.walls }
+}
+
+struct Started {
+    child: Child,
+    /// What it says.
+    pipe: Receiver,
+    /// What is told of its walls.
+    told: Option<Receiver>,
 }
 
 /// Both of its outputs are one pipe, so that nothing changes places.
-fn start(job: &Job<'_>) -> io::Result<(Child, Receiver)> {
+fn start(job: &Job<'_>) -> io::Result<Started> {
     let (reader, writer) = io::pipe()?;
-    let mut command = Command::new(&job.shell.program);
-    command.args(job.shell.arguments).arg(job.command).current_dir(job.folder);
+    let mut told = None;
+    let mut command = match job.enclosure {
+        None => {
+            let mut command = Command::new(&job.shell.program);
+            command.args(job.shell.arguments).arg(job.command).current_dir(job.folder).stdin(Stdio::null());
+            command
+        }
+        Some(enclosure) => {
+            let program = job.shell.program.to_str().ok_or_else(|| io::Error::other("the shell's path is not text"))?;
+            let words = [program].into_iter().chain(job.shell.arguments.iter().copied()).chain([job.command]);
+            let order = enclosure.order(words.map(str::to_owned).collect(), job.folder);
+            let (program, args) = order.map_err(io::Error::other)?;
+            let (ours, theirs) = io::pipe()?;
+            told = Some(Receiver::from_owned_fd(ours.into())?);
+            let mut command = Command::new(program);
+            command.args(args).stdin(theirs);
+            command
+        }
+    };
     command.env_clear().envs(job.environment.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    command.stdout(writer.try_clone()?).stderr(writer);
     command.process_group(0).kill_on_drop(true);
     let child = command.spawn()?;
-    // It holds our end for writing: as long as it is open, the pipe has no end.
+    // It holds our ends for writing: as long as they are open, the pipes have no end.
     drop(command);
-    Ok((child, Receiver::from_owned_fd(reader.into())?))
+    Ok(Started { child, pipe: Receiver::from_owned_fd(reader.into())?, told })
 }
 
 /// The reading end of the pipe, until there is nothing more to come.
 struct Ear<'h> {
     pipe: Option<Receiver>,
+    /// So many bytes are listened to.
+    left: u64,
     heard: &'h mut (dyn FnMut(&[u8]) + Send),
 }
 
 impl Ear<'_> {
-    /// Returns when nobody can speak any more.
-    async fn listen(&mut self) {
+    /// Returns when nobody can speak any more, or too much was said: whether that is it.
+    async fn listen(&mut self) -> bool {
         let mut buffer = vec![0; 64 * 1024];
         while let Some(pipe) = &mut self.pipe {
             match pipe.read(&mut buffer).await {
                 Ok(0) | Err(_) => self.pipe = None,
-                Ok(read) => (self.heard)(&buffer[..read]),
+                Ok(read) => {
+                    let taken = read.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+                    (self.heard)(&buffer[..taken]);
+                    self.left -= taken as u64;
+                    if taken < read {
+                        self.pipe = None;
+                        return true;
+                    }
+                }
             }
+        }
+        false
+    }
+}
+
+/// What is told from inside of the walls.
+#[derive(Default)]
+struct Keeper {
+    pipe: Option<Receiver>,
+    /// The beginning of a line.
+    text: Vec<u8>,
+    group: Option<Pid>,
+    walls: Option<Walls>,
+    signal: Option<i32>,
+    out_of_memory: bool,
+    failed: Option<String>,
+}
+
+impl Keeper {
+    /// Returns when there is nothing more to come.
+    async fn listen(&mut self) {
+        let mut buffer = [0; 4096];
+        while let Some(pipe) = &mut self.pipe {
+            match pipe.read(&mut buffer).await {
+                Ok(0) | Err(_) => self.pipe = None,
+                Ok(read) => {
+                    self.text.extend_from_slice(&buffer[..read]);
+                    while let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
+                        let line: Vec<u8> = self.text.drain(..=end).collect();
+                        self.hear(&line);
+                    }
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, line: &[u8]) {
+        match serde_json::from_slice(line) {
+            Ok(Line::Group(group)) => self.group = Pid::from_raw(group),
+            Ok(Line::Walls(walls)) => self.walls = Some(walls),
+            Ok(Line::Signalled(signal)) => self.signal = Some(signal),
+            Ok(Line::OutOfMemory) => self.out_of_memory = true,
+            Ok(Line::Failed(why)) => self.failed = self.failed.take().or(Some(why)),
+            Err(_) => {}
+        }
+    }
+
+    /// How the command itself ended, where that is another end than that of the process which keeps it.
+    fn corrected(&self, ended: Ended) -> Ended {
+        match (ended, &self.failed, self.signal) {
+            (Ended::Exited(_), Some(why), _) => Ended::NotStarted(why.clone()),
+            (Ended::Exited(_), None, _) if self.out_of_memory => Ended::OverLimit(Limit::Memory),
+            (Ended::Exited(_), None, Some(signal)) => Ended::Signalled(signal),
+            (ended, ..) => ended,
         }
     }
 }
 
-async fn watch(job: &Job<'_>, mut child: Child, ear: &mut Ear<'_>, stop: &CancellationToken) -> Ended {
-    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let tell = |signal: Signal| {
+async fn watch(
+    job: &Job<'_>,
+    mut child: Child,
+    ear: &mut Ear<'_>,
+    keeper: &mut Keeper,
+    stop: &CancellationToken,
+) -> Ended {
+    let first = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let tell = |group: Option<Pid>, signal: Signal| {
         if let Some(group) = group {
             // None is left, or it is nobody that we may end: both are fine.
             let _ = kill_process_group(group, signal);
         }
     };
     let ended = tokio::select! {
-        status = heard(&mut child, ear) => of(status),
+        heard = heard(&mut child, ear, keeper) => match heard {
+            Heard::End(status) => of(status),
+            Heard::TooMuch => Ended::OverLimit(Limit::Output),
+        },
         () = sleep_until(job.deadline) => Ended::TimedOut,
         () = stop.cancelled() => Ended::Interrupted,
     };
     match ended {
         Ended::TimedOut | Ended::Interrupted => {
-            tell(Signal::TERM);
-            let _ = timeout(GRACE, heard(&mut child, ear)).await;
+            // Behind walls the first process ends with the command, and must not end before it.
+            tell(keeper.group.or(first), Signal::TERM);
+            let _ = timeout(GRACE, heard(&mut child, ear, keeper)).await;
         }
+        Ended::OverLimit(_) => {}
         // What it started may still have to write what it was told.
         _ => drop(timeout(ECHO, ear.listen()).await),
     }
-    tell(Signal::KILL);
+    tell(first, Signal::KILL);
+    tell(keeper.group, Signal::KILL);
     let _ = child.wait().await;
     if let Some(orphans) = job.orphans {
         orphans.end().await;
     }
-    let _ = timeout(ECHO, ear.listen()).await;
+    let _ = timeout(ECHO, async { tokio::join!(ear.listen(), keeper.listen()) }).await;
     ended
 }
 
-/// Waits for a command's end, and listens meanwhile.
-async fn heard(child: &mut Child, ear: &mut Ear<'_>) -> io::Result<ExitStatus> {
-    tokio::select! {
-        status = child.wait() => status,
-        // It may have closed its outputs, and work on.
-        () = ear.listen() => child.wait().await,
+enum Heard {
+    End(io::Result<ExitStatus>),
+    TooMuch,
+}
+
+/// Waits for a command's end, and listens meanwhile. It may have closed its outputs, and work on.
+async fn heard(child: &mut Child, ear: &mut Ear<'_>, keeper: &mut Keeper) -> Heard {
+    loop {
+        let (speaks, told) = (ear.pipe.is_some(), keeper.pipe.is_some());
+        tokio::select! {
+            status = child.wait() => return Heard::End(status),
+            too_much = ear.listen(), if speaks => {
+                if too_much {
+                    return Heard::TooMuch;
+                }
+            }
+            () = keeper.listen(), if told => {}
+        }
     }
 }
 
@@ -257,9 +391,11 @@ mod tests {
             masks: &Masks::default(),
             // Other tests of this process have children, too. `tests/run_gate.rs` has what they end.
             orphans: None,
+            enclosure: None,
+            most: MOST,
         };
         let mut live = Vec::new();
-        let (ended, said) =
+        let Done { ended, said, .. } =
             carry_out(&job, &mut |chunk| live.extend_from_slice(chunk), &CancellationToken::new()).await;
         assert_eq!(live.len() as u64, said.bytes, "all of it is passed on");
         (ended, said)
@@ -280,6 +416,13 @@ mod tests {
     }
 
     const LONG: Duration = Duration::from_secs(60);
+    const MOST: u64 = 100_000;
+
+    #[tokio::test]
+    async fn one_that_says_too_much_is_ended() {
+        let (ended, said) = run("trap '' TERM; yes", LONG).await;
+        assert_eq!((ended, said.bytes), (Ended::OverLimit(Limit::Output), MOST));
+    }
 
     #[tokio::test]
     async fn a_command_ends_as_it_ends() {
@@ -324,8 +467,10 @@ mod tests {
             deadline: Instant::now() + LONG,
             masks: &Masks::default(),
             orphans: None,
+            enclosure: None,
+            most: MOST,
         };
-        let (ended, _) = carry_out(&job, &mut |_| {}, &CancellationToken::new()).await;
+        let ended = carry_out(&job, &mut |_| {}, &CancellationToken::new()).await.ended;
         assert!(matches!(&ended, Ended::NotStarted(why) if why.contains("No such file")), "{ended:?}");
     }
 

@@ -34,6 +34,9 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
         reports: owned(reports),
         timeout: Timeout::default(),
         folder: folder.to_owned(),
+        walls: Err("a test".to_owned()),
+        walls_required: false,
+        output: Size::new("1M").unwrap(),
         environment: environment.map(|(name, value)| (OsString::from(name), value)).to_vec(),
         keep_going: false,
         subject: Subject::default(),
@@ -80,7 +83,7 @@ async fn commands_are_carried_out_in_their_order_and_the_rest_is_left_out_after_
 async fn a_report_of_this_run_makes_it_pass() {
     let dir = tempfile::tempdir().unwrap();
     let (done, _) = carried_out(&plan(dir.path(), &[GREEN], &["junit.xml"])).await;
-    assert_eq!((done.verdict, done.totals.passed, done.findings.len()), (Verdict::Pass, 1, 0));
+    assert_eq!((done.verdict, done.totals.passed, done.findings.len()), (Verdict::Pass, 1, 1));
     // And the same again is the report of the run before.
     let (done, _) = carried_out(&plan(dir.path(), &["true"], &["junit.xml"])).await;
     assert_eq!((done.verdict, done.findings[0].rule.as_str()), (Verdict::Fail, "VER-09"));

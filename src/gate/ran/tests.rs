@@ -1,6 +1,7 @@
 use super::*;
 use crate::finding::{Verdict, verdict};
-use crate::runner::artefact::{Counts, FailingKind};
+use crate::runner::artefact::{Confinement, Counts, FailingKind};
+use crate::runner::wall::{Open, Wall};
 
 fn command(text: &str, outcome: CommandOutcome, status: Option<i32>) -> CommandRun {
     let (signal, why) = (None, None);
@@ -21,6 +22,7 @@ struct Run {
     failing: Vec<Failing>,
     left_out: u64,
     flaky: Vec<String>,
+    confinement: Confinement,
 }
 
 /// One that meets every rule.
@@ -34,6 +36,7 @@ fn good(gate: RunGate) -> Run {
         failing: Vec::new(),
         left_out: 0,
         flaky: Vec::new(),
+        confinement: Confinement { confined: true, ..Confinement::default() },
     }
 }
 
@@ -42,6 +45,7 @@ impl Run {
         judge(&Facts {
             gate: self.gate,
             timeout_s: 60,
+            confinement: &self.confinement,
             commands: &self.commands,
             promised: &self.promised,
             reports: &self.reports,
@@ -169,4 +173,19 @@ fn somebody_elses_words_stay_words() {
         run.told(),
         ["VER-01 `a'b @all` ended with exit status 1 after 1.5 s.", "VER-01 The test `x'y` failed: m n"]
     );
+}
+
+#[test]
+fn what_was_open_is_said_and_the_policy_decides() {
+    let open = |wall, why: &str| Open { wall, why: why.to_owned() };
+    let walls = vec![open(Wall::User, "only root can choose another"), open(Wall::Network, "there are no namespaces")];
+    let mut run = good(RunGate::Verify);
+    run.confinement = Confinement { open: walls, stand: vec![Wall::Files], ..Confinement::default() };
+    let says = "VER-01 Unconfined: the commands have the files and rights of the user who started them (only root can choose another); \
+                reach the network and the machine's sockets (there are no namespaces).";
+    assert_eq!(run.told(), [format!("~{says}")]);
+    run.confinement.required = true;
+    assert_eq!(run.told(), [says]);
+    run.confinement = Confinement { why: Some("--in-place was asked for".to_owned()), ..Confinement::default() };
+    assert_eq!(run.told(), ["~VER-01 Unconfined: the commands ran without any wall (--in-place was asked for)."]);
 }

@@ -12,25 +12,27 @@ const GITHUB_ACTIONS_APP: u64 = 15368;
 const MAX_ID: u64 = (1 << 53) - 1;
 const MAX_COMMANDS: usize = 20;
 const MAX_COMMAND: usize = 4096;
-/// Of the vocabulary, for each gate that runs something.
-const LATER: &[&str] = &["network"];
+const MAX_READ: usize = 100;
+const MAX_PATH: usize = 512;
+/// Of each gate that runs something.
+const RUNS: [&str; 5] = ["run", "reports", "timeout", "network", "confine"];
 
 pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let gates = top.get("gates");
     let f = gates.and_then(|s| d.map(s, &["build", "verify"], &[]));
     let build = f.as_ref().and_then(|f| f.get("build"));
-    if let Some(f) = build.and_then(|s| d.map(s, &["run", "reports", "timeout"], LATER)) {
-        let Build { run, reports, timeout } = &mut p.gates.build;
-        runs(d, &f, run, reports, timeout);
+    if let Some(f) = build.and_then(|s| d.map(s, &RUNS, &[])) {
+        let Build { run, reports, timeout, network, confine } = &mut p.gates.build;
+        runs(d, &f, Running { run, reports, timeout, network, confine });
     }
     let verify = f.as_ref().and_then(|f| f.get("verify"));
-    let f = verify.and_then(|s| d.map(s, &["from", "checks", "run", "reports", "timeout"], LATER));
+    let f = verify.and_then(|s| d.map(s, &[&["from", "checks"], &RUNS[..]].concat(), &[]));
     let mut listed = None;
     let mut commands = None;
     if let Some(f) = &f {
-        let Verify { run, reports, timeout, .. } = &mut p.gates.verify;
-        runs(d, f, run, reports, timeout);
-        commands = f.get("run").filter(|_| !run.is_empty());
+        let Verify { run, reports, timeout, network, confine, .. } = &mut p.gates.verify;
+        runs(d, f, Running { run, reports, timeout, network, confine });
+        commands = f.get("run").filter(|_| !p.gates.verify.run.is_empty());
         if let Some(spot) = f.get("from") {
             let before = d.problems.len();
             let from = d.words(spot, "`checks`");
@@ -79,15 +81,38 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     }
 }
 
-/// `run`, `reports` and `timeout` of a gate.
-fn runs(d: &mut Decoder, f: &Fields<'_>, run: &mut Vec<String>, reports: &mut Vec<String>, timeout: &mut Timeout) {
-    set(run, f.get("run").and_then(|s| commands(d, s)));
-    set(reports, f.get("reports").and_then(|s| globs(d, s, "path globs")));
-    set(timeout, f.get("timeout").and_then(|s| time(d, s)));
+/// What a gate that runs something has.
+struct Running<'p> {
+    run: &'p mut Vec<String>,
+    reports: &'p mut Vec<String>,
+    timeout: &'p mut Timeout,
+    network: &'p mut Network,
+    confine: &'p mut Confine,
+}
+
+fn runs(d: &mut Decoder, f: &Fields<'_>, to: Running<'_>) {
+    set(to.run, f.get("run").and_then(|s| commands(d, s)));
+    set(to.reports, f.get("reports").and_then(|s| globs(d, s, "path globs")));
+    set(to.timeout, f.get("timeout").and_then(|s| time(d, s)));
+    set(to.network, f.get("network").and_then(|s| d.word(s)));
+    if let Some(f) = f
+        .get("confine")
+        .and_then(|s| d.map(s, &["read", "secrets", "memory", "processes", "output", "file", "required"], &[]))
+    {
+        let confine = to.confine;
+        set(&mut confine.read, f.get("read").and_then(|s| readable(d, s)));
+        set(&mut confine.secrets, f.get("secrets").and_then(|s| variables(d, s)));
+        set(&mut confine.memory, f.get("memory").and_then(|s| size(d, s)));
+        set(&mut confine.output, f.get("output").and_then(|s| size(d, s)));
+        set(&mut confine.file, f.get("file").and_then(|s| size(d, s)));
+        let processes = f.get("processes").and_then(|s| d.number(s, 1..=1_000_000));
+        set(&mut confine.processes, processes.and_then(|count| u32::try_from(count).ok()));
+        set(&mut confine.required, f.get("required").and_then(|s| d.boolean(s)));
+    }
     if f.get("run").is_some() {
         return;
     }
-    for spot in ["reports", "timeout"].into_iter().filter_map(|key| f.get(key)) {
+    for spot in RUNS[1..].iter().filter_map(|key| f.get(key)) {
         let says = "this has no effect without `run`: there are no commands that it could be about";
         d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");
     }
@@ -115,12 +140,72 @@ fn commands(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<String>> {
     Some(list)
 }
 
-fn time(d: &mut Decoder, spot: &Spot<'_>) -> Option<Timeout> {
-    let text = match &spot.node.kind {
+/// Paths that commands may read.
+fn readable(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<String>> {
+    let mut list = Vec::new();
+    for item in d.items_like(spot, "paths", MAX_READ, |text| format!("`[\"{text}\"]`"))? {
+        let Some(text) = d.text(&item) else { continue };
+        let named = text.strip_prefix("~/").or_else(|| text.strip_prefix('/')).unwrap_or_default();
+        let (says, next) = if named.is_empty() || text.len() > MAX_PATH {
+            (
+                format!("`{}` is no path of the machine", excerpt(text)),
+                "Write an absolute path, or one that begins with `~/`",
+            )
+        } else if named.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            (
+                format!("`{}` is not the plain name of a place", excerpt(text)),
+                "Write it without `.`, `..`, and a `/` too many",
+            )
+        } else {
+            list.push(text.to_owned());
+            continue;
+        };
+        d.problem(item.at(), &item.path, says, next);
+    }
+    Some(list)
+}
+
+/// Names of variables.
+fn variables(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<String>> {
+    let mut list = Vec::new();
+    for item in d.items_like(spot, "names of variables", MAX_READ, |text| format!("`[{text}]`"))? {
+        let Some(text) = d.text(&item) else { continue };
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if text.is_empty()
+            || text.len() > 100
+            || !text.bytes().all(plain)
+            || text.starts_with(|c: char| c.is_ascii_digit())
+        {
+            let says = format!("`{}` is no name of a variable", excerpt(text));
+            d.problem(item.at(), &item.path, says, "Write the name alone, such as `NPM_TOKEN`");
+            continue;
+        }
+        list.push(text.to_owned());
+    }
+    Some(list)
+}
+
+/// A number with a unit, which is no number to YAML.
+fn with_unit<'n>(d: &mut Decoder, spot: &Spot<'n>) -> Option<&'n str> {
+    match &spot.node.kind {
         // `20` would be asked to be put in quotes, which does not help.
-        Kind::Scalar { text, .. } if !spot.node.is_nothing() => text,
-        _ => d.text(spot)?,
-    };
+        Kind::Scalar { text, .. } if !spot.node.is_nothing() => Some(text),
+        _ => d.text(spot),
+    }
+}
+
+fn size(d: &mut Decoder, spot: &Spot<'_>) -> Option<Size> {
+    let text = with_unit(d, spot)?;
+    let size = Size::new(text);
+    if size.is_none() {
+        let says = format!("`{}` is not a size up to 1024G", excerpt(text));
+        d.problem(spot.at(), &spot.path, says, "Write a whole number and its unit, `512M` or `8G`");
+    }
+    size
+}
+
+fn time(d: &mut Decoder, spot: &Spot<'_>) -> Option<Timeout> {
+    let text = with_unit(d, spot)?;
     let time = Timeout::new(text);
     if time.is_none() {
         let says = format!("`{}` is not a time from one second to a day", excerpt(text));

@@ -33,10 +33,15 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl Gates {
     /// What `phasegate run` does for a gate.
     pub fn runs(&self, gate: RunGate) -> Runs<'_> {
-        let (Build { run, reports, timeout }, verify) = (&self.build, &self.verify);
         match gate {
-            RunGate::Build => Runs { commands: run, reports, timeout: *timeout },
-            RunGate::Verify => Runs { commands: &verify.run, reports: &verify.reports, timeout: verify.timeout },
+            RunGate::Build => {
+                let Build { run, reports, timeout, network, confine } = &self.build;
+                Runs { commands: run, reports, timeout: *timeout, network: *network, confine }
+            }
+            RunGate::Verify => {
+                let Verify { run, reports, timeout, network, confine, .. } = &self.verify;
+                Runs { commands: run, reports, timeout: *timeout, network: *network, confine }
+            }
         }
     }
 }
@@ -60,12 +65,130 @@ pub struct Runs<'a> {
     pub reports: &'a [String],
     /// For all commands together.
     pub timeout: Timeout,
+    pub network: Network,
+    pub confine: &'a Confine,
+}
+
+words! {
+    /// Whether the commands of a gate reach the network.
+    #[derive(Default)]
+    Network { #[default] Deny = "deny", Allow = "allow" }
+}
+
+/// The walls around the commands of a gate. They can write their own copy of the content and a scratch folder, and read what the
+/// system has to run programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Confine {
+    /// What they may read and run besides: absolute paths, or such in the home of whoever starts them (`~/`).
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 100), inner(length(min = 2, max = 512), regex(pattern = "^(/|~/)")))]
+    pub read: Vec<String>,
+    /// Variables with a secret that they are given all the same: those whose names end with `TOKEN`, `SECRET`, `PASSWORD` or `KEY`.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 100), inner(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]{0,99}$")))]
+    pub secrets: Vec<String>,
+    /// How much memory their processes may have together.
+    #[serde(skip_serializing_if = "is_memory")]
+    pub memory: Size,
+    /// How many processes and threads there may be at a time.
+    #[serde(skip_serializing_if = "is_processes")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub processes: u32,
+    /// How much a command may say.
+    #[serde(skip_serializing_if = "is_output")]
+    pub output: Size,
+    /// How large a file may become.
+    #[serde(skip_serializing_if = "is_file")]
+    pub file: Size,
+    /// Whether the gate fails where one of the walls can't be put up. Else that is said, and it counts all the same.
+    #[serde(skip_serializing_if = "is_default")]
+    pub required: bool,
+}
+
+impl Default for Confine {
+    fn default() -> Self {
+        let (read, secrets, required) = (Vec::new(), Vec::new(), false);
+        Self {
+            read,
+            secrets,
+            memory: Size(8 << 30),
+            processes: 4096,
+            output: Size(64 << 20),
+            file: Size(8 << 30),
+            required,
+        }
+    }
+}
+
+fn is_memory(size: &Size) -> bool {
+    *size == Confine::default().memory
+}
+
+fn is_processes(count: &u32) -> bool {
+    *count == Confine::default().processes
+}
+
+fn is_output(size: &Size) -> bool {
+    *size == Confine::default().output
+}
+
+fn is_file(size: &Size) -> bool {
+    *size == Confine::default().file
+}
+
+/// So many bytes: `512M` or `8G`, up to `1024G`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String", extend("pattern" = "^([1-9][0-9]{0,5}M|([1-9][0-9]{0,2}|10[01][0-9]|102[0-4])G)$"))]
+pub struct Size(u64);
+
+impl Size {
+    /// None when the text is not of that form, or too much.
+    pub fn new(text: &str) -> Option<Self> {
+        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+        let (shift, digits) = match unit {
+            "M" => (20, 6),
+            "G" => (30, 4),
+            _ => return None,
+        };
+        let plain = (1..=digits).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
+        let number: u64 = number.parse().ok().filter(|_| plain && !number.starts_with('0'))?;
+        Some(Self(number << shift)).filter(|size| size.0 <= 1024 << 30)
+    }
+
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+/// In the largest unit that it is whole in, so that `1024M` and `1G` are one.
+impl std::fmt::Display for Size {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            bytes if bytes % (1 << 30) == 0 => write!(f, "{}G", bytes >> 30),
+            bytes => write!(f, "{}M", bytes >> 20),
+        }
+    }
+}
+
+impl TryFrom<String> for Size {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::new(&text).ok_or_else(|| format!("{text:?} is not a size such as 512M or 8G, up to 1024G"))
+    }
+}
+
+impl From<Size> for String {
+    fn from(size: Size) -> String {
+        size.to_string()
+    }
 }
 
 /// That it can be built.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"] }))]
+#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"] }))]
 pub struct Build {
     /// The commands that `phasegate run build` carries out, one after the other.
     #[serde(skip_serializing_if = "is_default")]
@@ -78,6 +201,12 @@ pub struct Build {
     /// How long they may take together.
     #[serde(skip_serializing_if = "is_default")]
     pub timeout: Timeout,
+    /// Whether they reach the network.
+    #[serde(skip_serializing_if = "is_default")]
+    pub network: Network,
+    /// The walls around them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub confine: Confine,
 }
 
 /// From `1s` to `86400s`, `1440m` or `24h`.
@@ -146,7 +275,7 @@ impl From<Timeout> for String {
 /// The proof that the change works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"] }))]
+#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"] }))]
 pub struct Verify {
     /// Where its evidence comes from.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
@@ -166,12 +295,18 @@ pub struct Verify {
     /// How long they may take together.
     #[serde(skip_serializing_if = "is_default")]
     pub timeout: Timeout,
+    /// Whether they reach the network.
+    #[serde(skip_serializing_if = "is_default")]
+    pub network: Network,
+    /// The walls around them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub confine: Confine,
 }
 
 impl Default for Verify {
     fn default() -> Self {
-        let (run, reports, timeout) = (Vec::new(), Vec::new(), Timeout::default());
-        Self { from: vec![Source::Checks], checks: Vec::new(), run, reports, timeout }
+        let Build { run, reports, timeout, network, confine } = Build::default();
+        Self { from: vec![Source::Checks], checks: Vec::new(), run, reports, timeout, network, confine }
     }
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn sample() -> Artefact {
         ended: at,
         duration_ms: 1_000,
         timeout_s: 60,
+        confinement: Confinement { confined: true, ..Confinement::default() },
         commands: vec![CommandRun {
             command: "make check".to_owned(),
             outcome: CommandOutcome::Exited,

@@ -92,6 +92,10 @@ impl CommandRun {
             (CommandOutcome::Exited, Some(status), _) => format!("ended with exit status {status} after {after}"),
             (CommandOutcome::Signalled, _, Some(signal)) => format!("was ended by signal {signal} after {after}"),
             (CommandOutcome::TimedOut, ..) => format!("was not done after {after}, when the gate's time was over"),
+            (CommandOutcome::OverLimit, ..) => {
+                let why = self.why.as_deref().unwrap_or("it had more than it may");
+                format!("was ended after {after}: {}", text::line(why, 200))
+            }
             (CommandOutcome::NotStarted, ..) => {
                 format!("could not be started: {}", quoted(&text::line(self.why.as_deref().unwrap_or("unknown"), 200)))
             }

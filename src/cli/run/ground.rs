@@ -1,0 +1,100 @@
+//! Where a gate's commands run: on a copy of the head's content behind walls, or in a folder as it is.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+
+use crate::cli::out;
+use crate::policy::{Network, Runs};
+use crate::repo::LocalRepo;
+use crate::runner::wall::{Confine, Enclosure, Limits};
+use crate::runner::worktree::Worktree;
+use crate::runner::{Around, reads};
+
+pub(super) struct Ground {
+    pub(super) folder: PathBuf,
+    pub(super) walls: Result<Enclosure, String>,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// Goes with this.
+    _worktree: Option<Worktree>,
+}
+
+impl Ground {
+    /// A folder as it is.
+    pub(super) fn open(folder: PathBuf, environment: Vec<(OsString, OsString)>, why: &str) -> Self {
+        Self { folder, walls: Err(why.to_owned()), environment, _worktree: None }
+    }
+
+    /// A fresh copy of the head's content, and the walls that can be put up around it. The commands run in the same folder of it
+    /// as the one that they were asked for in.
+    pub(super) async fn fresh(
+        repo: &LocalRepo,
+        asked: &Path,
+        around: &mut Around,
+        runs: &Runs<'_>,
+        environment: Vec<(OsString, OsString)>,
+    ) -> anyhow::Result<Self> {
+        let Some(head) = around.subject.head.clone() else {
+            bail!("there is no commit here yet; `--in-place` runs the commands in the folder as it is");
+        };
+        if repo.revision(head.as_str())?.is_none() {
+            bail!(
+                "the head {} is not in this checkout, so its content can't be laid out\nLet the checkout fetch the whole \
+                 history (`fetch-depth: 0`)",
+                head.short()
+            );
+        }
+        if around.subject.uncommitted {
+            out::complain(&format!(
+                "note: what is not committed is left out: the commands run on a copy of {}. `--in-place` runs them here.\n",
+                head.short()
+            ));
+        }
+        let below = std::env::var_os("RUNNER_TEMP").filter(|folder| !folder.is_empty());
+        let below = below.map_or_else(std::env::temp_dir, PathBuf::from);
+        let user = fresh_user();
+        let worktree = Worktree::of(&repo.common_folder(), &head, &below, user).await?;
+        let folder =
+            within(repo, asked).map_or_else(|| worktree.folder().to_owned(), |path| worktree.folder().join(path));
+        if !folder.is_dir() {
+            bail!("the folder {} is not in {}", asked.display(), head.short());
+        }
+        (around.subject.checkout, around.subject.uncommitted) = (Some(head), false);
+        let found = reads::look(&environment, runs.confine, worktree.scratch());
+        let network = runs.network == Network::Allow;
+        // Who answers for names is often written where nothing else is to be seen.
+        let names = network.then(|| Path::new("/etc/resolv.conf").canonicalize().ok()).flatten();
+        let confine = Confine {
+            writes: vec![worktree.folder().to_owned()],
+            reads: found.reads.into_iter().chain([worktree.objects().to_owned()]).chain(names).collect(),
+            scratch: worktree.scratch().to_owned(),
+            user,
+            network,
+            limits: Limits {
+                memory: runs.confine.memory.bytes(),
+                processes: runs.confine.processes.into(),
+                file: runs.confine.file.bytes(),
+            },
+        };
+        let walls = Enclosure::around(confine, &folder).ok_or_else(|| "walls are a matter of Linux".to_owned());
+        let environment = if walls.is_ok() { found.environment } else { environment };
+        Ok(Self { folder, walls, environment, _worktree: Some(worktree) })
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn fresh_user() -> Option<u32> {
+    crate::runner::wall::fresh_user()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn fresh_user() -> Option<u32> {
+    None
+}
+
+/// The path of a folder inside of its repository.
+fn within(repo: &LocalRepo, folder: &Path) -> Option<PathBuf> {
+    let root = repo.root()?.canonicalize().ok()?;
+    folder.strip_prefix(root).ok().map(Path::to_owned)
+}
