@@ -79,7 +79,7 @@ pub enum Error {
     Crosswise,
     #[error("not a URL that is fetched from: {0}")]
     Url(String),
-    #[error("git fetch failed: {0}")]
+    #[error("git failed: {0}")]
     Fetch(String),
     #[error("git did not end within {0} seconds")]
     TimedOut(u64),

@@ -291,7 +291,7 @@ fn every_way_leads_out_where_there_are_no_walls_and_none_where_they_stand() {
 
 #[test]
 fn what_a_command_needs_is_there() {
-    let script = "id -u; pwd | grep -q /work/sub; cat here.txt; touch new ../new; echo x > $HOME/x; echo y > /tmp/y; \
+    let script = "id -u; pwd | grep -q 'phasegate-.*/sub$'; cat here.txt; touch new ../new; echo x > $HOME/x; echo y > /tmp/y; \
                   git log --oneline | wc -l; git status --short; python3 -c 'import socket as s; l = s.create_server((\"127.0.0.1\", 0)); \
                   s.create_connection(l.getsockname()); print(\"loopback\")'; echo > /dev/null; head -c 1 /dev/urandom | wc -c; \
                   test -z \"${GITHUB_TOKEN-}\"; nproc > /dev/null; (exit 3) || echo $?";
