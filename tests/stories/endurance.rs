@@ -422,8 +422,9 @@ async fn a_dead_letter_that_is_delivered_again_is_tried_again() {
 async fn what_was_done_long_ago_is_forgotten() {
     let mut on = merge_flow().await;
     let number = green(&on, "work").await;
-    on.time_passes(Duration::from_secs(8 * 86_400)).await.unwrap();
     assert!(!on.server().unwrap().inbox().list(&Filter::default()).await.unwrap().is_empty());
+    // A server also tidies while it runs, at its own times, so this one may have done so by now: the next one has.
+    on.time_passes(Duration::from_secs(8 * 86_400)).await.unwrap();
     on.stop_server().await;
     on.start_server().await.unwrap();
     assert_eq!(on.server().unwrap().inbox().list(&Filter::default()).await.unwrap(), []);
