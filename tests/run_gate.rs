@@ -83,7 +83,7 @@ impl Stage {
     }
 
     fn artefact(&self) -> Artefact {
-        let file = self.path().join(".git/phasegate-verify/run.json");
+        let file = self.path().join(".git/phasegate-verify/execution_log.json");
         serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
     }
 
@@ -163,7 +163,7 @@ fn a_gate_passes_and_says_what_was_run() {
     assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{}", ended.out);
     let shown = format!(
         "$ echo building\nbuilding\n✓ echo building (… ms)\n$ {GREEN}\n✓ {GREEN} (… ms)\n\
-         VERIFY PASS  1 test: 1 passed\nartefact: .git/phasegate-verify/run.json\n"
+         VERIFY PASS  1 test: 1 passed\nartefact: .git/phasegate-verify/execution_log.json\n"
     );
     assert_eq!(calm(&ended.out, on.path()), shown);
     let artefact = on.artefact();
@@ -193,12 +193,96 @@ fn the_object_is_the_file_and_has_the_form_that_is_published() {
         assert!(ended.err.contains("VERIFY "), "people read stderr then: {}", ended.err);
         let (step, temp) = on.step(&["verify"]);
         assert_eq!(end(step).code, code);
-        let file = std::fs::read(temp.join("phasegate-verify/run.json")).unwrap();
+        let file = std::fs::read(temp.join("phasegate-verify/execution_log.json")).unwrap();
         assert!(schema.is_valid(&serde_json::from_slice(&file).unwrap()));
         let mut lacks = object;
         lacks.as_object_mut().unwrap().remove("totals");
         assert!(!schema.is_valid(&lacks));
     }
+}
+
+/// What an execution log must have, whoever reads it.
+fn execution_log() -> jsonschema::Validator {
+    let count = json!({ "type": "integer", "minimum": 0 });
+    let test = json!({
+        "type": "object",
+        "required": ["name", "result"],
+        "properties": {
+            "name": { "type": "string", "minLength": 1 },
+            "result": { "enum": ["PASS", "FAIL"] },
+            "duration_ms": count,
+        },
+    });
+    let schema = json!({
+        "type": "object",
+        "required": ["module_id", "module_version", "executed_at", "tests", "summary"],
+        "properties": {
+            "module_id": { "type": "string", "minLength": 1 },
+            "module_version": { "type": "string", "minLength": 1 },
+            "executed_at": { "type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$" },
+            "tests": { "type": "array", "minItems": 1, "items": test },
+            "summary": {
+                "type": "object",
+                "required": ["total", "passed", "failed"],
+                "properties": { "total": count, "passed": count, "failed": count },
+            },
+        },
+    });
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+#[test]
+fn the_log_has_each_test_by_its_name_and_each_attempt() {
+    // Green on every second try of the same content.
+    let cases = "<testcase name=\"on\" time=\"0.25\"/><testcase name=\"off\"><skipped/></testcase>";
+    let red = "<testcase name=\"dim\"><failure message=\"too dark\"/></testcase>";
+    let flips = format!(
+        "echo '<testsuite name=\"lamp\">{cases}' > junit.xml; test -e /tmp/phasegate-flips-$FLIP || echo '{red}' >> junit.xml; \
+         echo '</testsuite>' >> junit.xml"
+    );
+    let on = stage(&policy(&[&flips], &["junit.xml"], "1m"), &[("a", "1")]);
+    let run = |flip: &str| {
+        let mut command = on.command(&["run", "verify", "--in-place"]);
+        command.env("FLIP", flip).env("A_SECRET", "t0p-secret");
+        end(command)
+    };
+    let there = tempfile::Builder::new().prefix("phasegate-flips-").tempdir_in("/tmp").unwrap();
+    let there =
+        there.path().file_name().unwrap().to_str().unwrap().strip_prefix("phasegate-flips-").unwrap().to_owned();
+    assert_eq!(run("nowhere").code, 1);
+    let first = on.artefact();
+    let value = serde_json::to_value(&first).unwrap();
+    let wrong: Vec<String> = execution_log().iter_errors(&value).map(|error| error.to_string()).collect();
+    assert_eq!(wrong, [""; 0]);
+    assert_eq!(value["summary"], json!({ "total": 2, "passed": 1, "failed": 1 }));
+    let on_test = json!({ "name": "on", "result": "PASS", "duration_ms": 250 });
+    let dim = json!({ "name": "dim", "result": "FAIL", "duration_ms": 0, "kind": "failed" });
+    assert_eq!((&value["tests"], &value["skipped"]), (&json!([on_test, dim]), &json!(["off"])));
+    assert_eq!((value["module_version"].as_str(), &value["attempts"]), (Some(on.head.as_str()), &json!([])));
+    assert_eq!(value["module_id"].as_str(), on.path().file_name().unwrap().to_str());
+    let variables = &first.environment.variables;
+    assert!(variables.contains(&"FLIP".to_owned()) && !value.to_string().contains("t0p-secret"), "{variables:?}");
+    assert!(first.environment.cpus > 0 && !first.environment.kernel.is_empty());
+
+    // A green does not take the red back.
+    let ended = run(&there);
+    assert_eq!(ended.code, 0, "{}", ended.out);
+    let said = "VER-13 (warning) Tests failed once before on the same content, last at ";
+    assert!(ended.out.contains(said) && ended.out.contains(": `dim`."), "{}", ended.out);
+    let second = on.artefact();
+    let digest = |artefact: &Artefact| phasegate::ids::Digest::of(artefact.text().unwrap());
+    assert_eq!((second.attempts.len(), &second.attempts[0].log), (1, &digest(&first)));
+    assert_eq!((second.attempts[0].failing.as_slice(), second.attempts[0].is_red()), (&["dim".to_owned()][..], true));
+    run(&there);
+    let third = on.artefact();
+    assert_eq!((third.attempts.len(), third.attempts[1].is_red()), (2, false));
+
+    // Other content has a past of its own, and a file that is no log has none.
+    std::fs::write(on.path().join(".git/phasegate-verify/execution_log.json"), "{}").unwrap();
+    run(&there);
+    assert_eq!(on.artefact().attempts, []);
+    let beside = std::fs::read_dir(on.path().join(".git/phasegate-verify")).unwrap().count();
+    assert_eq!(beside, 1, "the one before is gone once there is a new one");
 }
 
 #[test]
@@ -284,7 +368,7 @@ fn who_interrupts_it_leaves_nothing_behind() {
     let on = stage(&policy(&[&format!("setsid sleep {time} & echo ready; wait")], &[], "1m"), &[("a", "1")]);
     // Of an earlier run.
     std::fs::create_dir_all(on.path().join(".git/phasegate-verify")).unwrap();
-    std::fs::write(on.path().join(".git/phasegate-verify/run.json"), "{}").unwrap();
+    std::fs::write(on.path().join(".git/phasegate-verify/execution_log.json"), "{}").unwrap();
     let mut run = on.command(&["run", "verify"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(run.stdout.take().unwrap()).lines();
     assert!(said.any(|line| line.unwrap() == "ready"));
@@ -294,7 +378,10 @@ fn who_interrupts_it_leaves_nothing_behind() {
     assert_eq!(ended.status.code(), Some(130));
     assert!(String::from_utf8_lossy(&ended.stderr).contains("nothing was written"));
     assert!(!runs(&time));
-    assert!(!on.path().join(".git/phasegate-verify/run.json").exists(), "the one before is nobody's any more");
+    assert!(
+        !on.path().join(".git/phasegate-verify/execution_log.json").exists(),
+        "the one before is nobody's any more"
+    );
 }
 
 #[test]
@@ -387,7 +474,7 @@ fn a_commands_words_are_no_orders_to_the_runner() {
     {
         assert!(summary.contains(part), "{part:?} is missing in:\n{summary}");
     }
-    let artefact = read("phasegate-verify/run.json");
+    let artefact = read("phasegate-verify/execution_log.json");
     assert!(!artefact.contains("npm-secret-1") && !artefact.contains("##["), "{artefact}");
 }
 
@@ -538,12 +625,12 @@ fn the_artefact_of_a_job_is_read_by_another_for_that_run_alone() {
         assert_eq!(refused.next(), "Let the gate run on this head, and take the artefact of that run.");
     }
     // One that leads out of its folder, one that is empty, none at all.
-    let file = folder.join("run.json");
+    let file = folder.join("execution_log.json");
     std::fs::rename(&file, temp.join("moved.json")).unwrap();
     let refused = |folder: &Path| artefact::read(folder, &on.expected()).unwrap_err().to_string();
-    assert_eq!(refused(&folder), "The artefact is empty: there is no `run.json` in it.");
+    assert_eq!(refused(&folder), "The artefact is empty: there is no `execution_log.json` in it.");
     std::os::unix::fs::symlink("../moved.json", &file).unwrap();
-    assert_eq!(refused(&folder), "`run.json` of the artefact is a link, and not a plain file.");
+    assert_eq!(refused(&folder), "`execution_log.json` of the artefact is a link, and not a plain file.");
     assert!(refused(&temp.join("gone")).starts_with("There is no artefact: the folder "));
     std::fs::remove_file(&file).unwrap();
     let forged =

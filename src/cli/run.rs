@@ -21,7 +21,7 @@ use crate::gate::ran;
 use crate::ids::CommitId;
 use crate::policy::{self, Policy, RunGate};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
-use crate::runner::artefact::{self, PolicyFrom, PolicyRead};
+use crate::runner::artefact::{self, PolicyFrom, PolicyRead, Subject};
 use crate::runner::{self, Around, Orphans, Plan};
 use ground::Ground;
 use show::Live;
@@ -29,7 +29,7 @@ use show::Live;
 /// Run a gate's commands as the policy names them, and judge exit statuses and JUnit reports
 ///
 /// The policy is read from the base, not from the change: what is run is what the default branch says. What happened is
-/// written as `run.json` into the artefact's folder. docs/runner.md says what counts. In GitHub Actions it writes the job's
+/// written as `execution_log.json` into the artefact's folder. docs/runner.md says what counts. In GitHub Actions it writes the job's
 /// summary, annotations, and the outputs verdict, reason and json.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -98,7 +98,11 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         (Some(_), true) => Ground::open(folder, environment, "--in-place was asked for"),
         (None, _) => Ground::open(folder, environment, "it is in no git repository"),
     };
+    let to = out_folder(args, gate, repo.as_ref());
+    // Now, and not when all the commands have been run for a result that can't be kept.
+    let attempts = artefact::prepare(&to, gate, &around.subject, &read.digest)?;
     let plan = Plan {
+        module: module(&around.subject, repo.as_ref(), &args.dir),
         gate,
         commands: runs.commands.to_vec(),
         reports: runs.reports.to_vec(),
@@ -112,10 +116,8 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         subject: around.subject,
         policy: read,
         run: around.run,
+        attempts,
     };
-    let to = out_folder(args, gate, repo.as_ref());
-    // Now, and not when all the commands have been run for a result that can't be kept.
-    artefact::prepare(&to)?;
     let stop = stop_on_signals()?;
     // From here on every child of this process is a gate's command.
     let orphans = Orphans::adopt();
@@ -247,6 +249,13 @@ fn unnamed(gate: RunGate, law: &Policy, read: &PolicyRead) -> String {
          {gate}:\n      run: [\"make test\"]\n",
         policy::PATH
     )
+}
+
+/// The name of what is tested.
+fn module(subject: &Subject, repo: Option<&LocalRepo>, folder: &Path) -> String {
+    let root = repo.and_then(LocalRepo::root).or_else(|| folder.canonicalize().ok());
+    let name = || root.and_then(|root| Some(root.file_name()?.to_string_lossy().into_owned())).unwrap_or_default();
+    subject.repository.as_ref().map_or_else(|| runner::text::line(&name(), 100), ToString::to_string)
 }
 
 fn out_folder(args: &Args, gate: RunGate, repo: Option<&LocalRepo>) -> PathBuf {

@@ -5,7 +5,7 @@
 
 use crate::finding::{Finding, quoted};
 use crate::policy::RunGate;
-use crate::runner::artefact::{CommandOutcome, CommandRun, Facts, Failing, Report, ReportState};
+use crate::runner::artefact::{Attempt, CommandOutcome, CommandRun, Facts, Failing, Report, ReportState};
 use crate::runner::text;
 
 /// The rules of a gate.
@@ -16,10 +16,12 @@ struct Rules {
     tests: &'static str,
     /// It is shown that tests ran.
     ran: &'static str,
+    /// No red attempt is hidden.
+    again: &'static str,
 }
 
-const BUILD: Rules = Rules { commands: "BLD-01", tests: "BLD-02", ran: "BLD-02" };
-const VERIFY: Rules = Rules { commands: "VER-01", tests: "VER-01", ran: "VER-09" };
+const BUILD: Rules = Rules { commands: "BLD-01", tests: "BLD-02", ran: "BLD-02", again: "BLD-02" };
+const VERIFY: Rules = Rules { commands: "VER-01", tests: "VER-01", ran: "VER-09", again: "VER-13" };
 
 pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
     let rules = match facts.gate {
@@ -33,8 +35,27 @@ pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
     if all_passed {
         findings.extend(reports(&rules, facts));
     }
+    findings.extend(attempts(&rules, facts));
     findings.extend(confinement(&rules, facts));
     findings
+}
+
+/// Attempts before this one in which tests failed: they are told as long as there are any.
+fn attempts(rules: &Rules, facts: &Facts<'_>) -> Option<Finding> {
+    let red: Vec<&Attempt> = facts.attempts.iter().filter(|attempt| attempt.is_red()).collect();
+    let last = red.last()?;
+    let times = if red.len() == 1 { "once".to_owned() } else { format!("{} times", red.len()) };
+    let names: Vec<String> = last.failing.iter().take(5).map(|name| shown(name)).collect();
+    let more = if last.summary.failed > names.len() as u64 { " and others" } else { "" };
+    Some(Finding::warning(
+        rules.again,
+        format!(
+            "Tests failed {times} before on the same content, last at {}: {}{more}.",
+            last.executed_at,
+            names.join(", ")
+        ),
+        "Find out why. A later green does not take that back.",
+    ))
 }
 
 fn shown(text: &str) -> String {
@@ -128,7 +149,7 @@ fn failing(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {
         let names: Vec<String> = facts.flaky.iter().take(5).map(|name| shown(name)).collect();
         let more = if facts.totals.flaky > names.len() as u64 { " and others" } else { "" };
         findings.push(Finding::warning(
-            rules.tests,
+            rules.again,
             format!("Passed at a later try only: {}{more}.", names.join(", ")),
             "Find out why the first try failed.",
         ));

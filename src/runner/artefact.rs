@@ -1,4 +1,4 @@
-//! The artefact of a run: a folder with one file, `run.json`, that says what was run, on what, and how it ended.
+//! The artefact of a run: a folder with one file, `execution_log.json`, that says what was run, on what, and how it ended.
 //!
 //! It is written by an unprivileged job, beside code of the change, and read by a privileged one: a *claim*. What decides
 //! is that job's own conclusion; the artefact is shown. [`read`] refuses one that is not what it should be, and [`Shown`]
@@ -7,12 +7,15 @@
 //! Fields are only ever added: a reader passes over those that it does not know, and a change of meaning is another
 //! number in `schema`. `docs/schemas/run.schema.json` is made from these types.
 
+mod log;
 mod read;
 #[cfg(test)]
 mod sample;
 mod shown;
 
-use std::io::Write as _;
+use std::fs::Permissions;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -20,6 +23,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use log::{Attempt, Environment, Summary, TestResult, TestRun};
 pub use read::{Expected, Refused, read};
 #[cfg(test)]
 pub(crate) use sample::sample;
@@ -34,7 +38,12 @@ use crate::runner::wall::{Open, Wall};
 /// The name of this form.
 pub const SCHEMA: &str = "phasegate/run@1";
 /// The file in the artefact's folder.
-pub const FILE: &str = "run.json";
+pub const FILE: &str = "execution_log.json";
+/// The same of the attempt before, while there is none yet of this one.
+const EARLIER: &str = "execution_log.earlier.json";
+
+/// More than the longest that this version writes.
+const MOST_BYTES: u64 = 48 * 1024 * 1024;
 
 const COMMIT: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
 const DIGEST: &str = "^[0-9a-f]{64}$";
@@ -46,6 +55,23 @@ pub struct Artefact {
     /// `phasegate/run@1`.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
+    /// What was tested: the repository, `owner/name`, or the name of its folder where GitHub does not tell it.
+    pub module_id: String,
+    /// The commit that was tested; `uncommitted` where there is none.
+    pub module_version: String,
+    /// When it started.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub executed_at: Timestamp,
+    /// The tests that were carried out, all of them.
+    pub tests: Vec<TestRun>,
+    /// Their counts.
+    pub summary: Summary,
+    /// Names of the tests that were skipped, all of them.
+    pub skipped: Vec<String>,
+    /// Attempts before this one that are known here, the oldest first.
+    pub attempts: Vec<Attempt>,
+    /// Where it ran.
+    pub environment: Environment,
     /// The gate whose commands were run.
     pub gate: RunGate,
     /// `PASS` only where no finding is an error.
@@ -362,15 +388,19 @@ impl Artefact {
         Ok(text.replace("##[", "##\\u005b"))
     }
 
-    /// Puts it into a folder, as a whole or not at all.
+    /// Puts it into a folder, as a whole or not at all. Whoever may read the folder may read it.
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let shown = folder.display();
         std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {shown}"))?;
         let cant = || format!("can't write {FILE} into {shown}");
         let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cant)?;
         file.write_all(self.text()?.as_bytes()).with_context(cant)?;
+        file.as_file().set_permissions(Permissions::from_mode(0o644)).with_context(cant)?;
         file.persist(folder.join(FILE)).with_context(cant)?;
-        Ok(())
+        match std::fs::remove_file(folder.join(EARLIER)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(cant),
+            _ => Ok(()),
+        }
     }
 
     /// The JSON Schema of the file.
@@ -379,18 +409,33 @@ impl Artefact {
     }
 }
 
-/// Makes a folder ready for an artefact: it can be written into, and one of an earlier run is taken out of it, so that it
-/// can't be taken for this one's.
-pub fn prepare(folder: &Path) -> anyhow::Result<()> {
+/// Makes a folder ready for an artefact: it can be written into, and one of an earlier run is put aside in it, so that it
+/// can't be taken for this one's. Says which attempts are known by it, of the same gate on the same head by the same policy:
+/// a rerun does not erase them.
+pub fn prepare(folder: &Path, gate: RunGate, subject: &Subject, policy: &Digest) -> anyhow::Result<Vec<Attempt>> {
     let shown = folder.display();
     std::fs::create_dir_all(folder)
         .and_then(|()| tempfile::NamedTempFile::new_in(folder))
         .with_context(|| format!("the result can't be written into {shown}; name another folder with --out"))?;
-    match std::fs::remove_file(folder.join(FILE)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error)
-            .with_context(|| format!("can't remove the earlier {FILE} of {shown}; name another folder with --out")),
-        _ => Ok(()),
+    let earlier = folder.join(EARLIER);
+    match std::fs::rename(folder.join(FILE), &earlier) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error).with_context(|| {
+                format!("can't put the earlier {FILE} of {shown} aside; name another folder with --out")
+            });
+        }
+        _ => {}
     }
+    let mut text = Vec::new();
+    let read = std::fs::File::open(&earlier).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
+    let before = read.ok().and_then(|_| serde_json::from_slice::<Artefact>(&text).ok());
+    let same = |before: &Artefact| {
+        before.gate == gate
+            && before.policy.digest == *policy
+            && before.subject.head == subject.head
+            && !(before.subject.uncommitted || subject.uncommitted)
+    };
+    Ok(before.filter(same).map(|before| before.as_attempts(&text)).unwrap_or_default())
 }
 
 /// What a gate is judged by: that part of an artefact which was seen, and not concluded.
@@ -406,6 +451,8 @@ pub struct Facts<'a> {
     pub failing: &'a [Failing],
     pub failing_left_out: u64,
     pub flaky: &'a [String],
+    pub skipped: &'a [String],
+    pub attempts: &'a [Attempt],
 }
 
 impl Artefact {
@@ -421,6 +468,8 @@ impl Artefact {
             failing: &self.failing,
             failing_left_out: self.failing_left_out,
             flaky: &self.flaky,
+            skipped: &self.skipped,
+            attempts: &self.attempts,
         }
     }
 }

@@ -6,6 +6,9 @@
 
 use std::ffi::{OsStr, OsString};
 
+use super::artefact::Environment;
+use super::text;
+
 /// A variable that no command sees, and why.
 #[derive(Debug)]
 pub struct Withheld {
@@ -46,6 +49,25 @@ pub fn is_given(name: &OsStr) -> bool {
         Some(start) => name.starts_with(start),
         None => name == one.name,
     })
+}
+
+/// What is told of where commands run that are given these variables. Of a variable its name alone: a value may be anything.
+pub(crate) fn described(given: &[(OsString, OsString)]) -> Environment {
+    let of = |name: &str| given.iter().find(|(given, _)| given == name).map(|(_, value)| value.to_string_lossy());
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let named = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME=")).map(|name| name.trim_matches('"'));
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let image = of("ImageOS").map(|os| format!("{os} {}", of("ImageVersion").unwrap_or_default()));
+    let mut variables: Vec<String> = given.iter().map(|(name, _)| text::line(&name.to_string_lossy(), 100)).collect();
+    variables.sort();
+    Environment {
+        os: text::line(named.unwrap_or(std::env::consts::OS), 100),
+        kernel: text::line(kernel.trim(), 100),
+        arch: std::env::consts::ARCH.to_owned(),
+        cpus: std::thread::available_parallelism().map_or(0, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
+        image: image.map(|image| text::line(image.trim(), 100)),
+        variables,
+    }
 }
 
 /// How the name of a variable ends whose value is a secret.

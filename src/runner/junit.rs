@@ -43,6 +43,8 @@ pub(crate) struct Case {
     pub(crate) outcome: Outcome,
     /// It passed, but not at the first try.
     pub(crate) flaky: bool,
+    /// How many tries before the last one failed, as far as the report tells them.
+    pub(crate) reds: u32,
     pub(crate) millis: u64,
     pub(crate) file: Option<String>,
     pub(crate) line: Option<u32>,
@@ -174,6 +176,8 @@ fn case(node: Node<'_, '_>) -> Case {
         (Outcome::Passed, None)
     };
     let again = child(node, &["flakyFailure", "flakyError"]);
+    let tries = ["flakyFailure", "flakyError", "rerunFailure", "rerunError"];
+    let reds = node.children().filter(|child| child.is_element() && tries.contains(&child.tag_name().name())).count();
     let (message, details) = why.or(again).map(said).unwrap_or_default();
     Case {
         suite: suite.map(|suite| of(suite, "name")).unwrap_or_default(),
@@ -181,6 +185,7 @@ fn case(node: Node<'_, '_>) -> Case {
         name: of(node, "name"),
         outcome,
         flaky: outcome == Outcome::Passed && again.is_some(),
+        reds: u32::try_from(reds).unwrap_or(u32::MAX),
         millis: millis(node.attribute("time")),
         file: node.attribute("file").map(|file| file.to_owned()).filter(|file| !file.trim().is_empty()),
         line: node.attribute("line").and_then(|line| line.trim().parse().ok()).map(|line: u32| {
@@ -248,7 +253,8 @@ fn tried_again(root: &Node<'_, '_>, cases: Vec<Case>) -> Vec<Case> {
             (case.message.clone(), case.details.clone())
         };
         let flaky = flaky || (before.flaky && case.outcome == Outcome::Passed);
-        *before = Case { flaky, message, details, ..case };
+        let reds = before.reds.saturating_add(u32::from(before.failed()));
+        *before = Case { flaky, reds, message, details, ..case };
     }
     kept
 }
@@ -277,6 +283,7 @@ fn unnamed(root: &Node<'_, '_>, mut cases: Vec<Case>) -> Vec<Case> {
             name: "(not named)".to_owned(),
             outcome: Outcome::Error,
             flaky: false,
+            reds: 0,
             millis: 0,
             file: None,
             line: None,

@@ -40,7 +40,8 @@ pub use subject::{Around, Lost, around};
 use crate::finding::{Finding, bounded, verdict};
 use crate::policy::{RunGate, Size, Timeout};
 use artefact::{
-    ActionsRun, Artefact, CommandOutcome, CommandRun, Confinement, Facts, OutputKept, PolicyRead, SCHEMA, Subject,
+    ActionsRun, Artefact, Attempt, CommandOutcome, CommandRun, Confinement, Facts, OutputKept, PolicyRead, SCHEMA,
+    Subject, Summary,
 };
 use environ::Masks;
 use process::{Done, Ended, Job, Limit, Shell};
@@ -50,6 +51,8 @@ use wall::{Enclosure, Open, Wall, Walls};
 /// What is to be run.
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// The name of what is tested.
+    pub module: String,
     pub gate: RunGate,
     pub commands: Vec<String>,
     /// Globs of the reports that they write.
@@ -70,6 +73,8 @@ pub struct Plan {
     pub subject: Subject,
     pub policy: PolicyRead,
     pub run: Option<ActionsRun>,
+    /// Those before this one that are known.
+    pub attempts: Vec<Attempt>,
 }
 
 /// Who is told while it runs.
@@ -122,6 +127,14 @@ pub async fn run(
     let read = reports::read(&plan.folder, &plan.reports, &before, &masks);
     let mut artefact = Artefact {
         schema: SCHEMA.to_owned(),
+        module_id: plan.module.clone(),
+        module_version: plan.subject.checkout.as_ref().map_or_else(|| "uncommitted".to_owned(), |id| id.to_string()),
+        executed_at: started,
+        tests: read.tests,
+        summary: Summary::of(&read.totals),
+        skipped: read.skipped,
+        attempts: plan.attempts.clone(),
+        environment: environ::described(&environment),
         gate: plan.gate,
         verdict: crate::finding::Verdict::Fail,
         findings: Vec::new(),

@@ -4,7 +4,7 @@
 //! left of an earlier run. So it is noted before the commands start what is there, and what is the same afterwards, or
 //! older than the run, is *stale*. Nothing is deleted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::artefact::{Counts, Failing, FailingKind, Report, ReportState};
+use super::artefact::{Counts, Failing, FailingKind, Report, ReportState, TestResult, TestRun};
 use super::environ::Masks;
 use super::junit::{self, Case, Outcome};
 use super::{place, text};
@@ -22,6 +22,10 @@ use crate::policy;
 /// What all reports of a run may have together.
 const MOST_BYTES: u64 = 50 * 1024 * 1024;
 const MOST_TESTS: usize = 100_000;
+/// Of one test.
+const MOST_TRIES: u32 = 100;
+/// What the names of all tests may have together.
+const MOST_OF_NAMES: usize = 8 * 1024 * 1024;
 pub(crate) const MOST_REPORTS: usize = 1_000;
 pub(crate) const MOST_FAILING: usize = 100;
 pub(crate) const MOST_FLAKY: usize = 100;
@@ -37,6 +41,9 @@ const SLACK: Duration = Duration::from_secs(2);
 pub(crate) struct Read {
     pub(crate) reports: Vec<Report>,
     pub(crate) totals: Counts,
+    /// Those that were carried out, each with a name of its own.
+    pub(crate) tests: Vec<TestRun>,
+    pub(crate) skipped: Vec<String>,
     pub(crate) failing: Vec<Failing>,
     pub(crate) failing_left_out: u64,
     pub(crate) flaky: Vec<String>,
@@ -77,7 +84,7 @@ impl Before {
 pub(crate) fn read(folder: &Path, globs: &[String], before: &Before, masks: &Masks) -> Read {
     let mut read = Read::default();
     let mut seen: Vec<PathBuf> = Vec::new();
-    let (mut bytes, mut tests) = (MOST_BYTES, MOST_TESTS);
+    let mut left = Left { bytes: MOST_BYTES, tests: MOST_TESTS, names: MOST_OF_NAMES, taken: HashMap::new() };
     for glob in globs {
         let files = match found(folder, glob) {
             Ok(files) => files,
@@ -99,26 +106,52 @@ pub(crate) fn read(folder: &Path, globs: &[String], before: &Before, masks: &Mas
                 read.reports.push(Report { why, ..Report::new(glob, ReportState::Unreadable) });
                 return read;
             }
-            read.one(folder, glob, &file, before, masks, (&mut bytes, &mut tests));
+            read.one(folder, glob, &file, before, masks, &mut left);
             seen.push(file);
         }
     }
     read
 }
 
+/// What may still be read, and the names that are given away.
+struct Left {
+    bytes: u64,
+    tests: usize,
+    names: usize,
+    /// With the last number that was put after each.
+    taken: HashMap<String, u64>,
+}
+
+impl Left {
+    /// A name that no other test has: with its suite, else with a number.
+    fn own_name(&mut self, name: String, suite: &str) -> String {
+        let with_suite = format!("{suite} > {name}");
+        let own = if !self.taken.contains_key(&name) {
+            name
+        } else if !suite.is_empty() && !self.taken.contains_key(&with_suite) {
+            with_suite
+        } else {
+            let mut number = self.taken.get(&name).copied().unwrap_or(1);
+            let own = loop {
+                number += 1;
+                let own = format!("{name} #{number}");
+                if !self.taken.contains_key(&own) {
+                    break own;
+                }
+            };
+            self.taken.insert(name, number);
+            own
+        };
+        self.taken.insert(own.clone(), 1);
+        own
+    }
+}
+
 impl Read {
-    fn one(
-        &mut self,
-        folder: &Path,
-        glob: &str,
-        file: &Path,
-        before: &Before,
-        masks: &Masks,
-        (bytes, tests): (&mut u64, &mut usize),
-    ) {
+    fn one(&mut self, folder: &Path, glob: &str, file: &Path, before: &Before, masks: &Masks, left: &mut Left) {
         let path = text::head(&file.to_string_lossy(), LONGEST_PATH);
         let report = |state| Report { path: Some(path.clone()), ..Report::new(glob, state) };
-        let (content, about) = match content(&folder.join(file), bytes) {
+        let (content, about) = match content(&folder.join(file), &mut left.bytes) {
             Ok(read) => read,
             Err(why) => return self.reports.push(Report { why: Some(why), ..report(ReportState::Unreadable) }),
         };
@@ -127,21 +160,44 @@ impl Read {
         if let Some(why) = before.stale(file, &about, &digest) {
             return self.reports.push(Report { state: ReportState::Stale, why: Some(why.to_owned()), ..known });
         }
-        let cases = match junit::read(&content, *tests) {
+        let cases = junit::read(&content, left.tests).and_then(|cases| {
+            let names = cases.iter().map(|case| case.suite.len() + case.class.len() + case.name.len()).sum();
+            match left.names.checked_sub(names) {
+                Some(rest) => left.names = rest,
+                None => return Err(format!("the names of all tests have more than {} MB", MOST_OF_NAMES >> 20)),
+            }
+            Ok(cases)
+        });
+        let cases = match cases {
             Ok(cases) => cases,
             Err(why) => {
                 let why = Some(text::line(&why, 300));
                 return self.reports.push(Report { state: ReportState::Unreadable, why, ..known });
             }
         };
-        *tests -= cases.len().min(*tests);
+        left.tests -= cases.len().min(left.tests);
         let mut counts = Counts::default();
         for case in &cases {
             count(&mut counts, case);
+            self.list(case, masks, left);
             self.note(case, &path, folder, masks);
         }
         self.totals.add(&counts);
         self.reports.push(Report { counts, ..known });
+    }
+
+    fn list(&mut self, case: &Case, masks: &Masks, left: &mut Left) {
+        let name = left.own_name(masks.hide_text(&named(case)), &masks.hide_text(&case.suite));
+        let (result, kind) = match case.outcome {
+            Outcome::Skipped => return self.skipped.push(name),
+            Outcome::Passed => (TestResult::Pass, None),
+            Outcome::Failed => (TestResult::Fail, Some(FailingKind::Failed)),
+            Outcome::Error => (TestResult::Fail, Some(FailingKind::Error)),
+        };
+        let reds = case.reds.min(MOST_TRIES) as usize;
+        let mut attempts = vec![TestResult::Fail; reds];
+        attempts.extend((reds > 0).then_some(result));
+        self.tests.push(TestRun { name, result, duration_ms: case.millis, kind, attempts });
     }
 
     fn note(&mut self, case: &Case, report: &str, folder: &Path, masks: &Masks) {
@@ -388,6 +444,59 @@ mod tests {
         let read = on.read(&["many/*.xml"], &before);
         assert_eq!((read.reports.len(), read.totals.tests), (MOST_REPORTS + 1, MOST_REPORTS as u64));
         assert!(states(&read)[MOST_REPORTS].ends_with("match more than 1000 files"));
+    }
+
+    #[test]
+    fn each_test_has_a_name_of_its_own() {
+        let on = Folder::new();
+        let before = on.before(&["*.xml"]);
+        let case = "<testcase classname='c' name='x'/>";
+        on.write("a.xml", &format!("<testsuite name='s'>{case}{case}{case}<testcase name='c x #2'/></testsuite>"));
+        on.write("b.xml", &format!("<testsuite name='t'>{case}<testcase name='c x'><skipped/></testcase></testsuite>"));
+        let read = on.read(&["*.xml"], &before);
+        let names: Vec<&str> = read.tests.iter().map(|test| test.name.as_str()).collect();
+        assert_eq!(names, ["c x", "s > c x", "c x #2", "s > c x #2", "t > c x"]);
+        assert_eq!(read.skipped, ["c x #3"]);
+        assert_eq!((read.totals.ran(), read.totals.skipped), (5, 1));
+        // However many have one name: no search from the start for each.
+        on.write("a.xml", &format!("<testsuite>{}</testsuite>", "<testcase name='x'/>".repeat(50_000)));
+        let read = on.read(&["a.xml"], &before);
+        assert_eq!(read.tests.last().map(|test| test.name.as_str()), Some("x #50000"));
+    }
+
+    #[test]
+    fn each_try_of_a_test_is_listed() {
+        let on = Folder::new();
+        let before = on.before(&["*.xml"]);
+        let text = "<testsuite><testcase name='flaky' time='0.5'><flakyFailure/><flakyError/></testcase>\
+                    <testcase name='red'><failure/><rerunFailure/></testcase><testcase name='broken'><error/></testcase>\
+                    <testcase name='plain'/></testsuite>";
+        on.write("a.xml", text);
+        let read = on.read(&["a.xml"], &before);
+        let shown = |test: &TestRun| {
+            let tries: String =
+                test.attempts.iter().map(|one| if *one == TestResult::Pass { '+' } else { '-' }).collect();
+            format!("{} {:?} {:?} {} {tries}", test.name, test.result, test.kind, test.duration_ms)
+        };
+        let told: Vec<String> = read.tests.iter().map(shown).collect();
+        let expected = [
+            "flaky Pass None 500 --+",
+            "red Fail Some(Failed) 0 --",
+            "broken Fail Some(Error) 0 ",
+            "plain Pass None 0 ",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn names_without_end_are_not_read() {
+        let on = Folder::new();
+        let before = on.before(&["*.xml"]);
+        let long = format!("<testcase name='{}'/>", "x".repeat(290)).repeat(MOST_OF_NAMES / 290 + 1);
+        on.write("a.xml", &format!("<testsuite>{long}</testsuite>"));
+        let read = on.read(&["a.xml"], &before);
+        assert_eq!(states(&read), ["Unreadable a.xml the names of all tests have more than 8 MB"]);
+        assert!(read.tests.is_empty() && read.totals == Counts::default());
     }
 
     #[test]

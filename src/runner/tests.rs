@@ -29,6 +29,7 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
     let environment =
         [("PATH", std::env::var_os("PATH").unwrap()), ("A_TOKEN", "t0ken-x".into()), ("GITHUB_TOKEN", "g".into())];
     Plan {
+        module: "lamp".to_owned(),
         gate: RunGate::Verify,
         commands: owned(commands),
         reports: owned(reports),
@@ -42,6 +43,7 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
         subject: Subject::default(),
         policy: PolicyRead { digest: Digest::of(b""), from: PolicyFrom::File, commit: None },
         run: None,
+        attempts: Vec::new(),
     }
 }
 

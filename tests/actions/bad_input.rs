@@ -645,7 +645,7 @@ async fn artefacts_that_are_missing_of_another_run_or_escape_are_not_shown_and_d
             "path": ".github/workflows/phasegate-gates.yml" } });
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("phasegate-verify");
-    let file = place.join("run.json");
+    let file = place.join("execution_log.json");
     let secret = folder.path().join("secret.json");
     std::fs::write(&secret, artefact(&head, run).to_string()).unwrap();
     let write = |value: Value| {
@@ -670,7 +670,7 @@ async fn artefacts_that_are_missing_of_another_run_or_escape_are_not_shown_and_d
                 std::fs::remove_file(&file).unwrap();
                 link(&secret, &file);
             }),
-            &["`run.json` of the artefact is a link, and not a plain file", "Look at what the change does"],
+            &["`execution_log.json` of the artefact is a link, and not a plain file", "Look at what the change does"],
         ),
         (
             "a folder that is a link",

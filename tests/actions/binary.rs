@@ -214,3 +214,46 @@ fn the_binaries_are_there_before_the_tag_is() {
     assert!(at("releases/17") < at("release create") && at("release create") < at("ref=refs/tags/v"), "{asked}");
     assert!(at("ref=refs/tags/v") < at("release edit") && asked.contains("--draft=false"), "{asked}");
 }
+
+/// Root alone can put up all walls, so the commands are started by root where nobody has to be asked for a password.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_gate_is_run_by_root_where_that_can_be_had() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let put = |name: &str, text: &str| {
+        std::fs::write(at(name), format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(at(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    for name in ["", "bin", "temp"] {
+        std::fs::create_dir_all(at(name)).unwrap();
+        std::fs::set_permissions(at(name), std::fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    // Not everybody may read the folder of the sources.
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/action/run.sh");
+    std::fs::copy(script, at("run.sh")).unwrap();
+    put("phasegate", "echo \"ran $* with $PATH as $BY\"; exit 3");
+    let run = |gives: &str, out: &str| {
+        put("bin/sudo", gives);
+        let root = rustix::process::geteuid().is_root();
+        let mut command = Command::new(if root { "setpriv" } else { "bash" });
+        if root {
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "bash"]);
+        }
+        command.arg(at("run.sh")).env_clear();
+        command.env("PATH", format!("{}:/usr/bin:/bin", at("bin").display())).env("HOME", "/home/nobody");
+        command.env("PHASEGATE", at("phasegate")).env("RUNNER_TEMP", at("temp")).env("GATE", "verify").env("OUT", out);
+        ended(&mut command)
+    };
+    let path = format!("{}:/usr/bin:/bin", at("bin").display());
+    let place = at("temp").join("phasegate-verify");
+    let said = |by: &str, place: &Path| format!("ran run --out {} -- verify with {path} as {by}\n", place.display());
+    let grants =
+        "shift; [ \"$1\" = --preserve-env ] && { shift; export BY=root PATH=/usr/bin:/bin:/secure; }; exec \"$@\"";
+    assert_eq!(run(grants, ""), (3, said("root", &place)));
+    assert!(place.is_dir(), "the runner makes it, so it can clear it away");
+    assert_eq!(run("echo 'a password is required' >&2; exit 1", ""), (3, said("", &place)));
+    let other = at("temp").join("other place");
+    assert_eq!(run(grants, other.to_str().unwrap()), (3, said("root", &other)));
+}

@@ -32,7 +32,7 @@ fn reason(artefact: &Artefact) -> String {
     text::line(&reason, LONGEST_REASON)
 }
 
-/// The artefact without what commands and tests printed: `run.json` has that. Empty where it is too large all the same.
+/// The artefact without what commands and tests printed: `execution_log.json` has that. Empty where it is too large all the same.
 fn json(artefact: &Artefact) -> anyhow::Result<String> {
     let mut short = artefact.clone();
     for output in short.commands.iter_mut().filter_map(|command| command.output.as_mut()) {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::finding::{Verdict, verdict};
-use crate::runner::artefact::{Confinement, Counts, FailingKind};
+use crate::runner::artefact::{Confinement, Counts, FailingKind, Summary};
 use crate::runner::wall::{Open, Wall};
 
 fn command(text: &str, outcome: CommandOutcome, status: Option<i32>) -> CommandRun {
@@ -22,6 +22,7 @@ struct Run {
     failing: Vec<Failing>,
     left_out: u64,
     flaky: Vec<String>,
+    attempts: Vec<Attempt>,
     confinement: Confinement,
 }
 
@@ -36,6 +37,7 @@ fn good(gate: RunGate) -> Run {
         failing: Vec::new(),
         left_out: 0,
         flaky: Vec::new(),
+        attempts: Vec::new(),
         confinement: Confinement { confined: true, ..Confinement::default() },
     }
 }
@@ -53,6 +55,8 @@ impl Run {
             failing: &self.failing,
             failing_left_out: self.left_out,
             flaky: &self.flaky,
+            skipped: &[],
+            attempts: &self.attempts,
         })
     }
 
@@ -160,7 +164,7 @@ fn what_is_not_known_is_said() {
     let mut run = good(RunGate::Verify);
     run.totals.flaky = 7;
     run.flaky = (0..7).map(|n| format!("t{n}")).collect();
-    assert_eq!(run.told(), ["~VER-01 Passed at a later try only: `t0`, `t1`, `t2`, `t3`, `t4` and others."]);
+    assert_eq!(run.told(), ["~VER-13 Passed at a later try only: `t0`, `t1`, `t2`, `t3`, `t4` and others."]);
 }
 
 #[test]
@@ -188,4 +192,26 @@ fn what_was_open_is_said_and_the_policy_decides() {
     assert_eq!(run.told(), [says]);
     run.confinement = Confinement { why: Some("--in-place was asked for".to_owned()), ..Confinement::default() };
     assert_eq!(run.told(), ["~VER-01 Unconfined: the commands ran without any wall (--in-place was asked for)."]);
+}
+
+/// A green after a red says what the red was.
+#[test]
+fn a_red_attempt_is_told_after_a_green_one() {
+    let at = |second| jiff::Timestamp::from_second(second).unwrap();
+    let attempt = |second, failed: u64, names: &[&str]| Attempt {
+        executed_at: at(second),
+        verdict: if failed > 0 { Verdict::Fail } else { Verdict::Pass },
+        summary: Summary { total: 9, passed: 9 - failed, failed },
+        failing: names.iter().map(|name| (*name).to_owned()).collect(),
+        log: crate::ids::Digest::of(b""),
+    };
+    let mut run = good(RunGate::Verify);
+    // One that ended badly without a failed test says nothing of the tests.
+    run.attempts = vec![Attempt { verdict: Verdict::Fail, ..attempt(0, 0, &[]) }];
+    assert_eq!(run.told(), [""; 0]);
+    run.attempts.extend([attempt(1, 1, &["a"]), attempt(60, 2, &["b"]), attempt(90, 0, &[])]);
+    let says = "Tests failed 2 times before on the same content, last at 1970-01-01T00:01:00Z: `b` and others.";
+    assert_eq!(run.told(), [format!("~VER-13 {says}")]);
+    run.gate = RunGate::Build;
+    assert_eq!(run.told(), [format!("~BLD-02 {says}")]);
 }

@@ -18,20 +18,20 @@ use rustix::io::Errno;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use super::{Artefact, CommandOutcome, Counts, FILE, ReportState, SCHEMA};
+use super::{Artefact, CommandOutcome, Counts, FILE, MOST_BYTES, ReportState, SCHEMA};
 use crate::finding::{Verdict, quoted, verdict};
 use crate::gate::ran;
 use crate::ids::{CommitId, Slug};
 use crate::policy::RunGate;
 use crate::runner::text;
 
-/// More than the longest that this version writes.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
 const DEEPEST: usize = 16;
 const MOST_COMMANDS: usize = 20;
 const MOST_REPORTS: usize = 1_500;
 const MOST_FAILING: usize = 100;
 const MOST_FINDINGS: usize = 500;
+const MOST_ATTEMPTS: usize = 100;
+const MOST_VARIABLES: usize = 10_000;
 
 /// What the artefact must be of. From the event and the API, never from the artefact.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -258,6 +258,8 @@ fn bounded(artefact: &Artefact) -> Result<(), Refused> {
         ("failing tests", artefact.failing.len(), MOST_FAILING),
         ("flaky tests", artefact.flaky.len(), MOST_FAILING),
         ("findings", artefact.findings.len(), MOST_FINDINGS),
+        ("attempts", artefact.attempts.len(), MOST_ATTEMPTS),
+        ("variables", artefact.environment.variables.len(), MOST_VARIABLES),
     ];
     if let Some((what, count, most)) = lists.into_iter().find(|(_, count, most)| count > most) {
         return Err(Refused::Malformed(format!("it has {count} {what}, and {most} are the most")));
@@ -299,6 +301,9 @@ fn adds_up(artefact: &Artefact) -> Result<(), Refused> {
     let failed = artefact.totals.failed.saturating_add(artefact.totals.errors);
     if (artefact.failing.len() as u64).checked_add(artefact.failing_left_out) != Some(failed) {
         return wrong(format!("{failed} tests failed, and others are told"));
+    }
+    if let Some(why) = artefact.listed_wrongly() {
+        return wrong(why);
     }
     for command in &artefact.commands {
         let exited = command.outcome == CommandOutcome::Exited;

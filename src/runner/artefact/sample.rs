@@ -14,6 +14,18 @@ pub(crate) fn sample() -> Artefact {
     let path = Some("out/junit.xml".to_owned());
     let mut artefact = Artefact {
         schema: SCHEMA.to_owned(),
+        module_id: "octo/lamp".to_owned(),
+        module_version: head.to_string(),
+        executed_at: at,
+        tests: vec![
+            test("a::a", TestResult::Pass),
+            test("a::b", TestResult::Fail),
+            TestRun { attempts: vec![TestResult::Fail, TestResult::Pass], ..test("a::c", TestResult::Pass) },
+        ],
+        summary: Summary { total: 3, passed: 2, failed: 1 },
+        skipped: vec!["a::d".to_owned()],
+        attempts: Vec::new(),
+        environment: Environment { os: "Debian".to_owned(), cpus: 2, ..Environment::default() },
         gate: RunGate::Verify,
         verdict: Verdict::Fail,
         findings: Vec::new(),
@@ -66,4 +78,9 @@ pub(crate) fn sample() -> Artefact {
     };
     artefact.findings = ran::judge(&artefact.facts());
     artefact
+}
+
+fn test(name: &str, result: TestResult) -> TestRun {
+    let kind = (result == TestResult::Fail).then_some(FailingKind::Failed);
+    TestRun { name: name.to_owned(), result, duration_ms: 300, kind, attempts: Vec::new() }
 }

@@ -23,7 +23,7 @@ fn a_person_reads_what_broke_and_what_to_do() {
 
     **Worth a look**
 
-    - `VER-01` Passed at a later try only: `a::c`.<br>→ Find out why the first try failed.
+    - `VER-13` Passed at a later try only: `a::c`.<br>→ Find out why the first try failed.
 
     <details><summary>The end of what <code>make check</code> said</summary>
 

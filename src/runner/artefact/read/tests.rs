@@ -51,7 +51,7 @@ fn what_is_not_there_is_missing() {
     let gone = read(&dir.path().join("gone"), &expected()).unwrap_err();
     assert!(matches!(&gone, Refused::NoFolder(name) if name.ends_with("/gone`")), "{gone}");
     assert!(gone.next().contains("if: always()"));
-    assert_eq!(refuse(&dir).to_string(), "The artefact is empty: there is no `run.json` in it.");
+    assert_eq!(refuse(&dir).to_string(), "The artefact is empty: there is no `execution_log.json` in it.");
     std::fs::write(dir.path().join("file"), "").unwrap();
     let file = read(&dir.path().join("file"), &expected()).unwrap_err();
     assert!(file.to_string().ends_with("/file` is a file, and not a folder."), "{file}");
@@ -72,17 +72,23 @@ fn what_is_no_plain_file_is_not_opened() {
         refuse(&dir).to_string()
     };
     let target = outside.path().join(FILE);
-    assert_eq!(put(&|at| symlink(&target, at).unwrap()), "`run.json` of the artefact is a link, and not a plain file.");
-    assert_eq!(put(&|at| symlink("gone", at).unwrap()), "`run.json` of the artefact is a link, and not a plain file.");
+    assert_eq!(
+        put(&|at| symlink(&target, at).unwrap()),
+        "`execution_log.json` of the artefact is a link, and not a plain file."
+    );
+    assert_eq!(
+        put(&|at| symlink("gone", at).unwrap()),
+        "`execution_log.json` of the artefact is a link, and not a plain file."
+    );
     assert_eq!(
         put(&|at| std::fs::create_dir(at).unwrap()),
-        "`run.json` of the artefact is a folder, and not a plain file."
+        "`execution_log.json` of the artefact is a folder, and not a plain file."
     );
-    let odd = "`run.json` of the artefact is a device or a pipe, and not a plain file.";
+    let odd = "`execution_log.json` of the artefact is a device or a pipe, and not a plain file.";
     // Nobody writes into it: whoever waits for that waits for ever.
     assert_eq!(put(&|at| assert!(std::process::Command::new("mkfifo").arg(at).status().unwrap().success())), odd);
     assert_eq!(put(&|at| drop(std::os::unix::net::UnixListener::bind(at).unwrap())), odd);
-    let several = "`run.json` of the artefact is a file with several names, and not a plain file.";
+    let several = "`execution_log.json` of the artefact is a file with several names, and not a plain file.";
     assert_eq!(put(&|at| std::fs::hard_link(&target, at).unwrap()), several);
 }
 
@@ -145,7 +151,7 @@ fn what_can_not_be_understood_is_refused_by_name() {
         assert!(refused.starts_with(why), "{shown}: {refused}");
     }
     let refused = refuse(&written(&" ".repeat(MOST_BYTES as usize + 1)));
-    assert_eq!(refused.to_string(), "The artefact has 16777217 bytes or more; at most 16777216 are read.");
+    assert_eq!(refused.to_string(), "The artefact has 50331649 bytes or more; at most 50331648 are read.");
     assert!(Refused::Newer(String::new()).next().starts_with("Update Phasegate"));
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join(FILE), b"{\"schema\": \"\xff\"}").unwrap();
@@ -172,6 +178,10 @@ fn fields_of_the_wrong_type_are_refused() {
         "/totals/tests",
         "/failing/0/line",
         "/failing_left_out",
+        "/tests/0/result",
+        "/summary/total",
+        "/attempts",
+        "/environment/cpus",
         "/subject/head",
         "/subject/repository",
     ] {
@@ -237,6 +247,17 @@ fn numbers_have_to_add_up() {
     assert_eq!(set(&[("/reports/0/counts/flaky", json!(3))]), sum);
     assert_eq!(set(&[("/reports/0/state", json!("stale"))]), sum, "a stale one does not count");
     assert_eq!(set(&[("/totals/tests", json!(5))]), "the totals are not those of the reports.");
+    let summary = "the summary is not the count of the tests.";
+    assert_eq!(set(&[("/summary/failed", json!(0))]), summary);
+    assert_eq!(set(&[("/tests/1/result", json!("PASS"))]), summary);
+    assert_eq!(set(&[("/tests", json!([])), ("/summary", json!({ "total": 0, "passed": 0, "failed": 0 }))]), summary);
+    assert_eq!(set(&[("/tests/1/kind", Value::Null)]), "a test does not end as it is said to.");
+    assert_eq!(set(&[("/tests/0/name", json!("a::b"))]), "two tests have one name.");
+    assert_eq!(set(&[("/skipped", json!([]))]), "there are not as many names of skipped tests as were skipped.");
+    assert_eq!(
+        set(&[("/executed_at", json!("2020-01-01T00:00:00Z"))]),
+        "it was executed at another time than it started."
+    );
     let more = [("/totals/tests", json!(5)), ("/totals/passed", json!(3))];
     assert_eq!(set(&more), "the totals are not those of the reports.");
     assert_eq!(set(&[("/failing", json!([]))]), "1 tests failed, and others are told.");
