@@ -14,6 +14,7 @@ pub mod finding;
 pub mod flow;
 pub mod gate;
 pub mod github;
+pub mod guard;
 pub mod ids;
 pub mod inbox;
 pub mod ledger;

@@ -264,6 +264,26 @@ fn the_built_in_set_is_printed_as_it_is() {
 }
 
 #[test]
+fn what_is_frozen_is_printed_as_it_is() {
+    use phasegate::guard::set::{CONTRACT, LAW, LOCKS, TESTS};
+    let paper = read("docs/guard.md");
+    let ticks = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let mut lines: Vec<String> =
+        TESTS.iter().map(|group| format!("| {} | {} |", group.language, ticks(group.files))).collect();
+    for (what, files) in [
+        ("the contract", CONTRACT),
+        ("the law: workflows, the policy, code owners, instructions to agents", LAW),
+        ("lock files", LOCKS),
+    ] {
+        lines.push(format!("| {what} | {} |", ticks(files)));
+    }
+    let frozen = paper.split("## What is frozen").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let row =
+        |line: &&str| line.starts_with("| ") && !line.starts_with("| language") && !line.starts_with("| what it is");
+    assert_eq!(frozen.lines().filter(row).collect::<Vec<_>>(), lines);
+}
+
+#[test]
 fn the_answer_of_config_check_is_printed_as_it_is() {
     let paper = read("docs/policy.md");
     let printed: serde_json::Value = serde_json::from_str(&blocks(&paper, "json")[0]).unwrap();

@@ -77,6 +77,7 @@ impl Policy {
         // The order of commands is what they do; that of reports is nothing.
         sorted(&mut canon.gates.verify.reports);
         sorted(&mut canon.gates.build.reports);
+        sorted(&mut canon.freeze.tests);
         sorted(&mut canon.freeze.meaning);
         // There is no float and no map with other keys than strings in a policy, so this can't fail; should it ever,
         // the plain form is as good an identity.

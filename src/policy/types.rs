@@ -296,6 +296,11 @@ impl Default for Merge {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Freeze {
+    /// Globs of tests and of what they compare with, added to the built-in sets.
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    // Left out where it is empty: a policy that does not name it is the same law as before there was such a key.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
     /// Globs of files that decide what a test run means, added to the built-in set.
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
     pub meaning: Vec<String>,

@@ -1,0 +1,278 @@
+//! Which files are tests, the contract, lock files and instructions, as data. docs/guard.md prints these tables, and a test
+//! holds it against them.
+//!
+//! A folder of tests is taken as a whole: what a test compares with is proof as much as the test. What is told from a name
+//! alone is only taken in the languages where the name means that.
+
+use std::sync::LazyLock;
+
+use globset::GlobSet;
+
+use super::Kind;
+use crate::policy;
+use crate::repo::{RepoPath, meaning};
+
+/// Files that are tests, and for which language.
+pub struct Group {
+    pub language: &'static str,
+    pub files: &'static [&'static str],
+}
+
+pub const TESTS: &[Group] = &[
+    Group {
+        language: "any",
+        files: &[
+            "**/tests/**",
+            "**/test/**",
+            "**/__tests__/**",
+            "**/testdata/**",
+            "**/__snapshots__/**",
+            "**/*.snap",
+            "**/*.feature",
+            "**/*.bats",
+            "**/e2e/**",
+        ],
+    },
+    Group { language: "Rust", files: &["**/tests.rs", "**/*_test.rs", "**/*_tests.rs"] },
+    Group { language: "Python", files: &["**/test_*.py", "**/*_test.py", "**/tests.py"] },
+    Group {
+        language: "JavaScript and TypeScript",
+        files: &[
+            "**/*.{test,spec}.{js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte}",
+            "**/*.cy.{js,jsx,ts,tsx}",
+            "**/spec/**/*.{js,jsx,mjs,cjs,ts,tsx,mts,cts}",
+        ],
+    },
+    Group { language: "Go", files: &["**/*_test.go"] },
+    Group {
+        language: "Java, Kotlin, Scala and Groovy",
+        files: &[
+            "**/src/*Test/**",
+            "**/*Test.{java,kt,scala,groovy}",
+            "**/*Tests.{java,kt,scala,groovy}",
+            "**/*IT.{java,kt}",
+            "**/*Spec.{kt,scala,groovy}",
+            "**/*Suite.scala",
+        ],
+    },
+    Group { language: "Ruby", files: &["**/spec/**/*.rb", "**/*_spec.rb", "**/*_test.rb", "**/test_*.rb"] },
+    Group {
+        language: "C#, F# and Visual Basic",
+        files: &["**/*.{Test,Tests,UnitTests,IntegrationTests}/**", "**/*Test.{cs,fs,vb}", "**/*Tests.{cs,fs,vb}"],
+    },
+    Group { language: "PHP", files: &["**/*Test.php", "**/*Cest.php", "**/*.phpt"] },
+    Group { language: "Swift", files: &["**/Tests/**", "**/*Tests/**/*.swift", "**/*Test.swift", "**/*Tests.swift"] },
+    Group { language: "Elixir and Erlang", files: &["**/*_test.exs", "**/*_SUITE.erl", "**/*_tests.erl"] },
+    Group {
+        language: "C and C++",
+        files: &["**/*_{test,tests,unittest}.{c,cc,cpp,cxx}", "**/test_*.{c,cc,cpp,cxx}", "**/*Test.{cc,cpp,cxx}"],
+    },
+    Group { language: "Dart", files: &["**/*_test.dart"] },
+    Group { language: "Haskell", files: &["**/*Spec.hs"] },
+    Group { language: "Clojure", files: &["**/*_test.{clj,cljs,cljc}"] },
+    Group { language: "Lua", files: &["**/*_spec.lua"] },
+    Group { language: "Perl", files: &["**/t/**/*.t", "**/xt/**/*.t"] },
+];
+
+/// The contract that tests and code are written against.
+pub const CONTRACT: &[&str] = &["**/contract.json"];
+
+/// What pins the programs that a test run loads.
+pub const LOCKS: &[&str] = &[
+    "**/Cargo.lock",
+    "**/package-lock.json",
+    "**/npm-shrinkwrap.json",
+    "**/yarn.lock",
+    "**/pnpm-lock.yaml",
+    "**/bun.lock",
+    "**/bun.lockb",
+    "**/deno.lock",
+    "**/poetry.lock",
+    "**/uv.lock",
+    "**/pdm.lock",
+    "**/Pipfile.lock",
+    "**/go.sum",
+    "**/go.work.sum",
+    "**/Gemfile.lock",
+    "**/composer.lock",
+    "**/packages.lock.json",
+    "**/mix.lock",
+    "**/rebar.lock",
+    "**/pubspec.lock",
+    "**/Package.resolved",
+    "**/gradle.lockfile",
+    "**/flake.lock",
+];
+
+/// Who decides over the change, and what agents are told: workflows, the policy, code owners, instructions.
+pub const LAW: &[&str] = &[
+    ".github/workflows/**",
+    ".github/actions/**",
+    ".github/phasegate.yml",
+    "**/CODEOWNERS",
+    "**/AGENTS.md",
+    "**/CLAUDE.md",
+    "**/GEMINI.md",
+    ".github/copilot-instructions.md",
+    ".github/instructions/**",
+    ".github/agents/**",
+    ".github/prompts/**",
+    ".github/skills/**",
+    "**/.cursorrules",
+    "**/.cursor/rules/**",
+    "**/.windsurfrules",
+    "**/.clinerules/**",
+    "**/.claude/**",
+];
+
+/// The sets as they are held against a path. They are ours, so they compile; should one not, everything matches it.
+struct Nets {
+    tests: Option<GlobSet>,
+    contract: Option<GlobSet>,
+    locks: Option<GlobSet>,
+    law: Option<GlobSet>,
+}
+
+static NETS: LazyLock<Nets> = LazyLock::new(|| Nets {
+    tests: policy::globs(TESTS.iter().flat_map(|group| group.files)).ok(),
+    contract: policy::globs(CONTRACT).ok(),
+    locks: policy::globs(LOCKS).ok(),
+    law: policy::globs(LAW).ok(),
+});
+
+/// What the policy adds: `freeze.tests` and `freeze.meaning`. None where its globs can't be read, and then every file is one.
+#[derive(Debug, Clone, Default)]
+pub struct Added {
+    pub tests: Option<GlobSet>,
+    pub meaning: Option<GlobSet>,
+}
+
+impl Added {
+    pub fn by(policy: &policy::Policy) -> Self {
+        Self { tests: policy::globs(&policy.freeze.tests).ok(), meaning: policy::globs(&policy.freeze.meaning).ok() }
+    }
+}
+
+/// What a path is by its name. A test that also configures is a test: it is held more strictly.
+pub fn kind(path: &RepoPath, added: &Added) -> Option<Kind> {
+    let in_net = |net: &Option<GlobSet>| net.as_ref().is_none_or(|net| path.matches(net));
+    if in_net(&NETS.contract) {
+        Some(Kind::Contract)
+    } else if in_net(&NETS.tests) || in_net(&added.tests) {
+        Some(Kind::Test)
+    } else if in_net(&NETS.law) || in_net(&added.meaning) || meaning::configuration(path).is_some() {
+        Some(Kind::Meaning)
+    } else if in_net(&NETS.locks) {
+        Some(Kind::Lock)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str) -> Option<Kind> {
+        let none = || policy::globs::<&str>([]).ok();
+        kind(&RepoPath::from(path), &Added { tests: none(), meaning: none() })
+    }
+
+    #[test]
+    fn the_built_in_globs_compile() {
+        let nets = &*NETS;
+        assert!(nets.tests.is_some() && nets.contract.is_some() && nets.locks.is_some() && nets.law.is_some());
+    }
+
+    #[test]
+    fn tests_of_the_common_languages_are_known_by_their_names() {
+        for path in [
+            "tests/api.rs",
+            "crates/lamp/tests/fixtures/on.json",
+            "src/lamp/tests.rs",
+            "src/lamp_test.rs",
+            "test_lamp.py",
+            "pkg/lamp_test.py",
+            "app/tests.py",
+            "src/lamp.test.ts",
+            "src/lamp.spec.jsx",
+            "web/__tests__/lamp.js",
+            "web/__snapshots__/lamp.js.snap",
+            "cypress/e2e/lamp.cy.ts",
+            "lamp_test.go",
+            "pkg/testdata/in.txt",
+            "app/src/test/java/Lamp.java",
+            "app/src/androidTest/kotlin/Lamp.kt",
+            "src/main/java/LampTest.java",
+            "lamp/LampSpec.scala",
+            "spec/models/lamp_spec.rb",
+            "test/lamp_test.rb",
+            "Lamp.Tests/Shine.cs",
+            "src/LampTests.cs",
+            "src/LampTest.php",
+            "Tests/LampTests/Lamp.swift",
+            "LampTests.swift",
+            "lib/lamp_test.exs",
+            "src/lamp_test.cc",
+            "features/lamp.feature",
+        ] {
+            assert_eq!(of(path), Some(Kind::Test), "{path}");
+        }
+    }
+
+    #[test]
+    fn ordinary_source_and_papers_are_not_frozen() {
+        for path in [
+            "src/lib.rs",
+            "src/attestation.rs",
+            "src/contest.py",
+            "src/latest/lamp.go",
+            "src/protests.rs",
+            "lib/spectrum.rb",
+            "spec/openapi.yaml",
+            "docs/testing.md",
+            "scaffolding/scope.md",
+            "README.md",
+            "Cargo.toml",
+            "package.json",
+            "src/contract.rs",
+            "src/Greatest.java",
+        ] {
+            assert_eq!(of(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_contract_what_gives_meaning_and_locks_are_told_apart() {
+        for path in ["contract.json", "modules/lamp/contract.json"] {
+            assert_eq!(of(path), Some(Kind::Contract), "{path}");
+        }
+        for path in [
+            ".github/workflows/ci.yml",
+            ".github/phasegate.yml",
+            "CODEOWNERS",
+            "docs/CODEOWNERS",
+            "AGENTS.md",
+            "pytest.ini",
+            ".config/nextest.toml",
+            "web/eslint.config.mjs",
+        ] {
+            assert_eq!(of(path), Some(Kind::Meaning), "{path}");
+        }
+        for path in ["Cargo.lock", "web/package-lock.json", "go.sum"] {
+            assert_eq!(of(path), Some(Kind::Lock), "{path}");
+        }
+        assert_eq!(of("tests/conftest.py"), Some(Kind::Test), "what is both is held more strictly");
+    }
+
+    #[test]
+    fn the_policy_adds_and_takes_nothing_away() {
+        let added = Added { tests: policy::globs(["checks/**"]).ok(), meaning: policy::globs(["ci/*.sh"]).ok() };
+        let of = |path: &str| kind(&RepoPath::from(path), &added);
+        assert_eq!(of("checks/lamp.txt"), Some(Kind::Test));
+        assert_eq!(of("ci/run.sh"), Some(Kind::Meaning));
+        assert_eq!(of("tests/lamp.rs"), Some(Kind::Test));
+        assert_eq!(of("src/lamp.rs"), None);
+        assert_eq!(kind(&RepoPath::from("src/lamp.rs"), &Added::default()), Some(Kind::Test), "unknown is not fine");
+    }
+}
