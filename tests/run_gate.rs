@@ -161,9 +161,10 @@ fn a_gate_passes_and_says_what_was_run() {
     let on = stage(&policy(&["echo building", GREEN], &["junit.xml"], "1m"), &[("a", "1")]);
     let ended = on.run(&["verify"]);
     assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{}", ended.out);
+    let once = format!("$ echo building\nbuilding\n✓ echo building (… ms)\n$ {GREEN}\n✓ {GREEN} (… ms)\n");
     let shown = format!(
-        "$ echo building\nbuilding\n✓ echo building (… ms)\n$ {GREEN}\n✓ {GREEN} (… ms)\n\
-         VERIFY PASS  1 test: 1 passed\nartefact: .git/phasegate-verify/execution_log.json\n"
+        "{once}the same on the base ({}):\n{once}VERIFY PASS  1 test: 1 passed\nartefact: .git/phasegate-verify/execution_log.json\n",
+        &on.base[..12]
     );
     assert_eq!(calm(&ended.out, on.path()), shown);
     let artefact = on.artefact();
@@ -721,4 +722,158 @@ fn the_page_lists_what_commands_are_not_given() {
     let own: Vec<String> =
         phasegate::runner::WITHHELD.iter().map(|one| format!("| `{}` | {} |", one.name, one.why)).collect();
     assert_eq!(listed, own);
+}
+
+/// A project of a function and its tests, in a language that is everywhere: each test is a script, and one that can't find the
+/// function breaks.
+struct Earning {
+    stage: Stage,
+}
+
+const RUNNER: &str = r#"
+echo '<testsuite name="lamp">' > junit.xml
+for test in tests/*; do
+    name=$(basename "$test")
+    if grep -q '^# skip' "$test"; then echo "<testcase name='$name'><skipped/></testcase>" >> junit.xml; continue; fi
+    out=$(sh "$test" 2>&1); status=$?
+    case $status in
+        0) echo "<testcase name='$name'/>" >> junit.xml ;;
+        127) echo "<testcase name='$name'><error message='$out'/></testcase>" >> junit.xml; red=1 ;;
+        *) echo "<testcase name='$name'><failure message='$out'/></testcase>" >> junit.xml; red=1 ;;
+    esac
+done
+echo '</testsuite>' >> junit.xml
+exit ${red:-0}
+"#;
+
+impl Earning {
+    /// The base has a lamp that is on at 1, and a test of it; the change brings these files, and takes those with no text away.
+    fn new(earned: &str, change: &[(&str, Option<&str>)]) -> Self {
+        let policy = format!("{}    earned: {earned}\n", policy(&["sh run-tests"], &["junit.xml"], "1m"));
+        let dir = tempfile::tempdir().unwrap();
+        let git = |args: &[&str]| {
+            let mut git = Command::new("git");
+            git.current_dir(dir.path()).args(["-c", "user.name=a", "-c", "user.email=a@b.c"]).args(args);
+            let done = git.output().unwrap();
+            assert!(done.status.success(), "{args:?} {}", String::from_utf8_lossy(&done.stderr));
+            String::from_utf8(done.stdout).unwrap().trim().to_owned()
+        };
+        let put = |path: &str, text: Option<&str>| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            match text {
+                Some(text) => std::fs::write(path, text).unwrap(),
+                None => std::fs::remove_file(path).unwrap(),
+            }
+        };
+        git(&["init", "-q", "-b", "main"]);
+        put(".github/phasegate.yml", Some(&policy));
+        put("run-tests", Some(RUNNER));
+        put("lamp", Some("test \"$1\" = 1 && echo on || echo off\n"));
+        put("tests/on", Some("test $(sh lamp 1) = on || { echo it stays off; exit 1; }\n"));
+        put("tests/off", Some("test $(sh lamp 0) = off || { echo it stays on; exit 1; }\n"));
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "base"]);
+        let base = git(&["rev-parse", "HEAD"]);
+        git(&["checkout", "-qb", "work"]);
+        for (path, text) in change {
+            put(path, *text);
+        }
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "change"]);
+        let head = git(&["rev-parse", "HEAD"]);
+        Self { stage: Stage { dir, base, head } }
+    }
+
+    /// The exit code, and `RULE says` of each finding about what was earned.
+    fn told(&self) -> (i32, Vec<String>) {
+        let ended = self.stage.run(&["verify"]);
+        let artefact = self.stage.artefact();
+        let mark = |blocks: bool| if blocks { "" } else { "~" };
+        let earned = artefact.findings.iter().filter(|one| ["VER-10", "VER-11", "VER-12"].contains(&one.rule.as_str()));
+        let told = earned.map(|one| format!("{}{} {}", mark(one.blocks()), one.rule, one.says)).collect();
+        (ended.code, told)
+    }
+}
+
+/// A lamp that dims, and a test of it.
+const DIMS: (&str, Option<&str>) = ("lamp", Some("case $1 in 1) echo on ;; half) echo dim ;; *) echo off ;; esac\n"));
+const ASKS: (&str, Option<&str>) =
+    ("tests/dims", Some("test $(sh lamp half) = dim || { echo it does not dim; exit 1; }\n"));
+
+#[test]
+fn a_green_that_was_earned_says_how() {
+    let on = Earning::new("demand", &[DIMS, ASKS]);
+    let ended = on.stage.run(&["verify"]);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let base = &on.stage.base[..12];
+    for part in [
+        format!("the same on the base ({base}):"),
+        format!("the same on the base ({base}) with the tests of the head:"),
+        "VERIFY PASS  3 tests: 3 passed".to_owned(),
+    ] {
+        assert!(ended.out.contains(&part), "{part} is missing in {}", ended.out);
+    }
+    let artefact = on.stage.artefact();
+    let earned = artefact.earned.as_ref().unwrap();
+    assert_eq!((earned.base.as_str(), earned.demanded, earned.on_base.totals.ran()), (on.stage.base.as_str(), true, 2));
+    assert_eq!((earned.new_tests.proved, earned.new_tests.idle, earned.new_tests.unproven), (1, 0, 0));
+    assert_eq!(earned.old_tests, None, "no file of theirs was touched");
+    assert_eq!(artefact.findings.iter().filter(|one| one.blocks()).count(), 0);
+}
+
+#[test]
+fn a_green_that_was_not_earned_is_refused() {
+    let base = |on: &Earning| on.stage.base[..12].to_owned();
+    // A test that asks for nothing.
+    let idle = ("tests/dims", Some("true\n"));
+    let on = Earning::new("demand", &[DIMS, idle]);
+    let says = "VER-12 The new test `dims` passes on the base's code too, so it proves nothing about the change.";
+    assert_eq!(on.told(), (1, vec![says.to_owned()]));
+    // A test of what is not there at all breaks on the base, which is no proof and no crime.
+    let missing = ("tests/blinks", Some("test -e blink || { echo there is no blink; exit 127; }\n"));
+    let on = Earning::new("demand", &[("blink", Some("true\n")), missing]);
+    let says = "~VER-12 Unproven: 1 new test could not be carried out on the base's code: `blinks`.";
+    assert_eq!(on.told(), (0, vec![says.to_owned()]));
+    // Tests that are gone.
+    let on = Earning::new("demand", &[("tests/off", None)]);
+    let (code, told) = on.told();
+    let fewer = format!("VER-10 2 tests ran on the base ({}), and 1 on the head. Gone: `off`.", base(&on));
+    assert_eq!((code, told), (1, vec![fewer]));
+    // Tests that are skipped.
+    let on = Earning::new("demand", &[("tests/off", Some("# skip\n"))]);
+    let (code, told) = on.told();
+    let fewer = format!("VER-10 2 tests ran on the base ({}), and 1 on the head.", base(&on));
+    assert_eq!((code, told), (1, vec![fewer, "~VER-10 Skipped now, and run on the base: `off`.".to_owned()]));
+    // A test that was bent to what the code does now.
+    let broken = ("lamp", Some("echo on\n"));
+    let bent = ("tests/off", Some("test $(sh lamp 0) = on\n"));
+    let on = Earning::new("demand", &[broken, bent]);
+    let says = "VER-11 The test `off`, as the base has it, fails on the head's code: it stays on";
+    assert_eq!(on.told(), (1, vec![says.to_owned()]));
+    // The same is said, and no more, where the policy asks for no more; and nobody looks where it asks for nothing.
+    let on = Earning::new("show", &[broken, bent]);
+    assert_eq!(on.told(), (0, vec![format!("~{says}")]));
+    let on = Earning::new("off", &[broken, bent]);
+    assert_eq!((on.told(), on.stage.artefact().earned), ((0, vec![]), None));
+}
+
+/// What is laid over the other side stays inside of it, whatever the other side has there.
+#[test]
+fn tests_that_are_laid_over_links_and_folders_stay_in_the_copy() {
+    let on = Earning::new("demand", &[DIMS, ASKS]);
+    let place = on.stage.path();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::create_dir(outside.path().join("tests")).unwrap();
+    std::fs::remove_dir_all(place.join("tests")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("tests"), place.join("tests")).unwrap();
+    for args in [&["add", "-A"][..], &["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "a link"]] {
+        assert!(Command::new("git").current_dir(place).args(args).status().unwrap().success());
+    }
+    std::fs::write(outside.path().join("tests/yes"), "true\n").unwrap();
+    let (code, told) = on.told();
+    assert_eq!(code, 1, "{told:?}");
+    let found: Vec<_> =
+        std::fs::read_dir(outside.path().join("tests")).unwrap().flatten().map(|one| one.file_name()).collect();
+    assert_eq!(found, ["yes"], "nothing was written there");
 }

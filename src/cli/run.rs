@@ -1,5 +1,6 @@
 //! `phasegate run`: a gate's commands, as the policy names them.
 
+mod beside;
 mod ground;
 mod outputs;
 mod show;
@@ -93,10 +94,14 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         bail!(unnamed(gate, &law, &read));
     }
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let beside = match (&repo, args.in_place) {
+        (Some(repo), false) => beside::Beside::of(repo, &folder, &around.subject, &law, &runs, &environment)?,
+        _ => None,
+    };
     let ground = match (&repo, args.in_place) {
         (Some(repo), false) => Ground::fresh(repo, &folder, &mut around, &runs, environment).await?,
-        (Some(_), true) => Ground::open(folder, environment, "--in-place was asked for"),
-        (None, _) => Ground::open(folder, environment, "it is in no git repository"),
+        (Some(_), true) => Ground::open(folder.clone(), environment, "--in-place was asked for"),
+        (None, _) => Ground::open(folder.clone(), environment, "it is in no git repository"),
     };
     let to = out_folder(args, gate, repo.as_ref());
     // Now, and not when all the commands have been run for a result that can't be kept.
@@ -122,7 +127,18 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
     // From here on every child of this process is a gate's command.
     let orphans = Orphans::adopt();
     let mut live = Live::new(inside, args.json);
-    let Some(done) = runner::run(&plan, ran::judge, &mut live, orphans.as_ref(), &stop).await else {
+    let done = async {
+        let carried = runner::carry_out(&plan, &mut live, orphans.as_ref(), &stop).await?;
+        let earned = match &beside {
+            // What is red is not green by any proof.
+            Some(beside) if carried.is_green() => {
+                Some(beside.held_against(&plan, &carried, &mut live, orphans.as_ref(), &stop).await?)
+            }
+            _ => None,
+        };
+        Some(runner::conclude(&plan, carried, earned, ran::judge))
+    };
+    let Some(done) = done.await else {
         out::complain("interrupted: the commands were ended, and nothing was written.\n");
         return Ok(Exit::Interrupted);
     };

@@ -3,6 +3,8 @@
 //! Pure, over what was seen ([`Facts`]). An exit status of 0 is not believed alone: where the policy has promised reports,
 //! they must be there, be of this run, and show that tests ran and that none failed.
 
+mod earned;
+
 use crate::finding::{Finding, quoted};
 use crate::policy::RunGate;
 use crate::runner::artefact::{Attempt, CommandOutcome, CommandRun, Facts, Failing, Report, ReportState};
@@ -34,6 +36,9 @@ pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
     // After a command that failed, what comes after it is missing because of that.
     if all_passed {
         findings.extend(reports(&rules, facts));
+    }
+    if let Some(earned) = facts.earned {
+        findings.extend(earned::judge(earned, facts.totals));
     }
     findings.extend(attempts(&rules, facts));
     findings.extend(confinement(&rules, facts));

@@ -26,9 +26,9 @@ pub use law::{Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{
-    Approver, Autonomy, Base, Build, Check, Commands, Confine, Deploy, Enforce, Flow, Freeze, Gates, Labels, Ledger,
-    Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Queue, Require, Risk, RunGate, Runs, Size, Source,
-    Tier, TighterMode, Timeout, Verify, Who,
+    Approver, Autonomy, Base, Build, Check, Commands, Confine, Deploy, Earned, Enforce, Flow, Freeze, Gates, Labels,
+    Ledger, Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Queue, Require, Risk, RunGate, Runs, Size,
+    Source, Tier, TighterMode, Timeout, Verify, Who,
 };
 
 /// Where the policy stands in a repository.

@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{BlobId, CommitId};
 
-pub use borrow::borrowed;
+pub use borrow::{Laid, borrowed};
 pub use content::{content_digest, same_blobs, touched};
 pub use local::{Compared, LocalRepo};
 pub use mirror::{Fetched, Mirror, Want};

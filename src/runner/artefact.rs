@@ -33,6 +33,7 @@ pub use shown::{Shown, ShownCommand, ShownTest};
 use crate::finding::{Finding, Verdict};
 use crate::ids::{CommitId, Digest, Slug};
 use crate::policy::RunGate;
+use crate::runner::earned::Earned;
 use crate::runner::wall::{Open, Wall};
 
 /// The name of this form.
@@ -45,7 +46,7 @@ const EARLIER: &str = "execution_log.earlier.json";
 /// More than the longest that this version writes.
 const MOST_BYTES: u64 = 48 * 1024 * 1024;
 
-const COMMIT: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
+pub(super) const COMMIT: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
 const DIGEST: &str = "^[0-9a-f]{64}$";
 
 /// What a run of a gate's commands says of itself.
@@ -113,6 +114,9 @@ pub struct Artefact {
     pub failing_left_out: u64,
     /// Names of tests that passed, but not at the first try; the first hundred.
     pub flaky: Vec<String>,
+    /// What the same commands say on other content; none where that was not asked for.
+    #[serde(default)]
+    pub earned: Option<Earned>,
 }
 
 /// The walls around the commands.
@@ -453,6 +457,7 @@ pub struct Facts<'a> {
     pub flaky: &'a [String],
     pub skipped: &'a [String],
     pub attempts: &'a [Attempt],
+    pub earned: Option<&'a Earned>,
 }
 
 impl Artefact {
@@ -470,6 +475,7 @@ impl Artefact {
             flaky: &self.flaky,
             skipped: &self.skipped,
             attempts: &self.attempts,
+            earned: self.earned.as_ref(),
         }
     }
 }

@@ -9,11 +9,13 @@
 //! - the commands get no token of the job, and none of its secrets is kept of what they say ([`WITHHELD`]);
 //! - what the commands reach is what the walls around them leave ([`wall`]), and which of them stood is said.
 //!
-//! It judges nothing: whoever calls [`run`] brings the rules ([`crate::gate::ran`]).
+//! It judges nothing: whoever calls [`conclude`] brings the rules ([`crate::gate::ran`]).
 
 pub mod artefact;
+pub mod earned;
 mod environ;
 mod junit;
+mod lacks;
 mod output;
 mod place;
 mod process;
@@ -43,6 +45,7 @@ use artefact::{
     ActionsRun, Artefact, Attempt, CommandOutcome, CommandRun, Confinement, Facts, OutputKept, PolicyRead, SCHEMA,
     Subject, Summary,
 };
+use earned::Earned;
 use environ::Masks;
 use process::{Done, Ended, Job, Limit, Shell};
 use reports::Before;
@@ -83,19 +86,55 @@ pub trait Watcher: Send {
     /// A piece of what it says, as it comes.
     fn says(&mut self, bytes: &[u8]);
     fn ended(&mut self, command: &CommandRun);
+    /// What follows is on other content.
+    fn turns_to(&mut self, content: &str);
 }
 
 /// The rules that a run is judged by.
 pub type Judge = fn(&Facts<'_>) -> Vec<Finding>;
 
+/// What came of a plan.
+#[derive(Debug)]
+pub struct Carried {
+    started: Timestamp,
+    ended: Timestamp,
+    duration_ms: u64,
+    shell: String,
+    environment: artefact::Environment,
+    confinement: Confinement,
+    commands: Vec<CommandRun>,
+    read: reports::Read,
+}
+
+impl Carried {
+    /// What there is where nothing could be run.
+    fn empty() -> Self {
+        let at = Timestamp::UNIX_EPOCH;
+        Self {
+            started: at,
+            ended: at,
+            duration_ms: 0,
+            shell: String::new(),
+            environment: artefact::Environment::default(),
+            confinement: Confinement::default(),
+            commands: Vec::new(),
+            read: reports::Read::default(),
+        }
+    }
+
+    /// Whether each command passed, and tests ran of which none failed.
+    pub fn is_green(&self) -> bool {
+        self.commands.iter().all(CommandRun::passed) && self.read.totals.ran() > 0 && self.read.failed() == 0
+    }
+}
+
 /// Carries a plan out. None when it was stopped: what was not finished says nothing.
-pub async fn run(
+pub async fn carry_out(
     plan: &Plan,
-    judge: Judge,
     watcher: &mut dyn Watcher,
     orphans: Option<&Orphans>,
     stop: &CancellationToken,
-) -> Option<Artefact> {
+) -> Option<Carried> {
     let masks = Masks::of(plan.environment.iter().cloned());
     let environment: Vec<(OsString, OsString)> =
         plan.environment.iter().filter(|(name, _)| is_given(name)).cloned().collect();
@@ -123,18 +162,31 @@ pub async fn run(
         watcher.ended(&done);
         commands.push(done);
     }
+    Some(Carried {
+        started,
+        ended: now().max(started),
+        duration_ms: millis(clock.elapsed()),
+        shell: shell.shown(),
+        environment: environ::described(&environment),
+        confinement: confinement(plan, &walls),
+        commands,
+        read: reports::read(&plan.folder, &plan.reports, &before, &masks),
+    })
+}
 
-    let read = reports::read(&plan.folder, &plan.reports, &before, &masks);
+/// What is said of it, and of the same commands on other content.
+pub fn conclude(plan: &Plan, carried: Carried, earned: Option<Earned>, judge: Judge) -> Artefact {
+    let Carried { started, ended, duration_ms, shell, environment, confinement, commands, read } = carried;
     let mut artefact = Artefact {
         schema: SCHEMA.to_owned(),
         module_id: plan.module.clone(),
         module_version: plan.subject.checkout.as_ref().map_or_else(|| "uncommitted".to_owned(), |id| id.to_string()),
         executed_at: started,
-        tests: read.tests,
         summary: Summary::of(&read.totals),
+        tests: read.tests.into_iter().map(|listed| listed.run).collect(),
         skipped: read.skipped,
         attempts: plan.attempts.clone(),
-        environment: environ::described(&environment),
+        environment,
         gate: plan.gate,
         verdict: crate::finding::Verdict::Fail,
         findings: Vec::new(),
@@ -142,12 +194,12 @@ pub async fn run(
         policy: plan.policy.clone(),
         run: plan.run.clone(),
         phasegate: env!("CARGO_PKG_VERSION").to_owned(),
-        shell: shell.shown(),
+        shell,
         started,
-        ended: now().max(started),
-        duration_ms: millis(clock.elapsed()),
+        ended,
+        duration_ms,
         timeout_s: plan.timeout.as_secs(),
-        confinement: confinement(plan, &walls),
+        confinement,
         commands,
         promised: plan.reports.clone(),
         reports: read.reports,
@@ -155,10 +207,11 @@ pub async fn run(
         failing: read.failing,
         failing_left_out: read.failing_left_out,
         flaky: read.flaky,
+        earned,
     };
     artefact.findings = bounded(judge(&artefact.facts()));
     artefact.verdict = verdict(&artefact.findings);
-    Some(artefact)
+    artefact
 }
 
 /// What is to be said of the walls: one counts where it stood around each command.

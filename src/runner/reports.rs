@@ -15,7 +15,7 @@ use rustix::fs::{Mode, OFlags};
 use super::artefact::{Counts, Failing, FailingKind, Report, ReportState, TestResult, TestRun};
 use super::environ::Masks;
 use super::junit::{self, Case, Outcome};
-use super::{place, text};
+use super::{lacks, place, text};
 use crate::ids::Digest;
 use crate::policy;
 
@@ -42,11 +42,28 @@ pub(crate) struct Read {
     pub(crate) reports: Vec<Report>,
     pub(crate) totals: Counts,
     /// Those that were carried out, each with a name of its own.
-    pub(crate) tests: Vec<TestRun>,
+    pub(crate) tests: Vec<Listed>,
     pub(crate) skipped: Vec<String>,
     pub(crate) failing: Vec<Failing>,
     pub(crate) failing_left_out: u64,
     pub(crate) flaky: Vec<String>,
+}
+
+/// A test that was carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    pub(crate) run: TestRun,
+    /// Its name without its class.
+    pub(crate) bare: String,
+    /// It did not fail in what it says, but because something that it needs is not there.
+    pub(crate) lacks: bool,
+}
+
+impl Read {
+    /// Tests that did not pass.
+    pub(crate) fn failed(&self) -> u64 {
+        self.totals.failed.saturating_add(self.totals.errors)
+    }
 }
 
 /// The reports that were there before the commands, with their contents. One that could not be read has none.
@@ -197,7 +214,11 @@ impl Read {
         let reds = case.reds.min(MOST_TRIES) as usize;
         let mut attempts = vec![TestResult::Fail; reds];
         attempts.extend((reds > 0).then_some(result));
-        self.tests.push(TestRun { name, result, duration_ms: case.millis, kind, attempts });
+        self.tests.push(Listed {
+            run: TestRun { name, result, duration_ms: case.millis, kind, attempts },
+            bare: masks.hide_text(&case.name),
+            lacks: case.outcome == Outcome::Error || (case.failed() && lacks::says(&case.message)),
+        });
     }
 
     fn note(&mut self, case: &Case, report: &str, folder: &Path, masks: &Masks) {
@@ -454,14 +475,14 @@ mod tests {
         on.write("a.xml", &format!("<testsuite name='s'>{case}{case}{case}<testcase name='c x #2'/></testsuite>"));
         on.write("b.xml", &format!("<testsuite name='t'>{case}<testcase name='c x'><skipped/></testcase></testsuite>"));
         let read = on.read(&["*.xml"], &before);
-        let names: Vec<&str> = read.tests.iter().map(|test| test.name.as_str()).collect();
+        let names: Vec<&str> = read.tests.iter().map(|test| test.run.name.as_str()).collect();
         assert_eq!(names, ["c x", "s > c x", "c x #2", "s > c x #2", "t > c x"]);
         assert_eq!(read.skipped, ["c x #3"]);
         assert_eq!((read.totals.ran(), read.totals.skipped), (5, 1));
         // However many have one name: no search from the start for each.
         on.write("a.xml", &format!("<testsuite>{}</testsuite>", "<testcase name='x'/>".repeat(50_000)));
         let read = on.read(&["a.xml"], &before);
-        assert_eq!(read.tests.last().map(|test| test.name.as_str()), Some("x #50000"));
+        assert_eq!(read.tests.last().map(|test| test.run.name.as_str()), Some("x #50000"));
     }
 
     #[test]
@@ -473,7 +494,7 @@ mod tests {
                     <testcase name='plain'/></testsuite>";
         on.write("a.xml", text);
         let read = on.read(&["a.xml"], &before);
-        let shown = |test: &TestRun| {
+        let shown = |Listed { run: test, .. }: &Listed| {
             let tries: String =
                 test.attempts.iter().map(|one| if *one == TestResult::Pass { '+' } else { '-' }).collect();
             format!("{} {:?} {:?} {} {tries}", test.name, test.result, test.kind, test.duration_ms)

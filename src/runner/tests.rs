@@ -19,6 +19,10 @@ impl Watcher for Seen {
         self.0.lock().unwrap().push(String::from_utf8_lossy(bytes).into_owned());
     }
 
+    fn turns_to(&mut self, content: &str) {
+        self.0.lock().unwrap().push(format!("on {content}"));
+    }
+
     fn ended(&mut self, command: &CommandRun) {
         self.0.lock().unwrap().push(format!("< {} {:?}", command.command, command.outcome));
     }
@@ -49,7 +53,8 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
 
 async fn carried_out(plan: &Plan) -> (Artefact, Vec<String>) {
     let mut seen = Seen::default();
-    let done = run(plan, ran::judge, &mut seen, None, &CancellationToken::new()).await.unwrap();
+    let carried = carry_out(plan, &mut seen, None, &CancellationToken::new()).await.unwrap();
+    let done = conclude(plan, carried, None, ran::judge);
     (done, seen.0.into_inner().unwrap())
 }
 
@@ -105,7 +110,7 @@ async fn one_that_is_stopped_says_nothing() {
     let stop = CancellationToken::new();
     stop.cancel();
     let plan = plan(dir.path(), &["sleep 600"], &[]);
-    assert_eq!(run(&plan, ran::judge, &mut Seen::default(), None, &stop).await, None);
+    assert!(carry_out(&plan, &mut Seen::default(), None, &stop).await.is_none());
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use tempfile::TempDir;
 
 use crate::ids::CommitId;
-use crate::repo;
+use crate::repo::{self, Laid};
 
 /// Making one takes at most so long.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -27,8 +27,14 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    /// Makes one of a commit of the repository with this git folder, below another folder, for a user to write.
-    pub async fn of(git_folder: &Path, commit: &CommitId, below: &Path, user: Option<u32>) -> anyhow::Result<Self> {
+    /// Makes one of a commit of the repository with this git folder, with other files laid over its own, below another folder, for a
+    /// user to write.
+    pub async fn of(
+        git_folder: &Path,
+        (commit, over): (&CommitId, &[Laid]),
+        below: &Path,
+        user: Option<u32>,
+    ) -> anyhow::Result<Self> {
         let dir = tempfile::Builder::new().prefix("phasegate-").tempdir_in(below);
         let dir = dir.with_context(|| format!("no folder can be made in {}", below.display()))?;
         let place = dir.path().canonicalize().context("the new folder can't be found")?;
@@ -37,7 +43,7 @@ impl Worktree {
         let (folder, scratch) = (place.join("work"), place.join("home"));
         std::fs::create_dir(&scratch)?;
         let from = git_folder.canonicalize().context("the repository can't be found")?;
-        repo::borrowed(&folder, &from, commit, LONGEST)
+        repo::borrowed(&folder, &from, commit, over, LONGEST)
             .await
             .with_context(|| format!("the content of {} can't be laid out", commit.short()))?;
         if let Some(user) = user {

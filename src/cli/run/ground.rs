@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 
 use crate::cli::out;
+use crate::ids::CommitId;
 use crate::policy::{Network, Runs};
-use crate::repo::LocalRepo;
+use crate::repo::{Laid, LocalRepo};
 use crate::runner::wall::{Confine, Enclosure, Limits};
 use crate::runner::worktree::Worktree;
 use crate::runner::{Around, reads};
@@ -26,8 +27,7 @@ impl Ground {
         Self { folder, walls: Err(why.to_owned()), environment, _worktree: None }
     }
 
-    /// A fresh copy of the head's content, and the walls that can be put up around it. The commands run in the same folder of it
-    /// as the one that they were asked for in.
+    /// A fresh copy of the head's content. The commands run in the same folder of it as the one that they were asked for in.
     pub(super) async fn fresh(
         repo: &LocalRepo,
         asked: &Path,
@@ -51,16 +51,28 @@ impl Ground {
                 head.short()
             ));
         }
+        let ground = Self::of(repo, asked, (&head, &[]), runs, environment).await?;
+        (around.subject.checkout, around.subject.uncommitted) = (Some(head), false);
+        Ok(ground)
+    }
+
+    /// A fresh copy of a commit's content with other files laid over it, and the walls that can be put up around it.
+    pub(super) async fn of(
+        repo: &LocalRepo,
+        asked: &Path,
+        content: (&CommitId, &[Laid]),
+        runs: &Runs<'_>,
+        environment: Vec<(OsString, OsString)>,
+    ) -> anyhow::Result<Self> {
         let below = std::env::var_os("RUNNER_TEMP").filter(|folder| !folder.is_empty());
         let below = below.map_or_else(std::env::temp_dir, PathBuf::from);
         let user = fresh_user();
-        let worktree = Worktree::of(&repo.common_folder(), &head, &below, user).await?;
+        let worktree = Worktree::of(&repo.common_folder(), content, &below, user).await?;
         let folder =
             within(repo, asked).map_or_else(|| worktree.folder().to_owned(), |path| worktree.folder().join(path));
         if !folder.is_dir() {
-            bail!("the folder {} is not in {}", asked.display(), head.short());
+            bail!("the folder {} is not in {}", asked.display(), content.0.short());
         }
-        (around.subject.checkout, around.subject.uncommitted) = (Some(head), false);
         let found = reads::look(&environment, runs.confine, worktree.scratch());
         let network = runs.network == Network::Allow;
         // Who answers for names is often written where nothing else is to be seen.

@@ -101,6 +101,10 @@ fn annotation(finding: &Finding) -> Annotation {
 }
 
 impl Watcher for Live {
+    fn turns_to(&mut self, content: &str) {
+        self.say(&format!("{}\n", format!("the same on {}:", self.safe(content)).dimmed()));
+    }
+
     fn begins(&mut self, command: &str) {
         let shown = text::line(command, 200);
         self.at_start = true;

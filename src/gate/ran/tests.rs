@@ -57,6 +57,7 @@ impl Run {
             flaky: &self.flaky,
             skipped: &[],
             attempts: &self.attempts,
+            earned: None,
         })
     }
 

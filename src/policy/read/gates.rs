@@ -26,12 +26,17 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         runs(d, &f, Running { run, reports, timeout, network, confine });
     }
     let verify = f.as_ref().and_then(|f| f.get("verify"));
-    let f = verify.and_then(|s| d.map(s, &[&["from", "checks"], &RUNS[..]].concat(), &[]));
+    let f = verify.and_then(|s| d.map(s, &[&["from", "checks", "earned"], &RUNS[..]].concat(), &[]));
     let mut listed = None;
     let mut commands = None;
     if let Some(f) = &f {
         let Verify { run, reports, timeout, network, confine, .. } = &mut p.gates.verify;
         runs(d, f, Running { run, reports, timeout, network, confine });
+        set(&mut p.gates.verify.earned, f.get("earned").and_then(|s| d.word(s)));
+        if let (Some(spot), None) = (f.get("earned"), f.get("reports")) {
+            let says = "this has no effect without `reports`: nobody would know which tests ran";
+            d.problem(spot.key, &spot.path, says, "Add `reports: [\"…\"]`, or remove it");
+        }
         commands = f.get("run").filter(|_| !p.gates.verify.run.is_empty());
         if let Some(spot) = f.get("from") {
             let before = d.problems.len();

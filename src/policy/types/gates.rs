@@ -36,11 +36,11 @@ impl Gates {
         match gate {
             RunGate::Build => {
                 let Build { run, reports, timeout, network, confine } = &self.build;
-                Runs { commands: run, reports, timeout: *timeout, network: *network, confine }
+                Runs { commands: run, reports, timeout: *timeout, network: *network, confine, earned: Earned::Off }
             }
             RunGate::Verify => {
-                let Verify { run, reports, timeout, network, confine, .. } = &self.verify;
-                Runs { commands: run, reports, timeout: *timeout, network: *network, confine }
+                let Verify { run, reports, timeout, network, confine, earned, .. } = &self.verify;
+                Runs { commands: run, reports, timeout: *timeout, network: *network, confine, earned: *earned }
             }
         }
     }
@@ -67,12 +67,29 @@ pub struct Runs<'a> {
     pub timeout: Timeout,
     pub network: Network,
     pub confine: &'a Confine,
+    /// Whether a green has to be earned.
+    pub earned: Earned,
 }
 
 words! {
     /// Whether the commands of a gate reach the network.
     #[derive(Default)]
     Network { #[default] Deny = "deny", Allow = "allow" }
+}
+
+words! {
+    /// What becomes of a green that was not earned: fewer tests than on the base, the base's tests red on the head's code, new tests
+    /// that pass without the change.
+    #[derive(Default)]
+    Earned {
+        /// The gate fails.
+        Demand = "demand",
+        /// It is said, and nothing more.
+        #[default]
+        Show = "show",
+        /// Nobody looks.
+        Off = "off",
+    }
 }
 
 /// The walls around the commands of a gate. They can write their own copy of the content and a scratch folder, and read what the
@@ -275,7 +292,7 @@ impl From<Timeout> for String {
 /// The proof that the change works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"] }))]
+#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"], "earned": ["reports"] }))]
 pub struct Verify {
     /// Where its evidence comes from.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
@@ -301,12 +318,16 @@ pub struct Verify {
     /// The walls around them.
     #[serde(skip_serializing_if = "is_default")]
     pub confine: Confine,
+    /// Whether a green has to be earned. They are run on other content too, to find out.
+    #[serde(skip_serializing_if = "is_default")]
+    pub earned: Earned,
 }
 
 impl Default for Verify {
     fn default() -> Self {
         let Build { run, reports, timeout, network, confine } = Build::default();
-        Self { from: vec![Source::Checks], checks: Vec::new(), run, reports, timeout, network, confine }
+        let earned = Earned::default();
+        Self { from: vec![Source::Checks], checks: Vec::new(), run, reports, timeout, network, confine, earned }
     }
 }
 

@@ -75,6 +75,7 @@ pub(crate) fn sample() -> Artefact {
         }],
         failing_left_out: 0,
         flaky: vec!["a::c".to_owned()],
+        earned: None,
     };
     artefact.findings = ran::judge(&artefact.facts());
     artefact

@@ -1,0 +1,104 @@
+//! The same commands on other content, to see whether a green was earned.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+use super::ground::Ground;
+use super::show::Live;
+use crate::cli::out;
+use crate::guard::{Kind, set};
+use crate::ids::CommitId;
+use crate::policy::{Earned as Asked, Policy, Runs};
+use crate::repo::{Laid, LocalRepo, Reader as _, RepoPath};
+use crate::runner::artefact::Subject;
+use crate::runner::earned::{self, Earned, Sides, Tried};
+use crate::runner::{self, Carried, Orphans, Plan, Watcher as _};
+
+pub(super) struct Beside<'a> {
+    repo: &'a LocalRepo,
+    /// The folder that they were asked for in.
+    asked: &'a Path,
+    runs: &'a Runs<'a>,
+    environment: Vec<(OsString, OsString)>,
+    base: CommitId,
+    head: CommitId,
+    sides: Sides,
+}
+
+impl<'a> Beside<'a> {
+    /// What there is to be held against; none where nobody asks for it, or where there is no base.
+    pub(super) fn of(
+        repo: &'a LocalRepo,
+        asked: &'a Path,
+        subject: &Subject,
+        law: &Policy,
+        runs: &'a Runs<'a>,
+        environment: &[(OsString, OsString)],
+    ) -> anyhow::Result<Option<Self>> {
+        if runs.earned == Asked::Off || runs.reports.is_empty() {
+            return Ok(None);
+        }
+        let (Some(tip), Some(head)) = (subject.base.clone(), subject.head.clone()) else { return Ok(None) };
+        if repo.revision(tip.as_str())?.is_none() || repo.revision(head.as_str())?.is_none() {
+            return Ok(None);
+        }
+        let base = match repo.merge_base(&tip, &head) {
+            Ok(Some(base)) => base,
+            // It says nothing about a head that has nothing in common with it, or that is held crosswise.
+            Ok(None) | Err(_) => {
+                out::complain(
+                    "note: head and base have no one commit in common, so it is not looked whether the green was earned.\n",
+                );
+                return Ok(None);
+            }
+        };
+        if base == head {
+            return Ok(None);
+        }
+        let added = set::Added::by(law);
+        let is_test = |path: &RepoPath| set::kind(path, &added) == Some(Kind::Test);
+        let sides = Sides::of(&repo.diff(&base, &head)?, is_test);
+        Ok(Some(Self { repo, asked, runs, environment: environment.to_vec(), base, head, sides }))
+    }
+
+    /// Runs them, and says what came of it. None when it was stopped.
+    pub(super) async fn held_against(
+        &self,
+        plan: &Plan,
+        head: &Carried,
+        live: &mut Live,
+        orphans: Option<&Orphans>,
+        stop: &CancellationToken,
+    ) -> Option<Earned> {
+        let Self { base, sides, .. } = self;
+        let name = base.short();
+        let mut on = async |words: &str, content: (&CommitId, &[Laid])| -> Option<Tried> {
+            live.turns_to(words);
+            let ground = Ground::of(self.repo, self.asked, content, self.runs, self.environment.clone()).await;
+            let ground = match ground {
+                Ok(ground) => ground,
+                Err(error) => return Some(Err(format!("{error:#}"))),
+            };
+            let Ground { folder, walls, environment, .. } = &ground;
+            let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
+            let plan = Plan { folder, walls, environment, keep_going: true, ..plan.clone() };
+            runner::carry_out(&plan, live, orphans, stop).await.map(Ok)
+        };
+        let on_base = on(&format!("the base ({name})"), (base, &[])).await?;
+        let old = match sides.old_tests.as_slice() {
+            [] => None,
+            laid => Some(on(&format!("the head with the tests of the base ({name})"), (&self.head, laid)).await?),
+        };
+        let has_new = on_base.as_ref().is_ok_and(|on_base| earned::has_new(head, on_base));
+        let new = match sides.new_tests.as_slice() {
+            laid @ [_, ..] if has_new || on_base.is_err() => {
+                Some(on(&format!("the base ({name}) with the tests of the head"), (base, laid)).await?)
+            }
+            _ => None,
+        };
+        let demanded = self.runs.earned == Asked::Demand;
+        Some(earned::compared((demanded, base), sides, head, &on_base, old, new))
+    }
+}

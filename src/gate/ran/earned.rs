@@ -1,0 +1,153 @@
+//! `VER-10`, `VER-11`, `VER-12`: whether the green was earned.
+
+use super::shown;
+use crate::finding::{Finding, Severity};
+use crate::runner::artefact::{Counts, Failing};
+use crate::runner::earned::{Earned, NewTests, OldTests};
+use crate::runner::text;
+
+/// So many tests are told one by one.
+const MOST_TOLD: usize = 20;
+
+pub(super) fn judge(earned: &Earned, head: &Counts) -> Vec<Finding> {
+    let mut findings = fewer(earned, head);
+    findings.extend(earned.old_tests.iter().flat_map(|old| old_tests(earned, old)));
+    findings.extend(new_tests(&earned.new_tests));
+    if !earned.demanded {
+        findings.iter_mut().for_each(|finding| finding.severity = Severity::Warning);
+    }
+    findings
+}
+
+/// Names in a sentence.
+fn listed(names: &[String], count: u64) -> String {
+    let told: Vec<String> = names.iter().take(5).map(|name| shown(name)).collect();
+    let more = if count > told.len() as u64 { " and others" } else { "" };
+    format!("{}{more}", told.join(", "))
+}
+
+fn tests(count: u64) -> String {
+    if count == 1 { "1 test".to_owned() } else { format!("{count} tests") }
+}
+
+/// `VER-10`: no fewer than on the base.
+fn fewer(earned: &Earned, head: &Counts) -> Vec<Finding> {
+    let (base, before) = (earned.base.short(), earned.on_base.totals.ran());
+    if let (0, Some(trouble)) = (before, earned.on_base.trouble()) {
+        return vec![Finding::warning(
+            "VER-10",
+            format!("How many tests there were on the base ({base}) is not known: {}.", text::line(&trouble, 300)),
+            "Look whether the commands work on the base.",
+        )];
+    }
+    let mut findings = Vec::new();
+    if head.ran() < before {
+        let gone = if earned.gone.is_empty() {
+            String::new()
+        } else {
+            format!(" Gone: {}.", listed(&earned.gone, before.saturating_sub(head.ran())))
+        };
+        findings.push(Finding::error(
+            "VER-10",
+            format!("{} ran on the base ({base}), and {} on the head.{gone}", tests(before), head.ran()),
+            "Bring them back, or let them run again.",
+        ));
+    } else if !earned.gone.is_empty() {
+        findings.push(Finding::warning(
+            "VER-10",
+            format!(
+                "Tests of the base are gone or have another name: {}.",
+                listed(&earned.gone, earned.gone.len() as u64)
+            ),
+            "Look whether what they asked for is asked for by others now.",
+        ));
+    }
+    if !earned.now_skipped.is_empty() {
+        findings.push(Finding::warning(
+            "VER-10",
+            format!(
+                "Skipped now, and run on the base: {}.",
+                listed(&earned.now_skipped, earned.now_skipped.len() as u64)
+            ),
+            "Let them run again, or say in the change why not.",
+        ));
+    }
+    findings
+}
+
+/// `VER-11`: the base's tests pass on the head's code, as the base has them.
+fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
+    let next = "Mend the code so that the test passes as the base has it. Where it has to be another one, a person has to agree.";
+    let told = |test: &Failing| {
+        let message = text::line(&test.message, 300);
+        let why = if message.is_empty() { String::new() } else { format!(": {message}") };
+        let says = format!("The test {}, as the base has it, fails on the head's code{why}", shown(&test.name));
+        let finding = Finding::error("VER-11", says, next);
+        match &test.path {
+            Some(path) => finding.at(path.clone(), test.line),
+            None => finding,
+        }
+    };
+    let mut findings: Vec<Finding> = old.failing.iter().take(MOST_TOLD).map(told).collect();
+    let more = (old.failing.len().saturating_sub(MOST_TOLD) as u64).saturating_add(old.failing_left_out);
+    if more > 0 {
+        findings.push(Finding::error(
+            "VER-11",
+            format!("{more} more of the base's tests fail on the head's code."),
+            next,
+        ));
+    }
+    if !findings.is_empty() {
+        return findings;
+    }
+    let (before, ran) = (earned.on_base.totals.ran(), old.run.totals.ran());
+    let files = listed(&old.files, old.files.len() as u64);
+    if ran < before {
+        let why = old.run.trouble().map(|why| format!(" ({})", text::line(&why, 300))).unwrap_or_default();
+        findings.push(Finding::error(
+            "VER-11",
+            format!("With {files} as on the base, {ran} of the base's {} ran on the head's code{why}.", tests(before)),
+            "Keep what they use, and what finds them. Where they have to be others, a person has to agree.",
+        ));
+    }
+    findings
+}
+
+/// `VER-12`: each new test is red on the base.
+fn new_tests(new: &NewTests) -> Vec<Finding> {
+    let told = |name: &String| {
+        Finding::error(
+            "VER-12",
+            format!(
+                "The new test {} passes on the base's code too, so it proves nothing about the change.",
+                shown(name)
+            ),
+            "Let it ask for what the change brings, and fail without it. For a refactoring, a person has to agree.",
+        )
+    };
+    let mut findings: Vec<Finding> = new.idle_names.iter().take(MOST_TOLD).map(told).collect();
+    if let Some(more) = new.idle.checked_sub(findings.len() as u64).filter(|more| *more > 0) {
+        let says = format!("{} more pass on the base's code too.", tests(more));
+        findings.push(Finding::error("VER-12", says, "See the names in the log."));
+    }
+    if new.unproven > 0 {
+        let trouble = new.run.as_ref().map_or_else(
+            || Some("they are not in files of their own".to_owned()),
+            |run| run.trouble().filter(|_| run.totals.tests == 0),
+        );
+        let why = trouble.map(|why| format!(" ({})", text::line(&why, 300))).unwrap_or_default();
+        findings.push(Finding::warning(
+            "VER-12",
+            format!(
+                "Unproven: {} could not be carried out on the base's code{why}: {}.",
+                if new.unproven == 1 { "1 new test".to_owned() } else { format!("{} new tests", new.unproven) },
+                listed(&new.unproven_names, new.unproven)
+            ),
+            "That a test does not compile or load without the change is no proof. Look at what it asserts.",
+        ));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests;

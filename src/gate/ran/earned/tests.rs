@@ -1,0 +1,117 @@
+use super::*;
+use crate::ids::CommitId;
+use crate::runner::artefact::FailingKind;
+use crate::runner::earned::Side;
+
+fn counts(ran: u64) -> Counts {
+    Counts { tests: ran, passed: ran, ..Counts::default() }
+}
+
+fn side(ran: u64) -> Side {
+    Side { totals: counts(ran), ..Side::default() }
+}
+
+/// Three tests before, and one more that is red without the change.
+fn good() -> Earned {
+    Earned {
+        demanded: true,
+        base: CommitId::new("b".repeat(40)).unwrap(),
+        on_base: side(3),
+        gone: Vec::new(),
+        now_skipped: Vec::new(),
+        old_tests: None,
+        new_tests: NewTests { run: Some(side(4)), proved: 1, ..NewTests::default() },
+    }
+}
+
+fn told(earned: &Earned, head: u64) -> Vec<String> {
+    let mark = |finding: &Finding| if finding.blocks() { "" } else { "~" };
+    judge(earned, &counts(head)).iter().map(|one| format!("{}{} {}", mark(one), one.rule, one.says)).collect()
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn an_earned_green_has_nothing_against_it() {
+    assert_eq!(told(&good(), 4), [""; 0]);
+}
+
+#[test]
+fn fewer_tests_than_on_the_base_are_counted() {
+    let earned = Earned { gone: names(&["b"]), ..good() };
+    let says = "VER-10 3 tests ran on the base (bbbbbbbbbbbb), and 2 on the head. Gone: `b`.";
+    assert_eq!(told(&earned, 2), [says]);
+    // As many, but others.
+    assert_eq!(told(&earned, 3), ["~VER-10 Tests of the base are gone or have another name: `b`."]);
+    let earned = Earned { now_skipped: names(&["c"]), ..good() };
+    let skipped = "~VER-10 Skipped now, and run on the base: `c`.";
+    assert_eq!(told(&earned, 2)[1], skipped);
+    assert_eq!(told(&earned, 3), [skipped]);
+    // A base without tests is one, and a base that could not be run is not known.
+    assert_eq!(told(&Earned { on_base: side(0), ..good() }, 1), [""; 0]);
+    let unknown = Earned { on_base: Side::not_run("no room".to_owned()), ..good() };
+    let says = "~VER-10 How many tests there were on the base (bbbbbbbbbbbb) is not known: no room.";
+    assert_eq!(told(&unknown, 1), [says]);
+}
+
+#[test]
+fn the_bases_tests_must_pass_as_the_base_has_them() {
+    let failing = |name: &str| {
+        let [name, suite, message, details, report] = [name, "", "3 is not 4", "", "a.xml"].map(str::to_owned);
+        let (kind, path, line) = (FailingKind::Failed, Some("tests/a.rs".to_owned()), Some(7));
+        Failing { kind, name, suite, message, details, path, line, report }
+    };
+    let old = |run: Side, failing: Vec<Failing>| {
+        let old = OldTests { files: names(&["tests/a.rs"]), run, failing, failing_left_out: 0 };
+        Earned { old_tests: Some(old), ..good() }
+    };
+    assert_eq!(told(&old(side(3), Vec::new()), 4), [""; 0]);
+    let red = old(side(3), vec![failing("a")]);
+    assert_eq!(told(&red, 4), ["VER-11 The test `a`, as the base has it, fails on the head's code: 3 is not 4"]);
+    let found = judge(&red, &counts(4));
+    assert_eq!((found[0].path.as_deref(), found[0].line), (Some("tests/a.rs"), Some(7)));
+    let many = old(side(30), (0..25).map(|n| failing(&n.to_string())).collect());
+    assert_eq!(told(&many, 30).last().unwrap(), "VER-11 5 more of the base's tests fail on the head's code.");
+    assert_eq!(
+        told(&old(Side { why: Some("no room".to_owned()), ..side(1) }, Vec::new()), 4),
+        ["VER-11 With `tests/a.rs` as on the base, 1 of the base's 3 tests ran on the head's code (no room)."]
+    );
+}
+
+#[test]
+fn a_new_test_must_be_red_without_the_change() {
+    let new = NewTests {
+        run: Some(side(4)),
+        idle: 22,
+        idle_names: (0..22).map(|n| format!("t{n}")).collect(),
+        ..NewTests::default()
+    };
+    let found = told(&Earned { new_tests: new, ..good() }, 25);
+    assert_eq!(
+        found[0],
+        "VER-12 The new test `t0` passes on the base's code too, so it proves nothing about the change."
+    );
+    assert_eq!((found.len(), found[20].as_str()), (21, "VER-12 2 tests more pass on the base's code too."));
+    let unproven = NewTests { run: Some(side(4)), unproven: 1, unproven_names: names(&["x"]), ..NewTests::default() };
+    assert_eq!(
+        told(&Earned { new_tests: unproven.clone(), ..good() }, 4),
+        ["~VER-12 Unproven: 1 new test could not be carried out on the base's code: `x`."]
+    );
+    let inline = NewTests { run: None, ..unproven };
+    assert_eq!(
+        told(&Earned { new_tests: inline, ..good() }, 4),
+        [
+            "~VER-12 Unproven: 1 new test could not be carried out on the base's code (they are not in files of their own): `x`."
+        ]
+    );
+}
+
+#[test]
+fn where_it_is_only_shown_nothing_blocks() {
+    let idle = NewTests { run: Some(side(4)), idle: 1, idle_names: names(&["x"]), ..NewTests::default() };
+    let earned = Earned { demanded: false, new_tests: idle, ..good() };
+    let found = judge(&earned, &counts(2));
+    assert_eq!((found.len(), found.iter().any(Finding::blocks)), (2, false));
+}

@@ -1,0 +1,233 @@
+//! Whether a green was earned: what the same commands say on other content.
+//!
+//! Three more runs show what a green run alone can't. The *base* tells how many tests there were before. The base's own tests, laid
+//! over the head's code, tell whether the head still does what they ask, whatever it made of them. And the head's tests, laid over
+//! the base's code, tell whether the new ones ask for anything: a test that passes without the change proves nothing about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Carried;
+use super::artefact::{CommandRun, Counts, Failing, FailingKind, TestResult};
+use super::reports::Listed;
+use crate::ids::CommitId;
+use crate::repo::{Delta, Laid, RepoPath};
+
+/// How many names are kept of each list.
+const MOST_NAMES: usize = 200;
+
+/// What the same commands say on other content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Earned {
+    /// Whether what is found against it counts.
+    pub demanded: bool,
+    /// Where the change left the branch that it goes into.
+    #[schemars(with = "String", extend("pattern" = super::artefact::COMMIT))]
+    pub base: CommitId,
+    /// The commands on the base.
+    pub on_base: Side,
+    /// Tests that ran there and not on the head; the first two hundred.
+    pub gone: Vec<String>,
+    /// Tests that ran there and were skipped on the head; the first two hundred.
+    pub now_skipped: Vec<String>,
+    /// The base's tests on the head's code. None where the change leaves the files of all of them as they are: then the head's own
+    /// run is that.
+    #[serde(default)]
+    pub old_tests: Option<OldTests>,
+    /// What the new tests say about the base's code.
+    pub new_tests: NewTests,
+}
+
+/// One more run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Side {
+    pub duration_ms: u64,
+    pub commands: Vec<CommandRun>,
+    pub totals: Counts,
+    /// Why it was not carried out.
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+impl Side {
+    /// One that was not carried out.
+    pub fn not_run(why: String) -> Self {
+        Self { why: Some(why), ..Self::default() }
+    }
+
+    /// The first command that did not pass, and how it ended; or why nothing was run.
+    pub fn trouble(&self) -> Option<String> {
+        let failed = self.commands.iter().find(|command| !command.passed());
+        let told = |command: &CommandRun| format!("{} {}", crate::finding::quoted(&command.command), command.ending());
+        self.why.clone().or_else(|| failed.map(told))
+    }
+}
+
+/// The base's tests on the head's code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OldTests {
+    /// The files that were put back as the base has them; the first two hundred.
+    pub files: Vec<String>,
+    pub run: Side,
+    /// The tests that failed there and not on the base, the first hundred.
+    pub failing: Vec<Failing>,
+    /// How many more there are.
+    pub failing_left_out: u64,
+}
+
+/// What the new tests say about the base's code.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NewTests {
+    /// The head's tests on the base's code. None where there is no new test.
+    #[serde(default)]
+    pub run: Option<Side>,
+    /// Tests that are red there by a failed assertion.
+    pub proved: u64,
+    /// Tests that are green there too: they prove nothing about the change.
+    pub idle: u64,
+    /// Tests that could not be carried out there.
+    pub unproven: u64,
+    /// Names of the idle ones, the first two hundred.
+    pub idle_names: Vec<String>,
+    /// Names of the unproven ones, the first two hundred.
+    pub unproven_names: Vec<String>,
+}
+
+/// What is laid over what.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// Over the head: the base's tests.
+    pub old_tests: Vec<Laid>,
+    /// Over the base: the head's tests.
+    pub new_tests: Vec<Laid>,
+}
+
+impl Sides {
+    /// Of what the change does to the base, and which files are tests.
+    pub fn of(deltas: &[Delta], is_test: impl Fn(&RepoPath) -> bool) -> Self {
+        let mut sides = Self::default();
+        for Delta { path, old, new } in deltas.iter().filter(|delta| is_test(&delta.path)) {
+            // What the base does not have was not written by it. It stays, because what comes with it may need it.
+            if old.is_some() {
+                sides.old_tests.push(Laid { path: path.clone(), file: old.clone() });
+            }
+            sides.new_tests.push(Laid { path: path.clone(), file: new.clone() });
+        }
+        sides
+    }
+}
+
+/// The tests of the head that the base does not have. One that moved is not new: it has the name of one that is gone.
+fn new_ones<'a>(head: &'a Carried, base: &Carried) -> Vec<&'a str> {
+    let before: BTreeSet<&str> = names(base).collect();
+    let now: BTreeSet<&str> = names(head).collect();
+    let mut moved: BTreeMap<&str, usize> = BTreeMap::new();
+    for gone in base.read.tests.iter().filter(|test| !now.contains(test.run.name.as_str())) {
+        *moved.entry(&gone.bare).or_default() += 1;
+    }
+    let is_new = |test: &&Listed| {
+        let moved = moved.get_mut(test.bare.as_str()).filter(|left| **left > 0);
+        !before.contains(test.run.name.as_str()) && moved.map(|left| *left -= 1).is_none()
+    };
+    head.read.tests.iter().filter(is_new).map(|test| test.run.name.as_str()).collect()
+}
+
+fn names(carried: &Carried) -> impl Iterator<Item = &str> {
+    carried.read.tests.iter().map(|test| test.run.name.as_str())
+}
+
+/// Whether there is a test on the head that the base does not have.
+pub fn has_new(head: &Carried, base: &Carried) -> bool {
+    !new_ones(head, base).is_empty()
+}
+
+/// A run, or why there was none.
+pub type Tried = Result<Carried, String>;
+
+/// What was found, held together. `old` and `new` are none where there was nothing to lay over.
+pub fn compared(
+    (demanded, base): (bool, &CommitId),
+    sides: &Sides,
+    head: &Carried,
+    on_base: &Tried,
+    old: Option<Tried>,
+    new: Option<Tried>,
+) -> Earned {
+    let empty = Carried::empty();
+    let before = on_base.as_ref().unwrap_or(&empty);
+    let now: BTreeSet<&str> = names(head).collect();
+    let skipped: BTreeSet<&str> = head.read.skipped.iter().map(String::as_str).collect();
+    let (now_skipped, gone): (Vec<&str>, Vec<&str>) =
+        names(before).filter(|name| !now.contains(name)).partition(|name| skipped.contains(name));
+    Earned {
+        demanded,
+        base: base.clone(),
+        on_base: side(on_base),
+        gone: first(gone.into_iter()),
+        now_skipped: first(now_skipped.into_iter()),
+        old_tests: old.map(|old| old_tests(sides, before, old)),
+        new_tests: new_tests(&new_ones(head, before), new),
+    }
+}
+
+fn first<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    names.take(MOST_NAMES).map(str::to_owned).collect()
+}
+
+fn side(tried: &Tried) -> Side {
+    match tried {
+        Ok(carried) => Side {
+            duration_ms: carried.duration_ms,
+            commands: carried.commands.clone(),
+            totals: carried.read.totals,
+            why: None,
+        },
+        Err(why) => Side::not_run(why.clone()),
+    }
+}
+
+fn old_tests(sides: &Sides, base: &Carried, tried: Tried) -> OldTests {
+    let run = side(&tried);
+    // Whatever is red on the base is not the change's doing.
+    let red: BTreeSet<&str> = base
+        .read
+        .tests
+        .iter()
+        .filter(|test| test.run.result == TestResult::Fail)
+        .map(|test| test.run.name.as_str())
+        .collect();
+    let carried = tried.unwrap_or_else(|_| Carried::empty());
+    let fails = |test: &&Listed| test.run.result == TestResult::Fail && !red.contains(test.run.name.as_str());
+    let names: BTreeSet<&str> = carried.read.tests.iter().filter(fails).map(|test| test.run.name.as_str()).collect();
+    let told: Vec<Failing> =
+        carried.read.failing.iter().filter(|one| !red.contains(one.name.as_str())).cloned().collect();
+    OldTests {
+        files: sides.old_tests.iter().take(MOST_NAMES).map(|laid| laid.path.to_string()).collect(),
+        run,
+        failing_left_out: (names.len() as u64).saturating_sub(told.len() as u64),
+        failing: told,
+    }
+}
+
+fn new_tests(names: &[&str], tried: Option<Tried>) -> NewTests {
+    let mut found = NewTests { run: tried.as_ref().map(side), ..NewTests::default() };
+    let carried = tried.and_then(Result::ok).unwrap_or_else(Carried::empty);
+    let there: BTreeMap<&str, &Listed> = carried.read.tests.iter().map(|test| (test.run.name.as_str(), test)).collect();
+    for name in names {
+        let (count, list) = match there.get(name) {
+            Some(test) if test.run.result == TestResult::Pass => (&mut found.idle, Some(&mut found.idle_names)),
+            Some(test) if test.run.kind == Some(FailingKind::Failed) && !test.lacks => (&mut found.proved, None),
+            _ => (&mut found.unproven, Some(&mut found.unproven_names)),
+        };
+        *count += 1;
+        if let Some(list) = list.filter(|list| list.len() < MOST_NAMES) {
+            list.push((*name).to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+use super::*;
+use crate::runner::artefact::TestRun;
+use crate::runner::reports::Read;
+
+/// A run with these tests: `+` passed, `-` failed, `!` could not be carried out, `?` skipped; `~` failed for want of something.
+fn run(tests: &[&str]) -> Carried {
+    let mut read = Read::default();
+    for test in tests {
+        let (how, name) = test.split_at(1);
+        read.totals.tests += 1;
+        let (result, kind) = match how {
+            "+" => (TestResult::Pass, None),
+            "-" | "~" => (TestResult::Fail, Some(FailingKind::Failed)),
+            "!" => (TestResult::Fail, Some(FailingKind::Error)),
+            _ => {
+                read.totals.skipped += 1;
+                read.skipped.push(name.to_owned());
+                continue;
+            }
+        };
+        match kind {
+            None => read.totals.passed += 1,
+            Some(_) => read.totals.failed += 1,
+        }
+        let bare = name.rsplit(' ').next().unwrap_or(name).to_owned();
+        let run = TestRun { name: name.to_owned(), result, duration_ms: 1, kind, attempts: Vec::new() };
+        if let Some(kind) = kind {
+            let [suite, message, details, report] = ["", "no", "", "a.xml"].map(str::to_owned);
+            let (path, line) = (None, None);
+            read.failing.push(Failing { kind, name: name.to_owned(), suite, message, details, path, line, report });
+        }
+        read.tests.push(Listed { run, bare, lacks: matches!(how, "~" | "!") });
+    }
+    Carried { read, ..Carried::empty() }
+}
+
+fn base() -> CommitId {
+    CommitId::new("b".repeat(40)).unwrap()
+}
+
+fn laid(path: &str) -> Laid {
+    Laid { path: RepoPath::from(path), file: None }
+}
+
+fn held(head: &[&str], on_base: &[&str], old: Option<&[&str]>, new: Option<&[&str]>) -> Earned {
+    let sides = Sides { old_tests: vec![laid("tests/a")], new_tests: vec![laid("tests/b")] };
+    let tried = |tests: &[&str]| Ok(run(tests));
+    compared((true, &base()), &sides, &run(head), &tried(on_base), old.map(tried), new.map(tried))
+}
+
+#[test]
+fn what_the_base_ran_and_the_head_does_not_is_named() {
+    let earned = held(&["+a", "?c", "+d"], &["+a", "+b", "+c", "-d"], None, None);
+    assert_eq!((earned.gone, earned.now_skipped), (vec!["b".to_owned()], vec!["c".to_owned()]));
+    assert_eq!(earned.on_base.totals.ran(), 4);
+}
+
+#[test]
+fn a_new_test_is_judged_by_how_it_ends_on_the_base() {
+    let new = ["-asks", "+idle", "~misses", "!breaks", "+a"];
+    let earned = held(&["+a", "+asks", "+idle", "+misses", "+breaks", "+gone"], &["+a"], None, Some(&new)).new_tests;
+    assert_eq!((earned.proved, earned.idle, earned.unproven), (1, 1, 3));
+    assert_eq!(
+        (earned.idle_names, earned.unproven_names),
+        (vec!["idle".to_owned()], ["misses", "breaks", "gone"].map(str::to_owned).to_vec())
+    );
+    // Where the tests are not in files of their own, nothing could be laid over.
+    let earned = held(&["+a", "+inline"], &["+a"], None, None).new_tests;
+    assert_eq!((earned.unproven, earned.run), (1, None));
+}
+
+#[test]
+fn a_test_that_moved_is_not_new() {
+    let earned = held(&["+b x", "+b y"], &["+a x"], None, Some(&["+b x", "+b y"])).new_tests;
+    assert_eq!((earned.idle, earned.idle_names), (1, vec!["b y".to_owned()]), "one moved, and the other is new");
+    // One that is gone does not let two of its name in.
+    let earned = held(&["+b x", "+c x"], &["+a x"], None, Some(&["+b x", "+c x"])).new_tests;
+    assert_eq!(earned.idle, 1);
+    // What was skipped on the base has not run there.
+    assert!(has_new(&run(&["+a"]), &run(&["?a"])) && !has_new(&run(&["+a"]), &run(&["-a"])));
+}
+
+#[test]
+fn the_bases_tests_that_are_red_there_too_are_not_the_changes_doing() {
+    let earned = held(&["+a", "+b"], &["+a", "-b"], Some(&["-a", "-b"]), None);
+    let old = earned.old_tests.unwrap();
+    let names: Vec<&str> = old.failing.iter().map(|test| test.name.as_str()).collect();
+    assert_eq!((names, old.failing_left_out, old.files), (vec!["a"], 0, vec!["tests/a".to_owned()]));
+}
+
+#[test]
+fn what_could_not_be_run_says_why() {
+    let sides = Sides::default();
+    let earned = compared((true, &base()), &sides, &run(&["+a"]), &Err("no room".to_owned()), None, None);
+    assert_eq!(earned.on_base.trouble().as_deref(), Some("no room"));
+    assert_eq!(earned.new_tests.unproven, 1);
+}
+
+#[test]
+fn tests_are_laid_over_the_other_side() {
+    let blob = |c: char| Some((crate::repo::Mode::FILE, crate::ids::BlobId::new(c.to_string().repeat(40)).unwrap()));
+    let delta = |path: &str, old, new| Delta { path: RepoPath::from(path), old, new };
+    let deltas = [
+        delta("src/a.rs", blob('1'), blob('2')),
+        delta("tests/changed.rs", blob('1'), blob('2')),
+        delta("tests/gone.rs", blob('3'), None),
+        delta("tests/new.rs", None, blob('4')),
+    ];
+    let sides = Sides::of(&deltas, |path| path.to_string().starts_with("tests/"));
+    let shown = |laid: &[Laid]| -> Vec<String> {
+        let digit = |laid: &Laid| laid.file.as_ref().map_or("-", |(_, blob)| &blob.as_str()[..1]).to_owned();
+        laid.iter().map(|laid| format!("{} {}", laid.path, digit(laid))).collect()
+    };
+    assert_eq!(shown(&sides.old_tests), ["tests/changed.rs 1", "tests/gone.rs 3"]);
+    assert_eq!(shown(&sides.new_tests), ["tests/changed.rs 2", "tests/gone.rs -", "tests/new.rs 4"]);
+}
