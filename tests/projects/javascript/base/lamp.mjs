@@ -1,0 +1,1 @@
+export const shines = (level) => level > 0;

@@ -1,0 +1,2 @@
+def shines(level):
+    return level > 0

@@ -1,0 +1,5 @@
+import lamp
+
+
+def test_shines():
+    assert lamp.shines(1)

@@ -1,0 +1,5 @@
+import lamp
+
+
+def test_is_dark():
+    assert lamp.shines(0)

@@ -1,0 +1,5 @@
+import lamp
+
+
+def test_faint_is_dark():
+    assert lamp.shines(5)

@@ -1,0 +1,3 @@
+pub fn shines(level: f64) -> bool {
+    level > 0.0
+}

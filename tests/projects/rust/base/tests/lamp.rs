@@ -1,0 +1,4 @@
+#[test]
+fn shines() {
+    assert!(lamp::shines(1.0));
+}

@@ -1,0 +1,4 @@
+#[test]
+fn is_dark() {
+    assert!(lamp::shines(0.0));
+}

@@ -1,0 +1,17 @@
+const FAINT: f64 = 0.1;
+
+pub fn shines(level: f64) -> bool {
+    level > FAINT
+}
+
+pub fn dimmed(level: f64) -> f64 {
+    level / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn is_dimmed() {
+        assert_eq!(super::dimmed(4.0), 2.0);
+    }
+}
