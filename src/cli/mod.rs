@@ -16,6 +16,7 @@ mod app;
 mod check;
 mod config;
 mod demo;
+mod explain;
 mod flow;
 mod inbox;
 mod key;
@@ -79,12 +80,20 @@ enum Command {
     Check(check::Args),
     Config(config::Args),
     Demo(demo::Args),
+    /// Say why a change is not merging, by its records: what to do first comes first
+    ///
+    /// With what was found, where, and by which rule. It exits as `phasegate status` does.
+    Explain(status::Args),
     Flow(flow::Args),
     Inbox(inbox::Args),
     Key(key::Args),
     Replay(replay::Args),
     Run(run::Args),
     Serve(serve::Args),
+    /// Say where a change stands, by its records
+    ///
+    /// Exits with 0 when it may merge or is merged, 1 when something stands against it, 3 when a person must decide, and also
+    /// with 3 when its ledger is advisory: then anyone who can push a workflow could have written it, and it is no gate.
     Status(status::Args),
     Twin(twin::Args),
 }
@@ -96,6 +105,7 @@ impl Command {
             Self::Check(args) => check::run(&args),
             Self::Config(args) => config::run(&args),
             Self::Demo(args) => demo::run(&args).await,
+            Self::Explain(args) => explain::run(&args).await,
             Self::Flow(args) => flow::run(&args),
             Self::Inbox(args) => inbox::run(&args).await,
             Self::Key(args) => key::run(&args),
@@ -113,7 +123,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "inbox", "key"]),
     ("Rules", &["check", "run", "config", "flow"]),
-    ("Proof", &["status", "replay"]),
+    ("Proof", &["status", "explain", "replay"]),
 ];
 
 /// Runs the command that the process was started with.

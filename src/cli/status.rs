@@ -20,10 +20,7 @@ use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
 use crate::policy::Policy;
 
-/// Say where a change stands, by its records
-///
-/// Exits with 0 when it may merge or is merged, 1 when something stands against it, 3 when a person must decide, and also
-/// with 3 when its ledger is advisory: then anyone who can push a workflow could have written it, and it is no gate.
+/// Which change, and where its records are.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The change's number, or that of an issue or pull request that belongs to it
@@ -41,32 +38,43 @@ pub(super) struct Args {
     /// A PEM file with a key of the App, public or private. Without one, signatures are not looked at
     #[arg(long = "key", value_name = "FILE")]
     keys: Vec<PathBuf>,
-    /// Print `phasegate/status@1`
+    /// Print one object, with a field `schema`
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+pub(super) struct Report {
     schema: &'static str,
-    change: u64,
+    pub(super) change: u64,
     /// `enforcing` or `advisory`.
-    mode: &'static str,
+    pub(super) mode: &'static str,
     /// Whether the signatures were held against a key.
-    proven: bool,
+    pub(super) proven: bool,
     flow: FlowName,
-    stage: String,
-    open: bool,
-    merged: Option<String>,
-    head: Option<String>,
+    pub(super) stage: String,
+    pub(super) open: bool,
+    pub(super) merged: Option<String>,
+    pub(super) head: Option<String>,
     records: u64,
     gates: BTreeMap<String, &'static str>,
     /// Why a person must decide.
-    waits_for: Option<String>,
+    pub(super) waits_for: Option<String>,
     findings: Vec<Finding>,
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
+    let (_, report) = read(args).await?;
+    if args.json {
+        out::json(&report)?;
+    } else {
+        out::text(&told(&report))?;
+    }
+    Ok(exit(&report))
+}
+
+/// What the records of a change come to, and where it stands by them.
+pub(super) async fn read(args: &Args) -> anyhow::Result<(State, Report)> {
     let read = match &args.github {
         Some(slug) => on_github(args, slug).await?,
         None => locally(args).await?,
@@ -89,15 +97,10 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         bail!("the ledger on {} has no records of #{}", out::plain(&branch), args.change)
     };
     let report = report(&state, advisory, proven);
-    if args.json {
-        out::json(&report)?;
-    } else {
-        out::text(&told(&report))?;
-    }
-    Ok(exit(&report))
+    Ok((state, report))
 }
 
-fn exit(report: &Report) -> Exit {
+pub(super) fn exit(report: &Report) -> Exit {
     if report.mode == "advisory" || report.waits_for.is_some() {
         return Exit::Human;
     }
@@ -195,7 +198,8 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
     }
 }
 
-fn told(report: &Report) -> String {
+/// Which change it is, how far its records can be believed, and what they are of.
+pub(super) fn heading(report: &Report) -> String {
     let mut text = String::new();
     let over = match (&report.merged, report.open) {
         (Some(commit), _) => format!(", merged as {commit:.12}"),
@@ -211,6 +215,11 @@ fn told(report: &Report) -> String {
     if let Some(head) = &report.head {
         let _ = writeln!(text, "head {head:.12}, {} records", report.records);
     }
+    text
+}
+
+fn told(report: &Report) -> String {
+    let mut text = heading(report);
     for (gate, verdict) in &report.gates {
         let _ = writeln!(text, "{gate}: {verdict}");
     }

@@ -85,7 +85,7 @@ const fn decides(name: &'static str, verb: Verb, args: Args, about: &'static str
 pub const COMMANDS: &[Spec] = &[
     asks("help", Verb::Help, "Lists the commands."),
     asks("status", Verb::Status, "Says where this change stands."),
-    asks("explain", Verb::Explain, "Says what is missing before it can merge, rule by rule."),
+    asks("explain", Verb::Explain, "Says why it is not merging, rule by rule, what to do first at the top."),
     Spec {
         args: Args::Optional("what to build"),
         ..moves("expand", Verb::Claim(Phase::Expand), "Starts the change, or claims that its scope is done.")

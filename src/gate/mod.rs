@@ -7,6 +7,7 @@ pub mod analyze;
 pub mod design;
 pub mod evidence;
 pub mod expand;
+pub mod first;
 pub mod merge;
 pub mod paper;
 pub mod papers;

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 
 use super::comment::{commands, cut, next_step};
 use super::project::{Reply, standing};
-use super::text::{Links, items, phases, plain, plain_to, strange_files};
+use super::text::{Links, phases, plain, plain_to, steps, strange_files};
 use super::{Seen, escalation};
 use crate::engine::command::COMMANDS;
 use crate::flow::{FlowName, Refusal};
 use crate::gate::Verdict;
+use crate::gate::first::first_things_first;
 use crate::ledger::State;
 use crate::ledger::record::Outcome;
 
@@ -108,12 +109,10 @@ fn explain(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         return "Nothing stands against merging: what the policy asks for is there, for exactly this content."
             .to_owned();
     }
-    let mut out = String::from("What stands between this change and its merge:\n\n");
-    out.push_str(&items(&seen.merge.findings, usize::MAX, links));
-    if let Some((phase, judged)) = seen.phase.filter(|(_, judged)| !judged.findings.is_empty()) {
-        let _ = writeln!(out, "\nAnd at {phase}, the phase it is in:\n");
-        out.push_str(&items(&judged.findings, usize::MAX, links));
-    }
+    let mut out = String::from("What stands between this change and its merge, what to do first at the top:\n\n");
+    let phase = seen.phase.iter().flat_map(|(_, judged)| judged.findings.clone());
+    let findings = first_things_first(phase.chain(seen.merge.findings.clone()));
+    out.push_str(&steps(&findings, links));
     let files = strange_files(state, seen.world, &commands(seen).written("refreeze"), links);
     if !files.is_empty() {
         let _ = write!(out, "\n{files}");

@@ -105,20 +105,31 @@ pub(super) fn item(finding: &Finding, links: &Links) -> String {
         None => String::new(),
     };
     let (says, next) = (plain_to(600, &finding.says), plain_to(400, &finding.next));
-    format!("- {mark} `{}` {says}{place}<br>→ {next}\n", finding.rule)
+    format!("{mark} `{}` {says}{place}<br>→ {next}\n", finding.rule)
 }
 
 /// The findings as a list: no more than this many, and no more than a page can hold.
 pub(super) fn items(findings: &[Finding], most: usize, links: &Links) -> String {
+    list(findings, most, links, |_| "- ".to_owned())
+}
+
+/// The same as steps, one after the other.
+pub(super) fn steps(findings: &[Finding], links: &Links) -> String {
+    list(findings, usize::MAX, links, |at| format!("{}. ", at + 1))
+}
+
+fn list(findings: &[Finding], most: usize, links: &Links, mark: impl Fn(usize) -> String) -> String {
     const MOST_CHARACTERS: usize = 22_000;
     let (mut out, mut length) = (String::new(), 0);
     for (at, finding) in findings.iter().enumerate() {
         let one = item(finding, links);
         length += one.chars().count();
+        let mark = mark(at);
         if at == most || length > MOST_CHARACTERS {
-            out.push_str(&format!("- and {} more\n", findings.len() - at));
+            out.push_str(&format!("{mark}and {} more\n", findings.len() - at));
             break;
         }
+        out.push_str(&mark);
         out.push_str(&one);
     }
     out

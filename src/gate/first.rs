@@ -1,0 +1,108 @@
+//! Why it isn't merging, in the order of what to do first.
+//!
+//! First what makes everything else idle: a policy that is none, records that are not whole, a base that nothing covers. Then what a
+//! person has stopped, because nothing goes on before that is answered. Then what is wrong with the content, an earlier phase before
+//! a later one: what mends it makes the later ones be looked at again. Then what only has to be waited for: what runs, and then what
+//! people have to do, because they want to look at what is done. Warnings last.
+
+use std::collections::BTreeSet;
+
+use super::Finding;
+
+/// What to do first comes first. What several gates say in the same words is said once.
+pub fn first_things_first(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
+    let mut seen = BTreeSet::new();
+    let once = |one: &Finding| seen.insert((one.rule.clone(), one.path.clone(), one.line, one.says.clone()));
+    let mut findings: Vec<Finding> = findings.into_iter().filter(once).collect();
+    findings.sort_by_key(rank);
+    findings
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    Idle,
+    Stopped,
+    Wrong,
+    Runs,
+    People,
+    Told,
+}
+
+/// The phases' rules in their order. What the merge gate asks for stands with the phase that it is about.
+const PHASES: [&[&str]; 9] = [
+    &["EXP-"],
+    &["DSN-"],
+    &["ANL-"],
+    &["BLD-"],
+    &["BRK-"],
+    &["REV-", "MRG-02", "MRG-03"],
+    &["REC-"],
+    &["VER-", "MRG-01"],
+    &["DEP-"],
+];
+
+fn rank(finding: &Finding) -> (Turn, usize) {
+    let rule = finding.rule.as_str();
+    let place = PHASES.iter().position(|starts| starts.iter().any(|start| rule.starts_with(start)));
+    let turn = match (rule, finding.blocks(), finding.waiting) {
+        (_, false, _) => Turn::Told,
+        ("MRG-04" | "MRG-07" | "MRG-08" | "MRG-10" | "MRG-11" | "MRG-12", ..) => Turn::Idle,
+        ("MRG-05" | "MRG-06", _, false) => Turn::Stopped,
+        // Codes of the guard are words.
+        (rule, _, false) if rule.starts_with(|c: char| c.is_ascii_lowercase()) => Turn::Idle,
+        (_, _, false) => Turn::Wrong,
+        ("MRG-02" | "MRG-03" | "MRG-05", ..) => Turn::People,
+        (rule, ..) if rule.starts_with("REV-") => Turn::People,
+        (_, _, true) => Turn::Runs,
+    };
+    (turn, place.unwrap_or(PHASES.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_do_first_comes_first_and_once() {
+        let error = |rule: &str| Finding::error(rule, "no", "mend");
+        let waits = |rule: &str| Finding::waiting(rule, "not yet", "wait");
+        let all = [
+            Finding::warning("BLD-01", "unconfined", "look"),
+            waits("MRG-03"),
+            waits("REV-01"),
+            waits("MRG-01"),
+            waits("BLD-02"),
+            error("MRG-01"),
+            error("VER-01").at("src/a.rs", Some(3)),
+            error("VER-01").at("src/a.rs", Some(9)),
+            error("VER-01").at("src/a.rs", Some(3)),
+            error("MRG-02"),
+            error("BLD-04"),
+            error("MRG-05"),
+            error("build_tampered:tests/a.rs"),
+            error("MRG-07"),
+            waits("MRG-05"),
+        ];
+        let told: Vec<String> = first_things_first(all)
+            .iter()
+            .map(|one| format!("{}{}", one.rule, one.line.map(|line| format!(":{line}")).unwrap_or_default()))
+            .collect();
+        let expected = [
+            "build_tampered:tests/a.rs",
+            "MRG-07",
+            "MRG-05",
+            "BLD-04",
+            "MRG-02",
+            "MRG-01",
+            "VER-01:3",
+            "VER-01:9",
+            "BLD-02",
+            "MRG-01",
+            "MRG-03",
+            "REV-01",
+            "MRG-05",
+            "BLD-01",
+        ];
+        assert_eq!(told, expected);
+    }
+}
