@@ -117,6 +117,13 @@ impl Sides {
         }
         sides
     }
+
+    /// The head's files of tests, to be laid over the base one by one. None where there is but one, or more than so many.
+    pub fn each_by_itself(&self, most: usize) -> impl Iterator<Item = &Laid> {
+        let files: Vec<&Laid> = self.new_tests.iter().filter(|laid| laid.file.is_some()).collect();
+        let some = (2..=most).contains(&files.len());
+        files.into_iter().filter(move |_| some)
+    }
 }
 
 /// The tests of the head that the base does not have. One that moved is not new: it has the name of one that is gone.

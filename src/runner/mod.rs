@@ -26,6 +26,7 @@ pub(crate) mod text;
 pub mod wall;
 pub mod worktree;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -120,6 +121,20 @@ impl Carried {
             commands: Vec::new(),
             read: reports::Read::default(),
         }
+    }
+
+    /// Whether a command failed, and no test was told of.
+    pub fn is_empty_handed(&self) -> bool {
+        self.read.totals.tests == 0 && !self.commands.iter().all(CommandRun::passed)
+    }
+
+    /// Takes another run's tests and commands to this one's. What both have is this one's.
+    pub fn join(&mut self, other: Self) {
+        self.duration_ms = self.duration_ms.saturating_add(other.duration_ms);
+        self.commands.extend(other.commands);
+        let known: HashSet<String> = self.read.tests.iter().map(|test| test.run.name.clone()).collect();
+        self.read.tests.extend(other.read.tests.into_iter().filter(|test| !known.contains(&test.run.name)));
+        self.read.totals.add(&other.read.totals);
     }
 
     /// Whether each command passed, and tests ran of which none failed.

@@ -1,7 +1,8 @@
 //! Small projects in three languages with their real test runners: what a green of theirs is worth (docs/runner.md).
 //!
 //! Each lies in a folder: `base`, and what changes bring. `honest` has a new test that is red without it, and one of something that
-//! the base does not have at all. `idle` has a new test that asks for nothing, `bent` a test that was bent to broken code.
+//! the base does not have at all. `idle` has a new test that asks for nothing, `bent` a test that was bent to broken code, `hidden` one
+//! that asks for nothing beside one that does not compile on the base.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -172,4 +173,18 @@ fn javascript_with_nodes_own_runner() {
 #[test]
 fn rust_with_nextest_or_with_what_cargo_has() {
     rust().is_judged_as_it_should();
+}
+
+/// One file that does not compile without the change keeps all of them from running there. It hides none.
+#[test]
+fn a_test_that_does_not_compile_hides_no_other() {
+    let rust = rust();
+    let (code, told, log) = rust.judged(Some("hidden"));
+    let new = &log.earned.as_ref().unwrap().new_tests;
+    assert_eq!((new.proved, new.idle, new.unproven), (0, 1, 1), "{told:#?}");
+    let says = format!(
+        "VER-12 The new test `{}` passes on the base's code too, so it proves nothing about the change.",
+        rust.names.faint
+    );
+    assert!(code == 1 && told[0] == says && told.len() == 2, "{told:#?}");
 }

@@ -16,6 +16,9 @@ use crate::runner::artefact::Subject;
 use crate::runner::earned::{self, Earned, Sides, Tried};
 use crate::runner::{self, Carried, Orphans, Plan, Watcher as _};
 
+/// More files of tests than this are not tried one by one.
+const MOST_BY_THEMSELVES: usize = 10;
+
 pub(super) struct Beside<'a> {
     repo: &'a LocalRepo,
     /// The folder that they were asked for in.
@@ -92,12 +95,21 @@ impl<'a> Beside<'a> {
             laid => Some(on(&format!("the head with the tests of the base ({name})"), (&self.head, laid)).await?),
         };
         let has_new = on_base.as_ref().is_ok_and(|on_base| earned::has_new(head, on_base));
-        let new = match sides.new_tests.as_slice() {
+        let mut new = match sides.new_tests.as_slice() {
             laid @ [_, ..] if has_new || on_base.is_err() => {
                 Some(on(&format!("the base ({name}) with the tests of the head"), (base, laid)).await?)
             }
             _ => None,
         };
+        // Where one file does not compile, none of them runs. Each by itself may.
+        if let Some(Ok(together)) = new.as_mut().filter(|new| new.as_ref().is_ok_and(Carried::is_empty_handed)) {
+            for laid in sides.each_by_itself(MOST_BY_THEMSELVES) {
+                let words = format!("the base ({name}) with {} of the head", laid.path);
+                if let Ok(alone) = on(&words, (base, std::slice::from_ref(laid))).await? {
+                    together.join(alone);
+                }
+            }
+        }
         let demanded = self.runs.earned == Asked::Demand;
         Some(earned::compared((demanded, base), sides, head, &on_base, old, new))
     }

@@ -114,3 +114,22 @@ fn tests_are_laid_over_the_other_side() {
     assert_eq!(shown(&sides.old_tests), ["tests/changed.rs 1", "tests/gone.rs 3"]);
     assert_eq!(shown(&sides.new_tests), ["tests/changed.rs 2", "tests/gone.rs -", "tests/new.rs 4"]);
 }
+
+#[test]
+fn files_are_tried_one_by_one_where_there_are_some() {
+    let file = Some((crate::repo::Mode::FILE, crate::ids::BlobId::new("1".repeat(40)).unwrap()));
+    let sides = |count: usize| {
+        let there = (0..count).map(|n| Laid { path: RepoPath::from(n.to_string().as_str()), file: file.clone() });
+        Sides { new_tests: there.chain([laid("gone")]).collect(), ..Sides::default() }
+    };
+    let tried = |count| sides(count).each_by_itself(3).count();
+    assert_eq!([tried(0), tried(1), tried(2), tried(3), tried(4)], [0, 0, 2, 3, 0]);
+}
+
+#[test]
+fn what_another_run_tells_is_taken_to_it() {
+    let mut together = run(&["+a"]);
+    together.join(run(&["-a", "-b"]));
+    let told: Vec<_> = together.read.tests.iter().map(|test| (test.run.name.as_str(), test.run.result)).collect();
+    assert_eq!(told, [("a", TestResult::Pass), ("b", TestResult::Fail)]);
+}
