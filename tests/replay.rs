@@ -66,7 +66,7 @@ impl Replayed {
 }
 
 fn entry(body: Body) -> Entry {
-    Entry { by: By::Bot, about: None, body }
+    Entry::new(By::Bot, None, body)
 }
 
 impl House {

@@ -13,6 +13,7 @@ use phasegate::engine::{self, Happened};
 use phasegate::flow::Phase;
 use phasegate::gate::world::{ACTIONS_APP, CheckRun, Law, Proposal, Pull, Subject, WorkflowRun, World};
 use phasegate::github::{AppKey, Keys};
+use phasegate::guard::Guard;
 use phasegate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use phasegate::ledger::local::LocalStore;
 use phasegate::ledger::origin::Branch;
@@ -121,6 +122,7 @@ impl Change {
             documents: BTreeMap::new(),
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([(WORKFLOW.to_owned(), Ok(BTreeMap::new()))]),
+            guard: Guard::default(),
             trailer: None,
             structural_fix: false,
         });

@@ -141,7 +141,7 @@ pub const COMMANDS: &[Spec] = &[
         "refreeze",
         Verb::Refreeze,
         Args::Required("reason"),
-        "Accepts the changed workflow files that are shown, for this change.",
+        "Accepts the changed files that are shown: those that give a check its meaning, and frozen ones.",
     ),
 ];
 

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::binding;
 use super::command::Given;
+use super::freeze;
 use super::hear::hear;
 use super::verbs::on_escalation;
 use crate::fact::Comment;
@@ -112,7 +113,10 @@ impl Draft<'_> {
     }
 
     fn about(&mut self, by: By, about: Option<About>, body: Body) -> Result<(), Refusal> {
-        let entry = Entry { by, about, body };
+        self.enter(Entry::new(by, about, body))
+    }
+
+    pub(super) fn enter(&mut self, entry: Entry) -> Result<(), Refusal> {
         self.state = scratch(Some(self.state.clone()), self.change, &entry)?;
         self.entries.push(entry);
         Ok(())
@@ -167,7 +171,7 @@ pub fn decide(
     let state = match state {
         Some(state) => state.clone(),
         None => {
-            let entry = Entry { by: By::Bot, about: None, body: Body::Opened { author: world.pull.author.clone() } };
+            let entry = Entry::new(By::Bot, None, Body::Opened { author: world.pull.author.clone() });
             let state = scratch(None, change, &entry)?;
             entries.push(entry);
             state
@@ -393,7 +397,9 @@ const MOST_GATES: usize = 24;
 
 fn gates(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     for _ in 0..MOST_GATES {
+        freeze::take(draft)?;
         renew(draft)?;
+        freeze::take(draft)?;
         if !judge_current(draft)? {
             break;
         }
@@ -446,7 +452,9 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         (GateOutcome::Pass, None, Mode::Auto) => Some(Claim::Preview),
         (GateOutcome::Pass, None, Mode::Stepped) if detour => Some(Claim::Preview),
         // What a reviewer says is a verdict, not a preview.
-        (GateOutcome::Fail, None, _) if phase == Phase::Review => Some(Claim::Reviewer),
+        (GateOutcome::Fail, None, _) if judged.findings.iter().any(|finding| finding.rule == "REV-03") => {
+            Some(Claim::Reviewer)
+        }
         // After the merge there is nobody to push and preview; the verdict is the world's.
         (_, None, _) if phase == Phase::Deploy && draft.state.merged.is_some() => Some(Claim::Preview),
         _ => None,

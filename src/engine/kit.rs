@@ -4,8 +4,12 @@
 //! folds what was decided as the ledger would, and then decides once more: a second look at the same world must
 //! decide nothing, in every story.
 
+mod proof;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
+
+use proof::Proof;
 
 use super::command;
 use super::{Happened, Order, Shown, Target, decide};
@@ -18,6 +22,7 @@ use crate::gate::world::{
     ACTIONS_APP, CheckRun, Deployment, Law, Proposal, Pull, Review, Rival, Subject, WorkflowRun, World,
 };
 use crate::gate::{Finding, GateName, Verdict};
+use crate::guard::Guard;
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
 use crate::ledger::against::Mark;
 use crate::ledger::origin::Branch;
@@ -98,6 +103,7 @@ pub(crate) struct Game {
     ids: u64,
     branch: String,
     labels: Vec<String>,
+    pub(crate) proof: Proof,
 }
 
 impl Game {
@@ -153,6 +159,7 @@ impl Game {
             ids: 100,
             branch: "feature".to_owned(),
             labels: Vec::new(),
+            proof: Proof::default(),
         };
         game.head_is("one", "one");
         game
@@ -202,6 +209,7 @@ impl Game {
             documents: old.map_or_else(|| NOTHING.clone(), |old| old.documents),
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([(CI.to_owned(), Ok(BTreeMap::new()))]),
+            guard: Guard::default(),
             trailer: None,
             structural_fix: false,
         });
@@ -523,6 +531,7 @@ impl Game {
 
     fn take(&mut self, happened: &[Happened]) -> usize {
         self.world.workflow_runs.extend(self.world.checks.iter().filter_map(|run| Some(run.job_of.as_ref()?.id)));
+        self.hold();
         let decision = decide(ChangeNumber(7), self.state.as_ref(), &self.world, happened, self.shown.as_ref())
             .unwrap_or_else(|bug| panic!("a decision is refused: {bug}\nafter {:#?}", self.last()));
         let count = decision.entries.len();

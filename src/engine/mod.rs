@@ -9,6 +9,7 @@ mod answer;
 mod binding;
 pub mod command;
 mod decide;
+mod freeze;
 mod hear;
 #[cfg(test)]
 pub(crate) mod kit;

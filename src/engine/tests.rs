@@ -3,6 +3,7 @@
 mod commands;
 mod escalation;
 mod evidence;
+mod freeze;
 mod identity;
 mod merge;
 mod model;

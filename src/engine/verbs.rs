@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::answer::{Answerer, choice};
 use super::command::{Args, Given, Spec, Verb, linked_number};
 use super::decide::{Draft, Order, Shown, Target};
-use super::late;
+use super::{freeze, late};
 use crate::finding::quoted;
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
 use crate::gate::evidence::{self, strange};
+use crate::gate::frozen::tripwire;
 use crate::gate::people::{May, who_decides};
 use crate::gate::world::UNREADABLE;
 use crate::ids::Person;
-use crate::ledger::record::{Claim, Outcome};
+use crate::ledger::record::{Claim, Froze, Outcome};
 use crate::ledger::{Body, By, State};
 use crate::policy::Commands;
 
@@ -456,14 +457,20 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             let (shown, _) = strange(&draft.state, draft.world);
             let paths: BTreeMap<_, _> =
                 shown.into_iter().map(|(path, now)| (path.to_owned(), now.blob.clone())).collect();
-            if paths.is_empty() {
+            let tripped = !tripwire(&draft.state, draft.world).is_empty();
+            if paths.is_empty() && !tripped {
                 return Err(Refusal::new(
                     "CMD-03",
-                    "every file that gives the required checks their meaning is as on the default branch, or was accepted.",
+                    "every file that gives the required checks their meaning is as on the default branch, or was accepted, and \
+                     what is frozen is as it was.",
                     "There is nothing to accept.",
                 ));
             }
+            let anew = if tripped { Some(freeze::anew(draft)?) } else { None };
             draft.by(by.clone(), Body::Refrozen { paths, reason: given.args.clone() })?;
+            if let Some(sealed) = anew {
+                freeze::enter(draft, by.clone(), Froze::Refrozen, &sealed)?;
+            }
         }
         Verb::Claim(phase) => return claim(draft, phase, actor, by, commands),
         Verb::Continue => return answer.go_on(draft),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::evidence::{self, listed};
+use super::frozen;
 use super::review;
 use super::{Finding, Verdict, bounded, verdict};
 use crate::finding::quoted;
@@ -43,6 +44,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(stopped(state, policy));
             findings.extend(audit(state, policy));
             findings.extend(forged(&world.checks, world.app));
+            findings.extend(frozen::tripwire(state, world));
             findings.extend(unread(world.checks_unread, &world.pull.head));
             let autonomy = autonomy(state, world);
             findings.extend(weakened(world));

@@ -8,6 +8,7 @@ pub mod design;
 pub mod evidence;
 pub mod expand;
 pub mod first;
+pub mod frozen;
 pub mod merge;
 pub mod paper;
 pub mod papers;

@@ -5,6 +5,7 @@
 //! so, because a green that looks like more than it is is worse than none.
 
 use super::evidence::{self, Heard};
+use super::frozen;
 use super::review;
 use super::{Finding, bounded};
 use crate::flow::Phase;
@@ -47,7 +48,13 @@ pub fn judged_by(phase: Phase) -> &'static str {
 }
 
 pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
-    let judged = unbounded(phase, state, world);
+    let mut judged = unbounded(phase, state, world);
+    // No gate behind the freeze passes over what was done to it.
+    let tripped = if phase >= Phase::Build { frozen::tripwire(state, world) } else { Vec::new() };
+    if !tripped.is_empty() {
+        judged.outcome = Outcome::Fail;
+        judged.findings.splice(0..0, tripped);
+    }
     Judgement { findings: bounded(judged.findings), ..judged }
 }
 

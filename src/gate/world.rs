@@ -9,6 +9,7 @@ use super::papers::Judged;
 use super::people::Standing;
 use crate::flow::Phase;
 use crate::gate::Finding;
+use crate::guard::Guard;
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::ledger::origin::{Branch, Origin};
 use crate::ledger::{About, State};
@@ -141,6 +142,8 @@ pub struct Subject {
     /// For each workflow that a required check comes from: the files that give its run a meaning and are not the
     /// default branch's at the head.
     pub drift: BTreeMap<String, Drift>,
+    /// What would be frozen here, and what became of what was; not read where no pipeline asks for it.
+    pub guard: Guard,
     /// `Phasegate-Claim:` on the head commit.
     pub trailer: Option<Phase>,
     /// Whether what was pushed since VERIFY failed adds a file or touches a dependency manifest.

@@ -79,6 +79,7 @@ impl State {
             commands: BTreeSet::new(),
             stopped: None,
             accepted: BTreeMap::new(),
+            frozen: None,
             linked: BTreeSet::new(),
             tampered: Vec::new(),
             tampering_told: Vec::new(),
@@ -337,6 +338,18 @@ impl State {
                 for (path, blob) in paths {
                     self.accepted.entry(path.clone()).or_default().insert(blob.clone());
                 }
+            }
+            Body::Frozen { manifest, files, why } => {
+                let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
+                self.frozen = Some(Frozen {
+                    manifest: manifest.clone(),
+                    files: *files,
+                    why: *why,
+                    by: record.by.clone(),
+                    head: about.head.clone(),
+                    record: seq,
+                    of: self.change,
+                });
             }
             Body::Tampered { what, told } => {
                 keep_newest(&mut self.tampered, what.clone(), TAMPER_NOTES);

@@ -19,7 +19,7 @@ use super::origin;
 use super::record::{About, Body, By, Prev, Record};
 use super::state::State;
 use super::store::{NewFile, Store, StoreError};
-use super::{CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, file_name, folder};
+use super::{CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, file_name, folder, manifest_path};
 use crate::ids::{ChangeNumber, CommitId, Digest, RepoId};
 
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +68,14 @@ pub struct Entry {
     pub by: By,
     pub about: Option<About>,
     pub body: Body,
+    /// The text of the manifest that the body names. It goes into the same commit.
+    pub manifest: Option<Arc<str>>,
+}
+
+impl Entry {
+    pub fn new(by: By, about: Option<About>, body: Body) -> Self {
+        Self { by, about, body, manifest: None }
+    }
 }
 
 struct Waiting {
@@ -143,6 +151,11 @@ impl Ledger {
         Ok(chain::prove(self.repo, change, &read.files, self.keys.as_ref(), chain::From::Beginning)?)
     }
 
+    /// The text of a manifest that a record of this change names, if it is still there.
+    pub async fn manifest(&self, change: ChangeNumber, manifest: &Digest) -> Result<Option<String>, LedgerError> {
+        Ok(self.store.file(&manifest_path(change, manifest)).await?)
+    }
+
     /// Which change an issue or pull request belongs to, if that is written down.
     pub async fn alias(&self, number: u64) -> Result<Option<ChangeNumber>, LedgerError> {
         let text = self.store.file(&alias_path(number)).await?;
@@ -186,6 +199,9 @@ impl Ledger {
                     let path = format!("{}/{}", origin::folder(&key), change.0);
                     files.push(NewFile { path, bytes: format!("{}\n", change.0).into_bytes() });
                 }
+            }
+            if let (Body::Frozen { manifest, .. }, Some(text)) = (&entry.body, &entry.manifest) {
+                files.push(NewFile { path: manifest_path(change, manifest), bytes: text.as_bytes().to_vec() });
             }
             let at = jiff::Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at);
             let record =

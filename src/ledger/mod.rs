@@ -27,7 +27,7 @@ pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded, Related, sharing
 pub use record::{About, Body, By, Record};
 pub use state::{OVER_THE_HOUR, State};
 
-use crate::ids::ChangeNumber;
+use crate::ids::{ChangeNumber, Digest};
 
 /// How many records a checkpoint of the fold stands for.
 pub const CHECKPOINT_EVERY: u64 = 100;
@@ -45,6 +45,11 @@ pub fn file_name(seq: u64) -> String {
 /// Where it is written that an issue or pull request belongs to a change.
 pub fn alias_path(number: u64) -> String {
     format!("aliases/{number}")
+}
+
+/// Where a change's manifest with this digest stands. Its name is its digest, so none is ever written over by another.
+pub fn manifest_path(change: ChangeNumber, manifest: &Digest) -> String {
+    format!("{}/freeze/{manifest}.json", folder(change))
 }
 
 /// The newest checkpoint of a change.

@@ -78,6 +78,18 @@ pub enum Why {
     BaseMoved,
 }
 
+/// At which point the proof was frozen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Froze {
+    /// Somebody claimed that the proof is there, while it was being built.
+    Claimed,
+    /// BUILD passed for this content.
+    Built,
+    /// An entitled person accepted what is there now.
+    Refrozen,
+}
+
 /// How a gate run was claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -311,6 +323,14 @@ pub enum Body {
     Refrozen {
         paths: BTreeMap<String, Option<BlobId>>,
         reason: String,
+    },
+    /// The proof of this content is frozen from here on: the manifest with this digest, which stands in the change's folder.
+    /// An earlier one stays where it is.
+    Frozen {
+        manifest: Digest,
+        /// How many files it has.
+        files: u64,
+        why: Froze,
     },
     /// Something that only the bot may write was changed by somebody else, and put right.
     Tampered {

@@ -9,7 +9,7 @@ use super::escalation::{Escalation, Try};
 use super::face::Face;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
-use super::record::{About, By, Claim, Evidence, Grouped, Moment, Outcome};
+use super::record::{About, By, Claim, Evidence, Froze, Grouped, Moment, Outcome};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
 use crate::flow::{FlowName, Mode, Phase, merge};
@@ -81,6 +81,9 @@ pub struct State {
     pub stopped: Option<Stop>,
     /// Changed files that a person has accepted, each with the content they saw (none: that it is gone).
     pub accepted: BTreeMap<String, BTreeSet<Option<BlobId>>>,
+    /// What is frozen, by the newest record that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<Frozen>,
     pub linked: BTreeSet<u64>,
     /// The latest things that were tampered with and put right, newest last.
     pub tampered: Vec<String>,
@@ -154,6 +157,20 @@ pub struct Answer {
     /// The command's name.
     pub name: String,
     pub said: Moment,
+}
+
+/// A manifest that holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frozen {
+    pub manifest: Digest,
+    pub files: u64,
+    pub why: Froze,
+    pub by: By,
+    /// The head that it was taken at.
+    pub head: CommitId,
+    /// The record that says so, and the change whose it is: another pull request of the same work takes it over.
+    pub record: u64,
+    pub of: ChangeNumber,
 }
 
 /// A job that ended red when it was last seen.

@@ -373,7 +373,7 @@ impl Look<'_> {
                 return Ok(false);
             }
             let body = Body::Grouped(Box::new(grouped.clone()));
-            let entry = Entry { by: By::Bot, about: state.subject.clone(), body };
+            let entry = Entry::new(By::Bot, state.subject.clone(), body);
             match self.ledger.append(loaded, self.now, vec![entry]).await {
                 Ok(appended) => {
                     let State { change, seq, tip, .. } = &appended.state;

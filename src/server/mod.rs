@@ -6,6 +6,7 @@
 
 mod catch_up;
 mod escalate;
+mod frozen;
 mod group;
 mod hands;
 mod installed;

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::frozen::{self, Kept};
 use crate::flow::Phase;
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::github::{Repo, Result};
+use crate::guard::Guard;
 use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, RunGate, Tier, Who};
@@ -70,7 +72,7 @@ pub(super) async fn content(
     (tip, default_branch): (&CommitId, &str),
     base_ref: &str,
     head: &CommitId,
-    state: Option<&State>,
+    (state, kept): (Option<&State>, Option<Kept>),
 ) -> anyhow::Result<Option<Subject>> {
     // The default branch was fetched a moment ago, and what is here already costs no fetch.
     let base = if base_ref == default_branch { Want::Commit(tip.clone()) } else { branch(base_ref) };
@@ -89,11 +91,17 @@ pub(super) async fn content(
         .map(|judged| judged.about.head.clone());
     let known = state.and_then(|state| state.subject.clone());
     let pipeline = state.is_some_and(|state| state.pipeline.is_some());
+    let accepted = state.map(|state| state.accepted.clone()).unwrap_or_default();
     let (law, tip, base_ref) = (law.clone(), tip.clone(), base_ref.to_owned());
     let read = mirror.read(move |reader| {
         let mut subject = subject(reader, &law, &tip, &base_ref, &fetched, failed_at.as_ref(), pipeline)?;
         if let Some(subject) = &mut subject {
             let About { base, head, .. } = &subject.about;
+            if let Law::Valid(policy) = &law
+                && (pipeline || wants_papers(&law))
+            {
+                subject.guard = frozen::guard(reader, policy, (base, head), kept.as_ref(), &accepted)?;
+            }
             // It costs a diff of every line, and is the same for the same two commits.
             if known.as_ref().is_none_or(|known| known.base != *base || known.head != *head) {
                 made_of(reader, base, head)?.into_subject(subject);
@@ -277,6 +285,7 @@ fn subject(
             }
             Law::Invalid(_) => BTreeMap::new(),
         },
+        guard: Guard::default(),
         trailer: trailer(&reader.commit(&fetched.head)?.message),
         structural_fix,
         about,
@@ -378,6 +387,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         documents: Judged::new(),
         proposal: Proposal::Untouched,
         drift: BTreeMap::new(),
+        guard: Guard::default(),
         trailer: None,
         structural_fix: false,
     })

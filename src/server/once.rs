@@ -511,7 +511,7 @@ impl Pass<'_> {
         let about = state.subject.clone();
         let files = shown.files.map(|(print, since)| ShownFiles { print, since });
         let body = Body::Shown { comment: shown.comment, since: shown.since, files, draft: shown.draft };
-        let entry = Entry { by: By::Bot, about, body };
+        let entry = Entry::new(By::Bot, about, body);
         match self.ledger.append(loaded, self.app.inbox.now(), vec![entry]).await {
             Ok(_) => Ok(true),
             Err(LedgerError::Moved) => Ok(false),

@@ -248,7 +248,8 @@ impl Pass<'_> {
         let merged = pull.merge_commit_sha.clone().filter(|_| pull.is_merged());
         let subject = if pull.is_open() {
             let tip = (&self.tip, self.home.default_branch.as_str());
-            observe::content(&self.mirror, &self.law, tip, &pull.base.r#ref, &pull.head.sha, state).await?
+            let known = (state, self.frozen(state).await?);
+            observe::content(&self.mirror, &self.law, tip, &pull.base.r#ref, &pull.head.sha, known).await?
         } else {
             // What was merged or closed does not change any more. (Once merged, head and base have nothing between
             // them, so reading it afresh would show nothing.)

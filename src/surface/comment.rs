@@ -162,6 +162,10 @@ fn details(out: &mut String, state: &State) {
         };
         let _ = writeln!(out, "- {gate}: {verdict} on {}{after}", judged_on(state, *gate, judged));
     }
+    if let Some(frozen) = &state.frozen {
+        let (files, head, record) = (frozen.files, frozen.head.short(), frozen.record);
+        let _ = writeln!(out, "- frozen: {files} files at `{head}`, by record {record}");
+    }
     let _ = writeln!(out, "\n```mermaid\n{}```\n\n</details>\n", Exported::of(state.flow).diagram(here));
 }
 
@@ -261,10 +265,14 @@ fn who(seen: &Seen<'_>) -> String {
 /// The finding that matters most: its rule, what was found, what to do.
 fn first_step(findings: &[Finding]) -> Option<String> {
     let blocking = || findings.iter().filter(|finding| finding.blocks());
-    blocking()
-        .find(|finding| !finding.waiting)
-        .or_else(|| blocking().next())
-        .map(|finding| format!("`{}` {} {}", finding.rule, plain_to(300, &finding.says), plain_to(400, &finding.next)))
+    blocking().find(|finding| !finding.waiting).or_else(|| blocking().next()).map(|finding| {
+        format!(
+            "{} {} {}",
+            quoted(&plain_to(300, &finding.rule)),
+            plain_to(300, &finding.says),
+            plain_to(400, &finding.next)
+        )
+    })
 }
 
 fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands: &Commands) -> String {

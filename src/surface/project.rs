@@ -434,7 +434,7 @@ pub(super) fn annotations(findings: &[Finding], default_branch: &str) -> Vec<Ann
                 path: finding.path.clone()?,
                 line: finding.line.unwrap_or(1),
                 failure: finding.severity == Severity::Error,
-                title: finding.rule.clone(),
+                title: one_line(&finding.rule),
                 message: format!("{}\n{}{}", one_line(&finding.says), one_line(&finding.next), whose(finding)),
             })
         })

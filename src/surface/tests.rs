@@ -99,6 +99,7 @@ fn waiting_for_a_review() {
     - analyze: PASS on `cbb8c768af4a`
     - build: PASS on `cbb8c768af4a`
     - merge: FAIL on `cbb8c768af4a`
+    - frozen: 0 files at `cbb8c768af4a`, by record 20
 
     ```mermaid
     stateDiagram-v2
@@ -118,7 +119,7 @@ fn waiting_for_a_review() {
 
     </details>
 
-    Head `cbb8c768af4a` · flow pipeline · record 20 · `/help`
+    Head `cbb8c768af4a` · flow pipeline · record 21 · `/help`
     "#);
     insta::assert_snapshot!(gate_check(&game).title, @"REVIEW waits: Nobody entitled has approved this content yet.");
     assert_eq!(game.surface().label.unwrap().name, "phase:review");
@@ -162,9 +163,9 @@ fn the_issue_of_a_gate_that_blocked() {
     **What was tried**
 
     1. `cbb8c768af4a`: PASS (record 17)
-    1. `e8157116a51d`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on e8157116a51d. (record 30)
-    1. `cffcbe8f0e90`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on cffcbe8f0e90. (record 39)
-    1. `a6e18682aa5b`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on a6e18682aa5b. (record 48)
+    1. `e8157116a51d`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on e8157116a51d. (record 31)
+    1. `cffcbe8f0e90`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on cffcbe8f0e90. (record 40)
+    1. `a6e18682aa5b`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on a6e18682aa5b. (record 49)
 
     **Post-mortem**
 
@@ -182,7 +183,7 @@ fn the_issue_of_a_gate_that_blocked() {
 
     **Who may answer:** A maintainer or `zoe` (not its author, and nobody who pushed to it), here or on #7. @octo/leads @lea
 
-    What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 50
+    What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 51
     "#);
     let before = issue(&game);
     game.asked_in(12);
@@ -263,7 +264,7 @@ fn the_issue_of_the_brake() {
 
     **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7.
 
-    What is said here counts for the head that is shown. Head `d1e5d5368a86` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 24
+    What is said here counts for the head that is shown. Head `d1e5d5368a86` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 25
     "#);
 }
 

@@ -4,7 +4,7 @@ use crate::finding::quoted;
 use crate::flow::Phase;
 use crate::flow::pipeline::{State, limit, waits_for_human};
 use crate::gate::world::World;
-use crate::gate::{Finding, evidence};
+use crate::gate::{Finding, evidence, frozen};
 use crate::ids::{CommitId, Slug};
 use crate::ledger;
 
@@ -105,7 +105,9 @@ pub(super) fn item(finding: &Finding, links: &Links) -> String {
         None => String::new(),
     };
     let (says, next) = (plain_to(600, &finding.says), plain_to(400, &finding.next));
-    format!("{mark} `{}` {says}{place}<br>→ {next}\n", finding.rule)
+    // A guard's code has a path in it, which is somebody else's words.
+    let rule = plain_to(300, &finding.rule);
+    format!("{mark} {} {says}{place}<br>→ {next}\n", quoted(&rule))
 }
 
 /// The findings as a list: no more than this many, and no more than a page can hold.
@@ -137,8 +139,32 @@ fn list(findings: &[Finding], most: usize, links: &Links, mark: impl Fn(usize) -
 
 /// The files that a person accepts who accepts what is shown. Empty where there is none.
 pub(super) fn strange_files(state: &ledger::State, world: &World, refreeze: &str, links: &Links) -> String {
+    if !state.open {
+        return String::new();
+    }
+    not_as_on_the_default_branch(state, world, refreeze, links) + &not_as_frozen(state, world, refreeze)
+}
+
+/// The frozen files that are not as they were. Empty where all are.
+fn not_as_frozen(state: &ledger::State, world: &World, refreeze: &str) -> String {
+    let trips = frozen::trips(state, world).and_then(Result::ok).unwrap_or_default();
+    let Some(since) = state.frozen.as_ref().filter(|_| !trips.is_empty()) else { return String::new() };
+    let mut out = format!(
+        "**Not as frozen at `{}`** (`{refreeze} REASON` accepts all of it as it is now)\n\n",
+        since.head.short()
+    );
+    for trip in trips.iter().take(evidence::MOST_SHOWN) {
+        out.push_str(&format!("- {}\n", plain_to(400, &trip.says())));
+    }
+    if let Some(more) = trips.len().checked_sub(evidence::MOST_SHOWN).filter(|more| *more > 0) {
+        out.push_str(&format!("- and {more} more; `phasegate guard check` lists them\n"));
+    }
+    out
+}
+
+fn not_as_on_the_default_branch(state: &ledger::State, world: &World, refreeze: &str, links: &Links) -> String {
     let (shown, more) = evidence::strange(state, world);
-    if shown.is_empty() || !state.open {
+    if shown.is_empty() {
         return String::new();
     }
     let mut out = format!("**Not as on the default branch** (`{refreeze} REASON` accepts exactly these)\n\n");

@@ -84,7 +84,7 @@ fn ledger(repo: Repo) -> Ledger {
 }
 
 fn entry(body: Body) -> Entry {
-    Entry { by: By::Bot, about: None, body }
+    Entry::new(By::Bot, None, body)
 }
 
 fn opened() -> Entry {

@@ -86,7 +86,7 @@ impl House {
 }
 
 fn entry(body: Body) -> Entry {
-    Entry { by: By::Bot, about: None, body }
+    Entry::new(By::Bot, None, body)
 }
 
 fn opened() -> Entry {
@@ -405,7 +405,7 @@ fn content(head: &str, branch: &str, patch: &str) -> Entry {
         older_reviews: BTreeSet::new(),
         older_runs: BTreeSet::new(),
     };
-    Entry { by: By::Bot, about: Some(about), body }
+    Entry::new(By::Bot, Some(about), body)
 }
 
 fn keys(entry: &Entry) -> Vec<(Same, Digest)> {

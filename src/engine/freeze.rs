@@ -1,0 +1,69 @@
+//! When the proof is frozen: a fact beside the pipeline's table.
+//!
+//! - A claim of BUILD freezes what is there, if nothing is frozen yet: that is where the proof ends and building begins.
+//!   Whether its tests are red can't be seen here; that they are there and stay is what the freeze is for.
+//! - BUILD's pass freezes what is there then, and so does its pass for newer content. So a claim that came too early, or
+//!   none at all, leaves nothing unfrozen behind BUILD.
+//! - None of these takes anything back: they come only where everything that was frozen is as it was, so each adds to the
+//!   one before it. What was changed is accepted by a person, with `/refreeze`, and by nobody else.
+
+use std::sync::Arc;
+
+use super::decide::Draft;
+use crate::flow::pipeline::phase_of;
+use crate::flow::{Phase, Refusal};
+use crate::gate::frozen::tripwire;
+use crate::guard::{Present, Sealed};
+use crate::ledger::record::Froze;
+use crate::ledger::{Body, By, Entry};
+
+/// Freezes what is there, where this is a point for it.
+pub(super) fn take(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some((why, sealed)) = due(draft) else { return Ok(()) };
+    if draft.state.frozen.as_ref().is_some_and(|frozen| frozen.manifest == sealed.digest) {
+        return Ok(());
+    }
+    // Where something frozen was changed, or it is not known whether, a person decides.
+    if draft.state.frozen.is_some() && !tripwire(&draft.state, draft.world).is_empty() {
+        return Ok(());
+    }
+    enter(draft, By::Bot, why, &sealed)
+}
+
+fn due(draft: &Draft<'_>) -> Option<(Froze, Arc<Sealed>)> {
+    let pipeline = draft.state.pipeline.as_ref().filter(|_| draft.state.open)?;
+    let present = present(draft)?;
+    // Without a valid law nobody knows what is a test.
+    draft.world.policy()?;
+    if pipeline.holds(Phase::Build) {
+        return Some((Froze::Built, Arc::clone(&present.built)));
+    }
+    let claimed = draft.state.claim.is_some_and(|(phase, _)| phase == Phase::Build);
+    let building = phase_of(pipeline.stage) == Some(Phase::Build);
+    (claimed && building && draft.state.frozen.is_none()).then(|| (Froze::Claimed, Arc::clone(&present.claimed)))
+}
+
+fn present<'d>(draft: &'d Draft<'_>) -> Option<&'d Present> {
+    draft.world.subject.as_ref()?.guard.present.as_ref().ok()
+}
+
+/// What a person freezes who accepts what is there now, all of it.
+pub(super) fn anew(draft: &Draft<'_>) -> Result<Arc<Sealed>, Refusal> {
+    let built = draft.state.pipeline.as_ref().is_some_and(|pipeline| pipeline.passed.contains_key(&Phase::Build));
+    if let Some(present) = present(draft) {
+        return Ok(Arc::clone(if built { &present.built } else { &present.claimed }));
+    }
+    let guard = draft.world.subject.as_ref().map(|subject| &subject.guard.present);
+    let why = guard.and_then(|present| present.as_ref().err()).cloned().unwrap_or_default();
+    Err(Refusal::new(
+        "CMD-03",
+        format!("what is there can't be frozen: {why}."),
+        "Take files out of the tests' folders that are none, generated ones, say; or split the change.",
+    ))
+}
+
+pub(super) fn enter(draft: &mut Draft<'_>, by: By, why: Froze, sealed: &Sealed) -> Result<(), Refusal> {
+    let body = Body::Frozen { manifest: sealed.digest.clone(), files: sealed.files, why };
+    let about = draft.state.subject.clone();
+    draft.enter(Entry { manifest: Some(Arc::clone(&sealed.text)), ..Entry::new(by, about, body) })
+}

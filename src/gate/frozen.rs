@@ -1,0 +1,61 @@
+//! The tripwire at a gate: what was frozen is as it was.
+//!
+//! It is looked at by BUILD and every gate behind it, and by the merge gate (`MRG-04`). What is missing is a failure and no
+//! skip: where BUILD has passed and nobody can say what was there, nothing passes until a person has looked.
+
+use super::Finding;
+use crate::flow::Phase;
+use crate::gate::world::World;
+use crate::guard::Trip;
+use crate::ledger::state::State;
+
+/// So many are told one by one; the rest is counted. Their codes differ, so nothing else would bound them.
+const MOST_TOLD: usize = 50;
+
+/// What stands against a change because of what was frozen.
+pub fn tripwire(state: &State, world: &World) -> Vec<Finding> {
+    let (Some(pipeline), Some(policy)) = (&state.pipeline, world.policy()) else { return Vec::new() };
+    // What is merged does not change any more, and what is closed is judged when it is open again.
+    if !state.open || world.subject.is_none() {
+        return Vec::new();
+    }
+    let refreeze = format!("`{} REASON`", policy.commands.written("refreeze"));
+    let missing = |says: String, first: &str| {
+        let next = format!(
+            "{first}Somebody who may approve, and neither wrote nor pushed to it, reads the tests as they are now and says {refreeze}."
+        );
+        vec![Finding::error("tripwire_missing", says, next)]
+    };
+    match trips(state, world) {
+        Some(Ok(trips)) => told(trips, &refreeze),
+        Some(Err(why)) => {
+            let says = format!("What was frozen is not known: {why}.");
+            missing(says, "If the ledger was altered, put that right first. Otherwise: ")
+        }
+        None if pipeline.passed.contains_key(&Phase::Build) => {
+            let says = match world.subject.as_ref().map(|subject| &subject.guard.present) {
+                Some(Err(why)) => format!("BUILD has passed, and nothing was frozen: {why}."),
+                _ => "BUILD has passed for older content, and nothing was frozen then.".to_owned(),
+            };
+            missing(says, "")
+        }
+        None => Vec::new(),
+    }
+}
+
+/// The frozen files that are not as they were; or why that is not known. None: nothing is frozen.
+pub fn trips<'w>(state: &State, world: &'w World) -> Option<Result<&'w [Trip], &'w str>> {
+    let frozen = state.frozen.as_ref().filter(|_| state.pipeline.is_some())?;
+    Some(world.subject.as_ref()?.guard.against(&frozen.manifest))
+}
+
+fn told(trips: &[Trip], refreeze: &str) -> Vec<Finding> {
+    let or =
+        format!("or somebody who may approve, and neither wrote nor pushed to it, looks at it and says {refreeze}.");
+    let mut findings: Vec<Finding> = trips.iter().take(MOST_TOLD).map(|trip| trip.finding(&or)).collect();
+    if let Some(more) = trips.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+        let says = format!("And {more} more frozen files are not as they were.");
+        findings.push(Finding::error("build_tampered", says, "Put right those that are told, and the next ones show."));
+    }
+    findings
+}
