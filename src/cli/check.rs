@@ -52,7 +52,7 @@ struct Judged {
 
 /// A finding with every field, also those that say nothing.
 #[derive(Serialize)]
-struct Told {
+pub(super) struct Told {
     rule: String,
     severity: Severity,
     path: Option<String>,
@@ -122,7 +122,7 @@ pub(super) fn default_tip(repo: &LocalRepo) -> anyhow::Result<CommitId> {
     bail!("there is no default branch here (origin/HEAD, main, master); name the base with --base")
 }
 
-fn policy_at(repo: &LocalRepo, tip: &CommitId) -> anyhow::Result<Policy> {
+pub(super) fn policy_at(repo: &LocalRepo, tip: &CommitId) -> anyhow::Result<Policy> {
     let Some(blob) = repo.blob(tip, &RepoPath::from(policy::PATH))? else {
         let misnamed = repo.mode(tip, &RepoPath::from(policy::MISNAMED))?.is_some();
         let other = if misnamed { format!(" ({} is not read: rename it)", policy::MISNAMED) } else { String::new() };
@@ -151,15 +151,18 @@ fn warn_of_uncommitted(repo: &LocalRepo) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report(judged: Vec<(Phase, Vec<Finding>)>, failed: bool) -> Report {
-    let told = |finding: Finding| {
+impl From<Finding> for Told {
+    fn from(finding: Finding) -> Self {
         let Finding { rule, severity, path, line, says, next, .. } = finding;
-        Told { rule, severity, path, line, says, next }
-    };
+        Self { rule, severity, path, line, says, next }
+    }
+}
+
+fn report(judged: Vec<(Phase, Vec<Finding>)>, failed: bool) -> Report {
     let gates = judged.into_iter().map(|(gate, findings)| Judged {
         gate,
         verdict: verdict(&findings),
-        findings: findings.into_iter().map(told).collect(),
+        findings: findings.into_iter().map(Told::from).collect(),
     });
     let verdict = if failed { Verdict::Fail } else { Verdict::Pass };
     Report { schema: "phasegate/check@1", verdict, gates: gates.collect() }
@@ -169,24 +172,35 @@ fn shown(judged: &[(Phase, Vec<Finding>)]) -> String {
     let mut text = String::new();
     for (phase, findings) in judged {
         let name = phase.as_str().to_uppercase();
-        let end = match verdict(findings) {
-            Verdict::Pass => "PASS".green().to_string(),
-            Verdict::Fail => "FAIL".red().to_string(),
+        let _ = writeln!(text, "{} {}", name.bold(), coloured(verdict(findings)));
+        text.push_str(&lines(findings));
+    }
+    text
+}
+
+pub(super) fn coloured(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Pass => "PASS".green().to_string(),
+        Verdict::Fail => "FAIL".red().to_string(),
+    }
+}
+
+/// Findings for people, two lines each.
+pub(super) fn lines(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let rule = out::plain(&finding.rule);
+        let rule = match finding.severity {
+            Severity::Error => rule.red().to_string(),
+            Severity::Warning => format!("{rule} (warning)").yellow().to_string(),
         };
-        let _ = writeln!(text, "{} {end}", name.bold());
-        for finding in findings {
-            let rule = match finding.severity {
-                Severity::Error => finding.rule.red().to_string(),
-                Severity::Warning => format!("{} (warning)", finding.rule).yellow().to_string(),
-            };
-            let place = match (&finding.path, finding.line) {
-                (Some(path), Some(line)) => format!("{}:{line}: ", out::plain(path)),
-                (Some(path), None) => format!("{}: ", out::plain(path)),
-                _ => String::new(),
-            };
-            let _ = writeln!(text, "  {rule} {place}{}", out::plain(&finding.says));
-            let _ = writeln!(text, "         {}", out::plain(&finding.next).dimmed());
-        }
+        let place = match (&finding.path, finding.line) {
+            (Some(path), Some(line)) => format!("{}:{line}: ", out::plain(path)),
+            (Some(path), None) => format!("{}: ", out::plain(path)),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "  {rule} {place}{}", out::plain(&finding.says));
+        let _ = writeln!(text, "         {}", out::plain(&finding.next).dimmed());
     }
     text
 }

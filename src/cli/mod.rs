@@ -18,6 +18,7 @@ mod config;
 mod demo;
 mod explain;
 mod flow;
+mod guard;
 mod inbox;
 mod key;
 mod out;
@@ -85,6 +86,7 @@ enum Command {
     /// With what was found, where, and by which rule. It exits as `phasegate status` does.
     Explain(status::Args),
     Flow(flow::Args),
+    Guard(guard::Args),
     Inbox(inbox::Args),
     Key(key::Args),
     Replay(replay::Args),
@@ -107,6 +109,7 @@ impl Command {
             Self::Demo(args) => demo::run(&args).await,
             Self::Explain(args) => explain::run(&args).await,
             Self::Flow(args) => flow::run(&args),
+            Self::Guard(args) => guard::run(&args).await,
             Self::Inbox(args) => inbox::run(&args).await,
             Self::Key(args) => key::run(&args),
             Self::Replay(args) => replay::run(&args).await,
@@ -122,7 +125,7 @@ impl Command {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "inbox", "key"]),
-    ("Rules", &["check", "run", "config", "flow"]),
+    ("Rules", &["check", "guard", "run", "config", "flow"]),
     ("Proof", &["status", "explain", "replay"]),
 ];
 

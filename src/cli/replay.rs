@@ -27,7 +27,8 @@ use crate::ledger::local::LocalStore;
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
 use crate::ledger::{
-    Anchor, Anchors, Break, BreakKind, CHECKPOINT_FILE, KeyRing, State, alias_path, file_name, folder,
+    Anchor, Anchors, Body, Break, BreakKind, CHECKPOINT_FILE, KeyRing, State, alias_path, file_name, folder,
+    manifest_path,
 };
 use crate::surface::witness;
 
@@ -119,11 +120,12 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let advisory = args.branch.ends_with(ADVISORY);
     let keys = if advisory { Keys::default() } else { some_keys(&args.keys)? };
     let ring: &dyn KeyRing = if advisory { &Unsigned } else { &keys };
-    let (change, folder, anchor, given) = match &args.github {
+    let (store, (change, folder, anchor, given)): (Box<dyn Store>, Looked) = match &args.github {
         Some(slug) => on_github(args, slug, advisory).await?,
         None => {
-            let (change, folder) = find(args.change, &store(&args.repo, &args.branch)?).await?;
-            (change, folder, anchor(args, change)?, args.repository_id.map(RepoId))
+            let store = store(&args.repo, &args.branch)?;
+            let (change, folder) = find(args.change, &store).await?;
+            (Box::new(store), (change, folder, anchor(args, change)?, args.repository_id.map(RepoId)))
         }
     };
     let Some(repo) = given.or_else(|| claimed_repository(&folder.files)).or(anchor.as_ref().map(|_| RepoId(0))) else {
@@ -131,6 +133,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let examined = examine(repo, change, &folder.files, ring, anchor.as_ref());
 
+    let lost = lost_manifest(store.as_ref(), change, &examined.frozen).await?;
     let records = record_numbers(&folder.files).count() as u64;
     let mut notes = Vec::new();
     if change.0 != args.change {
@@ -168,6 +171,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         schema: "phasegate/replay@1",
         verdict: match &examined.broken {
             Some(_) => "FAIL",
+            None if lost.is_some() => "FAIL",
             None if unanchored => "UNANCHORED",
             None if advisory => "ADVISORY",
             None => "PASS",
@@ -180,7 +184,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         keys: keys.fingerprints().cloned().collect(),
         anchor: anchor.map(|anchor| anchor.to_string()),
         state: examined.state.as_ref().map(summary),
-        findings: examined.broken.iter().map(|broken| finding(change, &args.branch, broken)).collect(),
+        findings: examined.broken.iter().map(|broken| finding(change, &args.branch, broken)).chain(lost).collect(),
         notes,
     };
     if args.json {
@@ -188,16 +192,21 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         out::text(&told(&report))?
     }
-    match unanchored || examined.broken.is_some() {
+    match unanchored || !report.findings.is_empty() {
         false if advisory => Ok(Exit::Human),
         found => Ok(Exit::found(found)),
     }
 }
 
+/// The change, its folder, the anchor that its end is held against, and the repository's id where that is known.
+type Looked = (ChangeNumber, Folder, Option<Anchor>, Option<RepoId>);
+
 /// What a look at a change's folder brings: the state, if the records can be folded, and the first break.
 struct Examined {
     state: Option<State>,
     broken: Option<Break>,
+    /// The manifests that its records name, each with the record's number.
+    frozen: Vec<(u64, Digest)>,
 }
 
 /// Proves the files of a change's folder from the first record on, and holds the end against its checkpoint and the
@@ -211,14 +220,41 @@ fn examine(
 ) -> Examined {
     let proven = match chain::prove(repo, change, files, keys, From::Beginning) {
         Ok(proven) => proven,
-        Err(broken) => return Examined { state: None, broken: Some(broken) },
+        Err(broken) => return Examined { state: None, broken: Some(broken), frozen: Vec::new() },
     };
     let held = match anchor {
         Some(anchor) => chain::hold_against(&proven, anchor),
         None => Ok(()),
     };
     let broken = held.and_then(|()| hold_against_checkpoint(repo, change, files, keys, &proven)).err();
-    Examined { state: proven.state, broken }
+    let frozen = proven.records.iter().filter_map(|record| match &record.body {
+        Body::Frozen { manifest, .. } => Some((record.seq, manifest.clone())),
+        _ => None,
+    });
+    Examined { frozen: frozen.collect(), state: proven.state, broken }
+}
+
+/// A manifest that a record names by its digest, and that is not there as it was. Without it nobody can say what was frozen.
+async fn lost_manifest(
+    store: &dyn Store,
+    change: ChangeNumber,
+    frozen: &[(u64, Digest)],
+) -> anyhow::Result<Option<Finding>> {
+    for (seq, manifest) in frozen {
+        let path = manifest_path(change, manifest);
+        let (kind, says) = match store.file(&path).await.context("can't read the ledger")? {
+            Some(text) if Digest::of(&text) == *manifest => continue,
+            Some(_) => (BreakKind::Altered, "the manifest that it names is not the one that was written"),
+            None => (BreakKind::Dropped, "the manifest that it names is not there"),
+        };
+        let next = format!(
+            "`git log -p -- {path}` on the ledger's branch shows the commit that did it: revert that one. Where the file can't \
+             be had any more, a person says /refreeze on the pull request."
+        );
+        let (rule, severity, says) = ("tripwire_missing", "error", says.to_owned());
+        return Ok(Some(Finding { rule, severity, path, seq: *seq, kind, says, next }));
+    }
+    Ok(None)
 }
 
 /// A checkpoint names the record that it stands for, and is signed: a weak anchor, but one that is always there.
@@ -247,11 +283,7 @@ fn hold_against_checkpoint(
 
 /// The ledger as GitHub has it, the anchor of the merge check on the change's head, and the repository's id. Of an advisory one
 /// GitHub Actions has made that check, and any token may read it.
-async fn on_github(
-    args: &Args,
-    slug: &Slug,
-    advisory: bool,
-) -> anyhow::Result<(ChangeNumber, Folder, Option<Anchor>, Option<RepoId>)> {
+async fn on_github(args: &Args, slug: &Slug, advisory: bool) -> anyhow::Result<(Box<dyn Store>, Looked)> {
     if advisory && app::variable("GITHUB_TOKEN").is_none() && app::variable("APP_ID").is_none() {
         bail!("GITHUB_TOKEN is not set: a token that may read {slug}");
     }
@@ -270,11 +302,12 @@ async fn on_github(
             .flatten()
             .map_or(ACTIONS_APP, |app| app.id),
     };
-    let (change, found) = find(args.change, &GitHubStore::new(repo.clone(), &args.branch)).await?;
+    let store = GitHubStore::new(repo.clone(), &args.branch);
+    let (change, found) = find(args.change, &store).await?;
     let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
     let runs = repo.check_runs_of(made_by, &head).await?;
     let anchor = witness::anchors(&runs, made_by).of(change).cloned();
-    Ok((change, found, anchor, Some(id)))
+    Ok((Box::new(store), (change, found, anchor, Some(id))))
 }
 
 /// The anchor that was given by hand.
@@ -302,7 +335,7 @@ pub(super) fn keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
 }
 
 /// The same, where there is no proof without one.
-fn some_keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
+pub(super) fn some_keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
     let keys = keys(files)?;
     if keys.is_empty() {
         bail!(
