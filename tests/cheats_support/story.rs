@@ -11,6 +11,8 @@ use serde_json::Value;
 /// What kind of cheat it is. The names are those of the list of threats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(crate) enum Class {
+    #[serde(rename = "weaken frozen proof")]
+    WeakenFrozenProof,
     #[serde(rename = "wrong person")]
     WrongPerson,
     #[serde(rename = "talk")]
@@ -36,6 +38,7 @@ pub(crate) enum Class {
 impl Class {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
+            Class::WeakenFrozenProof => "weaken frozen proof",
             Class::WrongPerson => "wrong person",
             Class::Talk => "talk",
             Class::StaleProof => "stale proof",

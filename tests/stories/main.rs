@@ -6,6 +6,7 @@ mod action;
 mod buttons;
 mod commands;
 mod endurance;
+mod freeze;
 mod identity;
 mod installation;
 mod ledger_branch;
