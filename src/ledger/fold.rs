@@ -397,6 +397,8 @@ impl State {
     /// Who was against it was heard there, if it was green.
     fn release(&mut self, from: ChangeNumber, green: bool) {
         self.released.insert(from);
+        // Its proof is the base's now.
+        self.frozen.take_if(|frozen| frozen.of == from);
         self.rejections.retain(|one| !green || one.on != Some(from));
         let theirs = self.inherited.iter().filter(|taken| !self.released.contains(&taken.from));
         self.operators = theirs.flat_map(|taken| taken.operators.clone()).chain(self.own.clone()).collect();

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::against::{Counted, Mark, raise, rejection_key, review_key};
 use super::objection::Rejection;
 use super::record::{By, Moment};
-use super::state::{Red, State, Stop};
+use super::state::{Frozen, Red, State, Stop};
 use crate::finding::{GateName, Verdict, quoted};
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::flow::{Phase, Stage};
@@ -140,6 +140,9 @@ pub struct Inherited {
     /// Jobs that ended red.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub reds: BTreeSet<Red>,
+    /// What is frozen there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<Frozen>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,6 +191,16 @@ impl Now<'_> {
             return None;
         }
         self.commits.iter().find(|commit| self.has(other, commit)).cloned()
+    }
+
+    /// What of the other one stays frozen here, where nothing is yet: its commits or its patch are here, and so is its proof.
+    /// Work that only has its branch's name begins anew, and what was merged is the base's.
+    pub fn freeze<'o>(&self, other: &'o State, heir: Option<&State>) -> Option<&'o Frozen> {
+        let shares = self.has(other, self.head)
+            || self.same_patch(other)
+            || self.commits.iter().any(|commit| self.has(other, commit));
+        let free = heir.is_none_or(|heir| heir.frozen.is_none() && !heir.released.contains(&other.change));
+        other.frozen.as_ref().filter(|_| shares && free && other.merged.is_none())
     }
 
     /// Whether those who worked on the other one have a hand in what is new here: its head or one of its commits is here
@@ -256,6 +269,7 @@ impl Inherited {
                 .filter(|red| !heir.reds.contains(red) && !before().any(|taken| taken.reds.contains(red)))
                 .cloned()
                 .collect(),
+            frozen: now.freeze(earlier, Some(heir)).cloned(),
         };
         let inherited =
             Self { back: heir.released.contains(&earlier.change) && now.brings_people(earlier, heir), ..inherited };
@@ -279,6 +293,7 @@ impl Inherited {
             withdrawn: BTreeSet::new(),
             runs: Vec::new(),
             reds: BTreeSet::new(),
+            frozen: None,
         }
     }
 
@@ -293,6 +308,7 @@ impl Inherited {
         raise(&mut self.reds_at_pass, &later.reds_at_pass);
         self.blocked = later.blocked.clone().or(self.blocked);
         self.stopped = later.stopped.clone().or(self.stopped);
+        self.frozen = later.frozen.clone().or(self.frozen);
         let over = |one: &Rejection| later.withdrawn.iter().any(|review| one.review == Some(*review));
         self.rejections.retain(|one| !over(one) && !later.rejections.iter().any(|newer| newer.renews(one)));
         self.rejections.extend(later.rejections.iter().cloned());
@@ -317,6 +333,7 @@ impl Inherited {
             By::Person { person, .. } => Some(format!("{} is against this content", person.login)),
             By::Bot => None,
         }));
+        says.extend(self.frozen.as_ref().map(|frozen| format!("{} files are frozen", frozen.files)));
         if !self.operators.is_empty() {
             let logins: Vec<&str> = self.operators.iter().map(|person| person.login.as_str()).collect();
             says.push(format!("{} worked on it", logins.join(", ")));
@@ -469,6 +486,9 @@ impl State {
             self.ran_for.entry(ran.run).or_insert_with(|| ran.content.clone());
         }
         self.reds.extend(taken.reds.iter().cloned());
+        if self.frozen.is_none() {
+            self.frozen.clone_from(&taken.frozen);
+        }
         for (phase, things) in &taken.counted {
             self.against.count(*phase, things);
         }

@@ -1,13 +1,17 @@
 //! What was frozen of a change, read from its ledger and held against its head.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::pass::Pass;
 use super::route::Halt;
+use crate::gate::world::World;
 use crate::guard::tripwire::Accepted;
 use crate::guard::{Guard, Held, Manifest, Present, Scene, hold};
 use crate::ids::{CommitId, Digest};
 use crate::ledger::State;
+use crate::ledger::origin::Now;
+use crate::ledger::state::Frozen;
 use crate::policy::Policy;
 use crate::repo::LocalRepo;
 use crate::surface::sync::Memory as _;
@@ -44,19 +48,50 @@ pub(super) fn guard(
 }
 
 impl Pass<'_> {
-    /// The manifest of what is frozen. It is named by its digest, so one that was read once is not asked for again.
+    /// The manifest of what is frozen, for a change that is in the pipeline.
     pub(super) async fn frozen(&self, state: Option<&State>) -> Result<Option<Kept>, Halt> {
         let frozen = state.filter(|state| state.pipeline.is_some()).and_then(|state| state.frozen.as_ref());
-        let Some(frozen) = frozen else { return Ok(None) };
+        match frozen {
+            Some(frozen) => Ok(Some(self.kept(frozen).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// A manifest is named by its digest, so one that was read once is not asked for again.
+    async fn kept(&self, frozen: &Frozen) -> Result<Kept, Halt> {
         let (key, manifest) = (frozen_key(&frozen.manifest), frozen.manifest.clone());
         let known = self.memory.recall(&key).await.filter(|text| Digest::of(text) == manifest);
         if known.is_some() {
-            return Ok(Some(Kept { manifest, text: known }));
+            return Ok(Kept { manifest, text: known });
         }
         let text = self.ledger.manifest(frozen.of, &manifest).await?;
         if let Some(text) = text.as_ref().filter(|text| Digest::of(text) == manifest) {
             self.memory.keep(&key, text).await;
         }
-        Ok(Some(Kept { manifest, text }))
+        Ok(Kept { manifest, text })
+    }
+
+    /// Holds against this head what another change of the same work has frozen and this one takes over in this look.
+    pub(super) async fn hold_inherited(&self, world: &mut World, state: Option<&State>) -> Result<(), Halt> {
+        let Some(subject) = &world.subject else { return Ok(()) };
+        let now = Now {
+            base_ref: &world.pull.base_ref,
+            head: &world.pull.head,
+            patch: subject.patch.as_ref(),
+            commits: &subject.commits,
+            runs: &BTreeSet::new(),
+        };
+        let taken = world.earlier.iter().find_map(|earlier| now.freeze(earlier, state));
+        let (Some(taken), Some(policy)) = (taken, world.policy()) else { return Ok(()) };
+        let (kept, policy) = (self.kept(taken).await?, policy.clone());
+        let sides = (subject.about.base.clone(), subject.about.head.clone());
+        let guard = self
+            .mirror
+            .read(move |reader| guard(reader, &policy, (&sides.0, &sides.1), Some(&kept), &Accepted::default()));
+        let guard = guard.await.map_err(anyhow::Error::from)?;
+        if let Some(subject) = &mut world.subject {
+            subject.guard = guard;
+        }
+        Ok(())
     }
 }

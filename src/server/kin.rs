@@ -252,6 +252,7 @@ impl Pass<'_> {
         if let Some(state) = begun {
             world.landed = self.landed(pull, state, world).await?;
         }
+        self.hold_inherited(world, state).await?;
         Ok(twins)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Game, blob};
 use crate::guard::{Frozen, Guard, Held, Kind, Manifest, Present, Scene, hold};
-use crate::ledger::Body;
+use crate::ledger::{Body, Entry};
 use crate::repo::{Mode, RepoPath};
 
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub(crate) struct Proof {
     touched: BTreeSet<RepoPath>,
     /// Why nothing can be frozen.
     pub(crate) unreadable: Option<String>,
+    /// What another change has recorded.
+    pub(crate) theirs: Vec<Entry>,
     /// The manifests on the ledger are gone.
     pub(crate) lost: bool,
 }
@@ -62,15 +64,19 @@ impl Game {
 
     /// Reads the guard as the server does: what is there, and what was frozen held against it.
     pub(super) fn hold(&mut self) {
-        let frozen = self.state.as_ref().and_then(|state| Some((state.frozen.as_ref()?, &state.accepted)));
-        let held = frozen.map(|(frozen, accepted)| {
-            let text = self.log.iter().find_map(|entry| match (&entry.body, &entry.manifest) {
-                (Body::Frozen { manifest, .. }, Some(text)) if *manifest == frozen.manifest => Some(text),
-                _ => None,
-            });
-            let text = text.filter(|_| !self.proof.lost).ok_or("it is not on the ledger");
+        let own = self.state.as_ref().and_then(|state| state.frozen.as_ref());
+        // What is taken over in this look is read for it.
+        let frozen = own.or_else(|| self.world.earlier.iter().find_map(|earlier| earlier.frozen.as_ref()));
+        let accepted = self.state.as_ref().map(|state| state.accepted.clone()).unwrap_or_default();
+        let held = frozen.map(|frozen| {
+            let kept =
+                self.log.iter().chain(&self.proof.theirs).find_map(|entry| match (&entry.body, &entry.manifest) {
+                    (Body::Frozen { manifest, .. }, Some(text)) if *manifest == frozen.manifest => Some(text),
+                    _ => None,
+                });
+            let text = kept.filter(|_| !self.proof.lost).ok_or("it is not on the ledger");
             let manifest = text.map_err(str::to_owned).and_then(|text| Manifest::open(text, &frozen.manifest));
-            let found = manifest.map(|manifest| hold(&manifest, &self.proof.scene(), accepted));
+            let found = manifest.map(|manifest| hold(&manifest, &self.proof.scene(), &accepted));
             Held { manifest: frozen.manifest.clone(), found }
         });
         let guard = Guard { present: self.proof.present(), held };

@@ -293,3 +293,55 @@ fn many_are_told_one_by_one_and_the_rest_is_counted() {
     assert!(shown.contains("and 30 more; `phasegate guard check` lists them"), "{shown}");
     game.says("mia", Role::Maintain, "/refreeze a formatter went over them").done().may_merge();
 }
+
+/// Another pull request with this one's head, once this one is closed.
+fn heir(first: &mut Game) -> Game {
+    first.closed();
+    let mut second = Game::with("flow: pipeline").later_than(first);
+    second.documents();
+    second.world.earlier = vec![first.as_three()];
+    second.proof.theirs = first.log.clone();
+    second
+}
+
+#[test]
+fn a_new_number_takes_over_what_is_frozen() {
+    let mut first = with_a_test();
+    first.until_reviewing();
+    let mut second = heir(&mut first);
+    second.test_says(TEST_FILE, "it is there").test_says("Cargo.lock", "one").look();
+    let frozen = second.now().frozen.clone().unwrap();
+    assert_eq!(frozen.manifest, first.now().frozen.clone().unwrap().manifest);
+    assert!(second.surface().comment.contains("2 files are frozen"), "{}", second.surface().comment);
+    second.says("ada", Role::Write, "/expand").done().green().at(Stage::Building);
+    assert_eq!(against(&second, Phase::Build), [TAMPERED]);
+    second.push_with("back", |game| {
+        game.test_says(TEST_FILE, "it shines");
+    });
+    second.green().approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+}
+
+#[test]
+fn other_work_on_the_same_branch_takes_nothing_over_and_neither_does_what_was_merged() {
+    let mut first = with_a_test();
+    first.until_reviewing();
+    let mut second = heir(&mut first);
+    // Another head, another patch, and none of its commits.
+    second.push_with("anew", |game| {
+        game.test_says("tests/other.rs", "other work");
+    });
+    assert_eq!(second.now().frozen, None);
+    second
+        .says("ada", Role::Write, "/expand")
+        .done()
+        .green()
+        .approved_by("mia")
+        .at(Stage::VerifyGatePassed)
+        .may_merge();
+
+    let mut merged = with_a_test();
+    merged.through_verify().merged();
+    let mut next = heir(&mut merged);
+    next.look();
+    assert_eq!(next.now().frozen, None);
+}
