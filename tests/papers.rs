@@ -272,7 +272,7 @@ fn what_is_frozen_is_printed_as_it_is() {
         TESTS.iter().map(|group| format!("| {} | {} |", group.language, ticks(group.files))).collect();
     for (what, files) in [
         ("the contract", CONTRACT),
-        ("the law: workflows, the policy, code owners, instructions to agents", LAW),
+        ("the law: workflows, the policy, code owners, instructions to agents, what git makes of files", LAW),
         ("lock files", LOCKS),
     ] {
         lines.push(format!("| {what} | {} |", ticks(files)));

@@ -12,7 +12,7 @@ use crate::ids::{BlobId, Digest};
 use crate::repo::{Mode, RepoPath};
 
 /// More files than this are not frozen, and that is said.
-pub const MOST_FILES: usize = 20_000;
+pub const MOST_FILES: usize = 50_000;
 /// A manifest's text is no longer than this.
 pub const LONGEST: usize = 8 * 1024 * 1024;
 
@@ -192,7 +192,7 @@ mod tests {
                 .collect(),
         };
         assert_eq!(many(MOST_FILES).seal().unwrap().files, MOST_FILES as u64);
-        assert!(many(MOST_FILES + 1).seal().unwrap_err().contains("20001 files to freeze"));
+        assert!(many(MOST_FILES + 1).seal().unwrap_err().contains("50001 files to freeze"));
         assert!(Manifest::parse(&" ".repeat(LONGEST + 1)).unwrap_err().contains("bytes"));
     }
 

@@ -26,11 +26,12 @@ pub const TESTS: &[Group] = &[
             "**/test/**",
             "**/__tests__/**",
             "**/testdata/**",
+            "**/e2e/**",
+            "**/{tests,test,__tests__,testdata,e2e}",
             "**/__snapshots__/**",
             "**/*.snap",
             "**/*.feature",
             "**/*.bats",
-            "**/e2e/**",
         ],
     },
     Group { language: "Rust", files: &["**/tests.rs", "**/*_test.rs", "**/*_tests.rs"] },
@@ -104,7 +105,8 @@ pub const LOCKS: &[&str] = &[
     "**/flake.lock",
 ];
 
-/// Who decides over the change, and what agents are told: workflows, the policy, code owners, instructions.
+/// Who decides over the change, what agents are told, and what git makes of files: workflows, the policy, code owners,
+/// instructions, attributes.
 pub const LAW: &[&str] = &[
     ".github/workflows/**",
     ".github/actions/**",
@@ -123,6 +125,8 @@ pub const LAW: &[&str] = &[
     "**/.windsurfrules",
     "**/.clinerules/**",
     "**/.claude/**",
+    "**/.gitattributes",
+    ".gitmodules",
 ];
 
 /// The sets as they are held against a path. They are ours, so they compile; should one not, everything matches it.
@@ -215,6 +219,9 @@ mod tests {
             "lib/lamp_test.exs",
             "src/lamp_test.cc",
             "features/lamp.feature",
+            // Another repository that is mounted as the folder of tests, or a link to them.
+            "tests",
+            "web/e2e",
         ] {
             assert_eq!(of(path), Some(Kind::Test), "{path}");
         }

@@ -257,9 +257,9 @@ fn a_change_from_before_there_was_a_freeze_is_frozen_where_build_holds_and_asked
 #[test]
 fn what_is_too_much_to_freeze_is_said() {
     let mut game = with_a_test();
-    game.proof.unreadable = Some("there are 20001 files to freeze; more than 20000 are not".to_owned());
+    game.proof.unreadable = Some("there are 50001 files to freeze; more than 50000 are not".to_owned());
     game.until_reviewing().may_not_merge(&["MRG-01", "MRG-02", "tripwire_missing"]);
-    assert!(game.finding("tripwire_missing").says.contains("20001 files"));
+    assert!(game.finding("tripwire_missing").says.contains("50001 files"));
     game.says("mia", Role::Maintain, "/refreeze fine").refused_with("CMD-03");
     assert!(!game.log.iter().any(|entry| matches!(entry.body, Body::Refrozen { .. })), "nothing half done");
 }
