@@ -13,6 +13,7 @@ use super::decide::Draft;
 use crate::flow::pipeline::phase_of;
 use crate::flow::{Phase, Refusal};
 use crate::gate::frozen::tripwire;
+use crate::gate::world::World;
 use crate::guard::{Present, Sealed};
 use crate::ledger::record::Froze;
 use crate::ledger::{Body, By, Entry};
@@ -34,9 +35,13 @@ fn due(draft: &Draft<'_>) -> Option<(Froze, Arc<Sealed>)> {
     let pipeline = draft.state.pipeline.as_ref().filter(|_| draft.state.open)?;
     let present = present(draft)?;
     // Without a valid law nobody knows what is a test.
-    draft.world.policy()?;
+    let policy = draft.world.policy()?;
     if pipeline.holds(Phase::Build) {
-        return Some((Froze::Built, Arc::clone(&present.built)));
+        // What only the base has changed trips nothing. So one that anybody may write is no ground to freeze anew on: a test
+        // that was weakened there would count as frozen when the change goes into main again.
+        let World { pull, default_branch, base_protected, .. } = draft.world;
+        let firm = *base_protected && policy.may_merge_into(&pull.base_ref, default_branch);
+        return (firm || draft.state.frozen.is_none()).then(|| (Froze::Built, Arc::clone(&present.built)));
     }
     let claimed = draft.state.claim.is_some_and(|(phase, _)| phase == Phase::Build);
     let building = phase_of(pipeline.stage) == Some(Phase::Build);

@@ -35,7 +35,8 @@ impl Proof {
         };
         let frozen = |(path, (mode, blob))| {
             let kind = kind(&path);
-            (path, Frozen { kind, mode, blob, ours: true })
+            let ours = self.touched.contains(&path);
+            (path, Frozen { kind, mode, blob, ours })
         };
         Manifest { files: self.scene().files.into_iter().map(frozen).collect() }
     }
@@ -54,6 +55,12 @@ impl Game {
     pub(crate) fn test_says(&mut self, path: &str, text: &str) -> &mut Self {
         self.proof.files.insert(path.to_owned(), text.to_owned());
         self.proof.touched.insert(path.into());
+        self
+    }
+
+    /// The same, and it is as the base has it.
+    pub(crate) fn base_has(&mut self, path: &str, text: &str) -> &mut Self {
+        self.test_says(path, text).proof.touched.remove(&path.into());
         self
     }
 

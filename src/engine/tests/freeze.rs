@@ -294,6 +294,24 @@ fn many_are_told_one_by_one_and_the_rest_is_counted() {
     game.says("mia", Role::Maintain, "/refreeze a formatter went over them").done().may_merge();
 }
 
+#[test]
+fn a_soft_base_is_no_ground_to_freeze_anew_on() {
+    let mut game = with_a_test();
+    game.base_has("tests/theirs.rs", "strong").until_reviewing();
+    assert_eq!(game.freezes(), ["built 3"]);
+    // What only the base has changed trips nothing, there or anywhere.
+    game.base_has("tests/theirs.rs", "weak").retargeted("soft");
+    game.push("on soft").green().at(Stage::Reviewing);
+    assert_eq!(game.freezes(), ["built 3"], "and it is not what is frozen from now on");
+    // In front of main it is the change that weakens it.
+    game.test_says("tests/theirs.rs", "weak").retargeted("main");
+    assert_eq!(against(&game, Phase::Build), ["build_tampered:tests/theirs.rs"]);
+    // A base that is under the law may move.
+    game.base_has("tests/theirs.rs", "stronger").push("updated");
+    game.green().approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+    assert_eq!(game.freezes(), ["built 3", "built 3"]);
+}
+
 /// Another pull request with this one's head, once this one is closed.
 fn heir(first: &mut Game) -> Game {
     first.closed();
