@@ -13,7 +13,7 @@ const MAX_LIST: usize = 200;
 
 const KEYS: &[&str] = &[
     "version", "flow", "enforce", "mode", "autonomy", "tier", "branches", "match", "people", "risk", "merge", "gates",
-    "freeze", "limits", "ledger", "deploy", "base", "labels", "commands",
+    "freeze", "secrets", "limits", "ledger", "deploy", "base", "labels", "commands",
 ];
 
 /// Sets a field from a key, when the key is there and its value can be read.
@@ -52,6 +52,9 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     }
     if let Some(f) = f.get("freeze").and_then(|s| d.map(s, &["meaning"], &["tests"])) {
         set(&mut p.freeze.meaning, f.get("meaning").and_then(|s| globs(d, s, "path globs")));
+    }
+    if let Some(f) = f.get("secrets").and_then(|s| d.map(s, &["allow"], &[])) {
+        set(&mut p.secrets.allow, f.get("allow").and_then(|s| globs(d, s, "path globs")));
     }
     let later = &["file_lines", "files_over_design"];
     if let Some(f) = f.get("limits").and_then(|s| d.map(s, &["previews", "criteria", "components"], later)) {

@@ -125,6 +125,9 @@ pub struct Policy {
     pub gates: Gates,
     /// What may not change once a change is being built.
     pub freeze: Freeze,
+    /// Where something that looks like a secret is none.
+    #[serde(skip_serializing_if = "Secrets::says_nothing")]
+    pub secrets: Secrets,
     /// Numbers.
     pub limits: Limits,
     /// Where the record is kept.
@@ -155,6 +158,7 @@ impl Default for Policy {
             merge: Merge::default(),
             gates: Gates::default(),
             freeze: Freeze::default(),
+            secrets: Secrets::default(),
             limits: Limits::default(),
             ledger: Ledger::default(),
             deploy: Deploy::AfterMerge,
@@ -299,6 +303,22 @@ pub struct Freeze {
     /// Globs of files that decide what a test run means, added to the built-in set.
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
     pub meaning: Vec<String>,
+}
+
+/// Where something that looks like a secret is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Secrets {
+    /// Globs of files in which BUILD looks for no secrets: keys that were made for tests, examples.
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    pub allow: Vec<String>,
+}
+
+impl Secrets {
+    /// A policy written before the key was there keeps its digest.
+    fn says_nothing(&self) -> bool {
+        self.allow.is_empty()
+    }
 }
 
 /// Numbers.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::flow::Phase;
+use crate::gate::build;
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
@@ -236,11 +237,14 @@ fn subject(
     let (documents, bound) = if pipeline || wants_papers(law) {
         let papers = Papers::read(reader, tip, merge_base, &fetched.head)?;
         // Under no valid policy nothing is judged, and what passed under one does not go stale by its mistake.
-        let judged = match law {
+        let mut judged = match law {
             Law::Valid(policy) => papers::judge_all(&papers, policy),
             Law::Invalid(_) => papers::judge_all(&papers, &lenient()),
         };
         let bound = papers::bound(&papers, &judged);
+        if let Law::Valid(policy) = law {
+            judged.insert(Phase::Build, build::look(reader, merge_base, &fetched.head, &papers, policy)?);
+        }
         (judged, bound)
     } else {
         (Judged::new(), BTreeMap::new())
