@@ -4,6 +4,7 @@
 //! not seen here: that is told by the checks that the policy names, and by `phasegate run build`. `docs/gates.md` says what each
 //! rule looks for.
 
+mod brake;
 mod code;
 mod covered;
 mod criteria;
@@ -13,7 +14,7 @@ mod read;
 mod secrets;
 mod structure;
 
-pub use read::look;
+pub use read::{is_manifest, look};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +38,8 @@ pub struct Site {
     /// `None` for what is no text.
     pub manifests: BTreeSet<String>,
     pub locks: BTreeMap<String, Option<String>>,
+    /// The same manifests where the change began.
+    pub manifests_before: BTreeMap<String, String>,
     /// Files of the change that are too large to be looked through.
     pub unread: Vec<String>,
     /// There is more than is looked through at all.
@@ -50,12 +53,19 @@ pub struct Touched {
     pub text: String,
     /// Of each line, whether the change added it.
     pub lines: Vec<bool>,
+    /// How many lines it had before; `None` where it was not there.
+    pub lines_before: Option<usize>,
 }
 
 impl Touched {
     /// A file that was not there before.
     pub fn new(path: &str, text: &str) -> Self {
-        Self { path: path.to_owned(), text: text.to_owned(), lines: vec![true; text.split('\n').count()] }
+        Self {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            lines: vec![true; text.split('\n').count()],
+            lines_before: None,
+        }
     }
 }
 
@@ -146,6 +156,39 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
+/// The complexity brake. Its findings are shown like warnings; a run that would count pulls it instead, and then nothing is
+/// counted ([`concerns`]).
+pub const BRAKE: &[Rule] = &[
+    Rule {
+        id: "BRK-01",
+        about: "The change adds no more files than its design lets expect.",
+        severity: Severity::Warning,
+        check: brake::too_many_files,
+        next: "Build less, or design what it takes. Otherwise the complexity brake is pulled, and a person decides.",
+    },
+    Rule {
+        id: "BRK-02",
+        about: "No source file outgrows what one can read at once.",
+        severity: Severity::Warning,
+        check: brake::too_long,
+        next: "Split it. Otherwise the complexity brake is pulled, and a person decides.",
+    },
+    Rule {
+        id: "BRK-04",
+        about: "Each dependency that is added is named by the design.",
+        severity: Severity::Warning,
+        check: brake::undesigned,
+        next: "Do without it, or say in the design why it is needed. Otherwise the complexity brake is pulled, and a person decides.",
+    },
+];
+
+/// What pulls the brake among a gate's findings, each as it is remembered once a person has decided.
+pub fn concerns(findings: &[Finding]) -> BTreeSet<String> {
+    let brake = findings.iter().filter(|finding| BRAKE.iter().any(|rule| rule.id == finding.rule));
+    let place = |finding: &Finding| finding.path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
+    brake.map(|finding| format!("{} {}{}", finding.rule, place(finding), finding.says)).collect()
+}
+
 /// `BLD-04`. What was found is never shown, only where.
 fn secret(bench: &Bench<'_>) -> Vec<Found> {
     let allowed = crate::policy::globs(&bench.policy.secrets.allow).ok();
@@ -215,7 +258,7 @@ pub fn judge(site: &Site, papers: &Papers, policy: &Policy) -> Vec<Finding> {
         readiness: paper(papers.readiness.as_ref(), names::READINESS),
     };
     let mut findings = Vec::new();
-    for rule in RULES {
+    for rule in RULES.iter().chain(BRAKE) {
         for found in (rule.check)(&bench) {
             let next = found.next.unwrap_or_else(|| rule.next.to_owned());
             let finding = Finding { severity: rule.severity, ..Finding::error(rule.id, found.says, next) };
@@ -233,6 +276,12 @@ pub fn is_paper(path: &str) -> bool {
     path.starts_with("scaffolding/") || path.starts_with("docs/")
 }
 
+/// What somebody else's project has.
+fn is_vendored(path: &str) -> bool {
+    const OTHERS: &[&str] = &["node_modules", "vendor", "third_party", "fixtures", "testdata"];
+    path.split('/').any(|part| OTHERS.contains(&part))
+}
+
 /// The identifiers of scope with the lines that they stand on.
 fn wanted(scope: Option<&Paper>) -> Vec<(String, u32)> {
     let mut seen = BTreeSet::new();
@@ -241,8 +290,8 @@ fn wanted(scope: Option<&Paper>) -> Vec<(String, u32)> {
     named.filter(|(id, _)| seen.insert(id.clone())).take(MOST_CRITERIA).collect()
 }
 
-/// More criteria than this no policy allows; a scope that has them has failed before.
-const MOST_CRITERIA: usize = 1_000;
+/// More criteria than these are not looked for.
+const MOST_CRITERIA: usize = 200;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -56,9 +56,11 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     if let Some(f) = f.get("secrets").and_then(|s| d.map(s, &["allow"], &[])) {
         set(&mut p.secrets.allow, f.get("allow").and_then(|s| globs(d, s, "path globs")));
     }
-    let later = &["file_lines", "files_over_design"];
-    if let Some(f) = f.get("limits").and_then(|s| d.map(s, &["previews", "criteria", "components"], later)) {
+    let limits = &["previews", "criteria", "components", "file_lines", "files_over_design"];
+    if let Some(f) = f.get("limits").and_then(|s| d.map(s, limits, &[])) {
         set(&mut p.limits.previews, f.get("previews").and_then(|s| small(d, s, 1, 1000)));
+        set(&mut p.limits.file_lines, f.get("file_lines").and_then(|s| small(d, s, 50, 100_000)));
+        set(&mut p.limits.files_over_design, f.get("files_over_design").and_then(|s| small(d, s, 1, 100)));
         let Limits { criteria, components, .. } = &mut p.limits;
         by_tier(d, &f, "criteria", [&mut criteria.shed, &mut criteria.house, &mut criteria.skyscraper]);
         by_tier(d, &f, "components", [&mut components.shed, &mut components.house, &mut components.skyscraper]);

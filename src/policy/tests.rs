@@ -377,8 +377,6 @@ fn what_a_later_version_will_know_is_refused_by_name() {
         (10, "gates.verify.from[2]: runner"),
         (10, "gates.verify.from[3]: people"),
         (14, "freeze.tests"),
-        (15, "limits.file_lines"),
-        (15, "limits.files_over_design"),
         (16, "agents"),
         (18, "budget"),
         (19, "escalation"),

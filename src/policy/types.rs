@@ -332,11 +332,29 @@ pub struct Limits {
     pub criteria: Criteria,
     /// Components that its smallest useful version may name, by its tier.
     pub components: Components,
+    /// Lines of a source file beyond which the complexity brake is pulled.
+    #[serde(skip_serializing_if = "is_file_lines")]
+    #[schemars(range(min = 50, max = 100_000))]
+    pub file_lines: u32,
+    /// How many times the files that the design names a change may add before the complexity brake is pulled.
+    #[serde(skip_serializing_if = "is_files_over_design")]
+    #[schemars(range(min = 1, max = 100))]
+    pub files_over_design: u32,
+}
+
+// A policy written before these were there keeps its digest.
+fn is_file_lines(lines: &u32) -> bool {
+    *lines == Limits::default().file_lines
+}
+
+fn is_files_over_design(times: &u32) -> bool {
+    *times == Limits::default().files_over_design
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { previews: 20, criteria: Criteria::default(), components: Components::default() }
+        let (criteria, components) = (Criteria::default(), Components::default());
+        Self { previews: 20, criteria, components, file_lines: 300, files_over_design: 2 }
     }
 }
 

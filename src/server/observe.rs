@@ -257,7 +257,7 @@ fn subject(
     };
     let structural_fix = match failed_at {
         Some(failed) if *failed != fetched.head => match reader.diff(failed, &fetched.head) {
-            Ok(since) => since.iter().any(|delta| delta.old.is_none() || is_manifest(&delta.path)),
+            Ok(since) => since.iter().any(|delta| delta.old.is_none() || build::is_manifest(&delta.path)),
             // The old head is gone (a force-push): nothing says that the fix was small.
             Err(_) => true,
         },
@@ -347,17 +347,6 @@ pub(super) fn drift(
         }
     }
     Ok(drift)
-}
-
-/// Files that name what a project depends on.
-fn is_manifest(path: &RepoPath) -> bool {
-    let name = path.to_string();
-    let name = name.rsplit('/').next().unwrap_or_default();
-    matches!(
-        name,
-        "Cargo.toml" | "package.json" | "pyproject.toml" | "requirements.txt" | "go.mod" | "pom.xml" | "Gemfile"
-    ) || name.ends_with(".csproj")
-        || name.starts_with("build.gradle")
 }
 
 /// `Phasegate-Claim: <phase>` in the last paragraph of a commit message.

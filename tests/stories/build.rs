@@ -1,6 +1,6 @@
 //! BUILD reads what the change adds: what it objects to stands at its line, and is mended there.
 
-use phasegate::rehearsal::{Rehearsal, Setup, papers};
+use phasegate::rehearsal::{PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
 use serde_json::Value;
 
 use super::proposes;
@@ -19,7 +19,9 @@ fn told(annotations: &[Value]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_build_objects_to_stands_at_its_line_until_it_is_mended() {
-    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    // The third file is stray, and is not to be one too many.
+    let policy = format!("{PIPELINE_POLICY}limits: {{ files_over_design: 5 }}\n");
+    let on = Rehearsal::start(Setup::with_policy(&policy)).await.unwrap();
     let number = proposes(&on, "work").await;
     on.says("ada", number, "/expand").await.unwrap();
     let head = on.pushes("rover", "work", "documents", &papers::ALL).await.unwrap();
@@ -42,8 +44,7 @@ async fn what_build_objects_to_stands_at_its_line_until_it_is_mended() {
     let said = format!("{run:?}{:?}{:?}", on.bot_comments(number).unwrap(), on.records(number).unwrap());
     assert!(said.contains("BLD-04") && !said.contains(&token), "{said}");
 
-    let head =
-        on.admin().commit(phasegate::rehearsal::REPO, "rover", "work", "a second try", &[("lib/x.py", None)]).unwrap();
+    let head = on.admin().commit(REPO, "rover", "work", "a second try", &[("lib/x.py", None)]).unwrap();
     on.settle().await.unwrap();
     on.ci(&head, "success").await.unwrap();
     let head = on.pushes("rover", "work", "the dimmer", &papers::CODE).await.unwrap();
@@ -58,5 +59,29 @@ async fn what_build_objects_to_stands_at_its_line_until_it_is_mended() {
     assert_ne!(on.label(number).unwrap().as_deref(), Some("phase:verified"));
     let comment = on.bot_comments(number).unwrap().join("\n");
     assert!(comment.contains("BLD-08"), "{comment}");
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_outgrew_its_design_waits_for_a_person_and_counts_no_attempt() {
+    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/expand").await.unwrap();
+    on.pushes("rover", "work", "documents", &papers::ALL).await.unwrap();
+    on.pushes("rover", "work", "the dimmer", &papers::CODE).await.unwrap();
+    let long = "def shine():\n    return 10\n\n\n".repeat(80);
+    let head = on.pushes("rover", "work", "more", &[("src/lamp.py", &long)]).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
+    let comment = on.bot_comments(number).unwrap().join("\n");
+    assert!(comment.contains("BRK-02"), "{comment}");
+    assert_ne!(on.label(number).unwrap().as_deref(), Some("phase:review"));
+    let records = serde_json::to_string(&on.records(number).unwrap()).unwrap();
+    assert!(records.contains("trigger_complexity_brake") || records.contains("TriggerComplexityBrake"), "{records}");
+    assert!(!records.contains("\"gate\":\"build\",\"kind\":\"judged\",\"verdict\":\"fail\""), "{records}");
+
+    on.says("ada", number, "/brake-resolved fine").await.unwrap();
+    assert_ne!(on.label(number).unwrap().as_deref(), Some("phase:review"), "it is not hers to say");
+    on.says("mia", number, "/brake-resolved it has to be that long").await.unwrap();
+    assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:review"));
     on.end().await;
 }

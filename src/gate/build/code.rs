@@ -215,7 +215,8 @@ fn raw(bytes: &[u8], at: usize) -> Option<usize> {
 fn expression(bytes: &[u8], at: usize) -> Option<usize> {
     let mut class = false;
     let mut end = at + 1;
-    while let Some(byte) = bytes.get(end) {
+    // A longer one nobody writes.
+    while let Some(byte) = bytes.get(end).filter(|_| end - at < 1_000) {
         match byte {
             b'\\' => end += 1,
             b'\n' => return None,

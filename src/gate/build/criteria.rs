@@ -14,7 +14,7 @@ pub(super) fn unnamed(bench: &Bench<'_>) -> Vec<Found> {
             break;
         }
         let Some(test) = test_text(path, text, is_test(path)) else { continue };
-        missing.retain(|(id, _)| !names(&test, id) && !(is_test(path) && names(path, id)));
+        missing.retain(|(id, _)| !(names(&test, id) || is_test(path) && names(path, id)));
     }
     let told = missing.into_iter().map(|(id, line)| Found::at(SCOPE, *line, format!("No test names `{id}`.")));
     told.collect()

@@ -92,7 +92,7 @@ pub(super) fn loose(path: &str, text: &str, there: &There<'_>) -> Vec<Loose> {
         let says = format!("Its lock file `{lock}` can't be read.");
         return vec![Loose { line: None, says, next: "Let its tool write it again, and commit it.".to_owned() }];
     };
-    let missing = wanted.into_iter().filter(|one| !known.has(one));
+    let missing = wanted.into_iter().take(MOST).filter(|one| !known.has(one));
     missing
         .map(|one| Loose {
             line: line_of(text, &one.written),
@@ -101,6 +101,9 @@ pub(super) fn loose(path: &str, text: &str, there: &There<'_>) -> Vec<Loose> {
         })
         .collect()
 }
+
+/// So many dependencies of a manifest are looked for.
+const MOST: usize = 500;
 
 fn few(wanted: &[Wanted]) -> String {
     let names: Vec<String> = wanted.iter().take(3).map(|one| format!("`{}`", one.written)).collect();
@@ -138,6 +141,51 @@ fn dependencies(path: &str, name: &str, text: &str, there: &There<'_>) -> Option
     all.sort_by(|a, b| a.written.cmp(&b.written));
     all.dedup();
     Some(all)
+}
+
+/// The dependencies of a manifest without which what it builds does not run, with their lines.
+pub(super) fn runtime(path: &str, text: &str) -> Vec<(String, Option<u32>)> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let names = |tables: &[&str], table: &toml::Table| -> Vec<String> {
+        let own = tables.iter().filter_map(|name| table.get(*name)?.as_table());
+        own.flatten().map(|(name, _)| name.clone()).collect()
+    };
+    let parsed = || text.parse::<toml::Table>().unwrap_or_default();
+    let json = |table: &str| -> Vec<String> {
+        let manifest: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+        let own = manifest.get(table).and_then(serde_json::Value::as_object);
+        own.into_iter()
+            .flatten()
+            .filter(|(name, _)| table != "require" || name.contains('/'))
+            .map(|(name, _)| name.clone())
+            .collect()
+    };
+    let all: Vec<String> = match name {
+        "Cargo.toml" => {
+            let own = |table: &toml::Table| -> Vec<String> {
+                let own = table.get("dependencies").and_then(toml::Value::as_table);
+                // What lies in the repository itself is no one else's.
+                let others = own.into_iter().flatten().filter(|(_, one)| one.get("path").is_none());
+                others.map(|(name, _)| name.clone()).collect()
+            };
+            own(&parsed())
+        }
+        "package.json" => json("dependencies"),
+        "composer.json" => json("require"),
+        "pyproject.toml" => python::needed(&parsed()),
+        "Pipfile" => names(&["packages"], &parsed()),
+        "requirements.txt" | "requirements.in" => {
+            python::required(text).into_iter().map(|(_, one, _)| one.written).collect()
+        }
+        "go.mod" => {
+            let direct: String =
+                text.lines().filter(|line| !line.contains("// indirect")).map(|line| format!("{line}\n")).collect();
+            go(&direct).into_iter().map(|one| one.written).collect()
+        }
+        "Gemfile" => gems(text).into_iter().map(|one| one.written).collect(),
+        _ => Vec::new(),
+    };
+    all.into_iter().map(|one| (one.clone(), line_of(text, &one))).collect()
 }
 
 fn cargo(path: &str, manifest: &toml::Table, there: &There<'_>) -> Vec<Wanted> {

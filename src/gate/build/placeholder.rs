@@ -59,6 +59,10 @@ pub(super) fn held(path: &str, text: &str, added: &[bool], bases: &BTreeSet<Stri
     held
 }
 
+/// More places of a file than these are not looked at, or a file could be made to be dear to read.
+const MOST: usize = 300;
+const MOST_QUIET: usize = 3_000;
+
 /// Whether words say that something is still to be done.
 fn puts_off(words: &str) -> bool {
     static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -105,13 +109,13 @@ impl File<'_> {
             if *language != self.language {
                 continue;
             }
-            for one in pattern.iter().flat_map(|pattern| pattern.find_iter(self.code)) {
+            for one in pattern.iter().flat_map(|pattern| pattern.find_iter(self.code)).take(MOST) {
                 if !self.is_for_others(one.start()) {
                     found.push((one.start(), *what));
                 }
             }
         }
-        for one in QUIET_ONE.iter().flat_map(|pattern| pattern.find_iter(self.code)) {
+        for one in QUIET_ONE.iter().flat_map(|pattern| pattern.find_iter(self.code)).take(MOST_QUIET) {
             let end = self.statement_end(one.end());
             let words = self.text.get(one.end()..end).unwrap_or_default();
             let known = found.iter().any(|(at, _)| *at >= one.start() && *at < end);
@@ -198,7 +202,7 @@ impl File<'_> {
                 .ok()
         });
         let mut found = Vec::new();
-        for one in BODY.iter().flat_map(|body| body.captures_iter(self.code)) {
+        for one in BODY.iter().flat_map(|body| body.captures_iter(self.code)).take(MOST) {
             let (Some(all), Some(indent), Some(name), Some(body)) = (one.get(0), one.get(1), one.get(2), one.get(3))
             else {
                 continue;
@@ -232,7 +236,7 @@ impl File<'_> {
             Regex::new(r"(?m)^[ \t]*def[ \t]+([\w.?!=]+)(?:[ \t]*\([^)]*\))?[ \t]*(?:;[ \t]*|\n[ \t\n]*)end\b").ok()
         });
         let mut found = Vec::new();
-        for one in BODY.iter().flat_map(|body| body.captures_iter(self.code)) {
+        for one in BODY.iter().flat_map(|body| body.captures_iter(self.code)).take(MOST) {
             let (Some(all), Some(name)) = (one.get(0), one.get(1)) else { continue };
             let comment = self.text[all.range()].split_once('#').map_or("", |(_, comment)| comment);
             let excused = !comment.trim().is_empty() && !puts_off(comment);
@@ -274,6 +278,9 @@ impl File<'_> {
             let comment = self.text.get(block.from..block.to).unwrap_or_default();
             if !comment.trim().is_empty() && !puts_off(comment) {
                 continue;
+            }
+            if found.len() >= MOST {
+                break;
             }
             let parent = block.parent.map_or("", |parent| blocks[parent].header.as_str());
             if self.is_function(&block.header, parent) && !self.is_meant(blocks, block.from) {
@@ -328,8 +335,9 @@ fn function_name(language: Language, header: &str, parent: &str) -> Option<Strin
     };
     match language {
         // What a trait asks for may well be nothing.
-        Language::Rust => after("fn")
-            .filter(|_| !(has_word(parent, "impl") && has_word(parent, "for")) && !header.contains("const _")),
+        Language::Rust => {
+            after("fn").filter(|_| !(header.contains("const _") || has_word(parent, "impl") && has_word(parent, "for")))
+        }
         Language::Go => after("func").filter(|name| name != "main" && name != "init"),
         // Interfaces are met without a word there, so that a method with a receiver may be asked for.
         Language::Kotlin => after("fun"),

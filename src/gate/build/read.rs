@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::covered::{is_test, may_have_inline, names as is_named, test_text};
-use super::{Finding, Site, Touched, criteria, is_paper, judge, locks, paper, structure, wanted};
+use super::{Finding, Site, Touched, criteria, is_paper, is_vendored, judge, locks, paper, structure, wanted};
 use crate::gate::paper::names;
 use crate::gate::papers::Papers;
 use crate::ids::{BlobId, CommitId};
@@ -38,6 +38,17 @@ pub fn look(
     Ok(judge(&Site::read(reader, base, head, papers)?, papers, policy))
 }
 
+/// Files that name what a project depends on.
+pub fn is_manifest(path: &RepoPath) -> bool {
+    let name = path.to_string();
+    let name = name.rsplit('/').next().unwrap_or_default();
+    matches!(
+        name,
+        "Cargo.toml" | "package.json" | "pyproject.toml" | "requirements.txt" | "go.mod" | "pom.xml" | "Gemfile"
+    ) || name.ends_with(".csproj")
+        || name.starts_with("build.gradle")
+}
+
 impl Site {
     /// What the change adds from its base to its head, and what of the rest the rules ask for by these papers.
     pub fn read(reader: &dyn Reader, base: &CommitId, head: &CommitId, papers: &Papers) -> Result<Self> {
@@ -61,7 +72,8 @@ impl Site {
             match reading.text(head, &delta.path)? {
                 Text::Read(text) => {
                     let old = reading.old(base, delta, &removed, &text)?;
-                    site.files.push(Touched { lines: lines_added(&path, old.as_deref(), &text)?, path, text });
+                    let lines = lines_added(&path, old.as_deref(), &text)?;
+                    site.files.push(Touched { lines, lines_before: old.map(|old| old.lines().count()), path, text });
                 }
                 Text::TooLarge => site.unread.push(path),
                 Text::None => {}
@@ -69,6 +81,11 @@ impl Site {
         }
         reading.tests(&mut site, &deltas, head, papers)?;
         reading.locks(&mut site, &deltas, head)?;
+        for path in site.manifests.clone() {
+            if let Text::Read(text) = reading.text(base, &RepoPath::from(path.as_str()))? {
+                site.manifests_before.insert(path, text);
+            }
+        }
         for path in structure::asked(paper(papers.design.as_ref(), names::DESIGN).as_ref()) {
             if reader.mode(head, &RepoPath::from(path.as_str()))?.is_some() {
                 site.there.insert(path);
@@ -248,18 +265,12 @@ impl Reading<'_> {
 /// Of files that were taken away, so many are held against one that was added.
 const MOST_MOVED: usize = 20;
 
-/// What somebody else's project asks for.
-fn is_vendored(path: &str) -> bool {
-    const OTHERS: &[&str] = &["node_modules", "vendor", "third_party", "fixtures", "testdata"];
-    path.split('/').any(|part| OTHERS.contains(&part))
-}
-
 fn keep_unnamed(missing: &mut Vec<(String, u32)>, path: &str, text: &str) {
     if missing.is_empty() {
         return;
     }
     if let Some(test) = test_text(path, text, is_test(path)) {
-        missing.retain(|(id, _)| !is_named(&test, id) && !(is_test(path) && is_named(path, id)));
+        missing.retain(|(id, _)| !(is_named(&test, id) || is_test(path) && is_named(path, id)));
     }
 }
 
@@ -290,6 +301,9 @@ fn lines_added(path: &str, old: Option<&str>, new: &str) -> Result<Vec<bool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::kit::good_papers;
+    use crate::rehearsal::papers as good;
+    use crate::repo::testing::Scratch;
 
     #[test]
     fn what_was_added_is_known_line_by_line() {
@@ -297,5 +311,76 @@ mod tests {
         assert_eq!(lines_added("a", Some("x\ny\n"), "x\nz\ny\n").unwrap(), [false, true, false, false]);
         assert_eq!(lines_added("a", Some("x\n"), "x\n").unwrap(), [false, false]);
         assert_eq!(lines_added("a", Some("x"), "x\ny").unwrap(), [true, true]);
+    }
+
+    fn read(before: &[(&str, &[u8])], after: &[(&str, &[u8])]) -> Site {
+        let scratch = Scratch::new();
+        let files = |files: &[(&'static str, &'static [u8])]| {
+            files.iter().map(|(path, text)| (path.as_bytes(), 0o100_644, *text)).collect::<Vec<_>>()
+        };
+        let owned = |list: &[(&str, &[u8])]| -> Vec<(&'static str, &'static [u8])> {
+            let leak = |(path, text): &(&str, &[u8])| -> (&'static str, &'static [u8]) {
+                ((*path).to_owned().leak(), text.to_vec().leak())
+            };
+            list.iter().map(leak).collect()
+        };
+        let base = scratch.commit(&[], &files(&owned(before)));
+        let head = scratch.commit(&[&base], &files(&owned(after)));
+        Site::read(&scratch.reader(), &base, &head, &good_papers()).unwrap()
+    }
+
+    #[test]
+    fn what_is_read_is_what_the_change_adds_and_what_it_needs() {
+        let old: &[u8] = b"one = 1\ntwo = 2\nthree = 3\nfour = 4\n";
+        let moved: &[u8] = b"one = 1\ntwo = 2\nthree = 3\nfour = 5\n";
+        let large = vec![b'x'; LARGEST + 1];
+        let lock: &[u8] = b"[[package]]\nname = \"a\"\n";
+        let site = read(
+            &[
+                ("src/old.py", old),
+                ("src/same.py", b"same = 1\n"),
+                ("tests/test_dark.py", b"def test_ac_2():\n    assert dim(0) == 0\n"),
+                ("tests/test_other.py", b"def test_other():\n    assert 1\n"),
+                ("Cargo.lock", lock),
+            ],
+            &[
+                ("src/new.py", moved),
+                ("src/same.py", b"same = 1\nmore = 2\n"),
+                ("src/dimmer.py", good::CODE[0].1.as_bytes()),
+                ("src/picture.png", b"\x89PNG\0\0"),
+                ("data/large.txt", &large),
+                ("tests/test_dark.py", b"def test_ac_2():\n    assert dim(0) == 0\n"),
+                ("tests/test_other.py", b"def test_other():\n    assert 1\n"),
+                ("tests/test_dimmer.py", b"def test_ac_1():\n    assert dim(3) == 2\n"),
+                ("crates/a/Cargo.toml", b"[dependencies]\na = \"1\"\n"),
+                ("Cargo.lock", lock),
+            ],
+        );
+        let lines = |path: &str| {
+            let file = site.files.iter().find(|file| file.path == path).unwrap();
+            (1..).zip(&file.lines).filter(|(_, added)| **added).map(|(line, _): (u32, _)| line).collect::<Vec<_>>()
+        };
+        // It was moved, and one line of it is another.
+        assert_eq!(lines("src/new.py"), [4]);
+        assert_eq!(lines("src/same.py"), [2]);
+        assert_eq!(lines("src/dimmer.py"), [1, 2, 3]);
+        assert_eq!(site.unread, ["data/large.txt"]);
+        assert!(site.added.contains("src/picture.png") && !site.added.contains("src/same.py"), "{:?}", site.added);
+        // Of the tests that were there, the one that names what no other does.
+        assert_eq!(site.beside.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["tests/test_dark.py"]);
+        assert!(site.there.contains("src/dimmer.py") && site.there.contains("tests"), "{:?}", site.there);
+        assert_eq!(site.manifests.iter().collect::<Vec<_>>(), ["crates/a/Cargo.toml"]);
+        assert!(site.locks["Cargo.lock"].is_some());
+        assert!(!site.more);
+    }
+
+    #[test]
+    fn where_nothing_but_papers_is_touched_nothing_is_looked_at() {
+        let scratch = Scratch::new();
+        let base = scratch.commit(&[], &[(b"a".as_slice(), 0o100_644, b"a\n".as_slice())]);
+        let files = [(b"a".as_slice(), 0o100_644, b"a\n".as_slice()), (b"docs/x.py", 0o100_644, b"def a(): pass\n")];
+        let head = scratch.commit(&[&base], &files);
+        let found = look(&scratch.reader(), &base, &head, &good_papers(), &Policy::default()).unwrap();
+        assert_eq!(found, []);
     }
 }

@@ -83,7 +83,7 @@ fn comes_later(path: &str) -> bool {
 }
 
 /// What no design has to name: papers, what begins with a dot, tests and what they need, what tools ask for.
-fn is_tolerated(path: &str) -> bool {
+pub(super) fn is_tolerated(path: &str) -> bool {
     const FILES: &[&str] = &["__init__.py", "py.typed", "conftest.py", "mod.rs", "build.rs", "setup.py", "noxfile.py"];
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_config =

@@ -38,7 +38,7 @@ fn the_good_change_is_good() {
 
 #[test]
 fn every_rule_has_a_sentence_and_a_next_step() {
-    for rule in RULES {
+    for rule in RULES.iter().chain(BRAKE) {
         assert!(rule.about.ends_with('.') && rule.next.ends_with('.'), "{}", rule.id);
     }
 }
@@ -99,8 +99,8 @@ fn what_was_not_looked_through_is_told() {
 /// `BLD-06`.
 #[test]
 fn dependencies_are_locked() {
-    let manifest = "[project]\nname = \"dimmer\"\ndependencies = [\n  \"flask>=3\",\n]\n";
-    let lock = "[[package]]\nname = \"flask\"\nversion = \"3.0.0\"\n";
+    let manifest = "[project]\nname = \"dimmer\"\ndependencies = [\n  \"opentelemetry>=1\",\n]\n";
+    let lock = "[[package]]\nname = \"opentelemetry\"\nversion = \"3.0.0\"\n";
     assert_eq!(found(&with("pyproject.toml", manifest)), ["BLD-06 pyproject.toml"]);
     let files = [good::CODE[0], good::CODE[1], ("pyproject.toml", manifest), ("uv.lock", lock)];
     assert_eq!(found(&of(&files)), [] as [&str; 0]);
@@ -128,7 +128,8 @@ fn the_tree_is_the_designs() {
     }
     // The name of the project above all is no folder, and a folder of which no more is said holds what it may.
     let tree = "lantern/\n├── src/\n└── tests/\n    └── test_dimmer.py\n";
-    let drawn = "src/\n  dimmer.py             # the function\ntests/\n  test_dimmer.py\n";
+    let drawn = "src/                    # and what it needs beside, …\n  dimmer.py             # the function\ntests/\n  \
+                 test_dimmer.py\n";
     let design = good::DESIGN.replace(drawn, tree);
     assert_ne!(design, good::DESIGN);
     let papers = Papers { design: Some(sheet(&design)), ..good_papers() };
@@ -142,4 +143,45 @@ fn nothing_holds_a_place() {
     assert_eq!(found(&with("src/dimmer.py", code)), ["BLD-08 src/dimmer.py:2"]);
     let other = "class Lamp(Protocol):\n    def dim(self, level: int) -> int: ...\n";
     assert_eq!(found(&with("src/dimmer.py", other)), [] as [&str; 0]);
+}
+
+/// `BRK-01`: of what the design counts, without tests and papers.
+#[test]
+fn many_more_files_than_designed_pull_the_brake() {
+    let few = [good::CODE[0], good::CODE[1], ("src/a.py", "a = 1\n"), ("tests/test_a.py", "def test_a(): assert 1\n")];
+    assert_eq!(found(&of(&few)), [] as [&str; 0]);
+    let many = [good::CODE[0], good::CODE[1], ("src/a.py", "a = 1\n"), ("src/b.py", "b = 1\n")];
+    assert_eq!(found(&of(&many)), ["BRK-01 warning"]);
+    let mut policy = Policy::default();
+    policy.limits.files_over_design = 3;
+    assert_eq!(told(&judge(&of(&many), &good_papers(), &policy)), [] as [&str; 0]);
+}
+
+/// `BRK-02`: what was as long before is not this change's.
+#[test]
+fn a_file_that_outgrows_its_limit_pulls_the_brake() {
+    let long = "x = 1\n".repeat(301);
+    let mut site = with("src/a.py", &long);
+    assert_eq!(found(&site), ["BRK-02 warning src/a.py"]);
+    for (before, now) in [(300, 1), (301, 0)] {
+        site.files[2].lines_before = Some(before);
+        assert_eq!(found(&site).len(), now, "{before}");
+    }
+    assert_eq!(found(&with("src/a.py", &"x = 1\n".repeat(300))), [] as [&str; 0]);
+    assert_eq!(found(&with("tests/data/a.py", &long)), [] as [&str; 0]);
+}
+
+/// `BRK-04`: what only tests need, what was there before, and what the papers name is none.
+#[test]
+fn a_dependency_that_nobody_designed_pulls_the_brake() {
+    let manifest = "[project]\nname = \"dimmer\"\ndependencies = [\n  \"opentelemetry\",\n  \"left-pad\",\n]\n[dependency-groups]\ndev = [\"pytest\"]\n";
+    let lock = ["opentelemetry", "left-pad", "pytest"].map(|name| format!("[[package]]\nname = \"{name}\"\n")).concat();
+    let files = [good::CODE[0], good::CODE[1], ("pyproject.toml", manifest), ("uv.lock", lock.as_str())];
+    let mut site = of(&files);
+    assert_eq!(found(&site), ["BRK-04 warning pyproject.toml:5"]);
+    let findings = judge(&site, &good_papers(), &Policy::default());
+    let expected = "BRK-04 pyproject.toml: `left-pad` is a dependency that neither design nor scope names.";
+    assert_eq!(concerns(&findings).into_iter().collect::<Vec<_>>(), [expected]);
+    site.manifests_before.insert("pyproject.toml".to_owned(), manifest.to_owned());
+    assert_eq!(found(&site), [] as [&str; 0]);
 }

@@ -51,6 +51,24 @@ pub(super) fn project(manifest: &toml::Table) -> Vec<Wanted> {
     all
 }
 
+/// What it needs to run, without its groups and extras.
+pub(super) fn needed(manifest: &toml::Table) -> Vec<String> {
+    let mut plain = manifest.clone();
+    plain.remove("dependency-groups");
+    for path in [["project"].as_slice(), &["tool", "poetry"]] {
+        let mut at = Some(&mut plain);
+        for key in path {
+            at = at.and_then(|table| table.get_mut(*key)).and_then(toml::Value::as_table_mut);
+        }
+        if let Some(table) = at {
+            for key in ["optional-dependencies", "dev-dependencies", "group"] {
+                table.remove(key);
+            }
+        }
+    }
+    project(&plain).into_iter().map(|one| one.written).collect()
+}
+
 pub(super) fn pipfile(manifest: &toml::Table) -> Vec<Wanted> {
     let tables = ["packages", "dev-packages"].iter().filter_map(|table| manifest.get(*table)?.as_table());
     tables.flatten().filter_map(|(one, _)| name(one)).collect()
@@ -93,7 +111,7 @@ pub(super) fn unpinned(path: &str, text: &str, there: &There<'_>) -> Vec<Loose> 
     let locks =
         ["uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", "requirements.lock", "constraints.txt"];
     let is_there = |name: &&str| there.contains_key(format!("{folder}{name}").as_str());
-    if locks.iter().any(|lock| is_there(&lock)) {
+    if locks.iter().any(is_there) {
         return Vec::new();
     }
     let loose = required(text)

@@ -110,3 +110,22 @@ fn what_is_meant_to_be_empty_holds_no_place() {
         assert_eq!(in_new(path, text), [] as [u32; 0], "{text}");
     }
 }
+
+#[test]
+fn a_file_that_is_made_to_be_dear_is_read_in_bounded_time() {
+    let began = std::time::Instant::now();
+    for (path, line) in [
+        ("src/a.py", "    raise NotImplementedError\n"),
+        ("src/a.py", "def a(\n"),
+        ("src/a.rs", "fn a() {}\n"),
+        ("src/a.rs", "{"),
+        ("src/a.rs", "/*"),
+        ("src/a.js", "throw new Error("),
+        ("src/a.js", "x = /["),
+        ("a.rb", "def a\n"),
+    ] {
+        let text = line.repeat(300_000 / line.len());
+        let _ = in_new(path, &text);
+        assert!(began.elapsed() < std::time::Duration::from_secs(30), "{line}: {:?}", began.elapsed());
+    }
+}
