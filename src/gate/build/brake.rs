@@ -47,7 +47,7 @@ pub(super) fn undesigned(bench: &Bench<'_>) -> Vec<Found> {
         for (name, line) in locks::runtime(path, text) {
             let is_old = before.iter().any(|(old, _)| *old == name);
             if !is_old && !says(&said, &name) {
-                let says = format!("`{name}` is a dependency that neither design nor scope names.");
+                let says = format!("`{}` is a dependency that neither design nor scope names.", locks::shown(&name));
                 found.push(Found { path: Some(path.clone()), line, says, next: None });
             }
         }

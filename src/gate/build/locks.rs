@@ -89,24 +89,30 @@ pub(super) fn loose(path: &str, text: &str, there: &There<'_>) -> Vec<Loose> {
     // What is no text says nothing of what is in it.
     let Some(Some(locked)) = there.get(lock.as_str()) else { return Vec::new() };
     let Some(known) = Locked::read(&lock, locked) else {
-        let says = format!("Its lock file `{lock}` can't be read.");
+        let says = format!("Its lock file `{}` can't be read.", shown(&lock));
         return vec![Loose { line: None, says, next: "Let its tool write it again, and commit it.".to_owned() }];
     };
     let missing = wanted.into_iter().take(MOST).filter(|one| !known.has(one));
     missing
         .map(|one| Loose {
             line: line_of(text, &one.written),
-            says: format!("`{}` is a dependency here and does not stand in `{lock}`.", one.written),
+            says: format!("`{}` is a dependency here and does not stand in `{}`.", shown(&one.written), shown(&lock)),
             next: "Let its tool bring the lock file up to date, and commit it.".to_owned(),
         })
         .collect()
+}
+
+/// A name that somebody wrote, in a sentence: one line, not too long, and nothing that ends the quote.
+pub(super) fn shown(name: &str) -> String {
+    let name = name.chars().map(|c| if c == '`' || c.is_control() { '\'' } else { c });
+    name.take(100).collect()
 }
 
 /// So many dependencies of a manifest are looked for.
 const MOST: usize = 500;
 
 fn few(wanted: &[Wanted]) -> String {
-    let names: Vec<String> = wanted.iter().take(3).map(|one| format!("`{}`", one.written)).collect();
+    let names: Vec<String> = wanted.iter().take(3).map(|one| format!("`{}`", shown(&one.written))).collect();
     let more = if wanted.len() > 3 { ", …" } else { "" };
     format!("{}{more}", names.join(", "))
 }

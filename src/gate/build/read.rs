@@ -87,7 +87,7 @@ impl Site {
             }
         }
         for path in structure::asked(paper(papers.design.as_ref(), names::DESIGN).as_ref()) {
-            if reader.mode(head, &RepoPath::from(path.as_str()))?.is_some() {
+            if reading.is_there(head, &path)? {
                 site.there.insert(path);
             }
         }
@@ -138,6 +138,16 @@ impl Reading<'_> {
                 Ok(Text::None)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    fn is_there(&mut self, at: &CommitId, path: &str) -> Result<bool> {
+        match self.reader.mode(at, &RepoPath::from(path)) {
+            Err(error @ Error::Absent(_)) => {
+                self.absent.get_or_insert(error);
+                Ok(false)
+            }
+            mode => Ok(mode?.is_some()),
         }
     }
 
@@ -206,7 +216,7 @@ impl Reading<'_> {
                 match self.sized(head, &RepoPath::from(path.as_str()), LARGEST_LOCK)? {
                     Text::Read(text) => drop(site.locks.insert(path, Some(text))),
                     Text::TooLarge => drop(site.locks.insert(path, None)),
-                    Text::None if self.reader.mode(head, &RepoPath::from(path.as_str()))?.is_some() => {
+                    Text::None if self.is_there(head, &path)? => {
                         site.locks.insert(path, None);
                     }
                     Text::None => {}

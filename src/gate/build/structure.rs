@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::design::tree::{Named, named};
 use super::super::paper::Paper;
-use super::super::papers::{DESIGN, Found};
+use super::super::papers::{DESIGN, Found, excerpt};
 use super::code::Language;
 use super::covered::is_of_tests;
 use super::locks::locks_of;
@@ -48,7 +48,7 @@ pub(super) fn differs(bench: &Bench<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     for one in &named {
         if one.is_required && !bench.site.there.contains(&one.path) && !comes_later(&one.path) {
-            let says = format!("The design has `{}`, which is not there.", one.path);
+            let says = format!("The design has `{}`, which is not there.", excerpt(&one.path));
             let next = "Build it, or take it out of the design's Directory Structure and say `/design`.";
             found.push(Found::at(DESIGN, one.line, says).next(next));
         }

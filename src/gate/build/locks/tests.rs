@@ -164,3 +164,9 @@ fn a_list_of_requirements_is_its_own_lock() {
     );
     assert_eq!(said("requirements.txt", text, &[("uv.lock", "")]), [] as [&str; 0]);
 }
+
+#[test]
+fn a_name_can_not_leave_its_quotes() {
+    let said = said("package.json", "{\"dependencies\": {\"a` <!-- \\n@all\": \"1\"}}", &[]);
+    assert_eq!(said, ["It has dependencies (`a' <!-- '@all`), and no lock file."]);
+}
