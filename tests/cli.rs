@@ -437,6 +437,35 @@ fn check_says_where_what_and_what_to_do() {
     assert_eq!(design.json()["gates"][0]["findings"][0]["path"], Value::Null);
 }
 
+/// BUILD of what is committed, by the same rules.
+#[test]
+fn check_judges_what_a_change_adds() {
+    use phasegate::rehearsal::papers;
+    let mut files = papers::ALL.to_vec();
+    files.extend(papers::CODE);
+    let dir = change(&files);
+    let good = run(dir.path(), &["check", "--json"]);
+    assert_eq!(good.code, 0, "{}{}", good.out, good.err);
+    assert_eq!(good.json()["gates"][3], json!({ "gate": "build", "verdict": "PASS", "findings": [] }));
+    let manifest = "[project]\nname = \"dimmer\"\ndependencies = [\"opentelemetry\"]\n";
+    let code = "def dim(level):\n    raise NotImplementedError\n";
+    files.retain(|(path, _)| !papers::CODE.iter().any(|(own, _)| own == path));
+    files.extend([("src/dimmer.py", code), ("pyproject.toml", manifest)]);
+    let dir = change(&files);
+    let bad = run(dir.path(), &["check", "build"]);
+    assert_eq!(bad.code, 1);
+    for says in [
+        "BUILD FAIL\n",
+        "BLD-03 scaffolding/scope.md:14: No test names `AC-1`.",
+        "BLD-03 scaffolding/scope.md:15: No test names `AC-2`.",
+        "BLD-06 pyproject.toml: It has dependencies (`opentelemetry`), and no lock file.",
+        "BLD-07 scaffolding/design.md:13: The design has `tests/test_dimmer.py`, which is not there.",
+        "BLD-08 src/dimmer.py:2: This only holds a place: NotImplementedError.",
+    ] {
+        assert!(bad.out.contains(says), "{says}: {}", bad.out);
+    }
+}
+
 /// What nobody could read, and what is made to be dear to read, is one finding that says which limit it is.
 #[test]
 fn check_answers_hostile_documents_with_their_limit() {
@@ -472,8 +501,8 @@ fn check_without_what_it_needs_is_wrong_usage() {
     let dir = change(&[("a.txt", "a")]);
     for (args, says) in [
         (&["check", "desing"][..], "did you mean `design`?"),
-        (&["check", "build"][..], "reads no document"),
-        (&["check", "everything"][..], "there are expand, design and analyze"),
+        (&["check", "verify"][..], "reads no document"),
+        (&["check", "everything"][..], "there are expand, design, analyze and build"),
         (&["check", "--base", "nowhere"][..], "there is no commit `nowhere`"),
         (&["check", "--head", "v9"][..], "there is no commit `v9`"),
     ] {

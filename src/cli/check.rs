@@ -1,4 +1,4 @@
-//! `phasegate check`: the document gates, on a repository here.
+//! `phasegate check`: the document gates, and what BUILD reads, on a repository here.
 
 use std::fmt::Write as _;
 
@@ -8,19 +8,22 @@ use serde::Serialize;
 
 use super::{Exit, out};
 use crate::flow::Phase;
+use crate::gate::build;
 use crate::gate::papers::{self, Papers};
 use crate::gate::{Finding, Severity, Verdict, verdict};
 use crate::ids::CommitId;
 use crate::policy::{self, Policy};
-use crate::repo::{LocalRepo, Reader as _, RepoPath};
+use crate::repo::{LocalRepo, Reader as _, RepoPath, touched};
 
-/// Judge the documents of a change by the gates expand, design and analyze
+/// Judge the documents of a change by the gates expand, design and analyze, and what it adds by the gate build
 ///
 /// Documents are read at the head, policy and preferences at the base's tip, as the App reads them. Nothing of GitHub is
-/// needed. docs/gates.md says what each rule looks for.
+/// needed. Whether it compiles and its tests pass is not seen here: `phasegate run build` does that. docs/gates.md says what
+/// each rule looks for.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// `expand`, `design`, `analyze`; without any, those whose document exists, and expand
+    /// `expand`, `design`, `analyze`, `build`; without any, expand, those whose document exists, and build where the change has
+    /// more than documents
     #[arg(value_name = "GATE")]
     gates: Vec<String>,
     /// The branch that the change goes into [default: origin/HEAD, else main, else master]
@@ -34,7 +37,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-const GATES: [Phase; 3] = [Phase::Expand, Phase::Design, Phase::Analyze];
+const GATES: [Phase; 4] = [Phase::Expand, Phase::Design, Phase::Analyze, Phase::Build];
 
 #[derive(Serialize)]
 struct Report {
@@ -75,12 +78,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.head == "HEAD" {
         warn_of_uncommitted(&repo)?;
     }
-    let wanted = |phase: &Phase| match asked.is_empty() {
-        true => *phase == Phase::Expand || papers.of(*phase).is_some(),
-        false => asked.contains(phase),
+    let is_built = || -> anyhow::Result<bool> {
+        let touched = touched(&repo.diff(&base, &head)?);
+        Ok(touched.iter().any(|path| !build::is_paper(&String::from_utf8_lossy(path.as_bytes()))))
     };
-    let judged: Vec<(Phase, Vec<Finding>)> =
-        GATES.into_iter().filter(wanted).map(|phase| (phase, papers::judge(phase, &papers, &policy))).collect();
+    let mut judged: Vec<(Phase, Vec<Finding>)> = Vec::new();
+    for phase in GATES {
+        let wanted = match asked.is_empty() {
+            true if phase == Phase::Build => is_built()?,
+            true => phase == Phase::Expand || papers.of(phase).is_some(),
+            false => asked.contains(&phase),
+        };
+        match phase {
+            _ if !wanted => {}
+            Phase::Build => judged.push((phase, build::look(&repo, &base, &head, &papers, &policy)?)),
+            _ => judged.push((phase, papers::judge(phase, &papers, &policy))),
+        }
+    }
     let failed = judged.iter().any(|(_, findings)| verdict(findings) == Verdict::Fail);
     if args.json {
         out::json(&report(judged, failed))?;
@@ -96,7 +110,7 @@ fn gate(name: &str) -> anyhow::Result<Phase> {
     }
     if let Some(phase) = Phase::parse(name) {
         bail!(
-            "the gate `{phase}` reads no document; it is judged on GitHub only. There are expand, design and analyze"
+            "the gate `{phase}` reads no document; it is judged on GitHub only. There are expand, design, analyze and build"
         );
     }
     let near = GATES
@@ -105,7 +119,7 @@ fn gate(name: &str) -> anyhow::Result<Phase> {
         .min();
     match near.filter(|(distance, _)| *distance <= 2) {
         Some((_, word)) => bail!("there is no gate `{name}`; did you mean `{word}`?"),
-        None => bail!("there is no gate `{name}`; there are expand, design and analyze"),
+        None => bail!("there is no gate `{name}`; there are expand, design, analyze and build"),
     }
 }
 

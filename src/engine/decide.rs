@@ -23,7 +23,7 @@ use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
 use crate::gate::people::Standing;
 use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
-use crate::gate::{Finding, GateName, Verdict, merge, phase};
+use crate::gate::{Finding, GateName, Verdict, build, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
 use crate::ledger::record::{Claim, Moment, Prev, Why};
@@ -476,6 +476,9 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     if !pass && !news && (told || !now.is_empty()) && matches!(how, Claim::Preview | Claim::Reviewer) {
         return Ok(false);
     }
+    if phase == Phase::Build && brake(draft, &judged.findings)? {
+        return Ok(false);
+    }
     let structural = draft.world.subject.as_ref().is_some_and(|subject| subject.structural_fix);
     if pass && structural && pipeline.stage == Stage::VerifyFixing {
         // The documents may no longer match what was fixed: reconcile is judged before the verdict counts.
@@ -497,6 +500,24 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     }
     draft.settle()?;
     Ok(pass)
+}
+
+/// The complexity brake, where a run of BUILD would count: what outgrew its design is a person's to decide, once for each
+/// concern. It is no verdict, so no attempt is counted.
+fn brake(draft: &mut Draft<'_>, findings: &[Finding]) -> Result<bool, Refusal> {
+    let concerns = build::concerns(findings);
+    let fresh: Vec<&String> = concerns.difference(&draft.state.braked).collect();
+    if fresh.is_empty() {
+        return Ok(false);
+    }
+    let told: Vec<&str> = fresh.iter().take(5).map(|concern| concern.as_str()).collect();
+    let more =
+        if fresh.len() > told.len() { format!(" And {} more.", fresh.len() - told.len()) } else { String::new() };
+    let reason = format!("{}{more}", told.join(" "));
+    take_up(draft, Phase::Build)?;
+    draft.bot(Body::Stopped { reason, said: None, concerns })?;
+    draft.step(Action::TriggerComplexityBrake, Actor::Bot, By::Bot)?;
+    Ok(true)
 }
 
 /// Whether the scope is still the one with which the change was sent back to it.

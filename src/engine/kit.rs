@@ -81,10 +81,17 @@ pub(crate) fn good_papers() -> Papers {
 }
 
 /// What the gates say about them: nothing that blocks.
-static GOOD: LazyLock<Judged> = LazyLock::new(|| papers::judge_all(&good_papers(), &Policy::default()));
+static GOOD: LazyLock<Judged> = LazyLock::new(|| judge_all(&good_papers()));
 
 /// What they say where nothing is written.
-static NOTHING: LazyLock<Judged> = LazyLock::new(|| papers::judge_all(&Papers::default(), &Policy::default()));
+static NOTHING: LazyLock<Judged> = LazyLock::new(|| judge_all(&Papers::default()));
+
+/// By the documents; there is nothing wrong with the code.
+fn judge_all(papers: &Papers) -> Judged {
+    let mut judged = papers::judge_all(papers, &Policy::default());
+    judged.insert(Phase::Build, Vec::new());
+    judged
+}
 
 pub(crate) struct Game {
     papers: Papers,
@@ -238,7 +245,7 @@ impl Game {
     }
 
     fn judged(&mut self) -> &mut Self {
-        self.subject().documents = papers::judge_all(&self.papers.clone(), &Policy::default());
+        self.subject().documents = judge_all(&self.papers.clone());
         self
     }
 

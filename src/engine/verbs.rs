@@ -429,7 +429,10 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             if draft.state.merged.is_some() {
                 return refuse(draft);
             }
-            draft.by(by.clone(), Body::Stopped { reason: given.args.clone(), said: Some(said) })?;
+            draft.by(
+                by.clone(),
+                Body::Stopped { reason: given.args.clone(), said: Some(said), concerns: BTreeSet::new() },
+            )?;
             if draft.state.pipeline.is_some() {
                 // A scope that outgrew its design is a concern about the design itself; the rest is for a person to
                 // unblock.

@@ -3,7 +3,7 @@
 mod failing;
 mod review;
 mod shape;
-mod tree;
+pub(in crate::gate) mod tree;
 
 use super::Severity;
 use super::paper::text::{self, is_denied, is_none};

@@ -1,8 +1,9 @@
 //! The gates of the pipeline's phases, as far as they exist.
 //!
-//! EXPAND, DESIGN and ANALYZE are judged by their documents ([`super::papers`]), REVIEW by reviews and VERIFY by checks.
-//! The other phases' own rules come with later versions; until then they are judged by the checks too. The check run says
-//! so, because a green that looks like more than it is is worse than none.
+//! EXPAND, DESIGN and ANALYZE are judged by their documents ([`super::papers`]), BUILD by what the change adds
+//! ([`super::build`]) and by checks, REVIEW by reviews and VERIFY by checks. The other phases' own rules come with later
+//! versions; until then they are judged by the checks too. The check run says so, because a green that looks like more than it
+//! is is worse than none.
 
 use super::evidence::{self, Heard};
 use super::frozen;
@@ -37,7 +38,11 @@ pub fn judged_by(phase: Phase) -> &'static str {
         Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-12.",
         Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-09.",
         Phase::Analyze => "Judged by `scaffolding/readiness.md` at this head, by the rules ANL-01 to ANL-09.",
-        Phase::Build | Phase::Reconcile => {
+        Phase::Build => {
+            "Judged by what the change adds, by the rules BLD-03 to BLD-08, and by the checks that the policy names, on this \
+             head (BLD-02)."
+        }
+        Phase::Reconcile => {
             "In this version: the checks that the policy names are green on this head. It has no rules of its own yet."
         }
         Phase::Deploy => {
@@ -110,18 +115,30 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
     Judgement { outcome, findings, evidence: Vec::new() }
 }
 
-/// `BLD-02`, and `BLD-03` as far as it can be seen without knowing the tests: documents alone prove nothing.
+/// `BLD-02` by the checks, and what the content shows.
 fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
-    let paper = |path: &String| path.starts_with("scaffolding/") || path.starts_with("docs/");
     let mut heard = checks("BLD-02", policy, state, world);
-    if world.subject.as_ref().is_some_and(|subject| subject.changed.iter().all(paper)) {
+    let Some(subject) = &world.subject else { return settled(heard) };
+    if subject.changed.iter().all(|path| super::build::is_paper(path)) {
         heard.findings.push(Finding::waiting(
             "BLD-03",
             "Nothing is built yet: the change touches documents only.",
             "Write the code and its tests, and push.",
         ));
+        return settled(heard);
+    }
+    match subject.documents.get(&Phase::Build) {
+        Some(found) => heard.findings.extend(found.iter().cloned()),
+        // What was not looked at is not fine.
+        None => heard.findings.push(Finding::waiting("BLD-03", "What the change adds could not be read.", UNREADABLE)),
     }
     settled(heard)
+}
+
+/// What keeps BUILD from being renewed for this content, for whoever waits for that.
+fn unbuilt(world: &World) -> impl Iterator<Item = Finding> {
+    let found = world.subject.iter().flat_map(|subject| subject.documents.get(&Phase::Build)).flatten();
+    found.filter(|finding| finding.blocks()).map(|finding| Finding { waiting: true, ..finding.clone() })
 }
 
 /// `REV-01`, `REV-03`, `REV-04`, `REV-05`.
@@ -144,6 +161,7 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
             "The build evidence is for older content.",
             "It is made again when the checks are green on this head.",
         ));
+        findings.extend(unbuilt(world));
     }
     let (have, wanted) = (approvals.by.len(), approvals.wanted(1));
     if have < wanted {
@@ -189,6 +207,9 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
                 _ => "It is made again when the checks are green on this head.",
             },
         ));
+        if gate == Phase::Build {
+            judgement.findings.extend(unbuilt(world));
+        }
     }
     judgement
 }
@@ -252,13 +273,21 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{analyze, design, expand};
+    use crate::gate::{analyze, build, design, expand};
 
     #[test]
     fn people_are_told_of_the_first_and_the_last_rule() {
-        let gates = [(Phase::Expand, expand::RULES), (Phase::Design, design::RULES), (Phase::Analyze, analyze::RULES)];
+        fn all(rules: &[crate::gate::papers::Rule]) -> Vec<&'static str> {
+            rules.iter().map(|rule| rule.id).collect()
+        }
+        let gates = [
+            (Phase::Expand, all(expand::RULES)),
+            (Phase::Design, all(design::RULES)),
+            (Phase::Analyze, all(analyze::RULES)),
+            (Phase::Build, build::RULES.iter().map(|rule| rule.id).collect()),
+        ];
         for (phase, rules) in gates {
-            let ids = || rules.iter().map(|rule| rule.id);
+            let ids = || rules.iter().copied();
             let told = judged_by(phase);
             for id in [ids().min(), ids().max()] {
                 assert!(id.is_some_and(|id| told.contains(id)), "{id:?} is not in {told:?}");

@@ -135,7 +135,7 @@ pub struct Subject {
     pub present: BTreeMap<Phase, Digest>,
     /// The paths that the change touches.
     pub changed: Vec<String>,
-    /// What the document gates find by this law; empty where no pipeline asks for it.
+    /// What the document gates, and BUILD in what the change adds, find by this law; empty where no pipeline asks for it.
     pub documents: Judged,
     /// What becomes of the policy when this is merged.
     pub proposal: Proposal,

@@ -78,6 +78,7 @@ impl State {
             spent_reviews: BTreeSet::new(),
             commands: BTreeSet::new(),
             stopped: None,
+            braked: BTreeSet::new(),
             accepted: BTreeMap::new(),
             frozen: None,
             linked: BTreeSet::new(),
@@ -317,7 +318,8 @@ impl State {
                     said: *said,
                 });
             }
-            Body::Stopped { reason, said } => {
+            Body::Stopped { reason, said, concerns } => {
+                self.braked.extend(concerns.iter().cloned());
                 self.against.stops.insert(Mark { change: self.change, seq });
                 self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said });
             }

@@ -307,11 +307,14 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         instead: BTreeSet<Digest>,
     },
-    /// Somebody called a stop (the merge flow has no stages to hold it).
+    /// Somebody called a stop (the merge flow has no stages to hold it), or the bot pulled the brake.
     Stopped {
         reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Moment>,
+        /// What the bot pulled the brake for. A person decides on each of them once.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        concerns: BTreeSet<String>,
     },
     /// A person lets it go on: they lift what was put before they said so.
     Resumed {

@@ -79,6 +79,9 @@ pub struct State {
     /// Commands that have been worked off: comment id and place in it.
     pub commands: BTreeSet<(u64, u32)>,
     pub stopped: Option<Stop>,
+    /// What the brake was pulled for so far.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub braked: BTreeSet<String>,
     /// Changed files that a person has accepted, each with the content they saw (none: that it is gone).
     pub accepted: BTreeMap<String, BTreeSet<Option<BlobId>>>,
     /// What is frozen, by the newest record that says so.

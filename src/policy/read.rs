@@ -13,7 +13,7 @@ const MAX_LIST: usize = 200;
 
 const KEYS: &[&str] = &[
     "version", "flow", "enforce", "mode", "autonomy", "tier", "branches", "match", "people", "risk", "merge", "gates",
-    "freeze", "limits", "ledger", "deploy", "base", "labels", "commands",
+    "freeze", "secrets", "limits", "ledger", "deploy", "base", "labels", "commands",
 ];
 
 /// Sets a field from a key, when the key is there and its value can be read.
@@ -54,9 +54,14 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
         set(&mut p.freeze.tests, f.get("tests").and_then(|s| globs(d, s, "path globs")));
         set(&mut p.freeze.meaning, f.get("meaning").and_then(|s| globs(d, s, "path globs")));
     }
-    let later = &["file_lines", "files_over_design"];
-    if let Some(f) = f.get("limits").and_then(|s| d.map(s, &["previews", "criteria", "components"], later)) {
+    if let Some(f) = f.get("secrets").and_then(|s| d.map(s, &["allow"], &[])) {
+        set(&mut p.secrets.allow, f.get("allow").and_then(|s| globs(d, s, "path globs")));
+    }
+    let limits = &["previews", "criteria", "components", "file_lines", "files_over_design"];
+    if let Some(f) = f.get("limits").and_then(|s| d.map(s, limits, &[])) {
         set(&mut p.limits.previews, f.get("previews").and_then(|s| small(d, s, 1, 1000)));
+        set(&mut p.limits.file_lines, f.get("file_lines").and_then(|s| small(d, s, 50, 100_000)));
+        set(&mut p.limits.files_over_design, f.get("files_over_design").and_then(|s| small(d, s, 1, 100)));
         let Limits { criteria, components, .. } = &mut p.limits;
         by_tier(d, &f, "criteria", [&mut criteria.shed, &mut criteria.house, &mut criteria.skyscraper]);
         by_tier(d, &f, "components", [&mut components.shed, &mut components.house, &mut components.skyscraper]);

@@ -252,7 +252,7 @@ fn each_mistake_is_named() {
         ("? [a, b]\n: c", "1:3 : a key must be a single word -> Write `key: value`"),
         (
             "<<: { flow: merge }",
-            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `limits`, `ledger`, `deploy`, `base`, `labels` or `commands`",
+            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `secrets`, `limits`, `ledger`, `deploy`, `base`, `labels` or `commands`",
         ),
     ];
     for (text, expected) in cases {
@@ -376,8 +376,6 @@ fn what_a_later_version_will_know_is_refused_by_name() {
         (10, "gates.verify.from[0]: actions"),
         (10, "gates.verify.from[2]: runner"),
         (10, "gates.verify.from[3]: people"),
-        (15, "limits.file_lines"),
-        (15, "limits.files_over_design"),
         (16, "agents"),
         (18, "budget"),
         (19, "escalation"),

@@ -125,6 +125,9 @@ pub struct Policy {
     pub gates: Gates,
     /// What may not change once a change is being built.
     pub freeze: Freeze,
+    /// Where something that looks like a secret is none.
+    #[serde(skip_serializing_if = "Secrets::says_nothing")]
+    pub secrets: Secrets,
     /// Numbers.
     pub limits: Limits,
     /// Where the record is kept.
@@ -155,6 +158,7 @@ impl Default for Policy {
             merge: Merge::default(),
             gates: Gates::default(),
             freeze: Freeze::default(),
+            secrets: Secrets::default(),
             limits: Limits::default(),
             ledger: Ledger::default(),
             deploy: Deploy::AfterMerge,
@@ -306,6 +310,22 @@ pub struct Freeze {
     pub meaning: Vec<String>,
 }
 
+/// Where something that looks like a secret is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Secrets {
+    /// Globs of files in which BUILD looks for no secrets: keys that were made for tests, examples.
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    pub allow: Vec<String>,
+}
+
+impl Secrets {
+    /// A policy written before the key was there keeps its digest.
+    fn says_nothing(&self) -> bool {
+        self.allow.is_empty()
+    }
+}
+
 /// Numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -317,11 +337,29 @@ pub struct Limits {
     pub criteria: Criteria,
     /// Components that its smallest useful version may name, by its tier.
     pub components: Components,
+    /// Lines of a source file beyond which the complexity brake is pulled.
+    #[serde(skip_serializing_if = "is_file_lines")]
+    #[schemars(range(min = 50, max = 100_000))]
+    pub file_lines: u32,
+    /// How many times the files that the design names a change may add before the complexity brake is pulled.
+    #[serde(skip_serializing_if = "is_files_over_design")]
+    #[schemars(range(min = 1, max = 100))]
+    pub files_over_design: u32,
+}
+
+// A policy written before these were there keeps its digest.
+fn is_file_lines(lines: &u32) -> bool {
+    *lines == Limits::default().file_lines
+}
+
+fn is_files_over_design(times: &u32) -> bool {
+    *times == Limits::default().files_over_design
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { previews: 20, criteria: Criteria::default(), components: Components::default() }
+        let (criteria, components) = (Criteria::default(), Components::default());
+        Self { previews: 20, criteria, components, file_lines: 300, files_over_design: 2 }
     }
 }
 

@@ -13,6 +13,13 @@ pub const ALL: [(&str, &str); 4] = [
     ("scaffolding/readiness.md", READINESS),
 ];
 
+/// The code that they ask for, with its tests.
+pub const CODE: [(&str, &str); 2] =
+    [("src/dimmer.py", "def dim(level):\n    return max(0, level - 1)\n"), ("tests/test_dimmer.py", TESTS)];
+
+/// A test for each criterion.
+pub const TESTS: &str = include_str!("papers/test_dimmer.py");
+
 /// The document of a phase, with what its gate wants beside it.
 pub fn of(document: &str) -> Vec<(&'static str, &'static str)> {
     let beside = |path: &str| document == "scaffolding/scope.md" && path == "scaffolding/log.md";

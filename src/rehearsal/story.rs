@@ -145,11 +145,14 @@ pub async fn play(on: &Rehearsal, tell: &mut dyn FnMut(&Beat)) -> anyhow::Result
     let head = on.pushes("rover", BRANCH, "the dimmer", &[("src/dimmer.py", "def dim(level): pass\n")]).await?;
     on.ci(&head, "failure").await?;
     on.says("rover", number, "/build").await?;
-    play.beat("rover", "pushes the code, CI is red, and claims /build all the same", None)?;
+    play.beat_with_findings(
+        "rover",
+        "pushes code that does nothing, CI is red, and claims /build all the same; the gate reads it",
+        "phasegate/build",
+    )?;
     play.expect_label("phase:build")?;
 
-    play.writes("repair", &[("src/dimmer.py", "def dim(level):\n    return max(0, level - 1)\n")], "phase:review")
-        .await?;
+    play.writes("repair", &papers::CODE, "phase:review").await?;
 
     on.says("ada", number, "/approve").await?;
     play.beat("ada", "says /approve, which is not hers to say", play.last_answer()?)?;
@@ -159,7 +162,8 @@ pub async fn play(on: &Rehearsal, tell: &mut dyn FnMut(&Beat)) -> anyhow::Result
     play.expect_label("phase:verified")?;
     ensure!(on.merge_check(number)?.as_deref() == Some("success"), "verified, but not green");
 
-    let head = on.pushes("rover", BRANCH, "one more thing", &[("src/extra.py", "print('hi')\n")]).await?;
+    let head =
+        on.pushes("rover", BRANCH, "one more thing", &[("src/extra.py", "def extra():\n    return 1\n")]).await?;
     on.ci(&head, "success").await?;
     play.beat("rover", "pushes once more after the approval", None)?;
     ensure!(on.merge_check(number)?.as_deref() != Some("success"), "a stale approval was used");

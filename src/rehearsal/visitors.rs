@@ -18,6 +18,10 @@ fn brighter_scope() -> String {
     papers::SCOPE.replace("with zero errors.\n", &format!("with zero errors.\n{criterion}\n"))
 }
 
+/// The test that proves it.
+const BRIGHTER_TEST: &str = "from brighter import brighten\n\n\ndef test_one_step():\n    \
+                             \"\"\"AC-3: brightening from level 3 gives level 4.\"\"\"\n    assert brighten(3) == 4\n";
+
 /// The readiness that says how it is proved.
 fn brighter_readiness() -> String {
     let mut out = String::new();
@@ -91,6 +95,7 @@ pub fn demo_stage(cast: &[&str]) -> Stage {
                 "Brighter",
                 &[
                     ("src/brighter.py", Some("def brighten(level):\n    return min(10, level + 1)\n")),
+                    ("tests/test_brighter.py", Some(BRIGHTER_TEST)),
                     ("scaffolding/scope.md", Some(&scope)),
                     ("scaffolding/readiness.md", Some(&readiness)),
                 ],

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frozen::{self, Kept};
 use crate::flow::Phase;
+use crate::gate::build;
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
@@ -244,11 +245,14 @@ fn subject(
     let (documents, bound) = if pipeline || wants_papers(law) {
         let papers = Papers::read(reader, tip, merge_base, &fetched.head)?;
         // Under no valid policy nothing is judged, and what passed under one does not go stale by its mistake.
-        let judged = match law {
+        let mut judged = match law {
             Law::Valid(policy) => papers::judge_all(&papers, policy),
             Law::Invalid(_) => papers::judge_all(&papers, &lenient()),
         };
         let bound = papers::bound(&papers, &judged);
+        if let Law::Valid(policy) = law {
+            judged.insert(Phase::Build, build::look(reader, merge_base, &fetched.head, &papers, policy)?);
+        }
         (judged, bound)
     } else {
         (Judged::new(), BTreeMap::new())
@@ -261,7 +265,7 @@ fn subject(
     };
     let structural_fix = match failed_at {
         Some(failed) if *failed != fetched.head => match reader.diff(failed, &fetched.head) {
-            Ok(since) => since.iter().any(|delta| delta.old.is_none() || is_manifest(&delta.path)),
+            Ok(since) => since.iter().any(|delta| delta.old.is_none() || build::is_manifest(&delta.path)),
             // The old head is gone (a force-push): nothing says that the fix was small.
             Err(_) => true,
         },
@@ -352,17 +356,6 @@ pub(super) fn drift(
         }
     }
     Ok(drift)
-}
-
-/// Files that name what a project depends on.
-fn is_manifest(path: &RepoPath) -> bool {
-    let name = path.to_string();
-    let name = name.rsplit('/').next().unwrap_or_default();
-    matches!(
-        name,
-        "Cargo.toml" | "package.json" | "pyproject.toml" | "requirements.txt" | "go.mod" | "pom.xml" | "Gemfile"
-    ) || name.ends_with(".csproj")
-        || name.starts_with("build.gradle")
 }
 
 /// `Phasegate-Claim: <phase>` in the last paragraph of a commit message.

@@ -93,7 +93,7 @@ impl Act {
         let folder = tempfile::tempdir().unwrap();
         let action = folder.path().join("phasegate");
         std::fs::create_dir_all(action.join(".github/action")).unwrap();
-        for name in ["action.yml", ".github/action/find.sh", ".github/action/checksums.txt"] {
+        for name in ["action.yml", ".github/action/find.sh", ".github/action/run.sh", ".github/action/checksums.txt"] {
             std::fs::copy(root().join(name), action.join(name)).unwrap();
         }
         std::fs::create_dir(folder.path().join("summaries")).unwrap();

@@ -624,7 +624,9 @@ async fn a_ledger_that_was_deleted_and_a_workflow_that_was_changed_are_red_and_s
 /// An artefact as a run of the gates leaves it.
 fn artefact(head: &str, run: u64) -> Value {
     json!({
-        "schema": "phasegate/run@1", "gate": "verify", "verdict": "PASS", "findings": [],
+        "schema": "phasegate/run@1", "module_id": REPO, "module_version": head, "executed_at": "2026-01-01T00:00:00Z",
+        "tests": [], "summary": { "total": 0, "passed": 0, "failed": 0 }, "skipped": [], "attempts": [],
+        "environment": { "os": "Debian", "kernel": "6.12", "arch": "x86_64", "cpus": 2, "variables": [] }, "gate": "verify", "verdict": "PASS", "findings": [],
         "subject": { "repository": REPO, "head": head }, "policy": { "from": "base", "digest": "0".repeat(64) },
         "run": { "id": run, "attempt": 1 }, "phasegate": "0.1.0", "shell": "sh -c",
         "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:00:01Z", "duration_ms": 1000, "timeout_s": 3600,

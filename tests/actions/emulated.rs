@@ -266,7 +266,7 @@ async fn a_change_goes_from_expand_to_its_green_where_github_is_an_emulator() {
     }
     git(desk.path(), &["checkout", "--quiet", "-b", BRANCH]).await.unwrap();
     let mut files = owned(&papers::ALL);
-    files.extend(owned(&[("src/dimmer.py", "def dim(level): pass\n")]));
+    files.extend(owned(&papers::CODE));
     let head = desk.commits(&at, "rover", BRANCH, &files).await;
     git(desk.path(), &["checkout", "--quiet", "main"]).await.unwrap();
 

@@ -84,7 +84,7 @@ async fn walks(on: &Rehearsal, documents: Documents) -> u64 {
     }
     writes(on, number, &[("src/dimmer.py", "broken\n")], "phase:build").await;
     assert_eq!(on.merge_check(number).unwrap().as_deref(), Some("failure"), "{:#?}", on.bot_comments(number));
-    writes(on, number, &[("src/dimmer.py", "def dim(level): pass\n")], "phase:review").await;
+    writes(on, number, &papers::CODE, "phase:review").await;
     assert_eq!(on.merge_check(number).unwrap().as_deref(), Some("action_required"), "{:#?}", on.bot_comments(number));
     on.says("ada", number, "/status").await.unwrap();
     assert_eq!(on.bot_comments(number).unwrap().len(), 2, "the answer stands under the comment");

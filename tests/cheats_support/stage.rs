@@ -873,9 +873,10 @@ fn role(name: &str) -> anyhow::Result<Role> {
     })
 }
 
-/// `{good}` is the good document of that path, `{good|this=>that|more=>less}` the same with other words in it.
+/// `{good}` is the good document of that path, or the code that they ask for, `{good|this=>that|more=>less}` the same with other words in it.
 fn good(path: &str, text: &str) -> anyhow::Result<String> {
-    let document = phasegate::rehearsal::papers::ALL.into_iter().find(|(one, _)| *one == path);
+    let known = phasegate::rehearsal::papers::ALL.into_iter().chain(phasegate::rehearsal::papers::CODE);
+    let document = known.into_iter().find(|(one, _)| *one == path);
     let (Some((_, good)), Some((before, rest))) = (document, text.split_once("{good")) else {
         return Ok(text.to_owned());
     };

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
 mod action;
+mod build;
 mod buttons;
 mod commands;
 mod endurance;
@@ -32,7 +33,7 @@ pub(crate) async fn merge_flow() -> Rehearsal {
 pub(crate) async fn proposes(on: &Rehearsal, branch: &str) -> u64 {
     // Of one second, one message and one content git makes one commit.
     let message = format!("work on {branch}");
-    on.pushes("rover", branch, &message, &[("src/lamp.py", "def shine(): pass\n")]).await.unwrap();
+    on.pushes("rover", branch, &message, &[("src/lamp.py", "def shine():\n    return 10\n")]).await.unwrap();
     on.opens("rover", "Shine", branch).await.unwrap()
 }
 

@@ -252,7 +252,9 @@ async fn in_parts(lossy: bool) -> (End, usize) {
             on.loses_its_database().await.unwrap();
         }
         let path = format!("scaffolding/{name}.md");
-        let head = on.pushes("rover", "work", name, &papers::of(&path)).await.unwrap();
+        let mut files = papers::of(&path);
+        files.extend(papers::CODE.into_iter().filter(|_| name == "readiness"));
+        let head = on.pushes("rover", "work", name, &files).await.unwrap();
         if lossy {
             on.loses_its_database().await.unwrap();
         }

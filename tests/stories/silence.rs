@@ -121,6 +121,7 @@ async fn a_mistake_in_the_policy_costs_a_change_none_of_its_phases() {
     let number = proposes(&on, "work").await;
     on.says("ada", number, "/expand").await.unwrap();
     on.pushes("rover", "work", "documents", &papers::ALL).await.unwrap();
+    on.pushes("rover", "work", "the dimmer", &papers::CODE).await.unwrap();
     proves(&on, number).await;
     assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:verified"));
     assert_merge(&on, number, "success");

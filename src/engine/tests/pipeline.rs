@@ -4,7 +4,7 @@ use crate::engine::Happened;
 use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
 use crate::gate::world::Untold;
-use crate::gate::{GateName, Verdict};
+use crate::gate::{Finding, GateName, Severity, Verdict};
 use crate::ids::Role;
 use crate::ledger::Body;
 use crate::ledger::record::Claim;
@@ -344,6 +344,36 @@ fn a_stop_blocks_and_unblocking_recovers() {
     game.says("mia", Role::Maintain, "/unblock found another").done().at(Stage::Reviewing);
     game.says("ada", Role::Write, "/stop scope has doubled").done().at(Stage::ComplexityBrakeTriggered);
     game.says("mia", Role::Maintain, "/brake-resolved split it").done().at(Stage::Reviewing);
+}
+
+/// The brake is no verdict: nothing is counted, and what a person has decided is not asked again.
+#[test]
+fn what_outgrew_its_design_is_a_persons_to_decide_once() {
+    let concern = |path: &str| {
+        Finding { severity: Severity::Warning, ..Finding::error("BRK-02", "Too long.", "Split it.") }.at(path, None)
+    };
+    let mut game = Game::pipeline();
+    game.until_building();
+    game.subject().documents.insert(Phase::Build, vec![concern("src/a.rs")]);
+    // Work in progress is only shown it.
+    game.look().at(Stage::Building);
+    game.green().at(Stage::ComplexityBrakeTriggered);
+    assert_eq!(game.now().stopped.as_ref().unwrap().reason, "BRK-02 src/a.rs: Too long.");
+    assert_eq!(game.now().pipeline.as_ref().unwrap().fails(Phase::Build), 0);
+    assert!(game.against().contains("MRG-05"));
+    game.says("mia", Role::Maintain, "/unblock fine").refused_with("CMD-03");
+    game.says("mia", Role::Maintain, "/brake-resolved it has to be that long").done().at(Stage::Reviewing);
+    // Another one is another question.
+    let mut game = Game::pipeline();
+    game.until_building();
+    game.subject().documents.insert(Phase::Build, vec![concern("src/a.rs")]);
+    game.green().at(Stage::ComplexityBrakeTriggered);
+    let both = vec![concern("src/a.rs"), concern("src/b.rs")];
+    game.push_with("two", |game| drop(game.subject().documents.insert(Phase::Build, both)));
+    game.green().at(Stage::ComplexityBrakeTriggered);
+    game.says("mia", Role::Maintain, "/brake-resolved fine").done().at(Stage::ComplexityBrakeTriggered);
+    assert_eq!(game.now().stopped.as_ref().unwrap().reason, "BRK-02 src/b.rs: Too long.");
+    game.says("mia", Role::Maintain, "/brake-resolved fine too").done().at(Stage::Reviewing);
 }
 
 #[test]

@@ -114,7 +114,8 @@ fn what_can_be_observed_reaches_the_tiers_depth() {
 /// `DSN-08`
 #[test]
 fn the_directory_structure_is_a_tree() {
-    let tree = "```\nsrc/\n  dimmer.py             # the function\ntests/\n  test_dimmer.py\n```\n";
+    let tree = "```\nsrc/                    # and what it needs beside, …\n  dimmer.py             # the function\ntests/\n  \
+                test_dimmer.py\n```\n";
     assert_eq!(with(tree, "- src/\n  - dimmer.py: the function\n- tests/\n"), none());
     assert_eq!(with(tree, "Everything is in one file.\n"), ["DSN-08 design.md:7"]);
     assert_eq!(with("  test_dimmer.py\n", "  one test for each function\n"), ["DSN-08 design.md:13"]);

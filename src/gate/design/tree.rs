@@ -1,6 +1,6 @@
-//! Whether the directory structure is a tree of paths.
+//! Whether the directory structure is a tree of paths, and which.
 
-use super::super::paper::{Cell, Line, Piece, text};
+use super::super::paper::{Cell, Line, Paper, Part, Piece, text};
 use super::super::papers::{DESIGN, Desk, Found, excerpt};
 use super::said;
 
@@ -10,7 +10,7 @@ pub(super) fn is_none(desk: &Desk<'_>) -> Vec<Found> {
     let Some(part) = desk.design.as_ref().and_then(|paper| said(paper, "Directory Structure")) else {
         return Vec::new();
     };
-    let mut lines: Vec<Line> = part.all_code().into_iter().flat_map(|code| code.lines).collect();
+    let mut lines = drawn(&part);
     if lines.is_empty() {
         lines = part.listed().into_iter().flat_map(paths).collect();
     }
@@ -31,6 +31,94 @@ pub(super) fn is_none(desk: &Desk<'_>) -> Vec<Found> {
     vec![Found::at(DESIGN, part.line, "The directory structure is no tree of paths.")]
 }
 
+/// The lines of a tree that is drawn in a code block.
+fn drawn(part: &Part<'_>) -> Vec<Line> {
+    part.all_code().into_iter().flat_map(|code| code.lines).collect()
+}
+
+/// A path that the design names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::gate) struct Named {
+    pub(in crate::gate) line: u32,
+    /// From the root of the tree, without a slash at its end.
+    pub(in crate::gate) path: String,
+    /// Whether more of it is named below.
+    pub(in crate::gate) has_children: bool,
+    /// Whether it may have more below it than is named: `…`, `*.py`, `01.txt … 30.txt`.
+    pub(in crate::gate) is_open: bool,
+    /// Not where the line says that it is generated, or comes later.
+    pub(in crate::gate) is_required: bool,
+}
+
+/// The paths of the directory structure.
+pub(in crate::gate) fn named(design: &Paper) -> Vec<Named> {
+    let Some(part) = said(design, "Directory Structure") else { return Vec::new() };
+    let lines = drawn(&part);
+    if !lines.is_empty() {
+        return nested(&lines);
+    }
+    // How deep an entry stands in a list is not kept: what has entries below it is open.
+    let mut all = Vec::new();
+    for item in part.listed() {
+        let below = item.entries.len() > 1 && item.cells.is_empty();
+        let first = paths(item).into_iter().next();
+        if let Some(mut one) = first.and_then(|line| nested(&[line]).pop()) {
+            one.is_open |= below;
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// Paths by how far their lines are indented.
+fn nested(lines: &[Line]) -> Vec<Named> {
+    let mut all: Vec<Named> = Vec::new();
+    // The indent of each folder that is open, and which it is.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for line in lines {
+        let bare = line.text.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
+        let indent = line.text.chars().count() - bare.chars().count();
+        let elided = matches!(bare.split_whitespace().next(), Some("..." | "…" | "etc." | "etc"));
+        let Some(path) = path_of(&line.text).ok().flatten().or(elided.then_some("…")) else { continue };
+        while open.last().is_some_and(|(above, _)| *above >= indent) {
+            open.pop();
+        }
+        let parent = open.last().map(|(_, parent)| *parent);
+        let ranged = [" … ", " ... ", " .. "].iter().any(|mark| line.text.contains(mark));
+        let many = path.contains(['*', '<', '{', '$']) || ranged || elided;
+        if let Some(parent) = parent {
+            all[parent].has_children = true;
+            all[parent].is_open |= many && !path.trim_end_matches('/').contains('/');
+        }
+        if elided {
+            continue;
+        }
+        let own = path.trim_start_matches("./").trim_end_matches('/');
+        // Of what stands for many, the folder is known.
+        let known = match own.find(['*', '<', '{', '$']) {
+            Some(at) => own[..at].rsplit_once('/').map_or("", |(folder, _)| folder),
+            None if ranged => own.rsplit_once('/').map_or("", |(folder, _)| folder),
+            None => own,
+        };
+        if known.is_empty() || known == "." {
+            continue;
+        }
+        let above = parent.map(|parent| all[parent].path.clone());
+        let path = match above {
+            Some(above) => format!("{above}/{known}"),
+            None => known.to_owned(),
+        };
+        let small = line.text.to_lowercase();
+        let later = ["generated", "optional", "ignored", "not committed", "later", "planned", "deferred"];
+        let is_required = !later.iter().any(|word| small.contains(word));
+        // `src/  # the function, …`
+        let is_open = many || line.text.trim_end().ends_with('…') || line.text.trim_end().ends_with("...");
+        all.push(Named { line: line.at, path, has_children: false, is_open, is_required });
+        open.push((indent, all.len() - 1));
+    }
+    all
+}
+
 /// The lines of an entry with what is below it, or the paths of a row: a column of its own, or the first.
 fn paths(item: Piece) -> Vec<Line> {
     let named = |cell: &&Cell| {
@@ -45,8 +133,13 @@ fn paths(item: Piece) -> Vec<Line> {
 
 /// The path of a line: `None` where it has none to have, otherwise whether it shows that this is a tree.
 fn path_in(line: &str) -> Result<Option<bool>, ()> {
-    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
     let marked = line.contains(['├', '└', '│']) || line.contains("|--") || line.contains("+--");
+    Ok(path_of(line)?.map(|path| marked || path.contains(['/', '.'])))
+}
+
+/// The path of a line, or the first of several that it stands for.
+fn path_of(line: &str) -> Result<Option<&str>, ()> {
+    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
     let end = [" #", "\t#", " //", " —", " –", ": ", " (", " - ", " <-", " ←", " [", "  "]
         .iter()
         .filter_map(|mark| bare.find(mark))
@@ -70,12 +163,12 @@ fn path_in(line: &str) -> Result<Option<bool>, ()> {
     if path.contains(char::is_whitespace) || !path.contains(|c: char| c.is_alphanumeric() || matches!(c, '.' | '/')) {
         return Err(());
     }
-    Ok(Some(marked || path.contains(['/', '.'])))
+    Ok(Some(path))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::path_in;
+    use super::{Line, Named, nested, path_in};
 
     #[test]
     fn a_line_of_a_tree_is_one_path() {
@@ -99,5 +192,42 @@ mod tests {
         for line in ["the source code", "├── some words here"] {
             assert_eq!(path_in(line), Err(()), "{line}");
         }
+    }
+
+    fn tree(text: &str) -> Vec<Named> {
+        let lines = (1..).zip(text.lines()).map(|(at, line)| Line { at, text: line.to_owned() });
+        nested(&lines.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_path_is_known_by_where_it_stands() {
+        let drawn = tree(
+            "lantern/\n├── src/\n│   ├── main.py  # the entry\n│   └── levels/\n└── tests/\n    └── test_main.py\n",
+        );
+        let paths: Vec<(&str, bool)> = drawn.iter().map(|one| (one.path.as_str(), one.has_children)).collect();
+        let expected = [
+            ("lantern", true),
+            ("lantern/src", true),
+            ("lantern/src/main.py", false),
+            ("lantern/src/levels", false),
+            ("lantern/tests", true),
+            ("lantern/tests/test_main.py", false),
+        ];
+        assert_eq!(paths, expected);
+        let open = tree(
+            "src/\n  a.py\n  …\nweb/*.ts\nlib/  # more, …\nrecipes/01.txt … 30.txt\ndist/  # generated\nsrc/b/c.py\n",
+        );
+        let told: Vec<(&str, bool, bool)> =
+            open.iter().map(|one| (one.path.as_str(), one.is_open, one.is_required)).collect();
+        let expected = [
+            ("src", true, true),
+            ("src/a.py", false, true),
+            ("web", true, true),
+            ("lib", true, true),
+            ("recipes", true, true),
+            ("dist", false, false),
+            ("src/b/c.py", false, true),
+        ];
+        assert_eq!(told, expected);
     }
 }

@@ -1,0 +1,269 @@
+//! Which files are tests, and which criteria they name.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::code::{Language, Masked, blocks};
+
+/// Whether a file is a test by its path, for the common languages.
+pub(super) fn is_test(path: &str) -> bool {
+    static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let names = [
+            r"test_[^/]*\.(py|c|cc|cpp|rb|lua|jl|sh)",
+            r"[^/]*_test\.(py|go|rb|dart|exs|c|cc|cpp|rs|clj|ts|js|sh)",
+            r"[^/]*_tests\.(rs|cc|cpp)",
+            r"(test|tests)\.(py|rs|js|ts)",
+            r"[^/]*\.(test|spec|cy|e2e)\.[cm]?[jt]sx?",
+            r"[^/]*(Test|Tests|IT|TestCase)\.(java|kt|scala|groovy|cs|php|swift|vb)",
+            r"[^/]*(Spec|Suite)\.(scala|groovy|kt|hs|swift)",
+            r"[^/]*_spec\.(rb|lua)",
+            r"[^/]*\.(feature|robot|bats|t)",
+        ];
+        Regex::new(&format!("(?:^|/)(?:{})$", names.join("|"))).ok()
+    });
+    static FOLDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let ends = "rs|py|[cm]?[jt]sx?|go|java|kts?|scala|groovy|cs|fs|vb|rb|php|swift|dart|exs?|c|cc|cpp|cxx|m|mm|hs|ml|clj|\
+                    lua|jl|r|R|sh|ps1|zig|nim|erl|sol|vue|svelte";
+        Regex::new(&format!(
+            r"(?:^|/)(?:tests?|__tests__|spec|specs|e2e|integration[-_]tests?|cypress|[\w.]+\.[Tt]ests?)/(?:.*/)?[^/]+\.(?:{ends})$"
+        ))
+        .ok()
+    });
+    let fits = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(path));
+    fits(&NAMES) || fits(&FOLDERS)
+}
+
+/// Whether a file is a test, or lies where tests have what they need.
+pub(super) fn is_of_tests(path: &str) -> bool {
+    const FOLDERS: &[&str] = &[
+        "tests",
+        "test",
+        "__tests__",
+        "spec",
+        "specs",
+        "fixtures",
+        "testdata",
+        "__snapshots__",
+        "snapshots",
+        "e2e",
+        "mocks",
+    ];
+    is_test(path) || path.split('/').any(|part| FOLDERS.contains(&part))
+}
+
+/// Whether a file may have tests among its code.
+pub(super) fn may_have_inline(path: &str) -> bool {
+    Language::of(path) == Some(Language::Rust)
+}
+
+/// What of a file is a test: all of a test file that has one, and of Rust's sources their `#[cfg(test)]` modules and `#[test]`
+/// functions. Comments and strings are part of it, because names of tests often stand in strings.
+pub(super) fn test_text<'t>(path: &str, text: &'t str, by_path: bool) -> Option<Cow<'t, str>> {
+    let language = Language::of(path);
+    let code = match language {
+        Some(language) => Cow::Owned(Masked::new(text, language).code),
+        None => Cow::Borrowed(text),
+    };
+    if by_path {
+        return has_test(&code).then_some(Cow::Borrowed(text));
+    }
+    if language != Some(Language::Rust) || !(code.contains("#[cfg(") || code.contains("test")) {
+        return None;
+    }
+    let mut parts = String::new();
+    let mut taken = 0;
+    for block in blocks(&code) {
+        if block.begins >= taken && is_rust_test(&block.header) {
+            taken = block.to;
+            // With the comment above it, which is blank in the masked code.
+            let from = above(text, block.begins);
+            parts.push_str(text.get(from..block.to).unwrap_or_default());
+            parts.push('\n');
+        }
+    }
+    (!parts.is_empty() && has_test(&parts)).then_some(Cow::Owned(parts))
+}
+
+/// Whether what stands before a block of Rust makes it a test.
+pub(super) fn is_rust_test(header: &str) -> bool {
+    static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"#\s*\[\s*(?:cfg\s*\(\s*(?:test\b|all\s*\(\s*test\b|any\s*\(\s*test\b)|(?:\w+::)*test\b|rstest\b|test_case\b|proptest\b)")
+            .ok()
+    });
+    MARK.as_ref().is_some_and(|mark| mark.is_match(header))
+        || header.trim_end().ends_with("proptest!")
+        || header.trim() == "mod tests"
+}
+
+/// Where the comment lines begin that stand directly above.
+fn above(text: &str, at: usize) -> usize {
+    let mut from = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    while let Some(line) = text[..from].trim_end_matches('\n').rsplit('\n').next() {
+        if from == 0 || !line.trim_start().starts_with("//") {
+            break;
+        }
+        from = from.saturating_sub(line.len() + 1);
+    }
+    from
+}
+
+/// Whether something in there is run as a test.
+fn has_test(code: &str) -> bool {
+    static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let marks = [
+            r"#\s*\[\s*(?:\w+::)*(?:test|rstest|test_case|bench)\b",
+            r"\bproptest!",
+            r"\bdef\s+test",
+            r"\bclass\s+\w*[Tt]est",
+            r"\bfunc\s+(?:Test|Fuzz|Benchmark|test)\w*",
+            r"\bfunction\s+test\w*",
+            r"@\w*Test\b",
+            r"\[(?:Fact|Theory|Test|TestMethod|TestCase)\b",
+            r"\b(?:it|test|describe|specify|scenario|suite|check|assert\w*|expect|should|property)\s*[.(!]",
+            r"\b(?:it|test|describe|context|specify)\s+[\x22']",
+            r"\bT(?:EST|YPED_TEST)(?:_F|_P|_CASE)?\s*\(",
+            r"(?m)^\s*(?:Scenario(?: Outline)?|Example):",
+            r"(?m)^@test ",
+            r"\*\*\* Test Cases \*\*\*",
+            r"\bassert\b",
+        ];
+        Regex::new(&marks.join("|")).ok()
+    });
+    MARK.as_ref().is_some_and(|mark| mark.is_match(code))
+}
+
+/// Whether a text names a criterion: `AC-1`, and as names are written `ac_1`, `ac1`, `AC 1`, `TestAC1`. `AC-10` does not name
+/// `AC-1`.
+pub(super) fn names(text: &str, id: &str) -> bool {
+    let parts: Vec<&str> = id.split(['-', '.']).filter(|part| !part.is_empty()).collect();
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    while let Some(found) =
+        bytes.get(from..).and_then(|rest| rest.windows(2).position(|two| two.eq_ignore_ascii_case(b"ac")))
+    {
+        let at = from + found;
+        from = at + 1;
+        let begins = match at.checked_sub(1).map(|before| bytes[before]) {
+            None => true,
+            // `testAC1`
+            Some(before) if before.is_ascii_alphanumeric() => before.is_ascii_lowercase() && bytes[at] == b'A',
+            Some(_) => true,
+        };
+        if begins && rest_is(&bytes[at..], &parts) {
+            return true;
+        }
+    }
+    false
+}
+
+fn rest_is(mut rest: &[u8], parts: &[&str]) -> bool {
+    let mut last_digit = false;
+    let mut last = b'C';
+    for (n, part) in parts.iter().enumerate() {
+        if n > 0 && rest.first().is_some_and(|b| matches!(b, b'-' | b'_' | b' ' | b'.' | b'#')) {
+            rest = &rest[1..];
+        }
+        let mut wanted = part.as_bytes();
+        last_digit = wanted.iter().all(u8::is_ascii_digit);
+        if last_digit {
+            // `AC-01` is `AC-1`.
+            while wanted.len() > 1 && wanted[0] == b'0' {
+                wanted = &wanted[1..];
+            }
+            while rest.first() == Some(&b'0') && rest.get(1).is_some_and(u8::is_ascii_digit) {
+                rest = &rest[1..];
+            }
+        }
+        if rest.len() < wanted.len() || !rest[..wanted.len()].eq_ignore_ascii_case(wanted) {
+            return false;
+        }
+        last = rest.get(wanted.len().wrapping_sub(1)).copied().unwrap_or(last);
+        rest = &rest[wanted.len()..];
+    }
+    // `AC-1.2` and `AC-1-B` are others than `AC-1`; `ac_1_dims` and `AC-1: …` are not.
+    let more = match rest {
+        [b'.', next, ..] => next.is_ascii_digit(),
+        [b'-', next, then @ ..] => {
+            next.is_ascii_digit() || next.is_ascii_uppercase() && !then.first().is_some_and(u8::is_ascii_lowercase)
+        }
+        _ => false,
+    };
+    match rest.first() {
+        Some(next) if last_digit => !next.is_ascii_digit() && !more,
+        // `TestACLoginWorks`
+        Some(next) if next.is_ascii_uppercase() => last.is_ascii_lowercase() && !more,
+        Some(next) => !next.is_ascii_alphanumeric() && !more,
+        None => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_one_by_its_path() {
+        for path in [
+            "tests/test_dimmer.py",
+            "test_dimmer.py",
+            "pkg/dimmer_test.go",
+            "web/src/App.test.tsx",
+            "src/__tests__/app.js",
+            "src/test/java/org/x/DimmerTest.java",
+            "spec/dimmer_spec.rb",
+            "tests/DimmerTest.php",
+            "Dimmer.Tests/Levels.cs",
+            "tests/e2e/dim.rs",
+            "features/dim.feature",
+        ] {
+            assert!(is_test(path), "{path}");
+        }
+        for path in [
+            "src/dimmer.py",
+            "docs/tests.md",
+            "tests/data/levels.json",
+            "src/contest.py",
+            "src/latest.go",
+            "tests/README.md",
+        ] {
+            assert!(!is_test(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_criterion_is_named_however_names_are_written() {
+        for text in [
+            "def test_ac_1_dims(): pass",
+            "it('AC-1: dims', …)",
+            "fn ac1_dims()",
+            "func TestAC1(t *testing.T)",
+            "testAC1()",
+            "// covers AC-01.",
+            "AC 1",
+        ] {
+            assert!(names(text, "AC-1"), "{text}");
+        }
+        for text in ["AC-10", "ac_12", "mac_1", "AC-1.2", "AC-1-B", "AC", "back1", "ac2", ""] {
+            assert!(!names(text, "AC-1"), "{text}");
+        }
+        assert!(names("test_ac_login_2_x", "AC-LOGIN-2") && !names("test_ac_logins_2", "AC-LOGIN-2"));
+        assert!(names("AC-LOGIN: works", "AC-LOGIN") && !names("AC-LOGINS", "AC-LOGIN"));
+        assert!(names("ac_1_2", "AC-1.2"));
+    }
+
+    #[test]
+    fn of_a_source_only_its_tests_are_tests() {
+        let source =
+            "/// AC-1\npub fn dim() {}\n\n#[cfg(test)]\nmod tests {\n    // AC-2\n    #[test]\n    fn dims() {}\n}\n";
+        let text = test_text("src/lib.rs", source, false).unwrap();
+        assert!(names(&text, "AC-2") && !names(&text, "AC-1"), "{text}");
+        let alone = "fn x() {}\n\n// AC-3: dims\n#[test]\nfn dims() {}\n";
+        assert!(names(&test_text("src/lib.rs", alone, false).unwrap(), "AC-3"));
+        assert!(test_text("src/lib.rs", "// AC-1\nfn x() {}\n", false).is_none());
+        // A file that only lists them tests nothing.
+        assert!(test_text("tests/test_x.py", "# AC-1, AC-2\n", true).is_none());
+        assert!(test_text("tests/test_x.py", "# AC-1\ndef test_x():\n    assert dim(3) == 2\n", true).is_some());
+    }
+}

@@ -1,0 +1,53 @@
+//! Whether each criterion has its test, and readiness the way to it.
+
+use super::super::paper::ids;
+use super::super::papers::{Found, READINESS, SCOPE};
+use super::covered::{is_test, names, test_text};
+use super::{Bench, wanted};
+
+/// The criteria of scope that no test names.
+pub(super) fn unnamed(bench: &Bench<'_>) -> Vec<Found> {
+    let wanted = wanted(bench.scope.as_ref());
+    let mut missing: Vec<&(String, u32)> = wanted.iter().collect();
+    for (path, text) in bench.site.texts() {
+        if missing.is_empty() {
+            break;
+        }
+        let Some(test) = test_text(path, text, is_test(path)) else { continue };
+        missing.retain(|(id, _)| !(names(&test, id) || is_test(path) && names(path, id)));
+    }
+    let told = missing.into_iter().map(|(id, line)| Found::at(SCOPE, *line, format!("No test names `{id}`.")));
+    told.collect()
+}
+
+/// The test files that Key Links leads to, and that are not there.
+pub(super) fn astray(bench: &Bench<'_>) -> Vec<Found> {
+    let Some(part) = bench.readiness.as_ref().and_then(|paper| paper.section("Key Links")) else { return Vec::new() };
+    let mut found = Vec::new();
+    for item in part.items() {
+        let Some(id) = ids::written(&item.all_text()).into_iter().next() else { continue };
+        let mut told = std::collections::BTreeSet::new();
+        for path in paths(&item.all_text()) {
+            if is_test(path) && bench.site.text(path).is_none() && told.insert(path) {
+                let says = format!("The test of `{id}` should be in `{path}`, which is not there.");
+                found.push(Found::at(READINESS, item.line, says));
+            }
+        }
+    }
+    found
+}
+
+/// The words of a text that are paths of files: `tests/test_dimmer.py::test_dark` names one.
+pub(super) fn paths(text: &str) -> impl Iterator<Item = &str> {
+    let words = text
+        .split(|c: char| c.is_whitespace() || matches!(c, '`' | '(' | ')' | '[' | ']' | '"' | '\'' | ',' | ';' | '|'));
+    words.filter_map(|word| {
+        let path = word.split("::").next().unwrap_or(word).split('#').next().unwrap_or(word);
+        let path = path.trim_start_matches("./").trim_end_matches(['.', ':']);
+        let plain = path.contains('/')
+            && !path.contains("://")
+            && !path.contains(['*', '<', '{', '$'])
+            && !path.starts_with('/');
+        plain.then_some(path)
+    })
+}

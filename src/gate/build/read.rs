@@ -1,0 +1,396 @@
+//! What BUILD looks at, read out of a repository.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::covered::{is_test, may_have_inline, names as is_named, test_text};
+use super::{Finding, Site, Touched, criteria, is_paper, is_vendored, judge, locks, paper, structure, wanted};
+use crate::gate::paper::names;
+use crate::gate::papers::Papers;
+use crate::ids::{BlobId, CommitId};
+use crate::policy::Policy;
+use crate::repo::{Delta, Error, Filter, Reader, RepoPath, Result};
+
+/// So many files of a change are looked through, and so many bytes of them.
+const MOST_FILES: usize = 2_000;
+const MOST_BYTES: usize = 32 << 20;
+/// A larger file is none that anybody wrote.
+const LARGEST: usize = 2 << 20;
+/// A lock is written by a tool.
+const LARGEST_LOCK: usize = 8 << 20;
+/// So many manifests are held against their locks, each of so many files that may be one.
+const MOST_MANIFESTS: usize = 100;
+const MOST_LOCKS: usize = 60;
+/// So many tests that the change leaves as they are are looked through for a criterion.
+const MOST_TESTS: usize = 300;
+
+/// What the gate finds at the head of a change. Where it touches papers only, there is nothing to look at yet.
+pub fn look(
+    reader: &dyn Reader,
+    base: &CommitId,
+    head: &CommitId,
+    papers: &Papers,
+    policy: &Policy,
+) -> Result<Vec<Finding>> {
+    let deltas = reader.diff(base, head)?;
+    if deltas.iter().all(|delta| is_paper(&String::from_utf8_lossy(delta.path.as_bytes()))) {
+        return Ok(Vec::new());
+    }
+    Ok(judge(&Site::read(reader, base, head, papers)?, papers, policy))
+}
+
+/// Files that name what a project depends on.
+pub fn is_manifest(path: &RepoPath) -> bool {
+    let name = path.to_string();
+    let name = name.rsplit('/').next().unwrap_or_default();
+    matches!(
+        name,
+        "Cargo.toml" | "package.json" | "pyproject.toml" | "requirements.txt" | "go.mod" | "pom.xml" | "Gemfile"
+    ) || name.ends_with(".csproj")
+        || name.starts_with("build.gradle")
+}
+
+impl Site {
+    /// What the change adds from its base to its head, and what of the rest the rules ask for by these papers.
+    pub fn read(reader: &dyn Reader, base: &CommitId, head: &CommitId, papers: &Papers) -> Result<Self> {
+        let deltas = reader.diff(base, head)?;
+        let mut reading = Reading { reader, left: MOST_BYTES, absent: None };
+        let mut site = Self::default();
+        let removed = removed(&deltas);
+        for delta in &deltas {
+            let path = String::from_utf8_lossy(delta.path.as_bytes()).into_owned();
+            let Some((mode, blob)) = &delta.new else { continue };
+            if delta.old.is_none() {
+                site.added.insert(path.clone());
+            }
+            if !mode.is_file() || delta.old.as_ref().is_some_and(|(_, old)| old == blob) {
+                continue;
+            }
+            if site.files.len() >= MOST_FILES || reading.left == 0 {
+                site.more = true;
+                break;
+            }
+            match reading.text(head, &delta.path)? {
+                Text::Read(text) => {
+                    let old = reading.old(base, delta, &removed, &text)?;
+                    let lines = lines_added(&path, old.as_deref(), &text)?;
+                    site.files.push(Touched { lines, lines_before: old.map(|old| old.lines().count()), path, text });
+                }
+                Text::TooLarge => site.unread.push(path),
+                Text::None => {}
+            }
+        }
+        reading.tests(&mut site, &deltas, head, papers)?;
+        reading.locks(&mut site, &deltas, head)?;
+        for path in site.manifests.clone() {
+            if let Text::Read(text) = reading.text(base, &RepoPath::from(path.as_str()))? {
+                site.manifests_before.insert(path, text);
+            }
+        }
+        for path in structure::asked(paper(papers.design.as_ref(), names::DESIGN).as_ref()) {
+            if reading.is_there(head, &path)? {
+                site.there.insert(path);
+            }
+        }
+        match reading.absent {
+            Some(error) => Err(error),
+            None => Ok(site),
+        }
+    }
+}
+
+/// Where each file is that the change takes away, by its content.
+fn removed(deltas: &[Delta]) -> BTreeMap<&BlobId, &RepoPath> {
+    let gone = deltas.iter().filter(|delta| delta.new.is_none());
+    gone.filter_map(|delta| delta.old.as_ref().map(|(_, blob)| (blob, &delta.path))).collect()
+}
+
+enum Text {
+    Read(String),
+    TooLarge,
+    /// It is not there, or no text.
+    None,
+}
+
+struct Reading<'r> {
+    reader: &'r dyn Reader,
+    left: usize,
+    /// The first of the objects that are not here. The others are looked for all the same: then all are fetched at once.
+    absent: Option<Error>,
+}
+
+impl Reading<'_> {
+    fn text(&mut self, at: &CommitId, path: &RepoPath) -> Result<Text> {
+        self.sized(at, path, LARGEST)
+    }
+
+    fn sized(&mut self, at: &CommitId, path: &RepoPath, largest: usize) -> Result<Text> {
+        match self.reader.blob(at, path) {
+            Ok(Some(blob)) if blob.mode.is_symlink() || blob.bytes.contains(&0) => Ok(Text::None),
+            Ok(Some(blob)) if blob.bytes.len() > largest => Ok(Text::TooLarge),
+            Ok(Some(blob)) => {
+                self.left = self.left.saturating_sub(blob.bytes.len());
+                Ok(Text::Read(String::from_utf8_lossy(&blob.bytes).into_owned()))
+            }
+            Ok(None) | Err(Error::NotAFile(_)) => Ok(Text::None),
+            Err(Error::TooLarge { .. }) => Ok(Text::TooLarge),
+            Err(error @ Error::Absent(_)) => {
+                self.absent.get_or_insert(error);
+                Ok(Text::None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_there(&mut self, at: &CommitId, path: &str) -> Result<bool> {
+        match self.reader.mode(at, &RepoPath::from(path)) {
+            Err(error @ Error::Absent(_)) => {
+                self.absent.get_or_insert(error);
+                Ok(false)
+            }
+            mode => Ok(mode?.is_some()),
+        }
+    }
+
+    /// What a file was before: at its own path, or where it was moved from.
+    fn old(
+        &mut self,
+        base: &CommitId,
+        delta: &Delta,
+        removed: &BTreeMap<&BlobId, &RepoPath>,
+        text: &str,
+    ) -> Result<Option<String>> {
+        if delta.old.is_some() {
+            return Ok(match self.text(base, &delta.path)? {
+                Text::Read(text) => Some(text),
+                _ => None,
+            });
+        }
+        if let Some((_, blob)) = &delta.new
+            && removed.contains_key(blob)
+        {
+            return Ok(Some(text.to_owned()));
+        }
+        // Moved and changed: the one that it has most of, as git sees it, if that is half of it.
+        let end = |path: &RepoPath| path.as_bytes().rsplit(|b| *b == b'.').next().map(<[u8]>::to_vec);
+        let mut best: Option<(usize, String)> = None;
+        for (_, from) in removed.iter().filter(|(_, from)| end(from) == end(&delta.path)).take(MOST_MOVED) {
+            let Text::Read(old) = self.text(base, from)? else { continue };
+            let known: BTreeSet<&str> = old.lines().map(str::trim).filter(|line| line.len() > 3).collect();
+            let own = text.lines().map(str::trim).filter(|line| line.len() > 3);
+            let (mut shared, mut all) = (0, 0);
+            for line in own {
+                all += 1;
+                shared += usize::from(known.contains(line));
+            }
+            if shared * 2 >= all && all > 0 && best.as_ref().is_none_or(|(most, _)| shared > *most) {
+                best = Some((shared, old));
+            }
+        }
+        Ok(best.map(|(_, old)| old))
+    }
+
+    /// The manifests that the change touches, or whose locks it touches, with the locks and the manifests above them.
+    fn locks(&mut self, site: &mut Site, deltas: &[Delta], head: &CommitId) -> Result<()> {
+        let mut manifests = BTreeSet::new();
+        for delta in deltas {
+            let path = String::from_utf8_lossy(delta.path.as_bytes()).into_owned();
+            manifests.extend(locks::manifests_of(&path));
+            if locks::locks_of(&path).is_some() {
+                manifests.insert(path);
+            }
+        }
+        for manifest in manifests.into_iter().filter(|path| !is_vendored(path)).take(MOST_MANIFESTS) {
+            let mut wanted = locks::candidates(&manifest);
+            let mut folder = manifest.as_str();
+            // The workspace that it may belong to.
+            while let Some((above, _)) = folder.rsplit_once('/') {
+                folder = above;
+                wanted.push(format!("{above}/Cargo.toml"));
+            }
+            wanted.extend(["Cargo.toml".to_owned(), manifest.clone()]);
+            for path in wanted.into_iter().take(MOST_LOCKS) {
+                let needed = path == manifest || !path.ends_with("Cargo.toml") || manifest.ends_with("Cargo.toml");
+                if !needed || site.locks.contains_key(&path) {
+                    continue;
+                }
+                match self.sized(head, &RepoPath::from(path.as_str()), LARGEST_LOCK)? {
+                    Text::Read(text) => drop(site.locks.insert(path, Some(text))),
+                    Text::TooLarge => drop(site.locks.insert(path, None)),
+                    Text::None if self.is_there(head, &path)? => {
+                        site.locks.insert(path, None);
+                    }
+                    Text::None => {}
+                }
+            }
+            site.manifests.insert(manifest);
+        }
+        Ok(())
+    }
+
+    /// Of the tests that the change leaves as they are, those that name what its own do not; and those that readiness names.
+    fn tests(&mut self, site: &mut Site, deltas: &[Delta], head: &CommitId, papers: &Papers) -> Result<()> {
+        let touched: BTreeSet<&RepoPath> = deltas.iter().map(|delta| &delta.path).collect();
+        if let Some(readiness) = papers.readiness.as_ref().and_then(|sheet| sheet.text()) {
+            for path in
+                criteria::paths(readiness).filter(|path| is_test(path)).take(MOST_TESTS).collect::<BTreeSet<_>>()
+            {
+                let own = RepoPath::from(path);
+                if !touched.contains(&own)
+                    && let Text::Read(text) = self.text(head, &own)?
+                {
+                    site.beside.push((path.to_owned(), text));
+                }
+            }
+        }
+        let mut missing = wanted(paper(papers.scope.as_ref(), names::SCOPE).as_ref());
+        for (path, text) in site.texts() {
+            keep_unnamed(&mut missing, path, text);
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let known: BTreeSet<String> = site.beside.iter().map(|(path, _)| path.clone()).collect();
+        let entries = self.reader.tree(head, Filter::All)?;
+        let plain = entries.iter().filter(|entry| entry.mode.is_file() && !touched.contains(&entry.path));
+        let mut others: Vec<String> =
+            plain.map(|entry| String::from_utf8_lossy(entry.path.as_bytes()).into_owned()).collect();
+        others.retain(|path| (is_test(path) || may_have_inline(path)) && !known.contains(path));
+        // Those that are tests by their names first.
+        others.sort_by_key(|path| !is_test(path));
+        for path in others.into_iter().take(MOST_TESTS) {
+            if missing.is_empty() || self.left == 0 {
+                break;
+            }
+            let Text::Read(text) = self.text(head, &RepoPath::from(path.as_str()))? else { continue };
+            let before = missing.len();
+            keep_unnamed(&mut missing, &path, &text);
+            if missing.len() < before {
+                site.beside.push((path, text));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Of files that were taken away, so many are held against one that was added.
+const MOST_MOVED: usize = 20;
+
+fn keep_unnamed(missing: &mut Vec<(String, u32)>, path: &str, text: &str) {
+    if missing.is_empty() {
+        return;
+    }
+    if let Some(test) = test_text(path, text, is_test(path)) {
+        missing.retain(|(id, _)| !(is_named(&test, id) || is_test(path) && is_named(path, id)));
+    }
+}
+
+/// Of each line of a text, whether it was not there before, as git sees it.
+fn lines_added(path: &str, old: Option<&str>, new: &str) -> Result<Vec<bool>> {
+    let count = new.split('\n').count();
+    let Some(old) = old else { return Ok(vec![true; count]) };
+    let mut lines = vec![false; count];
+    let mut options = git2::DiffOptions::new();
+    options.context_lines(0).force_text(true);
+    let path = std::path::Path::new(path);
+    let patch = git2::Patch::from_buffers(old.as_bytes(), Some(path), new.as_bytes(), Some(path), Some(&mut options))?;
+    for hunk in 0..patch.num_hunks() {
+        for line in 0..patch.num_lines_in_hunk(hunk)? {
+            let line = patch.line_in_hunk(hunk, line)?;
+            if line.origin() == '+'
+                && let Some(number) = line.new_lineno()
+                && let Some(added) =
+                    usize::try_from(number).ok().and_then(|number| lines.get_mut(number.checked_sub(1)?))
+            {
+                *added = true;
+            }
+        }
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::kit::good_papers;
+    use crate::rehearsal::papers as good;
+    use crate::repo::testing::Scratch;
+
+    #[test]
+    fn what_was_added_is_known_line_by_line() {
+        assert_eq!(lines_added("a", None, "x\ny\n").unwrap(), [true, true, true]);
+        assert_eq!(lines_added("a", Some("x\ny\n"), "x\nz\ny\n").unwrap(), [false, true, false, false]);
+        assert_eq!(lines_added("a", Some("x\n"), "x\n").unwrap(), [false, false]);
+        assert_eq!(lines_added("a", Some("x"), "x\ny").unwrap(), [true, true]);
+    }
+
+    fn read(before: &[(&str, &[u8])], after: &[(&str, &[u8])]) -> Site {
+        let scratch = Scratch::new();
+        let files = |files: &[(&'static str, &'static [u8])]| {
+            files.iter().map(|(path, text)| (path.as_bytes(), 0o100_644, *text)).collect::<Vec<_>>()
+        };
+        let owned = |list: &[(&str, &[u8])]| -> Vec<(&'static str, &'static [u8])> {
+            let leak = |(path, text): &(&str, &[u8])| -> (&'static str, &'static [u8]) {
+                ((*path).to_owned().leak(), text.to_vec().leak())
+            };
+            list.iter().map(leak).collect()
+        };
+        let base = scratch.commit(&[], &files(&owned(before)));
+        let head = scratch.commit(&[&base], &files(&owned(after)));
+        Site::read(&scratch.reader(), &base, &head, &good_papers()).unwrap()
+    }
+
+    #[test]
+    fn what_is_read_is_what_the_change_adds_and_what_it_needs() {
+        let old: &[u8] = b"one = 1\ntwo = 2\nthree = 3\nfour = 4\n";
+        let moved: &[u8] = b"one = 1\ntwo = 2\nthree = 3\nfour = 5\n";
+        let large = vec![b'x'; LARGEST + 1];
+        let lock: &[u8] = b"[[package]]\nname = \"a\"\n";
+        let site = read(
+            &[
+                ("src/old.py", old),
+                ("src/same.py", b"same = 1\n"),
+                ("tests/test_dark.py", b"def test_ac_2():\n    assert dim(0) == 0\n"),
+                ("tests/test_other.py", b"def test_other():\n    assert 1\n"),
+                ("Cargo.lock", lock),
+            ],
+            &[
+                ("src/new.py", moved),
+                ("src/same.py", b"same = 1\nmore = 2\n"),
+                ("src/dimmer.py", good::CODE[0].1.as_bytes()),
+                ("src/picture.png", b"\x89PNG\0\0"),
+                ("data/large.txt", &large),
+                ("tests/test_dark.py", b"def test_ac_2():\n    assert dim(0) == 0\n"),
+                ("tests/test_other.py", b"def test_other():\n    assert 1\n"),
+                ("tests/test_dimmer.py", b"def test_ac_1():\n    assert dim(3) == 2\n"),
+                ("crates/a/Cargo.toml", b"[dependencies]\na = \"1\"\n"),
+                ("Cargo.lock", lock),
+            ],
+        );
+        let lines = |path: &str| {
+            let file = site.files.iter().find(|file| file.path == path).unwrap();
+            (1..).zip(&file.lines).filter(|(_, added)| **added).map(|(line, _): (u32, _)| line).collect::<Vec<_>>()
+        };
+        // It was moved, and one line of it is another.
+        assert_eq!(lines("src/new.py"), [4]);
+        assert_eq!(lines("src/same.py"), [2]);
+        assert_eq!(lines("src/dimmer.py"), [1, 2, 3]);
+        assert_eq!(site.unread, ["data/large.txt"]);
+        assert!(site.added.contains("src/picture.png") && !site.added.contains("src/same.py"), "{:?}", site.added);
+        // Of the tests that were there, the one that names what no other does.
+        assert_eq!(site.beside.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["tests/test_dark.py"]);
+        assert!(site.there.contains("src/dimmer.py") && site.there.contains("tests"), "{:?}", site.there);
+        assert_eq!(site.manifests.iter().collect::<Vec<_>>(), ["crates/a/Cargo.toml"]);
+        assert!(site.locks["Cargo.lock"].is_some());
+        assert!(!site.more);
+    }
+
+    #[test]
+    fn where_nothing_but_papers_is_touched_nothing_is_looked_at() {
+        let scratch = Scratch::new();
+        let base = scratch.commit(&[], &[(b"a".as_slice(), 0o100_644, b"a\n".as_slice())]);
+        let files = [(b"a".as_slice(), 0o100_644, b"a\n".as_slice()), (b"docs/x.py", 0o100_644, b"def a(): pass\n")];
+        let head = scratch.commit(&[&base], &files);
+        let found = look(&scratch.reader(), &base, &head, &good_papers(), &Policy::default()).unwrap();
+        assert_eq!(found, []);
+    }
+}

@@ -1,0 +1,187 @@
+//! Each rule on a change that meets it and on one that does not.
+
+use super::*;
+use crate::engine::kit::{good_papers, sheet};
+use crate::gate::papers::tests::told;
+use crate::rehearsal::papers as good;
+
+/// The rehearsal's code and its tests, in a change that brings both.
+pub(crate) fn good_site() -> Site {
+    of(&good::CODE)
+}
+
+fn of(files: &[(&str, &str)]) -> Site {
+    let files: Vec<Touched> = files.iter().map(|(path, text)| Touched::new(path, text)).collect();
+    let added: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
+    let folders = added.iter().filter_map(|path| path.rsplit_once('/')).map(|(folder, _)| folder.to_owned());
+    let there = folders.chain(added.iter().cloned()).collect();
+    let manifests = added.iter().filter(|path| locks::locks_of(path).is_some()).cloned().collect();
+    let locks = files.iter().map(|file| (file.path.clone(), Some(file.text.clone()))).collect();
+    Site { files, added, there, manifests, locks, ..Site::default() }
+}
+
+fn found(site: &Site) -> Vec<String> {
+    told(&judge(site, &good_papers(), &Policy::default()))
+}
+
+/// The same change with one more file, or another text in one of them.
+fn with(path: &str, text: &str) -> Site {
+    let mut files: Vec<(&str, &str)> = good::CODE.into_iter().filter(|(own, _)| *own != path).collect();
+    files.push((path, text));
+    of(&files)
+}
+
+#[test]
+fn the_good_change_is_good() {
+    assert_eq!(found(&good_site()), [] as [&str; 0]);
+}
+
+#[test]
+fn every_rule_has_a_sentence_and_a_next_step() {
+    for rule in RULES.iter().chain(BRAKE) {
+        assert!(rule.about.ends_with('.') && rule.next.ends_with('.'), "{}", rule.id);
+    }
+}
+
+/// `BLD-03`: each criterion, at its line in scope.
+#[test]
+fn a_criterion_has_a_test_that_names_it() {
+    let test = "def test_one_step():\n    \"\"\"AC-1\"\"\"\n    assert dim(3) == 2\n";
+    assert_eq!(found(&with("tests/test_dimmer.py", test)), ["BLD-03 scope.md:15"]);
+    assert_eq!(found(&with("tests/test_dimmer.py", "# AC-1 AC-2\n")), ["BLD-03 scope.md:14", "BLD-03 scope.md:15"]);
+    // It may have been there before.
+    let mut site = with("tests/test_dimmer.py", test);
+    site.beside.push(("tests/test_dark.py".to_owned(), "def test_ac_2():\n    assert dim(0) == 0\n".to_owned()));
+    assert_eq!(found(&site), [] as [&str; 0]);
+}
+
+/// The second of `BLD-03`: the way that readiness shows leads somewhere.
+#[test]
+fn the_tests_that_readiness_names_are_there() {
+    let readiness = good::READINESS.replace("tests/test_dimmer.py::test_dark", "tests/test_dark.py::test_dark");
+    let papers = Papers { readiness: Some(sheet(&readiness)), ..good_papers() };
+    let findings = judge(&good_site(), &papers, &Policy::default());
+    assert_eq!(told(&findings), ["BLD-03 warning readiness.md:16"]);
+    assert!(findings[0].says.contains("`tests/test_dark.py`"), "{}", findings[0].says);
+}
+
+/// `BLD-04`: at its line, and never what it is.
+#[test]
+fn no_secret_is_added() {
+    let token = format!("ghp_{}", "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA3");
+    let code = format!("import os\n\nTOKEN = \"{token}\"\n\n\ndef dim(level):\n    return max(0, level - 1)\n");
+    let site = with("src/dimmer.py", &code);
+    let findings = judge(&site, &good_papers(), &Policy::default());
+    assert_eq!(told(&findings), ["BLD-04 src/dimmer.py:3"]);
+    assert!(!format!("{findings:?}").contains("aB3d"), "{findings:?}");
+    // What was there before is not this change's, and the policy may know better.
+    let mut old = site.clone();
+    old.files[1].lines[2] = false;
+    assert_eq!(found(&old), [] as [&str; 0]);
+    let mut policy = Policy::default();
+    policy.secrets.allow = vec!["src/*.py".to_owned()];
+    assert_eq!(told(&judge(&site, &good_papers(), &policy)), [] as [&str; 0]);
+    // A mark that the change itself brings is nobody's word.
+    let marked = code.replace("\"\n\n", "\"  # gitleaks:allow\n\n");
+    assert_eq!(found(&with("src/dimmer.py", &marked)), ["BLD-04 src/dimmer.py:3"]);
+}
+
+/// The second of `BLD-04`, and what is too much to be looked through.
+#[test]
+fn what_was_not_looked_through_is_told() {
+    let mut site = good_site();
+    site.unread.push("tests/data/levels.csv".to_owned());
+    assert_eq!(found(&site), ["BLD-04 warning tests/data/levels.csv"]);
+    site.more = true;
+    assert_eq!(found(&site), ["BLD-04", "BLD-04 warning tests/data/levels.csv"]);
+}
+
+/// `BLD-06`.
+#[test]
+fn dependencies_are_locked() {
+    let manifest = "[project]\nname = \"dimmer\"\ndependencies = [\n  \"opentelemetry>=1\",\n]\n";
+    let lock = "[[package]]\nname = \"opentelemetry\"\nversion = \"3.0.0\"\n";
+    assert_eq!(found(&with("pyproject.toml", manifest)), ["BLD-06 pyproject.toml"]);
+    let files = [good::CODE[0], good::CODE[1], ("pyproject.toml", manifest), ("uv.lock", lock)];
+    assert_eq!(found(&of(&files)), [] as [&str; 0]);
+    let files = [good::CODE[0], good::CODE[1], ("pyproject.toml", manifest), ("uv.lock", "version = 1\n")];
+    assert_eq!(found(&of(&files)), ["BLD-06 pyproject.toml:4"]);
+}
+
+/// `BLD-07`: each that is missing, at its line in the design, and each that nobody designed.
+#[test]
+fn the_tree_is_the_designs() {
+    assert_eq!(
+        found(&of(&[("src/dimmer.py", "x = 1\n"), ("src/test_x.py", "def test_ac_1_ac_2(): assert 1\n")])),
+        [
+            "BLD-03 warning readiness.md:15",
+            "BLD-03 warning readiness.md:16",
+            "BLD-07 design.md:12",
+            "BLD-07 design.md:13",
+        ]
+    );
+    assert_eq!(found(&with("lib/other.py", "x = 1\n")), ["BLD-07 lib/other.py"]);
+    for path in
+        ["docs/a.md", "README.md", ".github/agents/x.md", "src/__init__.py", "tests/data.json", "Makefile", "uv.lock"]
+    {
+        assert_eq!(found(&with(path, "x\n")), [] as [&str; 0], "{path}");
+    }
+    // The name of the project above all is no folder, and a folder of which no more is said holds what it may.
+    let tree = "lantern/\n├── src/\n└── tests/\n    └── test_dimmer.py\n";
+    let drawn = "src/                    # and what it needs beside, …\n  dimmer.py             # the function\ntests/\n  \
+                 test_dimmer.py\n";
+    let design = good::DESIGN.replace(drawn, tree);
+    assert_ne!(design, good::DESIGN);
+    let papers = Papers { design: Some(sheet(&design)), ..good_papers() };
+    assert_eq!(told(&judge(&with("src/more.py", "x = 1\n"), &papers, &Policy::default())), [] as [&str; 0]);
+}
+
+/// `BLD-08`.
+#[test]
+fn nothing_holds_a_place() {
+    let code = "def dim(level):\n    raise NotImplementedError(\"AC-2\")\n";
+    assert_eq!(found(&with("src/dimmer.py", code)), ["BLD-08 src/dimmer.py:2"]);
+    let other = "class Lamp(Protocol):\n    def dim(self, level: int) -> int: ...\n";
+    assert_eq!(found(&with("src/dimmer.py", other)), [] as [&str; 0]);
+}
+
+/// `BRK-01`: of what the design counts, without tests and papers.
+#[test]
+fn many_more_files_than_designed_pull_the_brake() {
+    let few = [good::CODE[0], good::CODE[1], ("src/a.py", "a = 1\n"), ("tests/test_a.py", "def test_a(): assert 1\n")];
+    assert_eq!(found(&of(&few)), [] as [&str; 0]);
+    let many = [good::CODE[0], good::CODE[1], ("src/a.py", "a = 1\n"), ("src/b.py", "b = 1\n")];
+    assert_eq!(found(&of(&many)), ["BRK-01 warning"]);
+    let mut policy = Policy::default();
+    policy.limits.files_over_design = 3;
+    assert_eq!(told(&judge(&of(&many), &good_papers(), &policy)), [] as [&str; 0]);
+}
+
+/// `BRK-02`: what was as long before is not this change's.
+#[test]
+fn a_file_that_outgrows_its_limit_pulls_the_brake() {
+    let long = "x = 1\n".repeat(301);
+    let mut site = with("src/a.py", &long);
+    assert_eq!(found(&site), ["BRK-02 warning src/a.py"]);
+    for (before, now) in [(300, 1), (301, 0)] {
+        site.files[2].lines_before = Some(before);
+        assert_eq!(found(&site).len(), now, "{before}");
+    }
+    assert_eq!(found(&with("src/a.py", &"x = 1\n".repeat(300))), [] as [&str; 0]);
+    assert_eq!(found(&with("tests/data/a.py", &long)), [] as [&str; 0]);
+}
+
+/// `BRK-04`: what only tests need, what was there before, and what the papers name is none.
+#[test]
+fn a_dependency_that_nobody_designed_pulls_the_brake() {
+    let manifest = "[project]\nname = \"dimmer\"\ndependencies = [\n  \"opentelemetry\",\n  \"left-pad\",\n]\n[dependency-groups]\ndev = [\"pytest\"]\n";
+    let lock = ["opentelemetry", "left-pad", "pytest"].map(|name| format!("[[package]]\nname = \"{name}\"\n")).concat();
+    let files = [good::CODE[0], good::CODE[1], ("pyproject.toml", manifest), ("uv.lock", lock.as_str())];
+    let mut site = of(&files);
+    assert_eq!(found(&site), ["BRK-04 warning pyproject.toml:5"]);
+    let findings = judge(&site, &good_papers(), &Policy::default());
+    let expected = "BRK-04 pyproject.toml: `left-pad` is a dependency that neither design nor scope names.";
+    assert_eq!(concerns(&findings).into_iter().collect::<Vec<_>>(), [expected]);
+    site.manifests_before.insert("pyproject.toml".to_owned(), manifest.to_owned());
+    assert_eq!(found(&site), [] as [&str; 0]);
+}
