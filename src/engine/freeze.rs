@@ -1,7 +1,8 @@
 //! When the proof is frozen: a fact beside the pipeline's table.
 //!
-//! - A claim of BUILD freezes what is there, if nothing is frozen yet: that is where the proof ends and building begins.
-//!   Whether its tests are red can't be seen here; that they are there and stay is what the freeze is for.
+//! - A claim of BUILD freezes what is there, if nothing is frozen yet and each criterion has a test: that is where the proof ends
+//!   and building begins. Before that BUILD itself asks for more tests. Whether they are red can't be seen here; that they are
+//!   there and stay is what the freeze is for.
 //! - BUILD's pass freezes what is there then, and so does its pass for newer content. So a claim that came too early, or
 //!   none at all, leaves nothing unfrozen behind BUILD.
 //! - None of these takes anything back: they come only where everything that was frozen is as it was, so each adds to the
@@ -45,7 +46,14 @@ fn due(draft: &Draft<'_>) -> Option<(Froze, Arc<Sealed>)> {
     }
     let claimed = draft.state.claim.is_some_and(|(phase, _)| phase == Phase::Build);
     let building = phase_of(pipeline.stage) == Some(Phase::Build);
-    (claimed && building && draft.state.frozen.is_none()).then(|| (Froze::Claimed, Arc::clone(&present.claimed)))
+    let first = draft.state.frozen.is_none() && is_tested(draft.world);
+    (claimed && building && first).then(|| (Froze::Claimed, Arc::clone(&present.claimed)))
+}
+
+/// Whether each criterion has a test that names it, as far as BUILD looks for one.
+fn is_tested(world: &World) -> bool {
+    let found = world.subject.as_ref().and_then(|subject| subject.documents.get(&Phase::Build));
+    found.is_some_and(|found| !found.iter().any(|finding| finding.rule == "BLD-03" && finding.blocks()))
 }
 
 fn present<'d>(draft: &'d Draft<'_>) -> Option<&'d Present> {

@@ -48,9 +48,11 @@ module.exports = (home, file) => {
       }
       const fragment = one.kind === "InlineFragment" ? one : context.fragments.get(one.name.value);
       const on = fragment.typeCondition ? schema.getType(fragment.typeCondition.name.value) : type;
-      const is = Object.keys(value).length === 0 ? [] : fragment.selectionSet.selections;
-      // Which of the types it is, an answer does not say; it is this one if it has this one's fields.
-      const meant = is.every((field) => field.kind !== "Field" || (field.alias || field.name).value in value);
+      // Which of the types it is, an answer does not say; it is this one if it has this one's fields. One without any is of
+      // another, where there are others: a folder among files.
+      const has = (field) => field.kind !== "Field" || (field.alias || field.name).value in value;
+      const empty = Object.keys(value).length === 0;
+      const meant = empty ? on === type || !graphql.isAbstractType(type) : fragment.selectionSet.selections.every(has);
       if (meant) fields(value, on, fragment.selectionSet, context, pointer, tell, left);
     }
   }

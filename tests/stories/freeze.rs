@@ -13,6 +13,7 @@ const WEAKER: &str = "def test_shine(): pass\n";
 /// A change with its documents, its code and a test, through BUILD.
 async fn built(on: &Rehearsal) -> u64 {
     let mut files = papers::ALL.to_vec();
+    files.extend(papers::CODE);
     files.extend([("src/lamp.py", "def shine(): return 1\n"), ("tests/test_lamp.py", TEST)]);
     let head = on.pushes("rover", "work", "all of it", &files).await.unwrap();
     let number = on.opens("rover", "Shine", "work").await.unwrap();

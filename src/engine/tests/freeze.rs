@@ -2,8 +2,8 @@
 
 use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
-use crate::gate::Verdict;
 use crate::gate::phase::{self, Outcome as GateOutcome};
+use crate::gate::{Finding, Verdict};
 use crate::ids::Role;
 use crate::ledger::Body;
 use crate::ledger::record::{By, Froze};
@@ -38,6 +38,23 @@ fn the_pass_of_build_freezes_what_is_there() {
     game.approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
     assert_eq!(game.freezes(), ["built 2"], "the same proof is not frozen twice");
     assert!(game.surface().comment.contains("frozen: 2 files at"), "{}", game.surface().comment);
+}
+
+/// BUILD asks for a test of each criterion, and whoever writes it must not trip over a freeze.
+#[test]
+fn a_claim_without_a_test_for_each_criterion_freezes_nothing() {
+    let mut game = with_a_test();
+    game.says("ada", Role::Write, "/expand").done();
+    let missing = Finding::error("BLD-03", "`AC-2` is named by no test.", "Write one.");
+    let documents =
+        |game: &mut Game, found| drop(game.world.subject.as_mut().unwrap().documents.insert(Phase::Build, found));
+    documents(&mut game, vec![missing]);
+    game.says("ada", Role::Write, "/build").done();
+    assert!(game.freezes().is_empty());
+    // A warning of it is none that is missing.
+    documents(&mut game, vec![Finding::warning("BLD-03", "It stands elsewhere.", "Look.")]);
+    game.says("ada", Role::Write, "/build").done();
+    assert_eq!(game.freezes(), ["claimed 1"]);
 }
 
 #[test]
