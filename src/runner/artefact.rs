@@ -439,7 +439,7 @@ pub fn prepare(folder: &Path, gate: RunGate, subject: &Subject, policy: &Digest)
             && before.subject.head == subject.head
             && !(before.subject.uncommitted || subject.uncommitted)
     };
-    Ok(before.filter(same).map(|before| before.as_attempts(&text)).unwrap_or_default())
+    Ok(before.filter(same).map(|before| before.into_attempts(&text)).unwrap_or_default())
 }
 
 /// What a gate is judged by: that part of an artefact which was seen, and not concluded.

@@ -4,6 +4,8 @@
 //! the base does not have at all. `idle` has a new test that asks for nothing, `bent` a test that was bent to broken code, `hidden` one
 //! that asks for nothing beside one that does not compile on the base.
 
+#![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

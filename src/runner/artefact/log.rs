@@ -89,7 +89,7 @@ impl Attempt {
 
 impl Artefact {
     /// This one as an attempt, after those before it, for the next on the same subject.
-    pub(super) fn as_attempts(self, text: &[u8]) -> Vec<Attempt> {
+    pub(super) fn into_attempts(self, text: &[u8]) -> Vec<Attempt> {
         let failing = self.tests.iter().filter(|test| test.result == TestResult::Fail).take(MOST_NAMES);
         let this = Attempt {
             executed_at: self.executed_at,
