@@ -106,6 +106,12 @@ impl Finding {
         self
     }
 
+    /// `path:line` or `path`; none where it is nowhere.
+    pub fn place(&self) -> Option<String> {
+        let path = self.path.as_ref()?;
+        Some(self.line.map_or_else(|| path.clone(), |line| format!("{path}:{line}")))
+    }
+
     pub fn blocks(&self) -> bool {
         self.severity == Severity::Error
     }

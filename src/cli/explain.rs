@@ -79,11 +79,7 @@ fn told(explained: &Explained, report: &Report) -> String {
             Severity::Error => finding.rule.red().to_string(),
             Severity::Warning => format!("{} (warning)", finding.rule).yellow().to_string(),
         };
-        let place = match (&finding.path, finding.line) {
-            (Some(path), Some(line)) => format!("{path}:{line}: "),
-            (Some(path), None) => format!("{path}: "),
-            _ => String::new(),
-        };
+        let place = finding.place().map(|place| format!("{place}: ")).unwrap_or_default();
         let says = out::plain(&format!("{place}{}", finding.says));
         let _ = writeln!(text, "{:>3}. {rule} {says}\n     → {}", at + 1, out::plain(&finding.next));
     }

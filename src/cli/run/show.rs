@@ -68,11 +68,7 @@ impl Live {
                 Severity::Error => finding.rule.red().to_string(),
                 Severity::Warning => format!("{} (warning)", finding.rule).yellow().to_string(),
             };
-            let place = match (&finding.path, finding.line) {
-                (Some(path), Some(line)) => format!("{path}:{line}: "),
-                (Some(path), None) => format!("{path}: "),
-                _ => String::new(),
-            };
+            let place = finding.place().map(|place| format!("{place}: ")).unwrap_or_default();
             let _ = writeln!(text, "  {rule} {}", self.safe(&format!("{place}{}", finding.says)));
             let _ = writeln!(text, "         {}", self.safe(&finding.next).dimmed());
         }

@@ -42,11 +42,7 @@ pub(super) fn markdown(artefact: &Artefact) -> String {
         }
         let _ = writeln!(page, "**{heading}**\n");
         for finding in told {
-            let place = match (&finding.path, finding.line) {
-                (Some(path), Some(line)) => format!(" ({})", quoted(&plain(&format!("{path}:{line}")))),
-                (Some(path), None) => format!(" ({})", quoted(&plain(path))),
-                _ => String::new(),
-            };
+            let place = finding.place().map(|place| format!(" ({})", quoted(&plain(&place)))).unwrap_or_default();
             let _ =
                 writeln!(page, "- `{}` {}{place}<br>→ {}", finding.rule, plain(&finding.says), plain(&finding.next));
         }

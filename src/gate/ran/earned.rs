@@ -12,11 +12,19 @@ const MOST_TOLD: usize = 20;
 pub(super) fn judge(earned: &Earned, head: &Counts) -> Vec<Finding> {
     let mut findings = fewer(earned, head);
     findings.extend(earned.old_tests.iter().flat_map(|old| old_tests(earned, old)));
-    findings.extend(new_tests(&earned.new_tests));
+    findings.extend(new_tests(&earned.new_tests, left_to_people(earned)));
     if !earned.demanded {
         findings.iter_mut().for_each(|finding| finding.severity = Severity::Warning);
     }
     findings
+}
+
+/// What there is for a change that has its reasons.
+fn left_to_people(earned: &Earned) -> &'static str {
+    match earned.demanded {
+        true => "`gates.verify.earned: show` in the policy leaves that to the reviewers.",
+        false => "the reviewers judge that.",
+    }
 }
 
 /// Names in a sentence.
@@ -77,7 +85,10 @@ fn fewer(earned: &Earned, head: &Counts) -> Vec<Finding> {
 
 /// `VER-11`: the base's tests pass on the head's code, as the base has them.
 fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
-    let next = "Mend the code so that the test passes as the base has it. Where it has to be another one, a person has to agree.";
+    let people = left_to_people(earned);
+    let next = &format!(
+        "Mend the code so that the test passes as the base has it. Where what is asked for has changed, {people}"
+    );
     let told = |test: &Failing| {
         let message = text::line(&test.message, 300);
         let why = if message.is_empty() { String::new() } else { format!(": {message}") };
@@ -107,14 +118,14 @@ fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
         findings.push(Finding::error(
             "VER-11",
             format!("With {files} as on the base, {ran} of the base's {} ran on the head's code{why}.", tests(before)),
-            "Keep what they use, and what finds them. Where they have to be others, a person has to agree.",
+            format!("Keep what they use, and what finds them. Where what is asked for has changed, {people}"),
         ));
     }
     findings
 }
 
 /// `VER-12`: each new test is red on the base.
-fn new_tests(new: &NewTests) -> Vec<Finding> {
+fn new_tests(new: &NewTests, people: &str) -> Vec<Finding> {
     let told = |name: &String| {
         Finding::error(
             "VER-12",
@@ -122,7 +133,9 @@ fn new_tests(new: &NewTests) -> Vec<Finding> {
                 "The new test {} passes on the base's code too, so it proves nothing about the change.",
                 shown(name)
             ),
-            "Let it ask for what the change brings, and fail without it. For a refactoring, a person has to agree.",
+            format!(
+                "Let it ask for what the change brings, and fail without it. Where it tests what was there, {people}"
+            ),
         )
     };
     let mut findings: Vec<Finding> = new.idle_names.iter().take(MOST_TOLD).map(told).collect();

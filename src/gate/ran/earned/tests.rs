@@ -114,4 +114,8 @@ fn where_it_is_only_shown_nothing_blocks() {
     let earned = Earned { demanded: false, new_tests: idle, ..good() };
     let found = judge(&earned, &counts(2));
     assert_eq!((found.len(), found.iter().any(Finding::blocks)), (2, false));
+    // What to do is something that can be done: one way out where it counts, another where it does not.
+    assert!(found[1].next.ends_with("Where it tests what was there, the reviewers judge that."), "{}", found[1].next);
+    let demanded = judge(&Earned { demanded: true, ..earned }, &counts(4));
+    assert!(demanded[0].next.contains("`gates.verify.earned: show`"), "{}", demanded[0].next);
 }
