@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{CommitId, InstallationId, Person, RepoRef};
+use crate::ledger::record::{Job, Ran};
 
 /// One delivery, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +70,10 @@ pub enum Fact {
     Deployment { commit: CommitId, environment: String, state: String, url: Option<String> },
     /// The App was installed, changed or removed, or repositories were added or taken away.
     Installation { id: InstallationId, action: String, repos: Vec<(u64, String)> },
+    /// A run that this change asked for has answered, and was proved.
+    Ran { number: u64, by: Job, ran: Box<Ran>, log: String },
+    /// Somebody of the repository answered with what can't be taken.
+    Refused { number: u64, what: String },
     /// Look at this change again: something it rests on has moved.
     Look { number: u64 },
     /// Look at everything that is open in this repository: the App was let in.

@@ -244,7 +244,7 @@ impl House {
             Entry::new(By::Bot, None, Body::Opened { author }),
             Entry::new(By::Bot, None, law),
             Entry::new(By::Bot, Some(about.clone()), subject),
-            Entry { manifest: Some(text.into()), ..Entry::new(By::Bot, Some(about), frozen) },
+            Entry { file: Some(text.into()), ..Entry::new(By::Bot, Some(about), frozen) },
         ];
         let store = Arc::new(LocalStore::new(self.path(), &branch()));
         let ledger = Ledger::new(RepoId(7), store, Arc::new(Unsigned), Arc::new(Unsigned));

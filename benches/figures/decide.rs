@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use phasegate::engine::{self, Happened};
 use phasegate::flow::Phase;
-use phasegate::gate::world::{ACTIONS_APP, CheckRun, Law, Proposal, Pull, Subject, WorkflowRun, World};
+use phasegate::gate::world::{ACTIONS_APP, AskedRun, Asks, CheckRun, Law, Proposal, Pull, Subject, WorkflowRun, World};
 use phasegate::github::{AppKey, Keys};
 use phasegate::guard::Guard;
 use phasegate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
@@ -68,6 +68,7 @@ impl Change {
                     author: person("rover", 2),
                     head: commit("none yet")?,
                     base_ref: "main".to_owned(),
+                    fork: false,
                     branch: Some(Branch { repo: REPO, name: branch }),
                 },
                 subject: None,
@@ -81,6 +82,8 @@ impl Change {
                 standings: BTreeMap::new(),
                 settled: None,
                 based_since: jiff::Timestamp::from_second(1).ok(),
+                asks: Asks::Yes,
+                asked_run: AskedRun::Unseen,
                 siblings: Vec::new(),
                 rivals: Vec::new(),
                 base_protected: true,

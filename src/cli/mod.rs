@@ -22,6 +22,7 @@ mod guard;
 mod inbox;
 mod key;
 mod out;
+mod post;
 mod replay;
 mod run;
 mod serve;
@@ -89,6 +90,7 @@ enum Command {
     Guard(guard::Args),
     Inbox(inbox::Args),
     Key(key::Args),
+    Post(post::Args),
     Replay(replay::Args),
     Run(run::Args),
     Serve(serve::Args),
@@ -112,6 +114,7 @@ impl Command {
             Self::Guard(args) => guard::run(&args).await,
             Self::Inbox(args) => inbox::run(&args).await,
             Self::Key(args) => key::run(&args),
+            Self::Post(args) => post::run(&args).await,
             Self::Replay(args) => replay::run(&args).await,
             Self::Run(args) => run::run(&args).await,
             Self::Serve(args) => serve::run(&args).await,
@@ -124,7 +127,7 @@ impl Command {
 /// The commands as the help lists them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
-    ("Run it", &["serve", "action", "inbox", "key"]),
+    ("Run it", &["serve", "action", "post", "inbox", "key"]),
     ("Rules", &["check", "guard", "run", "config", "flow"]),
     ("Proof", &["status", "explain", "replay"]),
 ];

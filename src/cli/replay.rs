@@ -27,7 +27,7 @@ use crate::ledger::local::LocalStore;
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
 use crate::ledger::{
-    Anchor, Anchors, Body, Break, BreakKind, CHECKPOINT_FILE, KeyRing, State, alias_path, file_name, folder,
+    Anchor, Anchors, Body, Break, BreakKind, CHECKPOINT_FILE, KeyRing, State, alias_path, file_name, folder, log_path,
     manifest_path,
 };
 use crate::surface::witness;
@@ -133,7 +133,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let examined = examine(repo, change, &folder.files, ring, anchor.as_ref());
 
-    let lost = lost_manifest(store.as_ref(), change, &examined.frozen).await?;
+    let lost = lost_file(store.as_ref(), change, &examined.named).await?;
     let records = record_numbers(&folder.files).count() as u64;
     let mut notes = Vec::new();
     if change.0 != args.change {
@@ -205,8 +205,14 @@ type Looked = (ChangeNumber, Folder, Option<Anchor>, Option<RepoId>);
 struct Examined {
     state: Option<State>,
     broken: Option<Break>,
-    /// The manifests that its records name, each with the record's number.
-    frozen: Vec<(u64, Digest)>,
+    /// The files that its records name by their digests, each with the record's number.
+    named: Vec<(u64, Named)>,
+}
+
+/// A file that a record names by its digest.
+enum Named {
+    Manifest(Digest),
+    Log(Digest),
 }
 
 /// Proves the files of a change's folder from the first record on, and holds the end against its checkpoint and the
@@ -220,39 +226,43 @@ fn examine(
 ) -> Examined {
     let proven = match chain::prove(repo, change, files, keys, From::Beginning) {
         Ok(proven) => proven,
-        Err(broken) => return Examined { state: None, broken: Some(broken), frozen: Vec::new() },
+        Err(broken) => return Examined { state: None, broken: Some(broken), named: Vec::new() },
     };
     let held = match anchor {
         Some(anchor) => chain::hold_against(&proven, anchor),
         None => Ok(()),
     };
     let broken = held.and_then(|()| hold_against_checkpoint(repo, change, files, keys, &proven)).err();
-    let frozen = proven.records.iter().filter_map(|record| match &record.body {
-        Body::Frozen { manifest, .. } => Some((record.seq, manifest.clone())),
+    let named = proven.records.iter().filter_map(|record| match &record.body {
+        Body::Frozen { manifest, .. } => Some((record.seq, Named::Manifest(manifest.clone()))),
+        Body::Ran(ran) => Some((record.seq, Named::Log(ran.log.clone()))),
         _ => None,
     });
-    Examined { frozen: frozen.collect(), state: proven.state, broken }
+    Examined { named: named.collect(), state: proven.state, broken }
 }
 
-/// A manifest that a record names by its digest, and that is not there as it was. Without it nobody can say what was frozen.
-async fn lost_manifest(
-    store: &dyn Store,
-    change: ChangeNumber,
-    frozen: &[(u64, Digest)],
-) -> anyhow::Result<Option<Finding>> {
-    for (seq, manifest) in frozen {
-        let path = manifest_path(change, manifest);
+/// A file that a record names by its digest, and that is not there as it was. Without it nobody can say what was frozen, or what
+/// a verdict rests on.
+async fn lost_file(store: &dyn Store, change: ChangeNumber, named: &[(u64, Named)]) -> anyhow::Result<Option<Finding>> {
+    for (seq, named) in named {
+        let (path, digest, what) = match named {
+            Named::Manifest(digest) => (manifest_path(change, digest), digest, "manifest"),
+            Named::Log(digest) => (log_path(change, digest), digest, "execution log"),
+        };
         let (kind, says) = match store.file(&path).await.context("can't read the ledger")? {
-            Some(text) if Digest::of(&text) == *manifest => continue,
-            Some(_) => (BreakKind::Altered, "the manifest that it names is not the one that was written"),
-            None => (BreakKind::Dropped, "the manifest that it names is not there"),
+            Some(text) if Digest::of(&text) == *digest => continue,
+            Some(_) => (BreakKind::Altered, format!("the {what} that it names is not the one that was written")),
+            None => (BreakKind::Dropped, format!("the {what} that it names is not there")),
+        };
+        let (rule, otherwise) = match named {
+            Named::Manifest(_) => ("tripwire_missing", "a person says /refreeze on the pull request"),
+            Named::Log(_) => ("MRG-08", "push, so that the content is run anew"),
         };
         let next = format!(
             "`git log -p -- {path}` on the ledger's branch shows the commit that did it: revert that one. Where the file can't \
-             be had any more, a person says /refreeze on the pull request."
+             be had any more, {otherwise}."
         );
-        let (rule, severity, says) = ("tripwire_missing", "error", says.to_owned());
-        return Ok(Some(Finding { rule, severity, path, seq: *seq, kind, says, next }));
+        return Ok(Some(Finding { rule, severity: "error", path, seq: *seq, kind, says, next }));
     }
     Ok(None)
 }

@@ -9,7 +9,9 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::flow::{FlowName, Phase};
+use crate::gate::asked::AGREEABLE;
 use crate::gate::people::May;
+use crate::policy::{Policy, Source};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
@@ -22,6 +24,7 @@ pub enum Verb {
     Unblock,
     Resolve,
     Refreeze,
+    Agree,
     Link,
     Claim(Phase),
     Continue,
@@ -48,6 +51,8 @@ pub enum Args {
     Number,
     /// A, B or C, and free text that must be there.
     Choice(&'static str),
+    /// One of these rules, and free text that must be there.
+    Rule(&'static [&'static str], &'static str),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -143,9 +148,26 @@ pub const COMMANDS: &[Spec] = &[
         Args::Required("reason"),
         "Accepts the changed files that are shown: those that give a check its meaning, and frozen ones.",
     ),
+    decides(
+        "agree",
+        Verb::Agree,
+        Args::Rule(&AGREEABLE, "reason"),
+        "Agrees to what a run of the commands found of its tests, for the content that is shown.",
+    ),
 ];
 
 impl Spec {
+    /// Whether it can be of use in this flow under this policy.
+    pub fn is_known_in(&self, flow: FlowName, policy: Option<&Policy>) -> bool {
+        let asks = policy.is_some_and(|policy| policy.gates.verify.has(Source::Actions));
+        match self.verb {
+            Verb::Agree => asks,
+            // Without phases it asks for a run.
+            Verb::Claim(Phase::Verify) if flow == FlowName::Merge => asks,
+            _ => self.flow.is_none_or(|known| known == flow),
+        }
+    }
+
     /// How it is written, with its arguments.
     pub fn usage(&self, written: &str) -> String {
         match self.args {
@@ -155,6 +177,7 @@ impl Spec {
             Args::OneOf(words) => format!("{written} {}", words.join("|")),
             Args::Number => format!("{written} #NUMBER"),
             Args::Choice(what) => format!("{written} A|B|C {}", what.to_uppercase()),
+            Args::Rule(rules, what) => format!("{written} {} {}", rules.join("|"), what.to_uppercase()),
         }
     }
 }
@@ -186,6 +209,13 @@ impl Given {
         self.spec.filter(|spec| spec.verb == Verb::Link)?;
         linked_number(&self.args)
     }
+}
+
+/// The rule that is named first, as it is spelt, and what is said of it.
+pub(super) fn rule_and_reason<'a>(args: &'a str, rules: &[&'static str]) -> Option<(&'static str, &'a str)> {
+    let (first, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+    let rule = rules.iter().find(|rule| rule.eq_ignore_ascii_case(first))?;
+    Some((rule, rest.trim_start()))
 }
 
 /// `#7` or `7`.

@@ -10,7 +10,9 @@
 //! 5. *the merge gate*, when its verdict or findings changed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use super::ask;
 use super::binding;
 use super::command::Given;
 use super::freeze;
@@ -26,7 +28,7 @@ use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, build, merge, phase};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
-use crate::ledger::record::{Claim, Moment, Prev, Why};
+use crate::ledger::record::{Claim, Job, Moment, Prev, Ran, Why};
 use crate::ledger::{About, Body, By, Entry, Record, State};
 use crate::policy::{Deploy, Enforce, Policy};
 
@@ -45,6 +47,17 @@ pub enum Happened {
     Escalated { id: u64, issue: u64 },
     /// What the escalation's issue shows. What is said there counts for that.
     Displayed { issue: u64, shown: Shown },
+    /// A run that was asked for has answered.
+    Ran(Box<Answer>),
+}
+
+/// What a run that was asked for has answered, proved and judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub by: Job,
+    pub ran: Ran,
+    /// The execution log's text.
+    pub log: Arc<str>,
 }
 
 /// A command with everything that its judgement needs.
@@ -196,6 +209,7 @@ pub fn decide(
     }
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
+    ask::answered(&mut draft, happened)?;
     let mut unheard = BTreeSet::new();
     for order in in_order(happened) {
         let there = happened.iter().find_map(|one| match one {
@@ -397,6 +411,7 @@ const MOST_GATES: usize = 24;
 
 fn gates(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     for _ in 0..MOST_GATES {
+        ask::by_itself(draft)?;
         freeze::take(draft)?;
         renew(draft)?;
         freeze::take(draft)?;

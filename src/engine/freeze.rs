@@ -78,5 +78,5 @@ pub(super) fn anew(draft: &Draft<'_>) -> Result<Arc<Sealed>, Refusal> {
 pub(super) fn enter(draft: &mut Draft<'_>, by: By, why: Froze, sealed: &Sealed) -> Result<(), Refusal> {
     let body = Body::Frozen { manifest: sealed.digest.clone(), files: sealed.files, why };
     let about = draft.state.subject.clone();
-    draft.enter(Entry { manifest: Some(Arc::clone(&sealed.text)), ..Entry::new(by, about, body) })
+    draft.enter(Entry { file: Some(Arc::clone(&sealed.text)), ..Entry::new(by, about, body) })
 }

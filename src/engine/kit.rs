@@ -19,7 +19,7 @@ use crate::flow::{Phase, Refusal, Stage};
 use crate::gate::papers::{self, Document, Judged, Papers, Sheet};
 use crate::gate::people::Standing;
 use crate::gate::world::{
-    ACTIONS_APP, CheckRun, Deployment, Law, Proposal, Pull, Review, Rival, Subject, WorkflowRun, World,
+    ACTIONS_APP, AskedRun, Asks, CheckRun, Deployment, Law, Proposal, Pull, Review, Rival, Subject, WorkflowRun, World,
 };
 use crate::gate::{Finding, GateName, Verdict};
 use crate::guard::Guard;
@@ -133,6 +133,7 @@ impl Game {
                     author: person("ada"),
                     head: commit("one"),
                     base_ref: "main".to_owned(),
+                    fork: false,
                     branch: Some(Branch { repo: RepoId(0), name: "feature".to_owned() }),
                 },
                 subject: None,
@@ -146,6 +147,8 @@ impl Game {
                 standings: BTreeMap::new(),
                 settled: None,
                 based_since: jiff::Timestamp::from_second(1).ok(),
+                asks: Asks::Yes,
+                asked_run: AskedRun::Unseen,
                 siblings: Vec::new(),
                 rivals: Vec::new(),
                 base_protected: true,

@@ -6,6 +6,7 @@
 //! running it again on its own result decides nothing: that is what makes a repeated delivery harmless.
 
 mod answer;
+mod ask;
 mod binding;
 pub mod command;
 mod decide;
@@ -19,6 +20,6 @@ mod late;
 mod tests;
 mod verbs;
 
-pub use decide::{Decision, Happened, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
+pub use decide::{Answer, Decision, Happened, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
 pub use hear::COMMANDS_AN_HOUR;
 pub(crate) use verbs::possible;

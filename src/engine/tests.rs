@@ -1,5 +1,6 @@
 //! Stories about changes, and properties of every story.
 
+mod asked;
 mod commands;
 mod escalation;
 mod evidence;

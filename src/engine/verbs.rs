@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer::{Answerer, choice};
-use super::command::{Args, Given, Spec, Verb, linked_number};
+use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason};
 use super::decide::{Draft, Order, Shown, Target};
-use super::{freeze, late};
+use super::{ask, freeze, late};
 use crate::finding::quoted;
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
+use crate::gate::asked::{self, AGREEABLE};
 use crate::gate::evidence::{self, strange};
 use crate::gate::frozen::tripwire;
 use crate::gate::people::{May, who_decides};
@@ -59,7 +60,7 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
         });
     };
     entitled(spec, draft, order)?;
-    known_in(spec, draft.state.flow, &commands)?;
+    known_in(spec, draft, &commands)?;
     arguments(spec, given, &commands)?;
     // What holds it back is taken while it is closed, too: closing it and opening it again must not outrun that.
     let holds_back = matches!(spec.verb, Verb::Stop | Verb::Reject);
@@ -105,9 +106,10 @@ fn entitled(spec: &Spec, draft: &Draft<'_>, order: &Order) -> Result<(), Refusal
 }
 
 /// `CMD-03`: a phase's command in a flow without phases.
-fn known_in(spec: &Spec, flow: FlowName, commands: &Commands) -> Result<(), Refusal> {
+fn known_in(spec: &Spec, draft: &Draft<'_>, commands: &Commands) -> Result<(), Refusal> {
+    let flow = draft.state.flow;
     match spec.flow {
-        Some(wanted) if wanted != flow => Err(Refusal::new(
+        Some(wanted) if !spec.is_known_in(flow, draft.world.policy()) => Err(Refusal::new(
             "CMD-03",
             format!("it belongs to the {wanted} flow, and this repository's flow is {flow}."),
             format!("`{}` lists what can be done here.", commands.written("help")),
@@ -137,6 +139,12 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
             Some(_) => return Ok(()),
             None if got.is_empty() => "it takes one of the options A, B and C.".to_owned(),
             None => format!("it takes one of the options A, B and C, not {said}."),
+        },
+        Args::Rule(rules, what) => match rule_and_reason(&given.args, rules) {
+            Some((_, "")) => format!("the {what} is missing."),
+            Some(_) => return Ok(()),
+            None if got.is_empty() => format!("it takes one of the rules {}.", rules.join(", ")),
+            None => format!("it takes one of the rules {}, not {said}.", rules.join(", ")),
         },
         Args::Number if given.args.is_empty() => "the issue's number is missing.".to_owned(),
         Args::Number if linked_number(&given.args).is_none() => format!("{said} is no issue's number."),
@@ -179,7 +187,7 @@ fn seen_head(
     let args = match (spec.args, given.args.chars().count()) {
         (_, 0) => String::new(),
         (Args::Optional(what) | Args::Required(what), LONG_ARGS..) => format!(" {}", what.to_uppercase()),
-        (Args::Choice(what), LONG_ARGS..) => {
+        (Args::Choice(what) | Args::Rule(_, what), LONG_ARGS..) => {
             let option: String = given.args.chars().take_while(|c| !c.is_whitespace()).collect();
             format!(" {option} {}", what.to_uppercase())
         }
@@ -475,6 +483,18 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                 freeze::enter(draft, by.clone(), Froze::Refrozen, &sealed)?;
             }
         }
+        Verb::Agree => {
+            let Some((rule, reason)) = rule_and_reason(&given.args, &AGREEABLE) else { return refuse(draft) };
+            if !asked::is_held_back_by(&draft.state, rule) {
+                return Err(Refusal::new(
+                    "CMD-03",
+                    format!("no run of this content was held back by {rule}."),
+                    "There is nothing to agree to.",
+                ));
+            }
+            draft.by(by.clone(), Body::Agreed { rule: rule.to_owned(), reason: reason.to_owned() })?;
+        }
+        Verb::Claim(Phase::Verify) if draft.state.flow == FlowName::Merge => ask::said(draft, by, commands)?,
         Verb::Claim(phase) => return claim(draft, phase, actor, by, commands),
         Verb::Continue => return answer.go_on(draft),
         Verb::Drop if stage.is_some_and(nobody_works) => return refuse(draft),
@@ -585,5 +605,9 @@ fn claim(draft: &mut Draft<'_>, phase: Phase, actor: Actor, by: &By, commands: &
         return Err(not_now(draft, commands));
     }
     draft.by(by.clone(), Body::Claimed { phase, how: Claim::Command })?;
+    if matches!(phase, Phase::Build | Phase::Reconcile | Phase::Verify) {
+        // The claim is judged by the new run, when it answers.
+        ask::again(draft, by)?;
+    }
     Ok(Outcome::Done)
 }

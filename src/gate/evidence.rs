@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
-use super::{Finding, frozen};
+use super::{Finding, asked, frozen};
 use crate::finding::quoted;
 use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling, Untold, WorkflowRun, World};
 use crate::ids::{BlobId, CommitId, Digest};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::{RED, Red, State};
-use crate::policy::{Check, MadeBy, Policy};
+use crate::policy::{Check, MadeBy, Policy, Source};
 use crate::repo::meaning::{Changed, Drift};
 
 /// Changed files that a person has accepted, each with the content they saw (none: that it is gone).
@@ -40,8 +40,20 @@ impl Heard {
     }
 }
 
+/// What the policy's sources of evidence show for this head: each that it names has to.
+pub fn proof(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
+    let verify = &policy.gates.verify;
+    let mut heard = if verify.has(Source::Checks) { checks(rule, policy, state, world) } else { Heard::default() };
+    if verify.has(Source::Actions) {
+        let more = asked::heard(rule, policy, state, world);
+        heard.findings.extend(more.findings);
+        heard.evidence.extend(more.evidence);
+    }
+    heard
+}
+
 /// The checks that policy names, on this head.
-pub fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
+fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
     let (head, runs) = (&world.pull.head, world.checks.as_slice());
     let drift = world.subject.as_ref().map(|subject| &subject.drift);
     all(&Sought { head, runs, drift, ..Sought::of(rule, policy, state, world) })
@@ -49,6 +61,17 @@ pub fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Hear
 
 /// The same on the commit that the change was merged as. It is the default branch's own, workflows included.
 pub fn merged(rule: &str, policy: &Policy, commit: &CommitId, state: &State, world: &World) -> Heard {
+    if !policy.gates.verify.has(Source::Checks) {
+        let waits = Finding::waiting(
+            rule,
+            format!(
+                "Nothing tells of {}: GitHub knows no deployment of it, and the policy names no check.",
+                commit.short()
+            ),
+            "Deploy it through GitHub's deployments; or name a check under `gates.verify.checks`, and `checks` in `from`.",
+        );
+        return Heard { findings: vec![waits], ..Heard::default() };
+    }
     let workflows = policy.gates.verify.checks.iter().filter_map(|check| check.workflow.clone());
     let drift = workflows.map(|path| (path, Ok(BTreeMap::new()))).collect();
     let (head, runs) = (commit, world.merge_checks.as_slice());
@@ -69,6 +92,15 @@ pub struct GroupRuns<'a> {
 
 pub fn grouped(rule: &str, policy: &Policy, group: &GroupRuns<'_>) -> Heard {
     let GroupRuns { head, runs, workflow_runs, drift, accepted, reds } = *group;
+    if !policy.gates.verify.has(Source::Checks) {
+        let none = Finding::error(
+            rule,
+            "The policy takes evidence from `actions` alone, and that is not asked for a merge group.",
+            "Name a check that runs on `merge_group` under `gates.verify.checks`, and `checks` in `from`; or let the queue carry \
+             what its members have proved: `merge: { queue: carry }`.",
+        );
+        return Heard { findings: vec![none], ..Heard::default() };
+    }
     all(&Sought { rule, policy, head, runs, workflow_runs, drift: Some(drift), accepted, reds, change: None })
 }
 

@@ -326,7 +326,7 @@ fn verified(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec
     if !policy.merge.require.contains(&Require::Verify) {
         return Default::default();
     }
-    let heard = evidence::checks("MRG-01", policy, state, world);
+    let heard = evidence::proof("MRG-01", policy, state, world);
     (heard.findings, heard.evidence)
 }
 

@@ -34,7 +34,7 @@ pub struct Judgement {
 pub fn judged_by(phase: Phase) -> &'static str {
     match phase {
         Phase::Review => "Judged by reviews of entitled people for this content.",
-        Phase::Verify => "Judged by the checks that the policy names, on this head.",
+        Phase::Verify => "Judged by the evidence that the policy names, on this head.",
         Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-12.",
         Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-09.",
         Phase::Analyze => "Judged by `scaffolding/readiness.md` at this head, by the rules ANL-01 to ANL-09.",
@@ -82,10 +82,6 @@ fn unbounded(phase: Phase, state: &State, world: &World) -> Judgement {
     }
 }
 
-fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
-    evidence::checks(rule, policy, state, world)
-}
-
 fn settled(heard: Heard) -> Judgement {
     let outcome = if heard.failed() {
         Outcome::Fail
@@ -117,7 +113,7 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
 
 /// `BLD-02` by the checks, and what the content shows.
 fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
-    let mut heard = checks("BLD-02", policy, state, world);
+    let mut heard = evidence::proof("BLD-02", policy, state, world);
     let Some(subject) = &world.subject else { return settled(heard) };
     if subject.changed.iter().all(|path| super::build::is_paper(path)) {
         heard.findings.push(Finding::waiting(
@@ -186,13 +182,13 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
 
 /// A red check is no drift between documents and code, so it makes reconcile wait, not stop for a person.
 fn reconcile(policy: &Policy, state: &State, world: &World) -> Judgement {
-    let heard = checks("REC-07", policy, state, world);
+    let heard = evidence::proof("REC-07", policy, state, world);
     let outcome = if heard.passed() { Outcome::Pass } else { Outcome::Pending };
     Judgement { outcome, findings: heard.findings, evidence: heard.evidence }
 }
 
 fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
-    let mut judgement = settled(checks("VER-01", policy, state, world));
+    let mut judgement = settled(evidence::proof("VER-01", policy, state, world));
     if judgement.outcome != Outcome::Pass {
         return judgement;
     }
@@ -265,7 +261,7 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
         return Judgement { outcome: Outcome::Pending, findings, evidence };
     }
     if state.merged.is_none() {
-        return settled(evidence::checks("DEP-04", policy, state, world));
+        return settled(evidence::proof("DEP-04", policy, state, world));
     }
     settled(evidence::merged("DEP-04", policy, commit, state, world))
 }

@@ -64,6 +64,10 @@ pub struct World {
     pub settled: Option<Timestamp>,
     /// Since when the pull request goes into its present base, on GitHub's clock; none where it was not asked.
     pub based_since: Option<Timestamp>,
+    /// Whether a run of the trusted workflow can be asked for from here.
+    pub asks: Asks,
+    /// What GitHub tells of the run that was asked for last and has not answered.
+    pub asked_run: AskedRun,
     /// Other pull requests of the same branch. They are looked for only where everything else is green.
     pub siblings: Vec<Sibling>,
     /// Other open pull requests with this head.
@@ -105,6 +109,38 @@ impl Untold {
     }
 }
 
+/// Whether a run of the trusted workflow can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    Yes,
+    /// The server does not know where it could be answered.
+    NoAddress,
+    /// This is itself a run, and gone when that would answer.
+    Workflow,
+}
+
+/// What became of a run that was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum AskedRun {
+    /// It is not there yet.
+    #[default]
+    Unseen,
+    /// The workflow can't be started, for this reason.
+    Refused(String),
+    Seen {
+        run: u64,
+        /// How it ended, if it has.
+        ended: Option<String>,
+    },
+}
+
+impl AskedRun {
+    /// Whether nothing more comes of it by itself.
+    pub fn has_ended(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Seen { ended: Some(_), .. })
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Pull {
     pub number: u64,
@@ -114,6 +150,8 @@ pub struct Pull {
     pub author: Person,
     pub head: CommitId,
     pub base_ref: String,
+    /// Its branch is in another repository, or that is gone.
+    pub fork: bool,
     /// The branch that the head is on; none when its repository is gone.
     pub branch: Option<Branch>,
 }

@@ -106,6 +106,16 @@ impl Endpoint {
         self.api.as_str().trim_end_matches('/')
     }
 
+    /// Who signs the tokens of workflows' jobs here.
+    pub fn token_issuer(&self) -> String {
+        match self.server.host_str() {
+            Some("github.com") => "https://token.actions.githubusercontent.com".to_owned(),
+            // A host with its data in one place has its own issuer beside it.
+            Some(host) if host.ends_with(".ghe.com") => format!("https://token.actions.{host}"),
+            _ => format!("{}/_services/token", self.server()),
+        }
+    }
+
     pub fn graphql(&self) -> &str {
         self.graphql.as_str()
     }

@@ -3,6 +3,7 @@
 //! - [`webhook`] proves and understands deliveries.
 //! - [`AppKey`] is the App's key, [`PublicKey`] its public half, [`Keys`] a ring of those.
 //! - [`Hub`] is GitHub as one App sees it, [`Repo`] one repository; their calls are typed, in [`calls`].
+//! - [`oidc`] proves the tokens of workflows' jobs.
 //! - [`Budget`] is what an installation may ask, [`Error`] what can go wrong.
 
 mod answer;
@@ -16,6 +17,7 @@ mod error;
 mod etag;
 mod keys;
 mod objects;
+pub mod oidc;
 mod request;
 pub mod store;
 mod token;

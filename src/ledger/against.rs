@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::objection::Rejection;
 use super::record::{By, Evidence};
 use super::state::State;
+use crate::finding::Verdict;
 use crate::flow::pipeline::{self, waits_for_human};
 use crate::flow::{Phase, Stage};
 use crate::ids::{ChangeNumber, Digest};
@@ -108,7 +109,7 @@ pub(super) fn review_key(by: u64, review: Option<u64>) -> String {
 pub(super) fn rejection_key(rejection: &Rejection, here: ChangeNumber) -> String {
     let by = match &rejection.by {
         By::Person { person, .. } => person.id.to_string(),
-        By::Bot => String::new(),
+        By::Bot | By::Workflow(_) => String::new(),
     };
     let on = rejection.on.unwrap_or(here).0.to_string();
     let review = rejection.review.map(|review| review.to_string());
@@ -127,6 +128,7 @@ pub fn things_against(evidence: &[Evidence], state: &State) -> Counted {
         {
             Some(format!("run {run}"))
         }
+        Evidence::Run { log, verdict: Verdict::Fail, discounted: None, .. } => Some(format!("log {log}")),
         Evidence::Deployment { environment, state, commit } if matches!(state.as_str(), "failure" | "error") => {
             Some(format!("deployment of {} to {environment}", commit.short()))
         }

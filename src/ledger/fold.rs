@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::against::{Against, Mark, things_against};
 use super::face::Face;
 use super::objection::{Rejection, objectors};
-use super::record::{Body, By, Claim, Evidence, Grouped, Moment, Outcome, Record, Why};
+use super::record::{Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Why};
 use super::state::*;
 use crate::finding::{GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
@@ -26,6 +26,8 @@ pub enum FoldError {
     NoPipeline { seq: u64 },
     #[error("record {seq} says nothing of the content it is about")]
     NoSubject { seq: u64 },
+    #[error("record {seq} answers a run that was not asked for, or was answered")]
+    NotAsked { seq: u64 },
 }
 
 /// How many of the latest commands are kept in the state. The records keep all of them.
@@ -36,6 +38,9 @@ const TIMES: usize = 64;
 const ANSWERS: [&str; 4] = ["unblock", "resolve", "brake-resolved", "continue"];
 /// How many merge groups are kept in the state. The records keep all of them.
 const GROUPS: usize = 8;
+/// How many runs that were asked for are kept in the state: more than one person may ask for within an hour. The records keep
+/// all of them.
+const RUNS: usize = 40;
 /// How many tampering notes are kept in the state. The records keep all of them.
 const TAMPER_NOTES: usize = 5;
 /// How many deliveries that told of some are: more than can be under way at once.
@@ -81,6 +86,9 @@ impl State {
             braked: BTreeSet::new(),
             accepted: BTreeMap::new(),
             frozen: None,
+            asks: 0,
+            asked: Vec::new(),
+            agreed: Vec::new(),
             linked: BTreeSet::new(),
             tampered: Vec::new(),
             tampering_told: Vec::new(),
@@ -353,6 +361,24 @@ impl State {
                     of: self.change,
                 });
             }
+            Body::Asked { gate, nonce, workflow } => {
+                let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
+                let (gate, nonce, workflow) = (*gate, nonce.clone(), workflow.clone());
+                self.asks += 1;
+                let asked = Asked { gate, nonce, workflow, about, record: seq, at: record.at, answer: None };
+                keep_newest(&mut self.asked, asked, RUNS);
+            }
+            Body::Ran(ran) => {
+                let By::Workflow(by) = &record.by else { return Err(FoldError::NotAsked { seq }) };
+                let open = |asked: &&mut Asked| asked.nonce == ran.nonce && asked.answer.is_none();
+                let asked = self.asked.iter_mut().find(open).ok_or(FoldError::NotAsked { seq })?;
+                asked.answer = Some(Answering { by: by.clone(), ran: Ran::clone(ran) });
+            }
+            Body::Agreed { rule, reason } => {
+                let content = record.about.clone().ok_or(FoldError::NoSubject { seq })?.content;
+                let (rule, by, reason) = (rule.clone(), record.by.clone(), reason.clone());
+                self.agreed.push(Agreed { rule, by, reason, content });
+            }
             Body::Tampered { what, told } => {
                 keep_newest(&mut self.tampered, what.clone(), TAMPER_NOTES);
                 if let Some(told) = told {
@@ -451,6 +477,8 @@ impl State {
         self.spent_reviews.extend(seen);
         self.approvals.clear();
         self.gates.clear();
+        self.asked.clear();
+        self.agreed.clear();
     }
 
     fn told(&mut self, told: merge::Told) {

@@ -19,7 +19,7 @@ use super::origin;
 use super::record::{About, Body, By, Prev, Record};
 use super::state::State;
 use super::store::{NewFile, Store, StoreError};
-use super::{CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, file_name, folder, manifest_path};
+use super::{CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, file_name, folder, log_path, manifest_path};
 use crate::ids::{ChangeNumber, CommitId, Digest, RepoId};
 
 #[derive(Debug, thiserror::Error)]
@@ -68,13 +68,13 @@ pub struct Entry {
     pub by: By,
     pub about: Option<About>,
     pub body: Body,
-    /// The text of the manifest that the body names. It goes into the same commit.
-    pub manifest: Option<Arc<str>>,
+    /// The text of the file that the body names by its digest. It goes into the same commit.
+    pub file: Option<Arc<str>>,
 }
 
 impl Entry {
     pub fn new(by: By, about: Option<About>, body: Body) -> Self {
-        Self { by, about, body, manifest: None }
+        Self { by, about, body, file: None }
     }
 }
 
@@ -200,8 +200,13 @@ impl Ledger {
                     files.push(NewFile { path, bytes: format!("{}\n", change.0).into_bytes() });
                 }
             }
-            if let (Body::Frozen { manifest, .. }, Some(text)) = (&entry.body, &entry.manifest) {
-                files.push(NewFile { path: manifest_path(change, manifest), bytes: text.as_bytes().to_vec() });
+            let named = match &entry.body {
+                Body::Frozen { manifest, .. } => Some(manifest_path(change, manifest)),
+                Body::Ran(ran) => Some(log_path(change, &ran.log)),
+                _ => None,
+            };
+            if let (Some(path), Some(text)) = (named, &entry.file) {
+                files.push(NewFile { path, bytes: text.as_bytes().to_vec() });
             }
             let at = jiff::Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at);
             let record =

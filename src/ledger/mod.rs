@@ -52,5 +52,10 @@ pub fn manifest_path(change: ChangeNumber, manifest: &Digest) -> String {
     format!("{}/freeze/{manifest}.json", folder(change))
 }
 
+/// Where an execution log with this digest stands, that a record of this change names.
+pub fn log_path(change: ChangeNumber, log: &Digest) -> String {
+    format!("{}/evidence/{log}.json", folder(change))
+}
+
 /// The newest checkpoint of a change.
 pub const CHECKPOINT_FILE: &str = "checkpoint.json";

@@ -331,7 +331,7 @@ impl Inherited {
         says.extend(self.stopped.as_ref().map(|at| format!("it is stopped ({})", quoted(&at.stop.reason))));
         says.extend(self.rejections.iter().filter_map(|rejection| match &rejection.by {
             By::Person { person, .. } => Some(format!("{} is against this content", person.login)),
-            By::Bot => None,
+            By::Bot | By::Workflow(_) => None,
         }));
         says.extend(self.frozen.as_ref().map(|frozen| format!("{} files are frozen", frozen.files)));
         if !self.operators.is_empty() {

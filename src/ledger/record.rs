@@ -13,7 +13,7 @@ use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId};
-use crate::policy::Autonomy;
+use crate::policy::{Autonomy, RunGate};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -48,6 +48,21 @@ pub enum By {
         person: Person,
         role: String,
     },
+    /// A workflow's job, as GitHub has signed what it is.
+    Workflow(Job),
+}
+
+/// Whose job answered, by the claims of its token.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Job {
+    pub run: u64,
+    pub attempt: u32,
+    /// The workflow's file and the ref that it was read at.
+    pub workflow: String,
+    /// The commit that the file was read at.
+    pub sha: CommitId,
+    /// The account that started it.
+    pub actor: u64,
 }
 
 /// When something was said, on GitHub's clock. That has whole seconds; within one, comments are in the order of their ids.
@@ -196,6 +211,20 @@ pub enum Evidence {
         state: String,
         commit: CommitId,
     },
+    /// A run of the policy's commands that was asked for, and what was found of it.
+    Run {
+        workflow: String,
+        run: u64,
+        attempt: u32,
+        /// The digest of its execution log, which stands in the change's folder.
+        log: Digest,
+        verdict: Verdict,
+        /// How many tests it ran.
+        tests: u64,
+        head: CommitId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        discounted: Option<String>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -335,6 +364,19 @@ pub enum Body {
         files: u64,
         why: Froze,
     },
+    /// A run of the policy's commands on this content is asked of the trusted workflow. Whoever answers names the nonce.
+    Asked {
+        gate: RunGate,
+        nonce: Digest,
+        workflow: String,
+    },
+    /// The workflow has answered. A nonce is answered once.
+    Ran(Box<Ran>),
+    /// An entitled person agrees that this rule of a run holds nothing back for this content.
+    Agreed {
+        rule: String,
+        reason: String,
+    },
     /// Something that only the bot may write was changed by somebody else, and put right.
     Tampered {
         what: String,
@@ -378,6 +420,17 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         draft: bool,
     },
+}
+
+/// What a run that was asked for came to, as it was judged when it was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ran {
+    pub nonce: Digest,
+    /// The digest of the execution log, which stands in the change's folder.
+    pub log: Digest,
+    /// How many tests ran.
+    pub tests: u64,
+    pub findings: Vec<Finding>,
 }
 
 /// The files that the comment asks somebody to accept.

@@ -9,12 +9,12 @@ use super::escalation::{Escalation, Try};
 use super::face::Face;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
-use super::record::{About, By, Claim, Evidence, Froze, Grouped, Moment, Outcome};
+use super::record::{About, By, Claim, Evidence, Froze, Grouped, Job, Moment, Outcome, Ran};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
 use crate::flow::{FlowName, Mode, Phase, merge};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
-use crate::policy::Autonomy;
+use crate::policy::{Autonomy, RunGate};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -87,6 +87,15 @@ pub struct State {
     /// What is frozen, by the newest record that says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
+    /// How many runs were asked for so far.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub asks: u64,
+    /// The latest runs that were asked for, newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<Asked>,
+    /// What people have agreed to, of runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agreed: Vec<Agreed>,
     pub linked: BTreeSet<u64>,
     /// The latest things that were tampered with and put right, newest last.
     pub tampered: Vec<String>,
@@ -160,6 +169,41 @@ pub struct Answer {
     /// The command's name.
     pub name: String,
     pub said: Moment,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_none_yet(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A run that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    pub gate: RunGate,
+    pub nonce: Digest,
+    pub workflow: String,
+    pub about: About,
+    /// The record that asks for it.
+    pub record: u64,
+    pub at: jiff::Timestamp,
+    /// What came of it; none while nobody has answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answering>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answering {
+    pub by: Job,
+    pub ran: Ran,
+}
+
+/// What a person has agreed to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreed {
+    pub rule: String,
+    pub by: By,
+    pub reason: String,
+    pub content: Digest,
 }
 
 /// A manifest that holds.

@@ -197,3 +197,53 @@ fn walls_are_read_and_say_nothing_where_they_are_the_usual_ones() {
         assert_eq!(Size::new(text), None, "{text}");
     }
 }
+
+/// The policy with these keys below `verify`, and nothing beside them.
+fn alone(keys: &str) -> Result<Policy, Vec<String>> {
+    let below: String = keys.lines().map(|line| format!("    {line}\n")).collect();
+    parse(format!("gates:\n  verify:\n{below}").as_bytes())
+        .map_err(|problems| problems.into_iter().map(|p| format!("{}: {} -> {}", p.path, p.says, p.next)).collect())
+}
+
+#[test]
+fn evidence_from_actions_takes_commands_and_reports_and_no_checks() {
+    let runs = "run: [make test]\nreports: [out.xml]";
+    let p = alone(&format!("from: [actions]\n{runs}")).unwrap();
+    assert_eq!(p.gates.verify.workflow, ".github/workflows/phasegate-evidence.yml");
+    assert_eq!(p.gates.verify.earned(), Earned::Demand, "there a person can agree to what was found");
+    let p = alone(&format!("from: [actions]\nearned: show\nworkflow: .github/workflows/own.yaml\n{runs}")).unwrap();
+    assert_eq!(
+        (p.gates.verify.earned(), p.gates.verify.workflow.as_str()),
+        (Earned::Show, ".github/workflows/own.yaml")
+    );
+    let both = alone(&format!("from: [actions, checks]\nchecks: [{{ name: t, app: 5 }}]\n{runs}")).unwrap();
+    assert!(both.gates.verify.has(Source::Actions) && both.gates.verify.has(Source::Checks));
+    assert_eq!(good("run: [make]\nreports: [out.xml]").gates.verify.earned(), Earned::Show);
+    let cases = [
+        (
+            "from: [actions]\nrun: [make test]",
+            "gates.verify.from: evidence from `actions` takes reports that show which tests ran",
+        ),
+        ("from: [actions]", "gates.verify.from: evidence from `actions` takes commands that could be run"),
+        (
+            "from: [actions]\nchecks: [{ name: t, app: 5 }]\nrun: [a]\nreports: [b]",
+            "gates.verify.checks: this has no effect: `from` does not name `checks`",
+        ),
+        (
+            "checks: [{ name: t, app: 5 }]\nworkflow: .github/workflows/a.yml",
+            "gates.verify.workflow: this has no effect: `from` does not name `actions`",
+        ),
+        (
+            "from: [actions]\nworkflow: a.yml\nrun: [a]\nreports: [b]",
+            "gates.verify.workflow: `a.yml` is not a workflow file",
+        ),
+        (
+            "from: [actions, checks]\nrun: [a]\nreports: [b]",
+            "gates.verify.checks: the merge gate requires `verify`, but no check is named",
+        ),
+    ];
+    for (keys, says) in cases {
+        let said = alone(keys).expect_err(keys);
+        assert!(said.iter().any(|one| one.starts_with(says)), "{keys}\n{said:#?}");
+    }
+}

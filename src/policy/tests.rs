@@ -373,14 +373,13 @@ fn what_a_later_version_will_know_is_refused_by_name() {
     let text = include_str!("../../tests/fixtures/policy/later.yml");
     let expected = [
         (3, "flow: factory"),
-        (10, "gates.verify.from[0]: actions"),
         (10, "gates.verify.from[2]: runner"),
         (10, "gates.verify.from[3]: people"),
-        (16, "agents"),
-        (18, "budget"),
-        (19, "escalation"),
-        (20, "ledger.snapshots"),
-        (20, "ledger.repository"),
+        (17, "agents"),
+        (19, "budget"),
+        (20, "escalation"),
+        (21, "ledger.snapshots"),
+        (21, "ledger.repository"),
     ];
     let found: Vec<(u32, String)> = bad(text).into_iter().map(|p| (p.line, p.says)).collect();
     let expected: Vec<(u32, String)> = expected

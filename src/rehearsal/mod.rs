@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::github::{AppKey, Endpoint, PublicKey};
-use crate::server::{Config, Server};
+use crate::server::{Config, PublicUrl, Server};
 use crate::twin::{ACTIONS_APP, Admin, AppHandle, CheckRun, Feature, Level, NewApp, NewRepo, Options, Role, Twin};
 
 use settle::Settling;
@@ -277,6 +277,7 @@ impl Rehearsal {
             data: self.data.path().join("mirrors"),
             workers: 4,
             paced: false,
+            public_url: Some(PublicUrl::Own),
         };
         let server = Server::start_at(config, self.clock.clone(), self.clock.clone()).await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;
@@ -396,6 +397,11 @@ impl Rehearsal {
             app: self.app.id,
             rough: Arc::default(),
         }
+    }
+
+    /// Where the bot's server is, which has to be running.
+    pub fn server_url(&self) -> String {
+        self.server.as_ref().map(|server| format!("http://{}", server.address())).unwrap_or_default()
     }
 
     /// Someone commits to a branch, and everything that follows has happened.

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use log::{Attempt, Environment, Summary, TestResult, TestRun};
-pub use read::{Expected, Refused, read};
+pub use read::{Expected, Refused, read, understand};
 #[cfg(test)]
 pub(crate) use sample::sample;
 pub(crate) use shown::shown_time;

@@ -5,10 +5,12 @@
 //! what GitHub itself made, the event and the merge commit that the event names; a branch of the checkout is believed only
 //! where `origin` is the repository of the run, because a workflow may check a fork out.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::artefact::{ActionsRun, Subject};
 use crate::ids::{CommitId, Slug};
@@ -45,6 +47,10 @@ pub enum Lost {
          which has the policy\nCheck {repository} itself out, or name the commit with --base"
     )]
     Elsewhere { repository: Slug, branch: String },
+    #[error(
+        "{checkout} is checked out, and {head} was asked for\nLet the checkout take the input `head`: `ref: ${{{{ inputs.head }}}}`"
+    )]
+    OtherCheckout { checkout: String, head: String },
     #[error(transparent)]
     Repo(#[from] crate::repo::Error),
 }
@@ -59,6 +65,25 @@ struct Event {
     merge_group: Option<Group>,
     #[serde(default)]
     before: Option<CommitId>,
+    /// Of a run that was asked for.
+    #[serde(default)]
+    inputs: Option<BTreeMap<String, Value>>,
+}
+
+/// What the App asks the trusted workflow to run.
+struct Asked {
+    change: u64,
+    base: CommitId,
+    head: CommitId,
+}
+
+impl Event {
+    /// None where the inputs are others: any workflow may have some.
+    fn asked(&self) -> Option<Asked> {
+        let input = |name: &str| self.inputs.as_ref()?.get(name)?.as_str();
+        let commit = |name: &str| CommitId::new(input(name)?).ok();
+        Some(Asked { change: input("change")?.parse().ok()?, base: commit("base")?, head: commit("head")? })
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -115,6 +140,15 @@ pub fn around(repo: Option<&LocalRepo>, env: &dyn Fn(&str) -> Option<String>, na
         (subject.base, subject.head) = (Some(pull.base.sha.clone()), Some(pull.head.sha.clone()));
     } else if let Some(group) = &event.merge_group {
         (subject.base, subject.head) = (Some(group.base_sha.clone()), Some(group.head_sha.clone()));
+    } else if let Some(asked) =
+        event.asked().filter(|_| set("GITHUB_EVENT_NAME").as_deref() == Some("workflow_dispatch"))
+    {
+        if let Some(checkout) = subject.checkout.as_ref().filter(|checkout| **checkout != asked.head) {
+            let (checkout, head) = (checkout.short().to_owned(), asked.head.short().to_owned());
+            return Err(Lost::OtherCheckout { checkout, head });
+        }
+        subject.change = Some(asked.change);
+        (subject.base, subject.head) = (Some(asked.base), Some(asked.head));
     } else {
         // The first push of a branch comes from nowhere.
         subject.base = event.before.clone().filter(|before| before.as_str().contains(|c| c != '0'));

@@ -18,7 +18,7 @@ use http_body_util::LengthLimitError;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::{App, Door, route};
+use super::{App, Door, posted, route};
 use crate::engine::command;
 use crate::fact::{Event, Fact, PullEvent};
 use crate::fault::point;
@@ -40,6 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) fn router(door: Arc<Door>) -> Router {
     Router::new()
         .route(PATH, post(receive))
+        .route(posted::PATH, post(posted::take))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
@@ -74,7 +75,7 @@ impl Default for Places {
 }
 
 /// The body, or the answer to one that can't be had.
-async fn body(door: &Door, request: Request) -> Result<Bytes, Answer> {
+pub(super) async fn body(door: &Door, request: Request) -> Result<Bytes, Answer> {
     let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let small = length.is_some_and(|length| length <= SMALL);
     let (places, most) = if small { (&door.places.small, SMALL as usize) } else { (&door.places.large, LARGEST) };
@@ -220,7 +221,9 @@ fn number(fact: &Fact) -> Option<u64> {
         Fact::Pull { number, .. }
         | Fact::Issue { number, .. }
         | Fact::CommentChanged { number, .. }
-        | Fact::Look { number } => Some(*number),
+        | Fact::Look { number }
+        | Fact::Ran { number, .. }
+        | Fact::Refused { number, .. } => Some(*number),
         Fact::Review { pull, .. } => Some(*pull),
         Fact::Comment(comment) => Some(comment.number),
         _ => None,

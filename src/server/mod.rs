@@ -4,6 +4,7 @@
 //! by a `pass`: read the world (`observe`), decide, record, show. A pass can be stopped at any instruction and done
 //! again.
 
+mod asked;
 mod catch_up;
 mod escalate;
 mod frozen;
@@ -17,6 +18,7 @@ mod memory;
 mod observe;
 mod once;
 mod pass;
+mod posted;
 mod route;
 mod runs;
 mod show;
@@ -39,6 +41,7 @@ use tokio::sync::{SetOnce, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::world::ACTIONS_APP;
+use crate::github::oidc;
 use crate::github::store::GitHubStore;
 use crate::github::{AppKey, Credentials, Endpoint, Error, Hub, Keys, PublicKey, Repo};
 use crate::ids::RepoRef;
@@ -69,6 +72,17 @@ pub struct Config {
     pub workers: usize,
     /// Whether to keep under GitHub's secondary limits by ourselves. A server of one's own may have none.
     pub paced: bool,
+    /// Where others reach this server. Jobs of workflows answer there, with tokens that are made for it.
+    pub public_url: Option<PublicUrl>,
+}
+
+/// Where others reach a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PublicUrl {
+    /// Behind whatever stands in front of it.
+    At(String),
+    /// Where it listens itself.
+    Own,
 }
 
 /// What every pass shares. There is one only once GitHub has said who we are.
@@ -84,6 +98,8 @@ pub(crate) struct App {
     data: PathBuf,
     ledgers: Mutex<HashMap<(RepoRef, String), Arc<Ledger>>>,
     way: Way,
+    /// Whether runs of workflows can answer us.
+    answerable: bool,
 }
 
 /// How it came to be running.
@@ -111,6 +127,8 @@ pub(crate) struct Door {
     /// Why GitHub has not said yet who we are.
     waits: Mutex<Option<String>>,
     places: intake::Places,
+    /// Who signs the tokens of those who bring evidence; none where nobody can.
+    issuer: Option<oidc::Issuer>,
 }
 
 impl App {
@@ -146,6 +164,11 @@ impl App {
     /// What the gates know us by.
     fn known_as(&self) -> u64 {
         if self.is_advisory() { ACTIONS_APP } else { self.id }
+    }
+
+    /// Whether runs can be asked for: something stays that they can answer.
+    fn takes_evidence(&self) -> bool {
+        self.remembers() && self.answerable
     }
 
     /// Whether what is not on the ledger is known by the next time.
@@ -205,7 +228,18 @@ impl Server {
         let listener =
             TcpListener::bind(config.listen).await.with_context(|| format!("can't listen on {}", config.listen))?;
         let address = listener.local_addr()?;
+        let issuer = match &config.public_url {
+            Some(public) => {
+                let url = match public {
+                    PublicUrl::At(url) => url.clone(),
+                    PublicUrl::Own => format!("http://{address}"),
+                };
+                Some(oidc::Issuer::new(&config.endpoint.token_issuer(), &url).context("no TLS")?)
+            }
+            None => None,
+        };
         let door = Arc::new(Door {
+            issuer,
             secrets: config.secrets.clone(),
             inbox,
             metrics: metrics()?,
@@ -298,6 +332,7 @@ async fn run(
             data: config.data,
             ledgers: Mutex::default(),
             way: Way::Server,
+            answerable: config.public_url.is_some(),
         });
         // It is set here alone, so it was not set before.
         let _ = door.app.set(Arc::clone(&app));
@@ -411,6 +446,7 @@ fn metrics() -> anyhow::Result<PrometheusHandle> {
     describe_gauge!("phasegate_github_rate_remaining", "What is left of it");
     describe_counter!("phasegate_github_requests_total", "Requests to GitHub");
     describe_counter!("phasegate_webhooks_total", "Webhooks that came in, by the status they were answered with");
+    describe_counter!("phasegate_evidence_total", "Answers of workflows, by what came of them");
     describe_gauge!("phasegate_inbox", "Deliveries in the inbox");
     describe_gauge!("phasegate_inbox_oldest_seconds", "How long the oldest unfinished delivery has waited");
     Ok(handle.insert(made).clone())

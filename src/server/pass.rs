@@ -14,10 +14,10 @@ use super::kin::{self, Moved};
 use super::memory::Kept;
 use super::route::Halt;
 use super::{App, ledger_branch, observe, runs};
-use crate::engine::{self, Decision, Happened, Order, command, merge_gate};
+use crate::engine::{self, Answer, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::gate::people::May;
-use crate::gate::world::{CheckRun, Law, Pull, Rival, Untold, World};
+use crate::gate::world::{Asks, CheckRun, Law, Pull, Rival, Untold, World};
 use crate::gate::{GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
@@ -26,6 +26,7 @@ use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
 use crate::ledger::origin::Branch;
+use crate::ledger::record::Ran;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::{Enforce, Policy};
 use crate::repo::Mirror;
@@ -188,6 +189,7 @@ impl Pass<'_> {
         };
         let state = loaded.state;
         if let Some(state) = &state {
+            self.start_asked(state, &mut world).await?;
             self.show(pull, &listed, state, &world, events, (&unheard, no_issues)).await?;
             if !self.is_newest(pull, state, self.repo.written() > written).await? {
                 return Ok(Raced::Yes);
@@ -292,6 +294,7 @@ impl Pass<'_> {
                 author: pull.user.clone(),
                 head: pull.head.sha.clone(),
                 base_ref: pull.base.r#ref.clone(),
+                fork: pull.is_from_fork(),
                 branch: pull
                     .head
                     .repo
@@ -309,6 +312,14 @@ impl Pass<'_> {
             standings,
             settled: None,
             based_since: None,
+            asks: if self.app.takes_evidence() {
+                Asks::Yes
+            } else if self.app.remembers() {
+                Asks::NoAddress
+            } else {
+                Asks::Workflow
+            },
+            asked_run: self.asked_run(state).await?,
             siblings: Vec::new(),
             rivals: Vec::new(),
             base_protected,
@@ -468,6 +479,13 @@ impl Pass<'_> {
                         let what = format!("{} {did} this comment; it was put right.", sender.login);
                         happened.push(Happened::Tampered { what, told: Some(guid.clone()) });
                     }
+                }
+                Fact::Ran { by, ran, log, .. } => {
+                    let (by, ran, log) = (by.clone(), Ran::clone(ran), Arc::from(log.as_str()));
+                    happened.push(Happened::Ran(Box::new(Answer { by, ran, log })));
+                }
+                Fact::Refused { what, .. } => {
+                    happened.push(Happened::Tampered { what: what.clone(), told: Some(guid.clone()) });
                 }
                 Fact::Button { button: Button::Pressed(which), sender, .. } if which == sync::EXPLAIN => {
                     // A press is a command without a comment; its delivery names it, so a second press is another one.

@@ -56,6 +56,15 @@ pub(super) enum Halt {
     Suspended(String),
 }
 
+impl std::fmt::Display for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Later(_, why) | Self::Behind(why) | Self::Namesake(why) | Self::Suspended(why) => f.write_str(why),
+            Self::Again(error) | Self::Gone(error) => write!(f, "{error:#}"),
+        }
+    }
+}
+
 impl Halt {
     pub(super) fn suspended() -> Self {
         Self::Suspended(Error::Suspended.to_string())

@@ -70,7 +70,7 @@ const MOST_SAID: usize = 450;
 fn help(state: &State, seen: &Seen<'_>) -> String {
     let commands = commands(seen);
     let mut out = String::from("| command | who | what it does |\n|---|---|---|\n");
-    for spec in COMMANDS.iter().filter(|spec| spec.flow.is_none_or(|flow| flow == state.flow)) {
+    for spec in COMMANDS.iter().filter(|spec| spec.is_known_in(state.flow, seen.world.policy())) {
         let usage = spec.usage(&commands.written(spec.name)).replace('|', "\\|");
         let _ = writeln!(out, "| `{usage}` | {} | {} |", spec.may.who(), spec.about);
     }

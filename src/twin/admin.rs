@@ -236,9 +236,30 @@ impl Admin {
         state.about_to_write();
         let jobs: Vec<_> = jobs.iter().map(|(name, end)| ((*name).to_owned(), end.map(str::to_owned))).collect();
         let actor = state.repo(repo)?.owner.clone();
-        let run = state.record_workflow_run(repo, &Ran { id, sha: head_sha, path, event, jobs: &jobs }, &actor)?;
+        let run = state.record_workflow_run(
+            repo,
+            &Ran { id, sha: head_sha, path, event, asked: None, jobs: &jobs },
+            &actor,
+        )?;
         state.advance_queues(repo)?;
         Ok(run)
+    }
+
+    /// A run that somebody asked for comes to its end.
+    pub fn end_run(&self, repo: &str, run: u64, conclusion: &str) -> Result<()> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        Ok(state.end_run(repo, run, conclusion)?)
+    }
+
+    /// The runs of a workflow's file that somebody asked for, oldest first: each with what it was given.
+    pub fn dispatched(&self, repo: &str, path: &str) -> Result<Vec<(u64, Value)>> {
+        let state = self.state();
+        let repo = state.repo(self.find(&state, repo)?)?;
+        let of_file =
+            |asked: &&Dispatch| asked.workflow.as_ref().is_some_and(|file| path.ends_with(&format!("/{file}")));
+        let asked = repo.dispatches.iter().filter(of_file).filter_map(|asked| Some((asked.run?, asked.inputs.clone())));
+        Ok(asked.collect())
     }
 
     /// A workflow run is run again: another attempt of it, with these of its jobs.

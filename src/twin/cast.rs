@@ -106,6 +106,21 @@ fn nth_key(at: usize) -> Result<Pair> {
     made.get(at).cloned().ok_or(Error::Key)
 }
 
+/// The private half of a key that signs the tokens of jobs. It is none that an App is given.
+pub(crate) fn token_key(at: usize) -> Result<String> {
+    static MADE: Mutex<BTreeMap<usize, String>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(pem) = made.get(&at) {
+        return Ok(pem.clone());
+    }
+    let (pem, _) = shown(&kept_key(TOKEN_KEYS + at)?)?;
+    made.insert(at, pem.clone());
+    Ok(pem)
+}
+
+/// No twin has as many Apps.
+const TOKEN_KEYS: usize = 1000;
+
 /// The key of this number: whoever comes first makes it.
 fn kept_key(at: usize) -> Result<KeyPair> {
     let new = || KeyPair::generate(KeySize::Rsa2048).map_err(|_| Error::Key);

@@ -273,6 +273,13 @@ impl Git {
         remote.fetch(&[format!("+{source}:{target}")], None, None)
     }
 
+    /// A file's text, where it is text.
+    pub(crate) fn text(&self, commit: Oid, path: &str) -> Option<String> {
+        let (oid, kind, _) = self.entry(commit, path)?;
+        let blob = self.0.find_blob(oid).ok().filter(|_| kind == ObjectType::Blob)?;
+        String::from_utf8(blob.content().to_vec()).ok()
+    }
+
     /// The object at a path below a commit: its id, kind and mode.
     pub(crate) fn entry(&self, commit: Oid, path: &str) -> Option<(Oid, ObjectType, i32)> {
         let tree = self.0.find_commit(commit).ok()?.tree().ok()?;

@@ -19,7 +19,7 @@ use super::reply::{Problem, Reply};
 use super::route::{Request, parse_query};
 use super::state::{Effect, State};
 use super::view::escape_path;
-use super::{Admin, Shared, exchange, graphql, lock, pages, smart_http};
+use super::{Admin, Shared, exchange, graphql, lock, oidc, pages, smart_http};
 use crate::ids::Digest;
 
 /// More than GitHub takes of JSON, enough for a packed push.
@@ -32,22 +32,22 @@ const ROOTS: &[&str] =
 /// After a hit of the primary limit that is played.
 const RESETS_IN: jiff::SignedDuration = jiff::SignedDuration::from_secs(20);
 
-struct Incoming {
+pub(crate) struct Incoming {
     method: Method,
-    path: String,
-    query: String,
+    pub(crate) path: String,
+    pub(crate) query: String,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
 impl Incoming {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 }
 
 #[derive(Default)]
-struct Outgoing {
+pub(crate) struct Outgoing {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
@@ -58,7 +58,7 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    fn json(status: u16, value: &Value) -> Self {
+    pub(crate) fn json(status: u16, value: &Value) -> Self {
         let headers = vec![("content-type", "application/json; charset=utf-8".to_owned())];
         Self { status, headers, body: value.to_string().into_bytes(), ..Self::default() }
     }
@@ -92,6 +92,9 @@ pub(crate) async fn handle(Extract(shared): Extract<Shared>, request: axum::extr
         // Git work is done under the lock: keep it off the threads that serve sockets.
         let served = tokio::task::spawn_blocking(move || serve(&shared, &incoming)).await;
         return respond(served.unwrap_or_else(|_| Outgoing::json(500, &json!({"message": "Server Error"}))));
+    }
+    if incoming.path.starts_with(oidc::ROOT) {
+        return respond(lock(&shared).serve_tokens(&incoming));
     }
     if let Some((slug, rest)) = incoming.path.split_once(".git/").or(incoming.path.split_once(".git?")) {
         let (slug, rest) = (slug.trim_matches('/').to_owned(), rest.to_owned());

@@ -23,6 +23,7 @@ mod graphql;
 mod hooks;
 mod http;
 mod model;
+mod oidc;
 mod pages;
 mod presets;
 mod push;

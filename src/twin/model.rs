@@ -319,6 +319,8 @@ pub struct WorkflowRun {
     pub id: u64,
     pub workflow: u64,
     pub name: String,
+    /// What `run-name` makes of it; the name where that says nothing.
+    pub title: String,
     pub path: String,
     pub event: String,
     pub run_number: u64,
@@ -389,6 +391,8 @@ pub struct DeploymentStatus {
 /// A `workflow_dispatch` (with its workflow and ref) or a `repository_dispatch`.
 #[derive(Debug, Clone)]
 pub struct Dispatch {
+    /// The run that it became, of a workflow.
+    pub run: Option<u64>,
     pub workflow: Option<String>,
     pub event_type: Option<String>,
     pub reference: Option<String>,

@@ -73,6 +73,10 @@ pub(crate) struct State {
     /// By the repositories' ids.
     shelves: Mutex<BTreeMap<u64, Shelf>>,
     pub(crate) last_id: u64,
+    /// Which key signs the tokens of jobs.
+    pub(crate) token_key: usize,
+    /// Who may ask for such a token: the run, and its repository.
+    pub(crate) token_requests: HashMap<String, (u64, u64)>,
     /// How many keys it has given to Apps.
     pub(crate) keys_given: usize,
     pub(crate) accounts: BTreeMap<u64, Account>,
@@ -118,6 +122,8 @@ impl State {
             data,
             shelves: Mutex::default(),
             last_id: 1_000,
+            token_key: 0,
+            token_requests: HashMap::new(),
             keys_given: 0,
             accounts: BTreeMap::new(),
             teams: BTreeMap::new(),

@@ -2,6 +2,7 @@
 
 mod law;
 mod stage;
+mod tokens;
 mod tour;
 mod travel;
 mod wires;

@@ -7,6 +7,7 @@ mod build;
 mod buttons;
 mod commands;
 mod endurance;
+mod evidence;
 mod freeze;
 mod identity;
 mod installation;
@@ -21,6 +22,8 @@ mod stepped;
 mod stops;
 mod surface;
 mod tampering;
+#[path = "../support/trusted.rs"]
+mod trusted;
 
 use phasegate::rehearsal::{MERGE_POLICY, Rehearsal, Setup};
 
@@ -55,6 +58,12 @@ pub(crate) async fn green(on: &Rehearsal, branch: &str) -> u64 {
 pub(crate) fn assert_merge(on: &Rehearsal, number: u64, conclusion: &str) {
     let run = on.merge_run(number).unwrap();
     assert_eq!(run.conclusion.as_deref(), Some(conclusion), "{:?}: {:?}", run.title, run.summary);
+}
+
+/// What the merge check tells.
+pub(crate) fn merge_says(on: &Rehearsal, number: u64) -> String {
+    let run = on.merge_run(number).unwrap();
+    [run.title, run.summary, run.text].into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// The body of a record, by its kind.

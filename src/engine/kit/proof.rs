@@ -76,11 +76,10 @@ impl Game {
         let frozen = own.or_else(|| self.world.earlier.iter().find_map(|earlier| earlier.frozen.as_ref()));
         let accepted = self.state.as_ref().map(|state| state.accepted.clone()).unwrap_or_default();
         let held = frozen.map(|frozen| {
-            let kept =
-                self.log.iter().chain(&self.proof.theirs).find_map(|entry| match (&entry.body, &entry.manifest) {
-                    (Body::Frozen { manifest, .. }, Some(text)) if *manifest == frozen.manifest => Some(text),
-                    _ => None,
-                });
+            let kept = self.log.iter().chain(&self.proof.theirs).find_map(|entry| match (&entry.body, &entry.file) {
+                (Body::Frozen { manifest, .. }, Some(text)) if *manifest == frozen.manifest => Some(text),
+                _ => None,
+            });
             let text = kept.filter(|_| !self.proof.lost).ok_or("it is not on the ledger");
             let manifest = text.map_err(str::to_owned).and_then(|text| Manifest::open(text, &frozen.manifest));
             let found = manifest.map(|manifest| hold(&manifest, &self.proof.scene(), &accepted));

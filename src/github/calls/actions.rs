@@ -1,7 +1,11 @@
 //! Workflow runs, their jobs, and deployments.
 
+use std::collections::BTreeMap;
+
+use http::Method;
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{ghost, someone, text};
 use crate::github::{Repo, Result};
@@ -12,6 +16,9 @@ pub struct WorkflowRun {
     pub id: u64,
     #[serde(default, deserialize_with = "text")]
     pub name: String,
+    /// What its workflow's `run-name` makes of it.
+    #[serde(default, deserialize_with = "text")]
+    pub display_title: String,
     /// The workflow's file in the repository, with `@ref` on some servers.
     #[serde(default, deserialize_with = "text")]
     pub path: String,
@@ -108,6 +115,25 @@ impl Repo {
         // Not every stand-in filters by it.
         runs.iter_mut().for_each(|runs| runs.retain(|run| run.head_sha == *commit));
         Ok(runs)
+    }
+
+    /// Runs of a workflow that somebody asked for since then, the newest hundred.
+    pub async fn dispatched(&self, file: &str, since: Timestamp) -> Result<Vec<WorkflowRun>> {
+        #[derive(Deserialize)]
+        struct Page {
+            workflow_runs: Vec<WorkflowRun>,
+        }
+        let request = self.get("/repos/{owner}/{repo}/actions/workflows/{workflow}/runs", &[file])?;
+        let since = format!(">={}", since.strftime("%Y-%m-%dT%H:%M:%SZ"));
+        let request = request.query("event", "workflow_dispatch").query("created", &since).query("per_page", "100");
+        Ok(self.fetch::<Page>(request).await?.workflow_runs)
+    }
+
+    /// Asks a workflow to run the file of this branch. GitHub does not say which run that becomes.
+    pub async fn dispatch(&self, file: &str, branch: &str, inputs: &BTreeMap<&str, String>) -> Result<()> {
+        let route = "/repos/{owner}/{repo}/actions/workflows/{workflow}/dispatches";
+        let request = self.request(Method::POST, route, &[file])?.body(json!({ "ref": branch, "inputs": inputs }));
+        self.call(&request).await.map(drop)
     }
 
     pub async fn workflow_run(&self, run: u64) -> Result<WorkflowRun> {

@@ -135,8 +135,11 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
         "workflow_run" => {
             let (head, payload): (_, Workflow) = read(body)?;
             let run = payload.workflow_run;
+            let asked_for = run.asked_for();
             let owner = run.head_repository.and_then(|repo| repo.owner).map(|owner| owner.login);
-            (head, Fact::Checks { head: run.head_sha, app: None, completed: None, branch: run.head_branch, owner })
+            let checks =
+                Fact::Checks { head: run.head_sha, app: None, completed: None, branch: run.head_branch, owner };
+            (head, asked_for.map_or(checks, |number| Fact::Look { number }))
         }
         "merge_group" => {
             let (head, payload): (_, Group) = read(body)?;
@@ -541,6 +544,18 @@ struct HasHeadSha {
     head_branch: Option<String>,
     #[serde(default)]
     head_repository: Option<Owned>,
+    #[serde(default)]
+    event: Option<String>,
+    #[serde(default)]
+    display_title: Option<String>,
+}
+
+impl HasHeadSha {
+    /// The change that it was asked to run for, by its title. Whoever writes such a title has it looked at, and no more.
+    fn asked_for(&self) -> Option<u64> {
+        let title = self.display_title.as_deref().filter(|_| self.event.as_deref() == Some("workflow_dispatch"))?;
+        title.strip_prefix("Phasegate verify #")?.split(' ').next()?.parse().ok().filter(|number| *number > 0)
+    }
 }
 
 #[derive(Deserialize)]

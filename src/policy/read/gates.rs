@@ -26,13 +26,13 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         runs(d, &f, Running { run, reports, timeout, network, confine });
     }
     let verify = f.as_ref().and_then(|f| f.get("verify"));
-    let f = verify.and_then(|s| d.map(s, &[&["from", "checks", "earned"], &RUNS[..]].concat(), &[]));
+    let f = verify.and_then(|s| d.map(s, &[&["from", "checks", "earned", "workflow"], &RUNS[..]].concat(), &[]));
     let mut listed = None;
     let mut commands = None;
     if let Some(f) = &f {
         let Verify { run, reports, timeout, network, confine, .. } = &mut p.gates.verify;
         runs(d, f, Running { run, reports, timeout, network, confine });
-        set(&mut p.gates.verify.earned, f.get("earned").and_then(|s| d.word(s)));
+        p.gates.verify.earned = f.get("earned").and_then(|s| d.word(s));
         if let (Some(spot), None) = (f.get("earned"), f.get("reports")) {
             let says = "this has no effect without `reports`: nobody would know which tests ran";
             d.problem(spot.key, &spot.path, says, "Add `reports: [\"…\"]`, or remove it");
@@ -40,7 +40,7 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         commands = f.get("run").filter(|_| !p.gates.verify.run.is_empty());
         if let Some(spot) = f.get("from") {
             let before = d.problems.len();
-            let from = d.words(spot, "`checks`");
+            let from = d.words(spot, "`actions` and `checks`");
             if from.as_ref().is_some_and(Vec::is_empty) && d.problems.len() == before {
                 d.problem(spot.at(), &spot.path, "the list is empty: no evidence could ever come", "Write `[checks]`");
             }
@@ -48,6 +48,8 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         }
         listed = f.get("checks");
         set(&mut p.gates.verify.checks, listed.and_then(|s| checks(d, s)));
+        set(&mut p.gates.verify.workflow, f.get("workflow").and_then(|s| workflow(d, s)));
+        sources(d, f, &p.gates.verify);
     }
     // Said only when nothing was named at all: a check that is named wrongly has its own problem.
     let none = match listed {
@@ -59,7 +61,7 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         let place = problem.path.rsplit_once('.').map_or("", |(place, _)| place);
         matches!(place, "" | "gates" | "gates.verify") && problem.says.starts_with("unknown key")
     };
-    if !none || d.problems.iter().any(misspelt) {
+    if !none || !p.gates.verify.has(Source::Checks) || d.problems.iter().any(misspelt) {
         return;
     }
     if p.merge.require.contains(&Require::Verify) {
@@ -83,6 +85,24 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
             "the commands decide nothing: `verify` is not required, and no check is named",
             "Name the job that runs them under `gates.verify.checks`, and ask for it with `merge: { require: [verify, review] }`",
         );
+    }
+}
+
+/// What each source takes, and what none of them takes.
+fn sources(d: &mut Decoder, f: &Fields<'_>, verify: &Verify) {
+    if let (Some(from), true) = (f.get("from"), verify.has(Source::Actions)) {
+        for (key, what) in [("run", "commands that could be run"), ("reports", "reports that show which tests ran")] {
+            if f.get(key).is_none() {
+                let says = format!("evidence from `actions` takes {what}: there is no `{key}`");
+                d.problem(from.at(), &from.path, says, format!("Add `{key}: [\"…\"]`, or write `[checks]`"));
+            }
+        }
+    }
+    for (key, source) in [("checks", Source::Checks), ("workflow", Source::Actions)] {
+        if let (Some(spot), false) = (f.get(key), verify.has(source)) {
+            let says = format!("this has no effect: `from` does not name `{source}`");
+            d.problem(spot.key, &spot.path, says, format!("Add `{source}` to `from`, or remove it"));
+        }
     }
 }
 

@@ -8,9 +8,11 @@ use super::Word;
 words! {
     /// Where the evidence of a gate comes from.
     Source {
+        /// The trusted workflow, which the App asks to run the commands below.
+        Actions = "actions",
         /// Check runs that are named below.
         Checks = "checks",
-    } later ["actions", "runner", "people"]
+    } later ["runner", "people"]
 }
 
 /// Where evidence comes from.
@@ -39,8 +41,9 @@ impl Gates {
                 Runs { commands: run, reports, timeout: *timeout, network: *network, confine, earned: Earned::Off }
             }
             RunGate::Verify => {
-                let Verify { run, reports, timeout, network, confine, earned, .. } = &self.verify;
-                Runs { commands: run, reports, timeout: *timeout, network: *network, confine, earned: *earned }
+                let Verify { run, reports, timeout, network, confine, .. } = &self.verify;
+                let earned = self.verify.earned();
+                Runs { commands: run, reports, timeout: *timeout, network: *network, confine, earned }
             }
         }
     }
@@ -80,12 +83,10 @@ words! {
 words! {
     /// What becomes of a green that was not earned: fewer tests than on the base, the base's tests red on the head's code, new tests
     /// that pass without the change.
-    #[derive(Default)]
     Earned {
         /// The gate fails.
         Demand = "demand",
         /// It is said, and nothing more.
-        #[default]
         Show = "show",
         /// Nobody looks.
         Off = "off",
@@ -318,16 +319,40 @@ pub struct Verify {
     /// The walls around them.
     #[serde(skip_serializing_if = "is_default")]
     pub confine: Confine,
-    /// Whether a green has to be earned. They are run on other content too, to find out.
-    #[serde(skip_serializing_if = "is_default")]
-    pub earned: Earned,
+    /// Whether a green has to be earned. They are run on other content too, to find out. `demand` where evidence comes from
+    /// `actions`, else `show`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earned: Option<Earned>,
+    /// The trusted workflow of `actions`: it runs the commands in one job and answers from another.
+    #[serde(skip_serializing_if = "is_evidence_workflow")]
+    #[schemars(extend("pattern" = "^\\.github/workflows/[^/]+\\.ya?ml$"))]
+    pub workflow: String,
+}
+
+/// The templates' file.
+const EVIDENCE_WORKFLOW: &str = ".github/workflows/phasegate-evidence.yml";
+
+fn is_evidence_workflow(workflow: &String) -> bool {
+    workflow == EVIDENCE_WORKFLOW
+}
+
+impl Verify {
+    /// What becomes of a green that was not earned. Where a person can't excuse it, it is only shown.
+    pub fn earned(&self) -> Earned {
+        let otherwise = if self.has(Source::Actions) { Earned::Demand } else { Earned::Show };
+        self.earned.unwrap_or(otherwise)
+    }
+
+    pub fn has(&self, source: Source) -> bool {
+        self.from.contains(&source)
+    }
 }
 
 impl Default for Verify {
     fn default() -> Self {
         let Build { run, reports, timeout, network, confine } = Build::default();
-        let earned = Earned::default();
-        Self { from: vec![Source::Checks], checks: Vec::new(), run, reports, timeout, network, confine, earned }
+        let (from, checks, workflow) = (vec![Source::Checks], Vec::new(), EVIDENCE_WORKFLOW.to_owned());
+        Self { from, checks, run, reports, timeout, network, confine, earned: None, workflow }
     }
 }
 

@@ -108,8 +108,12 @@ impl Refused {
 
 /// Reads the artefact in a folder, or says why it can't be taken for the one that is expected.
 pub fn read(folder: &Path, expected: &Expected) -> Result<Artefact, Refused> {
-    let bytes = content(folder, Path::new(FILE))?;
-    let artefact = understood(&bytes)?;
+    understand(&content(folder, Path::new(FILE))?, expected)
+}
+
+/// The same of its file's bytes.
+pub fn understand(bytes: &[u8], expected: &Expected) -> Result<Artefact, Refused> {
+    let artefact = understood(bytes)?;
     belongs(&artefact, expected)?;
     bounded(&artefact)?;
     adds_up(&artefact)?;

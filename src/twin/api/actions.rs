@@ -19,12 +19,42 @@ pub(crate) const ROUTES: &[Route] = &[
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}/artifacts", access: READ, run: artifacts },
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/jobs/{id}", access: READ, run: job },
     Route {
+        method: "GET",
+        path: "/repos/{owner}/{repo}/actions/workflows/{workflow}/runs",
+        access: READ,
+        run: of_file,
+    },
+    Route {
         method: "POST",
         path: "/repos/{owner}/{repo}/actions/workflows/{workflow}/dispatches",
         access: WRITE,
         run: dispatch,
     },
 ];
+
+/// The runs of one workflow, by its number or its file's name.
+fn of_file(state: &mut State, call: &Call) -> Answer {
+    let (repo, workflow) = (state.repo(call.repo)?, call.param("workflow"));
+    let is_it = |run: &WorkflowRun| run.workflow.to_string() == workflow || run.path.ends_with(&format!("/{workflow}"));
+    let known = repo.workflow_runs.values().any(is_it)
+        || repo.workflows.values().any(|one| one.path.ends_with(&format!("/{workflow}")))
+        || on_default(state, call.repo, workflow)?.is_some();
+    if !known {
+        return Err(Problem::not_found());
+    }
+    let since = call.query("created").and_then(|text| text.strip_prefix(">=")?.parse::<jiff::Timestamp>().ok());
+    let found = repo.workflow_runs.values().rev().filter(|run| is_it(run)).filter(|run| {
+        call.query("event").is_none_or(|event| event == run.event) && since.is_none_or(|since| run.created_at >= since)
+    });
+    Ok(Reply::Counted("workflow_runs", found.map(|run| state.workflow_run_json(repo, run)).collect()))
+}
+
+/// A workflow's file on the default branch.
+fn on_default(state: &State, repo: u64, file: &str) -> Result<Option<String>, Problem> {
+    let git = state.git(repo)?;
+    let tip = git.branch(&state.repo(repo)?.default_branch);
+    Ok(tip.and_then(|tip| git.text(tip, &format!(".github/workflows/{file}"))))
+}
 
 fn list(state: &mut State, call: &Call) -> Answer {
     let repo = state.repo(call.repo)?;
@@ -92,23 +122,38 @@ fn dispatch(state: &mut State, call: &Call) -> Answer {
     let git = state.git(call.repo)?;
     let workflow = call.param("workflow").to_owned();
     let reference = call.required("WorkflowDispatch", "ref")?.to_owned();
-    git.resolve(&reference).ok_or_else(|| Problem::invalid(format!("No ref found for: {reference}")))?;
+    let tip = git.resolve(&reference).ok_or_else(|| Problem::invalid(format!("No ref found for: {reference}")))?;
     // By number for one that has run, by file name for one that is on the default branch.
     let file = repo
         .workflows
         .values()
         .find(|one| one.id.to_string() == workflow || one.path.ends_with(&format!("/{workflow}")));
-    let on_default = git.branch(&repo.default_branch);
-    let there = on_default.is_some_and(|tip| git.entry(tip, &format!(".github/workflows/{workflow}")).is_some());
-    if file.is_none() && !there {
+    let path = match file {
+        Some(known) => known.path.clone(),
+        None => format!(".github/workflows/{workflow}"),
+    };
+    if file.is_none() && on_default(state, call.repo, &workflow)?.is_none() {
         return Err(Problem::not_found());
+    }
+    let text = git.text(tip, &path).ok_or_else(Problem::not_found)?;
+    if !text.contains("workflow_dispatch") {
+        return Err(Problem::invalid("Workflow does not have 'workflow_dispatch' trigger"));
     }
     let inputs = call.body.get("inputs").cloned().unwrap_or_else(|| json!({}));
     if inputs.as_object().is_some_and(|inputs| inputs.len() > 25) {
         return Err(Problem::invalid("Invalid request.\n\nNo more than 25 properties are allowed; inputs has more."));
     }
+    let given: Vec<(String, String)> = inputs.as_object().into_iter().flatten().map(text_of).collect();
+    let declared = |name: &str| text.lines().any(|line| line.trim_start().starts_with(&format!("{name}:")));
+    if let Some((name, _)) = given.iter().find(|(name, _)| !declared(name)) {
+        return Err(Problem::invalid(format!("Unexpected inputs provided: [\"{name}\"]")));
+    }
+    let title = titled(&text, &given);
+    let (tip, branch) = (tip.to_string(), reference.strip_prefix("refs/heads/").unwrap_or(&reference).to_owned());
+    let run = state.begin_dispatched(call.repo, (&tip, branch), &path, title, &sender)?;
     let at = state.now();
     state.repo_mut(call.repo)?.dispatches.push(Dispatch {
+        run: Some(run),
         workflow: Some(workflow),
         event_type: None,
         reference: Some(reference),
@@ -119,6 +164,17 @@ fn dispatch(state: &mut State, call: &Call) -> Answer {
     Ok(Reply::NoContent)
 }
 
+fn text_of((name, value): (&String, &serde_json::Value)) -> (String, String) {
+    (name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// What a file's `run-name` makes of its inputs.
+fn titled(file: &str, inputs: &[(String, String)]) -> Option<String> {
+    let name = file.lines().find_map(|line| line.strip_prefix("run-name:"))?;
+    let name = name.trim().trim_matches(['"', '\'']).to_owned();
+    Some(inputs.iter().fold(name, |name, (input, value)| name.replace(&format!("${{{{ inputs.{input} }}}}"), value)))
+}
+
 /// A run of a workflow, as it is told.
 pub(crate) struct Ran<'a> {
     /// Where it was given out before.
@@ -126,14 +182,50 @@ pub(crate) struct Ran<'a> {
     pub(crate) sha: &'a str,
     pub(crate) path: &'a str,
     pub(crate) event: &'a str,
+    /// The branch and the title of one that somebody asked for.
+    pub(crate) asked: Option<(&'a str, &'a str)>,
     /// Each with how it ended; none while it runs.
     pub(crate) jobs: &'a [(String, Option<String>)],
 }
 
 impl State {
+    /// A run that somebody asked for begins. What becomes of it is told later.
+    fn begin_dispatched(
+        &mut self,
+        repo: u64,
+        (sha, branch): (&str, String),
+        path: &str,
+        title: Option<String>,
+        actor: &Account,
+    ) -> Result<u64, Problem> {
+        let title = title.unwrap_or_else(|| path.to_owned());
+        let (asked, jobs) = (Some((branch.as_str(), title.as_str())), &[("execute".to_owned(), None)]);
+        self.record_workflow_run(repo, &Ran { id: None, sha, path, event: "workflow_dispatch", asked, jobs }, actor)
+    }
+
+    /// The jobs of a run that was going on have ended so.
+    pub(crate) fn end_run(&mut self, repo: u64, id: u64, conclusion: &str) -> Result<(), Problem> {
+        let at = self.now();
+        let about = self.repo_mut(repo)?;
+        let run = about.workflow_runs.get_mut(&id).ok_or_else(Problem::not_found)?;
+        (run.status, run.conclusion, run.updated_at) = ("completed".into(), Some(conclusion.to_owned()), at);
+        let (actor, jobs) = (run.actor.clone(), run.jobs.clone());
+        for job in jobs {
+            if let Some(known) = about.jobs.get_mut(&job).filter(|job| job.conclusion.is_none()) {
+                (known.status, known.conclusion) = ("completed".into(), Some(conclusion.to_owned()));
+                known.completed_at = Some(at);
+            }
+            if let Some(check) = about.check_runs.get_mut(&job).filter(|check| check.conclusion.is_none()) {
+                (check.status, check.conclusion) = ("completed".into(), Some(conclusion.to_owned()));
+                check.completed_at = Some(at);
+            }
+        }
+        self.tell_workflow_run(repo, id, "completed", &actor)
+    }
+
     /// A workflow run has come to this: the run, its suite, and a check run for each job, whose id is the job's.
     pub(crate) fn record_workflow_run(&mut self, repo: u64, ran: &Ran<'_>, actor: &Account) -> Result<u64, Problem> {
-        let Ran { id, sha, path, event, jobs } = *ran;
+        let Ran { id, sha, path, event, asked, jobs } = *ran;
         let at = self.tick();
         let suite = self.new_suite(repo, ACTIONS_APP, sha, None)?;
         let known = self.repo(repo)?.workflows.values().find(|one| one.path == path).map(|one| one.id);
@@ -151,6 +243,7 @@ impl State {
         let pulls = about.pulls_at(sha).filter(|_| event.starts_with("pull_request"));
         let pull = pulls.max_by_key(|(issue, pull)| (pull.head_repo == repo, issue.number));
         let (head_repo, head_branch) = match pull {
+            _ if asked.is_some() => (repo, asked.map(|(branch, _)| branch.to_owned())),
             Some((_, pull)) => (pull.head_repo, Some(pull.head_ref.clone())),
             None => (repo, about.suites.get(&suite).and_then(|suite| suite.head_branch.clone())),
         };
@@ -160,6 +253,7 @@ impl State {
         let run = WorkflowRun {
             id,
             workflow,
+            title: asked.map_or_else(|| name.clone(), |(_, title)| title.to_owned()),
             name,
             path: path.to_owned(),
             event: event.to_owned(),

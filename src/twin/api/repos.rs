@@ -191,6 +191,7 @@ fn dispatch(state: &mut State, call: &Call) -> Answer {
     let payload = call.body.get("client_payload").cloned().unwrap_or(Value::Null);
     let at = state.now();
     state.repo_mut(call.repo)?.dispatches.push(Dispatch {
+        run: None,
         workflow: None,
         event_type: Some(event_type),
         reference: None,

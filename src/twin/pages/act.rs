@@ -283,7 +283,7 @@ fn ci(state: &mut State, asked: &Asked<'_>, number: u64, end: &str) -> Result<Ne
         Some(red) => state.attempt(repo, red, &jobs, &by)?,
         None => drop(state.record_workflow_run(
             repo,
-            &Ran { id: None, sha: &sha, path: &stage.workflow, event, jobs: &jobs },
+            &Ran { id: None, sha: &sha, path: &stage.workflow, event, asked: None, jobs: &jobs },
             &by,
         )?),
     }

@@ -169,6 +169,7 @@ async fn proofs(on: &mut Tour, app: &str, ada: &str, head: &str) {
     on.get(app, &format!("actions/jobs/{job}")).await;
     on.get(app, &format!("{run}/artifacts")).await;
     on.post(ada, "actions/workflows/ci.yml/dispatches", json!({"ref": "main", "inputs": {"a": "b"}})).await;
+    on.get(app, "actions/workflows/ci.yml/runs?event=workflow_dispatch&created=%3E%3D2020-01-01T00:00:00Z").await;
     on.post(ada, "dispatches", json!({"event_type": "nudge", "client_payload": {"a": 1}})).await;
     on.call(ada, Method::DELETE, &run, Value::Null).await;
 
@@ -220,7 +221,10 @@ async fn every_route_answers_well() {
     let stage = Stage::set().await;
     stage.admin.create_org("club").unwrap();
     stage.admin.set_team("club", "gate", &[("ada", TeamRole::Member)]).unwrap();
-    let workflow = [(".github/workflows/ci.yml", Some("on: push\njobs: {}\n"))];
+    let workflow = [(
+        ".github/workflows/ci.yml",
+        Some("on:\n  push:\n  workflow_dispatch:\n    inputs:\n      a:\n        type: string\njobs: {}\n"),
+    )];
     stage.admin.commit("ada/site", "ada", "main", "CI", &workflow).unwrap();
     let (jwt, app, ada) = (stage.app.jwt().unwrap(), stage.app_token().await, stage.ada.token.clone());
     let mut on = Tour { stage, visited: BTreeSet::new() };

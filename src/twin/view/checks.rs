@@ -101,7 +101,7 @@ impl State {
             "id": run.id, "name": run.name, "node_id": node("WFR", run.id), "check_suite_id": run.suite,
             "check_suite_node_id": node("CS", run.suite), "head_branch": run.head_branch, "head_sha": run.head_sha,
             "path": run.path, "run_number": run.run_number, "run_attempt": run.attempt, "event": run.event,
-            "display_title": run.name, "status": run.status, "conclusion": run.conclusion,
+            "display_title": run.title, "status": run.status, "conclusion": run.conclusion,
             "workflow_id": run.workflow, "url": url, "html_url": format!("{html}/actions/runs/{}", run.id),
             "pull_requests": self.check_pulls(repo, &run.head_sha), "created_at": run.created_at,
             "updated_at": run.updated_at, "run_started_at": run.created_at, "actor": self.user_json(&run.actor),

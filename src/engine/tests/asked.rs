@@ -1,0 +1,216 @@
+//! Runs of the trusted workflow: when they are asked for, and what their answers are worth.
+
+use crate::engine::kit::*;
+use crate::engine::{Answer, Happened};
+use crate::flow::{Phase, Stage};
+use crate::gate::asked;
+use crate::gate::phase::{self, Outcome as GateOutcome};
+use crate::gate::world::{AskedRun, Asks};
+use crate::gate::{Finding, Verdict};
+use crate::ids::{Digest, Role};
+use crate::ledger::record::{Evidence, Job, Ran};
+use crate::ledger::{Body, By};
+
+const ACTIONS: &str = "gates: { verify: { from: [actions], run: [make test], reports: [out.xml] } }";
+
+fn merge() -> Game {
+    Game::with(ACTIONS)
+}
+
+/// The newest run that was asked for answers with these findings.
+fn answers(game: &mut Game, findings: &[Finding]) {
+    let newest = game.now().asked.last().unwrap();
+    let nonce = newest.nonce.clone();
+    answers_to(game, nonce, findings);
+}
+
+fn answers_to(game: &mut Game, nonce: Digest, findings: &[Finding]) {
+    let run = game.now().asks;
+    let workflow = "octo/lamp/.github/workflows/phasegate-evidence.yml@refs/heads/main".to_owned();
+    let by = Job { run, attempt: 1, workflow, sha: commit("main"), actor: 1 };
+    let log = format!("{{\"run\":{run}}}");
+    let ran = Ran { nonce, log: Digest::of(&log), tests: 3, findings: findings.to_vec() };
+    game.happens(&[Happened::Ran(Box::new(Answer { by, ran, log: log.into() }))]);
+}
+
+fn asks(game: &Game) -> usize {
+    game.log.iter().filter(|entry| matches!(entry.body, Body::Asked { .. })).count()
+}
+
+fn red() -> Finding {
+    Finding::error("VER-01", "The test `dims` failed.", "Mend the change.")
+}
+
+fn idle() -> Finding {
+    Finding::error("VER-12", "The new test `idle` passes on the base's code too.", "Let it ask for something.")
+}
+
+#[test]
+fn each_content_is_asked_for_once_and_its_answer_decides() {
+    let mut game = merge();
+    game.opened().look();
+    assert_eq!(asks(&game), 1, "a second look asks for nothing");
+    assert!(game.finding("MRG-01").waiting);
+    game.approved_by("mia").may_not_merge(&["MRG-01"]);
+    answers(&mut game, &[]);
+    game.may_merge();
+    let evidence = &game.recorded().evidence;
+    assert!(
+        evidence.iter().any(|one| matches!(one, Evidence::Run { tests: 3, verdict: Verdict::Pass, .. })),
+        "{evidence:?}"
+    );
+    // A second delivery of the same answer leaves nothing.
+    let (records, nonce) = (game.log.len(), game.now().asked[0].nonce.clone());
+    answers_to(&mut game, nonce, &[red()]);
+    assert_eq!(game.log.len(), records);
+    game.may_merge().push("two");
+    assert_eq!(asks(&game), 2);
+    game.approved_by("mia").may_not_merge(&["MRG-01"]);
+    assert_ne!(game.now().asked[0].nonce, game.now().asked[1].nonce);
+}
+
+#[test]
+fn an_answer_for_other_content_counts_for_that_alone() {
+    let mut game = merge();
+    game.opened();
+    let first = game.now().asked[0].nonce.clone();
+    game.push("two").approved_by("mia");
+    answers_to(&mut game, first, &[]);
+    game.may_not_merge(&["MRG-01"]);
+    assert!(asked::open(game.now()).is_some(), "the run of this content is still waited for");
+    assert_eq!(game.now().asked[0].answer.as_ref().map(|answer| answer.by.run), Some(2));
+}
+
+#[test]
+fn a_red_stands_until_a_person_has_it_run_again_and_is_told_for_good() {
+    let mut game = merge();
+    game.opened().approved_by("mia");
+    answers(&mut game, &[red()]);
+    game.may_not_merge(&["MRG-01"]);
+    assert_eq!(game.finding("MRG-01").says, "VER-01: The test `dims` failed.");
+    game.look();
+    assert_eq!(asks(&game), 1, "nobody asked for another try");
+    game.says("ada", Role::Write, "/verify").done();
+    assert_eq!(asks(&game), 2);
+    game.says("ada", Role::Write, "/verify");
+    assert!(game.refused_with("CMD-03").says.contains("a run is under way"));
+    answers(&mut game, &[]);
+    game.may_merge();
+    let told = game.findings();
+    assert!(
+        told.iter().any(|one| one.says == "The same content was red before, in run 1." && !one.blocks()),
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn what_a_run_shows_of_its_tests_an_independent_person_may_agree_to() {
+    let mut game = merge();
+    game.opened().approved_by("mia");
+    answers(&mut game, &[idle()]);
+    let finding = game.finding("MRG-01");
+    assert!(finding.next.ends_with("says `/agree VER-12 REASON`."), "{}", finding.next);
+    game.says("ada", Role::Maintain, "/agree VER-12 a refactoring");
+    game.refused_with("CMD-07");
+    game.says("mia", Role::Maintain, "/agree VER-11 a refactoring");
+    game.refused_with("CMD-03");
+    game.may_not_merge(&["MRG-01"]);
+    game.says("mia", Role::Maintain, "/agree VER-12 a refactoring").done().may_merge();
+    assert!(matches!(game.now().agreed[0].by, By::Person { .. }));
+    game.says("mia", Role::Maintain, "/agree VER-12 once more");
+    game.refused_with("CMD-03");
+    // Nobody agrees to a failed test, also not together with what can be agreed to.
+    game.push("two").approved_by("mia");
+    answers(&mut game, &[idle(), red()]);
+    game.says("mia", Role::Maintain, "/agree VER-12 a refactoring").done().may_not_merge(&["MRG-01"]);
+}
+
+#[test]
+fn nothing_of_a_fork_is_run_unasked() {
+    let mut game = merge();
+    game.world.pull.fork = true;
+    game.opened();
+    assert_eq!(asks(&game), 0);
+    let finding = game.finding("MRG-01");
+    assert!(finding.waiting && finding.next.contains("`/verify`"), "{finding:?}");
+    game.says("tim", Role::Triage, "/verify");
+    game.refused_with("CMD-02");
+    game.says("ada", Role::Write, "/verify").done();
+    assert_eq!(asks(&game), 1);
+}
+
+#[test]
+fn where_nobody_can_be_asked_it_is_said_and_not_asked() {
+    for (asks_here, word) in [(Asks::NoAddress, "PHASEGATE_PUBLIC_URL"), (Asks::Workflow, "from: [checks]")] {
+        let mut game = merge();
+        game.world.asks = asks_here;
+        game.opened();
+        assert_eq!(asks(&game), 0);
+        let finding = game.finding("MRG-01");
+        assert!(!finding.waiting && finding.next.contains(word), "{finding:?}");
+    }
+}
+
+#[test]
+fn a_run_that_came_to_nothing_is_told_and_can_be_asked_for_again() {
+    let ended = AskedRun::Seen { run: 5, ended: Some("failure".to_owned()) };
+    let refused = AskedRun::Refused("GitHub knows no such thing".to_owned());
+    for (seen, says) in [(ended, "Run 5"), (refused, "could not be started")] {
+        let mut game = merge();
+        game.opened();
+        game.world.asked_run = seen;
+        game.look();
+        let finding = game.finding("MRG-01");
+        assert!(finding.waiting && finding.says.contains(says) && finding.next.contains("`/verify`"), "{finding:?}");
+        game.says("ada", Role::Write, "/verify").done();
+        assert_eq!(asks(&game), 2);
+    }
+}
+
+#[test]
+fn without_the_source_the_command_belongs_to_the_pipeline() {
+    let mut game = Game::merge();
+    game.opened().says("ada", Role::Write, "/verify");
+    assert!(game.refused_with("CMD-03").says.contains("pipeline"));
+    assert_eq!(asks(&game), 0);
+}
+
+#[test]
+fn another_base_takes_the_runs_and_what_was_agreed_along() {
+    let mut game = Game::with(&format!("{ACTIONS}\nbranches: [\"release/*\"]"));
+    game.opened().approved_by("mia");
+    answers(&mut game, &[idle()]);
+    game.says("mia", Role::Maintain, "/agree VER-12 a refactoring").done().may_merge();
+    game.retargeted("release/1").approved_by("mia");
+    assert_eq!((game.now().asked.len(), game.now().agreed.len()), (1, 0), "asked anew");
+    game.may_not_merge(&["MRG-01"]);
+}
+
+/// In the pipeline it is asked for from BUILD on, and each gate that rests on it waits.
+#[test]
+fn the_pipeline_asks_from_build_on() {
+    let mut game = Game::pipeline_with(ACTIONS);
+    game.says("ada", Role::Write, "/expand").done().at(Stage::Building);
+    assert_eq!(asks(&game), 1);
+    let judged = phase::judge(Phase::Build, game.now(), &game.world);
+    assert_eq!(judged.outcome, GateOutcome::Pending, "{judged:#?}");
+    answers(&mut game, &[red()]);
+    let judged = phase::judge(Phase::Build, game.now(), &game.world);
+    assert_eq!((judged.outcome, judged.findings[0].rule.as_str()), (GateOutcome::Fail, "BLD-02"));
+    // A claim on a red has it run again, and is judged by that.
+    game.says("ada", Role::Write, "/build").done().at(Stage::Building);
+    assert_eq!(asks(&game), 2);
+    answers(&mut game, &[]);
+    game.at(Stage::Reviewing);
+    game.approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+    assert_eq!(asks(&game), 2, "the same content needs no other run");
+}
+
+#[test]
+fn at_verify_the_runs_own_rules_are_named() {
+    let mut game = Game::pipeline_with(ACTIONS);
+    game.says("ada", Role::Write, "/expand").done();
+    answers(&mut game, &[idle()]);
+    let judged = phase::judge(Phase::Verify, game.now(), &game.world);
+    assert_eq!(judged.findings[0].rule, "VER-12");
+}

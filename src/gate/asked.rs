@@ -1,0 +1,199 @@
+//! Evidence from the trusted workflow: runs of the policy's commands that were asked for, and what they came to.
+//!
+//! A run counts for the content that it was asked for, and the newest that has answered decides. An older red one stays on
+//! record, and is told. What a run shows besides failures (fewer tests, tests that prove nothing, an earlier red) a person can
+//! agree to, for this content; that a command or a test failed nobody can.
+
+use super::Finding;
+use super::evidence::Heard;
+use crate::finding::{Severity, Verdict, quoted, verdict};
+use crate::gate::world::{AskedRun, Asks, World};
+use crate::ledger::By;
+use crate::ledger::record::Evidence;
+use crate::ledger::state::{Agreed, Answering, Asked, State};
+use crate::policy::Policy;
+
+/// The rules of a run that a person can agree to.
+pub const AGREEABLE: [&str; 3] = ["VER-10", "VER-11", "VER-12"];
+
+/// The runs that were asked for on the present content, oldest first.
+pub fn of_this(state: &State) -> impl DoubleEndedIterator<Item = &Asked> {
+    let content = state.subject.as_ref().map(|about| &about.content);
+    state.asked.iter().filter(move |asked| Some(&asked.about.content) == content)
+}
+
+/// The run that is waited for.
+pub fn open(state: &State) -> Option<&Asked> {
+    of_this(state).next_back().filter(|asked| asked.answer.is_none())
+}
+
+/// Whether the newest run has come to nothing, or to a red: then another may be asked for.
+pub fn is_spent(state: &State, world: &World) -> bool {
+    match of_this(state).next_back() {
+        None => true,
+        Some(Asked { answer: Some(answer), .. }) => judged(answer, state).1 == Verdict::Fail,
+        Some(Asked { answer: None, .. }) => world.asked_run.has_ended(),
+    }
+}
+
+/// Whether a rule of the newest run holds the present content back.
+pub fn is_held_back_by(state: &State, rule: &str) -> bool {
+    let newest = of_this(state).next_back().and_then(|asked| asked.answer.as_ref());
+    newest.is_some_and(|answer| judged(answer, state).0.iter().any(|finding| finding.blocks() && finding.rule == rule))
+}
+
+/// What the runs show, under this rule of a gate. VERIFY names the runner's own rules.
+pub(super) fn heard(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
+    let runs: Vec<&Asked> = of_this(state).collect();
+    let answered: Vec<(&Asked, &Answering)> =
+        runs.iter().filter_map(|asked| Some((*asked, asked.answer.as_ref()?))).collect();
+    let mut heard = Heard::default();
+    for (at, (asked, answer)) in answered.iter().enumerate() {
+        heard.evidence.push(Evidence::Run {
+            workflow: asked.workflow.clone(),
+            run: answer.by.run,
+            attempt: answer.by.attempt,
+            log: answer.ran.log.clone(),
+            verdict: judged(answer, state).1,
+            tests: answer.ran.tests,
+            head: asked.about.head.clone(),
+            discounted: (at + 1 < answered.len()).then(|| "a newer run decides".to_owned()),
+        });
+    }
+    match runs.last() {
+        None => heard.findings.push(unasked(rule, policy, world)),
+        Some(asked) if asked.answer.is_none() => heard.findings.push(waits(rule, policy, world, asked)),
+        Some(_) => {
+            let Some(((_, newest), older)) = answered.split_last() else { return heard };
+            let (found, _) = judged(newest, state);
+            heard.findings.extend(found.into_iter().map(|finding| told(rule, policy, finding)));
+            heard.findings.extend(reds(rule, older));
+        }
+    }
+    heard
+}
+
+/// What was found of a run, less what a person has agreed to, and what that comes to.
+fn judged(answer: &Answering, state: &State) -> (Vec<Finding>, Verdict) {
+    let content = state.subject.as_ref().map(|about| &about.content);
+    let agreed = |rule: &str| {
+        state.agreed.iter().find(|one| one.rule == rule && Some(&one.content) == content && AGREEABLE.contains(&rule))
+    };
+    let findings: Vec<Finding> = answer
+        .ran
+        .findings
+        .iter()
+        .map(|finding| match agreed(&finding.rule).filter(|_| finding.blocks()) {
+            Some(by) => accepted(finding, by),
+            None => finding.clone(),
+        })
+        .collect();
+    let verdict = verdict(&findings);
+    (findings, verdict)
+}
+
+fn accepted(finding: &Finding, agreed: &Agreed) -> Finding {
+    let who = match &agreed.by {
+        By::Person { person, .. } => quoted(&person.login),
+        By::Bot | By::Workflow(_) => "the bot".to_owned(),
+    };
+    Finding {
+        severity: Severity::Warning,
+        says: format!("{} {who} has agreed to it: {}", finding.says, quoted(&agreed.reason)),
+        next: "Nothing: that is for this content alone.".to_owned(),
+        ..finding.clone()
+    }
+}
+
+/// A finding of the run, as this gate tells it.
+fn told(rule: &str, policy: &Policy, finding: Finding) -> Finding {
+    let mut next = finding.next.clone();
+    if finding.blocks() && AGREEABLE.contains(&finding.rule.as_str()) {
+        let command = policy.commands.written("agree");
+        next.push_str(&format!(
+            " Where it is meant so, somebody who may approve and neither wrote nor pushed it says `{command} {} REASON`.",
+            finding.rule
+        ));
+    }
+    match rule.starts_with("VER-") {
+        true => Finding { next, ..finding },
+        false => {
+            Finding { says: format!("{}: {}", finding.rule, finding.says), rule: rule.to_owned(), next, ..finding }
+        }
+    }
+}
+
+/// `VER-13`: a newer run does not take a red one back.
+fn reds(rule: &str, older: &[(&Asked, &Answering)]) -> Option<Finding> {
+    let red = older.iter().filter(|(_, answer)| answer.ran.findings.iter().any(Finding::blocks));
+    let runs: Vec<String> = red.map(|(_, answer)| answer.by.run.to_string()).collect();
+    let rule = if rule.starts_with("VER-") { "VER-13" } else { rule };
+    (!runs.is_empty()).then(|| {
+        Finding::warning(
+            rule,
+            format!("The same content was red before, in run {}.", runs.join(", ")),
+            "Find out why. A later green does not take that back.",
+        )
+    })
+}
+
+fn unasked(rule: &str, policy: &Policy, world: &World) -> Finding {
+    let (again, head) = (policy.commands.written("verify"), world.pull.head.short());
+    match world.asks {
+        Asks::Yes => {}
+        Asks::NoAddress => {
+            return Finding::error(
+                rule,
+                "The policy takes evidence from `actions`, and this server does not know where a run could answer it.",
+                "Whoever runs it sets PHASEGATE_PUBLIC_URL to the address that GitHub's runners reach it at.",
+            );
+        }
+        Asks::Workflow => {
+            return Finding::error(
+                rule,
+                "The policy takes evidence from `actions`, and nobody asks for a run from inside a workflow.",
+                "Run Phasegate as an App, or name the job that runs the gate: `from: [checks]`, with `checks` in the policy.",
+            );
+        }
+    }
+    if world.pull.fork {
+        return Finding::waiting(
+            rule,
+            format!("The commands have not run on {head}: it comes from a fork, so nothing of it is run unasked."),
+            format!("Someone with write access looks at what it changes, and says `{again}`."),
+        );
+    }
+    Finding::waiting(
+        rule,
+        format!("The commands have not run on {head} yet."),
+        "Nothing to do: the run is asked for when its turn comes.",
+    )
+}
+
+fn waits(rule: &str, policy: &Policy, world: &World, asked: &Asked) -> Finding {
+    let (workflow, head) = (&asked.workflow, world.pull.head.short());
+    let again = policy.commands.written("verify");
+    let (says, next) = match &world.asked_run {
+        AskedRun::Refused(why) => (
+            format!("{} could not be started: {}.", quoted(workflow), quoted(why)),
+            format!(
+                "See that it is on `{}` as the template has it, with `workflow_dispatch` and its inputs, and that the App may \
+                 write Actions; then say `{again}`.",
+                world.default_branch
+            ),
+        ),
+        AskedRun::Seen { run, ended: Some(ended) } => (
+            format!("Run {run} of {} ended as {} without an answer for {head}.", quoted(workflow), quoted(ended)),
+            format!("Read its log, mend what it names, and say `{again}` for another run."),
+        ),
+        AskedRun::Seen { run, ended: None } => (
+            format!("Run {run} of {} is at it, on {head}.", quoted(workflow)),
+            "Nothing to do: it is judged when the run answers.".to_owned(),
+        ),
+        AskedRun::Unseen => (
+            format!("{} is asked to run the commands on {head}.", quoted(workflow)),
+            "Nothing to do: it is judged when the run answers.".to_owned(),
+        ),
+    };
+    Finding::waiting(rule, says, next)
+}

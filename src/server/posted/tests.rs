@@ -1,0 +1,104 @@
+use super::*;
+use crate::engine::kit::{commit, law};
+use crate::ledger::About;
+use crate::runner::artefact::sample;
+
+fn policy() -> Policy {
+    law("gates: { verify: { from: [actions], run: [make check], reports: [\"out/*.xml\"] } }")
+}
+
+/// What was asked for, and the log of an honest run of it.
+fn honest() -> (Artefact, Policy, Asked) {
+    let (policy, mut log) = (policy(), sample());
+    let head = log.subject.head.clone().unwrap();
+    let about =
+        About { base_ref: "main".to_owned(), base: commit("base"), head: head.clone(), content: Digest::of("content") };
+    log.policy.digest = policy.digest();
+    (log.subject.checkout, log.subject.base) = (Some(head), Some(about.base.clone()));
+    let asked = Asked {
+        gate: RunGate::Verify,
+        nonce: Digest::of("nonce"),
+        workflow: policy.gates.verify.workflow.clone(),
+        about,
+        record: 4,
+        at: jiff::Timestamp::UNIX_EPOCH,
+        answer: None,
+    };
+    (log, policy, asked)
+}
+
+#[test]
+fn a_log_of_what_was_asked_for_is_taken() {
+    let (log, policy, asked) = honest();
+    assert_eq!(same(&log, &policy, &asked), Ok(()));
+}
+
+#[test]
+fn one_of_anything_else_is_not() {
+    type Bend = fn(&mut Artefact);
+    let bends: [(Bend, &str); 8] = [
+        (|log| log.policy.digest = Digest::of("soft"), "another policy"),
+        (|log| log.policy.from = PolicyFrom::Checkout, "another policy"),
+        (|log| log.subject.checkout = None, "none was checked out"),
+        (|log| log.subject.uncommitted = true, "as it is"),
+        (|log| log.subject.base = Some(commit("other")), "its base is"),
+        (|log| log.commands[0].command = "true".to_owned(), "not those of the policy"),
+        (|log| log.commands.clear(), "not those of the policy"),
+        (|log| log.promised.clear(), "not those of the policy"),
+    ];
+    for (bend, says) in bends {
+        let (mut log, policy, asked) = honest();
+        bend(&mut log);
+        let why = same(&log, &policy, &asked).unwrap_err();
+        assert!(why.contains(says), "{why}");
+    }
+}
+
+#[test]
+fn what_is_found_is_by_the_policy_and_not_by_the_log() {
+    let (mut log, policy, _) = honest();
+    // A test failed; the log forgets to say so.
+    log.findings.clear();
+    log.verdict = crate::finding::Verdict::Pass;
+    assert!(judged(log, &policy).iter().any(|finding| finding.blocks() && finding.rule == "VER-01"));
+}
+
+#[test]
+fn a_green_whose_earning_was_left_out_is_held_back() {
+    let (mut log, policy, _) = honest();
+    log.failing.clear();
+    (log.totals.failed, log.totals.passed) = (0, 3);
+    log.reports[0].counts = log.totals;
+    let found = judged(log.clone(), &policy);
+    assert!(found.iter().any(|finding| finding.rule == "VER-10" && finding.blocks()), "{found:#?}");
+    let shown =
+        law("gates: { verify: { from: [actions], run: [make check], reports: [\"out/*.xml\"], earned: show } }");
+    assert!(!judged(log, &shown).iter().any(Finding::blocks));
+}
+
+#[test]
+fn each_refusal_has_its_name_a_sentence_and_a_next_step() {
+    let all = [
+        Refused::Token(oidc::Refused::Missing),
+        Refused::Token(oidc::Refused::NoKeys { issuer: "https://a".into(), why: "b".into() }),
+        Refused::Replayed,
+        Refused::Foreign("a".into()),
+        Refused::WrongWorkflow { found: "a".into(), wanted: "b".into() },
+        Refused::NotWanted("a".into()),
+        Refused::OtherRun { run: 1, what: "a".into() },
+        Refused::Unasked(1),
+        Refused::Answered(1),
+        Refused::OtherContent("a".into()),
+        Refused::TooLarge(1),
+        Refused::NoNonce,
+        Refused::NoAddress,
+        Refused::NotNow("a".into()),
+    ];
+    let names: std::collections::BTreeSet<&str> = all.iter().map(Refused::name).collect();
+    assert_eq!(names.len(), all.len());
+    for refused in all {
+        let says = refused.to_string();
+        assert!(says.ends_with('.') && refused.next().ends_with('.'), "{says} {}", refused.next());
+        assert!(refused.status().is_client_error() || refused.status().is_server_error());
+    }
+}

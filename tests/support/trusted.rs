@@ -1,0 +1,107 @@
+//! The trusted workflow of `templates/evidence`, played by the program itself: what the App asked for is checked out, run and
+//! answered as the template's two jobs do it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use phasegate::rehearsal::{REPO, Rehearsal};
+use serde_json::{Value, json};
+
+pub(crate) const WORKFLOW: &str = ".github/workflows/phasegate-evidence.yml";
+pub(crate) const FILE: &str = include_str!("../../templates/evidence/.github/workflows/phasegate-evidence.yml");
+
+/// A run that the App has asked for.
+pub(crate) struct Trusted {
+    pub(crate) run: u64,
+    pub(crate) inputs: Value,
+    folder: tempfile::TempDir,
+}
+
+fn succeeds(command: &mut Command) {
+    let told = command.output().unwrap();
+    assert!(told.status.success(), "{command:?}: {}", String::from_utf8_lossy(&told.stderr));
+}
+
+/// What a step of Actions does not inherit from whoever runs this test.
+fn step(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_phasegate"));
+    command.args(args).current_dir(folder).env("GITHUB_ACTIONS", "true");
+    for name in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_TOKEN", "PHASEGATE_URL"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+impl Trusted {
+    /// The newest one.
+    pub(crate) fn asked(on: &Rehearsal) -> Self {
+        let (run, inputs) = on.admin().dispatched(REPO, WORKFLOW).unwrap().pop().expect("a run that was asked for");
+        Self { run, inputs, folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn input(&self, name: &str) -> &str {
+        self.inputs[name].as_str().unwrap()
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder.path().join("phasegate-verify")
+    }
+
+    /// The first job: it runs the commands.
+    pub(crate) fn executes(&self, on: &Rehearsal) -> Output {
+        let (place, url) = (self.folder.path().join("work"), format!("{}/{REPO}.git", on.url()));
+        succeeds(Command::new("git").args(["clone", "-q", &url]).arg(&place));
+        let pulls = "+refs/pull/*/head:refs/pulls/*";
+        succeeds(Command::new("git").arg("-C").arg(&place).args(["fetch", "-q", "origin", pulls]));
+        succeeds(Command::new("git").arg("-C").arg(&place).args(["checkout", "-q", self.input("head")]));
+        let event = self.folder.path().join("event.json");
+        let told = json!({ "inputs": self.inputs, "repository": { "default_branch": "main" } });
+        std::fs::write(&event, told.to_string()).unwrap();
+        let main = on.admin().branch(REPO, "main").unwrap().unwrap();
+        let out = self.log();
+        step(&place, &["run", "verify", "--out", &out.display().to_string()])
+            .env("GITHUB_EVENT_PATH", &event)
+            .env("GITHUB_EVENT_NAME", "workflow_dispatch")
+            .env("GITHUB_SHA", main)
+            .env("GITHUB_REF", "refs/heads/main")
+            .env("GITHUB_REPOSITORY", REPO)
+            .env("GITHUB_RUN_ID", self.run.to_string())
+            .env("GITHUB_RUN_ATTEMPT", "1")
+            .env("GITHUB_WORKFLOW_REF", format!("{REPO}/{WORKFLOW}@refs/heads/main"))
+            .env("RUNNER_TEMP", self.folder.path())
+            .output()
+            .unwrap()
+    }
+
+    /// The second job: it answers.
+    pub(crate) async fn posts(&self, on: &Rehearsal) -> Output {
+        let (url, token) = on.admin().token_request(REPO, self.run).unwrap();
+        let (log, server) = (self.log().display().to_string(), on.server_url());
+        let args = ["post", "--log", &log, "--change", self.input("change"), "--nonce", self.input("nonce")];
+        let mut post = step(self.folder.path(), &args);
+        post.env("ACTIONS_ID_TOKEN_REQUEST_URL", url).env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", token);
+        post.env("PHASEGATE_URL", server);
+        let told = tokio::task::spawn_blocking(move || post.output()).await.unwrap().unwrap();
+        on.settle().await.unwrap();
+        told
+    }
+
+    /// Both, one after the other.
+    pub(crate) async fn answers(&self, on: &Rehearsal) -> Output {
+        self.executes(on);
+        let told = self.posts(on).await;
+        assert!(
+            told.status.success(),
+            "{}{}",
+            String::from_utf8_lossy(&told.stdout),
+            String::from_utf8_lossy(&told.stderr)
+        );
+        told
+    }
+
+    /// What the log of the first job says, to be bent.
+    pub(crate) fn written(&self) -> Value {
+        let text = std::fs::read_to_string(self.log().join("execution_log.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+}
