@@ -22,15 +22,16 @@ use crate::gate::ran;
 use crate::ids::CommitId;
 use crate::policy::{self, Policy, RunGate};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
-use crate::runner::artefact::{self, PolicyFrom, PolicyRead, Subject};
+use crate::runner::artefact::{self, Artefact, PolicyFrom, PolicyRead, Subject};
 use crate::runner::{self, Around, Orphans, Plan};
+use crate::surface::{self, page::Home};
 use ground::Ground;
 use show::Live;
 
 /// Run a gate's commands as the policy names them, and judge exit statuses and JUnit reports
 ///
 /// The policy is read from the base, not from the change: what is run is what the default branch says. What happened is
-/// written as `execution_log.json` into the artefact's folder. docs/runner.md says what counts. In GitHub Actions it writes the job's
+/// written as `execution_log.json` into the artefact's folder, and as `evidence.html` for people. docs/runner.md says what counts. In GitHub Actions it writes the job's
 /// summary, annotations, and the outputs verdict, reason and json.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -142,7 +143,8 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         out::complain("interrupted: the commands were ended, and nothing was written.\n");
         return Ok(Exit::Interrupted);
     };
-    done.write(&to)?;
+    let server = env("GITHUB_SERVER_URL").filter(|server| inside && !server.is_empty());
+    done.write(&to, &page(&done, server.as_deref()))?;
     live.result(&done, &to);
     if inside {
         let files = actions::Files::from_env();
@@ -158,6 +160,17 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         out::raw(&done.text()?)?;
     }
     Ok(Exit::found(done.verdict == Verdict::Fail))
+}
+
+/// The run for people. It has links where GitHub is known.
+fn page(done: &Artefact, server: Option<&str>) -> String {
+    let home = server.zip(done.subject.repository.as_ref()).map(|(server, slug)| Home {
+        server: server.trim_end_matches('/'),
+        slug,
+        ledger: "",
+        change: done.subject.change.unwrap_or(0),
+    });
+    surface::page::run(done, home.as_ref())
 }
 
 fn gate(name: &str) -> anyhow::Result<RunGate> {

@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 use super::app::{self, Given};
 use super::{Exit, out};
 use crate::repo;
-use crate::server::{Config, Server};
+use crate::server::{Config, PublicUrl, Server};
 
 /// Run the App server
 ///
@@ -39,6 +39,9 @@ pub(super) struct Args {
     /// Do not keep under GitHub's secondary rate limits by ourselves: for an Enterprise Server without any
     #[arg(long, env = "PHASEGATE_UNPACED", value_parser = clap::builder::FalseyValueParser::new())]
     unpaced: bool,
+    /// Where people reach this server with a browser; then comments and checks link to a change's evidence page here
+    #[arg(long, env = "PHASEGATE_PUBLIC_URL")]
+    public_url: Option<Given<PublicUrl>>,
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -61,6 +64,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         data,
         workers: Given::get(args.workers.as_ref()).copied().unwrap_or(4).into(),
         paced: !args.unpaced,
+        public_url: Given::get(args.public_url.as_ref()).cloned(),
     };
     repo::git_runs().await.context("the server needs git: install it, or put the folder that it is in on PATH")?;
     writable(&config.data)?;

@@ -23,7 +23,7 @@ pub mod unsigned;
 
 pub use chain::{Anchor, Anchors, Break, BreakKind, KeyRing, Signer};
 pub use escalation::Escalation;
-pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded, Related, sharing};
+pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded, Pages, Related, sharing};
 pub use record::{About, Body, By, Record};
 pub use state::{OVER_THE_HOUR, State};
 
@@ -50,6 +50,12 @@ pub fn alias_path(number: u64) -> String {
 /// Where a change's manifest with this digest stands. Its name is its digest, so none is ever written over by another.
 pub fn manifest_path(change: ChangeNumber, manifest: &Digest) -> String {
     format!("{}/freeze/{manifest}.json", folder(change))
+}
+
+/// Where a change's page for people stands. It is made of the records and goes into their commit; nothing is read back from
+/// it, and it stands in a folder of its own, so that who reads the records does not fetch it.
+pub fn evidence_page(change: ChangeNumber) -> String {
+    format!("{}/page/evidence.html", folder(change))
 }
 
 /// The newest checkpoint of a change.

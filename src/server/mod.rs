@@ -6,6 +6,7 @@
 
 mod catch_up;
 mod escalate;
+mod evidence;
 mod frozen;
 mod group;
 mod hands;
@@ -45,7 +46,10 @@ use crate::ids::RepoRef;
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
 use crate::ledger::{KeyRing, Ledger, Signer, unsigned};
 use crate::repo::Mirror;
+use crate::surface::page::Painter;
 
+use evidence::Address;
+pub use evidence::PublicUrl;
 use once::Word;
 pub use once::{Fault, Heard, Identity, Once, OnceConfig, Standing, Told};
 
@@ -69,6 +73,8 @@ pub struct Config {
     pub workers: usize,
     /// Whether to keep under GitHub's secondary limits by ourselves. A server of one's own may have none.
     pub paced: bool,
+    /// Where people reach this server with a browser, if they do.
+    pub public_url: Option<PublicUrl>,
 }
 
 /// What every pass shares. There is one only once GitHub has said who we are.
@@ -84,6 +90,8 @@ pub(crate) struct App {
     data: PathBuf,
     ledgers: Mutex<HashMap<(RepoRef, String), Arc<Ledger>>>,
     way: Way,
+    /// Where this server shows pages of its own, and by which keys.
+    evidence: Option<Address>,
 }
 
 /// How it came to be running.
@@ -111,6 +119,7 @@ pub(crate) struct Door {
     /// Why GitHub has not said yet who we are.
     waits: Mutex<Option<String>>,
     places: intake::Places,
+    pages: evidence::Shelf,
 }
 
 impl App {
@@ -128,9 +137,15 @@ impl App {
         let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
         let ledger = ledgers.entry((repo.clone(), branch.to_owned())).or_insert_with(|| {
             let store = GitHubStore::new(self.repo(repo), branch);
-            Arc::new(Ledger::new(repo.id, Arc::new(store), self.signer.clone(), self.keys.clone()))
+            let ledger = Ledger::new(repo.id, Arc::new(store), self.signer.clone(), self.keys.clone());
+            Arc::new(ledger.with_pages(Arc::new(self.painter(repo, branch))))
         });
         Arc::clone(ledger)
+    }
+
+    fn painter(&self, repo: &RepoRef, branch: &str) -> Painter {
+        let server = self.hub.endpoint().server().trim_end_matches('/').to_owned();
+        Painter { server, slug: repo.slug.clone(), branch: branch.to_owned(), advisory: self.is_advisory() }
     }
 
     /// Where the records are, of a ledger that the policy puts on this branch. What is advisory has a branch of its own: its
@@ -212,6 +227,7 @@ impl Server {
             app: SetOnce::new(),
             caught_up: SetOnce::new(),
             places: intake::Places::default(),
+            pages: evidence::Shelf::default(),
             waits: Mutex::default(),
         });
         let stop = CancellationToken::new();
@@ -298,6 +314,7 @@ async fn run(
             data: config.data,
             ledgers: Mutex::default(),
             way: Way::Server,
+            evidence: Address::new(config.public_url, &config.secrets),
         });
         // It is set here alone, so it was not set before.
         let _ = door.app.set(Arc::clone(&app));

@@ -220,6 +220,7 @@ impl Once {
             data: config.data,
             ledgers: Mutex::default(),
             way: Way::Workflow { advisory, told, first_wait: first_wait(config.patience) },
+            evidence: None,
         };
         Ok(Self { app: Arc::new(app), home, run: config.run, told: listener, patience: config.patience })
     }

@@ -7,6 +7,7 @@ mod build;
 mod buttons;
 mod commands;
 mod endurance;
+mod evidence;
 mod freeze;
 mod identity;
 mod installation;

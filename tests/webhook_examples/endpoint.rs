@@ -71,6 +71,7 @@ async fn alone(on: &Rehearsal) -> Server {
         data: on.data().join("alone"),
         workers: 1,
         paced: false,
+        public_url: None,
     };
     Server::start(config).await.unwrap()
 }
