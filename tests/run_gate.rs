@@ -283,7 +283,7 @@ fn the_log_has_each_test_by_its_name_and_each_attempt() {
     run(&there);
     assert_eq!(on.artefact().attempts, []);
     let beside = std::fs::read_dir(on.path().join(".git/phasegate-verify")).unwrap().count();
-    assert_eq!(beside, 1, "the one before is gone once there is a new one");
+    assert_eq!(beside, 2, "the log and its page: the one before is gone once there is a new one");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use html::{code, finding, link, prose, safe, shell, table, word};
 
 use super::text::{Links, counted, marks};
 use crate::finding::{Finding, GateName, Verdict};
+use crate::flow::Phase;
 use crate::flow::pipeline::{self, words};
 use crate::gate::first;
 use crate::ids::{ChangeNumber, CommitId, Digest, Slug};
@@ -215,7 +216,13 @@ fn failed(pipeline: &pipeline::State) -> String {
 }
 
 fn what_first(state: &State, home: &Home<'_>) -> String {
-    let findings = first::against(state);
+    let mut findings = first::against(state);
+    let phase = state.pipeline.as_ref().and_then(|pipeline| pipeline.phase());
+    if state.merged.is_some() && phase == Some(Phase::Deploy) {
+        // Merged is not delivered.
+        let judged = state.gates.get(&GateName::Phase(Phase::Deploy)).filter(|judged| judged.verdict == Verdict::Fail);
+        findings = first::first_things_first(judged.iter().flat_map(|judged| judged.findings.clone()));
+    }
     let mut out = "<h2 id=\"first\">What to do first</h2>".to_owned();
     if findings.is_empty() {
         let over = if state.open { "Nothing stands against merging it." } else { "Nothing: it is not open any more." };

@@ -73,6 +73,8 @@ fn a_change_is_told_from_where_it_stands_to_its_records() {
         &["merged; DEPLOY", "Nothing: it is not open any more.", "review by <b>mia</b> (maintain)", "Merged as <a"],
     );
     assert_eq!(page, page_of(&game), "the same records are the same page");
+    game.deployment("failure");
+    in_order(&page_of(&game), &["merged; ", "What to do first</h2><ol><li><b class=\"bad\">DEP-03</b>"]);
 }
 
 /// Whatever somebody can write: it is there as text, and nothing of it is read by a browser.
