@@ -1,6 +1,7 @@
 //! Stories about changes, and properties of every story.
 
 mod commands;
+mod delivery;
 mod escalation;
 mod evidence;
 mod freeze;

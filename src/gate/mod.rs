@@ -5,6 +5,7 @@
 
 pub mod analyze;
 pub mod build;
+pub mod deploy;
 pub mod design;
 pub mod evidence;
 pub mod expand;

@@ -106,9 +106,12 @@ const MOST_KEPT: usize = 64;
 const AT_ONCE: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// When each was made, and what it was.
+type Recent = HashMap<(Slug, u64), (Instant, Arc<str>)>;
+
 /// The pages that were asked for just now.
 pub(super) struct Shelf {
-    kept: Mutex<HashMap<(Slug, u64), (Instant, Arc<str>)>>,
+    kept: Mutex<Recent>,
     places: Semaphore,
 }
 

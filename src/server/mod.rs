@@ -5,6 +5,7 @@
 //! again.
 
 mod catch_up;
+mod delivered;
 mod escalate;
 mod evidence;
 mod frozen;

@@ -750,8 +750,8 @@ fn after_the_merge_the_deploy_gate_is_shown_on_the_merge_commit() {
     };
     let (conclusion, title, summary) = shown(&game);
     assert!(conclusion == Conclusion::ActionRequired && title.starts_with("DEPLOY waits"), "{title}");
-    assert!(summary.starts_with("In this version: the newest deployment of the commit succeeded"), "{summary}");
-    assert!(comment(&game).contains("_DEPLOY: In this version: the newest deployment"));
+    assert!(summary.starts_with("Judged by the newest deployment of the commit to each environment"), "{summary}");
+    assert!(comment(&game).contains("_DEPLOY: Judged by the newest deployment"));
     game.deployment("failure");
     let (conclusion, title, _) = shown(&game);
     assert!(conclusion == Conclusion::Failure && title.starts_with("DEPLOY: FAIL 1 of 3"), "{title}");

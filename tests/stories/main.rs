@@ -6,6 +6,7 @@ mod action;
 mod build;
 mod buttons;
 mod commands;
+mod deploy;
 mod endurance;
 mod evidence;
 mod freeze;
