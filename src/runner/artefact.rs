@@ -237,6 +237,9 @@ pub struct CommandRun {
     /// What it said; none where it was not run.
     #[serde(default)]
     pub output: Option<OutputKept>,
+    /// It audits the dependencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub audit: bool,
 }
 
 impl CommandRun {
