@@ -41,7 +41,7 @@ use crate::runner::wall::{Open, Wall};
 pub const SCHEMA: &str = "phasegate/run@1";
 /// The file in the artefact's folder.
 pub const FILE: &str = "execution_log.json";
-/// The same for people, beside it. Nothing is read back from it.
+/// The same for people; nothing is read back from it.
 pub const PAGE: &str = "evidence.html";
 /// The same of the attempt before, while there is none yet of this one.
 const EARLIER: &str = "execution_log.earlier.json";

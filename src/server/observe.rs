@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::delivered;
 use super::frozen::{self, Kept};
 use crate::flow::Phase;
 use crate::gate::build;
-use crate::gate::deploy::{self, Delivered};
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
@@ -16,7 +16,7 @@ use crate::github::{Repo, Result};
 use crate::guard::Guard;
 use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
-use crate::policy::{self, Base, Deploy, Flow, Limits, MadeBy, Policy, RunGate, Tier, Who};
+use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, RunGate, Tier, Who};
 use crate::repo::meaning::{self, ByPolicy, Drift, Sides};
 use crate::repo::{
     CommitInfo, Delta, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched,
@@ -253,10 +253,7 @@ fn subject(
         let bound = papers::bound(&papers, &judged);
         if let Law::Valid(policy) = law {
             judged.insert(Phase::Build, build::look(reader, merge_base, &fetched.head, &papers, policy)?);
-            if policy.deploy == Deploy::BeforeMerge {
-                let papers = Delivered::read(reader, &fetched.head, &fetched.head)?;
-                judged.insert(Phase::Deploy, deploy::judge(&papers, policy));
-            }
+            judged.extend(delivered::before_merge(reader, policy, &fetched.head)?);
         }
         (judged, bound)
     } else {
