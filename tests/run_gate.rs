@@ -283,7 +283,7 @@ fn the_log_has_each_test_by_its_name_and_each_attempt() {
     run(&there);
     assert_eq!(on.artefact().attempts, []);
     let beside = std::fs::read_dir(on.path().join(".git/phasegate-verify")).unwrap().count();
-    assert_eq!(beside, 1, "the one before is gone once there is a new one");
+    assert_eq!(beside, 2, "the log and its page: the one before is gone once there is a new one");
 }
 
 #[test]
@@ -876,4 +876,42 @@ fn tests_that_are_laid_over_links_and_folders_stay_in_the_copy() {
     let found: Vec<_> =
         std::fs::read_dir(outside.path().join("tests")).unwrap().flatten().map(|one| one.file_name()).collect();
     assert_eq!(found, ["yes"], "nothing was written there");
+}
+
+/// `BLD-05`: the audit runs after the build, on a copy that the build has not touched, and fails as an audit.
+#[test]
+fn dependencies_are_audited_after_the_build() {
+    let policy = |build: &str, audit: &str| {
+        format!(
+            "gates:\n  build:\n    run: [{}]\n    audit: [{}]\n  verify:\n    {CHECK}\n",
+            json!(build),
+            json!(audit)
+        )
+    };
+    let log = |on: &Stage| -> Artefact {
+        serde_json::from_slice(&std::fs::read(on.path().join(".git/phasegate-build/execution_log.json")).unwrap())
+            .unwrap()
+    };
+    let on = stage(&policy("echo built > lock", "test ! -e lock && echo 'bad-lib 1.0: high'; exit 1"), &[("a", "1")]);
+    let ended = on.run(&["build"]);
+    assert_eq!(ended.code, 1, "{}{}", ended.out, ended.err);
+    let artefact = log(&on);
+    let audits: Vec<bool> = artefact.commands.iter().map(|command| command.audit).collect();
+    assert_eq!(audits, [false, true]);
+    let errors: Vec<_> = artefact.findings.iter().filter(|one| one.blocks()).collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0].rule, "BLD-05");
+    assert!(errors[0].says.ends_with("It said last: `bad-lib 1.0: high`"), "{}", errors[0].says);
+    assert!(std::fs::read_to_string(on.path().join(".git/phasegate-build/evidence.html")).unwrap().contains("BLD-05"));
+
+    let on = stage(&policy("true", "echo fine"), &[("a", "1")]);
+    assert_eq!(on.run(&["build"]).code, 0);
+    // It has not its turn where the build is red.
+    let on = stage(&policy("false", "echo never"), &[("a", "1")]);
+    let ended = on.run(&["build"]);
+    assert!(ended.code == 1 && !ended.out.contains("\nnever"), "{}", ended.out);
+    let artefact = log(&on);
+    assert_eq!(artefact.commands[1].outcome, CommandOutcome::NotRun);
+    let rules: Vec<&str> = artefact.findings.iter().filter(|one| one.blocks()).map(|one| one.rule.as_str()).collect();
+    assert_eq!(rules, ["BLD-01"]);
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::status::{self, Report};
 use super::{Exit, out};
-use crate::finding::{Finding, GateName, Severity};
-use crate::gate::first::first_things_first;
+use crate::finding::{Finding, Severity};
+use crate::gate::first;
 use crate::ledger::State;
 
 #[derive(Debug, Serialize)]
@@ -42,9 +42,6 @@ pub(super) async fn run(args: &status::Args) -> anyhow::Result<Exit> {
 
 /// Of the merge gate, and of the gate of the phase that it is in.
 fn explained(state: &State, report: &Report) -> Explained {
-    let phase = state.pipeline.as_ref().and_then(|pipeline| pipeline.phase());
-    let gates = phase.map(GateName::Phase).into_iter().chain([GateName::Merge]);
-    let judged = gates.filter_map(|gate| state.gates.get(&gate)).filter(|_| state.open);
     let Report { change, mode, proven, stage, open, merged, head, waits_for, .. } = report;
     Explained {
         schema: "phasegate/explain@1",
@@ -56,7 +53,7 @@ fn explained(state: &State, report: &Report) -> Explained {
         merged: merged.clone(),
         head: head.clone(),
         waits_for: waits_for.clone(),
-        findings: first_things_first(judged.flat_map(|judged| judged.findings.clone())),
+        findings: first::against(state),
     }
 }
 

@@ -20,17 +20,18 @@ use crate::finding::Verdict;
 use crate::flow::Phase;
 use crate::gate::ran;
 use crate::ids::CommitId;
-use crate::policy::{self, Policy, RunGate};
+use crate::policy::{self, Policy, RunGate, Runs};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
-use crate::runner::artefact::{self, PolicyFrom, PolicyRead, Subject};
+use crate::runner::artefact::{self, Artefact, PolicyFrom, PolicyRead, Subject};
 use crate::runner::{self, Around, Orphans, Plan};
+use crate::surface::{self, page::Home};
 use ground::Ground;
 use show::Live;
 
 /// Run a gate's commands as the policy names them, and judge exit statuses and JUnit reports
 ///
 /// The policy is read from the base, not from the change: what is run is what the default branch says. What happened is
-/// written as `execution_log.json` into the artefact's folder. docs/runner.md says what counts. In GitHub Actions it writes the job's
+/// written as `execution_log.json` into the artefact's folder, and as `evidence.html` for people. docs/runner.md says what counts. In GitHub Actions it writes the job's
 /// summary, annotations, and the outputs verdict, reason and json.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -103,6 +104,7 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         (Some(_), true) => Ground::open(folder.clone(), environment, "--in-place was asked for"),
         (None, _) => Ground::open(folder.clone(), environment, "it is in no git repository"),
     };
+    let audited_on = audited_on(args, &runs, repo.as_ref(), &folder, &around, &ground).await?;
     let to = out_folder(args, gate, repo.as_ref());
     // Now, and not when all the commands have been run for a result that can't be kept.
     let attempts = artefact::prepare(&to, gate, &around.subject, &read.digest)?;
@@ -110,6 +112,7 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         module: module(&around.subject, repo.as_ref(), &args.dir),
         gate,
         commands: runs.commands.to_vec(),
+        audits: false,
         reports: runs.reports.to_vec(),
         timeout: runs.timeout,
         folder: ground.folder.clone(),
@@ -128,7 +131,19 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
     let orphans = Orphans::adopt();
     let mut live = Live::new(inside, args.json);
     let done = async {
-        let carried = runner::carry_out(&plan, &mut live, orphans.as_ref(), &stop).await?;
+        let mut carried = runner::carry_out(&plan, &mut live, orphans.as_ref(), &stop).await?;
+        if !runs.audit.is_empty() {
+            match &audited_on {
+                Some(ground) if carried.has_passed() || args.keep_going => {
+                    let (audits, commands, reports) = (true, runs.audit.to_vec(), Vec::new());
+                    let Ground { folder, walls, environment, .. } = ground;
+                    let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
+                    let audit = Plan { audits, commands, reports, folder, walls, environment, ..plan.clone() };
+                    carried.audited(runner::carry_out(&audit, &mut live, orphans.as_ref(), &stop).await?);
+                }
+                _ => carried.not_audited(runs.audit),
+            }
+        }
         let earned = match &beside {
             // What is red is not green by any proof.
             Some(beside) if carried.is_green() => {
@@ -142,7 +157,8 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         out::complain("interrupted: the commands were ended, and nothing was written.\n");
         return Ok(Exit::Interrupted);
     };
-    done.write(&to)?;
+    let server = env("GITHUB_SERVER_URL").filter(|server| inside && !server.is_empty());
+    done.write(&to, &page(&done, server.as_deref()))?;
     live.result(&done, &to);
     if inside {
         let files = actions::Files::from_env();
@@ -158,6 +174,40 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         out::raw(&done.text()?)?;
     }
     Ok(Exit::found(done.verdict == Verdict::Fail))
+}
+
+/// Where the dependencies are audited: on a copy that the build has not touched, with the network that the audit may have.
+async fn audited_on(
+    args: &Args,
+    runs: &Runs<'_>,
+    repo: Option<&LocalRepo>,
+    folder: &Path,
+    around: &Around,
+    ground: &Ground,
+) -> anyhow::Result<Option<Ground>> {
+    if runs.audit.is_empty() {
+        return Ok(None);
+    }
+    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    Ok(Some(match (repo, &around.subject.head, &ground.walls) {
+        (Some(repo), Some(head), _) if !args.in_place => {
+            let runs = Runs { network: runs.audit_network, ..*runs };
+            Ground::of(repo, folder, (head, &[]), &runs, environment).await?
+        }
+        (_, _, Err(why)) => Ground::open(folder.to_owned(), environment, why),
+        (_, _, Ok(_)) => Ground::open(folder.to_owned(), environment, "there is no head to lay out"),
+    }))
+}
+
+/// The run for people. It has links where GitHub is known.
+fn page(done: &Artefact, server: Option<&str>) -> String {
+    let home = server.zip(done.subject.repository.as_ref()).map(|(server, slug)| Home {
+        server: server.trim_end_matches('/'),
+        slug,
+        ledger: "",
+        change: done.subject.change.unwrap_or(0),
+    });
+    surface::page::run(done, home.as_ref())
 }
 
 fn gate(name: &str) -> anyhow::Result<RunGate> {

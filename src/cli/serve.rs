@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 use super::app::{self, Given};
 use super::{Exit, out};
 use crate::repo;
-use crate::server::{Config, PublicUrl, Server};
+use crate::server::{Answers, Config, PublicUrl, Server};
 
 /// Run the App server
 ///
@@ -39,9 +39,10 @@ pub(super) struct Args {
     /// Do not keep under GitHub's secondary rate limits by ourselves: for an Enterprise Server without any
     #[arg(long, env = "PHASEGATE_UNPACED", value_parser = clap::builder::FalseyValueParser::new())]
     unpaced: bool,
-    /// The address that GitHub's runners reach this server at, for evidence from `actions`: https://phasegate.example.com
-    #[arg(long, env = "PHASEGATE_PUBLIC_URL", value_parser = public_url)]
-    public_url: Option<Given<String>>,
+    /// Where people and GitHub's runners reach this server: comments and checks then link to a change's evidence page here, and
+    /// evidence can come from `actions`
+    #[arg(long, env = "PHASEGATE_PUBLIC_URL")]
+    public_url: Option<Given<PublicUrl>>,
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -64,7 +65,8 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         data,
         workers: Given::get(args.workers.as_ref()).copied().unwrap_or(4).into(),
         paced: !args.unpaced,
-        public_url: Given::get(args.public_url.as_ref()).cloned().map(PublicUrl::At),
+        public_url: Given::get(args.public_url.as_ref()).cloned(),
+        answers: Answers::AtPublicUrl,
     };
     repo::git_runs().await.context("the server needs git: install it, or put the folder that it is in on PATH")?;
     writable(&config.data)?;
@@ -101,19 +103,6 @@ fn writable(data: &Path) -> anyhow::Result<()> {
         let data = out::plain(&data.display().to_string());
         format!("PHASEGATE_DATA {data} can't be used: name a folder that may be written, or can be made")
     })
-}
-
-/// As it is written in tokens that are made for it: without a slash at its end.
-fn public_url(text: &str) -> Result<Given<String>, String> {
-    let trimmed = text.trim().trim_end_matches('/');
-    let url = reqwest::Url::parse(trimmed).ok().filter(|url| {
-        let plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
-        plain && url.fragment().is_none() && url.has_host() && ["http", "https"].contains(&url.scheme())
-    });
-    match (trimmed, url) {
-        ("", _) | (_, Some(_)) => Ok(trimmed.parse().unwrap_or_else(|never: std::convert::Infallible| match never {})),
-        _ => Err("an address is needed, such as https://phasegate.example.com".to_owned()),
-    }
 }
 
 fn workers(text: &str) -> Result<Given<u16>, String> {

@@ -491,7 +491,7 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     if !pass && !news && (told || !now.is_empty()) && matches!(how, Claim::Preview | Claim::Reviewer) {
         return Ok(false);
     }
-    if phase == Phase::Build && brake(draft, &judged.findings)? {
+    if phase == Phase::Build && brake(draft, &judged.findings, claimed.is_some())? {
         return Ok(false);
     }
     let structural = draft.world.subject.as_ref().is_some_and(|subject| subject.structural_fix);
@@ -519,8 +519,11 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
 
 /// The complexity brake, where a run of BUILD would count: what outgrew its design is a person's to decide, once for each
 /// concern. It is no verdict, so no attempt is counted.
-fn brake(draft: &mut Draft<'_>, findings: &[Finding]) -> Result<bool, Refusal> {
-    let concerns = build::concerns(findings);
+fn brake(draft: &mut Draft<'_>, findings: &[Finding], claimed: bool) -> Result<bool, Refusal> {
+    let mut concerns = build::concerns(findings);
+    if claimed {
+        concerns.extend(draft.state.third_approaches(findings));
+    }
     let fresh: Vec<&String> = concerns.difference(&draft.state.braked).collect();
     if fresh.is_empty() {
         return Ok(false);

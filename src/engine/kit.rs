@@ -86,10 +86,11 @@ static GOOD: LazyLock<Judged> = LazyLock::new(|| judge_all(&good_papers()));
 /// What they say where nothing is written.
 static NOTHING: LazyLock<Judged> = LazyLock::new(|| judge_all(&Papers::default()));
 
-/// By the documents; there is nothing wrong with the code.
+/// By the documents; there is nothing wrong with the code, nor with what is delivered.
 fn judge_all(papers: &Papers) -> Judged {
     let mut judged = papers::judge_all(papers, &Policy::default());
     judged.insert(Phase::Build, Vec::new());
+    judged.insert(Phase::Deploy, Vec::new());
     judged
 }
 
@@ -99,6 +100,8 @@ pub(crate) struct Game {
     pub(crate) state: Option<State>,
     /// Everything that was decided, oldest first.
     pub(crate) log: Vec<Entry>,
+    /// The same as records.
+    pub(crate) records: Vec<Record>,
     /// How many entries the last decision had.
     pub(crate) fresh: usize,
     pub(crate) shown: Option<Shown>,
@@ -161,6 +164,7 @@ impl Game {
             },
             state: None,
             log: Vec::new(),
+            records: Vec::new(),
             fresh: 0,
             shown: None,
             target: Target::Issue { of: None },
@@ -583,6 +587,7 @@ impl Game {
         };
         let tip = Digest::of(format!("record {}", record.seq));
         self.state = Some(State::fold(state, &record, tip).unwrap_or_else(|error| panic!("{error}: {entry:#?}")));
+        self.records.push(record);
     }
 
     // What came of it.
@@ -708,6 +713,7 @@ impl Game {
             phase: phase.as_ref(),
             no_issues: self.no_issues,
             advisory: false,
+            evidence: "https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html",
         };
         look(self.now(), &seen)
     }

@@ -2,6 +2,7 @@
 
 mod asked;
 mod commands;
+mod delivery;
 mod escalation;
 mod evidence;
 mod freeze;

@@ -134,6 +134,14 @@ pub const RULES: &[Rule] = &[
         next: "Look through it yourself.",
     },
     Rule {
+        id: "BLD-05",
+        about: "Somebody looks whether a dependency has a known hole.",
+        severity: Severity::Warning,
+        check: unaudited,
+        next: "Name the command that tells under `gates.build.audit` in the policy (`cargo audit`, `npm audit`, `pip-audit`, …), \
+               or let a check that the policy names do it.",
+    },
+    Rule {
         id: "BLD-06",
         about: "What has dependencies has a lock file that is in step.",
         severity: Severity::Error,
@@ -230,6 +238,20 @@ fn unlocked(bench: &Bench<'_>) -> Vec<Found> {
         }
     }
     found
+}
+
+/// `BLD-05`. What was found is told by whoever runs the audit; here, that nobody is asked to.
+fn unaudited(bench: &Bench<'_>) -> Vec<Found> {
+    if !bench.policy.gates.build.audit.is_empty() {
+        return Vec::new();
+    }
+    let has_some = |path: &&String| {
+        let text = bench.site.locks.get(*path).and_then(Option::as_deref);
+        text.is_some_and(|text| !locks::runtime(path, text).is_empty())
+    };
+    let first = bench.site.manifests.iter().find(has_some);
+    let says = "Whether a dependency has a known hole is unknown: the policy names no audit.";
+    first.map(|path| Found::in_file(path, says)).into_iter().collect()
 }
 
 /// `BLD-08`.

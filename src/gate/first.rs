@@ -7,7 +7,17 @@
 
 use std::collections::BTreeSet;
 
-use super::Finding;
+use super::{Finding, GateName};
+use crate::ledger::State;
+
+/// What stands against merging a change by its records: of the gate of the phase that it is in, and of the merge gate.
+/// There is nothing to be done about one that is not open.
+pub fn against(state: &State) -> Vec<Finding> {
+    let phase = state.pipeline.as_ref().and_then(|pipeline| pipeline.phase());
+    let gates = phase.map(GateName::Phase).into_iter().chain([GateName::Merge]);
+    let judged = gates.filter_map(|gate| state.gates.get(&gate)).filter(|_| state.open);
+    first_things_first(judged.flat_map(|judged| judged.findings.clone()))
+}
 
 /// What to do first comes first. What several gates say in the same words is said once.
 pub fn first_things_first(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {

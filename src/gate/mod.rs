@@ -6,6 +6,7 @@
 pub mod analyze;
 pub mod asked;
 pub mod build;
+pub mod deploy;
 pub mod design;
 pub mod evidence;
 pub mod expand;

@@ -6,6 +6,8 @@
 
 mod read;
 
+pub use read::read_sheet;
+
 use std::collections::BTreeMap;
 
 use super::paper::{LARGEST, Paper, names};

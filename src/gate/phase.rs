@@ -10,7 +10,8 @@ use super::frozen;
 use super::review;
 use super::{Finding, bounded};
 use crate::flow::Phase;
-use crate::gate::world::{Law, UNREADABLE, Untold, World};
+use crate::gate::world::{Deployment, Law, UNREADABLE, Untold, World};
+use crate::ids::CommitId;
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::Policy;
@@ -46,8 +47,9 @@ pub fn judged_by(phase: Phase) -> &'static str {
             "In this version: the checks that the policy names are green on this head. It has no rules of its own yet."
         }
         Phase::Deploy => {
-            "In this version: the newest deployment of the commit succeeded; without deployments, the checks that \
-             the policy names are green on it."
+            "Judged by the newest deployment of the commit to each environment (without any, by the checks that the policy \
+             names on it), and by `README.md` and `DELIVERY.md`, by the rules DEP-01 to DEP-07. That it can be reached is \
+             what these say: nobody here opens it."
         }
     }
 }
@@ -210,8 +212,55 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
     judgement
 }
 
-/// `DEP-03`, `DEP-04`.
+/// Whether it is deployed, and delivered.
 fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
+    let mut judged = deployed(policy, state, world);
+    let mut papers = match world.subject.as_ref().and_then(|subject| subject.documents.get(&Phase::Deploy)) {
+        Some(found) => found.clone(),
+        // What was not looked at is not fine.
+        None => vec![Finding::waiting("DEP-06", "The papers of what is delivered could not be read.", UNREADABLE)],
+    };
+    if judged.outcome == Outcome::Pass && papers.iter().any(Finding::blocks) {
+        // They may follow the merge; until somebody says that it is done, nothing has failed.
+        let claimed = state.claim.is_some_and(|(phase, _)| phase == Phase::Deploy);
+        judged.outcome = if claimed { Outcome::Fail } else { Outcome::Pending };
+    }
+    if judged.outcome != Outcome::Fail {
+        papers.iter_mut().filter(|finding| finding.blocks()).for_each(|finding| finding.waiting = true);
+    }
+    judged.findings.extend(papers);
+    judged
+}
+
+/// Of the newest deployment to each environment, the one that tells: one that failed, else one that has not ended, else the
+/// newest. One that another has replaced says nothing, unless there is no other.
+fn in_doubt<'a>(all: &[&'a Deployment]) -> Option<&'a Deployment> {
+    let newest = |one: &&&Deployment| {
+        let later = all.iter().rev().find(|other| other.environment == one.environment);
+        later.is_some_and(|other| std::ptr::eq(**one, *other))
+    };
+    let each: Vec<&Deployment> = all.iter().filter(newest).copied().collect();
+    let rank = |one: &&&Deployment| match one.state.as_str() {
+        "failure" | "error" => 3,
+        "success" => 1,
+        "inactive" => 0,
+        _ => 2,
+    };
+    each.iter().max_by_key(rank).copied()
+}
+
+/// `DEP-01`: what was deployed was not red before. A check that does not run there says nothing.
+fn preflight(policy: &Policy, commit: &CommitId, state: &State, world: &World) -> (Outcome, Vec<Finding>) {
+    let heard = match state.merged.is_some() {
+        true => evidence::merged("DEP-01", policy, commit, state, world),
+        false => evidence::proof("DEP-01", policy, state, world),
+    };
+    let red: Vec<Finding> = heard.findings.into_iter().filter(|finding| finding.blocks() && !finding.waiting).collect();
+    if red.is_empty() { (Outcome::Pass, red) } else { (Outcome::Fail, red) }
+}
+
+/// `DEP-01`, `DEP-03`, `DEP-04`.
+fn deployed(policy: &Policy, state: &State, world: &World) -> Judgement {
     let commit = state.merged.as_ref().map_or(&world.pull.head, |merged| &merged.commit);
     let mine: Vec<_> = world.deployments.iter().filter(|deployment| deployment.commit == *commit).collect();
     let evidence = mine
@@ -222,9 +271,9 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
             commit: deployment.commit.clone(),
         })
         .collect();
-    if let Some(newest) = mine.last() {
+    if let Some(newest) = in_doubt(&mine) {
         let (outcome, findings) = match newest.state.as_str() {
-            "success" => (Outcome::Pass, Vec::new()),
+            "success" => preflight(policy, commit, state, world),
             "failure" | "error" => (
                 Outcome::Fail,
                 vec![Finding::error(
@@ -269,7 +318,7 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{analyze, build, design, expand};
+    use crate::gate::{analyze, build, deploy, design, expand};
 
     #[test]
     fn people_are_told_of_the_first_and_the_last_rule() {
@@ -281,6 +330,7 @@ mod tests {
             (Phase::Design, all(design::RULES)),
             (Phase::Analyze, all(analyze::RULES)),
             (Phase::Build, build::RULES.iter().map(|rule| rule.id).collect()),
+            (Phase::Deploy, ["DEP-01"].into_iter().chain(deploy::RULES.iter().map(|rule| rule.id)).collect()),
         ];
         for (phase, rules) in gates {
             let ids = || rules.iter().copied();

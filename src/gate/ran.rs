@@ -31,7 +31,7 @@ pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
         RunGate::Verify => VERIFY,
     };
     let mut findings = commands(&rules, facts);
-    let all_passed = findings.is_empty();
+    let all_passed = !facts.commands.is_empty() && facts.commands.iter().all(|one| one.audit || one.passed());
     findings.extend(failing(&rules, facts));
     // After a command that failed, what comes after it is missing because of that.
     if all_passed {
@@ -84,9 +84,14 @@ fn commands(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {
                 format!("Find what it needs that for, or allow more: `gates.{gate}.confine` in the policy.")
             }
             CommandOutcome::NotStarted => "See that there is a shell, and that the folder can be entered.".to_owned(),
+            _ if command.audit => {
+                "Update what it names, or do without it. What it must not count is for the audit's own settings to say."
+                    .to_owned()
+            }
             _ => format!("Read what it said, mend the change, and try it here: `phasegate run {gate}`."),
         };
-        Finding::error(rules.commands, format!("{} {}.", shown(&command.command), command.ending()), next)
+        let says = format!("{} {}.", shown(&command.command), command.ending());
+        Finding::error(rule(rules, command), format!("{says}{}", said_last(command)), next)
     };
     let mut findings: Vec<Finding> = facts.commands.iter().filter(failed).map(told).collect();
     // Without one that failed before it, it should have been its turn.
@@ -94,12 +99,25 @@ fn commands(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {
         && let Some(left_out) = facts.commands.iter().find(|command| !command.passed())
     {
         findings.push(Finding::error(
-            rules.commands,
+            rule(rules, left_out),
             format!("{} was not run: the gate's time was over.", shown(&left_out.command)),
             format!("Give the gate more time: `gates.{gate}.timeout`, which is {} s.", facts.timeout_s),
         ));
     }
     findings
+}
+
+/// `BLD-05` for what audits the dependencies.
+fn rule(rules: &Rules, command: &CommandRun) -> &'static str {
+    if command.audit { "BLD-05" } else { rules.commands }
+}
+
+/// How an audit ended, in its own words: its last lines name what it found.
+fn said_last(command: &CommandRun) -> String {
+    let tail = command.output.as_ref().filter(|_| command.audit).map(|output| output.tail.as_str()).unwrap_or_default();
+    let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(6)..].join(" · ");
+    if last.is_empty() { String::new() } else { format!(" It said last: {}", quoted(&text::line(&last, 500))) }
 }
 
 /// What was open around the commands. Whether that counts is the policy's to say.

@@ -4,6 +4,8 @@
 //! with the record that lifted the stop or ended the change. Its id is the sequence number of the record that opened it:
 //! the issue that shows it is known by that, however often it is written.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::record::{About, Body, By, Claim, Outcome, Record};
@@ -91,6 +93,25 @@ pub struct Try {
     pub rules: Vec<String>,
     /// What the first of them said.
     pub says: String,
+    /// What stood against it at a place: rule, file and what was said there, without the line.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub places: BTreeSet<String>,
+}
+
+/// The rule of the complexity brake that looks back.
+const THIRD_APPROACH: &str = "BRK-03";
+/// So many approaches to the same failure may fail; the next one is a person's to think about.
+const APPROACHES: usize = 2;
+
+/// So many places are kept of a try.
+const MOST_PLACES: usize = 50;
+
+/// The failures that have a place, each by what it is known again by. Lines move, so they are not part of it.
+fn places(findings: &[Finding]) -> BTreeSet<String> {
+    let wrong = findings.iter().filter(|finding| finding.blocks() && !finding.waiting);
+    let placed =
+        wrong.filter_map(|finding| Some(format!("{} {}: {}", finding.rule, finding.path.as_ref()?, finding.says)));
+    placed.map(|text| text.chars().take(LONGEST).collect()).take(MOST_PLACES).collect()
 }
 
 /// How many verdicts are kept for the trail. The records keep all of them.
@@ -212,6 +233,20 @@ impl State {
         }
     }
 
+    /// `BRK-03`: what a run of BUILD that somebody claims now would be the third approach to. An approach is a claimed run, and
+    /// the same failure is the same rule at the same place. A red check has no place: which test it was is not told, and its
+    /// third FAIL blocks.
+    pub fn third_approaches(&self, findings: &[Finding]) -> BTreeSet<String> {
+        let build = GateName::Phase(Phase::Build);
+        let claimed = |one: &&Try| one.gate == build && !matches!(one.how, None | Some(Claim::Preview));
+        let before: Vec<&Try> = self.tries.iter().filter(claimed).collect();
+        let third = |place: &String| before.iter().filter(|one| one.places.contains(place)).count() >= APPROACHES;
+        let places = places(findings).into_iter().filter(third);
+        places
+            .map(|place| format!("{THIRD_APPROACH} This is the third approach to the same failure: {place}"))
+            .collect()
+    }
+
     /// Notes a verdict for the trail. A gate that passes is through with what was tried before.
     pub(super) fn tried(&mut self, record: &Record, by: Option<By>) {
         let Body::Judged { gate, verdict, claimed, findings, .. } = &record.body else { return };
@@ -243,6 +278,7 @@ impl State {
             by,
             rules,
             says: first.map(|finding| finding.says.chars().take(LONGEST).collect()).unwrap_or_default(),
+            places: if *verdict == Verdict::Fail { places(findings) } else { BTreeSet::new() },
         });
         if self.tries.len() > TRIES {
             self.tries.remove(0);

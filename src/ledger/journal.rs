@@ -8,7 +8,7 @@
 //!   [`LedgerError::Moved`], and the caller reads again and decides again;
 //! - *nobody knows whether the commit happened* (a time-out): the folder is read; if the records stand there, it did.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
@@ -19,7 +19,7 @@ use super::origin;
 use super::record::{About, Body, By, Prev, Record};
 use super::state::State;
 use super::store::{NewFile, Store, StoreError};
-use super::{CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, file_name, folder, log_path, manifest_path};
+use super::{CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, evidence_page, file_name, folder, log_path, manifest_path};
 use crate::ids::{ChangeNumber, CommitId, Digest, RepoId};
 
 #[derive(Debug, thiserror::Error)]
@@ -46,19 +46,35 @@ pub struct Loaded {
     pub state: Option<State>,
     /// The branch's head that it was read at.
     pub head: Option<CommitId>,
+    /// The records since the checkpoint, which `state` was folded from.
+    pub records: Vec<Record>,
+    /// The files of the records before it, as they were read: nothing but a page is made of them.
+    pub earlier: BTreeMap<String, String>,
 }
+
+/// Makes the page of a change, which is written beside its records, in their commit.
+pub trait Pages: Send + Sync {
+    /// Of the state, and of the records that it is known by, the oldest first: all, or the newest of them.
+    fn page(&self, state: &State, records: &[Record]) -> String;
+}
+
+/// So many records before the checkpoint are proven again for a page. A change with more has only its newest on it.
+const MOST_EARLIER: usize = 1_000;
 
 /// What an append came to.
 #[derive(Debug, Clone)]
 pub struct Appended {
     pub state: State,
     pub commit: CommitId,
+    records: Vec<Record>,
+    earlier: BTreeMap<String, String>,
 }
 
 impl Appended {
     /// The change as it is now, to append to again.
     pub fn loaded(self) -> Loaded {
-        Loaded { change: self.state.change, state: Some(self.state), head: Some(self.commit) }
+        let Self { state, commit, records, earlier } = self;
+        Loaded { change: state.change, state: Some(state), head: Some(commit), records, earlier }
     }
 }
 
@@ -92,6 +108,7 @@ pub struct Ledger {
     store: Arc<dyn Store>,
     signer: Arc<dyn Signer>,
     keys: Arc<dyn KeyRing>,
+    pages: Option<Arc<dyn Pages>>,
     waiting: Mutex<Vec<Waiting>>,
     /// Held while committing.
     committing: tokio::sync::Mutex<Lineage>,
@@ -135,14 +152,25 @@ const TRIES: usize = 8;
 impl Ledger {
     pub fn new(repo: RepoId, store: Arc<dyn Store>, signer: Arc<dyn Signer>, keys: Arc<dyn KeyRing>) -> Self {
         let (waiting, committing) = (Mutex::new(Vec::new()), tokio::sync::Mutex::new(Lineage::default()));
-        Self { repo, store, signer, keys, waiting, committing }
+        Self { repo, store, signer, keys, pages: None, waiting, committing }
+    }
+
+    /// The same, with a page of each change beside its records.
+    #[must_use]
+    pub fn with_pages(self, pages: Arc<dyn Pages>) -> Self {
+        Self { pages: Some(pages), ..self }
     }
 
     /// Reads a change, proving its chain from the newest checkpoint.
     pub async fn load(&self, change: ChangeNumber) -> Result<Loaded, LedgerError> {
         let read = self.store.folder(&folder(change)).await?;
         let proven = chain::prove(self.repo, change, &read.files, self.keys.as_ref(), chain::From::Checkpoint)?;
-        Ok(Loaded { change, state: proven.state, head: read.head })
+        let newest = proven.state.as_ref().map_or(0, |state| state.seq);
+        let before = newest - proven.records.len() as u64;
+        let number = |name: &str| name.strip_suffix(".json").and_then(|number| number.parse::<u64>().ok());
+        let earlier = read.files.into_iter().filter(|(name, _)| number(name).is_some_and(|number| number <= before));
+        let earlier = earlier.collect();
+        Ok(Loaded { change, state: proven.state, head: read.head, records: proven.records, earlier })
     }
 
     /// Proves a change's chain from its first record.
@@ -154,6 +182,11 @@ impl Ledger {
     /// The text of a manifest that a record of this change names, if it is still there.
     pub async fn manifest(&self, change: ChangeNumber, manifest: &Digest) -> Result<Option<String>, LedgerError> {
         Ok(self.store.file(&manifest_path(change, manifest)).await?)
+    }
+
+    /// The text of an execution log that a record of this change names, if it is still there.
+    pub async fn log(&self, change: ChangeNumber, log: &Digest) -> Result<Option<String>, LedgerError> {
+        Ok(self.store.file(&log_path(change, log)).await?)
     }
 
     /// Which change an issue or pull request belongs to, if that is written down.
@@ -182,8 +215,10 @@ impl Ledger {
     ) -> Result<Appended, LedgerError> {
         let change = loaded.change;
         let after = loaded.state.as_ref().map_or(0, |state| state.seq);
-        let mut state = loaded.state;
+        let (mut state, mut records) = (loaded.state, loaded.records);
         let mut files = Vec::new();
+        // That something was shown is no news to be shown.
+        let news = entries.iter().any(|entry| !matches!(entry.body, Body::Shown { .. }));
         for entry in entries {
             let seq = state.as_ref().map_or(0, |state| state.seq) + 1;
             let prev = match &state {
@@ -222,10 +257,15 @@ impl Ledger {
                 files.push(NewFile { path, bytes });
             }
             state = Some(new);
+            records.push(record);
         }
         let Some(state) = state.filter(|state| state.seq > after) else {
             return Err(LedgerError::Unwritable("there is nothing to append".to_owned()));
         };
+        if let Some(pages) = self.pages.as_ref().filter(|_| news) {
+            let page = pages.page(&state, &self.history(change, &loaded.earlier, &records));
+            files.push(NewFile { path: evidence_page(change), bytes: page.into_bytes() });
+        }
         let (done, result) = oneshot::channel();
         self.queue().push(Waiting { change, after, seen_at: loaded.head, files, done });
         let mut lineage = self.committing.lock().await;
@@ -233,7 +273,21 @@ impl Ledger {
         self.commit_waiting(&mut lineage).await;
         drop(lineage);
         let commit = result.await.map_err(|_| StoreError::Unclear("the append was given up".to_owned()))??;
-        Ok(Appended { state, commit })
+        Ok(Appended { state, commit, records, earlier: loaded.earlier })
+    }
+
+    /// The records that were read, with those before the checkpoint where they are whole: a page is not to tell what nobody
+    /// signed.
+    fn history(&self, change: ChangeNumber, earlier: &BTreeMap<String, String>, read: &[Record]) -> Vec<Record> {
+        let mut all = Vec::new();
+        if (1..=MOST_EARLIER).contains(&earlier.len()) {
+            let proven = chain::prove(self.repo, change, earlier, self.keys.as_ref(), chain::From::Beginning);
+            let tip = |proven: &Proven| proven.state.as_ref().map(|state| Prev::Follows(state.tip.clone()));
+            let follows = |proven: &Proven| tip(proven).as_ref() == read.first().map(|record| &record.prev);
+            all.extend(proven.ok().filter(follows).into_iter().flat_map(|proven| proven.records));
+        }
+        all.extend_from_slice(read);
+        all
     }
 
     fn queue(&self) -> std::sync::MutexGuard<'_, Vec<Waiting>> {

@@ -23,7 +23,7 @@ pub mod unsigned;
 
 pub use chain::{Anchor, Anchors, Break, BreakKind, KeyRing, Signer};
 pub use escalation::Escalation;
-pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded, Related, sharing};
+pub use journal::{Appended, Entry, Ledger, LedgerError, Loaded, Pages, Related, sharing};
 pub use record::{About, Body, By, Record};
 pub use state::{OVER_THE_HOUR, State};
 
@@ -55,6 +55,12 @@ pub fn manifest_path(change: ChangeNumber, manifest: &Digest) -> String {
 /// Where an execution log with this digest stands, that a record of this change names.
 pub fn log_path(change: ChangeNumber, log: &Digest) -> String {
     format!("{}/evidence/{log}.json", folder(change))
+}
+
+/// Where a change's page for people stands. It is made of the records and goes into their commit; nothing is read back from
+/// it, and it stands in a folder of its own, so that who reads the records does not fetch it.
+pub fn evidence_page(change: ChangeNumber) -> String {
+    format!("{}/page/evidence.html", folder(change))
 }
 
 /// The newest checkpoint of a change.

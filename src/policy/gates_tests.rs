@@ -247,3 +247,42 @@ fn evidence_from_actions_takes_commands_and_reports_and_no_checks() {
         assert!(said.iter().any(|one| one.starts_with(says)), "{keys}\n{said:#?}");
     }
 }
+
+#[test]
+fn an_audit_is_named_beside_the_build_with_a_network_of_its_own() {
+    let of = |keys: &str| {
+        let text = format!("gates: {{ build: {{ {keys} }}, verify: {{ checks: [{{ name: t, app: 5 }}] }} }}");
+        parse(text.as_bytes())
+            .map_err(|problems| problems.into_iter().map(|p| format!("{}: {}", p.path, p.says)).collect::<Vec<_>>())
+    };
+    let p = of("run: [make], audit: [cargo audit, cargo deny check], audit_network: allow").unwrap();
+    let runs = p.gates.runs(RunGate::Build);
+    assert_eq!((runs.audit.len(), runs.audit_network, runs.network), (2, Network::Allow, Network::Deny));
+    assert!(p.gates.runs(RunGate::Verify).audit.is_empty());
+    let none = of("run: [make]").unwrap();
+    assert_eq!(
+        none.digest(),
+        of("run: [make], audit_network: deny, audit: [x]")
+            .map(|mut p| {
+                p.gates.build.audit.clear();
+                p.digest()
+            })
+            .unwrap(),
+        "a policy from before these keys keeps its digest"
+    );
+    assert_eq!(of("audit: [cargo audit]").unwrap_err(), ["gates.build.audit: this has no effect without `run`"]);
+    assert_eq!(
+        of("run: [make], audit_network: allow").unwrap_err(),
+        ["gates.build.audit_network: this has no effect without `audit`"]
+    );
+    assert_eq!(
+        of("run: [make], audit: []").unwrap_err(),
+        ["gates.build.audit: the list is empty: nothing would be run"]
+    );
+    let schema = jsonschema::validator_for(&Policy::schema()).unwrap();
+    let valid = |build: serde_json::Value| schema.is_valid(&serde_json::json!({ "gates": { "build": build } }));
+    assert!(valid(serde_json::json!({ "run": ["x"], "audit": ["y"], "audit_network": "allow" })));
+    assert!(
+        !valid(serde_json::json!({ "audit": ["y"] })) && !valid(serde_json::json!({ "run": ["x"], "audit": [" "] }))
+    );
+}

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::github::{AppKey, Endpoint, PublicKey};
-use crate::server::{Config, PublicUrl, Server};
+use crate::server::{Answers, Config, PublicUrl, Server};
 use crate::twin::{ACTIONS_APP, Admin, AppHandle, CheckRun, Feature, Level, NewApp, NewRepo, Options, Role, Twin};
 
 use settle::Settling;
@@ -129,6 +129,8 @@ pub struct Setup {
     pub runner: Option<Arc<dyn workflow::Runner>>,
     /// What this GitHub is without.
     pub without: &'static [Feature],
+    /// Where people are told to reach the bot's own pages.
+    pub public_url: Option<PublicUrl>,
 }
 
 impl Default for Setup {
@@ -142,6 +144,7 @@ impl Default for Setup {
             bot: Bot::Server,
             runner: None,
             without: &[],
+            public_url: None,
         }
     }
 }
@@ -167,6 +170,7 @@ pub struct Rehearsal {
     app: AppHandle,
     earlier_keys: Vec<PublicKey>,
     database: String,
+    public_url: Option<PublicUrl>,
     data: TempDir,
 }
 
@@ -196,7 +200,8 @@ impl Rehearsal {
         setup.without.iter().for_each(|feature| admin.without(*feature));
         admin.create_org("octo-org")?;
         let mut files = vec![
-            ("README.md".to_owned(), "# Lantern\n\nA small lamp.\n".to_owned()),
+            ("README.md".to_owned(), papers::README.to_owned()),
+            ("DELIVERY.md".to_owned(), papers::DELIVERY.to_owned()),
             (WORKFLOW.to_owned(), CI.to_owned()),
         ];
         files.extend(setup.policy.map(|policy| (crate::policy::PATH.to_owned(), policy)));
@@ -240,6 +245,7 @@ impl Rehearsal {
             app,
             earlier_keys: Vec::new(),
             database,
+            public_url: setup.public_url,
             data,
         })
     }
@@ -277,7 +283,8 @@ impl Rehearsal {
             data: self.data.path().join("mirrors"),
             workers: 4,
             paced: false,
-            public_url: Some(PublicUrl::Own),
+            public_url: self.public_url.clone(),
+            answers: Answers::WhereItListens,
         };
         let server = Server::start_at(config, self.clock.clone(), self.clock.clone()).await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;

@@ -5,6 +5,10 @@ pub const DESIGN: &str = include_str!("papers/design.md");
 pub const READINESS: &str = include_str!("papers/readiness.md");
 pub const LOG: &str = include_str!("papers/log.md");
 
+/// What a project has that is delivered.
+pub const README: &str = include_str!("papers/README.md");
+pub const DELIVERY: &str = include_str!("papers/DELIVERY.md");
+
 /// All of them with their paths.
 pub const ALL: [(&str, &str); 4] = [
     ("scaffolding/scope.md", SCOPE),

@@ -1,4 +1,5 @@
-//! The artefact of a run: a folder with one file, `execution_log.json`, that says what was run, on what, and how it ended.
+//! The artefact of a run: a folder with `execution_log.json`, which says what was run, on what, and how it ended, and with
+//! `evidence.html`, the same for people.
 //!
 //! It is written by an unprivileged job, beside code of the change, and read by a privileged one: a *claim*. What decides
 //! is that job's own conclusion; the artefact is shown. [`read`] refuses one that is not what it should be, and [`Shown`]
@@ -40,6 +41,8 @@ use crate::runner::wall::{Open, Wall};
 pub const SCHEMA: &str = "phasegate/run@1";
 /// The file in the artefact's folder.
 pub const FILE: &str = "execution_log.json";
+/// The same for people; nothing is read back from it.
+pub const PAGE: &str = "evidence.html";
 /// The same of the attempt before, while there is none yet of this one.
 const EARLIER: &str = "execution_log.earlier.json";
 
@@ -234,6 +237,9 @@ pub struct CommandRun {
     /// What it said; none where it was not run.
     #[serde(default)]
     pub output: Option<OutputKept>,
+    /// It audits the dependencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub audit: bool,
 }
 
 impl CommandRun {
@@ -392,24 +398,36 @@ impl Artefact {
         Ok(text.replace("##[", "##\\u005b"))
     }
 
-    /// Puts it into a folder, as a whole or not at all. Whoever may read the folder may read it.
-    pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let shown = folder.display();
-        std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {shown}"))?;
-        let cant = || format!("can't write {FILE} into {shown}");
-        let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cant)?;
-        file.write_all(self.text()?.as_bytes()).with_context(cant)?;
-        file.as_file().set_permissions(Permissions::from_mode(0o644)).with_context(cant)?;
-        file.persist(folder.join(FILE)).with_context(cant)?;
-        match std::fs::remove_file(folder.join(EARLIER)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(cant),
-            _ => Ok(()),
-        }
+    /// Puts it into a folder with its page, each as a whole or not at all. Whoever may read the folder may read them.
+    pub fn write(&self, folder: &Path, page: &str) -> anyhow::Result<()> {
+        std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
+        // The log comes last: where it is, its page is too.
+        put(folder, PAGE, page)?;
+        put(folder, FILE, &self.text()?)?;
+        gone(folder, EARLIER)
     }
 
     /// The JSON Schema of the file.
     pub fn schema_of() -> serde_json::Value {
         schemars::schema_for!(Artefact).to_value()
+    }
+}
+
+fn put(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    let cant = || format!("can't write {name} into {}", folder.display());
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cant)?;
+    file.write_all(text.as_bytes()).with_context(cant)?;
+    file.as_file().set_permissions(Permissions::from_mode(0o644)).with_context(cant)?;
+    file.persist(folder.join(name)).with_context(cant)?;
+    Ok(())
+}
+
+fn gone(folder: &Path, name: &str) -> anyhow::Result<()> {
+    match std::fs::remove_file(folder.join(name)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("can't remove the earlier {name} of {}", folder.display()))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -430,6 +448,7 @@ pub fn prepare(folder: &Path, gate: RunGate, subject: &Subject, policy: &Digest)
         }
         _ => {}
     }
+    gone(folder, PAGE)?;
     let mut text = Vec::new();
     let read = std::fs::File::open(&earlier).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
     let before = read.ok().and_then(|_| serde_json::from_slice::<Artefact>(&text).ok());

@@ -59,6 +59,8 @@ pub struct Plan {
     pub module: String,
     pub gate: RunGate,
     pub commands: Vec<String>,
+    /// They audit the dependencies.
+    pub audits: bool,
     /// Globs of the reports that they write.
     pub reports: Vec<String>,
     pub timeout: Timeout,
@@ -137,6 +139,32 @@ impl Carried {
         self.read.totals.add(&other.read.totals);
     }
 
+    /// Whether each command passed.
+    pub fn has_passed(&self) -> bool {
+        self.commands.iter().all(CommandRun::passed)
+    }
+
+    /// Takes what the audit of the dependencies came to.
+    pub fn audited(&mut self, audit: Self) {
+        self.ended = self.ended.max(audit.ended);
+        self.duration_ms = self.duration_ms.saturating_add(audit.duration_ms);
+        self.commands.extend(audit.commands);
+        let Confinement { confined, stand, open, why, .. } = audit.confinement;
+        let own = &mut self.confinement;
+        own.confined &= confined;
+        // Those that stood around each command.
+        own.stand.retain(|wall| stand.contains(wall));
+        own.open.extend(open);
+        own.open.sort();
+        own.open.dedup();
+        own.why = own.why.take().or(why);
+    }
+
+    /// Notes that the dependencies were not audited, because something failed before.
+    pub fn not_audited(&mut self, commands: &[String]) {
+        self.commands.extend(commands.iter().map(|command| not_run(command, true)));
+    }
+
     /// Whether each command passed, and tests ran of which none failed.
     pub fn is_green(&self) -> bool {
         self.commands.iter().all(CommandRun::passed) && self.read.totals.ran() > 0 && self.read.failed() == 0
@@ -163,7 +191,7 @@ pub async fn carry_out(
     for command in &plan.commands {
         let failed = commands.iter().any(|before| !before.passed());
         if (failed && !plan.keep_going) || Instant::now() >= deadline {
-            let left_out = not_run(command);
+            let left_out = not_run(command, plan.audits);
             watcher.ended(&left_out);
             commands.push(left_out);
             continue;
@@ -275,11 +303,12 @@ async fn one(
         ended: Some(now().max(started)),
         duration_ms: millis(clock.elapsed()),
         output: Some(OutputKept { bytes, digest, tail, whole }),
+        audit: plan.audits,
     };
     Some((done, walls))
 }
 
-fn not_run(command: &str) -> CommandRun {
+fn not_run(command: &str, audit: bool) -> CommandRun {
     CommandRun {
         command: command.to_owned(),
         outcome: CommandOutcome::NotRun,
@@ -290,6 +319,7 @@ fn not_run(command: &str) -> CommandRun {
         ended: None,
         duration_ms: 0,
         output: None,
+        audit,
     }
 }
 

@@ -36,6 +36,7 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
         module: "lamp".to_owned(),
         gate: RunGate::Verify,
         commands: owned(commands),
+        audits: false,
         reports: owned(reports),
         timeout: Timeout::default(),
         folder: folder.to_owned(),

@@ -63,6 +63,7 @@ impl Pass<'_> {
     pub(super) fn notice(&self, state: &State, world: &World) -> Option<Notice> {
         let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
+        let evidence = self.app.evidence_link(self.home, &self.branch, state.change);
         let seen = Seen {
             slug: &self.home.slug,
             server: &server,
@@ -71,6 +72,7 @@ impl Pass<'_> {
             phase: phase.as_ref(),
             no_issues: false,
             advisory: self.app.is_advisory(),
+            evidence: &evidence,
         };
         notice(state, &seen)
     }

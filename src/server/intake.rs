@@ -18,7 +18,7 @@ use http_body_util::LengthLimitError;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::{App, Door, posted, route};
+use super::{App, Door, evidence, posted, route};
 use crate::engine::command;
 use crate::fact::{Event, Fact, PullEvent};
 use crate::fault::point;
@@ -44,6 +44,7 @@ pub(super) fn router(door: Arc<Door>) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
+        .route(evidence::PATH, get(evidence::show))
         .layer(tower_http::catch_panic::CatchPanicLayer::new())
         .with_state(door)
 }

@@ -6,7 +6,9 @@
 
 mod asked;
 mod catch_up;
+mod delivered;
 mod escalate;
+mod evidence;
 mod frozen;
 mod group;
 mod hands;
@@ -48,7 +50,10 @@ use crate::ids::RepoRef;
 use crate::inbox::{self, Clock, Inbox, SystemClock, run_workers};
 use crate::ledger::{KeyRing, Ledger, Signer, unsigned};
 use crate::repo::Mirror;
+use crate::surface::page::Painter;
 
+use evidence::Address;
+pub use evidence::PublicUrl;
 use once::Word;
 pub use once::{Fault, Heard, Identity, Once, OnceConfig, Standing, Told};
 
@@ -72,17 +77,18 @@ pub struct Config {
     pub workers: usize,
     /// Whether to keep under GitHub's secondary limits by ourselves. A server of one's own may have none.
     pub paced: bool,
-    /// Where others reach this server. Jobs of workflows answer there, with tokens that are made for it.
+    /// Where people and workflows reach this server, if they do.
     pub public_url: Option<PublicUrl>,
+    pub answers: Answers,
 }
 
-/// Where others reach a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PublicUrl {
-    /// Behind whatever stands in front of it.
-    At(String),
-    /// Where it listens itself.
-    Own,
+/// Where the jobs of workflows answer, which is whom their tokens are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// At the public URL, if there is one.
+    AtPublicUrl,
+    /// Where it listens: nothing stands in front of it.
+    WhereItListens,
 }
 
 /// What every pass shares. There is one only once GitHub has said who we are.
@@ -100,6 +106,8 @@ pub(crate) struct App {
     way: Way,
     /// Whether runs of workflows can answer us.
     answerable: bool,
+    /// Where this server shows pages of its own, and by which keys.
+    evidence: Option<Address>,
 }
 
 /// How it came to be running.
@@ -129,6 +137,7 @@ pub(crate) struct Door {
     places: intake::Places,
     /// Who signs the tokens of those who bring evidence; none where nobody can.
     issuer: Option<oidc::Issuer>,
+    pages: evidence::Shelf,
 }
 
 impl App {
@@ -146,9 +155,15 @@ impl App {
         let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
         let ledger = ledgers.entry((repo.clone(), branch.to_owned())).or_insert_with(|| {
             let store = GitHubStore::new(self.repo(repo), branch);
-            Arc::new(Ledger::new(repo.id, Arc::new(store), self.signer.clone(), self.keys.clone()))
+            let ledger = Ledger::new(repo.id, Arc::new(store), self.signer.clone(), self.keys.clone());
+            Arc::new(ledger.with_pages(Arc::new(self.painter(repo, branch))))
         });
         Arc::clone(ledger)
+    }
+
+    fn painter(&self, repo: &RepoRef, branch: &str) -> Painter {
+        let server = self.hub.endpoint().server().trim_end_matches('/').to_owned();
+        Painter { server, slug: repo.slug.clone(), branch: branch.to_owned(), advisory: self.is_advisory() }
     }
 
     /// Where the records are, of a ledger that the policy puts on this branch. What is advisory has a branch of its own: its
@@ -228,14 +243,12 @@ impl Server {
         let listener =
             TcpListener::bind(config.listen).await.with_context(|| format!("can't listen on {}", config.listen))?;
         let address = listener.local_addr()?;
-        let issuer = match &config.public_url {
-            Some(public) => {
-                let url = match public {
-                    PublicUrl::At(url) => url.clone(),
-                    PublicUrl::Own => format!("http://{address}"),
-                };
-                Some(oidc::Issuer::new(&config.endpoint.token_issuer(), &url).context("no TLS")?)
-            }
+        let audience = match config.answers {
+            Answers::AtPublicUrl => config.public_url.as_ref().map(|url| url.as_str().to_owned()),
+            Answers::WhereItListens => Some(format!("http://{address}")),
+        };
+        let issuer = match audience {
+            Some(audience) => Some(oidc::Issuer::new(&config.endpoint.token_issuer(), &audience).context("no TLS")?),
             None => None,
         };
         let door = Arc::new(Door {
@@ -246,6 +259,7 @@ impl Server {
             app: SetOnce::new(),
             caught_up: SetOnce::new(),
             places: intake::Places::default(),
+            pages: evidence::Shelf::default(),
             waits: Mutex::default(),
         });
         let stop = CancellationToken::new();
@@ -332,7 +346,8 @@ async fn run(
             data: config.data,
             ledgers: Mutex::default(),
             way: Way::Server,
-            answerable: config.public_url.is_some(),
+            answerable: door.issuer.is_some(),
+            evidence: Address::new(config.public_url, &config.secrets),
         });
         // It is set here alone, so it was not set before.
         let _ = door.app.set(Arc::clone(&app));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::delivered;
 use super::frozen::{self, Kept};
 use crate::flow::Phase;
 use crate::gate::build;
@@ -252,6 +253,7 @@ fn subject(
         let bound = papers::bound(&papers, &judged);
         if let Law::Valid(policy) = law {
             judged.insert(Phase::Build, build::look(reader, merge_base, &fetched.head, &papers, policy)?);
+            judged.extend(delivered::before_merge(reader, policy, &fetched.head)?);
         }
         (judged, bound)
     } else {

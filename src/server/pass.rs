@@ -13,9 +13,10 @@ use std::sync::Arc;
 use super::kin::{self, Moved};
 use super::memory::Kept;
 use super::route::Halt;
-use super::{App, ledger_branch, observe, runs};
+use super::{App, delivered, ledger_branch, observe, runs};
 use crate::engine::{self, Answer, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
+use crate::flow::Phase;
 use crate::gate::people::May;
 use crate::gate::world::{Asks, CheckRun, Law, Pull, Rival, Untold, World};
 use crate::gate::{GateName, Verdict};
@@ -257,6 +258,14 @@ impl Pass<'_> {
             // them, so reading it afresh would show nothing.)
             state.and_then(observe::recorded)
         };
+        let mut subject = subject;
+        let piped = state.is_some_and(|state| state.pipeline.is_some());
+        if let (Some(subject), Some(merged), Some(policy), true) = (&mut subject, &merged, policy, piped) {
+            // The papers may follow in a pull request of their own.
+            let at = if pull.base.r#ref == self.home.default_branch { &self.tip } else { merged };
+            let found = delivered::delivered(&self.mirror, policy, at, merged).await?;
+            subject.documents.extend(found.map(|found| (Phase::Deploy, found)));
+        }
         let mut untold = BTreeSet::new();
         let (merge_checks, deployments) = match (&merged, state.and_then(|state| state.pipeline.as_ref())) {
             (Some(commit), Some(_)) => {

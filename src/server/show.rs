@@ -37,7 +37,9 @@ impl Pass<'_> {
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
         let phase = phase.as_ref();
         let advisory = self.app.is_advisory();
-        let seen = Seen { slug: &self.home.slug, server: &server, world, merge: &merge, phase, no_issues, advisory };
+        let evidence = self.app.evidence_link(self.home, &self.branch, state.change);
+        let (slug, merge) = (&self.home.slug, &merge);
+        let seen = Seen { slug, server: &server, world, merge, phase, no_issues, advisory, evidence: &evidence };
         let mut surface = surface::project(state, &seen);
         surface.reactions.retain(|(comment, _)| !unheard.contains(comment));
         surface.reactions.extend(unheard.iter().map(|comment| (*comment, false)));

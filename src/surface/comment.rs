@@ -109,7 +109,8 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let _ = write!(out, "Head `{}` · ", about.head.short());
     }
     let commands = commands(seen);
-    let _ = write!(out, "flow {} · record {} · `{}`", state.flow, state.newest().0, commands.written("help"));
+    let (record, help) = (state.newest().0, commands.written("help"));
+    let _ = write!(out, "flow {} · record {record} · [evidence]({}) · `{help}`", state.flow, seen.evidence);
     out
 }
 

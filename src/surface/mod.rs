@@ -15,6 +15,7 @@ pub mod group;
 pub mod hindrance;
 pub mod issues;
 mod labels;
+pub mod page;
 mod project;
 pub mod sync;
 #[cfg(test)]

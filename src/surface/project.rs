@@ -28,6 +28,8 @@ pub struct Seen<'a> {
     pub no_issues: bool,
     /// Whoever can push a workflow can forge what is shown here, so it is advice and no gate.
     pub advisory: bool,
+    /// Where the change's evidence page is.
+    pub evidence: &'a str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -294,6 +296,7 @@ fn current_check(state: &State, seen: &Seen<'_>, phase: Phase, judged: &phase::J
         let pushes = if reds == 1 { "push was" } else { "pushes were" };
         summary.push_str(&format!("\n{reds} {pushes} red at this gate since it last passed.\n"));
     }
+    summary.push_str(&evidence_line(seen));
     Check {
         name: format!("phasegate/{phase}"),
         head: links.head.clone(),
@@ -344,6 +347,7 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
             state.newest().0,
         ));
     }
+    summary.push_str(&evidence_line(seen));
     let blocking = || merge.findings.iter().filter(|finding| finding.blocks());
     let anchor = Anchor::newest(state);
     Check {
@@ -357,6 +361,11 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
         only_if_there: false,
         for_another: blocking().next().is_some() && blocking().all(|finding| finding.rule == "MRG-10"),
     }
+}
+
+/// Where all of it can be read.
+fn evidence_line(seen: &Seen<'_>) -> String {
+    format!("\n[Evidence]({}): verdicts, what was counted, records.\n", seen.evidence)
 }
 
 /// A note in each file that gives the checks their meaning and is not the default branch's.

@@ -64,7 +64,7 @@ fn a_fresh_change_of_the_pipeline() {
 
     </details>
 
-    Head `cbb8c768af4a` · flow pipeline · record 4 · `/help`
+    Head `cbb8c768af4a` · flow pipeline · record 4 · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html) · `/help`
     "#);
     assert_eq!(game.surface().label.unwrap().name, "phase:start");
 }
@@ -119,7 +119,7 @@ fn waiting_for_a_review() {
 
     </details>
 
-    Head `cbb8c768af4a` · flow pipeline · record 21 · `/help`
+    Head `cbb8c768af4a` · flow pipeline · record 21 · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html) · `/help`
     "#);
     insta::assert_snapshot!(gate_check(&game).title, @"REVIEW waits: Nobody entitled has approved this content yet.");
     assert_eq!(game.surface().label.unwrap().name, "phase:review");
@@ -356,7 +356,7 @@ fn may_merge_merged_and_around_the_gate() {
 
     </details>
 
-    Head `cbb8c768af4a` · flow merge · record 6 · `/help`
+    Head `cbb8c768af4a` · flow merge · record 6 · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html) · `/help`
     "#);
     let check = merge_check(&game);
     assert_eq!((check.conclusion, check.title.as_str()), (Conclusion::Success, "May merge"));
@@ -392,7 +392,7 @@ fn may_merge_merged_and_around_the_gate() {
 
     </details>
 
-    Head `cbb8c768af4a` · flow merge · record 7 · `/help`
+    Head `cbb8c768af4a` · flow merge · record 7 · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html) · `/help`
     "#);
     assert!(game.surface().checks.is_empty(), "the head is not judged any more");
 
@@ -430,7 +430,7 @@ fn may_merge_merged_and_around_the_gate() {
 
     </details>
 
-    Head `cbb8c768af4a` · flow merge · record 6 · `/help`
+    Head `cbb8c768af4a` · flow merge · record 6 · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html) · `/help`
     "#);
 }
 
@@ -647,7 +647,7 @@ fn a_finding_with_a_place_is_annotated_and_linked() {
     // What does not exist can't be pointed at.
     assert!(gate_check(&game).annotations.is_empty());
     assert!(comment(&game).contains("`scaffolding/scope.md` does not exist."), "{}", comment(&game));
-    assert!(!comment(&game).contains("/blob/"), "{}", comment(&game));
+    assert!(!comment(&game).contains("scope.md)"), "{}", comment(&game));
     game.paper_says("scaffolding/scope.md", "");
     game.look();
     let check = gate_check(&game);
@@ -750,8 +750,8 @@ fn after_the_merge_the_deploy_gate_is_shown_on_the_merge_commit() {
     };
     let (conclusion, title, summary) = shown(&game);
     assert!(conclusion == Conclusion::ActionRequired && title.starts_with("DEPLOY waits"), "{title}");
-    assert!(summary.starts_with("In this version: the newest deployment of the commit succeeded"), "{summary}");
-    assert!(comment(&game).contains("_DEPLOY: In this version: the newest deployment"));
+    assert!(summary.starts_with("Judged by the newest deployment of the commit to each environment"), "{summary}");
+    assert!(comment(&game).contains("_DEPLOY: Judged by the newest deployment"));
     game.deployment("failure");
     let (conclusion, title, _) = shown(&game);
     assert!(conclusion == Conclusion::Failure && title.starts_with("DEPLOY: FAIL 1 of 3"), "{title}");

@@ -68,9 +68,14 @@ impl Links {
     }
 
     fn line(&self, at: &str, path: &str, line: Option<u32>) -> String {
+        Self::read_at(&self.server, &self.slug, at, path, line)
+    }
+
+    /// Where a file of a repository can be read, at a commit or on a branch.
+    pub(super) fn read_at(server: &str, slug: &Slug, at: &str, path: &str, line: Option<u32>) -> String {
         let (at, path) = (escaped(at), escaped(path));
         let anchor = line.map(|line| format!("#L{line}")).unwrap_or_default();
-        format!("{}/{}/blob/{at}/{path}{anchor}", self.server, self.slug)
+        format!("{server}/{slug}/blob/{at}/{path}{anchor}")
     }
 }
 
@@ -209,7 +214,7 @@ pub(super) fn counted(state: &State, phase: Phase) -> Option<String> {
     (1..limit).contains(&fails).then(|| format!("FAIL {fails} of {limit}: the {last} blocks"))
 }
 
-fn marks(state: &State) -> String {
+pub(super) fn marks(state: &State) -> String {
     let current = state.phase();
     let mark = |phase: Phase| {
         let meaning = if state.holds(phase) {

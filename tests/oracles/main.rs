@@ -10,6 +10,7 @@ mod description;
 mod emulate;
 #[path = "../support/emulator.rs"]
 mod emulator;
+mod evidence;
 mod flow;
 mod law;
 mod linters;

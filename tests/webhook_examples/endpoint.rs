@@ -72,6 +72,7 @@ async fn alone(on: &Rehearsal) -> Server {
         workers: 1,
         paced: false,
         public_url: None,
+        answers: phasegate::server::Answers::AtPublicUrl,
     };
     Server::start(config).await.unwrap()
 }

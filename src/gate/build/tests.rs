@@ -21,7 +21,9 @@ fn of(files: &[(&str, &str)]) -> Site {
 }
 
 fn found(site: &Site) -> Vec<String> {
-    told(&judge(site, &good_papers(), &Policy::default()))
+    let mut policy = Policy::default();
+    policy.gates.build.audit = vec!["pip-audit".to_owned()];
+    told(&judge(site, &good_papers(), &policy))
 }
 
 /// The same change with one more file, or another text in one of them.
@@ -94,6 +96,20 @@ fn what_was_not_looked_through_is_told() {
     assert_eq!(found(&site), ["BLD-04 warning tests/data/levels.csv"]);
     site.more = true;
     assert_eq!(found(&site), ["BLD-04", "BLD-04 warning tests/data/levels.csv"]);
+}
+
+/// `BLD-05`: nobody looks, and that is said once.
+#[test]
+fn dependencies_that_nobody_audits_are_unknown() {
+    let unaudited = |site: &Site| {
+        let all = told(&judge(site, &good_papers(), &Policy::default()));
+        all.into_iter().filter(|one| one.starts_with("BLD-05")).collect::<Vec<_>>()
+    };
+    let manifest = "[project]\nname = \"dimmer\"\ndependencies = [\n  \"opentelemetry>=1\",\n]\n";
+    assert_eq!(unaudited(&with("pyproject.toml", manifest)), ["BLD-05 warning pyproject.toml"]);
+    assert_eq!(unaudited(&with("pyproject.toml", "[project]\nname = \"dimmer\"\n")), [] as [&str; 0]);
+    assert_eq!(unaudited(&good_site()), [] as [&str; 0]);
+    assert!(!found(&with("pyproject.toml", manifest)).iter().any(|one| one.starts_with("BLD-05")));
 }
 
 /// `BLD-06`.

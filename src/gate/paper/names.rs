@@ -53,6 +53,46 @@ pub const READINESS: &[Name] = &[
     or_none("Complexity Exceptions", &["Exceptions"]),
 ];
 
+/// The name of a README's first part, which may stand below its title.
+pub const WHAT_THIS_IS: &str = "What This Is";
+
+pub const README: &[Name] = &[
+    named(WHAT_THIS_IS, &["What It Is", "About", "Overview", "Introduction", "Description"]),
+    named(
+        "Setup",
+        &[
+            "Set Up",
+            "Set Up Locally",
+            "Installation",
+            "Install",
+            "Installing",
+            "Getting Started",
+            "Quick Start",
+            "Quickstart",
+            "Development",
+            "Running Locally",
+            "Run Locally",
+            "Usage",
+        ],
+    ),
+    named("Deploy", &["Deployment", "Deploying", "Deploys", "Release", "Releasing", "Releases", "Publishing"]),
+    named(
+        "Tests",
+        &["Test", "Testing", "Run Tests", "Run the Tests", "Running Tests", "Running the Tests", "Run the Test Suite"],
+    ),
+];
+
+/// Those of a shed, then what a house adds, then what a skyscraper adds.
+pub const DELIVERY: &[Name] = &[
+    named("Summary", &["What Was Delivered", "Overview"]),
+    or_none("Limitations", &["Known Limitations", "Known Issues"]),
+    named("Verified Criteria", &["Verified Acceptance Criteria", "Acceptance Criteria", "Criteria", "Verification"]),
+    named("Support Terms", &["Support", "Maintenance"]),
+    named("Architecture Overview", &["Architecture"]),
+    named("Incident Response", &["Incidents", "Rollback", "Runbook"]),
+    or_none("Roadmap", &["Next Steps", "Future Work"]),
+];
+
 /// What the preferences are read for.
 pub const PREFERENCES: &[Name] =
     &[named("Stack", &["Technology"]), named("Deployment Target", &["Deploy Target", "Deployment", "Target"])];

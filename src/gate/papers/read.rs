@@ -10,19 +10,20 @@ impl Papers {
         let under = RepoPath::from(INPUT);
         let inputs = reader.tree(head, Filter::Under(&under))?;
         Ok(Self {
-            scope: sheet(reader, head, SCOPE)?,
-            design: sheet(reader, head, DESIGN)?,
-            readiness: sheet(reader, head, READINESS)?,
-            log: sheet(reader, head, LOG)?,
-            preferences: sheet(reader, tip, PREFERENCES)?,
+            scope: read_sheet(reader, head, SCOPE)?,
+            design: read_sheet(reader, head, DESIGN)?,
+            readiness: read_sheet(reader, head, READINESS)?,
+            log: read_sheet(reader, head, LOG)?,
+            preferences: read_sheet(reader, tip, PREFERENCES)?,
             // On the base itself nothing is left by an earlier change.
-            base_scope: if base == head { None } else { sheet(reader, base, SCOPE)? },
+            base_scope: if base == head { None } else { read_sheet(reader, base, SCOPE)? },
             inputs: inputs.iter().map(|entry| String::from_utf8_lossy(entry.path.as_bytes()).into_owned()).collect(),
         })
     }
 }
 
-fn sheet(reader: &dyn Reader, at: &CommitId, path: &str) -> Result<Option<Sheet>> {
+/// A document at a commit, if there is one.
+pub fn read_sheet(reader: &dyn Reader, at: &CommitId, path: &str) -> Result<Option<Sheet>> {
     let unread = |document| Ok(Some(Sheet { blob: None, document }));
     let path = RepoPath::from(path);
     match reader.blob(at, &path) {

@@ -6,7 +6,18 @@ use crate::runner::wall::{Open, Wall};
 fn command(text: &str, outcome: CommandOutcome, status: Option<i32>) -> CommandRun {
     let (signal, why) = (None, None);
     let command = text.to_owned();
-    CommandRun { command, outcome, status, signal, why, started: None, ended: None, duration_ms: 1_500, output: None }
+    CommandRun {
+        command,
+        outcome,
+        status,
+        signal,
+        why,
+        started: None,
+        ended: None,
+        duration_ms: 1_500,
+        output: None,
+        audit: false,
+    }
 }
 
 fn passed(text: &str) -> CommandRun {
@@ -215,4 +226,40 @@ fn a_red_attempt_is_told_after_a_green_one() {
     assert_eq!(run.told(), [format!("~VER-13 {says}")]);
     run.gate = RunGate::Build;
     assert_eq!(run.told(), [format!("~BLD-02 {says}")]);
+}
+
+/// `BLD-05`: an audit that fails is told as one, in its own words, and hides nothing else.
+#[test]
+fn an_audit_that_fails_is_no_failure_of_the_build() {
+    let said = "Scanning\n\n  left-pad 1.0 \u{1b}[31mRUSTSEC-2026-0001\u{1b}[0m `high`\n1 vulnerability found\n";
+    let output = |tail: &str| {
+        let (bytes, digest, tail) = (9, crate::ids::Digest::of(tail), tail.to_owned());
+        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true })
+    };
+    let audit = |status: i32| {
+        let one = command("cargo audit", CommandOutcome::Exited, Some(status));
+        CommandRun { audit: true, output: output(said), ..one }
+    };
+    let judged = |commands: Vec<CommandRun>, promised: &[&str]| {
+        let promised: Vec<String> = promised.iter().map(|glob| (*glob).to_owned()).collect();
+        let reports = promised.iter().map(|glob| Report::new(glob, ReportState::Missing)).collect();
+        let run = Run { commands, promised, reports, ..good(RunGate::Build) };
+        run.judged().into_iter().map(|one| (one.rule, one.says)).collect::<Vec<_>>()
+    };
+    let rules = |found: &[(String, String)]| found.iter().map(|(rule, _)| rule.clone()).collect::<Vec<_>>();
+    let found = judged(vec![passed("make"), audit(1)], &[]);
+    assert_eq!(rules(&found), ["BLD-05"]);
+    let says = &found[0].1;
+    assert!(
+        says.starts_with("`cargo audit` ended with exit status 1 after 1.5 s. It said last: `Scanning · left-pad 1.0"),
+        "{says}"
+    );
+    assert!(says.ends_with("'high' · 1 vulnerability found`") && !says.contains('\u{1b}'), "{says}");
+    assert_eq!(rules(&judged(vec![passed("make"), audit(1)], &["out/*.xml"])), ["BLD-05", "BLD-02"]);
+    assert_eq!(rules(&judged(vec![passed("make"), audit(0)], &[])), [] as [&str; 0]);
+    // It has not its turn where the build is red, and that is all that is said.
+    let left_out = CommandRun { outcome: CommandOutcome::NotRun, status: None, output: None, ..audit(0) };
+    let red = command("make", CommandOutcome::Exited, Some(2));
+    assert_eq!(rules(&judged(vec![red, left_out.clone()], &[])), ["BLD-01"]);
+    assert_eq!(rules(&judged(vec![passed("make"), left_out], &[])), ["BLD-05"]);
 }

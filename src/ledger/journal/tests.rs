@@ -35,6 +35,8 @@ impl KeyRing for TestKey {
 const REPO: RepoId = RepoId(7);
 const AT: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;
 
+mod pages;
+
 struct House {
     dir: TempDir,
     ledger: Arc<Ledger>,

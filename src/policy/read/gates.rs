@@ -21,9 +21,17 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let gates = top.get("gates");
     let f = gates.and_then(|s| d.map(s, &["build", "verify"], &[]));
     let build = f.as_ref().and_then(|f| f.get("build"));
-    if let Some(f) = build.and_then(|s| d.map(s, &RUNS, &[])) {
-        let Build { run, reports, timeout, network, confine } = &mut p.gates.build;
+    if let Some(f) = build.and_then(|s| d.map(s, &[&RUNS[..], &["audit", "audit_network"]].concat(), &[])) {
+        let Build { run, reports, timeout, network, confine, audit, audit_network } = &mut p.gates.build;
         runs(d, &f, Running { run, reports, timeout, network, confine });
+        set(audit, f.get("audit").and_then(|s| commands(d, s)));
+        set(audit_network, f.get("audit_network").and_then(|s| d.word(s)));
+        for (key, needs) in [("audit", "run"), ("audit_network", "audit")] {
+            if let (Some(spot), None) = (f.get(key), f.get(needs)) {
+                let says = format!("this has no effect without `{needs}`");
+                d.problem(spot.key, &spot.path, says, format!("Add `{needs}: [\"…\"]`, or remove it"));
+            }
+        }
     }
     let verify = f.as_ref().and_then(|f| f.get("verify"));
     let f = verify.and_then(|s| d.map(s, &[&["from", "checks", "earned", "workflow"], &RUNS[..]].concat(), &[]));

@@ -37,13 +37,15 @@ impl Gates {
     pub fn runs(&self, gate: RunGate) -> Runs<'_> {
         match gate {
             RunGate::Build => {
-                let Build { run, reports, timeout, network, confine } = &self.build;
-                Runs { commands: run, reports, timeout: *timeout, network: *network, confine, earned: Earned::Off }
+                let Build { run, reports, timeout, network, confine, audit, audit_network } = &self.build;
+                let (timeout, network, audit_network) = (*timeout, *network, *audit_network);
+                Runs { commands: run, reports, timeout, network, confine, earned: Earned::Off, audit, audit_network }
             }
             RunGate::Verify => {
                 let Verify { run, reports, timeout, network, confine, .. } = &self.verify;
-                let earned = self.verify.earned();
-                Runs { commands: run, reports, timeout: *timeout, network: *network, confine, earned }
+                let (timeout, network, earned) = (*timeout, *network, self.verify.earned());
+                let (audit, audit_network) = (&[][..], Network::Deny);
+                Runs { commands: run, reports, timeout, network, confine, earned, audit, audit_network }
             }
         }
     }
@@ -72,6 +74,9 @@ pub struct Runs<'a> {
     pub confine: &'a Confine,
     /// Whether a green has to be earned.
     pub earned: Earned,
+    /// The commands that audit the dependencies, once those above have passed.
+    pub audit: &'a [String],
+    pub audit_network: Network,
 }
 
 words! {
@@ -206,7 +211,7 @@ impl From<Size> for String {
 /// That it can be built.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"] }))]
+#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"], "audit": ["run"], "audit_network": ["audit"] }))]
 pub struct Build {
     /// The commands that `phasegate run build` carries out, one after the other.
     #[serde(skip_serializing_if = "is_default")]
@@ -225,6 +230,13 @@ pub struct Build {
     /// The walls around them.
     #[serde(skip_serializing_if = "is_default")]
     pub confine: Confine,
+    /// The commands that audit the dependencies, after those have passed: each fails where one has a known hole that counts.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(min = 1, max = 20), inner(length(min = 1, max = 4096), regex(pattern = "\\S")))]
+    pub audit: Vec<String>,
+    /// Whether these reach the network: what is known of holes is most often fetched.
+    #[serde(skip_serializing_if = "is_default")]
+    pub audit_network: Network,
 }
 
 /// From `1s` to `86400s`, `1440m` or `24h`.
@@ -350,7 +362,7 @@ impl Verify {
 
 impl Default for Verify {
     fn default() -> Self {
-        let Build { run, reports, timeout, network, confine } = Build::default();
+        let Build { run, reports, timeout, network, confine, .. } = Build::default();
         let (from, checks, workflow) = (vec![Source::Checks], Vec::new(), EVIDENCE_WORKFLOW.to_owned());
         Self { from, checks, run, reports, timeout, network, confine, earned: None, workflow }
     }

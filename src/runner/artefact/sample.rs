@@ -53,6 +53,7 @@ pub(crate) fn sample() -> Artefact {
             ended: Some(at),
             duration_ms: 1_000,
             output: Some(OutputKept { bytes: 3, digest: digest.clone(), tail: "ok\n".to_owned(), whole: true }),
+            audit: false,
         }],
         promised: vec!["out/*.xml".to_owned()],
         reports: vec![Report {

@@ -154,11 +154,15 @@ pub(crate) fn page(state: &State, path: &str, fresh: bool) -> Option<String> {
             repo.workflow_runs.get(&id.parse().ok()?).map(|run| checks::workflow_page(state, repo, run))
         }
         [owner, name, "commit", sha] => find(owner, name).and_then(|repo| commit_page(state, repo, sha)),
-        [owner, name, "blob" | "raw", rev, rest @ ..] => {
+        [owner, name, "blob" | "raw", rest @ ..] => {
             let repo = find(owner, name)?;
             let git = state.git(repo.id).ok()?;
-            let path = rest.join("/");
-            let (id, ..) = git.entry(git.resolve(rev)?, &path)?;
+            // A branch may have slashes in its name, as the path has.
+            let (path, id) = (1..rest.len()).find_map(|at| {
+                let path = rest[at..].join("/");
+                let (id, ..) = git.entry(git.resolve(&rest[..at].join("/"))?, &path)?;
+                Some((path, id))
+            })?;
             let blob = git.0.find_blob(id).ok()?;
             let text = format!("<pre>{}</pre>", safe(&String::from_utf8_lossy(blob.content())));
             Some(page_in(state, repo, &path, &text, None))

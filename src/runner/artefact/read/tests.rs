@@ -35,7 +35,8 @@ fn bent(bend: impl FnOnce(&mut Value)) -> String {
 #[test]
 fn an_honest_artefact_is_read_as_it_was_written() {
     let dir = tempfile::tempdir().unwrap();
-    honest().write(&dir.path().join("deep/er")).unwrap();
+    honest().write(&dir.path().join("deep/er"), "<p>the page</p>").unwrap();
+    assert_eq!(std::fs::read_to_string(dir.path().join("deep/er/evidence.html")).unwrap(), "<p>the page</p>");
     assert_eq!(read(&dir.path().join("deep/er"), &expected()), Ok(honest()));
     // Fields of a later version are passed over, and the case of a name is nothing.
     let mut value = serde_json::to_value(honest()).unwrap();

@@ -1,0 +1,251 @@
+//! The records of a change, one after the other, in words.
+
+use std::fmt::Write as _;
+
+use super::Home;
+use super::html::{code, finding, folded, link, linked, moment, prose, safe, word};
+use crate::finding::{Finding, Verdict, only_waiting, quoted};
+use crate::ids::Person;
+use crate::ledger::record::{Claim, Evidence, Froze, Outcome, Why};
+use crate::ledger::{About, Body, By, Record};
+
+/// So many findings of a run that a later one has replaced are told.
+const MOST_OLD_FINDINGS: usize = 10;
+
+/// A record as one entry. `newest`: no later run of the same gate is known.
+pub(super) fn entry(record: &Record, newest: bool, home: &Home<'_>) -> String {
+    let head = format!("<span class=\"sub\">{}</span> {}", record.seq, moment(record.at));
+    match &record.body {
+        Body::Judged { gate, verdict, claimed, findings, evidence } => {
+            let how = match claimed {
+                Some(how) => format!("claimed {}", how_claimed(*how)),
+                None => "a look, nobody claimed it".to_owned(),
+            };
+            let waits = *verdict == Verdict::Fail && only_waiting(findings);
+            let word = if waits { "<b class=\"wait\">waits</b>" } else { word(*verdict) };
+            let summary =
+                format!("{head} <b>{}</b> {word} <span class=\"sub\">{how}</span>", gate.as_str().to_uppercase());
+            let most = if newest { usize::MAX } else { MOST_OLD_FINDINGS };
+            folded(false, &summary, &judged(record.about.as_ref(), findings, evidence, most, home))
+        }
+        Body::Grouped(group) => {
+            let members: Vec<String> =
+                group.members.iter().map(|one| link(&home.pull(one.change.0), &one.change.to_string())).collect();
+            let at = linked(Some(home.commit(&group.head)), &code(group.head.short()));
+            let summary = format!("{head} merge queue, group {at}: {}", word(group.verdict));
+            let about = About {
+                base_ref: group.base_ref.clone(),
+                base: group.base.clone(),
+                head: group.head.clone(),
+                content: group.meaning(),
+            };
+            let inside = judged(None, &group.findings, &group.evidence, MOST_OLD_FINDINGS, home);
+            let of = format!(
+                "<p>Onto {} at {}, with {}.</p>",
+                code(&about.base_ref),
+                code(about.base.short()),
+                members.join(", ")
+            );
+            folded(false, &summary, &format!("{of}{inside}"))
+        }
+        body => format!("<div class=\"row\">{head} {}</div>", said(body, record, home)),
+    }
+}
+
+/// What a gate was judged on, by and for.
+fn judged(about: Option<&About>, findings: &[Finding], evidence: &[Evidence], most: usize, home: &Home<'_>) -> String {
+    let mut out = about.map(|about| subject(about, home)).unwrap_or_default();
+    if findings.is_empty() {
+        out.push_str("<p>Nothing was found.</p>");
+    } else {
+        let head = about.map(|about| about.head.as_str());
+        let each = findings.iter().take(most).map(|one| finding(one, head.and_then(|head| home.line(head, one))));
+        let _ = write!(out, "<ul>{}</ul>", each.collect::<String>());
+        if let Some(more) = findings.len().checked_sub(most).filter(|more| *more > 0) {
+            let _ = write!(out, "<p>And {more} more; the record has them.</p>");
+        }
+    }
+    out.push_str(&self::evidence(evidence, home));
+    out
+}
+
+/// Base, head and content.
+pub(super) fn subject(about: &About, home: &Home<'_>) -> String {
+    let commit = |id: &crate::ids::CommitId| link(&home.commit(id), &code(id.as_str()));
+    format!(
+        "<dl><dt>head</dt><dd>{}</dd><dt>base</dt><dd>{} of {}</dd><dt>content</dt><dd>{}</dd></dl>",
+        commit(&about.head),
+        commit(&about.base),
+        code(&about.base_ref),
+        code(about.content.as_str())
+    )
+}
+
+/// What was counted, and what was not, each with the reason and a link.
+pub(super) fn evidence(all: &[Evidence], home: &Home<'_>) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let each = all.iter().map(|one| {
+        let (mark, said, discounted) = match one {
+            Evidence::Check { name, run, workflow_run, conclusion, head, discounted, .. } => {
+                let of = workflow_run
+                    .map(|id| format!(" of {}", link(&home.workflow_run(id), &format!("workflow run {id}"))));
+                let said = format!(
+                    "check {}: {} on {}{}",
+                    link(&home.check_run(*run), &code(name)),
+                    safe(conclusion),
+                    code(head.short()),
+                    of.unwrap_or_default()
+                );
+                (conclusion == "success", said, discounted.as_ref())
+            }
+            Evidence::Review { by, role, review, commit, state, self_approved, discounted, .. } => {
+                let shown = safe(&state.to_lowercase().replace('_', " "));
+                let shown = linked(review.map(|id| home.review(id)), &shown);
+                let own = if *self_approved { " <b class=\"wait\">self-approved</b>" } else { "" };
+                let said =
+                    format!("review by {} ({}): {shown} on {}{own}", person(by), safe(role), code(commit.short()));
+                (state.eq_ignore_ascii_case("approved"), said, discounted.as_ref())
+            }
+            Evidence::Deployment { environment, state, commit } => {
+                let said = format!("deployment to {}: {} of {}", code(environment), safe(state), code(commit.short()));
+                (state == "success", said, None)
+            }
+            Evidence::Run { workflow, run, attempt, log, verdict, tests, head, discounted } => {
+                let said = format!(
+                    "run of {}: {} with {tests} tests on {} in {}, attempt {attempt}; {}",
+                    code(workflow),
+                    if *verdict == Verdict::Pass { "PASS" } else { "FAIL" },
+                    code(head.short()),
+                    link(&home.workflow_run(*run), &format!("workflow run {run}")),
+                    link(&home.log(log), "execution log")
+                );
+                (*verdict == Verdict::Pass, said, discounted.as_ref())
+            }
+        };
+        let (class, mark) = match (mark, discounted) {
+            (_, Some(_)) => ("sub", "–"),
+            (true, None) => ("ok", "✓"),
+            (false, None) => ("wait", "·"),
+        };
+        let why = discounted.map(|why| format!("<span class=\"next\">does not count: {}</span>", prose(why)));
+        format!("<li><span class=\"mark {class}\">{mark}</span> {said}{}</li>", why.unwrap_or_default())
+    });
+    format!("<ul class=\"plain\">{}</ul>", each.collect::<String>())
+}
+
+pub(super) fn person(person: &Person) -> String {
+    format!("<b>{}</b>", safe(&person.login))
+}
+
+fn by(by: &By) -> String {
+    match by {
+        By::Bot => "Phasegate".to_owned(),
+        By::Workflow(job) => format!("{} (run {}, attempt {})", code(&job.workflow), job.run, job.attempt),
+        By::Person { person: who, role } => format!("{} ({})", person(who), safe(role)),
+    }
+}
+
+fn how_claimed(how: Claim) -> &'static str {
+    match how {
+        Claim::Command => "by a command",
+        Claim::Trailer => "by a trailer of the commit",
+        Claim::ReadyForReview => "by marking it ready for review",
+        Claim::Preview => "by a look that passed",
+        Claim::Reviewer => "by a reviewer's verdict",
+    }
+}
+
+/// What a record says, but for gate runs.
+fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
+    let who = by(&record.by);
+    match body {
+        Body::Opened { author } => format!("The change begins, by {}.", person(author)),
+        Body::Law { policy, flow, mode, autonomy } => {
+            let (mode, autonomy) = (kind(mode), kind(autonomy));
+            format!("The law: policy {}, flow {flow}, mode {mode}, autonomy {autonomy}.", code(policy.short()))
+        }
+        Body::Subject { why, pushed_by, .. } => {
+            let why = match why {
+                Why::Opened => "Its content",
+                Why::Pushed => "New content was pushed",
+                Why::Retargeted => "It goes into another branch",
+                Why::BaseMoved => "The base or the policy moved",
+            };
+            let pusher = pushed_by.as_ref().map(|who| format!(" by {}", person(who))).unwrap_or_default();
+            let about = record.about.as_ref().map(|about| {
+                let at = link(&home.commit(&about.head), &code(about.head.short()));
+                format!(": head {at}, content {}", code(about.content.short()))
+            });
+            format!("{why}{pusher}{}.", about.unwrap_or_default())
+        }
+        Body::Inherited(taken) => {
+            let from = link(&home.pull(taken.from.0), &taken.from.to_string());
+            format!("It carries on from {from}: {}.", prose(&taken.says().join("; ")))
+        }
+        Body::Merged { commit, bypassed } => {
+            let around = match bypassed.is_empty() {
+                true => String::new(),
+                false => {
+                    let rules: Vec<&str> = bypassed.iter().map(String::as_str).collect();
+                    format!(" <b class=\"bad\">around the gate</b>, while {} stood against it", code(&rules.join(", ")))
+                }
+            };
+            format!("Merged as {}{around}.", link(&home.commit(commit), &code(commit.short())))
+        }
+        Body::Step { action, .. } => format!("Step {}.", code(&kind(action))),
+        Body::Claimed { phase, how } => {
+            format!("{who} claims {}, {}.", phase.as_str().to_uppercase(), how_claimed(*how))
+        }
+        Body::Command { comment, on, name, args, outcome, .. } => {
+            let came = match outcome {
+                Outcome::Done => "done".to_owned(),
+                Outcome::Answered => "answered".to_owned(),
+                Outcome::Refused(refusal) => format!("refused by {}", code(&refusal.rule)),
+            };
+            let given = code(format!("/{name} {args}").trim_end());
+            let given = if *comment == 0 { given } else { link(&home.comment(*on, *comment), &given) };
+            format!("{who} says {given}: {came}.")
+        }
+        Body::Approved { comment, self_approved, .. } => {
+            let own = if *self_approved { " <b class=\"wait\">self-approved</b>" } else { "" };
+            let said = link(&home.comment(record.change.0, *comment), "approves");
+            format!("{who} {said} this content{own}.")
+        }
+        Body::Rejected { comment, reason, .. } => {
+            let said = link(&home.comment(record.change.0, *comment), "sends it back");
+            format!("{who} {said}: {}.", prose(&quoted(reason)))
+        }
+        Body::Stopped { reason, .. } => format!("{who} stops it: {}.", prose(&quoted(reason))),
+        Body::Resumed { reason, .. } => format!("{who} lets it go on: {}.", prose(&quoted(reason))),
+        Body::Refrozen { paths, reason } => {
+            let paths: Vec<String> = paths.keys().take(20).map(|path| code(path)).collect();
+            format!("{who} accepts {}: {}.", paths.join(", "), prose(&quoted(reason)))
+        }
+        Body::Frozen { manifest, files, why } => {
+            let why = match why {
+                Froze::Claimed => "the proof was claimed",
+                Froze::Built => "BUILD passed",
+                Froze::Refrozen => "a person accepted what is there",
+            };
+            let to = link(&home.manifest(manifest), &code(manifest.short()));
+            format!("Frozen, because {why}: {files} files, manifest {to}.")
+        }
+        Body::Tampered { what, .. } => format!("<b class=\"bad\">Tampered</b>: {}", safe(what)),
+        Body::Linked { number } => format!("{} belongs to it.", link(&home.issue(*number), &format!("#{number}"))),
+        Body::Escalated { issue, .. } => {
+            format!("A person is asked in {}.", link(&home.issue(*issue), &format!("#{issue}")))
+        }
+        Body::GivenUp { reason } => format!("{who} gives it up: {}.", prose(&quoted(reason))),
+        // Those with nothing to say but their name.
+        other => format!("{}.", safe(&kind(other).replace('_', " "))),
+    }
+}
+
+/// The name that something has on the ledger.
+fn kind(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    let named = value.get("kind").unwrap_or(&value);
+    named.as_str().map_or_else(|| "another record".to_owned(), str::to_owned)
+}
