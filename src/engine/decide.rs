@@ -196,6 +196,9 @@ pub fn decide(
     }
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
+    if draft.state.merged.is_none() {
+        binding::reviewed(&mut draft)?;
+    }
     let mut unheard = BTreeSet::new();
     for order in in_order(happened) {
         let there = happened.iter().find_map(|one| match one {

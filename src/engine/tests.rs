@@ -9,3 +9,4 @@ mod merge;
 mod model;
 mod pipeline;
 mod properties;
+mod review;

@@ -33,7 +33,9 @@ pub struct Judgement {
 /// What people are told about how a phase is judged in this version.
 pub fn judged_by(phase: Phase) -> &'static str {
     match phase {
-        Phase::Review => "Judged by reviews of entitled people for this content.",
+        Phase::Review => {
+            "Judged by reviews of entitled people for this content, and by what reviewers found (REV-01 to REV-10)."
+        }
         Phase::Verify => "Judged by the checks that the policy names, on this head.",
         Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-12.",
         Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-09.",
@@ -141,9 +143,11 @@ fn unbuilt(world: &World) -> impl Iterator<Item = Finding> {
     found.filter(|finding| finding.blocks()).map(|finding| Finding { waiting: true, ..finding.clone() })
 }
 
-/// `REV-01`, `REV-03`, `REV-04`, `REV-05`.
+/// `REV-01` to `REV-10`.
 fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
     let approvals = review::approvals(policy, state, world);
+    let heard = review::findings::heard(policy, state, world);
+    let evidence = [approvals.evidence.clone(), heard.evidence].concat();
     let mut findings: Vec<Finding> = approvals
         .against
         .iter()
@@ -152,9 +156,13 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
             Finding::error("REV-03", format!("`{}` {}.", one.login, one.says), next)
         })
         .collect();
-    if !findings.is_empty() {
-        return Judgement { outcome: Outcome::Fail, findings, evidence: approvals.evidence };
+    findings.extend(heard.open);
+    let failed = !findings.is_empty();
+    findings.extend(heard.unread);
+    if failed {
+        return Judgement { outcome: Outcome::Fail, findings, evidence };
     }
+    findings.extend(heard.asked);
     if state.pipeline.as_ref().is_some_and(|pipeline| !pipeline.holds(Phase::Build)) {
         findings.push(Finding::waiting(
             "REV-05",
@@ -180,8 +188,8 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
             ),
         ));
     }
-    let outcome = if findings.is_empty() { Outcome::Pass } else { Outcome::Pending };
-    Judgement { outcome, findings, evidence: approvals.evidence }
+    let outcome = if findings.iter().any(Finding::blocks) { Outcome::Pending } else { Outcome::Pass };
+    Judgement { outcome, findings, evidence }
 }
 
 /// A red check is no drift between documents and code, so it makes reconcile wait, not stop for a person.

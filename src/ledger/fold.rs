@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::against::{Against, Mark, things_against};
 use super::face::Face;
+use super::findings::Findings;
 use super::objection::{Rejection, objectors};
 use super::record::{Body, By, Claim, Evidence, Grouped, Moment, Outcome, Record, Why};
 use super::state::*;
@@ -88,6 +89,7 @@ impl State {
             reviewed: BTreeMap::new(),
             objections: BTreeMap::new(),
             withdrawn: BTreeSet::new(),
+            findings: Findings::default(),
             ran_for: BTreeMap::new(),
             based_since: None,
             reds: BTreeSet::new(),
@@ -291,6 +293,7 @@ impl State {
                 self.reviews(evidence, &about.content);
                 self.objectors = objectors(evidence);
             }
+            Body::Reviewed(given) => self.review_block(given),
             Body::Rejected { reason, said, instead, .. } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
                 self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
@@ -402,6 +405,7 @@ impl State {
         // Its proof is the base's now.
         self.frozen.take_if(|frozen| frozen.of == from);
         self.rejections.retain(|one| !green || one.on != Some(from));
+        self.findings.held.retain(|_, one| !green || one.on != Some(from));
         let theirs = self.inherited.iter().filter(|taken| !self.released.contains(&taken.from));
         self.operators = theirs.flat_map(|taken| taken.operators.clone()).chain(self.own.clone()).collect();
     }
@@ -449,6 +453,7 @@ impl State {
             _ => None,
         });
         self.spent_reviews.extend(seen);
+        self.spent_reviews.extend(self.findings.blocks.keys());
         self.approvals.clear();
         self.gates.clear();
     }

@@ -9,6 +9,7 @@ use crate::flow::Phase;
 use crate::gate::build;
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
+use crate::gate::review::block;
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::github::{Repo, Result};
@@ -416,9 +417,10 @@ pub(super) async fn reviews(
     let mut reviews = Vec::new();
     for review in repo.list_reviews(pull).await? {
         let decides = matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED" | "DISMISSED");
+        let body = Some(review.body).filter(|body| block::may_hold_one(body));
         let at = match known.get(&review.user.id) {
             Some(at) => *at,
-            None if decides => {
+            None if decides || body.is_some() => {
                 let at = standing(repo, policy, &review.user).await?;
                 known.insert(review.user.id, at);
                 at
@@ -432,6 +434,7 @@ pub(super) async fn reviews(
             state: review.state,
             commit: review.commit_id,
             submitted_at: review.submitted_at,
+            body,
         });
     }
     Ok(reviews)

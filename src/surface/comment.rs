@@ -175,7 +175,7 @@ fn judged_on(state: &State, gate: GateName, judged: &Judged) -> String {
     let of_merge = |commit: &&CommitId| {
         judged.evidence.iter().any(|one| match one {
             Evidence::Deployment { commit: of, .. } | Evidence::Check { head: of, .. } => of == *commit,
-            Evidence::Review { .. } => false,
+            Evidence::Review { .. } | Evidence::Findings { .. } => false,
         })
     };
     match merge.filter(of_merge) {

@@ -14,6 +14,7 @@ mod ledger_branch;
 mod playground;
 mod queue;
 mod rest_only;
+mod review;
 mod rivals;
 mod server;
 mod silence;

@@ -19,11 +19,15 @@ const RUNS: [&str; 5] = ["run", "reports", "timeout", "network", "confine"];
 
 pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let gates = top.get("gates");
-    let f = gates.and_then(|s| d.map(s, &["build", "verify"], &[]));
+    let f = gates.and_then(|s| d.map(s, &["build", "review", "verify"], &[]));
     let build = f.as_ref().and_then(|f| f.get("build"));
     if let Some(f) = build.and_then(|s| d.map(s, &RUNS, &[])) {
         let Build { run, reports, timeout, network, confine } = &mut p.gates.build;
         runs(d, &f, Running { run, reports, timeout, network, confine });
+    }
+    let review = f.as_ref().and_then(|f| f.get("review"));
+    if let Some(f) = review.and_then(|s| d.map(s, &["axes"], &[])) {
+        set(&mut p.gates.review.axes, f.get("axes").and_then(|s| d.word(s)));
     }
     let verify = f.as_ref().and_then(|f| f.get("verify"));
     let f = verify.and_then(|s| d.map(s, &[&["from", "checks", "earned"], &RUNS[..]].concat(), &[]));
