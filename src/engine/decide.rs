@@ -458,6 +458,8 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         (GateOutcome::Fail, None, _) if judged.findings.iter().any(|finding| finding.rule == "REV-03") => {
             Some(Claim::Reviewer)
         }
+        // What goes against the scope stops for a person, whoever noticed.
+        (GateOutcome::Fail, None, _) if phase == Phase::Reconcile => Some(Claim::Preview),
         // After the merge there is nobody to push and preview; the verdict is the world's.
         (_, None, _) if phase == Phase::Deploy && draft.state.merged.is_some() => Some(Claim::Preview),
         _ => None,

@@ -90,6 +90,7 @@ static NOTHING: LazyLock<Judged> = LazyLock::new(|| judge_all(&Papers::default()
 fn judge_all(papers: &Papers) -> Judged {
     let mut judged = papers::judge_all(papers, &Policy::default());
     judged.insert(Phase::Build, Vec::new());
+    judged.insert(Phase::Reconcile, Vec::new());
     judged
 }
 

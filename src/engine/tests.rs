@@ -9,4 +9,5 @@ mod merge;
 mod model;
 mod pipeline;
 mod properties;
+mod reconcile;
 mod review;

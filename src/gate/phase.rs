@@ -1,16 +1,17 @@
 //! The gates of the pipeline's phases, as far as they exist.
 //!
 //! EXPAND, DESIGN and ANALYZE are judged by their documents ([`super::papers`]), BUILD by what the change adds
-//! ([`super::build`]) and by checks, REVIEW by reviews and VERIFY by checks. The other phases' own rules come with later
-//! versions; until then they are judged by the checks too. The check run says so, because a green that looks like more than it
+//! ([`super::build`]) and by checks, REVIEW by reviews, RECONCILE by both ([`super::reconcile`]) and VERIFY by checks. DEPLOY's own
+//! rules come with later versions; until then it is judged by the checks too. The check run says so, because a green that looks like more than it
 //! is is worse than none.
 
 use super::evidence::{self, Heard};
 use super::frozen;
+use super::reconcile;
 use super::review;
-use super::{Finding, bounded};
+use super::{Finding, Severity, bounded};
 use crate::flow::Phase;
-use crate::gate::world::{Law, UNREADABLE, Untold, World};
+use crate::gate::world::{Law, Subject, UNREADABLE, Untold, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::Policy;
@@ -45,7 +46,8 @@ pub fn judged_by(phase: Phase) -> &'static str {
              head (BLD-02)."
         }
         Phase::Reconcile => {
-            "In this version: the checks that the policy names are green on this head. It has no rules of its own yet."
+            "Judged by the documents beside what was built, by the rules REC-01 to REC-10, and by the checks that the policy names, \
+             on this head (REC-07)."
         }
         Phase::Deploy => {
             "In this version: the newest deployment of the commit succeeded; without deployments, the checks that \
@@ -78,7 +80,7 @@ fn unbounded(phase: Phase, state: &State, world: &World) -> Judgement {
         Phase::Expand | Phase::Design | Phase::Analyze => documents(phase, policy, state, world),
         Phase::Build => build(policy, state, world),
         Phase::Review => review(policy, state, world),
-        Phase::Reconcile => reconcile(policy, state, world),
+        Phase::Reconcile => reconciled(policy, state, world),
         Phase::Verify => verify(policy, state, world),
         Phase::Deploy => deploy(policy, state, world),
     }
@@ -130,16 +132,31 @@ fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
         return settled(heard);
     }
     match subject.documents.get(&Phase::Build) {
-        Some(found) => heard.findings.extend(found.iter().cloned()),
+        Some(found) => {
+            heard.findings.extend(found.iter().cloned());
+            heard.findings.extend(ahead(subject));
+        }
         // What was not looked at is not fine.
         None => heard.findings.push(Finding::waiting("BLD-03", "What the change adds could not be read.", UNREADABLE)),
     }
     settled(heard)
 }
 
+/// What RECONCILE will ask for, beside what BUILD asks for itself: it is put right more easily before the proof is frozen.
+fn ahead(subject: &Subject) -> impl Iterator<Item = Finding> {
+    let drift = subject.documents.get(&Phase::Reconcile).into_iter().flatten();
+    let own = |finding: &&Finding| finding.blocks() && !matches!(finding.rule.as_str(), "REC-01" | "REC-03" | "REC-07");
+    drift.filter(own).map(|finding| Finding { severity: Severity::Warning, ..finding.clone() })
+}
+
 /// What keeps BUILD from being renewed for this content, for whoever waits for that.
 fn unbuilt(world: &World) -> impl Iterator<Item = Finding> {
-    let found = world.subject.iter().flat_map(|subject| subject.documents.get(&Phase::Build)).flatten();
+    unread(world, Phase::Build)
+}
+
+/// What keeps a gate that reads the content from being renewed.
+fn unread(world: &World, gate: Phase) -> impl Iterator<Item = Finding> {
+    let found = world.subject.iter().flat_map(move |subject| subject.documents.get(&gate)).flatten();
     found.filter(|finding| finding.blocks()).map(|finding| Finding { waiting: true, ..finding.clone() })
 }
 
@@ -192,11 +209,31 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
     Judgement { outcome, findings, evidence }
 }
 
-/// A red check is no drift between documents and code, so it makes reconcile wait, not stop for a person.
-fn reconcile(policy: &Policy, state: &State, world: &World) -> Judgement {
+/// A red check is no drift between documents and code, and documents that are out of step are put right by a push: both make
+/// reconcile wait. Only what goes against the scope stops for a person. Before something was built there is nothing to hold the
+/// documents against: a look that somebody asks for earlier shows what it sees.
+fn reconciled(policy: &Policy, state: &State, world: &World) -> Judgement {
     let heard = checks("REC-07", policy, state, world);
-    let outcome = if heard.passed() { Outcome::Pass } else { Outcome::Pending };
-    Judgement { outcome, findings: heard.findings, evidence: heard.evidence }
+    let passed = heard.passed();
+    let (mut findings, evidence) = (heard.findings, heard.evidence);
+    let built = state.pipeline.as_ref().is_some_and(|pipeline| pipeline.passed.contains_key(&Phase::Build));
+    match world.subject.as_ref().and_then(|subject| subject.documents.get(&Phase::Reconcile)) {
+        Some(drift) if built => findings.extend(drift.iter().cloned()),
+        Some(drift) => {
+            let shown = drift.iter().cloned();
+            findings.extend(shown.map(|finding| Finding { severity: Severity::Warning, ..finding }));
+        }
+        // What was not looked at is not fine.
+        None => findings.push(Finding::waiting("REC-01", "What was built could not be read.", UNREADABLE)),
+    }
+    let outcome = if findings.iter().any(reconcile::is_spec_violating) {
+        Outcome::Fail
+    } else if passed && !findings.iter().any(Finding::blocks) {
+        Outcome::Pass
+    } else {
+        Outcome::Pending
+    };
+    Judgement { outcome, findings, evidence }
 }
 
 fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
@@ -215,8 +252,8 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
                 _ => "It is made again when the checks are green on this head.",
             },
         ));
-        if gate == Phase::Build {
-            judgement.findings.extend(unbuilt(world));
+        if matches!(gate, Phase::Build | Phase::Reconcile) {
+            judgement.findings.extend(unread(world, gate));
         }
     }
     judgement
@@ -281,7 +318,7 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{analyze, build, design, expand};
+    use crate::gate::{analyze, build, design, expand, reconcile};
 
     #[test]
     fn people_are_told_of_the_first_and_the_last_rule() {
@@ -293,6 +330,7 @@ mod tests {
             (Phase::Design, all(design::RULES)),
             (Phase::Analyze, all(analyze::RULES)),
             (Phase::Build, build::RULES.iter().map(|rule| rule.id).collect()),
+            (Phase::Reconcile, reconcile::RULES.iter().map(|rule| rule.id).collect()),
         ];
         for (phase, rules) in gates {
             let ids = || rules.iter().copied();

@@ -9,6 +9,7 @@ use crate::flow::Phase;
 use crate::gate::build;
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
+use crate::gate::reconcile;
 use crate::gate::review::block;
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::gate::{Finding, GateName, Verdict};
@@ -252,7 +253,11 @@ fn subject(
         };
         let bound = papers::bound(&papers, &judged);
         if let Law::Valid(policy) = law {
-            judged.insert(Phase::Build, build::look(reader, merge_base, &fetched.head, &papers, policy)?);
+            let site = build::site(reader, merge_base, &fetched.head, &papers)?;
+            let built = site.as_ref().map(|site| build::judge(site, &papers, policy));
+            judged.insert(Phase::Build, built.unwrap_or_default());
+            let drift = site.map(|site| reconcile::look(reader, &fetched.head, &site, &papers, policy)).transpose()?;
+            judged.insert(Phase::Reconcile, drift.unwrap_or_default());
         }
         (judged, bound)
     } else {

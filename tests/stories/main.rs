@@ -13,6 +13,7 @@ mod installation;
 mod ledger_branch;
 mod playground;
 mod queue;
+mod reconcile;
 mod rest_only;
 mod review;
 mod rivals;
