@@ -285,3 +285,65 @@ impl State {
         self.findings.blocks.insert(given.review, seen);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Body;
+
+    fn person(id: u64, login: &str) -> Person {
+        Person { id, login: login.to_owned(), bot: login.ends_with("[bot]") }
+    }
+
+    fn held(id: &str, review: u64, by: Person) -> Held {
+        let found = Found {
+            id: id.to_owned(),
+            axis: Axis::Security,
+            severity: Weight::Critical,
+            concern: None,
+            path: None,
+            line: None,
+            what: "It leaks.".to_owned(),
+            remedy: "Stop it.".to_owned(),
+        };
+        Held { found, review, by, role: "write".to_owned(), on: None, settled: Vec::new() }
+    }
+
+    #[test]
+    fn a_finding_is_meant_by_its_name_and_not_by_half_of_it() {
+        let (mia, helper) = (person(1, "mia"), person(2, "helper[bot]"));
+        let all = [held("F1", 10, mia.clone()), held("F1", 11, helper.clone()), held("F2", 12, mia.clone())];
+        let findings =
+            Findings { held: all.iter().map(|one| (one.key(), one.clone())).collect(), ..Findings::default() };
+        let meant = |name: &str, by: &Person| findings.meant(name, by);
+        assert_eq!(meant("F1", &mia).as_deref(), Some("10/F1"));
+        assert_eq!(meant("f1", &helper).as_deref(), Some("11/F1"));
+        assert_eq!(meant("helper/F1", &mia).as_deref(), Some("11/F1"));
+        assert_eq!(meant("helper[bot]/F1", &mia).as_deref(), Some("11/F1"));
+        assert_eq!(meant("12/F2", &helper).as_deref(), Some("12/F2"));
+        for nothing in ["F3", "10/F2", "max/F1", "F"] {
+            assert_eq!(meant(nothing, &mia), None, "{nothing}");
+        }
+        // Of two that mia calls so, nobody knows which; once one is settled, it is the other.
+        let mut two = findings.clone();
+        two.held.insert("13/F1".to_owned(), held("F1", 13, mia.clone()));
+        assert_eq!(two.meant("mia/F1", &helper), None);
+        let settled =
+            Settled { by: mia.clone(), approves: false, review: 14, accepted: false, reason: "gone".to_owned() };
+        two.held.get_mut("10/F1").unwrap().settled.push(settled);
+        assert_eq!(two.meant("F1", &mia).as_deref(), Some("13/F1"));
+    }
+
+    #[test]
+    fn a_record_reads_as_it_was_written_and_states_of_before_read_as_well() {
+        let block = Block { findings: vec![held("F1", 10, person(1, "mia")).found], ..Block::default() };
+        let (text, block) = (Digest::of("text"), Some(block));
+        let (by, role) = (person(1, "mia"), "write".to_owned());
+        let given = Reviewed { review: 10, by, role, approves: false, commit: None, text, block, flaws: Vec::new() };
+        let body = Body::Reviewed(Box::new(given));
+        let json = serde_json::to_value(&body).unwrap();
+        assert_eq!((&json["kind"], &json["block"]["findings"][0]["do"]), (&"reviewed".into(), &"Stop it.".into()));
+        assert_eq!(serde_json::from_value::<Body>(json).unwrap(), body);
+        assert_eq!(serde_json::from_str::<Findings>("{}").unwrap(), Findings::default());
+    }
+}

@@ -255,17 +255,19 @@ fn unmatched(review: u64, seen: &Seen, name: &str) -> Finding {
 /// What is there and nobody listens to: said to those who have a hand in it, and not to strangers.
 fn not_heard(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
     let known = |review: &Review| state.findings.blocks.contains_key(&review.id);
+    let full = state.findings.blocks.len() >= MOST_BLOCKS;
     let mut all = Vec::new();
-    let with_block =
-        world.reviews.iter().filter(|one| one.body.as_deref().is_some_and(|body| block::parse(body).is_some()));
-    for review in with_block.filter(|review| !known(review) && review.state != "PENDING") {
+    // What nobody is told of is not read.
+    let new = world.reviews.iter().filter(|review| !known(review) && review.state != "PENDING");
+    let told = new.filter(|review| is_operator(state, &review.by) || full);
+    for review in told.filter(|one| one.body.as_deref().is_some_and(|body| block::parse(body).is_some())) {
         match discounted(policy, state, review) {
             Some(why) if is_operator(state, &review.by) => {
                 let says = format!("The block in `{}`'s review {} does not count: {why}.", review.by.login, review.id);
                 all.push(Finding::warning("REV-04", says, "Somebody else who has write access reviews it."));
             }
             Some(_) => {}
-            None if state.findings.blocks.len() >= MOST_BLOCKS => {
+            None if full => {
                 let says = format!(
                     "There are more than {MOST_BLOCKS} reviews with a block, so that of review {} is not read.",
                     review.id
