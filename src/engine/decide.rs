@@ -23,7 +23,7 @@ use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
 use crate::gate::people::Standing;
 use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
-use crate::gate::{Finding, GateName, Verdict, build, merge, phase};
+use crate::gate::{Finding, GateName, Verdict, build, merge, phase, reconcile};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
 use crate::ledger::record::{Claim, Moment, Prev, Why};
@@ -459,7 +459,11 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
             Some(Claim::Reviewer)
         }
         // What goes against the scope stops for a person, whoever noticed.
-        (GateOutcome::Fail, None, _) if phase == Phase::Reconcile => Some(Claim::Preview),
+        (GateOutcome::Fail, None, _)
+            if judged.findings.iter().any(reconcile::is_spec_violating) && phase == Phase::Reconcile =>
+        {
+            Some(Claim::Preview)
+        }
         // After the merge there is nobody to push and preview; the verdict is the world's.
         (_, None, _) if phase == Phase::Deploy && draft.state.merged.is_some() => Some(Claim::Preview),
         _ => None,

@@ -78,3 +78,17 @@ fn what_reconcile_will_ask_for_is_told_when_it_is_built() {
     assert_eq!((early[0].rule.as_str(), early[0].severity), ("REC-02", Severity::Warning));
     game.green().at(Stage::Reviewing);
 }
+
+#[test]
+fn a_tamper_that_nobody_claimed_is_no_verdict_of_reconcile() {
+    let mut game = Game::pipeline();
+    game.test_says("tests/lamp.rs", "one");
+    game.until_reviewing();
+    drifts(&mut game, &[structural()]);
+    game.approved_by("mia").at(Stage::Reconciling);
+    game.test_says("tests/lamp.rs", "less").look().at(Stage::Reconciling);
+    assert!(game.against().contains("build_tampered:tests/lamp.rs"), "{:?}", game.against());
+    assert_eq!(game.table().fails(Phase::Reconcile), 0);
+    drifts(&mut game, &[structural(), spec_violating()]);
+    game.look().at(Stage::ReconcileBlocked);
+}
