@@ -502,7 +502,7 @@ fn check_without_what_it_needs_is_wrong_usage() {
     for (args, says) in [
         (&["check", "desing"][..], "did you mean `design`?"),
         (&["check", "verify"][..], "reads no document"),
-        (&["check", "everything"][..], "there are expand, design, analyze and build"),
+        (&["check", "everything"][..], "there are expand, design, analyze, build and reconcile"),
         (&["check", "--base", "nowhere"][..], "there is no commit `nowhere`"),
         (&["check", "--head", "v9"][..], "there is no commit `v9`"),
     ] {

@@ -10,6 +10,7 @@ use super::{Exit, out};
 use crate::flow::Phase;
 use crate::gate::build;
 use crate::gate::papers::{self, Papers};
+use crate::gate::reconcile;
 use crate::gate::{Finding, Severity, Verdict, verdict};
 use crate::ids::CommitId;
 use crate::policy::{self, Policy};
@@ -17,12 +18,12 @@ use crate::repo::{LocalRepo, Reader as _, RepoPath, touched};
 
 /// Judge the documents of a change by the gates expand, design and analyze, and what it adds by the gate build
 ///
-/// Documents are read at the head, policy and preferences at the base's tip, as the App reads them. Nothing of GitHub is
+/// With `reconcile` the two are held against each other. Documents are read at the head, policy and preferences at the base's tip, as the App reads them. Nothing of GitHub is
 /// needed. Whether it compiles and its tests pass is not seen here: `phasegate run build` does that. docs/gates.md says what
 /// each rule looks for.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// `expand`, `design`, `analyze`, `build`; without any, expand, those whose document exists, and build where the change has
+    /// `expand`, `design`, `analyze`, `build`, `reconcile`; without any, expand, those whose document exists, and build where the change has
     /// more than documents
     #[arg(value_name = "GATE")]
     gates: Vec<String>,
@@ -37,7 +38,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-const GATES: [Phase; 4] = [Phase::Expand, Phase::Design, Phase::Analyze, Phase::Build];
+const GATES: [Phase; 5] = [Phase::Expand, Phase::Design, Phase::Analyze, Phase::Build, Phase::Reconcile];
 
 #[derive(Serialize)]
 struct Report {
@@ -86,12 +87,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     for phase in GATES {
         let wanted = match asked.is_empty() {
             true if phase == Phase::Build => is_built()?,
+            // Documents are held against what was built, once it is.
+            true if phase == Phase::Reconcile => false,
             true => phase == Phase::Expand || papers.of(phase).is_some(),
             false => asked.contains(&phase),
         };
         match phase {
             _ if !wanted => {}
             Phase::Build => judged.push((phase, build::look(&repo, &base, &head, &papers, &policy)?)),
+            Phase::Reconcile => {
+                let site = build::site(&repo, &base, &head, &papers)?;
+                let found = site.map(|site| reconcile::look(&repo, &head, &site, &papers, &policy)).transpose()?;
+                judged.push((phase, found.unwrap_or_default()));
+            }
             _ => judged.push((phase, papers::judge(phase, &papers, &policy))),
         }
     }
@@ -110,7 +118,8 @@ fn gate(name: &str) -> anyhow::Result<Phase> {
     }
     if let Some(phase) = Phase::parse(name) {
         bail!(
-            "the gate `{phase}` reads no document; it is judged on GitHub only. There are expand, design, analyze and build"
+            "the gate `{phase}` reads no document; it is judged on GitHub only. There are expand, design, analyze, build \
+             and reconcile"
         );
     }
     let near = GATES
@@ -119,7 +128,7 @@ fn gate(name: &str) -> anyhow::Result<Phase> {
         .min();
     match near.filter(|(distance, _)| *distance <= 2) {
         Some((_, word)) => bail!("there is no gate `{name}`; did you mean `{word}`?"),
-        None => bail!("there is no gate `{name}`; there are expand, design, analyze and build"),
+        None => bail!("there is no gate `{name}`; there are expand, design, analyze, build and reconcile"),
     }
 }
 

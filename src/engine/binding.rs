@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::decide::Draft;
 use crate::flow::{FlowName, Mode, Refusal};
-use crate::gate::review;
+use crate::gate::review::{self, findings};
 use crate::ids::Digest;
 use crate::ledger::objection::objectors;
 use crate::ledger::origin::{Inherited, Now};
-use crate::ledger::{About, Body};
+use crate::ledger::{About, Body, By};
 use crate::policy::Autonomy;
 
 /// What was tightened for an earlier change of the same work is not loosened by a new number.
@@ -66,6 +66,16 @@ pub(super) fn objections(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     draft.bot(Body::Objected { evidence })
+}
+
+/// Writes down what the blocks of reviews say, when they are first read: a review can be edited.
+pub(super) fn reviewed(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some(policy) = draft.world.policy().filter(|_| draft.state.subject.is_some()) else { return Ok(()) };
+    for given in findings::fresh(policy, &draft.state, draft.world) {
+        let person = By::Person { person: given.by.clone(), role: given.role.clone() };
+        draft.by(person, Body::Reviewed(Box::new(given)))?;
+    }
+    Ok(())
 }
 
 /// Whether the content is another one while the head is not: the base, the target or the policy moved under it.

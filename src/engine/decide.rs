@@ -25,7 +25,7 @@ use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
 use crate::gate::people::Standing;
 use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
-use crate::gate::{Finding, GateName, Verdict, build, merge, phase};
+use crate::gate::{Finding, GateName, Verdict, build, merge, phase, reconcile};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
 use crate::ledger::record::{Claim, Job, Moment, Prev, Ran, Why};
@@ -210,6 +210,9 @@ pub fn decide(
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
     ask::answered(&mut draft, happened)?;
+    if draft.state.merged.is_none() {
+        binding::reviewed(&mut draft)?;
+    }
     let mut unheard = BTreeSet::new();
     for order in in_order(happened) {
         let there = happened.iter().find_map(|one| match one {
@@ -469,6 +472,12 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         // What a reviewer says is a verdict, not a preview.
         (GateOutcome::Fail, None, _) if judged.findings.iter().any(|finding| finding.rule == "REV-03") => {
             Some(Claim::Reviewer)
+        }
+        // What goes against the scope stops for a person, whoever noticed.
+        (GateOutcome::Fail, None, _)
+            if judged.findings.iter().any(reconcile::is_spec_violating) && phase == Phase::Reconcile =>
+        {
+            Some(Claim::Preview)
         }
         // After the merge there is nobody to push and preview; the verdict is the world's.
         (_, None, _) if phase == Phase::Deploy && draft.state.merged.is_some() => Some(Claim::Preview),

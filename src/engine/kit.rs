@@ -91,6 +91,7 @@ fn judge_all(papers: &Papers) -> Judged {
     let mut judged = papers::judge_all(papers, &Policy::default());
     judged.insert(Phase::Build, Vec::new());
     judged.insert(Phase::Deploy, Vec::new());
+    judged.insert(Phase::Reconcile, Vec::new());
     judged
 }
 
@@ -374,8 +375,28 @@ impl Game {
             state: state.to_owned(),
             commit: Some(self.world.pull.head.clone()),
             submitted_at: jiff::Timestamp::from_second(self.now).ok(),
+            body: None,
         };
         self.world.reviews.push(review);
+        self.look()
+    }
+
+    /// A remark with a block of findings.
+    pub(crate) fn finds(&mut self, login: &str, role: Role, yaml: &str) -> &mut Self {
+        self.review_saying(login, role, "COMMENTED", &format!("Read it.\n\n```phasegate-review\n{yaml}\n```\n"))
+    }
+
+    pub(crate) fn review_saying(&mut self, login: &str, role: Role, state: &str, text: &str) -> &mut Self {
+        self.world.reviews.push(Review {
+            id: self.ids + 1,
+            by: person(login),
+            standing: if login.ends_with("[bot]") { Standing::default() } else { standing(role) },
+            state: state.to_owned(),
+            commit: Some(self.world.pull.head.clone()),
+            submitted_at: jiff::Timestamp::from_second(self.now).ok(),
+            body: Some(text.to_owned()),
+        });
+        self.ids += 1;
         self.look()
     }
 

@@ -11,3 +11,5 @@ mod merge;
 mod model;
 mod pipeline;
 mod properties;
+mod reconcile;
+mod review;

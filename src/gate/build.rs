@@ -5,16 +5,16 @@
 //! rule looks for.
 
 mod brake;
-mod code;
-mod covered;
-mod criteria;
+pub(super) mod code;
+pub(super) mod covered;
+pub(super) mod criteria;
 mod locks;
 mod placeholder;
 mod read;
 mod secrets;
-mod structure;
+pub(super) mod structure;
 
-pub use read::{is_manifest, look};
+pub use read::{is_manifest, look, site, unseen};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +77,7 @@ impl Site {
     }
 
     /// Every file that was read.
-    fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let touched = self.files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
         touched.chain(self.beside.iter().map(|(path, text)| (path.as_str(), text.as_str())))
     }
@@ -101,6 +101,18 @@ pub struct Bench<'p> {
     pub scope: Option<Paper>,
     pub design: Option<Paper>,
     pub readiness: Option<Paper>,
+}
+
+impl<'p> Bench<'p> {
+    pub(super) fn new(site: &'p Site, papers: &Papers, policy: &'p Policy) -> Self {
+        Self {
+            site,
+            policy,
+            scope: paper(papers.scope.as_ref(), names::SCOPE),
+            design: design(papers),
+            readiness: paper(papers.readiness.as_ref(), names::READINESS),
+        }
+    }
 }
 
 /// The rules of the gate that look into the content, in their order.
@@ -270,15 +282,14 @@ fn paper(sheet: Option<&super::papers::Sheet>, names: &'static [super::paper::na
     Paper::read(sheet?.text()?, names).ok().filter(|paper| !paper.is_blank())
 }
 
+/// The design, where there is one that can be read.
+pub(super) fn design(papers: &Papers) -> Option<Paper> {
+    paper(papers.design.as_ref(), names::DESIGN)
+}
+
 /// What the gate finds in what the change adds.
 pub fn judge(site: &Site, papers: &Papers, policy: &Policy) -> Vec<Finding> {
-    let bench = Bench {
-        site,
-        policy,
-        scope: paper(papers.scope.as_ref(), names::SCOPE),
-        design: paper(papers.design.as_ref(), names::DESIGN),
-        readiness: paper(papers.readiness.as_ref(), names::READINESS),
-    };
+    let bench = Bench::new(site, papers, policy);
     let mut findings = Vec::new();
     for rule in RULES.iter().chain(BRAKE) {
         for found in (rule.check)(&bench) {
@@ -299,13 +310,13 @@ pub fn is_paper(path: &str) -> bool {
 }
 
 /// What somebody else's project has.
-fn is_vendored(path: &str) -> bool {
+pub(super) fn is_vendored(path: &str) -> bool {
     const OTHERS: &[&str] = &["node_modules", "vendor", "third_party", "fixtures", "testdata"];
     path.split('/').any(|part| OTHERS.contains(&part))
 }
 
 /// The identifiers of scope with the lines that they stand on.
-fn wanted(scope: Option<&Paper>) -> Vec<(String, u32)> {
+pub(super) fn wanted(scope: Option<&Paper>) -> Vec<(String, u32)> {
     let mut seen = BTreeSet::new();
     let all = scope.map(expand::criteria).unwrap_or_default();
     let named = all.into_iter().filter_map(|(id, item)| Some((id?, item.line)));

@@ -339,6 +339,9 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
         let says = format!("`{}` {}.", one.login, one.says);
         findings.push(Finding::error("MRG-02", says, one.next(&policy.commands)));
     }
+    let heard = review::findings::heard(policy, state, world);
+    findings.extend(heard.open);
+    findings.extend(heard.unread);
     let required = policy.merge.require.contains(&Require::Review);
     if required && have == 0 && approvals.against.is_empty() {
         findings.push(Finding::waiting(
@@ -372,5 +375,5 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
             "Anybody can write an address, so this holds nothing back. If they did write it, somebody else reviews it too.",
         )
     }));
-    (findings, approvals.evidence)
+    (findings, [approvals.evidence, heard.evidence].concat())
 }

@@ -19,6 +19,7 @@ pub mod people;
 pub mod phase;
 pub mod queue;
 pub mod ran;
+pub mod reconcile;
 pub mod review;
 pub mod world;
 

@@ -1,16 +1,17 @@
 //! The gates of the pipeline's phases, as far as they exist.
 //!
 //! EXPAND, DESIGN and ANALYZE are judged by their documents ([`super::papers`]), BUILD by what the change adds
-//! ([`super::build`]) and by checks, REVIEW by reviews and VERIFY by checks. The other phases' own rules come with later
-//! versions; until then they are judged by the checks too. The check run says so, because a green that looks like more than it
+//! ([`super::build`]) and by checks, REVIEW by reviews, RECONCILE by both ([`super::reconcile`]) and VERIFY by checks. DEPLOY's own
+//! rules come with later versions; until then it is judged by the checks too. The check run says so, because a green that looks like more than it
 //! is is worse than none.
 
 use super::evidence::{self, Heard};
 use super::frozen;
+use super::reconcile;
 use super::review;
-use super::{Finding, bounded};
+use super::{Finding, Severity, bounded};
 use crate::flow::Phase;
-use crate::gate::world::{Deployment, Law, UNREADABLE, Untold, World};
+use crate::gate::world::{Deployment, Law, Subject, UNREADABLE, Untold, World};
 use crate::ids::CommitId;
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
@@ -34,7 +35,9 @@ pub struct Judgement {
 /// What people are told about how a phase is judged in this version.
 pub fn judged_by(phase: Phase) -> &'static str {
     match phase {
-        Phase::Review => "Judged by reviews of entitled people for this content.",
+        Phase::Review => {
+            "Judged by reviews of entitled people for this content, and by what reviewers found (REV-01 to REV-10)."
+        }
         Phase::Verify => "Judged by the evidence that the policy names, on this head.",
         Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-12.",
         Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-09.",
@@ -44,7 +47,8 @@ pub fn judged_by(phase: Phase) -> &'static str {
              head (BLD-02)."
         }
         Phase::Reconcile => {
-            "In this version: the checks that the policy names are green on this head. It has no rules of its own yet."
+            "Judged by the documents beside what was built, by the rules REC-01 to REC-10, and by the checks that the policy names, \
+             on this head (REC-07)."
         }
         Phase::Deploy => {
             "Judged by the newest deployment of the commit to each environment (without any, by the checks that the policy \
@@ -78,7 +82,7 @@ fn unbounded(phase: Phase, state: &State, world: &World) -> Judgement {
         Phase::Expand | Phase::Design | Phase::Analyze => documents(phase, policy, state, world),
         Phase::Build => build(policy, state, world),
         Phase::Review => review(policy, state, world),
-        Phase::Reconcile => reconcile(policy, state, world),
+        Phase::Reconcile => reconciled(policy, state, world),
         Phase::Verify => verify(policy, state, world),
         Phase::Deploy => deploy(policy, state, world),
     }
@@ -126,22 +130,39 @@ fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
         return settled(heard);
     }
     match subject.documents.get(&Phase::Build) {
-        Some(found) => heard.findings.extend(found.iter().cloned()),
+        Some(found) => {
+            heard.findings.extend(found.iter().cloned());
+            heard.findings.extend(ahead(subject));
+        }
         // What was not looked at is not fine.
         None => heard.findings.push(Finding::waiting("BLD-03", "What the change adds could not be read.", UNREADABLE)),
     }
     settled(heard)
 }
 
+/// What RECONCILE will ask for, beside what BUILD asks for itself: it is put right more easily before the proof is frozen.
+fn ahead(subject: &Subject) -> impl Iterator<Item = Finding> {
+    let drift = subject.documents.get(&Phase::Reconcile).into_iter().flatten();
+    let own = |finding: &&Finding| finding.blocks() && !matches!(finding.rule.as_str(), "REC-01" | "REC-03" | "REC-07");
+    drift.filter(own).map(|finding| Finding { severity: Severity::Warning, ..finding.clone() })
+}
+
 /// What keeps BUILD from being renewed for this content, for whoever waits for that.
 fn unbuilt(world: &World) -> impl Iterator<Item = Finding> {
-    let found = world.subject.iter().flat_map(|subject| subject.documents.get(&Phase::Build)).flatten();
+    unread(world, Phase::Build)
+}
+
+/// What keeps a gate that reads the content from being renewed.
+fn unread(world: &World, gate: Phase) -> impl Iterator<Item = Finding> {
+    let found = world.subject.iter().flat_map(move |subject| subject.documents.get(&gate)).flatten();
     found.filter(|finding| finding.blocks()).map(|finding| Finding { waiting: true, ..finding.clone() })
 }
 
-/// `REV-01`, `REV-03`, `REV-04`, `REV-05`.
+/// `REV-01` to `REV-10`.
 fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
     let approvals = review::approvals(policy, state, world);
+    let heard = review::findings::heard(policy, state, world);
+    let evidence = [approvals.evidence.clone(), heard.evidence].concat();
     let mut findings: Vec<Finding> = approvals
         .against
         .iter()
@@ -150,9 +171,13 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
             Finding::error("REV-03", format!("`{}` {}.", one.login, one.says), next)
         })
         .collect();
-    if !findings.is_empty() {
-        return Judgement { outcome: Outcome::Fail, findings, evidence: approvals.evidence };
+    findings.extend(heard.open);
+    let failed = !findings.is_empty();
+    findings.extend(heard.unread);
+    if failed {
+        return Judgement { outcome: Outcome::Fail, findings, evidence };
     }
+    findings.extend(heard.asked);
     if state.pipeline.as_ref().is_some_and(|pipeline| !pipeline.holds(Phase::Build)) {
         findings.push(Finding::waiting(
             "REV-05",
@@ -178,15 +203,35 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
             ),
         ));
     }
-    let outcome = if findings.is_empty() { Outcome::Pass } else { Outcome::Pending };
-    Judgement { outcome, findings, evidence: approvals.evidence }
+    let outcome = if findings.iter().any(Finding::blocks) { Outcome::Pending } else { Outcome::Pass };
+    Judgement { outcome, findings, evidence }
 }
 
-/// A red check is no drift between documents and code, so it makes reconcile wait, not stop for a person.
-fn reconcile(policy: &Policy, state: &State, world: &World) -> Judgement {
+/// A red check is no drift between documents and code, and documents that are out of step are put right by a push: both make
+/// reconcile wait. Only what goes against the scope stops for a person. Before something was built there is nothing to hold the
+/// documents against: a look that somebody asks for earlier shows what it sees.
+fn reconciled(policy: &Policy, state: &State, world: &World) -> Judgement {
     let heard = evidence::proof("REC-07", policy, state, world);
-    let outcome = if heard.passed() { Outcome::Pass } else { Outcome::Pending };
-    Judgement { outcome, findings: heard.findings, evidence: heard.evidence }
+    let passed = heard.passed();
+    let (mut findings, evidence) = (heard.findings, heard.evidence);
+    let built = state.pipeline.as_ref().is_some_and(|pipeline| pipeline.passed.contains_key(&Phase::Build));
+    match world.subject.as_ref().and_then(|subject| subject.documents.get(&Phase::Reconcile)) {
+        Some(drift) if built => findings.extend(drift.iter().cloned()),
+        Some(drift) => {
+            let shown = drift.iter().cloned();
+            findings.extend(shown.map(|finding| Finding { severity: Severity::Warning, ..finding }));
+        }
+        // What was not looked at is not fine.
+        None => findings.push(Finding::waiting("REC-01", "What was built could not be read.", UNREADABLE)),
+    }
+    let outcome = if findings.iter().any(reconcile::is_spec_violating) {
+        Outcome::Fail
+    } else if passed && !findings.iter().any(Finding::blocks) {
+        Outcome::Pass
+    } else {
+        Outcome::Pending
+    };
+    Judgement { outcome, findings, evidence }
 }
 
 fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
@@ -205,8 +250,8 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
                 _ => "It is made again when the checks are green on this head.",
             },
         ));
-        if gate == Phase::Build {
-            judgement.findings.extend(unbuilt(world));
+        if matches!(gate, Phase::Build | Phase::Reconcile) {
+            judgement.findings.extend(unread(world, gate));
         }
     }
     judgement
@@ -318,7 +363,7 @@ fn deployed(policy: &Policy, state: &State, world: &World) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{analyze, build, deploy, design, expand};
+    use crate::gate::{analyze, build, deploy, design, expand, reconcile};
 
     #[test]
     fn people_are_told_of_the_first_and_the_last_rule() {
@@ -331,6 +376,7 @@ mod tests {
             (Phase::Analyze, all(analyze::RULES)),
             (Phase::Build, build::RULES.iter().map(|rule| rule.id).collect()),
             (Phase::Deploy, ["DEP-01"].into_iter().chain(deploy::RULES.iter().map(|rule| rule.id)).collect()),
+            (Phase::Reconcile, reconcile::RULES.iter().map(|rule| rule.id).collect()),
         ];
         for (phase, rules) in gates {
             let ids = || rules.iter().copied();

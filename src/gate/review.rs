@@ -1,4 +1,7 @@
-//! Whose approvals count, and who is against a change.
+//! Whose approvals count, and who is against a change. What reviewers found is read by [`block`] and judged by [`findings`].
+
+pub mod block;
+pub mod findings;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -256,6 +256,8 @@ pub struct Review {
     pub state: String,
     pub commit: Option<CommitId>,
     pub submitted_at: Option<Timestamp>,
+    /// Its text, where that may have a block.
+    pub body: Option<String>,
 }
 
 /// Another open pull request with the same head. A check belongs to a commit, so what is green for one would be green

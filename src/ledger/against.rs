@@ -119,6 +119,10 @@ pub(super) fn rejection_key(rejection: &Rejection, here: ChangeNumber) -> String
 
 /// What speaks against a gate, and how often: reviews and rejections of this content, red checks, failed deployments.
 pub fn things_against(evidence: &[Evidence], state: &State) -> Counted {
+    let findings = evidence.iter().flat_map(|one| match one {
+        Evidence::Findings { open, discounted: None, .. } => open.iter().map(|key| format!("finding {key}")).collect(),
+        _ => Vec::new(),
+    });
     let found = evidence.iter().filter_map(|one| match one {
         Evidence::Review { by, review, state, discounted: None, .. } if state != "APPROVED" => {
             Some(review_key(by.id, *review))
@@ -138,7 +142,7 @@ pub fn things_against(evidence: &[Evidence], state: &State) -> Counted {
     let rejected = state.rejections.iter().filter(|rejection| content.is_some_and(|content| rejection.is_for(content)));
     let rejected = rejected.map(|rejection| rejection_key(rejection, state.change));
     let mut counted = Counted::new();
-    for one in found.chain(rejected) {
+    for one in found.chain(findings).chain(rejected) {
         *counted.entry(one).or_insert(0) += 1;
     }
     counted

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::against::{Against, Mark, things_against};
 use super::face::Face;
+use super::findings::Findings;
 use super::objection::{Rejection, objectors};
 use super::record::{Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Why};
 use super::state::*;
@@ -96,6 +97,7 @@ impl State {
             reviewed: BTreeMap::new(),
             objections: BTreeMap::new(),
             withdrawn: BTreeSet::new(),
+            findings: Findings::default(),
             ran_for: BTreeMap::new(),
             based_since: None,
             reds: BTreeSet::new(),
@@ -299,6 +301,7 @@ impl State {
                 self.reviews(evidence, &about.content);
                 self.objectors = objectors(evidence);
             }
+            Body::Reviewed(given) => self.review_block(given),
             Body::Rejected { reason, said, instead, .. } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
                 self.approvals.retain(|approval| !same_person(&approval.by, &record.by));
@@ -428,6 +431,7 @@ impl State {
         // Its proof is the base's now.
         self.frozen.take_if(|frozen| frozen.of == from);
         self.rejections.retain(|one| !green || one.on != Some(from));
+        self.findings.held.retain(|_, one| !green || one.on != Some(from));
         let theirs = self.inherited.iter().filter(|taken| !self.released.contains(&taken.from));
         self.operators = theirs.flat_map(|taken| taken.operators.clone()).chain(self.own.clone()).collect();
     }
@@ -475,6 +479,7 @@ impl State {
             _ => None,
         });
         self.spent_reviews.extend(seen);
+        self.spent_reviews.extend(self.findings.blocks.keys());
         self.approvals.clear();
         self.gates.clear();
         self.asked.clear();

@@ -11,6 +11,7 @@ pub mod against;
 pub mod chain;
 pub mod escalation;
 pub mod face;
+pub mod findings;
 pub mod fold;
 mod journal;
 pub mod local;

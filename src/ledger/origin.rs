@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::against::{Counted, Mark, raise, rejection_key, review_key};
+use super::findings::Held;
 use super::objection::Rejection;
 use super::record::{By, Moment};
 use super::state::{Frozen, Red, State, Stop};
@@ -134,6 +135,9 @@ pub struct Inherited {
     /// Reviews that asked for changes there, were taken over, and have been taken back there by their givers.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub withdrawn: BTreeSet<u64>,
+    /// What reviewers found there and nobody has settled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Held>,
     /// Check runs on the head that were first seen with this content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Ran>,
@@ -255,6 +259,7 @@ impl Inherited {
             stopped: stopped(earlier, heir, related),
             rejections,
             withdrawn: withdrawn.collect(),
+            findings: earlier.findings.handed_down(earlier.change, &heir.findings),
             runs: earlier
                 .ran_for
                 .iter()
@@ -291,6 +296,7 @@ impl Inherited {
             stopped: None,
             rejections: Vec::new(),
             withdrawn: BTreeSet::new(),
+            findings: Vec::new(),
             runs: Vec::new(),
             reds: BTreeSet::new(),
             frozen: None,
@@ -312,6 +318,7 @@ impl Inherited {
         let over = |one: &Rejection| later.withdrawn.iter().any(|review| one.review == Some(*review));
         self.rejections.retain(|one| !over(one) && !later.rejections.iter().any(|newer| newer.renews(one)));
         self.rejections.extend(later.rejections.iter().cloned());
+        self.findings.extend(later.findings.iter().cloned());
         self
     }
 
@@ -333,6 +340,7 @@ impl Inherited {
             By::Person { person, .. } => Some(format!("{} is against this content", person.login)),
             By::Bot | By::Workflow(_) => None,
         }));
+        says.extend(self.findings.iter().map(|held| format!("{}'s finding {} is open", held.by.login, held.key())));
         says.extend(self.frozen.as_ref().map(|frozen| format!("{} files are frozen", frozen.files)));
         if !self.operators.is_empty() {
             let logins: Vec<&str> = self.operators.iter().map(|person| person.login.as_str()).collect();
@@ -482,6 +490,7 @@ impl State {
         }
         self.rejections
             .retain(|one| !one.standing || one.review.is_none_or(|review| !taken.withdrawn.contains(&review)));
+        self.findings.take_over(&taken.findings);
         for ran in &taken.runs {
             self.ran_for.entry(ran.run).or_insert_with(|| ran.content.clone());
         }

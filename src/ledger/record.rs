@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::findings::{Axis, Reviewed};
 use super::origin::{Inherited, Origin};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::Beside;
@@ -225,6 +226,18 @@ pub enum Evidence {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         discounted: Option<String>,
     },
+    /// The block of a review, which stands in a record of its own: what it looked at, and which of its findings are open.
+    Findings {
+        by: Person,
+        role: String,
+        review: u64,
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        axes: BTreeSet<Axis>,
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        open: BTreeSet<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        discounted: Option<String>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -301,6 +314,8 @@ pub enum Body {
     Objected {
         evidence: Vec<Evidence>,
     },
+    /// The block of a review, as it was first read.
+    Reviewed(Box<Reviewed>),
     /// A comment that was a command, and what came of it.
     Command {
         /// The issue or pull request that it was written on.

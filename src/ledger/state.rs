@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::against::Against;
 use super::escalation::{Escalation, Try};
 use super::face::Face;
+use super::findings::Findings;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
 use super::record::{About, By, Claim, Evidence, Froze, Grouped, Job, Moment, Outcome, Ran};
@@ -116,6 +117,9 @@ pub struct State {
     /// Those of them that their givers have taken back, by approving what they were against.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub withdrawn: BTreeSet<u64>,
+    /// What reviewers found, and what became of it.
+    #[serde(default, skip_serializing_if = "Findings::is_empty")]
+    pub findings: Findings,
     /// The content that each check run was first seen with, for the same reason.
     #[serde(default)]
     pub ran_for: BTreeMap<u64, Digest>,

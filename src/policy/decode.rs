@@ -8,41 +8,41 @@ use super::yaml::{At, Kind, Node, Scalar, scalar};
 
 /// A node and where it stands.
 #[derive(Clone)]
-pub(super) struct Spot<'n> {
-    pub(super) node: &'n Node,
-    pub(super) path: String,
+pub(crate) struct Spot<'n> {
+    pub(crate) node: &'n Node,
+    pub(crate) path: String,
     /// The key's position; for an item of a list, its own.
-    pub(super) key: At,
+    pub(crate) key: At,
 }
 
 impl Spot<'_> {
     /// Where to point: at the value, or at the key when there is no value to point at.
-    pub(super) fn at(&self) -> At {
+    pub(crate) fn at(&self) -> At {
         if self.node.is_nothing() { self.key } else { self.node.at }
     }
 }
 
-pub(super) struct Fields<'n>(Vec<(&'n str, Spot<'n>)>);
+pub(crate) struct Fields<'n>(Vec<(&'n str, Spot<'n>)>);
 
 impl<'n> Fields<'n> {
-    pub(super) fn get(&self, key: &str) -> Option<&Spot<'n>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Spot<'n>> {
         self.0.iter().find(|(name, _)| *name == key).map(|(_, spot)| spot)
     }
 }
 
 #[derive(Default)]
-pub(super) struct Decoder {
-    pub(super) problems: Vec<Problem>,
+pub(crate) struct Decoder {
+    pub(crate) problems: Vec<Problem>,
 }
 
 impl Decoder {
-    pub(super) fn problem(&mut self, at: At, path: &str, says: impl Into<String>, next: impl Into<String>) {
+    pub(crate) fn problem(&mut self, at: At, path: &str, says: impl Into<String>, next: impl Into<String>) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(Problem::at(at, path, says, next));
         }
     }
 
-    pub(super) fn warning(&mut self, at: At, path: &str, says: &str, next: &str) {
+    pub(crate) fn warning(&mut self, at: At, path: &str, says: &str, next: &str) {
         let before = self.problems.len();
         self.problem(at, path, says, next);
         for problem in &mut self.problems[before..] {
@@ -56,7 +56,7 @@ impl Decoder {
     }
 
     /// The fields of a mapping. Keys that do not exist, and keys that do not exist yet, are problems.
-    pub(super) fn map<'n>(
+    pub(crate) fn map<'n>(
         &mut self,
         spot: &Spot<'n>,
         keys: &[&'static str],
@@ -83,7 +83,7 @@ impl Decoder {
 
     /// Something of the vocabulary that this version does not act on. Never silently accepted: a limit that is
     /// written down and not kept is worse than none.
-    pub(super) fn not_yet(&mut self, at: At, path: &str, what: &str) {
+    pub(crate) fn not_yet(&mut self, at: At, path: &str, what: &str) {
         self.problem(
             at,
             path,
@@ -92,12 +92,12 @@ impl Decoder {
         );
     }
 
-    pub(super) fn items<'n>(&mut self, spot: &Spot<'n>, of: &str, max: usize) -> Option<Vec<Spot<'n>>> {
+    pub(crate) fn items<'n>(&mut self, spot: &Spot<'n>, of: &str, max: usize) -> Option<Vec<Spot<'n>>> {
         self.items_like(spot, of, max, |text| format!("`[{text}]`"))
     }
 
     /// The same; `like` shows how a list with what stands there instead of one is written.
-    pub(super) fn items_like<'n>(
+    pub(crate) fn items_like<'n>(
         &mut self,
         spot: &Spot<'n>,
         of: &str,
@@ -123,7 +123,7 @@ impl Decoder {
         Some(items.iter().enumerate().map(spot).collect())
     }
 
-    pub(super) fn text<'n>(&mut self, spot: &Spot<'n>) -> Option<&'n str> {
+    pub(crate) fn text<'n>(&mut self, spot: &Spot<'n>) -> Option<&'n str> {
         if let Kind::Scalar { text, plain } = &spot.node.kind
             && scalar(text, *plain) == Scalar::Text
         {
@@ -137,7 +137,7 @@ impl Decoder {
         None
     }
 
-    pub(super) fn boolean(&mut self, spot: &Spot<'_>) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, spot: &Spot<'_>) -> Option<bool> {
         if let Kind::Scalar { text, plain } = &spot.node.kind
             && let Scalar::Bool(value) = scalar(text, *plain)
         {
@@ -147,7 +147,7 @@ impl Decoder {
         None
     }
 
-    pub(super) fn number(&mut self, spot: &Spot<'_>, range: RangeInclusive<u64>) -> Option<u64> {
+    pub(crate) fn number(&mut self, spot: &Spot<'_>, range: RangeInclusive<u64>) -> Option<u64> {
         let what = format!("a whole number from {} to {}", range.start(), range.end());
         let next = format!("Write {what}, in plain digits");
         if let Kind::Scalar { text, plain: true } = &spot.node.kind
@@ -167,7 +167,7 @@ impl Decoder {
         None
     }
 
-    pub(super) fn word<T: Word>(&mut self, spot: &Spot<'_>) -> Option<T> {
+    pub(crate) fn word<T: Word>(&mut self, spot: &Spot<'_>) -> Option<T> {
         let words: Vec<&'static str> = T::ALL.iter().map(|(word, _)| *word).collect();
         let Kind::Scalar { text, .. } = &spot.node.kind else {
             self.expected(spot, &list_or(&words), format!("Write {}", list_or(&words)));
@@ -190,7 +190,7 @@ impl Decoder {
     }
 
     /// A list of words without doubles.
-    pub(super) fn words<T: Word + PartialEq>(&mut self, spot: &Spot<'_>, of: &str) -> Option<Vec<T>> {
+    pub(crate) fn words<T: Word + PartialEq>(&mut self, spot: &Spot<'_>, of: &str) -> Option<Vec<T>> {
         let mut values = Vec::new();
         for item in self.items(spot, of, 50)? {
             let Some(value) = self.word::<T>(&item) else { continue };

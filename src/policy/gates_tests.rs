@@ -112,8 +112,10 @@ fn each_mistake_is_named() {
     assert!(only(&long).contains("a command may have at most 4096 bytes"));
     let many = format!("run: [{}]", "x,".repeat(21));
     assert!(only(&many).contains("the list has 21 items; at most 20 are allowed"));
-    let said = check(b"gates: { review: { run: [make] }, verify: { checks: [{ name: t, app: 5 }] } }");
-    assert_eq!(said.findings[0].says, "unknown key `review`");
+    let said = check(b"gates: { deploy: { run: [make] }, verify: { checks: [{ name: t, app: 5 }] } }");
+    assert_eq!(said.findings[0].says, "unknown key `deploy`");
+    let said = check(b"gates: { review: { axes: demanded }, verify: { checks: [{ name: t, app: 5 }] } }");
+    assert_eq!(said.findings[0].says, "unknown value `demanded`; did you mean `demand`?");
 }
 
 #[test]

@@ -22,14 +22,16 @@ mod tests;
 mod types;
 mod yaml;
 
+pub(crate) use decode::{Decoder, Fields, Spot};
 pub use law::{Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{
-    Approver, Autonomy, Base, Build, Check, Commands, Confine, Deploy, Earned, Enforce, Flow, Freeze, Gates, Labels,
-    Ledger, Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Queue, Require, Risk, RunGate, Runs, Size,
-    Source, Tier, TighterMode, Timeout, Verify, Who,
+    Approver, Autonomy, Axes, Base, Build, Check, Commands, Confine, Deploy, Earned, Enforce, Flow, Freeze, Gates,
+    Labels, Ledger, Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Queue, Require, Reviewing, Risk,
+    RunGate, Runs, Size, Source, Tier, TighterMode, Timeout, Verify, Who,
 };
+pub(crate) use types::{Word, words};
 
 /// Where the policy stands in a repository.
 pub const PATH: &str = ".github/phasegate.yml";
@@ -51,13 +53,26 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, Vec<Problem>> {
 
 /// The same with what is valid and hardly meant: warnings come with a policy, errors without.
 pub fn inspect(bytes: &[u8]) -> (Option<Policy>, Vec<Problem>) {
-    let mut d = decode::Decoder::default();
-    let policy = match yaml::text(bytes).and_then(|text| yaml::tree(text, &mut d.problems)) {
+    let (policy, mut problems) = rooted(bytes, read::policy);
+    problems.truncate(problem::MAX_PROBLEMS);
+    let valid = !problems.iter().any(Problem::is_error);
+    (policy.filter(|_| valid), problems)
+}
+
+/// Reads another text of people's in the same strict way. The problems' lines are those of the text.
+pub(crate) fn strictly<T>(text: &str, read: impl FnOnce(&mut Decoder, &Spot<'_>) -> T) -> Result<T, Vec<Problem>> {
+    let (value, problems) = rooted(text.as_bytes(), read);
+    value.filter(|_| problems.is_empty()).ok_or(problems)
+}
+
+/// What is read from the root of the tree, and what is wrong with it, in order.
+fn rooted<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder, &Spot<'_>) -> T) -> (Option<T>, Vec<Problem>) {
+    let mut d = Decoder::default();
+    let value = match yaml::text(bytes).and_then(|text| yaml::tree(text, &mut d.problems)) {
         Ok(tree) => {
             let empty = yaml::Node { at: yaml::At::START, kind: yaml::Kind::Map(Vec::new()) };
             let root = tree.filter(|node| !node.is_nothing()).unwrap_or(empty);
-            let spot = decode::Spot { node: &root, path: String::new(), key: root.at };
-            Some(read::policy(&mut d, &spot))
+            Some(read(&mut d, &Spot { node: &root, path: String::new(), key: root.at }))
         }
         Err(problem) => {
             d.problems.push(problem);
@@ -66,9 +81,7 @@ pub fn inspect(bytes: &[u8]) -> (Option<Policy>, Vec<Problem>) {
     };
     let mut problems = d.problems;
     problems.sort_by_key(|p| (p.line, p.column));
-    problems.truncate(problem::MAX_PROBLEMS);
-    let valid = !problems.iter().any(Problem::is_error);
-    (policy.filter(|_| valid), problems)
+    (value, problems)
 }
 
 /// The findings about a policy file, for `config check`.

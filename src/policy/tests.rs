@@ -247,7 +247,7 @@ fn each_mistake_is_named() {
         ),
         (
             "tier: !!str house",
-            "1:7 tier: YAML tags (`!…`) have no meaning in a policy -> Remove the tag; quote the value if it is text",
+            "1:7 tier: YAML tags (`!…`) have no meaning here -> Remove the tag; quote the value if it is text",
         ),
         ("? [a, b]\n: c", "1:3 : a key must be a single word -> Write `key: value`"),
         (

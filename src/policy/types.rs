@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A word of a policy: an enumeration with its spelling.
-pub(super) trait Word: Sized + Copy + 'static {
+pub(crate) trait Word: Sized + Copy + 'static {
     const ALL: &'static [(&'static str, Self)];
     /// Words of the vocabulary that this version does not act on.
     const LATER: &'static [&'static str] = &[];
@@ -37,6 +37,8 @@ macro_rules! words {
         }
     };
 }
+
+pub(crate) use words;
 
 // Below the macro, which it uses.
 mod gates;

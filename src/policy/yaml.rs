@@ -10,7 +10,7 @@ use serde_yaml::granit_parser::{self, Event, Marker, Parser, ScalarStyle, Span};
 use super::problem::{MAX_PROBLEMS, Problem, excerpt, join};
 
 /// The largest file that is read at all.
-pub(super) const MAX_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_BYTES: usize = 256 * 1024;
 /// More parser events than any policy needs.
 const MAX_EVENTS: usize = 50_000;
 /// Deeper than any policy needs.
@@ -20,13 +20,13 @@ const MAX_KEYS: usize = 200;
 
 /// A line and a column, both counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct At {
-    pub(super) line: u32,
-    pub(super) column: u32,
+pub(crate) struct At {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
 }
 
 impl At {
-    pub(super) const START: At = At { line: 1, column: 1 };
+    pub(crate) const START: At = At { line: 1, column: 1 };
 
     fn of(marker: &Marker) -> At {
         let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -42,20 +42,20 @@ impl At {
 }
 
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) at: At,
-    pub(super) kind: Kind,
+pub(crate) struct Node {
+    pub(crate) at: At,
+    pub(crate) kind: Kind,
 }
 
 impl Node {
     /// A value that was left out, or `null`.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         matches!(&self.kind, Kind::Scalar { text, plain } if scalar(text, *plain) == Scalar::Nothing)
     }
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `plain` is a scalar without quotes: only such a one may be a number, a boolean or nothing.
     Scalar {
         text: String,
@@ -66,21 +66,21 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Key {
-    pub(super) at: At,
-    pub(super) name: String,
+pub(crate) struct Key {
+    pub(crate) at: At,
+    pub(crate) name: String,
 }
 
 /// What a plain scalar means by YAML 1.2's core schema: `y` and `no` are text there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scalar {
+pub(crate) enum Scalar {
     Nothing,
     Bool(bool),
     Number,
     Text,
 }
 
-pub(super) fn scalar(text: &str, plain: bool) -> Scalar {
+pub(crate) fn scalar(text: &str, plain: bool) -> Scalar {
     if !plain {
         return Scalar::Text;
     }
@@ -118,7 +118,7 @@ fn is_hostile(c: char) -> bool {
 }
 
 /// Bytes to text, or the one reason why not.
-pub(super) fn text(bytes: &[u8]) -> Result<&str, Problem> {
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, Problem> {
     if bytes.len() > MAX_BYTES {
         return Err(Problem::at(
             At::START,
@@ -161,7 +161,7 @@ fn hostile(at: At, c: char) -> Problem {
 
 /// Builds the tree. `None` means an empty file. Problems that do not end the reading are added to `found`; an `Err`
 /// is one that does.
-pub(super) fn tree(text: &str, found: &mut Vec<Problem>) -> Result<Option<Node>, Problem> {
+pub(crate) fn tree(text: &str, found: &mut Vec<Problem>) -> Result<Option<Node>, Problem> {
     let options = granit_parser::options! {
         emit_comments: false,
         flow_nesting_limit: MAX_DEPTH,
@@ -226,7 +226,7 @@ impl Build<'_> {
                     return Err(Problem::at(
                         at,
                         "",
-                        "a second YAML document starts here; a policy is one document",
+                        "a second YAML document starts here; there can be only one",
                         "Remove the `---` line and what follows, or join the documents",
                     ));
                 }
@@ -267,7 +267,7 @@ impl Build<'_> {
             self.found.push(Problem::at(
                 self.before(start, '!'),
                 self.path(),
-                "YAML tags (`!…`) have no meaning in a policy",
+                "YAML tags (`!…`) have no meaning here",
                 "Remove the tag; quote the value if it is text",
             ));
         }
@@ -354,5 +354,5 @@ fn key(node: Node, entries: &[(Key, Node)], path: &str, found: &mut Vec<Problem>
 }
 
 fn no_anchors(at: At) -> Problem {
-    Problem::at(at, "", "anchors (`&name`) and aliases (`*name`) are not allowed in a policy", "Write the value out")
+    Problem::at(at, "", "anchors (`&name`) and aliases (`*name`) are not allowed here", "Write the value out")
 }

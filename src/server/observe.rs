@@ -10,6 +10,8 @@ use crate::flow::Phase;
 use crate::gate::build;
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
+use crate::gate::reconcile;
+use crate::gate::review::block;
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::github::{Repo, Result};
@@ -252,7 +254,11 @@ fn subject(
         };
         let bound = papers::bound(&papers, &judged);
         if let Law::Valid(policy) = law {
-            judged.insert(Phase::Build, build::look(reader, merge_base, &fetched.head, &papers, policy)?);
+            let site = build::site(reader, merge_base, &fetched.head, &papers)?;
+            let built = site.as_ref().map(|site| build::judge(site, &papers, policy));
+            judged.insert(Phase::Build, built.unwrap_or_default());
+            let drift = site.map(|site| reconcile::look(reader, &fetched.head, &site, &papers, policy)).transpose()?;
+            judged.insert(Phase::Reconcile, drift.unwrap_or_default());
             judged.extend(delivered::before_merge(reader, policy, &fetched.head)?);
         }
         (judged, bound)
@@ -418,9 +424,10 @@ pub(super) async fn reviews(
     let mut reviews = Vec::new();
     for review in repo.list_reviews(pull).await? {
         let decides = matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED" | "DISMISSED");
+        let body = Some(review.body).filter(|body| block::may_hold_one(body));
         let at = match known.get(&review.user.id) {
             Some(at) => *at,
-            None if decides => {
+            None if decides || body.is_some() => {
                 let at = standing(repo, policy, &review.user).await?;
                 known.insert(review.user.id, at);
                 at
@@ -434,6 +441,7 @@ pub(super) async fn reviews(
             state: review.state,
             commit: review.commit_id,
             submitted_at: review.submitted_at,
+            body,
         });
     }
     Ok(reviews)

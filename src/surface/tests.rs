@@ -84,7 +84,7 @@ fn waiting_for_a_review() {
 
     - ⏳ `REV-01` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
 
-    _REVIEW: Judged by reviews of entitled people for this content._
+    _REVIEW: Judged by reviews of entitled people for this content, and by what reviewers found (REV-01 to REV-10)._
 
     **Merge gate**
 

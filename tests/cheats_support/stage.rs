@@ -167,6 +167,13 @@ struct Reviews {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct EditsReview {
+    of: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Edits {
     /// The name of a comment; `bot` is the bot's own, `answer` its newest answer.
     comment: String,
@@ -316,6 +323,7 @@ impl Stage {
                 self.on.admin().call_as(who()?, "DELETE", &path, Value::Null)?;
             }
             "reviews" => self.reviews(who()?, what)?,
+            "edits-the-review" => self.edits_the_review(who()?, &read::<EditsReview>(what)?)?,
             "dismisses" => self.dismisses(who()?, &read::<String>(what)?)?,
             "ci" => self.ci(what)?,
             "posts" => {
@@ -647,12 +655,22 @@ impl Stage {
         self.call(who, "POST", &format!("/repos/{REPO}/pulls/{number}/reviews"), body).map(drop)
     }
 
-    fn dismisses(&mut self, who: &str, whose: &str) -> anyhow::Result<()> {
+    fn edits_the_review(&mut self, who: &str, edit: &EditsReview) -> anyhow::Result<()> {
+        let path = self.review_of(&edit.of)?;
+        self.call(who, "PUT", &path, json!({ "body": edit.text })).map(drop)
+    }
+
+    /// Where somebody's newest review is.
+    fn review_of(&self, whose: &str) -> anyhow::Result<String> {
         let number = self.number(None)?;
         let issue = self.on.admin().issue(REPO, number)?;
         let reviews = issue.pull.context("reviews are on pull requests")?.reviews;
         let review = reviews.iter().rev().find(|review| review.user.login == whose).context("no such review")?;
-        let path = format!("/repos/{REPO}/pulls/{number}/reviews/{}/dismissals", review.id);
+        Ok(format!("/repos/{REPO}/pulls/{number}/reviews/{}", review.id))
+    }
+
+    fn dismisses(&mut self, who: &str, whose: &str) -> anyhow::Result<()> {
+        let path = format!("{}/dismissals", self.review_of(whose)?);
         self.call(who, "PUT", &path, json!({ "message": "not any more" })).map(drop)
     }
 

@@ -5,7 +5,7 @@
 
 /// The languages whose code is looked into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+pub(in crate::gate) enum Language {
     Rust,
     Python,
     JavaScript,
@@ -20,7 +20,7 @@ pub(super) enum Language {
 
 impl Language {
     /// By the end of the file's name.
-    pub(super) fn of(path: &str) -> Option<Self> {
+    pub(in crate::gate) fn of(path: &str) -> Option<Self> {
         let (_, end) = path.rsplit_once('.')?;
         Some(match end {
             "rs" => Self::Rust,
@@ -67,12 +67,12 @@ impl Language {
 }
 
 /// A text whose comments and strings are blanks; every byte stands where it stood.
-pub(super) struct Masked {
-    pub(super) code: String,
+pub(in crate::gate) struct Masked {
+    pub(in crate::gate) code: String,
 }
 
 impl Masked {
-    pub(super) fn new(text: &str, language: Language) -> Self {
+    pub(in crate::gate) fn new(text: &str, language: Language) -> Self {
         let mut code = text.as_bytes().to_vec();
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -232,22 +232,22 @@ fn expression(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// A block in braces: what stands before it, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Block {
+pub(in crate::gate) struct Block {
     /// From the end of what came before to the brace.
-    pub(super) header: String,
+    pub(in crate::gate) header: String,
     /// Where the header begins to say something.
-    pub(super) begins: usize,
+    pub(in crate::gate) begins: usize,
     /// Behind the opening brace.
-    pub(super) from: usize,
+    pub(in crate::gate) from: usize,
     /// At the closing one.
-    pub(super) to: usize,
-    pub(super) parent: Option<usize>,
+    pub(in crate::gate) to: usize,
+    pub(in crate::gate) parent: Option<usize>,
 }
 
 /// The blocks of masked code in braces, in their order. Deeper than this nobody writes.
 const DEEPEST: usize = 200;
 
-pub(super) fn blocks(code: &str) -> Vec<Block> {
+pub(in crate::gate) fn blocks(code: &str) -> Vec<Block> {
     let mut all: Vec<Block> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let mut since = 0;
@@ -291,7 +291,7 @@ pub(super) fn blocks(code: &str) -> Vec<Block> {
 }
 
 /// The number of the line that a byte is on.
-pub(super) fn line_at(text: &str, at: usize) -> u32 {
+pub(in crate::gate) fn line_at(text: &str, at: usize) -> u32 {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     u32::try_from(before.iter().filter(|b| **b == b'\n').count()).unwrap_or(u32::MAX - 1) + 1
 }

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::code::{Language, Masked, blocks};
 
 /// Whether a file is a test by its path, for the common languages.
-pub(super) fn is_test(path: &str) -> bool {
+pub(in crate::gate) fn is_test(path: &str) -> bool {
     static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let names = [
             r"test_[^/]*\.(py|c|cc|cpp|rb|lua|jl|sh)",
@@ -36,7 +36,7 @@ pub(super) fn is_test(path: &str) -> bool {
 }
 
 /// Whether a file is a test, or lies where tests have what they need.
-pub(super) fn is_of_tests(path: &str) -> bool {
+pub(in crate::gate) fn is_of_tests(path: &str) -> bool {
     const FOLDERS: &[&str] = &[
         "tests",
         "test",
@@ -54,13 +54,13 @@ pub(super) fn is_of_tests(path: &str) -> bool {
 }
 
 /// Whether a file may have tests among its code.
-pub(super) fn may_have_inline(path: &str) -> bool {
+pub(in crate::gate) fn may_have_inline(path: &str) -> bool {
     Language::of(path) == Some(Language::Rust)
 }
 
 /// What of a file is a test: all of a test file that has one, and of Rust's sources their `#[cfg(test)]` modules and `#[test]`
 /// functions. Comments and strings are part of it, because names of tests often stand in strings.
-pub(super) fn test_text<'t>(path: &str, text: &'t str, by_path: bool) -> Option<Cow<'t, str>> {
+pub(in crate::gate) fn test_text<'t>(path: &str, text: &'t str, by_path: bool) -> Option<Cow<'t, str>> {
     let language = Language::of(path);
     let code = match language {
         Some(language) => Cow::Owned(Masked::new(text, language).code),
@@ -87,7 +87,7 @@ pub(super) fn test_text<'t>(path: &str, text: &'t str, by_path: bool) -> Option<
 }
 
 /// Whether what stands before a block of Rust makes it a test.
-pub(super) fn is_rust_test(header: &str) -> bool {
+pub(in crate::gate) fn is_rust_test(header: &str) -> bool {
     static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"#\s*\[\s*(?:cfg\s*\(\s*(?:test\b|all\s*\(\s*test\b|any\s*\(\s*test\b)|(?:\w+::)*test\b|rstest\b|test_case\b|proptest\b)")
             .ok()
@@ -136,7 +136,7 @@ fn has_test(code: &str) -> bool {
 
 /// Whether a text names a criterion: `AC-1`, and as names are written `ac_1`, `ac1`, `AC 1`, `TestAC1`. `AC-10` does not name
 /// `AC-1`.
-pub(super) fn names(text: &str, id: &str) -> bool {
+pub(in crate::gate) fn names(text: &str, id: &str) -> bool {
     let parts: Vec<&str> = id.split(['-', '.']).filter(|part| !part.is_empty()).collect();
     let bytes = text.as_bytes();
     let mut from = 0;

@@ -6,7 +6,7 @@ use super::covered::{is_test, names, test_text};
 use super::{Bench, wanted};
 
 /// The criteria of scope that no test names.
-pub(super) fn unnamed(bench: &Bench<'_>) -> Vec<Found> {
+pub(in crate::gate) fn unnamed(bench: &Bench<'_>) -> Vec<Found> {
     let wanted = wanted(bench.scope.as_ref());
     let mut missing: Vec<&(String, u32)> = wanted.iter().collect();
     for (path, text) in bench.site.texts() {
@@ -21,7 +21,7 @@ pub(super) fn unnamed(bench: &Bench<'_>) -> Vec<Found> {
 }
 
 /// The test files that Key Links leads to, and that are not there.
-pub(super) fn astray(bench: &Bench<'_>) -> Vec<Found> {
+pub(in crate::gate) fn astray(bench: &Bench<'_>) -> Vec<Found> {
     let Some(part) = bench.readiness.as_ref().and_then(|paper| paper.section("Key Links")) else { return Vec::new() };
     let mut found = Vec::new();
     for item in part.items() {
@@ -38,7 +38,7 @@ pub(super) fn astray(bench: &Bench<'_>) -> Vec<Found> {
 }
 
 /// The words of a text that are paths of files: `tests/test_dimmer.py::test_dark` names one.
-pub(super) fn paths(text: &str) -> impl Iterator<Item = &str> {
+pub(in crate::gate) fn paths(text: &str) -> impl Iterator<Item = &str> {
     let words = text
         .split(|c: char| c.is_whitespace() || matches!(c, '`' | '(' | ')' | '[' | ']' | '"' | '\'' | ',' | ';' | '|'));
     words.filter_map(|word| {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::code::Language;
 use super::covered::{is_test, may_have_inline, names as is_named, test_text};
 use super::{Finding, Site, Touched, criteria, is_paper, is_vendored, judge, locks, paper, structure, wanted};
 use crate::gate::paper::names;
@@ -31,11 +32,63 @@ pub fn look(
     papers: &Papers,
     policy: &Policy,
 ) -> Result<Vec<Finding>> {
+    Ok(site(reader, base, head, papers)?.map(|site| judge(&site, papers, policy)).unwrap_or_default())
+}
+
+/// What there is to look at. None where a change touches papers only.
+pub fn site(reader: &dyn Reader, base: &CommitId, head: &CommitId, papers: &Papers) -> Result<Option<Site>> {
     let deltas = reader.diff(base, head)?;
     if deltas.iter().all(|delta| is_paper(&String::from_utf8_lossy(delta.path.as_bytes()))) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    Ok(judge(&Site::read(reader, base, head, papers)?, papers, policy))
+    Site::read(reader, base, head, papers).map(Some)
+}
+
+/// So many sources that the change leaves as they are are looked through for a name.
+const MOST_SOURCES: usize = 300;
+
+/// A text in which names are found however they are written: `nextLevel` is `next_level`.
+fn folded(text: &str) -> String {
+    text.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
+}
+
+/// Of these names, those that no source at the head has. None of them where there is more than is looked through: then nobody
+/// knows.
+pub fn unseen(reader: &dyn Reader, head: &CommitId, site: &Site, names: &BTreeSet<String>) -> Result<BTreeSet<String>> {
+    let mut left = names.clone();
+    for (_, text) in site.texts().filter(|(path, _)| !is_paper(path)) {
+        let text = folded(text);
+        left.retain(|name| !text.contains(&folded(name)));
+    }
+    if left.is_empty() || site.more || !site.unread.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let touched: BTreeSet<&str> = site.texts().map(|(path, _)| path).collect();
+    let mut others: Vec<String> = Vec::new();
+    for entry in reader.tree(head, Filter::All)? {
+        let path = String::from_utf8_lossy(entry.path.as_bytes()).into_owned();
+        if entry.mode.is_file() && Language::of(&path).is_some() && !touched.contains(path.as_str()) {
+            others.push(path);
+        }
+    }
+    if others.len() > MOST_SOURCES {
+        return Ok(BTreeSet::new());
+    }
+    let mut reading = Reading { reader, left: MOST_BYTES, absent: None };
+    for path in others {
+        match reading.text(head, &RepoPath::from(path.as_str()))? {
+            Text::Read(text) => {
+                let text = folded(&text);
+                left.retain(|name| !text.contains(&folded(name)));
+            }
+            Text::TooLarge => return Ok(BTreeSet::new()),
+            Text::None => {}
+        }
+        if left.is_empty() {
+            break;
+        }
+    }
+    reading.absent.map_or(Ok(left), Err)
 }
 
 /// Files that name what a project depends on.

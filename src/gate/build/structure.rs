@@ -16,7 +16,7 @@ const MOST: usize = 1_000;
 
 /// The paths of the design, as they may be: from the root that it draws, and from the repository's, where that root is only the
 /// project's name.
-pub(super) fn asked(design: Option<&Paper>) -> BTreeSet<String> {
+pub(in crate::gate) fn asked(design: Option<&Paper>) -> BTreeSet<String> {
     let named = design.map(named).unwrap_or_default();
     let root = root(&named);
     let below =
@@ -33,7 +33,7 @@ fn root(named: &[Named]) -> Option<String> {
 }
 
 /// Each path that the design names and that is not there, and each that the change adds and that the design does not name.
-pub(super) fn differs(bench: &Bench<'_>) -> Vec<Found> {
+pub(in crate::gate) fn differs(bench: &Bench<'_>) -> Vec<Found> {
     let mut named = bench.design.as_ref().map(named).unwrap_or_default();
     named.truncate(MOST);
     if let Some(root) = root(&named).filter(|root| !bench.site.there.contains(root)) {
@@ -83,7 +83,7 @@ fn comes_later(path: &str) -> bool {
 }
 
 /// What no design has to name: papers, what begins with a dot, tests and what they need, what tools ask for.
-pub(super) fn is_tolerated(path: &str) -> bool {
+pub(in crate::gate) fn is_tolerated(path: &str) -> bool {
     const FILES: &[&str] = &["__init__.py", "py.typed", "conftest.py", "mod.rs", "build.rs", "setup.py", "noxfile.py"];
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_config =

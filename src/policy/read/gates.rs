@@ -19,7 +19,7 @@ const RUNS: [&str; 5] = ["run", "reports", "timeout", "network", "confine"];
 
 pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let gates = top.get("gates");
-    let f = gates.and_then(|s| d.map(s, &["build", "verify"], &[]));
+    let f = gates.and_then(|s| d.map(s, &["build", "review", "verify"], &[]));
     let build = f.as_ref().and_then(|f| f.get("build"));
     if let Some(f) = build.and_then(|s| d.map(s, &[&RUNS[..], &["audit", "audit_network"]].concat(), &[])) {
         let Build { run, reports, timeout, network, confine, audit, audit_network } = &mut p.gates.build;
@@ -32,6 +32,10 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
                 d.problem(spot.key, &spot.path, says, format!("Add `{needs}: [\"…\"]`, or remove it"));
             }
         }
+    }
+    let review = f.as_ref().and_then(|f| f.get("review"));
+    if let Some(f) = review.and_then(|s| d.map(s, &["axes"], &[])) {
+        set(&mut p.gates.review.axes, f.get("axes").and_then(|s| d.word(s)));
     }
     let verify = f.as_ref().and_then(|f| f.get("verify"));
     let f = verify.and_then(|s| d.map(s, &[&["from", "checks", "earned", "workflow"], &RUNS[..]].concat(), &[]));

@@ -22,6 +22,9 @@ pub struct Gates {
     /// That it can be built.
     #[serde(skip_serializing_if = "is_default")]
     pub build: Build,
+    /// What reviewers look at.
+    #[serde(skip_serializing_if = "is_default")]
+    pub review: Reviewing,
     /// The proof that the change works.
     pub verify: Verify,
 }
@@ -96,6 +99,29 @@ words! {
         /// Nobody looks.
         Off = "off",
     }
+}
+
+words! {
+    /// What becomes of a review that did not look at everything: the five axes, a reduced scope, placeholders, traceability; and of
+    /// concerns that nobody has settled.
+    #[derive(Default)]
+    Axes {
+        /// The pipeline's REVIEW waits.
+        Demand = "demand",
+        /// It is said, where reviewers give blocks at all, and nothing more.
+        #[default]
+        Show = "show",
+        /// Nobody looks.
+        Off = "off",
+    }
+}
+
+/// What reviewers look at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reviewing {
+    /// Whether all of it has to be looked at. What is found and weighs critical or required blocks in any case.
+    pub axes: Axes,
 }
 
 /// The walls around the commands of a gate. They can write their own copy of the content and a scratch folder, and read what the

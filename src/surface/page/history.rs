@@ -112,6 +112,19 @@ pub(super) fn evidence(all: &[Evidence], home: &Home<'_>) -> String {
                 let said = format!("deployment to {}: {} of {}", code(environment), safe(state), code(commit.short()));
                 (state == "success", said, None)
             }
+            Evidence::Findings { by, role, review, axes, open, discounted } => {
+                let looked: Vec<&str> = axes.iter().map(|axis| axis.as_str()).collect();
+                let open: Vec<String> = open.iter().map(|id| code(id)).collect();
+                let said = format!(
+                    "{} of {} ({}): looked at {}; open: {}",
+                    link(&home.review(*review), "review block"),
+                    person(by),
+                    safe(role),
+                    if looked.is_empty() { "nothing".to_owned() } else { safe(&looked.join(", ")) },
+                    if open.is_empty() { "none".to_owned() } else { open.join(", ") }
+                );
+                (open.is_empty(), said, discounted.as_ref())
+            }
             Evidence::Run { workflow, run, attempt, log, verdict, tests, head, discounted } => {
                 let said = format!(
                     "run of {}: {} with {tests} tests on {} in {}, attempt {attempt}; {}",

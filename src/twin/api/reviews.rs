@@ -17,6 +17,12 @@ pub(crate) const ROUTES: &[Route] = &[
     Route { method: "GET", path: "/repos/{owner}/{repo}/pulls/{n}/reviews/{review_id}", access: READ, run: get },
     Route {
         method: "PUT",
+        path: "/repos/{owner}/{repo}/pulls/{n}/reviews/{review_id}",
+        access: Access::Repo(&[("pull_requests", Level::Write)], Role::Write),
+        run: edit,
+    },
+    Route {
+        method: "PUT",
         path: "/repos/{owner}/{repo}/pulls/{n}/reviews/{review_id}/dismissals",
         access: Access::Repo(&[("pull_requests", Level::Write)], Role::Write),
         run: dismiss,
@@ -69,6 +75,19 @@ fn create(state: &mut State, call: &Call) -> Answer {
     let id = review.id;
     state.pull_mut(repo, number)?.reviews.push(review);
     tell(state, repo, number, id, "submitted", &by)
+}
+
+/// Its giver's words become others. On the page of a pull request anybody with write access can do that.
+fn edit(state: &mut State, call: &Call) -> Answer {
+    let (repo, number, by) = (call.repo, call.number("n"), call.account()?);
+    let body = call.required("PullRequestReview", "body")?.to_owned();
+    bounded("PullRequestReview", Some(&body))?;
+    let pull = state.pull_mut(repo, number)?;
+    let review = pull.reviews.iter_mut().find(|review| review.id == call.number("review_id"));
+    let review = review.ok_or_else(Problem::not_found)?;
+    review.body = body;
+    let id = review.id;
+    tell(state, repo, number, id, "edited", &by)
 }
 
 fn dismiss(state: &mut State, call: &Call) -> Answer {

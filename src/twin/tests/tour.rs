@@ -205,6 +205,7 @@ async fn pulls(on: &mut Tour, app: &str, ada: &str) {
     on.get(app, &format!("{path}/reviews")).await;
     let review = format!("{path}/reviews/{}", review["id"]);
     on.get(app, &review).await;
+    on.call(&bob.token, Method::PUT, &review, json!({"body": "Very good"})).await;
     on.call(ada, Method::PUT, &format!("{review}/dismissals"), json!({"message": "Old"})).await;
     on.call(ada, Method::PUT, &format!("{path}/merge"), json!({"merge_method": "squash", "sha": head})).await;
     on.get(app, &format!("{path}/merge")).await;
