@@ -34,6 +34,8 @@ use crate::surface::escalation::{Notice, notice};
 use crate::surface::{Seen, Surface, project};
 
 pub(crate) const CI: &str = ".github/workflows/ci.yml";
+/// The trusted workflow.
+pub(crate) const EVIDENCE: &str = ".github/workflows/phasegate-evidence.yml";
 pub(crate) const TEST: &str = "ci / test";
 pub(crate) const OUR_APP: u64 = 4711;
 const CHECKS: &str = "gates: { verify: { checks: [{ name: ci / test, workflow: .github/workflows/ci.yml }] } }\n";
@@ -223,7 +225,7 @@ impl Game {
             changed: vec!["src/lib.rs".to_owned()],
             documents: old.map_or_else(|| NOTHING.clone(), |old| old.documents),
             proposal: Proposal::Untouched,
-            drift: BTreeMap::from([(CI.to_owned(), Ok(BTreeMap::new()))]),
+            drift: BTreeMap::from([CI, EVIDENCE].map(|path| (path.to_owned(), Ok(BTreeMap::new())))),
             guard: Guard::default(),
             trailer: None,
             structural_fix: false,
@@ -289,9 +291,10 @@ impl Game {
     }
 
     pub(crate) fn drifted(&mut self, path: &str, blob: Option<BlobId>) -> &mut Self {
-        let drift = self.subject().drift.entry(CI.to_owned()).or_insert_with(|| Ok(BTreeMap::new()));
-        let drift = drift.as_mut().expect("it is known");
-        drift.insert(path.to_owned(), Changed { blob, what: "a script that it runs", touched: true });
+        for drift in self.subject().drift.values_mut() {
+            let drift = drift.as_mut().expect("it is known");
+            drift.insert(path.to_owned(), Changed { blob: blob.clone(), what: "a script that it runs", touched: true });
+        }
         self
     }
 

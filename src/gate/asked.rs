@@ -5,7 +5,7 @@
 //! agree to, for this content; that a command or a test failed nobody can.
 
 use super::Finding;
-use super::evidence::Heard;
+use super::evidence::{self, Heard};
 use crate::finding::{Severity, Verdict, quoted, verdict};
 use crate::gate::world::{AskedRun, Asks, World};
 use crate::ledger::By;
@@ -48,6 +48,8 @@ pub(super) fn heard(rule: &str, policy: &Policy, state: &State, world: &World) -
     let answered: Vec<(&Asked, &Answering)> =
         runs.iter().filter_map(|asked| Some((*asked, asked.answer.as_ref()?))).collect();
     let mut heard = Heard::default();
+    // What the commands run is the head's, so it has to be what the default branch's would be.
+    let bent = evidence::bent(&policy.gates.verify.workflow, policy, state, world);
     for (at, (asked, answer)) in answered.iter().enumerate() {
         heard.evidence.push(Evidence::Run {
             workflow: asked.workflow.clone(),
@@ -57,7 +59,11 @@ pub(super) fn heard(rule: &str, policy: &Policy, state: &State, world: &World) -
             verdict: judged(answer, state).1,
             tests: answer.ran.tests,
             head: asked.about.head.clone(),
-            discounted: (at + 1 < answered.len()).then(|| "a newer run decides".to_owned()),
+            discounted: match &bent {
+                _ if at + 1 < answered.len() => Some("a newer run decides".to_owned()),
+                Some((why, _)) => Some(why.clone()),
+                None => None,
+            },
         });
     }
     match runs.last() {
@@ -68,6 +74,10 @@ pub(super) fn heard(rule: &str, policy: &Policy, state: &State, world: &World) -
             let (found, _) = judged(newest, state);
             heard.findings.extend(found.into_iter().map(|finding| told(rule, policy, finding)));
             heard.findings.extend(reds(rule, older));
+            if let Some((why, next)) = bent {
+                let says = format!("Run {} on {} does not count: {why}.", newest.by.run, world.pull.head.short());
+                heard.findings.push(Finding::error(rule, says, next));
+            }
         }
     }
     heard

@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 
 use super::{Finding, asked, frozen};
 use crate::finding::quoted;
-use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling, Untold, WorkflowRun, World};
+use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling, UNREADABLE, Untold, WorkflowRun, World};
 use crate::ids::{BlobId, CommitId, Digest};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::{RED, Red, State};
@@ -466,23 +466,29 @@ fn remedy(policy: &Policy, check: &Check, why: &str) -> String {
     if why.starts_with(NO_BASE) {
         return "Let the check run on `push` too: what a push starts does not rest on a base.".to_owned();
     }
+    mended(policy, why).unwrap_or_else(|| match check.made_by() {
+        Some(MadeBy::Workflow(path)) => {
+            format!("Let a job of {path} make it, in a run that a push or a pull request started.")
+        }
+        Some(MadeBy::App(app)) => format!("Let the App with the id {app} make it."),
+        None => "Say in the policy who makes it: `workflow` or `app`.".to_owned(),
+    })
+}
+
+/// What to do about files that are not the default branch's.
+fn mended(policy: &Policy, why: &str) -> Option<String> {
     let refreeze = policy.commands.written("refreeze");
     if why.starts_with(OLD_WORKFLOW) {
-        format!("Bring the branch up to date; or a maintainer who finds the older files good says `{refreeze} REASON`.")
-    } else if why.starts_with(CHANGED_WORKFLOW) {
+        return Some(format!(
+            "Bring the branch up to date; or a maintainer who finds the older files good says `{refreeze} REASON`."
+        ));
+    }
+    why.starts_with(CHANGED_WORKFLOW).then(|| {
         format!(
             "Take the change to those files out or bring the branch up to date; or a maintainer who has read it says \
-             `{refreeze} REASON`.",
+             `{refreeze} REASON`."
         )
-    } else {
-        match check.made_by() {
-            Some(MadeBy::Workflow(path)) => {
-                format!("Let a job of {path} make it, in a run that a push or a pull request started.")
-            }
-            Some(MadeBy::App(app)) => format!("Let the App with the id {app} make it."),
-            None => "Say in the policy who makes it: `workflow` or `app`.".to_owned(),
-        }
-    }
+    })
 }
 
 /// Why a run does not count, if it does not.
@@ -511,7 +517,9 @@ fn discount(check: &Check, run: &CheckRun, sought: &Sought<'_>) -> Option<String
             Some(workflow) if workflow.head != *head => {
                 Some(format!("its workflow run was for {}", workflow.head.short()))
             }
-            Some(workflow) => started_otherwise(workflow, sought).or_else(|| drifted(path, sought)),
+            Some(workflow) => {
+                started_otherwise(workflow, sought).or_else(|| drifted(path, sought.drift, sought.accepted))
+            }
         },
     }
 }
@@ -579,15 +587,23 @@ fn is_accepted(accepted: &Accepted, path: &str, now: &Changed) -> bool {
     accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
 }
 
+/// Why a run of the trusted workflow on this head would mean something else than one on the default branch, and what to do.
+pub(super) fn bent(workflow: &str, policy: &Policy, state: &State, world: &World) -> Option<(String, String)> {
+    let drift = world.subject.as_ref().map(|subject| &subject.drift);
+    let why = drifted(workflow, drift, &state.accepted)?;
+    let next = mended(policy, &why).unwrap_or_else(|| UNREADABLE.to_owned());
+    Some((why, next))
+}
+
 /// Why a workflow's job would mean something else at this head than on the default branch.
-fn drifted(path: &str, sought: &Sought<'_>) -> Option<String> {
-    let drift = match sought.drift.and_then(|drift| drift.get(path)) {
+fn drifted(path: &str, drift: Option<&BTreeMap<String, Drift>>, accepted: &Accepted) -> Option<String> {
+    let drift = match drift.and_then(|drift| drift.get(path)) {
         Some(Ok(drift)) => drift,
         Some(Err(why)) => return Some(format!("{NOT_KNOWN}: {why}")),
         None => return Some(NOT_KNOWN.to_owned()),
     };
     let strange = |touched: bool| -> String {
-        let open = |path: &String, now: &Changed| now.touched == touched && !is_accepted(sought.accepted, path, now);
+        let open = |path: &String, now: &Changed| now.touched == touched && !is_accepted(accepted, path, now);
         let strange = drift.iter().filter(|(path, now)| open(path, now));
         few(&strange.map(|(path, now)| format!("{}, {}", quoted(path), now.what)).collect::<Vec<_>>(), "; ")
     };

@@ -37,8 +37,6 @@ pub(super) fn path_of(run: &WorkflowRun) -> &str {
     }
 }
 
-/// How far GitHub's clock may be behind ours.
-const BEHIND: SignedDuration = SignedDuration::from_mins(5);
 /// So long after it was started a run is taken to be on its way.
 const UNDER_WAY: SignedDuration = SignedDuration::from_mins(10);
 
@@ -63,7 +61,7 @@ impl Pass<'_> {
         if let Some(why) = self.memory.recall(&refused_key(&asked.nonce)).await {
             return Ok(AskedRun::Refused(why));
         }
-        let runs = match self.repo.dispatched(file(&asked.workflow), asked.at - BEHIND).await {
+        let runs = match self.repo.dispatched(file(&asked.workflow)).await {
             Ok(runs) => runs,
             Err(Error::NotFound { .. } | Error::NoEndpoint { .. }) => return Ok(AskedRun::Unseen),
             Err(error) => return Err(error.into()),

@@ -18,7 +18,7 @@ use crate::github::{Repo, Result};
 use crate::guard::Guard;
 use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
-use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, RunGate, Tier, Who};
+use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, RunGate, Source, Tier, Who};
 use crate::repo::meaning::{self, ByPolicy, Drift, Sides};
 use crate::repo::{
     CommitInfo, Delta, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched,
@@ -342,7 +342,7 @@ fn wants_papers(law: &Law) -> bool {
     }
 }
 
-/// For each workflow that a required check comes from: what gives its run a meaning and differs from the default
+/// For each workflow that evidence comes from: what gives its run a meaning and differs from the default
 /// branch's.
 pub(super) fn drift(
     reader: &LocalRepo,
@@ -356,12 +356,23 @@ pub(super) fn drift(
     let commands: Vec<String> =
         RunGate::EACH.iter().flat_map(|gate| policy.gates.runs(*gate).commands).cloned().collect();
     let by_policy = ByPolicy { named: named.as_ref(), commands: &commands };
+    let verify = &policy.gates.verify;
+    let made = verify.checks.iter().filter_map(|check| match check.made_by() {
+        Some(MadeBy::Workflow(path)) => Some(path),
+        _ => None,
+    });
     let mut drift = BTreeMap::new();
-    for check in &policy.gates.verify.checks {
-        let Some(MadeBy::Workflow(path)) = check.made_by() else { continue };
+    for path in made {
         if !drift.contains_key(path) {
             drift.insert(path.to_owned(), meaning::drift(reader, path, by_policy, sides, &different, touched)?);
         }
+    }
+    // The trusted workflow is the default branch's own, whatever the head has there. What it runs is the head's.
+    let trusted = verify.has(Source::Actions).then_some(verify.workflow.as_str());
+    if let Some(path) = trusted.filter(|path| !drift.contains_key(*path)) {
+        let mut bent = meaning::drift(reader, path, by_policy, sides, &different, touched)?;
+        bent.iter_mut().for_each(|bent| drop(bent.remove(path)));
+        drift.insert(path.to_owned(), bent);
     }
     Ok(drift)
 }

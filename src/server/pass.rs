@@ -125,11 +125,13 @@ impl Pass<'_> {
         let written = self.repo.written();
         let (listed, unread) = self.check_runs(&pull.head.sha).await?;
         if pull.head.r#ref == self.branch && !pull.is_from_fork() {
-            return self.show_ledger_as_head(pull, &listed).await;
+            return Box::pin(self.show_ledger_as_head(pull, &listed)).await;
         }
         let loaded = match self.ledger.load(change).await {
             Ok(loaded) => loaded,
-            Err(LedgerError::Broken(broken)) => return self.show_broken(pull, &listed, events, &broken, false).await,
+            Err(LedgerError::Broken(broken)) => {
+                return Box::pin(self.show_broken(pull, &listed, events, &broken, false)).await;
+            }
             Err(error) => return Err(error.into()),
         };
         if let Err(broken) = self.anchored(pull, loaded.state.as_ref(), &listed).await? {
@@ -138,13 +140,14 @@ impl Pass<'_> {
                 return Err(Halt::Again(anyhow::anyhow!("the ledger's answer is older than our last write: {broken}")));
             }
             let none = broken.kind == BreakKind::CutOff && loaded.state.is_none();
-            return self.show_broken(pull, &listed, events, &broken, none).await;
+            return Box::pin(self.show_broken(pull, &listed, events, &broken, none)).await;
         }
-        let events = &self.with_unheard(pull, loaded.state.as_ref(), events).await?;
+        let events = &Box::pin(self.with_unheard(pull, loaded.state.as_ref(), events)).await?;
         if loaded.state.is_none() && !pull.is_open() && !self.ended_under_the_law(pull, events).await? {
             return Ok(Raced::No(Moved::default()));
         }
-        let mut world = World { checks_unread: unread, ..self.world(pull, &listed, loaded.state.as_ref()).await? };
+        let mut world =
+            World { checks_unread: unread, ..Box::pin(self.world(pull, &listed, loaded.state.as_ref())).await? };
         if let Some(missing) = unheard_of(&world, loaded.state.as_ref(), events).filter(|_| self.attempt < LAG_TRIES) {
             return Err(Halt::Behind(format!("GitHub does not list {missing} yet, of which it told")));
         }
@@ -159,20 +162,20 @@ impl Pass<'_> {
         });
         let asked = new || events.iter().any(|(_, event)| matches!(event.fact, Fact::Look { .. }));
         let twins = match asked {
-            true => self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await?,
+            true => Box::pin(self.relate(pull, &listed, &mut world, loaded.state.as_ref())).await?,
             false => Vec::new(),
         };
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
-        self.based_since(pull, loaded.state.as_ref(), &mut world, events).await?;
-        let happened = self.happened(pull, loaded.state.as_ref(), &world, events).await?;
+        Box::pin(self.based_since(pull, loaded.state.as_ref(), &mut world, events)).await?;
+        let happened = Box::pin(self.happened(pull, loaded.state.as_ref(), &world, events)).await?;
         let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
         let ahead = self.decide(pull, &loaded, &world, &happened).await?;
         let would = engine::ahead(loaded.change, loaded.state.as_ref(), &ahead)
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
-        let mut world = self.with_rivals(pull, world, would.as_ref(), &twins).await?;
+        let mut world = Box::pin(self.with_rivals(pull, world, would.as_ref(), &twins)).await?;
         if !asked && is_green(would.as_ref(), &world) {
-            for twin in self.relate(pull, &listed, &mut world, loaded.state.as_ref()).await? {
+            for twin in Box::pin(self.relate(pull, &listed, &mut world, loaded.state.as_ref())).await? {
                 self.add_rival(&twin, &mut world).await;
             }
         }
@@ -183,23 +186,23 @@ impl Pass<'_> {
                 || (world.earlier.is_empty() && world.broken.is_empty() && world.unread == 0 && !world.unseen_moves));
         let decision = if alone && !rebased { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
         let unheard = decision.unheard.clone();
-        let Some(loaded) = self.record(loaded, decision).await? else { return Ok(Raced::Yes) };
+        let Some(loaded) = Box::pin(self.record(loaded, decision)).await? else { return Ok(Raced::Yes) };
         let newest = before.as_ref().map_or(0, |state| state.seq);
-        let Some((loaded, no_issues)) = self.escalate(pull, loaded, &world, events, newest).await? else {
+        let Some((loaded, no_issues)) = Box::pin(self.escalate(pull, loaded, &world, events, newest)).await? else {
             return Ok(Raced::Yes);
         };
         let state = loaded.state;
         if let Some(state) = &state {
-            self.start_asked(state, &mut world).await?;
-            self.show(pull, &listed, state, &world, events, (&unheard, no_issues)).await?;
-            if !self.is_newest(pull, state, self.repo.written() > written).await? {
+            Box::pin(self.start_asked(state, &mut world)).await?;
+            Box::pin(self.show(pull, &listed, state, &world, events, (&unheard, no_issues))).await?;
+            if !Box::pin(self.is_newest(pull, state, self.repo.written() > written)).await? {
                 return Ok(Raced::Yes);
             }
             self.close_given_up(pull, state).await?;
         }
         self.remember_head(pull).await;
         match &state {
-            Some(state) => Ok(Raced::No(self.moved(pull, state, events).await?)),
+            Some(state) => Ok(Raced::No(Box::pin(self.moved(pull, state, events)).await?)),
             None => Ok(Raced::No(Moved::default())),
         }
     }

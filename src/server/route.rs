@@ -116,7 +116,8 @@ impl Handler for Passes {
             return ended(Ok(understood_now(batch, &events).into()), batch, attempt, self.app.inbox.now());
         }
         let result = match newest(&events) {
-            Some(told) => self.work_at(&told, batch, &events, attempt).await,
+            // What a pass holds is much, and a worker's stack is small: it lies on the heap, step by step.
+            Some(told) => Box::pin(self.work_at(&told, batch, &events, attempt)).await,
             None => match self.installations(&events).await {
                 Err(Halt::Gone(error)) if attempt >= LAG_TRIES => Ok(let_go(batch, &error)),
                 result => result,
@@ -162,14 +163,14 @@ impl Passes {
     /// Works off a batch under the installation that its repository is in.
     async fn work_at(&self, told: &RepoRef, batch: &Batch, events: &[(String, Event)], attempt: u32) -> Derived {
         let mut home = told.clone();
-        let mut result = self.work(&home, batch, events, attempt).await;
+        let mut result = Box::pin(self.work(&home, batch, events, attempt)).await;
         if let Err(halt) = result {
             // Who came last has not been tried as often as the others.
             let tried = batch.items.iter().map(|item| item.attempt).min().unwrap_or(1);
             result = match self.whose(told, halt, events, tried).await {
                 Whose::Another(now) => {
                     home = now;
-                    self.work(&home, batch, events, attempt).await
+                    Box::pin(self.work(&home, batch, events, attempt)).await
                 }
                 Whose::Nobodys(error) => Ok(let_go(batch, &error)),
                 Whose::Same(halt) => Err(halt),
@@ -461,7 +462,7 @@ impl Passes {
     /// another head: each look reads both anew.
     async fn change(&self, told: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
         for _ in 0..MOST_RACES {
-            if let Some(follows) = self.look(told, number, events, attempt).await? {
+            if let Some(follows) = Box::pin(self.look(told, number, events, attempt)).await? {
                 return Ok(follows);
             }
             tracing::info!(number, "the change moved on meanwhile; looking again");
@@ -525,7 +526,7 @@ impl Passes {
         }
         let pass =
             Pass { app: &self.app, memory, home, repo, mirror, ledger, branch, law: read.law, tip: read.tip, attempt };
-        let Raced::No(moved) = pass.once(&pull, events).await? else { return Ok(None) };
+        let Raced::No(moved) = Box::pin(pass.once(&pull, events)).await? else { return Ok(None) };
         let guid = events.last().map_or("", |(guid, _)| guid.as_str());
         let mut out = self.rivals_of(home, number, &moved.heads, guid).await?;
         let kin = moved.kin.iter().map(|other| other.0);

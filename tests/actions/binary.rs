@@ -150,7 +150,12 @@ fn inputs_that_do_not_fit_are_told_before_anything_is_fetched() {
     let first = &action["runs"]["steps"][0];
     let when = first["if"].as_str().unwrap();
     assert!(when.contains("inputs.command == 'run' && inputs.gate == ''"), "{when}");
-    for (command, says) in [("run", "The input `gate` is missing"), ("serve", "`action` or `run`, nothing else")] {
+    let cases = [
+        ("run", "The input `gate` is missing"),
+        ("post", "Is the variable PHASEGATE_URL set?"),
+        ("serve", "`action`, `run` or `post`, nothing else"),
+    ];
+    for (command, says) in cases {
         let mut script = Command::new("bash");
         script.args(["-e", "-c", first["run"].as_str().unwrap()]).env("COMMAND", command);
         let (rc, said) = ended(&mut script);

@@ -114,6 +114,7 @@ impl Bot {
                 ("WEBHOOK_SECRET", on.app().webhook_secret.clone().into()),
                 ("GITHUB_API_URL", on.api_url().into()),
                 ("DATABASE_URL", on.database().into()),
+                ("PHASEGATE_PUBLIC_URL", "https://phasegate.example".into()),
                 ("PHASEGATE_DATA", on.data().join("mirrors").into()),
                 ("PHASEGATE_CLOCK", time.into()),
                 ("PHASEGATE_FAULTS", faults.clone().into()),

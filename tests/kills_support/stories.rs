@@ -28,13 +28,15 @@ pub(crate) enum Story {
     Missed,
     /// On a GitHub without GraphQL and git over HTTP.
     Plain,
+    /// Evidence is asked of the trusted workflow, once for each content.
+    Asked,
     /// Without a server: each event starts a run of the Action, which keeps nothing.
     Acted,
 }
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Acted,
         Self::Queued,
         Self::Rivals,
@@ -44,6 +46,7 @@ impl Story {
         Self::Meddled,
         Self::Stormy,
         Self::Plain,
+        Self::Asked,
         Self::Missed,
     ];
 
@@ -59,6 +62,9 @@ impl Story {
             Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
             Self::Plain => {
                 Setup { without: &[Feature::Graphql, Feature::GitOverHttp], ..Setup::with_policy(MERGE_POLICY) }
+            }
+            Self::Asked => {
+                Setup { files: vec![(EVIDENCE.to_owned(), TRUSTED.to_owned())], ..Setup::with_policy(ACTIONS) }
             }
             _ => Setup::with_policy(MERGE_POLICY),
         }
@@ -82,8 +88,29 @@ impl Story {
             Self::Stormy => stormy(on, bot).await,
             Self::Missed => missed(on).await,
             Self::Plain => plain(on).await,
+            Self::Asked => asks(on).await,
         }
     }
+}
+
+const ACTIONS: &str = "gates: { verify: { from: [actions], run: [sh test.sh], reports: [out.xml] } }\n";
+const EVIDENCE: &str = ".github/workflows/phasegate-evidence.yml";
+const TRUSTED: &str = include_str!("../../templates/evidence/.github/workflows/phasegate-evidence.yml");
+
+/// A run for each content, and never a second one.
+async fn asks(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let runs = |many: usize| -> anyhow::Result<()> {
+        let asked = on.admin().dispatched(REPO, EVIDENCE)?;
+        ensure!(asked.len() == many, "{} runs were asked for, not {many}: {asked:?}", asked.len());
+        Ok(())
+    };
+    let number = proposes(on, "work").await?;
+    runs(1)?;
+    on.pushes("rover", "work", "more work", &[("src/more.py", "pass\n")]).await?;
+    runs(2)?;
+    on.says("tim", number, "/status").await?;
+    runs(2)?;
+    Ok(vec![number])
 }
 
 /// `rover` proposes one file on a branch of that name.

@@ -278,6 +278,28 @@ async fn a_log_that_is_not_of_what_was_asked_for_is_refused_and_its_own_verdict_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_that_the_change_bends_runs_and_proves_nothing() {
+    let on = Rehearsal::start(setup()).await.unwrap();
+    let says_so = "echo '<testsuite><testcase name=\"tests/level.sh\"/></testsuite>' > out.xml\n";
+    let number = proposes(&on, "bent", &[("lamp.sh", "level=0\n"), ("test.sh", says_so)]).await;
+    Trusted::asked(&on).answers(&on).await;
+    on.reviews("mia", number, "APPROVE").await.unwrap();
+    assert_merge(&on, number, "failure");
+    let says = merge_says(&on, number);
+    assert!(says.contains("does not count: made by a changed workflow (`test.sh`"), "{says}");
+    // An honest change to the runner is for a person to read.
+    on.pushes("rover", "bent", "mend", &[("lamp.sh", "level=5\n"), ("test.sh", &format!("# tidy\n{RUNNER}"))])
+        .await
+        .unwrap();
+    Trusted::asked(&on).answers(&on).await;
+    on.reviews("mia", number, "APPROVE").await.unwrap();
+    assert_merge(&on, number, "failure");
+    on.says("mia", number, "/refreeze a comment, no more").await.unwrap();
+    assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_for_older_content_counts_for_that_alone() {
     let on = Rehearsal::start(setup()).await.unwrap();
     let number = proposes(&on, "dim", DIM).await;

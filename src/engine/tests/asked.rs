@@ -125,6 +125,24 @@ fn what_a_run_shows_of_its_tests_an_independent_person_may_agree_to() {
     game.says("mia", Role::Maintain, "/agree VER-12 a refactoring").done().may_not_merge(&["MRG-01"]);
 }
 
+/// A run executes the head's scripts, so one that the change has bent proves nothing until a person has read it.
+#[test]
+fn a_run_by_bent_scripts_does_not_count_until_a_person_accepts_them() {
+    let mut game = merge();
+    game.opened().approved_by("mia");
+    answers(&mut game, &[]);
+    game.may_merge().push_with("two", |game| {
+        game.drifts("test.sh", "bent");
+    });
+    game.approved_by("mia");
+    answers(&mut game, &[]);
+    game.may_not_merge(&["MRG-01"]);
+    let finding = game.finding("MRG-01");
+    assert!(finding.says.contains("does not count: made by a changed workflow (`test.sh`"), "{finding:?}");
+    assert!(finding.next.contains("/refreeze REASON"), "{finding:?}");
+    game.says("mia", Role::Maintain, "/refreeze it only prints more").done().may_merge();
+}
+
 #[test]
 fn nothing_of_a_fork_is_run_unasked() {
     let mut game = merge();

@@ -117,15 +117,14 @@ impl Repo {
         Ok(runs)
     }
 
-    /// Runs of a workflow that somebody asked for since then, the newest hundred.
-    pub async fn dispatched(&self, file: &str, since: Timestamp) -> Result<Vec<WorkflowRun>> {
+    /// Runs of a workflow that somebody asked for, the newest hundred.
+    pub async fn dispatched(&self, file: &str) -> Result<Vec<WorkflowRun>> {
         #[derive(Deserialize)]
         struct Page {
             workflow_runs: Vec<WorkflowRun>,
         }
         let request = self.get("/repos/{owner}/{repo}/actions/workflows/{workflow}/runs", &[file])?;
-        let since = format!(">={}", since.strftime("%Y-%m-%dT%H:%M:%SZ"));
-        let request = request.query("event", "workflow_dispatch").query("created", &since).query("per_page", "100");
+        let request = request.query("event", "workflow_dispatch").query("per_page", "100");
         Ok(self.fetch::<Page>(request).await?.workflow_runs)
     }
 

@@ -42,10 +42,8 @@ fn of_file(state: &mut State, call: &Call) -> Answer {
     if !known {
         return Err(Problem::not_found());
     }
-    let since = call.query("created").and_then(|text| text.strip_prefix(">=")?.parse::<jiff::Timestamp>().ok());
-    let found = repo.workflow_runs.values().rev().filter(|run| is_it(run)).filter(|run| {
-        call.query("event").is_none_or(|event| event == run.event) && since.is_none_or(|since| run.created_at >= since)
-    });
+    let fits = |run: &&WorkflowRun| is_it(run) && call.query("event").is_none_or(|event| event == run.event);
+    let found = repo.workflow_runs.values().rev().filter(fits);
     Ok(Reply::Counted("workflow_runs", found.map(|run| state.workflow_run_json(repo, run)).collect()))
 }
 

@@ -1,6 +1,6 @@
 //! Reviews of pull requests.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::model::*;
 use super::super::reply::{Answer, Problem, Reply};
@@ -74,7 +74,7 @@ fn create(state: &mut State, call: &Call) -> Answer {
     };
     let id = review.id;
     state.pull_mut(repo, number)?.reviews.push(review);
-    tell(state, repo, number, id, "submitted", &by)
+    tell(state, repo, number, id, ("submitted", json!({})), &by)
 }
 
 /// Its giver's words become others. On the page of a pull request anybody with write access can do that.
@@ -85,9 +85,8 @@ fn edit(state: &mut State, call: &Call) -> Answer {
     let pull = state.pull_mut(repo, number)?;
     let review = pull.reviews.iter_mut().find(|review| review.id == call.number("review_id"));
     let review = review.ok_or_else(Problem::not_found)?;
-    review.body = body;
-    let id = review.id;
-    tell(state, repo, number, id, "edited", &by)
+    let (id, old) = (review.id, std::mem::replace(&mut review.body, body));
+    tell(state, repo, number, id, ("edited", json!({"changes": {"body": {"from": old}}})), &by)
 }
 
 fn dismiss(state: &mut State, call: &Call) -> Answer {
@@ -101,10 +100,17 @@ fn dismiss(state: &mut State, call: &Call) -> Answer {
     }
     review.state = "DISMISSED".into();
     let id = review.id;
-    tell(state, repo, number, id, "dismissed", &by)
+    tell(state, repo, number, id, ("dismissed", json!({})), &by)
 }
 
-fn tell(state: &mut State, repo: u64, number: u64, id: u64, action: &str, by: &Account) -> Answer {
+fn tell(
+    state: &mut State,
+    repo: u64,
+    number: u64,
+    id: u64,
+    (action, mut fields): (&str, Value),
+    by: &Account,
+) -> Answer {
     let about = state.repo(repo)?;
     let (issue, pull) = state.pull(repo, number)?;
     let review = pull.reviews.iter().find(|review| review.id == id).ok_or_else(Problem::not_found)?;
@@ -112,7 +118,8 @@ fn tell(state: &mut State, repo: u64, number: u64, id: u64, action: &str, by: &A
     let mut told = value.clone();
     // Webhooks spell the state in lower case, the API in upper case.
     told["state"] = review.state.to_lowercase().into();
-    let fields = json!({"review": told, "pull_request": state.pull_json(about, issue)?});
+    fields["review"] = told;
+    fields["pull_request"] = state.pull_json(about, issue)?;
     state.emit(repo, "pull_request_review", Some(action), by, fields);
     Ok(Reply::Ok(value))
 }
