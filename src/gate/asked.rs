@@ -196,11 +196,8 @@ fn waits(rule: &str, policy: &Policy, world: &World, asked: &Asked) -> Finding {
             format!("Run {run} of {} ended as {} without an answer for {head}.", quoted(workflow), quoted(ended)),
             format!("Read its log, mend what it names, and say `{again}` for another run."),
         ),
-        AskedRun::Seen { run, ended: None } => (
-            format!("Run {run} of {} is at it, on {head}.", quoted(workflow)),
-            "Nothing to do: it is judged when the run answers.".to_owned(),
-        ),
-        AskedRun::Unseen => (
+        // Whether it has begun is Actions' to show: a look that finds it there has nothing new to record.
+        AskedRun::Seen { ended: None, .. } | AskedRun::Unseen => (
             format!("{} is asked to run the commands on {head}.", quoted(workflow)),
             "Nothing to do: it is judged when the run answers.".to_owned(),
         ),
