@@ -123,6 +123,7 @@ impl Change {
             about,
             changed: vec!["src/lib.rs".to_owned()],
             documents: BTreeMap::new(),
+            tier: None,
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([(WORKFLOW.to_owned(), Ok(BTreeMap::new()))]),
             guard: Guard::default(),

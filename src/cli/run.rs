@@ -4,6 +4,7 @@ mod beside;
 mod ground;
 mod outputs;
 mod show;
+mod shows;
 mod summary;
 
 use std::ffi::OsString;
@@ -104,6 +105,10 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         (Some(_), true) => Ground::open(folder.clone(), environment, "--in-place was asked for"),
         (None, _) => Ground::open(folder.clone(), environment, "it is in no git repository"),
     };
+    let shows = match (&repo, args.in_place, gate) {
+        (Some(repo), false, RunGate::Verify) => shows::Shows::of(repo, &folder, &around.subject, &law, &runs, &ground)?,
+        _ => None,
+    };
     let audited_on = audited_on(args, &runs, repo.as_ref(), &folder, &around, &ground).await?;
     let to = out_folder(args, gate, repo.as_ref());
     // Now, and not when all the commands have been run for a result that can't be kept.
@@ -151,7 +156,11 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
             }
             _ => None,
         };
-        Some(runner::conclude(&plan, carried, earned, ran::judge))
+        let (proofs, rewritten) = match &shows {
+            Some(shows) => shows.carried_out(&plan, &carried, &mut live, orphans.as_ref(), &stop).await?,
+            None => (None, Vec::new()),
+        };
+        Some(runner::conclude(&plan, carried, runner::Beside { earned, proofs, rewritten }, ran::judge))
     };
     let Some(done) = done.await else {
         out::complain("interrupted: the commands were ended, and nothing was written.\n");

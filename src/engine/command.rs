@@ -152,7 +152,7 @@ pub const COMMANDS: &[Spec] = &[
         "agree",
         Verb::Agree,
         Args::Rule(&AGREEABLE, "reason"),
-        "Agrees to what a run of the commands found of its tests, for the content that is shown.",
+        "Agrees to what a run of the commands found of its tests, or could not show, for the content that is shown.",
     ),
 ];
 
@@ -177,7 +177,7 @@ impl Spec {
             Args::OneOf(words) => format!("{written} {}", words.join("|")),
             Args::Number => format!("{written} #NUMBER"),
             Args::Choice(what) => format!("{written} A|B|C {}", what.to_uppercase()),
-            Args::Rule(rules, what) => format!("{written} {} {}", rules.join("|"), what.to_uppercase()),
+            Args::Rule(_, what) => format!("{written} RULE {}", what.to_uppercase()),
         }
     }
 }

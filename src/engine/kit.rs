@@ -28,7 +28,7 @@ use crate::ledger::against::Mark;
 use crate::ledger::origin::Branch;
 use crate::ledger::record::{Outcome, Prev};
 use crate::ledger::{About, Body, Entry, Record, State};
-use crate::policy::{self, Policy};
+use crate::policy::{self, Policy, Tier};
 use crate::repo::meaning::Changed;
 use crate::surface::escalation::{Notice, notice};
 use crate::surface::{Seen, Surface, project};
@@ -94,6 +94,7 @@ fn judge_all(papers: &Papers) -> Judged {
     judged.insert(Phase::Build, Vec::new());
     judged.insert(Phase::Deploy, Vec::new());
     judged.insert(Phase::Reconcile, Vec::new());
+    judged.insert(Phase::Verify, Vec::new());
     judged
 }
 
@@ -224,6 +225,8 @@ impl Game {
             about,
             changed: vec!["src/lib.rs".to_owned()],
             documents: old.map_or_else(|| NOTHING.clone(), |old| old.documents),
+            // Of what is to last more is asked: the tests of that say so.
+            tier: Some(Tier::Shed),
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([CI, EVIDENCE].map(|path| (path.to_owned(), Ok(BTreeMap::new())))),
             guard: Guard::default(),

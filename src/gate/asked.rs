@@ -14,7 +14,10 @@ use crate::ledger::state::{Agreed, Answering, Asked, State};
 use crate::policy::Policy;
 
 /// The rules of a run that a person can agree to.
-pub const AGREEABLE: [&str; 3] = ["VER-10", "VER-11", "VER-12"];
+pub const AGREEABLE: [&str; 8] = ["VER-03", "VER-04", "VER-07", "VER-10", "VER-11", "VER-12", "VER-14", "VER-15"];
+
+/// The rules of a run that only VERIFY asks for: what shows the criteria at runtime.
+const OF_VERIFY: [&str; 5] = ["VER-02", "VER-03", "VER-04", "VER-07", "VER-14"];
 
 /// The runs that were asked for on the present content, oldest first.
 pub fn of_this(state: &State) -> impl DoubleEndedIterator<Item = &Asked> {
@@ -116,7 +119,10 @@ fn accepted(finding: &Finding, agreed: &Agreed) -> Finding {
 }
 
 /// A finding of the run, as this gate tells it.
-fn told(rule: &str, policy: &Policy, finding: Finding) -> Finding {
+fn told(rule: &str, policy: &Policy, mut finding: Finding) -> Finding {
+    if !rule.starts_with("VER-") && OF_VERIFY.contains(&finding.rule.as_str()) {
+        finding.severity = Severity::Warning;
+    }
     let mut next = finding.next.clone();
     if finding.blocks() && AGREEABLE.contains(&finding.rule.as_str()) {
         let command = policy.commands.written("agree");

@@ -17,10 +17,12 @@ pub mod paper;
 pub mod papers;
 pub mod people;
 pub mod phase;
+pub mod proofs;
 pub mod queue;
 pub mod ran;
 pub mod reconcile;
 pub mod review;
+pub mod verify;
 pub mod world;
 
 pub use crate::finding::{Finding, GateName, Severity, Verdict, bounded, only_waiting, verdict};

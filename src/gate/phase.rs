@@ -9,13 +9,14 @@ use super::evidence::{self, Heard};
 use super::frozen;
 use super::reconcile;
 use super::review;
+use super::verify;
 use super::{Finding, Severity, bounded};
 use crate::flow::Phase;
 use crate::gate::world::{Deployment, Law, Subject, UNREADABLE, Untold, World};
 use crate::ids::CommitId;
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
-use crate::policy::Policy;
+use crate::policy::{Policy, Proofs, Source};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -38,7 +39,10 @@ pub fn judged_by(phase: Phase) -> &'static str {
         Phase::Review => {
             "Judged by reviews of entitled people for this content, and by what reviewers found (REV-01 to REV-10)."
         }
-        Phase::Verify => "Judged by the evidence that the policy names, on this head.",
+        Phase::Verify => {
+            "Judged by the evidence that the policy names, on this head (VER-01 to VER-04, VER-07 to VER-16), by who tells of its \
+             security (VER-05), and by the content (VER-06, VER-08)."
+        }
         Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-12.",
         Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-09.",
         Phase::Analyze => "Judged by `scaffolding/readiness.md` at this head, by the rules ANL-01 to ANL-09.",
@@ -114,7 +118,16 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
             format!("Say `{}`, or push what it asks for.", policy.commands.written(gate.as_str())),
         ));
     }
+    // What VERIFY will ask for is written more easily before anything is built.
+    if phase == Phase::Analyze && policy.proofs() == Proofs::Demand {
+        findings.extend(of_verify(world).filter(|finding| verify::is_ahead(finding)).cloned());
+    }
     Judgement { outcome, findings, evidence: Vec::new() }
+}
+
+/// What VERIFY finds in the content.
+fn of_verify(world: &World) -> impl Iterator<Item = &Finding> {
+    world.subject.iter().filter_map(|subject| subject.documents.get(&Phase::Verify)).flatten()
 }
 
 /// `BLD-02` by the checks, and what the content shows.
@@ -178,6 +191,10 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
         return Judgement { outcome: Outcome::Fail, findings, evidence };
     }
     findings.extend(heard.asked);
+    // VERIFY will ask who has looked at it, and that is best done now.
+    let (unknown, _) = verify::security(policy, state, world);
+    let holds = unknown.filter(Finding::blocks);
+    findings.extend(holds.map(|finding| Finding { severity: Severity::Warning, ..finding }));
     if state.pipeline.as_ref().is_some_and(|pipeline| !pipeline.holds(Phase::Build)) {
         findings.push(Finding::waiting(
             "REV-05",
@@ -234,8 +251,21 @@ fn reconciled(policy: &Policy, state: &State, world: &World) -> Judgement {
     Judgement { outcome, findings, evidence }
 }
 
+/// `VER-01` by the evidence, what the content shows, and who tells of its security.
 fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
-    let mut judgement = settled(evidence::proof("VER-01", policy, state, world));
+    let mut heard = evidence::proof("VER-01", policy, state, world);
+    if world.subject.as_ref().is_some_and(|subject| subject.documents.contains_key(&Phase::Verify)) {
+        // What a run was asked for is told with what it came to.
+        let told = policy.gates.verify.has(Source::Actions);
+        heard.findings.extend(of_verify(world).filter(|finding| !(told && verify::is_ahead(finding))).cloned());
+    } else {
+        // What was not looked at is not fine.
+        heard.findings.push(Finding::waiting("VER-08", "What readiness leads to could not be read.", UNREADABLE));
+    }
+    let (unknown, named) = verify::security(policy, state, world);
+    heard.findings.extend(unknown);
+    heard.evidence.extend(named);
+    let mut judgement = settled(heard);
     if judgement.outcome != Outcome::Pass {
         return judgement;
     }

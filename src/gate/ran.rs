@@ -4,6 +4,7 @@
 //! they must be there, be of this run, and show that tests ran and that none failed.
 
 mod earned;
+pub mod proofs;
 
 use crate::finding::{Finding, quoted};
 use crate::policy::RunGate;
@@ -40,6 +41,12 @@ pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
     if let Some(earned) = facts.earned {
         findings.extend(earned::judge(earned, facts.totals));
     }
+    // What shows the criteria is run on what was built, so after a failure it says nothing.
+    if let Some(proofs) = facts.proofs.filter(|_| all_passed) {
+        findings.extend(proofs::judge(proofs));
+    }
+    findings.extend(rewritten(facts));
+    findings.extend(wordless(facts));
     findings.extend(attempts(&rules, facts));
     findings.extend(confinement(&rules, facts));
     findings
@@ -118,6 +125,55 @@ fn said_last(command: &CommandRun) -> String {
     let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(6)..].join(" · ");
     if last.is_empty() { String::new() } else { format!(" It said last: {}", quoted(&text::line(&last, 500))) }
+}
+
+/// `VER-16`: whoever is to mend it can see what went wrong.
+fn wordless(facts: &Facts<'_>) -> Vec<Finding> {
+    if facts.gate != RunGate::Verify {
+        return Vec::new();
+    }
+    let silent = |command: &&CommandRun| {
+        let said = command.output.as_ref();
+        !command.passed() && !command.audit && said.is_some_and(|output| output.tail.trim().is_empty())
+    };
+    let next = "Let it say what was asked for and what came. Until then, run the command itself at this commit.";
+    let commands =
+        facts.commands.iter().filter(silent).map(|command| {
+            Finding::warning("VER-16", format!("{} failed without a word.", shown(&command.command)), next)
+        });
+    let tests = facts.failing.iter().filter(|test| test.message.trim().is_empty() && test.details.trim().is_empty());
+    let tests = tests.map(|test| {
+        let finding =
+            Finding::warning("VER-16", format!("The test {} failed without a word.", shown(&test.name)), next);
+        match &test.path {
+            Some(path) => finding.at(path.clone(), test.line),
+            None => finding,
+        }
+    });
+    commands.chain(tests).collect()
+}
+
+/// `VER-15`: what was judged is what is there.
+fn rewritten(facts: &Facts<'_>) -> Vec<Finding> {
+    let told = |path: &String| {
+        let says = "The commands wrote this file anew, so what they judged is not what is there.";
+        let next = format!(
+            "Commit what they write, or let `gates.{}.run` leave it alone (`--locked`, `--ci`, no update of snapshots).",
+            facts.gate
+        );
+        let finding = match is_lock(path) {
+            true => Finding::warning("VER-15", says, next),
+            false => Finding::error("VER-15", says, next),
+        };
+        finding.at(path.clone(), None)
+    };
+    facts.rewritten.iter().map(told).collect()
+}
+
+/// Whether a tool brings it up to date by itself. That it is in step is asked elsewhere (`BLD-06`).
+fn is_lock(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    name.contains("lock") || name == "go.sum"
 }
 
 /// What was open around the commands. Whether that counts is the policy's to say.

@@ -8,6 +8,7 @@
 mod calls;
 mod interfaces;
 mod said;
+pub mod targets;
 
 use std::collections::BTreeSet;
 
@@ -126,7 +127,7 @@ pub const RULES: &[Rule] = &[
         id: "REC-05",
         about: "What is deployed to is what scope or design name.",
         drift: Drift::Structural,
-        check: calls::deployed,
+        check: |table| targets::undesigned(&table.bench),
         next: "Name it in scope or design, or take the file out.",
     },
     Rule {

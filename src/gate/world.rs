@@ -13,7 +13,7 @@ use crate::guard::Guard;
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::ledger::origin::{Branch, Origin};
 use crate::ledger::{About, State};
-use crate::policy::{Effective, Policy};
+use crate::policy::{Effective, Policy, Tier};
 use crate::repo::RepoPath;
 use crate::repo::meaning::{self, Drift};
 
@@ -175,6 +175,8 @@ pub struct Subject {
     pub changed: Vec<String>,
     /// What the document gates, and BUILD in what the change adds, find by this law; empty where no pipeline asks for it.
     pub documents: Judged,
+    /// The tier that its scope names; not read where no pipeline asks for it.
+    pub tier: Option<Tier>,
     /// What becomes of the policy when this is merged.
     pub proposal: Proposal,
     /// For each workflow that a required check comes from: the files that give its run a meaning and are not the

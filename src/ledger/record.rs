@@ -226,6 +226,11 @@ pub enum Evidence {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         discounted: Option<String>,
     },
+    /// Who says of a subject of security that nothing is wrong there.
+    Security {
+        subject: String,
+        by: String,
+    },
     /// The block of a review, which stands in a record of its own: what it looked at, and which of its findings are open.
     Findings {
         by: Person,

@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
-use super::types::{Autonomy, Flow, Mode, Policy};
+use super::types::{Autonomy, Flow, Mode, Policy, Proofs, Source};
 use crate::ids::Digest;
 
 /// What holds for one change, after the match rules.
@@ -53,6 +53,17 @@ impl Policy {
             law.mode = rule.mode.map_or(law.mode, |_| Mode::Stepped);
         }
         law
+    }
+
+    /// What becomes of a criterion that is not shown at runtime. Without the pipeline there are no documents that could say how.
+    pub fn proofs(&self) -> Proofs {
+        let pipeline = |flow: Flow| flow >= Flow::Pipeline;
+        if !pipeline(self.flow) && !self.rules.iter().any(|rule| rule.flow.is_some_and(pipeline)) {
+            return Proofs::Off;
+        }
+        let verify = &self.gates.verify;
+        let otherwise = if verify.has(Source::Actions) { Proofs::Demand } else { Proofs::Show };
+        verify.proofs.unwrap_or(otherwise)
     }
 
     /// Whether a pull request into this base may get a green gate at all.

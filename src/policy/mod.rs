@@ -28,8 +28,8 @@ pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{
     Approver, Autonomy, Axes, Base, Build, Check, Commands, Confine, Deploy, Earned, Enforce, Flow, Freeze, Gates,
-    Labels, Ledger, Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Queue, Require, Reviewing, Risk,
-    RunGate, Runs, Size, Source, Tier, TighterMode, Timeout, Verify, Who,
+    Labels, Ledger, Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Proofs, Queue, Require, Reviewing,
+    Risk, RunGate, Runs, Size, Source, Tier, TighterMode, Timeout, Verify, Who, security,
 };
 pub(crate) use types::{Word, words};
 

@@ -1,6 +1,7 @@
 //! From the tree to a [`Policy`]: every key, and what must hold between them.
 
 mod gates;
+mod security;
 
 use super::decode::{Decoder, Fields, Spot};
 use super::law;

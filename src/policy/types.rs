@@ -42,6 +42,7 @@ pub(crate) use words;
 
 // Below the macro, which it uses.
 mod gates;
+pub mod security;
 
 pub use gates::*;
 

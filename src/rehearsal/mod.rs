@@ -49,6 +49,10 @@ gates:
   verify:
     checks:
       - { name: test, workflow: .github/workflows/ci.yml }
+    security:
+      dependencies: { none: it has no dependencies }
+      injection: { none: it has neither a page nor a query }
+      authentication: { none: it is used by whoever holds it }
 ";
 
 /// The same without phases.

@@ -35,6 +35,7 @@ use crate::finding::{Finding, Verdict};
 use crate::ids::{CommitId, Digest, Slug};
 use crate::policy::RunGate;
 use crate::runner::earned::Earned;
+use crate::runner::proofs::Proofs;
 use crate::runner::wall::{Open, Wall};
 
 /// The name of this form.
@@ -120,6 +121,13 @@ pub struct Artefact {
     /// What the same commands say on other content; none where that was not asked for.
     #[serde(default)]
     pub earned: Option<Earned>,
+    /// What shows the criteria at runtime, where a change has documents that say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proofs: Option<Proofs>,
+    /// Files that were to be judged, and that the commands wrote anew: tests, what decides how they are run, and what the change
+    /// touches; the first hundred.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewritten: Vec<String>,
 }
 
 /// The walls around the commands.
@@ -477,6 +485,8 @@ pub struct Facts<'a> {
     pub skipped: &'a [String],
     pub attempts: &'a [Attempt],
     pub earned: Option<&'a Earned>,
+    pub proofs: Option<&'a Proofs>,
+    pub rewritten: &'a [String],
 }
 
 impl Artefact {
@@ -495,6 +505,8 @@ impl Artefact {
             skipped: &self.skipped,
             attempts: &self.attempts,
             earned: self.earned.as_ref(),
+            proofs: self.proofs.as_ref(),
+            rewritten: &self.rewritten,
         }
     }
 }

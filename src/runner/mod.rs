@@ -19,8 +19,10 @@ mod lacks;
 mod output;
 mod place;
 mod process;
+pub mod proofs;
 pub mod reads;
 mod reports;
+pub mod rewritten;
 mod subject;
 pub(crate) mod text;
 pub mod wall;
@@ -49,6 +51,7 @@ use artefact::{
 use earned::Earned;
 use environ::Masks;
 use process::{Done, Ended, Job, Limit, Shell};
+use proofs::Proofs;
 use reports::Before;
 use wall::{Enclosure, Open, Wall, Walls};
 
@@ -139,6 +142,11 @@ impl Carried {
         self.read.totals.add(&other.read.totals);
     }
 
+    /// What came of each command, for whoever asks for nothing else.
+    pub fn into_commands(self) -> Vec<CommandRun> {
+        self.commands
+    }
+
     /// Whether each command passed.
     pub fn has_passed(&self) -> bool {
         self.commands.iter().all(CommandRun::passed)
@@ -217,8 +225,20 @@ pub async fn carry_out(
     })
 }
 
-/// What is said of it, and of the same commands on other content.
-pub fn conclude(plan: &Plan, carried: Carried, earned: Option<Earned>, judge: Judge) -> Artefact {
+/// What was looked at beside the commands on the head.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// The same commands on other content.
+    pub earned: Option<Earned>,
+    /// What shows the criteria at runtime.
+    pub proofs: Option<Proofs>,
+    /// Files that the commands wrote anew.
+    pub rewritten: Vec<String>,
+}
+
+/// What is said of it, and of what was looked at beside it.
+pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> Artefact {
+    let Beside { earned, proofs, rewritten } = beside;
     let Carried { started, ended, duration_ms, shell, environment, confinement, commands, read } = carried;
     let mut artefact = Artefact {
         schema: SCHEMA.to_owned(),
@@ -251,6 +271,8 @@ pub fn conclude(plan: &Plan, carried: Carried, earned: Option<Earned>, judge: Ju
         failing_left_out: read.failing_left_out,
         flaky: read.flaky,
         earned,
+        proofs,
+        rewritten,
     };
     artefact.findings = bounded(judge(&artefact.facts()));
     artefact.verdict = verdict(&artefact.findings);

@@ -55,7 +55,7 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
 async fn carried_out(plan: &Plan) -> (Artefact, Vec<String>) {
     let mut seen = Seen::default();
     let carried = carry_out(plan, &mut seen, None, &CancellationToken::new()).await.unwrap();
-    let done = conclude(plan, carried, None, ran::judge);
+    let done = conclude(plan, carried, Beside::default(), ran::judge);
     (done, seen.0.into_inner().unwrap())
 }
 

@@ -12,6 +12,7 @@ use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
 use crate::gate::reconcile;
 use crate::gate::review::block;
+use crate::gate::verify;
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::gate::{Finding, GateName, Verdict};
 use crate::github::{Repo, Result};
@@ -245,7 +246,7 @@ fn subject(
     };
     // What was judged for one branch was not judged for another.
     let content = Digest::of_parts([change.as_str(), base_print.as_str(), base_ref]);
-    let (documents, bound) = if pipeline || wants_papers(law) {
+    let (documents, bound, tier) = if pipeline || wants_papers(law) {
         let papers = Papers::read(reader, tip, merge_base, &fetched.head)?;
         // Under no valid policy nothing is judged, and what passed under one does not go stale by its mistake.
         let mut judged = match law {
@@ -257,13 +258,15 @@ fn subject(
             let site = build::site(reader, merge_base, &fetched.head, &papers)?;
             let built = site.as_ref().map(|site| build::judge(site, &papers, policy));
             judged.insert(Phase::Build, built.unwrap_or_default());
-            let drift = site.map(|site| reconcile::look(reader, &fetched.head, &site, &papers, policy)).transpose()?;
-            judged.insert(Phase::Reconcile, drift.unwrap_or_default());
+            let drift = site.as_ref().map(|site| reconcile::look(reader, &fetched.head, site, &papers, policy));
+            judged.insert(Phase::Reconcile, drift.transpose()?.unwrap_or_default());
+            let shown = site.map(|site| verify::look(reader, &fetched.head, &site, &papers, policy)).transpose()?;
+            judged.insert(Phase::Verify, shown.unwrap_or_else(|| verify::ahead(&papers, policy)));
             judged.extend(delivered::before_merge(reader, policy, &fetched.head)?);
         }
-        (judged, bound)
+        (judged, bound, verify::tier(&papers))
     } else {
-        (Judged::new(), BTreeMap::new())
+        (Judged::new(), BTreeMap::new(), None)
     };
     let about = About {
         base_ref: base_ref.to_owned(),
@@ -290,6 +293,7 @@ fn subject(
         // As they are, not as they are quoted: policy's globs are held against them.
         changed: paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect(),
         documents,
+        tier,
         drift: match law {
             Law::Valid(policy) => {
                 let sides = Sides { tip, base: merge_base, head: &fetched.head };
@@ -397,6 +401,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         present,
         changed: Vec::new(),
         documents: Judged::new(),
+        tier: None,
         proposal: Proposal::Untouched,
         drift: BTreeMap::new(),
         guard: Guard::default(),

@@ -23,16 +23,19 @@ use super::route::{Halt, Passes};
 use super::{App, Door, ledger_branch, observe};
 use crate::fact::{Event, Fact};
 use crate::finding::{Finding, quoted};
-use crate::gate::ran;
+use crate::gate::papers::Papers;
 use crate::gate::world::Law;
+use crate::gate::{self, ran};
 use crate::github::oidc::{self, Claims};
 use crate::ids::{ChangeNumber, CommitId, Digest, RepoId, RepoRef, Slug};
 use crate::inbox::Put;
 use crate::ledger::State as Change;
 use crate::ledger::record::{Job, Ran};
 use crate::ledger::state::Asked;
-use crate::policy::{Earned, Policy, RunGate, Source};
+use crate::policy::{Earned, Policy, Proofs, RunGate, Source};
+use crate::repo::Want;
 use crate::runner::artefact::{self, Artefact, Expected, PolicyFrom};
+use crate::runner::proofs;
 
 pub(super) const PATH: &str = "/api/evidence";
 
@@ -271,7 +274,8 @@ impl Looked<'_> {
             attempt: self.attempt(),
         };
         let log = artefact::understand(&body, &expected).map_err(Refused::Log)?;
-        same(&log, &policy, &asked).map_err(Refused::OtherContent)?;
+        let shows = self.shows(&policy, &asked).await?;
+        same(&log, &policy, &asked, shows.as_ref()).map_err(Refused::OtherContent)?;
         let text = String::from_utf8(body.to_vec()).map_err(|error| Refused::NotNow(error.to_string()))?;
         let by = Job {
             run: self.claims.run_id,
@@ -302,6 +306,19 @@ impl Looked<'_> {
         let Law::Valid(policy) = read.law else { return Err(Refused::NotNow("the policy is invalid".to_owned())) };
         let loaded = self.app.ledger(home, &branch).load(ChangeNumber(self.asks.change)).await;
         Ok((*policy, loaded.map_err(|error| not_now(error.into()))?.state))
+    }
+
+    /// What is to be shown at runtime, by the documents of the content that was asked about.
+    async fn shows(&self, policy: &Policy, asked: &Asked) -> Result<Option<proofs::Asked>, Refused> {
+        if policy.proofs() == Proofs::Off {
+            return Ok(None);
+        }
+        let not_now = |error: crate::repo::Error| Refused::NotNow(error.to_string());
+        let mirror = self.app.mirror(&self.home).map_err(|error| Refused::NotNow(error.to_string()))?;
+        let (base, head) = (asked.about.base.clone(), asked.about.head.clone());
+        mirror.fetch(&[Want::Commit(base.clone()), Want::Commit(head.clone())]).await.map_err(not_now)?;
+        let papers = mirror.read(move |reader| Papers::read(reader, &base, &base, &head)).await.map_err(not_now)?;
+        Ok(gate::proofs::asked(&papers))
     }
 
     /// The one file, at the default branch, and called by nobody else.
@@ -358,7 +375,7 @@ impl Looked<'_> {
 }
 
 /// Whether a log is of what was asked for, by the policy that asks.
-fn same(log: &Artefact, policy: &Policy, asked: &Asked) -> Result<(), String> {
+fn same(log: &Artefact, policy: &Policy, asked: &Asked, shows: Option<&proofs::Asked>) -> Result<(), String> {
     let short = |commit: &Option<CommitId>| commit.as_ref().map_or("none", |commit| commit.short()).to_owned();
     if log.policy.digest != policy.digest() || log.policy.from != PolicyFrom::Base {
         return Err("it was run by another policy than that of the default branch".to_owned());
@@ -374,9 +391,14 @@ fn same(log: &Artefact, policy: &Policy, asked: &Asked) -> Result<(), String> {
         return Err(format!("its base is {}, and not {}", short(&log.subject.base), asked.about.base.short()));
     }
     let runs = policy.gates.runs(RunGate::Verify);
-    let commands = log.commands.iter().map(|command| &command.command);
-    if !commands.eq(runs.commands) || log.promised != runs.reports {
+    let commands = log.commands.iter().map(|command| (&command.command, command.audit));
+    let wanted = runs.commands.iter().map(|command| (command, false));
+    let wanted = wanted.chain(runs.audit.iter().map(|command| (command, true)));
+    if !commands.eq(wanted) || log.promised != runs.reports {
         return Err("its commands or reports are not those of the policy".to_owned());
+    }
+    if log.proofs.as_ref().map(|proofs| &proofs.asked) != shows {
+        return Err("what it was to show is not what the documents of this content ask for".to_owned());
     }
     Ok(())
 }
@@ -389,6 +411,9 @@ fn judged(mut log: Artefact, policy: &Policy) -> Vec<Finding> {
     let demanded = runs.earned == Earned::Demand;
     if let Some(earned) = &mut log.earned {
         earned.demanded = demanded;
+    }
+    if let Some(proofs) = &mut log.proofs {
+        proofs.demanded = policy.proofs() == Proofs::Demand;
     }
     let mut findings = ran::judge(&log.facts());
     if log.earned.is_none() && demanded && !findings.iter().any(Finding::blocks) {

@@ -178,7 +178,7 @@ fn judged_on(state: &State, gate: GateName, judged: &Judged) -> String {
             Evidence::Deployment { commit: of, .. }
             | Evidence::Check { head: of, .. }
             | Evidence::Run { head: of, .. } => of == *commit,
-            Evidence::Review { .. } | Evidence::Findings { .. } => false,
+            Evidence::Review { .. } | Evidence::Findings { .. } | Evidence::Security { .. } => false,
         })
     };
     match merge.filter(of_merge) {

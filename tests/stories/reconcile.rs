@@ -67,13 +67,13 @@ async fn what_goes_against_the_scope_waits_for_a_person_and_for_a_scope_that_has
     let row = |text: &str, after: &str, more: &str| text.replacen(after, &format!("{after}{more}"), 1);
     let readiness = row(
         papers::READINESS,
-        "`python -m dimmer 0` prints 0 |\n",
-        "| AC-3 | Interfaces | `tests/test_dimmer.py::test_fades` | `python -m dimmer 1` prints 0 |\n",
+        "print(dimmer.dim(0))'` prints `0` |\n",
+        "| AC-3 | Interfaces | `tests/test_dimmer.py::test_fades` | `$ cd src && python3 -c 'import dimmer; print(dimmer.dim(1))'` prints `0` |\n",
     );
     let readiness = row(
         &readiness,
-        "| AC-2 | no step from 0 | `python -m dimmer 0` |\n",
-        "| AC-3 | from 1 | `python -m dimmer 1` |\n",
+        "| AC-2 | no step from 0 | `$ cd src && python3 -c 'import dimmer; print(dimmer.dim(0))'` |\n",
+        "| AC-3 | from 1 | `$ cd src && python3 -c 'import dimmer; print(dimmer.dim(1))'` |\n",
     );
     let readiness = row(&readiness, "2. AC-2: the end of the steps.\n", "3. AC-3: fading.\n");
     on.says("mia", number, "/unblock it is part of this, with a scope that says so").await.unwrap();

@@ -18,13 +18,18 @@ pub(super) struct Ground {
     pub(super) walls: Result<Enclosure, String>,
     pub(super) environment: Vec<(OsString, OsString)>,
     /// Goes with this.
-    _worktree: Option<Worktree>,
+    worktree: Option<Worktree>,
 }
 
 impl Ground {
     /// A folder as it is.
     pub(super) fn open(folder: PathBuf, environment: Vec<(OsString, OsString)>, why: &str) -> Self {
-        Self { folder, walls: Err(why.to_owned()), environment, _worktree: None }
+        Self { folder, walls: Err(why.to_owned()), environment, worktree: None }
+    }
+
+    /// The whole copy, where this is one.
+    pub(super) fn root(&self) -> Option<&Path> {
+        self.worktree.as_ref().map(Worktree::folder)
     }
 
     /// A fresh copy of the head's content. The commands run in the same folder of it as the one that they were asked for in.
@@ -91,7 +96,7 @@ impl Ground {
         };
         let walls = Enclosure::around(confine, &folder).ok_or_else(|| "walls are a matter of Linux".to_owned());
         let environment = if walls.is_ok() { found.environment } else { environment };
-        Ok(Self { folder, walls, environment, _worktree: Some(worktree) })
+        Ok(Self { folder, walls, environment, worktree: Some(worktree) })
     }
 }
 

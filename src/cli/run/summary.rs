@@ -34,6 +34,16 @@ pub(super) fn markdown(artefact: &Artefact) -> String {
         let _ = writeln!(page, "| {mark} | {} | {} |", cell(&quoted(&command.text)), cell(&command.ended));
     }
     page.push('\n');
+    if let Some(proofs) = artefact.proofs.as_ref().filter(|proofs| !proofs.ran.is_empty()) {
+        page.push_str("| | what shows the criteria | of | |\n|---|---|---|---|\n");
+        for (proof, proved) in proofs.each() {
+            let mark = if proof.is_shown_by(&proved.run) { "✓" } else { "✗" };
+            let of = if proof.criteria.is_empty() { "a truth".to_owned() } else { proof.criteria.join(", ") };
+            let (command, ended) = (cell(&quoted(&proof.command)), cell(&proved.run.ending()));
+            let _ = writeln!(page, "| {mark} | {command} | {of} | {ended} |");
+        }
+        page.push('\n');
+    }
 
     for (severity, heading) in [(Severity::Error, "What stands against it"), (Severity::Warning, "Worth a look")] {
         let told: Vec<_> = artefact.findings.iter().filter(|finding| finding.severity == severity).collect();

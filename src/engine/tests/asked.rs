@@ -232,3 +232,54 @@ fn at_verify_the_runs_own_rules_are_named() {
     let judged = phase::judge(Phase::Verify, game.now(), &game.world);
     assert_eq!(judged.findings[0].rule, "VER-12");
 }
+
+/// What shows the criteria at runtime is VERIFY's to ask for: BUILD tells it, and goes on.
+#[test]
+fn a_proof_that_failed_holds_verify_and_not_build() {
+    let mut game = Game::pipeline_with(ACTIONS);
+    game.says("ada", Role::Write, "/expand").done();
+    let unshown = Finding::error("VER-02", "`dim 3`, which is to show `AC-1`, said 3.", "Mend the change.");
+    answers(&mut game, std::slice::from_ref(&unshown));
+    game.at(Stage::Reviewing);
+    let judged = phase::judge(Phase::Build, game.now(), &game.world);
+    let told: Vec<_> = judged.findings.iter().map(|one| (one.blocks(), one.says.as_str())).collect();
+    assert_eq!(told, [(false, "VER-02: `dim 3`, which is to show `AC-1`, said 3.")]);
+    game.approved_by("mia").may_not_merge(&["MRG-01"]);
+    let judged = phase::judge(Phase::Verify, game.now(), &game.world);
+    assert_eq!((judged.outcome, judged.findings[0].rule.as_str()), (GateOutcome::Fail, "VER-02"));
+    // Nobody can agree to it.
+    game.says("mia", Role::Maintain, "/agree VER-02 it is nearly 2");
+    assert!(game.refused_with("CMD-05").says.contains("VER-03"));
+}
+
+/// What no machine sees, a person has to have seen.
+#[test]
+fn a_criterion_that_nothing_is_run_for_an_independent_person_may_have_seen() {
+    let mut game = Game::pipeline_with(ACTIONS);
+    game.says("ada", Role::Write, "/expand").done();
+    answers(&mut game, &[Finding::error("VER-03", "Nothing is run that shows `AC-2`.", "Write it there.")]);
+    game.approved_by("mia").may_not_merge(&["MRG-01"]);
+    let judged = phase::judge(Phase::Verify, game.now(), &game.world);
+    assert!(judged.findings[0].next.ends_with("says `/agree VER-03 REASON`."), "{:?}", judged.findings);
+    game.says("mia", Role::Maintain, "/agree VER-03 the lamp is on").done().at(Stage::VerifyGatePassed).may_merge();
+}
+
+/// `VER-05`: unknown is not fine for what is to last.
+#[test]
+fn a_house_waits_for_somebody_who_looked_at_its_security() {
+    let mut game = Game::pipeline();
+    game.subject().tier = Some(crate::policy::Tier::House);
+    game.until_reviewing();
+    let told = |game: &Game, phase| phase::judge(phase, game.now(), &game.world);
+    let ahead = told(&game, Phase::Review);
+    assert!(ahead.findings.iter().any(|one| one.rule == "VER-05" && !one.blocks()), "{ahead:#?}");
+    game.approved_by("mia").may_not_merge(&["MRG-01"]);
+    let judged = told(&game, Phase::Verify);
+    assert_eq!(judged.outcome, GateOutcome::Fail);
+    assert!(judged.findings.iter().any(|one| one.rule == "VER-05" && one.blocks()), "{judged:#?}");
+    game.finds("zoe", Role::Write, "axes: [security]");
+    game.says("ada", Role::Write, "/verify").at(Stage::VerifyGatePassed).may_merge();
+    let evidence = &told(&game, Phase::Verify).evidence;
+    let named = |one: &&Evidence| matches!(one, Evidence::Security { by, .. } if by.contains("`zoe`"));
+    assert_eq!(evidence.iter().filter(named).count(), 3, "{evidence:?}");
+}

@@ -23,7 +23,7 @@ fn none() -> Vec<String> {
 #[test]
 fn each_section_is_there_and_says_something() {
     assert_eq!(with("## Truths\n", "## Beliefs\n"), ["ANL-02 readiness.md"]);
-    assert_eq!(with("- Levels are whole numbers from 0 to 10.", "…"), ["ANL-02 readiness.md:7"]);
+    assert_eq!(with("- Levels are whole numbers from 0 to 10 (AC-1, AC-2).", "…"), ["ANL-02 readiness.md:7"]);
     assert_eq!(with("## Truths\n", "# II. Facts\n"), none());
 }
 
@@ -38,7 +38,7 @@ fn the_verdict_is_ready() {
 /// `ANL-04`
 #[test]
 fn each_criterion_is_linked() {
-    let row = "| AC-2 | Interfaces | `tests/test_dimmer.py::test_dark` | `python -m dimmer 0` prints 0 |\n";
+    let row = "| AC-2 | Interfaces | `tests/test_dimmer.py::test_dark` | `$ cd src && python3 -c 'import dimmer; print(dimmer.dim(0))'` prints `0` |\n";
     assert_eq!(with(row, ""), ["ANL-04 readiness.md:11"]);
     assert_eq!(with(row, "| AC-2 | Interfaces | TBD | - |\n"), ["ANL-04 readiness.md:16", "ANL-04 readiness.md:16"]);
     assert_eq!(with(row, "| AC-2 | the end of the scale | a test of 0 | a run with 0 |\n"), none());
@@ -47,9 +47,12 @@ fn each_criterion_is_linked() {
 /// `ANL-05`
 #[test]
 fn each_criterion_has_a_planned_test_and_proof() {
-    let row = "| AC-2 | no step from 0 | `python -m dimmer 0` |\n";
+    let row = "| AC-2 | no step from 0 | `$ cd src && python3 -c 'import dimmer; print(dimmer.dim(0))'` |\n";
     assert_eq!(with(row, ""), ["ANL-05 readiness.md:18"]);
-    assert_eq!(with(row, "| AC-2 | | `python -m dimmer 0` |\n"), ["ANL-05 readiness.md:23"]);
+    assert_eq!(
+        with(row, "| AC-2 | | `$ cd src && python3 -c 'import dimmer; print(dimmer.dim(0))'` |\n"),
+        ["ANL-05 readiness.md:23"]
+    );
     assert_eq!(with(row, "| AC-2 | no step from 0 | n/a |\n"), ["ANL-05 readiness.md:23"]);
 }
 
@@ -72,7 +75,7 @@ fn what_is_left_out_is_not_built() {
 /// `ANL-07`
 #[test]
 fn truths_and_clarifications_are_not_mixed() {
-    let truth = "- Levels are whole numbers from 0 to 10.";
+    let truth = "- Levels are whole numbers from 0 to 10 (AC-1, AC-2).";
     assert_eq!(with(truth, "- Are levels whole numbers?"), ["ANL-07 readiness.md:9"]);
     assert_eq!(with(truth, "- We assume that levels are whole."), ["ANL-07 readiness.md:9"]);
     let asked = "## Clarifications Needed\n\nnone\n";

@@ -35,6 +35,7 @@ struct Run {
     flaky: Vec<String>,
     attempts: Vec<Attempt>,
     confinement: Confinement,
+    rewritten: Vec<String>,
 }
 
 /// One that meets every rule.
@@ -50,6 +51,7 @@ fn good(gate: RunGate) -> Run {
         flaky: Vec::new(),
         attempts: Vec::new(),
         confinement: Confinement { confined: true, ..Confinement::default() },
+        rewritten: Vec::new(),
     }
 }
 
@@ -69,6 +71,8 @@ impl Run {
             skipped: &[],
             attempts: &self.attempts,
             earned: None,
+            proofs: None,
+            rewritten: &self.rewritten,
         })
     }
 
@@ -262,4 +266,42 @@ fn an_audit_that_fails_is_no_failure_of_the_build() {
     let red = command("make", CommandOutcome::Exited, Some(2));
     assert_eq!(rules(&judged(vec![red, left_out.clone()], &[])), ["BLD-01"]);
     assert_eq!(rules(&judged(vec![passed("make"), left_out], &[])), ["BLD-05"]);
+}
+
+/// `VER-15`: what was judged is what is there.
+#[test]
+fn a_file_that_the_commands_wrote_anew_is_told() {
+    let mut run = good(RunGate::Verify);
+    run.rewritten = vec!["tests/a.snap".to_owned(), "Cargo.lock".to_owned()];
+    let found = run.judged();
+    let told: Vec<_> = found.iter().map(|one| (one.rule.as_str(), one.blocks(), one.path.as_deref())).collect();
+    assert_eq!(told, [("VER-15", true, Some("tests/a.snap")), ("VER-15", false, Some("Cargo.lock"))]);
+}
+
+/// `VER-16`: a failure says what is to be mended.
+#[test]
+fn a_failure_without_a_word_is_told() {
+    let mut run = good(RunGate::Verify);
+    run.commands = vec![command("make", CommandOutcome::Exited, Some(2))];
+    let said = |text: &str| {
+        let (bytes, digest, tail) = (text.len() as u64, crate::ids::Digest::of(text), text.to_owned());
+        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true })
+    };
+    run.commands[0].output = said("\n");
+    run.failing = vec![failing("a::b", ""), failing("a::c", "expected 2, got 3")];
+    let found = run.judged();
+    let quiet: Vec<&str> = found
+        .iter()
+        .filter(|one| one.rule == "VER-16")
+        .inspect(|one| assert!(!one.blocks()))
+        .map(|one| one.says.as_str())
+        .collect();
+    assert_eq!(quiet, ["`make` failed without a word.", "The test `a::b` failed without a word."]);
+    run.commands[0].output = said("boom");
+    run.failing.remove(0);
+    assert!(run.judged().iter().all(|one| one.rule != "VER-16"));
+    // BUILD has no such rule.
+    run.gate = RunGate::Build;
+    run.commands[0].output = said("");
+    assert!(run.judged().iter().all(|one| one.rule != "VER-16"));
 }

@@ -1,4 +1,4 @@
-//! `REC-04` and `REC-05`: what the code calls, what it is deployed to, and what it is written in.
+//! `REC-04` and `REC-05`: what the code calls, and what it is written in.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Table;
-use crate::finding::quoted;
 use crate::gate::build::code::{Language, Masked, line_at};
 use crate::gate::build::covered::is_of_tests;
 use crate::gate::build::is_vendored;
@@ -66,42 +65,6 @@ fn is_api(host: &str, path: &str) -> bool {
 fn names(told: &str, host: &str) -> bool {
     let mut owners = host.split('.').rev().skip(1).filter(|label| label.len() > 3 && !matches!(*label, "www"));
     told.contains(host) || owners.any(|owner| told.contains(owner))
-}
-
-/// Files that only one kind of target reads, what that is called, and the words by which people name it.
-#[rustfmt::skip]
-const TARGETS: &[(&[&str], &str, &[&str])] = &[
-    (&["Dockerfile", "Containerfile", "docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml"], "a container",
-        &["docker", "container", "image", "compose", "podman", "oci", "kubernetes", "k8s"]),
-    (&["fly.toml"], "Fly", &["fly"]),
-    (&["vercel.json"], "Vercel", &["vercel"]),
-    (&["netlify.toml"], "Netlify", &["netlify"]),
-    (&["render.yaml"], "Render", &["render"]),
-    (&["Procfile"], "Heroku", &["heroku", "procfile", "dokku"]),
-    (&["serverless.yml", "serverless.yaml"], "Serverless", &["serverless", "lambda"]),
-    (&["wrangler.toml", "wrangler.jsonc"], "Cloudflare Workers", &["cloudflare", "wrangler", "worker"]),
-    (&["Chart.yaml"], "Kubernetes", &["helm", "kubernetes", "k8s", "chart"]),
-    (&["firebase.json"], "Firebase", &["firebase"]),
-    (&["railway.json", "railway.toml"], "Railway", &["railway"]),
-];
-
-/// Each file that was added for a target which neither scope nor design names.
-pub(super) fn deployed(table: &Table<'_>) -> Vec<Found> {
-    let told = table.told();
-    let mut all = Vec::new();
-    for path in table.bench.site.added.iter().filter(|path| !is_of_tests(path) && !is_vendored(path)) {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let Some((_, target, words)) = TARGETS.iter().find(|(files, ..)| files.contains(&name)) else { continue };
-        if !words.iter().any(|word| told.contains(word)) {
-            let says = format!("this is for {target}, which neither scope nor design names.");
-            let next = format!(
-                "Add the line `- {target} ({})` to the Deployment Target in `{SCOPE}`, or say in `{DESIGN}` what it is for; or take it out.",
-                quoted(name).trim_matches('`')
-            );
-            all.push(Found::in_file(path, says).next(next));
-        }
-    }
-    all
 }
 
 /// What people call a language, and what they say in its place.

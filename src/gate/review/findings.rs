@@ -29,6 +29,8 @@ pub struct Heard {
     /// `REV-02`, `REV-06` to `REV-09`: what the policy may ask for.
     pub asked: Vec<Finding>,
     pub evidence: Vec<Evidence>,
+    /// Who has looked at the security of the content that is there.
+    pub security: Option<Person>,
 }
 
 /// The blocks that are read for the first time, oldest first, to be written down.
@@ -87,6 +89,8 @@ pub fn heard(policy: &Policy, state: &State, world: &World) -> Heard {
         if why.is_none() {
             axes.extend(seen.axes.iter().copied());
             sought.extend(seen.looked_for.iter().copied());
+            let looked = seen.axes.contains(&Axis::Security).then(|| seen.by.clone());
+            heard.security = heard.security.take().or(looked);
         }
         if here {
             heard.unread.extend(unread(world, *review, seen));

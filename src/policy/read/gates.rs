@@ -1,6 +1,6 @@
 //! Reading `gates`: the checks that count, and the commands that are run.
 
-use super::{globs, set};
+use super::{globs, security, set};
 use crate::policy::decode::{Decoder, Fields, Spot};
 use crate::policy::problem::{Problem, excerpt};
 use crate::policy::types::*;
@@ -38,7 +38,9 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         set(&mut p.gates.review.axes, f.get("axes").and_then(|s| d.word(s)));
     }
     let verify = f.as_ref().and_then(|f| f.get("verify"));
-    let f = verify.and_then(|s| d.map(s, &[&["from", "checks", "earned", "workflow"], &RUNS[..]].concat(), &[]));
+    let f = verify.and_then(|s| {
+        d.map(s, &[&["from", "checks", "earned", "proofs", "security", "workflow"], &RUNS[..]].concat(), &[])
+    });
     let mut listed = None;
     let mut commands = None;
     if let Some(f) = &f {
@@ -48,6 +50,11 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         if let (Some(spot), None) = (f.get("earned"), f.get("reports")) {
             let says = "this has no effect without `reports`: nobody would know which tests ran";
             d.problem(spot.key, &spot.path, says, "Add `reports: [\"…\"]`, or remove it");
+        }
+        p.gates.verify.proofs = f.get("proofs").and_then(|s| d.word(s));
+        if let (Some(spot), None) = (f.get("proofs"), f.get("run")) {
+            let says = "this has no effect without `run`: what shows a criterion is run after the commands";
+            d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");
         }
         commands = f.get("run").filter(|_| !p.gates.verify.run.is_empty());
         if let Some(spot) = f.get("from") {
@@ -62,6 +69,9 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         set(&mut p.gates.verify.checks, listed.and_then(|s| checks(d, s)));
         set(&mut p.gates.verify.workflow, f.get("workflow").and_then(|s| workflow(d, s)));
         sources(d, f, &p.gates.verify);
+        if let Some(spot) = f.get("security") {
+            p.gates.verify.security = security::read(d, spot, &p.gates.verify, !p.gates.build.audit.is_empty());
+        }
     }
     // Said only when nothing was named at all: a check that is named wrongly has its own problem.
     let none = match listed {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Word;
+use super::security::Security;
 
 words! {
     /// Where the evidence of a gate comes from.
@@ -47,7 +48,10 @@ impl Gates {
             RunGate::Verify => {
                 let Verify { run, reports, timeout, network, confine, .. } = &self.verify;
                 let (timeout, network, earned) = (*timeout, *network, self.verify.earned());
-                let (audit, audit_network) = (&[][..], Network::Deny);
+                // Of the trusted workflow nothing else is seen; where there are checks, one of them is BUILD's.
+                let Build { audit, audit_network, .. } = &self.build;
+                let audit = if self.verify.has(Source::Actions) { &audit[..] } else { &[] };
+                let audit_network = *audit_network;
                 Runs { commands: run, reports, timeout, network, confine, earned, audit, audit_network }
             }
         }
@@ -97,6 +101,18 @@ words! {
         /// It is said, and nothing more.
         Show = "show",
         /// Nobody looks.
+        Off = "off",
+    }
+}
+
+words! {
+    /// What becomes of a criterion that nothing was run for, or of what was run for one in vain.
+    Proofs {
+        /// The gate fails.
+        Demand = "demand",
+        /// It is said, and nothing more.
+        Show = "show",
+        /// Nothing is run.
         Off = "off",
     }
 }
@@ -331,7 +347,7 @@ impl From<Timeout> for String {
 /// The proof that the change works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"], "earned": ["reports"] }))]
+#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"], "proofs": ["run"], "earned": ["reports"] }))]
 pub struct Verify {
     /// Where its evidence comes from.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
@@ -361,6 +377,13 @@ pub struct Verify {
     /// `actions`, else `show`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earned: Option<Earned>,
+    /// Whether each criterion has to be shown by running the software, by the commands that readiness has for it. In the pipeline
+    /// `demand` where evidence comes from `actions`, else `show`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proofs: Option<Proofs>,
+    /// Who says that nothing is wrong with the security of a change.
+    #[serde(skip_serializing_if = "is_default")]
+    pub security: Security,
     /// The trusted workflow of `actions`: it runs the commands in one job and answers from another.
     #[serde(skip_serializing_if = "is_evidence_workflow")]
     #[schemars(extend("pattern" = "^\\.github/workflows/[^/]+\\.ya?ml$"))]
@@ -390,7 +413,8 @@ impl Default for Verify {
     fn default() -> Self {
         let Build { run, reports, timeout, network, confine, .. } = Build::default();
         let (from, checks, workflow) = (vec![Source::Checks], Vec::new(), EVIDENCE_WORKFLOW.to_owned());
-        Self { from, checks, run, reports, timeout, network, confine, earned: None, workflow }
+        let (earned, proofs, security) = (None, None, Security::default());
+        Self { from, checks, run, reports, timeout, network, confine, earned, proofs, security, workflow }
     }
 }
 

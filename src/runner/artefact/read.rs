@@ -26,7 +26,11 @@ use crate::policy::RunGate;
 use crate::runner::text;
 
 const DEEPEST: usize = 16;
-const MOST_COMMANDS: usize = 20;
+/// Those of a gate, and those of the audit.
+const MOST_COMMANDS: usize = 40;
+const MOST_PROOFS: usize = 100;
+/// No scope has more criteria or truths.
+const MOST_ASKED: usize = 2_000;
 const MOST_REPORTS: usize = 1_500;
 const MOST_FAILING: usize = 100;
 const MOST_FINDINGS: usize = 500;
@@ -264,6 +268,10 @@ fn bounded(artefact: &Artefact) -> Result<(), Refused> {
         ("findings", artefact.findings.len(), MOST_FINDINGS),
         ("attempts", artefact.attempts.len(), MOST_ATTEMPTS),
         ("variables", artefact.environment.variables.len(), MOST_VARIABLES),
+        ("files written anew", artefact.rewritten.len(), MOST_FAILING),
+        ("proofs", artefact.proofs.as_ref().map_or(0, |proofs| proofs.asked.proofs.len()), MOST_PROOFS),
+        ("criteria", artefact.proofs.as_ref().map_or(0, |proofs| proofs.asked.criteria.len()), MOST_ASKED),
+        ("truths", artefact.proofs.as_ref().map_or(0, |proofs| proofs.asked.truths.len()), MOST_ASKED),
     ];
     if let Some((what, count, most)) = lists.into_iter().find(|(_, count, most)| count > most) {
         return Err(Refused::Malformed(format!("it has {count} {what}, and {most} are the most")));
@@ -272,6 +280,7 @@ fn bounded(artefact: &Artefact) -> Result<(), Refused> {
     let tests = artefact.failing.iter().filter_map(|test| test.path.as_ref());
     let reports = artefact.reports.iter().filter_map(|report| report.path.as_ref());
     let findings = artefact.findings.iter().filter_map(|finding| finding.path.as_ref());
+    let findings = findings.chain(&artefact.rewritten);
     let leads_out = |path: &&String| {
         let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
         path.is_empty() || path.contains('\0') || !Path::new(path.as_str()).components().all(inside)
@@ -309,7 +318,16 @@ fn adds_up(artefact: &Artefact) -> Result<(), Refused> {
     if let Some(why) = artefact.listed_wrongly() {
         return wrong(why);
     }
-    for command in &artefact.commands {
+    let proofs = artefact.proofs.as_ref();
+    if let Some(proofs) = proofs.filter(|proofs| !proofs.ran.is_empty()) {
+        let same = proofs.each().all(|(proof, proved)| proof.command == proved.run.command);
+        if !same || proofs.ran.len() != proofs.asked.proofs.len() {
+            return wrong("what was run to show the criteria is not what was asked for".to_owned());
+        }
+    }
+    let proved = proofs.into_iter().flat_map(|proofs| &proofs.ran);
+    let proved = proved.flat_map(|proved| std::iter::once(&proved.run).chain(&proved.on_base));
+    for command in artefact.commands.iter().chain(proved) {
         let exited = command.outcome == CommandOutcome::Exited;
         let signalled = command.outcome == CommandOutcome::Signalled;
         if exited != command.status.is_some() || signalled != command.signal.is_some() {

@@ -77,6 +77,8 @@ pub(crate) fn sample() -> Artefact {
         failing_left_out: 0,
         flaky: vec!["a::c".to_owned()],
         earned: None,
+        proofs: None,
+        rewritten: Vec::new(),
     };
     artefact.findings = ran::judge(&artefact.facts());
     artefact

@@ -30,7 +30,7 @@ fn honest() -> (Artefact, Policy, Asked) {
 #[test]
 fn a_log_of_what_was_asked_for_is_taken() {
     let (log, policy, asked) = honest();
-    assert_eq!(same(&log, &policy, &asked), Ok(()));
+    assert_eq!(same(&log, &policy, &asked, None), Ok(()));
 }
 
 #[test]
@@ -49,9 +49,50 @@ fn one_of_anything_else_is_not() {
     for (bend, says) in bends {
         let (mut log, policy, asked) = honest();
         bend(&mut log);
-        let why = same(&log, &policy, &asked).unwrap_err();
+        let why = same(&log, &policy, &asked, None).unwrap_err();
         assert!(why.contains(says), "{why}");
     }
+}
+
+/// What is to be shown is what the documents ask for, and the audit's commands are among those that were to be run.
+#[test]
+fn one_that_shows_less_is_not() {
+    let (mut log, policy, asked) = honest();
+    let wanted = gate::proofs::asked(&crate::engine::kit::good_papers()).unwrap();
+    let why = same(&log, &policy, &asked, Some(&wanted)).unwrap_err();
+    assert!(why.contains("not what the documents"), "{why}");
+    let mut soft = wanted.clone();
+    soft.proofs[0].prints = None;
+    log.proofs = Some(proofs::Proofs { demanded: true, asked: soft, ran: Vec::new() });
+    same(&log, &policy, &asked, Some(&wanted)).unwrap_err();
+    same(&log, &policy, &asked, None).unwrap_err();
+    log.proofs = Some(proofs::Proofs { demanded: true, asked: wanted.clone(), ran: Vec::new() });
+    assert_eq!(same(&log, &policy, &asked, Some(&wanted)), Ok(()));
+
+    let audited = law(
+        "gates: { build: { run: [make], audit: [pip-audit] }, verify: { from: [actions], run: [make check], reports: [\"out/*.xml\"] } }",
+    );
+    log.policy.digest = audited.digest();
+    let why = same(&log, &audited, &asked, Some(&wanted)).unwrap_err();
+    assert!(why.contains("not those of the policy"), "{why}");
+}
+
+/// That what was to be shown was not run, or counts for nothing, is the policy's to say too.
+#[test]
+fn proofs_that_were_left_out_hold_it_back() {
+    let (mut log, _, _) = honest();
+    (log.totals.failed, log.totals.passed, log.failing) = (0, 3, Vec::new());
+    log.reports[0].counts = log.totals;
+    let asked = gate::proofs::asked(&crate::engine::kit::good_papers()).unwrap();
+    log.proofs = Some(proofs::Proofs { demanded: false, asked, ran: Vec::new() });
+    let with = |more: &str| {
+        let verify = "from: [actions], run: [make check], reports: [\"out/*.xml\"], earned: show";
+        let policy = law(&format!("flow: pipeline\ngates: {{ verify: {{ {verify}{more} }} }}"));
+        let found = judged(log.clone(), &policy);
+        found.iter().any(|finding| finding.rule == "VER-02" && finding.blocks())
+    };
+    assert!(with(""));
+    assert!(!with(", proofs: show"));
 }
 
 #[test]

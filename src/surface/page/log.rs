@@ -8,6 +8,7 @@ use crate::runner::artefact::{
     Artefact, CommandRun, Failing, FailingKind, PolicyFrom, ReportState, TestResult, TestRun, shown_time,
 };
 use crate::runner::earned::{Earned, Side};
+use crate::runner::proofs::{Proof, Proofs, Proved};
 use crate::runner::text;
 
 /// Of what one command printed, at most.
@@ -36,6 +37,10 @@ pub(super) fn log(log: &Artefact, home: Option<&Home<'_>>, level: u8, room: &mut
     let _ = write!(out, "{}", heading("Commands"));
     for one in &log.commands {
         out.push_str(&room.of(|| command(one), || format!("<p>{} {}</p>", code(&one.command), safe(&one.ending()))));
+    }
+    if let Some(proofs) = &log.proofs {
+        out.push_str(&heading("What shows the criteria"));
+        out.push_str(&self::proofs(proofs, room));
     }
     out.push_str(&heading("Tests"));
     out.push_str(&tests(log, room));
@@ -119,6 +124,43 @@ fn command(one: &CommandRun) -> String {
         safe(&shown_time(one.duration_ms))
     );
     folded(!one.passed() && one.output.is_some(), &summary, &inside)
+}
+
+/// What was run for each criterion, with what it said; and what nothing was run for.
+fn proofs(proofs: &Proofs, room: &mut Room) -> String {
+    let counts =
+        if proofs.demanded { "What is found here counts." } else { "It is shown; the policy does not demand it." };
+    let mut out = format!("<p>The commands that readiness has for them. {counts}</p>");
+    for (proof, proved) in proofs.each() {
+        out.push_str(&room.of(|| shows(proof, proved), || format!("<p>{}</p>", code(&proof.command))));
+    }
+    if proofs.ran.is_empty() && !proofs.asked.proofs.is_empty() {
+        out.push_str("<p>None was run, because a command of the gate failed before.</p>");
+    }
+    let bare = proofs.asked.criteria.iter().filter(|criterion| proofs.asked.of(&criterion.id).next().is_none());
+    let bare: Vec<String> = bare.map(|criterion| criterion.id.clone()).collect();
+    if !bare.is_empty() {
+        let _ = write!(out, "<p><b class=\"wait\">Nothing is run for</b>{}</p>", names(&bare, MOST_NAMES));
+    }
+    out
+}
+
+fn shows(proof: &Proof, proved: &Proved) -> String {
+    let of = match proof.criteria.is_empty() {
+        true => "a truth".to_owned(),
+        false => proof.criteria.join(", "),
+    };
+    let shown = match proof.is_shown_by(&proved.run) {
+        true => "<span class=\"ok\">shown</span>",
+        false => "<b class=\"bad\">not shown</b>",
+    };
+    let prints = proof.prints.as_ref().map(|text| format!(" It is to print:{}", block(text, LONGEST_OUTPUT)));
+    let base = match &proved.on_base {
+        Some(_) if proved.is_idle() => " On the base it says the same.".to_owned(),
+        Some(base) => format!(" On the base it {}.", safe(&base.ending())),
+        None => String::new(),
+    };
+    format!("<p>{}: {shown}.{base}{}</p>{}", safe(&of), prints.unwrap_or_default(), command(&proved.run))
 }
 
 fn tests(log: &Artefact, room: &mut Room) -> String {

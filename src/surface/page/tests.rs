@@ -6,7 +6,9 @@ use crate::finding::{Finding, Verdict};
 use crate::ids::Role;
 use crate::ledger::record::{Claim, Evidence};
 use crate::ledger::{By, Record};
+use crate::runner::artefact::Artefact;
 use crate::runner::artefact::{TestResult, TestRun, sample};
+use crate::runner::proofs::{Asked, Criterion, Proof, Proofs, Proved};
 
 fn painter() -> Painter {
     Painter {
@@ -120,6 +122,7 @@ fn nothing_that_somebody_wrote_is_more_than_text() {
         ..log.failing[0].clone()
     };
     log.module_id = bad.to_owned();
+    log.proofs = Some(shown(&log, bad));
     log.skipped = vec![bad.to_owned()];
     log.environment.os = bad.to_owned();
     let home = Home { server: "https://github.com", slug: &"octo/demo".parse().unwrap(), ledger: "x", change: 7 };
@@ -145,6 +148,36 @@ fn nothing_that_somebody_wrote_is_more_than_text() {
             ],
         );
     }
+}
+
+/// One criterion that is shown, one that nothing is run for.
+fn shown(log: &Artefact, says: &str) -> Proofs {
+    let criterion = |id: &str| Criterion { id: id.to_owned(), line: 3, load: false };
+    let criteria = vec![says.to_owned()];
+    let proof = Proof { command: says.to_owned(), prints: Some(says.to_owned()), line: 3, criteria, truth: None };
+    let mut run = log.commands[0].clone();
+    run.command = says.to_owned();
+    run.output.as_mut().unwrap().tail = says.to_owned();
+    let asked = Asked { criteria: vec![criterion(says), criterion("AC-2")], truths: Vec::new(), proofs: vec![proof] };
+    Proofs { demanded: true, asked, ran: vec![Proved { on_base: Some(run.clone()), run }] }
+}
+
+#[test]
+fn a_run_is_told_with_what_shows_the_criteria() {
+    let mut log = sample();
+    log.proofs = Some(shown(&log, "AC-1"));
+    in_order(
+        &run(&log, None),
+        &[
+            "What shows the criteria</h2>",
+            "What is found here counts.",
+            "<p>AC-1: <span class=\"ok\">shown</span>. On the base it says the same. It is to print:",
+            "<code>AC-1</code>",
+            "Nothing is run for",
+            "AC-2",
+            "Tests</h2>",
+        ],
+    );
 }
 
 #[test]

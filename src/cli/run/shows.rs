@@ -1,0 +1,126 @@
+//! What shows the criteria at runtime, run where the gate's commands were, and whether all of them left the files alone.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+use super::ground::Ground;
+use super::show::Live;
+use crate::gate::papers::Papers;
+use crate::gate::proofs;
+use crate::guard::set;
+use crate::ids::CommitId;
+use crate::policy::{Policy, Proofs as Wanted, Runs};
+use crate::repo::{Filter, LocalRepo, Reader as _, RepoPath};
+use crate::runner::artefact::{CommandRun, Subject};
+use crate::runner::proofs::{Asked, Proofs, Proved};
+use crate::runner::rewritten::Noted;
+use crate::runner::{self, Carried, Orphans, Plan, Watcher as _};
+
+pub(super) struct Shows<'a> {
+    repo: &'a LocalRepo,
+    /// The folder that it was asked for in.
+    asked_in: &'a Path,
+    runs: &'a Runs<'a>,
+    environment: Vec<(OsString, OsString)>,
+    /// Where the change began.
+    base: Option<CommitId>,
+    demanded: bool,
+    asked: Option<Asked>,
+    noted: Option<Noted>,
+}
+
+impl<'a> Shows<'a> {
+    /// What there is to be shown at the head, and which files are not to be touched.
+    pub(super) fn of(
+        repo: &'a LocalRepo,
+        asked_in: &'a Path,
+        subject: &Subject,
+        law: &Policy,
+        runs: &'a Runs<'a>,
+        ground: &Ground,
+    ) -> anyhow::Result<Option<Self>> {
+        let Some(head) = subject.head.clone() else { return Ok(None) };
+        let tip = subject.base.clone().filter(|tip| repo.revision(tip.as_str()).ok().flatten().is_some());
+        let base = tip.and_then(|tip| repo.merge_base(&tip, &head).ok().flatten()).filter(|base| *base != head);
+        let wanted = law.proofs();
+        let asked = match wanted {
+            Wanted::Off => None,
+            Wanted::Demand | Wanted::Show => {
+                let from = base.as_ref().unwrap_or(&head);
+                proofs::asked(&Papers::read(repo, from, from, &head)?)
+            }
+        };
+        let mut watched: Vec<RepoPath> = Vec::new();
+        let added = set::Added::by(law);
+        let tree = repo.tree(&head, Filter::All)?;
+        watched.extend(tree.into_iter().map(|entry| entry.path).filter(|path| set::kind(path, &added).is_some()));
+        if let Some(base) = &base {
+            watched.extend(
+                repo.diff(base, &head)?.into_iter().filter(|delta| delta.new.is_some()).map(|delta| delta.path),
+            );
+        }
+        let watched = watched.iter().filter_map(|path| String::from_utf8(path.as_bytes().to_vec()).ok());
+        let noted = ground.root().map(|root| Noted::of(root, watched));
+        let environment = std::env::vars_os().collect();
+        let demanded = wanted == Wanted::Demand;
+        Ok(Some(Self { repo, asked_in, runs, environment, base, demanded, asked, noted }))
+    }
+
+    /// Runs what shows the criteria, and says which files were written anew. None when it was stopped.
+    pub(super) async fn carried_out(
+        &self,
+        plan: &Plan,
+        carried: &Carried,
+        live: &mut Live,
+        orphans: Option<&Orphans>,
+        stop: &CancellationToken,
+    ) -> Option<(Option<Proofs>, Vec<String>)> {
+        let ran = match &self.asked {
+            Some(asked) if carried.has_passed() => self.proved(asked, plan, live, orphans, stop).await?,
+            _ => Vec::new(),
+        };
+        let proofs = self.asked.clone().map(|asked| Proofs { demanded: self.demanded, asked, ran });
+        Some((proofs, self.noted.as_ref().map(Noted::changed).unwrap_or_default()))
+    }
+
+    async fn proved(
+        &self,
+        asked: &Asked,
+        plan: &Plan,
+        live: &mut Live,
+        orphans: Option<&Orphans>,
+        stop: &CancellationToken,
+    ) -> Option<Vec<Proved>> {
+        if asked.proofs.is_empty() {
+            return Some(Vec::new());
+        }
+        let commands = asked.proofs.iter().map(|proof| proof.command.clone()).collect();
+        let plan = Plan { commands, reports: Vec::new(), keep_going: true, ..plan.clone() };
+        live.turns_to("what shows the criteria");
+        let on_head = runner::carry_out(&plan, live, orphans, stop).await?.into_commands();
+        let on_base = self.on_base(&plan, live, orphans, stop).await?;
+        let mut on_base = on_base.into_iter();
+        Some(on_head.into_iter().map(|run| Proved { run, on_base: on_base.next() }).collect())
+    }
+
+    /// The same on the base, as it is checked out. Where it can't be laid out, nothing is said of it.
+    async fn on_base(
+        &self,
+        plan: &Plan,
+        live: &mut Live,
+        orphans: Option<&Orphans>,
+        stop: &CancellationToken,
+    ) -> Option<Vec<CommandRun>> {
+        let Some(base) = &self.base else { return Some(Vec::new()) };
+        let content = (base, &[][..]);
+        let ground = Ground::of(self.repo, self.asked_in, content, self.runs, self.environment.clone()).await;
+        let Ok(ground) = ground else { return Some(Vec::new()) };
+        live.turns_to(&format!("the base ({})", base.short()));
+        let Ground { folder, walls, environment, .. } = &ground;
+        let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
+        let plan = Plan { folder, walls, environment, ..plan.clone() };
+        Some(runner::carry_out(&plan, live, orphans, stop).await?.into_commands())
+    }
+}

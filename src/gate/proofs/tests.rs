@@ -1,0 +1,127 @@
+use super::*;
+use crate::engine::kit::{good_papers, sheet};
+
+const SCOPE: &str =
+    "# Scope\n\n## Acceptance Criteria\n\n- AC-1: one step from 3 gives 2 within 5 ms.\n- AC-2: 0 stays 0.\n";
+
+/// What is asked for by these sections of readiness.
+fn of(readiness: &str) -> Asked {
+    let papers = Papers { scope: Some(sheet(SCOPE)), readiness: Some(sheet(readiness)), ..Papers::default() };
+    asked(&papers).unwrap()
+}
+
+/// `COMMAND => PRINTS @LINE AC-1,AC-2`
+fn told(asked: &Asked) -> Vec<String> {
+    let one = |proof: &Proof| {
+        let prints = proof.prints.as_ref().map(|text| format!(" => {text:?}")).unwrap_or_default();
+        let truth = proof.truth.map(|line| format!(" truth {line}")).unwrap_or_default();
+        format!("{}{prints} @{} {}{truth}", proof.command, proof.line, proof.criteria.join(","))
+    };
+    asked.proofs.iter().map(one).collect()
+}
+
+#[test]
+fn the_good_documents_ask_for_a_proof_of_each_criterion() {
+    let asked = asked(&good_papers()).unwrap();
+    let ids: Vec<&str> = asked.criteria.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, ["AC-1", "AC-2"]);
+    assert_eq!(
+        told(&asked),
+        [
+            "cd src && python3 -c 'import dimmer; print(dimmer.dim(3))' => \"2\" @15 AC-1",
+            "cd src && python3 -c 'import dimmer; print(dimmer.dim(0))' => \"0\" @16 AC-2",
+        ]
+    );
+    assert_eq!((asked.truths.len(), asked.truths[0].criteria.len()), (1, 2));
+}
+
+/// Nothing else in a document is run.
+#[test]
+fn only_code_behind_a_shells_dollar_is_a_command() {
+    let quiet = "# Key Links\n- AC-1: `dim 3` prints 2; `rm -rf /`; `$HOME`; `$ `; $ dim 3\n- AC-2: `$(dim 0)`\n\n```sh\nrm -rf /\n```\n";
+    assert_eq!(told(&of(quiet)), [] as [&str; 0]);
+}
+
+#[test]
+fn what_it_prints_stands_behind_a_word_for_it() {
+    let row = |proof: &str| {
+        of(&format!("# Key Links\n\n| | Test | Runtime proof |\n|---|---|---|\n| AC-1 | `t.py` | {proof} |\n"))
+    };
+    assert_eq!(told(&row("`$ dim 3` prints `2`")), ["dim 3 => \"2\" @5 AC-1"]);
+    assert_eq!(told(&row("`$ dim 3` → `2`")), ["dim 3 => \"2\" @5 AC-1"]);
+    assert_eq!(told(&row("`$ dim 3`, which says: `2`")), ["dim 3 => \"2\" @5 AC-1"]);
+    assert_eq!(told(&row("`$ dim 3` and then `2`")), ["dim 3 @5 AC-1"]);
+    assert_eq!(told(&row("`$ dim 3` prints `$ dim 2`")), ["dim 3 @5 AC-1", "dim 2 @5 AC-1"]);
+    // What stands in another cell is something else.
+    let cells = of("# Key Links\n\n| | Runtime proof | Test |\n|---|---|---|\n| AC-1 | `$ dim 3` prints | `t.py` |\n");
+    assert_eq!(told(&cells), ["dim 3 @5 AC-1"]);
+}
+
+#[test]
+fn a_block_has_commands_with_what_they_print_below() {
+    let text = "# Key Links\n\n## AC-1\n\n```console\n$ dim 3\n2\n$ dim 2\n\n1\nend\n\n```\n\n## AC-2\n\n`$ dim 0` prints `0`\n";
+    assert_eq!(
+        told(&of(text)),
+        ["dim 3 => \"2\" @6 AC-1", "dim 2 => \"\\n1\\nend\" @8 AC-1", "dim 0 => \"0\" @17 AC-2"]
+            .map(|one| one.replace("\\n1", "1"))
+    );
+}
+
+#[test]
+fn one_command_may_show_several_and_stand_in_both_sections() {
+    let text = "# Key Links\n- AC-1 and AC-2: `$ dim --all`\n\n# Acceptance Criteria Coverage\n- AC-1: `$ dim --all` prints `ok`\n- AC-2: `$ dim 0`\n";
+    assert_eq!(told(&of(text)), ["dim --all => \"ok\" @2 AC-1,AC-2", "dim 0 @6 AC-2"]);
+}
+
+#[test]
+fn a_truth_has_a_command_or_a_criterion() {
+    let text = "# Truths\n- `$ uname` prints `Linux`\n- Levels are whole (AC-2).\n- Nobody dims twice.\n\n# Key Links\n- AC-1: `$ dim 3`\n";
+    let asked = of(text);
+    assert_eq!(told(&asked), ["dim 3 @7 AC-1", "uname => \"Linux\" @2  truth 2"]);
+    let truths: Vec<(u32, usize)> = asked.truths.iter().map(|one| (one.line, one.criteria.len())).collect();
+    assert_eq!(truths, [(2, 0), (3, 1), (4, 0)]);
+    assert_eq!(of("# Truths\nnone\n\n# Key Links\n- AC-1: `$ dim 3`\n").truths, []);
+}
+
+/// The scope of an earlier change asks for nothing of this one.
+#[test]
+fn documents_of_an_earlier_change_ask_for_nothing() {
+    let mut papers = good_papers();
+    papers.base_scope = papers.scope.clone();
+    assert_eq!(asked(&papers), None);
+    assert_eq!(asked(&Papers { readiness: None, ..good_papers() }), None);
+    assert_eq!(asked(&Papers { scope: None, ..good_papers() }), None);
+}
+
+#[test]
+fn a_threshold_under_load_is_seen() {
+    for (load, says) in [
+        (true, "200 requests per second with less than 1% errors"),
+        (true, "p99 below 50 ms at 100 concurrent users"),
+        (true, "answers within 50 ms under load"),
+        (true, "500 writes/s"),
+        (false, "answers within 50 ms"),
+        (false, "no more than 3 steps per second"),
+        (false, "concurrent edits are merged"),
+    ] {
+        assert_eq!(is_under_load(says), load, "{says}");
+    }
+    for (load, command) in [
+        (true, "hey -n 200 http://localhost:80/"),
+        (true, "npx autocannon -c 10 :80"),
+        (true, "./bench.sh"),
+        (false, "curl localhost"),
+    ] {
+        assert_eq!(puts_load(command), load, "{command}");
+    }
+}
+
+#[test]
+fn what_is_too_much_is_cut() {
+    let many: String = (0..200).map(|n| format!("- AC-1: `$ dim {n}`\n")).collect();
+    assert_eq!(of(&format!("# Key Links\n{many}")).proofs.len(), MOST);
+    let long = "ä".repeat(3000);
+    let asked = of(&format!("# Key Links\n- AC-1: `$ dim 3` prints `{long}`\n- AC-2: `$ dim {}`\n", "x".repeat(5000)));
+    assert_eq!(asked.proofs.len(), 1);
+    assert_eq!(asked.proofs[0].prints.as_ref().map(String::len), Some(LONGEST_PRINTS));
+}

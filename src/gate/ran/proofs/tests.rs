@@ -1,0 +1,168 @@
+use super::*;
+use crate::ids::Digest;
+use crate::runner::artefact::{CommandOutcome, OutputKept};
+use crate::runner::proofs::{Criterion, Truth};
+
+fn ran(command: &str, status: i32, said: &str) -> CommandRun {
+    CommandRun {
+        command: command.to_owned(),
+        outcome: CommandOutcome::Exited,
+        status: Some(status),
+        signal: None,
+        why: None,
+        started: None,
+        ended: None,
+        duration_ms: 20,
+        output: Some(OutputKept {
+            bytes: said.len() as u64,
+            digest: Digest::of(said),
+            tail: said.to_owned(),
+            whole: true,
+        }),
+        audit: false,
+    }
+}
+
+fn proof(command: &str, id: &str, line: u32) -> Proof {
+    Proof {
+        command: command.to_owned(),
+        prints: Some("2".to_owned()),
+        line,
+        criteria: vec![id.to_owned()],
+        truth: None,
+    }
+}
+
+/// Two criteria that are shown, and a truth that one of them rests on.
+fn good() -> Proofs {
+    let criterion = |id: &str, line| Criterion { id: id.to_owned(), line, load: false };
+    let asked = Asked {
+        criteria: vec![criterion("AC-1", 5), criterion("AC-2", 6)],
+        truths: vec![Truth { line: 2, says: "levels are whole".to_owned(), criteria: vec!["AC-1".to_owned()] }],
+        proofs: vec![proof("dim 3", "AC-1", 5), proof("dim 2 -b", "AC-2", 6)],
+    };
+    let on_base = |command: &str| Some(ran(command, 127, "dim: not found"));
+    let ran = vec![
+        Proved { run: ran("dim 3", 0, "2\n"), on_base: on_base("dim 3") },
+        Proved { run: ran("dim 2 -b", 0, "from 2\n"), on_base: on_base("dim 2 -b") },
+    ];
+    Proofs { demanded: true, asked, ran }
+}
+
+/// `RULE:LINE says`, with a mark before a warning.
+fn told(proofs: &Proofs) -> Vec<String> {
+    let one = |finding: &Finding| {
+        let mark = if finding.blocks() { "" } else { "~" };
+        format!("{mark}{}:{} {}", finding.rule, finding.line.unwrap_or(0), finding.says)
+    };
+    judge(proofs).iter().map(one).collect()
+}
+
+#[test]
+fn what_was_shown_is_fine() {
+    assert_eq!(told(&good()), [] as [&str; 0]);
+}
+
+/// `VER-02`: what is run to show a criterion does so.
+#[test]
+fn a_proof_that_fails_is_told_with_what_it_said() {
+    let mut proofs = good();
+    proofs.ran[0].run = ran("dim 3", 1, "Traceback\nValueError: 3\n");
+    proofs.ran[1].run = ran("dim 2 -b", 0, "from 12\n");
+    assert_eq!(
+        told(&proofs),
+        [
+            "VER-02:5 `dim 3`, which is to show `AC-1`, ended with exit status 1 after 20 ms. It said last: `Traceback · ValueError: 3`",
+            "VER-02:6 `dim 2 -b`, which is to show `AC-2`, did not print `2`. It said last: `from 12`",
+        ]
+    );
+    assert!(judge(&proofs)[0].next.contains("phasegate run verify"));
+}
+
+/// A log that leaves the proofs out shows nothing.
+#[test]
+fn a_proof_that_was_not_run_is_told() {
+    let mut proofs = good();
+    proofs.ran.clear();
+    assert_eq!(told(&proofs), ["VER-02:5 `dim 3`, which is to show `AC-1`, was not run."]);
+}
+
+/// `VER-03`: each criterion has a command, and the command an output.
+#[test]
+fn a_criterion_without_a_command_or_an_output_is_told() {
+    let mut proofs = good();
+    proofs.asked.proofs.pop();
+    proofs.ran.pop();
+    assert_eq!(told(&proofs), ["VER-03:6 Nothing is run that shows `AC-2`: Key Links has no command for it."]);
+    let mut proofs = good();
+    (proofs.asked.proofs[1].prints, proofs.ran[1].run) = (None, ran("dim 2 -b", 0, " \n"));
+    assert_eq!(
+        told(&proofs),
+        ["VER-03:6 `dim 2 -b`, which is to show `AC-2`, said nothing, so there is nothing to see."]
+    );
+}
+
+/// `VER-04`: one at least is shown by what would not be so without the change.
+#[test]
+fn what_says_the_same_on_the_base_shows_nothing() {
+    let mut proofs = good();
+    proofs.ran[0].on_base = Some(proofs.ran[0].run.clone());
+    assert_eq!(told(&proofs), ["~VER-04:5 `dim 3`, which is to show `AC-1`, says the same on the base."]);
+    proofs.ran[1].on_base = Some(proofs.ran[1].run.clone());
+    assert_eq!(
+        told(&proofs),
+        ["VER-04:5 All 2 commands that ran say the same on the base, so none of them shows the change."]
+    );
+    // Where nothing was run on the base, nobody knows.
+    proofs.ran.iter_mut().for_each(|proved| proved.on_base = None);
+    assert_eq!(told(&proofs), [] as [&str; 0]);
+}
+
+#[test]
+fn without_any_command_nothing_is_shown() {
+    let mut proofs = good();
+    (proofs.asked.proofs, proofs.ran) = (Vec::new(), Vec::new());
+    let rules: Vec<String> = judge(&proofs).into_iter().map(|finding| finding.rule).collect();
+    assert_eq!(rules, ["VER-03", "VER-03", "VER-04", "VER-14"]);
+}
+
+/// `VER-07`: a threshold under load is measured.
+#[test]
+fn a_threshold_under_load_takes_a_tool_and_a_number() {
+    let mut proofs = good();
+    proofs.asked.criteria[0].load = true;
+    assert_eq!(
+        told(&proofs),
+        ["VER-07:5 `AC-1` has a threshold under load, and no command of it puts load on anything."]
+    );
+    let measured = |said: &str| {
+        let mut proofs = good();
+        proofs.asked.criteria[0].load = true;
+        (proofs.asked.proofs[0].command, proofs.asked.proofs[0].prints) = ("hey -n 9 :80".to_owned(), None);
+        proofs.ran[0].run = ran("hey -n 9 :80", 0, said);
+        told(&proofs)
+    };
+    assert_eq!(measured("212 requests/sec"), [] as [&str; 0]);
+    assert_eq!(measured("fast"), ["VER-07:5 `hey -n 9 :80`, which is to measure `AC-1` under load, said no number."]);
+}
+
+/// `VER-14`: each truth is exercised.
+#[test]
+fn a_truth_that_nothing_rests_on_is_told() {
+    let mut proofs = good();
+    proofs.asked.truths[0].criteria.clear();
+    assert_eq!(told(&proofs), ["VER-14:2 Nothing exercises the truth `levels are whole`."]);
+    proofs.asked.proofs[1].truth = Some(2);
+    assert_eq!(told(&proofs), [] as [&str; 0]);
+}
+
+#[test]
+fn where_it_is_only_shown_nothing_blocks() {
+    let mut proofs = good();
+    proofs.demanded = false;
+    proofs.ran[0].run = ran("dim 3", 1, "");
+    assert_eq!(
+        told(&proofs),
+        ["~VER-02:5 `dim 3`, which is to show `AC-1`, ended with exit status 1 after 20 ms. It said nothing."]
+    );
+}

@@ -1,0 +1,186 @@
+//! What shows each criterion at runtime: the commands that readiness has for it, and what came of them.
+//!
+//! Tests say that the code does what its author asks of it. A proof runs the software itself, by a command that was agreed on before it
+//! was built, and keeps what it said. Run on the base too, it shows whether it says anything about the change.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::artefact::CommandRun;
+
+/// What readiness asks for, with what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Proofs {
+    /// Whether what is found against them counts.
+    pub demanded: bool,
+    /// What is to be shown, by the documents at the head.
+    pub asked: Asked,
+    /// What came of each command in `asked.proofs`, in their order. None where a command of the gate failed before them.
+    pub ran: Vec<Proved>,
+}
+
+impl Proofs {
+    /// Each command with what came of it.
+    pub fn each(&self) -> impl Iterator<Item = (&Proof, &Proved)> {
+        self.asked.proofs.iter().zip(&self.ran)
+    }
+}
+
+/// What is to be shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Asked {
+    /// The criteria of scope, in their order.
+    pub criteria: Vec<Criterion>,
+    /// The truths of readiness.
+    pub truths: Vec<Truth>,
+    /// The commands.
+    pub proofs: Vec<Proof>,
+}
+
+impl Asked {
+    /// The commands that show a criterion.
+    pub fn of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Proof> {
+        self.proofs.iter().filter(move |proof| proof.criteria.iter().any(|own| own == id))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Criterion {
+    /// `AC-1`.
+    pub id: String,
+    /// Its line in readiness, where that has one; else where its Key Links begin.
+    pub line: u32,
+    /// It names a threshold under load, which is to be measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub load: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Truth {
+    /// Its line in readiness.
+    pub line: u32,
+    /// How it begins.
+    pub says: String,
+    /// The criteria that it names: what shows them exercises it.
+    pub criteria: Vec<String>,
+}
+
+/// A command that shows something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Proof {
+    /// Its exact text.
+    pub command: String,
+    /// What its output has to contain.
+    #[serde(default)]
+    pub prints: Option<String>,
+    /// Its line in readiness.
+    pub line: u32,
+    /// The criteria that it shows.
+    pub criteria: Vec<String>,
+    /// The line of the truth that it exercises.
+    #[serde(default)]
+    pub truth: Option<u32>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Proved {
+    pub run: CommandRun,
+    /// The same on the base; none where there is no base, or where it was not asked for.
+    #[serde(default)]
+    pub on_base: Option<CommandRun>,
+}
+
+impl Proof {
+    /// Whether a run of it shows what it is to show.
+    pub fn is_shown_by(&self, run: &CommandRun) -> bool {
+        run.passed() && self.prints.as_ref().is_none_or(|text| has_said(run, text))
+    }
+}
+
+impl Proved {
+    /// Whether it comes to the same without the change.
+    pub fn is_idle(&self) -> bool {
+        let said = |run: &CommandRun| run.output.as_ref().map(|output| output.digest.clone());
+        let ended = |run: &CommandRun| (run.outcome, run.status, run.signal);
+        self.on_base.as_ref().is_some_and(|base| ended(base) == ended(&self.run) && said(base) == said(&self.run))
+    }
+
+    pub fn says_something(&self) -> bool {
+        self.run.output.as_ref().is_some_and(|output| !output.tail.trim().is_empty())
+    }
+}
+
+/// Whether a command has said a text: several lines as lines that follow each other, one line as a part of one, between words.
+fn has_said(run: &CommandRun, text: &str) -> bool {
+    let Some(output) = &run.output else { return false };
+    let said: Vec<&str> = output.tail.lines().map(str::trim_end).collect();
+    let wanted: Vec<&str> = text.lines().map(str::trim_end).collect();
+    match &wanted[..] {
+        [] => true,
+        [one] => said.iter().any(|line| has_between_words(line, one.trim())),
+        several => said.windows(several.len()).any(|lines| lines == several),
+    }
+}
+
+/// `2` is in `level 2`, and not in `12`.
+fn has_between_words(line: &str, text: &str) -> bool {
+    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let (first, last) = (text.chars().next(), text.chars().next_back());
+    line.match_indices(text).any(|(at, _)| {
+        let (before, after) = (line[..at].chars().next_back(), line[at + text.len()..].chars().next());
+        !(is_word(before) && is_word(first) || is_word(after) && is_word(last))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::artefact::{CommandOutcome, OutputKept};
+
+    fn ran(said: &str, status: i32) -> CommandRun {
+        CommandRun {
+            command: "dim 3".to_owned(),
+            outcome: CommandOutcome::Exited,
+            status: Some(status),
+            signal: None,
+            why: None,
+            started: None,
+            ended: None,
+            duration_ms: 1,
+            output: Some(OutputKept {
+                bytes: said.len() as u64,
+                digest: crate::ids::Digest::of(said),
+                tail: said.to_owned(),
+                whole: true,
+            }),
+            audit: false,
+        }
+    }
+
+    fn proof(prints: Option<&str>) -> Proof {
+        let (command, criteria) = ("dim 3".to_owned(), vec!["AC-1".to_owned()]);
+        Proof { command, prints: prints.map(str::to_owned), line: 9, criteria, truth: None }
+    }
+
+    #[test]
+    fn what_is_to_be_printed_is_looked_for_between_words() {
+        let shown = |prints: &str, said: &str| proof(Some(prints)).is_shown_by(&ran(said, 0));
+        assert!(shown("2", "level 2\n") && shown("2", "2") && shown("-> 2", "3 -> 2."));
+        assert!(!shown("2", "12\n") && !shown("2", "2nd") && !shown("2", ""));
+        assert!(shown("a\nb", "x\na  \nb\ny") && !shown("a\nb", "a\nx\nb"));
+    }
+
+    #[test]
+    fn an_exit_status_is_asked_for_in_any_case() {
+        assert!(proof(None).is_shown_by(&ran("", 0)));
+        assert!(!proof(None).is_shown_by(&ran("2", 1)) && !proof(Some("2")).is_shown_by(&ran("2", 1)));
+    }
+
+    #[test]
+    fn what_says_the_same_without_the_change_is_idle() {
+        let on = |base: Option<CommandRun>| Proved { run: ran("2", 0), on_base: base }.is_idle();
+        assert!(on(Some(ran("2", 0))));
+        assert!(!on(Some(ran("3", 0))) && !on(Some(ran("2", 1))) && !on(None));
+    }
+}
