@@ -347,6 +347,26 @@ async fn a_workflow_that_is_not_there_is_told_and_started_when_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_that_ends_between_asking_and_starting_leaves_the_start_to_the_next() {
+    let on = plays().await;
+    let quiet = on.admin().quiet();
+    let files: Vec<(&str, Option<&str>)> = DIM.iter().map(|(path, text)| (*path, Some(*text))).collect();
+    quiet.commit(REPO, "rover", "dim", "work", &files).unwrap();
+    let number = quiet.open_pull(REPO, "rover", "Dim", "dim", "main").unwrap();
+    let (method, path_contains) = (Some("POST".to_owned()), "/dispatches".to_owned());
+    on.admin().inject(Fault { method, path_contains, times: 1000, effect: Effect::Refuse(502) });
+    assert!(on.run_on("schedule", &Value::Null).await.is_err());
+    let runs = || on.admin().dispatched(REPO, trusted::WORKFLOW).unwrap().len();
+    assert_eq!((bodies(&on, number, "asked").len(), runs()), (1, 0));
+    on.admin().clear_faults();
+    for _ in 0..2 {
+        on.run_on("schedule", &Value::Null).await.unwrap();
+        assert_eq!((bodies(&on, number, "asked").len(), runs()), (1, 1));
+    }
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn as_advice_it_says_which_permission_a_start_takes() {
     let on = Rehearsal::start(Setup { bot: Bot::Advisory, ..setup() }).await.unwrap();
     let number = proposes(&on, "dim", DIM).await;

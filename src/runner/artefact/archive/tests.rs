@@ -106,7 +106,13 @@ fn the_log_is_read_of_what_the_upload_makes() {
     assert_eq!(log(&writer.finish().unwrap().into_inner(), MOST).unwrap(), TEXT);
 }
 
-/// Python's `zipfile` on a stream that can't go back, as the upload is one: sizes follow behind the content.
+/// By archiver 7.0.1, as `actions/upload-artifact` calls it. Sizes follow behind the content.
+const UPLOADED: &str = "UEsDBBQACAAIAGxHcV0AAAAAAAAAAAAAAAANAAAAZXZpZGVuY2UuaHRtbLMpsAMAUEsHCLuhbjwFAAAAAwAAAFBLAwQUAAgACACDGCJcAAAA\
+    AAAAAAAAAAAAEgAAAGV4ZWN1dGlvbl9sb2cuanNvbqtWSlSyUjCs5arGYAAAUEsHCNlKfL0OAAAAGwAAAFBLAQItAxQACAAIAGxHcV27oW48\
+    BQAAAAMAAAANAAAAAAAAAAAAIACkgQAAAABldmlkZW5jZS5odG1sUEsBAi0DFAAIAAgAgxgiXNlKfL0OAAAAGwAAABIAAAAAAAAAAAAgAKSB\
+    QAAAAGV4ZWN1dGlvbl9sb2cuanNvblBLBQYAAAAAAgACAHsAAACOAAAAAAA=";
+
+/// Python's `zipfile` on a stream that can't go back, as the upload is one.
 const STREAMED: &str = "UEsDBBQACAAIAIMYIlwAAAAAAAAAAAAAAAANAAAAZXZpZGVuY2UuaHRtbLMpsAMAUEsHCLuhbjwFAAAAAwAAAFBLAwQUAAgACACDGCJcAAAA\
     AAAAAAAAAAAAEgAAAGV4ZWN1dGlvbl9sb2cuanNvbqtWSlSyUjCs5arGYAAAUEsHCNlKfL0OAAAAGwAAAFBLAQIUAxQACAAIAIMYIly7oW48\
     BQAAAAMAAAANAAAAAAAAAAAAAACkgQAAAABldmlkZW5jZS5odG1sUEsBAhQDFAAIAAgAgxgiXNlKfL0OAAAAGwAAABIAAAAAAAAAAAAAAKSB\
@@ -114,8 +120,11 @@ const STREAMED: &str = "UEsDBBQACAAIAIMYIlwAAAAAAAAAAAAAAAANAAAAZXZpZGVuY2UuaHRt
 
 #[test]
 fn the_log_is_read_of_an_archive_whose_sizes_follow() {
-    let bytes = base64::engine::general_purpose::STANDARD.decode(STREAMED).unwrap();
-    assert_eq!(log(&bytes, MOST).unwrap(), "{\"a\": 1}\n".repeat(3).as_bytes());
+    let read = |text: &str| base64::engine::general_purpose::STANDARD.decode(text).unwrap();
+    for made in [STREAMED, UPLOADED] {
+        assert_eq!(log(&read(made), MOST).unwrap(), "{\"a\": 1}\n".repeat(3).as_bytes());
+    }
+    let bytes = read(UPLOADED);
     // Not one of its bytes can be another one without somebody noticing, but for the times and modes of its files.
     let good = log(&bytes, MOST);
     for at in 0..bytes.len() {
