@@ -164,13 +164,6 @@ fn unasked(rule: &str, policy: &Policy, world: &World) -> Finding {
                 "Whoever runs it sets PHASEGATE_PUBLIC_URL to the address that GitHub's runners reach it at.",
             );
         }
-        Asks::Workflow => {
-            return Finding::error(
-                rule,
-                "The policy takes evidence from `actions`, and nobody asks for a run from inside a workflow.",
-                "Run Phasegate as an App, or name the job that runs the gate: `from: [checks]`, with `checks` in the policy.",
-            );
-        }
     }
     if world.pull.fork {
         return Finding::waiting(
@@ -186,6 +179,10 @@ fn unasked(rule: &str, policy: &Policy, world: &World) -> Finding {
     )
 }
 
+fn at(page: &str) -> String {
+    if page.is_empty() { String::new() } else { format!(" at {page}") }
+}
+
 fn waits(rule: &str, policy: &Policy, world: &World, asked: &Asked) -> Finding {
     let (workflow, head) = (&asked.workflow, world.pull.head.short());
     let again = policy.commands.written("verify");
@@ -198,9 +195,12 @@ fn waits(rule: &str, policy: &Policy, world: &World, asked: &Asked) -> Finding {
                 world.default_branch
             ),
         ),
-        AskedRun::Seen { run, ended: Some(ended) } => (
+        AskedRun::Seen { ended: Some(_), refused: Some(why), .. } => {
+            (why.clone(), format!("When that is mended, say `{again}` for another run."))
+        }
+        AskedRun::Seen { run, page, ended: Some(ended), refused: None } => (
             format!("Run {run} of {} ended as {} without an answer for {head}.", quoted(workflow), quoted(ended)),
-            format!("Read its log, mend what it names, and say `{again}` for another run."),
+            format!("Read its log{}, mend what it names, and say `{again}` for another run.", at(page)),
         ),
         // Whether it has begun is Actions' to show: a look that finds it there has nothing new to record.
         AskedRun::Seen { ended: None, .. } | AskedRun::Unseen => (

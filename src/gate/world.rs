@@ -115,8 +115,6 @@ pub enum Asks {
     Yes,
     /// The server does not know where it could be answered.
     NoAddress,
-    /// This is itself a run, and gone when that would answer.
-    Workflow,
 }
 
 /// What became of a run that was asked for.
@@ -129,8 +127,12 @@ pub enum AskedRun {
     Refused(String),
     Seen {
         run: u64,
+        /// Where people read its log.
+        page: String,
         /// How it ended, if it has.
         ended: Option<String>,
+        /// Why what it left is not taken.
+        refused: Option<String>,
     },
 }
 

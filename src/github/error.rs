@@ -52,6 +52,9 @@ pub enum Error {
     /// A list that is longer than what is read, or than what GitHub tells. A part of it would be a wrong answer.
     #[error("there are too many to read all of them ({route})")]
     TooMany { route: &'static str },
+    /// A file that is larger than what is taken of it.
+    #[error("there are more than {most} bytes of it ({route})")]
+    TooLarge { route: &'static str, most: usize },
     /// An answer that we can't read, or a request that would not be well-formed.
     #[error("not as expected: {what} ({route})")]
     Malformed { route: &'static str, what: String },

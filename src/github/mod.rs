@@ -12,6 +12,7 @@ mod budget;
 pub mod calls;
 mod client;
 mod clock;
+mod elsewhere;
 mod endpoint;
 mod error;
 mod etag;

@@ -28,6 +28,8 @@ pub(super) struct Request {
     pub(super) graphql: bool,
     pub(super) creates: bool,
     pub(super) must_exist: bool,
+    /// It may lie elsewhere: so many bytes of it are taken at most.
+    pub(super) elsewhere: Option<usize>,
 }
 
 impl Request {
@@ -35,7 +37,17 @@ impl Request {
     pub(super) fn new(method: Method, route: &'static str, parts: &[&str]) -> Result<Self> {
         let repeat = if method == Method::GET { Repeat::Safe } else { Repeat::Never };
         let path = fill(route, parts)?;
-        Ok(Self { method, route, path, body: None, repeat, graphql: false, creates: false, must_exist: false })
+        Ok(Self {
+            method,
+            route,
+            path,
+            body: None,
+            repeat,
+            graphql: false,
+            creates: false,
+            must_exist: false,
+            elsewhere: None,
+        })
     }
 
     pub(super) fn graphql(body: Value, repeat: Repeat) -> Self {
@@ -48,6 +60,7 @@ impl Request {
             graphql: true,
             creates: false,
             must_exist: false,
+            elsewhere: None,
         }
     }
 
@@ -67,6 +80,12 @@ impl Request {
     /// A write that leaves the same behind however often it is made.
     pub(super) fn idempotent(mut self) -> Self {
         self.repeat = Repeat::Safe;
+        self
+    }
+
+    /// A file, which GitHub may keep at another host: it is fetched from there, up to so many bytes.
+    pub(super) fn may_lie_elsewhere(mut self, most: usize) -> Self {
+        self.elsewhere = Some(most);
         self
     }
 

@@ -32,6 +32,7 @@ use super::answer::{Answer, Complaint, Reply, failure, next_link, redirected, re
 use super::budget::{Budget, SHORT_WAIT};
 use super::client::Options;
 use super::clock::{Clock, after, until};
+use super::elsewhere::bounded;
 use super::endpoint::Endpoint;
 use super::error::{Error, Result};
 use super::etag::Etags;
@@ -51,11 +52,13 @@ const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
 pub(super) struct Wire {
     crab: Octocrab,
+    /// The same connections, for what lies at other hosts.
+    pub(super) http: reqwest::Client,
     pub(super) endpoint: Endpoint,
     pub(super) credentials: Credentials,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) app: Lane,
-    agent: HeaderValue,
+    pub(super) agent: HeaderValue,
     pub(super) paced: bool,
     pub(super) mark: Option<&'static str>,
     pub(super) buttons: bool,
@@ -97,12 +100,23 @@ impl Wire {
             .build()
             .map_err(|_| broken("the HTTP client could not be set up"))?;
         let crab = OctocrabBuilder::new_empty()
-            .with_service(ReqwestConnector::new(http))
+            .with_service(ReqwestConnector::new(http.clone()))
             .with_auth(AuthState::None)
             .build()
             .unwrap_or_else(|never| match never {});
         let agent = HeaderValue::from_str(&user_agent).map_err(|_| broken("the user agent is not fit for a header"))?;
-        Ok(Self { crab, endpoint, credentials, clock, app: Lane::new(Who::App, paced), agent, paced, mark, buttons })
+        Ok(Self {
+            crab,
+            http,
+            endpoint,
+            credentials,
+            clock,
+            app: Lane::new(Who::App, paced),
+            agent,
+            paced,
+            mark,
+            buttons,
+        })
     }
 
     /// Makes a call, repeating it as far as that is harmless.
@@ -308,7 +322,13 @@ impl Wire {
                     let Reply { headers, .. } = reply;
                     return Ok(Answer { route: request.route, headers, body: kept.body, next: kept.next });
                 }
-                (status, _) if status.is_success() => return Ok(self.accept(lane, request, &path, reply)),
+                (status, _) if status.is_success() => {
+                    let answer = self.accept(lane, request, &path, reply);
+                    return bounded(request, answer);
+                }
+                (StatusCode::FOUND, _) if request.elsewhere.is_some() => {
+                    return self.fetch_elsewhere(request, &reply).await;
+                }
                 (status, _) if status.is_redirection() => path = redirected(request, &reply)?,
                 _ => return Err(refusal(request, &reply, complaint, self.credentials.speaker(), token)),
             }

@@ -53,7 +53,7 @@ pub enum By {
     Workflow(Job),
 }
 
-/// Whose job answered, by the claims of its token.
+/// Whose job answered, by the claims of its token, or by what GitHub tells of its run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Job {
     pub run: u64,

@@ -8,6 +8,7 @@
 //! Fields are only ever added: a reader passes over those that it does not know, and a change of meaning is another
 //! number in `schema`. `docs/schemas/run.schema.json` is made from these types.
 
+pub mod archive;
 mod log;
 mod read;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::pass::Pass;
+use super::proof::{Asking, Refused};
 use super::route::Halt;
 use crate::gate::asked::open;
 use crate::gate::world::{AskedRun, World};
@@ -17,6 +18,7 @@ use crate::github::calls::actions::WorkflowRun;
 use crate::ids::Digest;
 use crate::ledger::State;
 use crate::ledger::state::Asked;
+use crate::policy::Source;
 use crate::surface::sync::Memory as _;
 
 /// What the run for a nonce is called, by the template's `run-name`.
@@ -48,53 +50,110 @@ fn refused_key(nonce: &Digest) -> String {
     format!("unasked:{nonce}")
 }
 
+/// What is there under the nonce that is waited for.
+#[derive(Default)]
+pub(super) struct Looked {
+    pub(super) seen: AskedRun,
+    /// The runs that were started for it, newest first: one, unless a person has started another.
+    pub(super) runs: Vec<WorkflowRun>,
+    /// Runs that only bear its title, newest first.
+    pub(super) others: Vec<(WorkflowRun, Refused)>,
+}
+
+/// So many runs are looked at of either kind.
+const MOST_RUNS: usize = 3;
+
+/// A run as the gates know it.
+pub(super) fn known(run: &WorkflowRun, refused: Option<String>) -> AskedRun {
+    let ended = run.conclusion.clone().filter(|_| run.status == "completed");
+    AskedRun::Seen { run: run.id, page: run.html_url.clone(), ended, refused }
+}
+
 impl Pass<'_> {
     /// What GitHub tells of the run that is waited for.
-    pub(super) async fn asked_run(&self, state: Option<&State>) -> Result<AskedRun, Halt> {
-        match state.filter(|state| state.open).and_then(open) {
-            Some(asked) if self.app.takes_evidence() => self.seen(state.map_or(0, |state| state.change.0), asked).await,
-            _ => Ok(AskedRun::Unseen),
+    pub(super) async fn asked_run(&self, state: Option<&State>) -> Result<Looked, Halt> {
+        let waited_for = state.filter(|state| state.open).and_then(open).filter(|_| self.app.takes_evidence());
+        let (Some(state), Some(asked)) = (state, waited_for) else { return Ok(Looked::default()) };
+        let mut looked = self.seen(state.change.0, asked).await?;
+        let wanted = self.policy().is_some_and(|policy| policy.gates.verify.has(Source::Actions));
+        if looked.seen == AskedRun::Unseen && wanted && !self.app.remembers() {
+            // Nobody remembers whether it could be started. What it comes to is to be known before anything is decided.
+            looked.seen = self.start(state.change.0, asked).await?;
         }
+        Ok(looked)
     }
 
-    async fn seen(&self, change: u64, asked: &Asked) -> Result<AskedRun, Halt> {
+    async fn seen(&self, change: u64, asked: &Asked) -> Result<Looked, Halt> {
         if let Some(why) = self.memory.recall(&refused_key(&asked.nonce)).await {
-            return Ok(AskedRun::Refused(why));
+            return Ok(Looked { seen: AskedRun::Refused(why), ..Looked::default() });
         }
         let runs = match self.repo.dispatched(file(&asked.workflow)).await {
             Ok(runs) => runs,
-            Err(Error::NotFound { .. } | Error::NoEndpoint { .. }) => return Ok(AskedRun::Unseen),
+            Err(Error::NotFound { .. } | Error::NoEndpoint { .. }) => return Ok(Looked::default()),
             Err(error) => return Err(error.into()),
         };
-        let title = title(change, &asked.nonce);
-        let found = runs.into_iter().find(|run| run.display_title == title && path_of(run) == asked.workflow);
-        Ok(match found {
-            Some(run) => AskedRun::Seen { run: run.id, ended: run.conclusion.filter(|_| run.status == "completed") },
-            None => AskedRun::Unseen,
-        })
+        let (title, asking) = (title(change, &asked.nonce), Asking { home: self.home, change, asked });
+        let mut looked = Looked::default();
+        // Anybody who may write can start a run under this title, with another file on another branch.
+        for run in runs.into_iter().filter(|run| run.display_title == title) {
+            match asking.is_answered_by(&run) {
+                Ok(()) => looked.runs.push(run),
+                Err(refused) => looked.others.push((run, refused)),
+            }
+        }
+        looked.runs.truncate(MOST_RUNS);
+        looked.others.truncate(MOST_RUNS);
+        if let Some(run) = looked.runs.first() {
+            looked.seen = known(run, None);
+        }
+        Ok(looked)
     }
 
-    /// Starts the run that is waited for, where it is not on its way.
-    pub(super) async fn start_asked(&self, state: &State, world: &mut World) -> Result<(), Halt> {
+    /// Starts the run that is waited for, where it is not on its way. What the world knows is of the one that was waited for
+    /// before.
+    pub(super) async fn start_asked(
+        &self,
+        before: Option<&State>,
+        state: &State,
+        world: &mut World,
+    ) -> Result<(), Halt> {
         let Some(asked) = open(state).filter(|_| state.open && self.app.takes_evidence()) else { return Ok(()) };
-        let (key, now) = (sent_key(&asked.nonce), self.app.inbox.now());
-        let sent = self.memory.recall(&key).await.and_then(|at| at.parse::<jiff::Timestamp>().ok());
-        if sent.is_some_and(|sent| now.duration_since(sent) < UNDER_WAY) {
+        if before.and_then(open).is_none_or(|before| before.nonce != asked.nonce) {
+            world.asked_run = AskedRun::Unseen;
+        }
+        if world.asked_run != AskedRun::Unseen || self.is_under_way(asked).await {
             return Ok(());
         }
-        world.asked_run = self.seen(state.change.0, asked).await?;
-        if world.asked_run != AskedRun::Unseen {
-            return Ok(());
+        world.asked_run = self.seen(state.change.0, asked).await?.seen;
+        if world.asked_run == AskedRun::Unseen {
+            world.asked_run = self.start(state.change.0, asked).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether it was started a moment ago.
+    async fn is_under_way(&self, asked: &Asked) -> bool {
+        let sent = self.memory.recall(&sent_key(&asked.nonce)).await.and_then(|at| at.parse::<jiff::Timestamp>().ok());
+        sent.is_some_and(|sent| self.app.inbox.now().duration_since(sent) < UNDER_WAY)
+    }
+
+    /// Starts a run that nobody has seen.
+    async fn start(&self, change: u64, asked: &Asked) -> Result<AskedRun, Halt> {
+        if self.is_under_way(asked).await {
+            return Ok(AskedRun::Unseen);
         }
         let about = &asked.about;
         let inputs = BTreeMap::from([
-            ("change", state.change.0.to_string()),
+            ("change", change.to_string()),
             ("base", about.base.to_string()),
             ("head", about.head.to_string()),
             ("nonce", asked.nonce.to_string()),
         ]);
         match self.repo.dispatch(file(&asked.workflow), &self.home.default_branch, &inputs).await {
-            Ok(()) => self.memory.keep(&key, &now.to_string()).await,
+            Ok(()) => {
+                self.memory.keep(&sent_key(&asked.nonce), &self.app.inbox.now().to_string()).await;
+                Ok(AskedRun::Unseen)
+            }
             // Nobody but a person can do something about these.
             Err(
                 error @ (Error::NotFound { .. }
@@ -104,10 +163,9 @@ impl Pass<'_> {
             ) => {
                 let why = error.to_string();
                 self.memory.keep(&refused_key(&asked.nonce), &why).await;
-                world.asked_run = AskedRun::Refused(why);
+                Ok(AskedRun::Refused(why))
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => Err(error.into()),
         }
-        Ok(())
     }
 }

@@ -16,11 +16,13 @@ mod installed;
 mod intake;
 mod kin;
 mod ledger_branch;
+mod left;
 mod memory;
 mod observe;
 mod once;
 mod pass;
 mod posted;
+mod proof;
 mod route;
 mod runs;
 mod show;
@@ -181,9 +183,9 @@ impl App {
         if self.is_advisory() { ACTIONS_APP } else { self.id }
     }
 
-    /// Whether runs can be asked for: something stays that they can answer.
+    /// Whether runs can be asked for: something stays that they can answer, or what they leave is fetched later.
     fn takes_evidence(&self) -> bool {
-        self.remembers() && self.answerable
+        self.answerable || !self.remembers()
     }
 
     /// Whether what is not on the ledger is known by the next time.

@@ -18,7 +18,7 @@ use crate::engine::{self, Answer, Decision, Happened, Order, command, merge_gate
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::flow::Phase;
 use crate::gate::people::May;
-use crate::gate::world::{Asks, CheckRun, Law, Pull, Rival, Untold, World};
+use crate::gate::world::{AskedRun, Asks, CheckRun, Law, Pull, Rival, Untold, World};
 use crate::gate::{GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
@@ -146,8 +146,12 @@ impl Pass<'_> {
         if loaded.state.is_none() && !pull.is_open() && !self.ended_under_the_law(pull, events).await? {
             return Ok(Raced::No(Moved::default()));
         }
-        let mut world =
-            World { checks_unread: unread, ..Box::pin(self.world(pull, &listed, loaded.state.as_ref())).await? };
+        let asked_run = Box::pin(self.asked_run(loaded.state.as_ref())).await?;
+        let mut world = World {
+            checks_unread: unread,
+            asked_run: asked_run.seen.clone(),
+            ..Box::pin(self.world(pull, &listed, loaded.state.as_ref())).await?
+        };
         if let Some(missing) = unheard_of(&world, loaded.state.as_ref(), events).filter(|_| self.attempt < LAG_TRIES) {
             return Err(Halt::Behind(format!("GitHub does not list {missing} yet, of which it told")));
         }
@@ -167,7 +171,9 @@ impl Pass<'_> {
         };
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
         Box::pin(self.based_since(pull, loaded.state.as_ref(), &mut world, events)).await?;
-        let happened = Box::pin(self.happened(pull, loaded.state.as_ref(), &world, events)).await?;
+        let left = Box::pin(self.left(loaded.state.as_ref(), &asked_run, &mut world)).await?;
+        let mut happened = Box::pin(self.happened(pull, loaded.state.as_ref(), &world, events)).await?;
+        happened.extend(left);
         let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
         let ahead = self.decide(pull, &loaded, &world, &happened).await?;
@@ -193,7 +199,7 @@ impl Pass<'_> {
         };
         let state = loaded.state;
         if let Some(state) = &state {
-            Box::pin(self.start_asked(state, &mut world)).await?;
+            Box::pin(self.start_asked(before.as_ref(), state, &mut world)).await?;
             Box::pin(self.show(pull, &listed, state, &world, events, (&unheard, no_issues))).await?;
             if !Box::pin(self.is_newest(pull, state, self.repo.written() > written)).await? {
                 return Ok(Raced::Yes);
@@ -324,14 +330,8 @@ impl Pass<'_> {
             standings,
             settled: None,
             based_since: None,
-            asks: if self.app.takes_evidence() {
-                Asks::Yes
-            } else if self.app.remembers() {
-                Asks::NoAddress
-            } else {
-                Asks::Workflow
-            },
-            asked_run: self.asked_run(state).await?,
+            asks: if self.app.takes_evidence() { Asks::Yes } else { Asks::NoAddress },
+            asked_run: AskedRun::Unseen,
             siblings: Vec::new(),
             rivals: Vec::new(),
             base_protected,

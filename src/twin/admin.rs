@@ -504,6 +504,7 @@ fn call(state: &mut State, actor: Actor, method: &str, path: &str, body: Value) 
     Ok(match answer?.1 {
         Told::Json(value) => value,
         Told::Raw(bytes) => String::from_utf8_lossy(&bytes).into(),
+        Told::Elsewhere(address) => address.into(),
         Told::Nothing => Value::Null,
     })
 }

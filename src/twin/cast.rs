@@ -201,6 +201,7 @@ impl State {
             check_runs: BTreeMap::new(),
             workflows: BTreeMap::new(),
             workflow_runs: BTreeMap::new(),
+            artifacts: BTreeMap::new(),
             jobs: BTreeMap::new(),
             statuses: Vec::new(),
             rulesets: BTreeMap::new(),

@@ -10,6 +10,7 @@ use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::api::artifacts;
 use super::auth::Actor;
 use super::bad_day::Asked;
 use super::exchange::Exchange;
@@ -62,6 +63,10 @@ impl Outgoing {
         let headers = vec![("content-type", "application/json; charset=utf-8".to_owned())];
         Self { status, headers, body: value.to_string().into_bytes(), ..Self::default() }
     }
+
+    pub(crate) fn bytes(kind: &str, body: Vec<u8>) -> Self {
+        Self { status: 200, headers: vec![("content-type", kind.to_owned())], body, ..Self::default() }
+    }
 }
 
 /// Where a path below the host leads: the API path, if it is the API's.
@@ -92,6 +97,9 @@ pub(crate) async fn handle(Extract(shared): Extract<Shared>, request: axum::extr
         // Git work is done under the lock: keep it off the threads that serve sockets.
         let served = tokio::task::spawn_blocking(move || serve(&shared, &incoming)).await;
         return respond(served.unwrap_or_else(|_| Outgoing::json(500, &json!({"message": "Server Error"}))));
+    }
+    if incoming.path.starts_with(artifacts::ROOT) {
+        return respond(lock(&shared).serve_artifact(&incoming));
     }
     if incoming.path.starts_with(oidc::ROOT) {
         return respond(lock(&shared).serve_tokens(&incoming));
@@ -399,6 +407,9 @@ impl State {
                         let headers = vec![("content-type", "application/vnd.github.raw; charset=utf-8".to_owned())];
                         Outgoing { status, headers, body, ..Outgoing::default() }
                     }
+                    Told::Elsewhere(address) => {
+                        Outgoing { status, headers: vec![("location", address)], ..Outgoing::default() }
+                    }
                     Told::Nothing => Outgoing { status, ..Outgoing::default() },
                 }
             }
@@ -429,6 +440,7 @@ fn request_id() -> String {
 pub(crate) enum Told {
     Json(Value),
     Raw(Vec<u8>),
+    Elsewhere(String),
     Nothing,
 }
 
@@ -486,6 +498,7 @@ fn told(reply: Reply, page: Option<&Page>, url: &str, query: &str, link: &mut Op
         Reply::Accepted(value) => (202, Told::Json(value)),
         Reply::NoContent => (204, Told::Nothing),
         Reply::Raw(body) => (200, Told::Raw(body)),
+        Reply::Elsewhere(address) => (302, Told::Elsewhere(address)),
         Reply::List(items) => (200, Told::Json(cut(items).into())),
         Reply::Counted(key, items) => {
             let total = items.len();

@@ -4,6 +4,7 @@
 //! reads the same fields that the API answers from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -159,6 +160,7 @@ pub struct Repo {
     pub workflow_runs: BTreeMap<u64, WorkflowRun>,
     /// By their ids, which are those of their check runs.
     pub jobs: BTreeMap<u64, Job>,
+    pub artifacts: BTreeMap<u64, Artifact>,
     pub statuses: Vec<CommitStatus>,
     pub rulesets: BTreeMap<u64, Ruleset>,
     /// Merge queues, by the branch that they lead into; first in line first.
@@ -336,7 +338,24 @@ pub struct WorkflowRun {
     /// Check run ids, which are the job ids; of every attempt.
     pub jobs: Vec<u64>,
     pub created_at: Timestamp,
+    /// When its newest attempt began.
+    pub started_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+/// What a workflow run has left.
+#[derive(Debug, Clone)]
+pub struct Artifact {
+    pub id: u64,
+    pub run: u64,
+    pub name: String,
+    pub bytes: Arc<[u8]>,
+    /// Whoever has it may have the bytes.
+    pub key: String,
+    pub expired: bool,
+    pub created_at: Timestamp,
+    /// What the API tells in place of what is so, by where that stands.
+    pub bent: Vec<(String, Value)>,
 }
 
 /// What Actions knows of a job. Its check run begins the same, and can be written over.

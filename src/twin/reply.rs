@@ -18,6 +18,8 @@ pub(crate) enum Reply {
     /// A page that the call cut itself, with the query of the next one.
     Cursor(Vec<Value>, Option<String>),
     Raw(Vec<u8>),
+    /// It lies at another address, for whoever has that.
+    Elsewhere(String),
 }
 
 pub(crate) type Answer = Result<Reply, Problem>;

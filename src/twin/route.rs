@@ -100,6 +100,7 @@ fn tables() -> impl Iterator<Item = &'static Route> {
         api::checks::ROUTES,
         api::statuses::ROUTES,
         api::actions::ROUTES,
+        api::artifacts::ROUTES,
         api::gitdata::ROUTES,
         api::people::ROUTES,
     ]

@@ -14,6 +14,7 @@ use tokio::process::Command;
 
 /// The commit that the templates name where a release's will stand.
 const UNRELEASED: &str = "0000000000000000000000000000000000000000";
+const CHECKOUT: &str = "3d3c42e5aac5ba805825da76410c181273ba90b1";
 const DOWNLOAD: &str = "3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c";
 const UPLOAD: &str = "bbbca2ddaa5d8feaa63e36b76fdaad77386f024f";
 
@@ -145,6 +146,7 @@ impl Act {
         command.args(["--defaultbranch", "main", "--action-offline-mode"]);
         for one in [
             local("phasegate/phasegate", UNRELEASED, &self.folder.path().join("phasegate")),
+            local("actions/checkout", CHECKOUT, &stand_ins.join("checkout")),
             local("actions/download-artifact", DOWNLOAD, &stand_ins.join("download-artifact")),
             local("actions/upload-artifact", UPLOAD, &stand_ins.join("upload-artifact")),
         ] {
@@ -156,6 +158,7 @@ impl Act {
             ("GITHUB_RUN_ID", &run.id.to_string()),
             ("GITHUB_GRAPHQL_URL", &at.graphql),
             ("PHASEGATE_BIN", &self.folder.path().join("keeping.sh").display().to_string()),
+            ("PHASEGATE_TEST_GIT", &at.git),
             ("PHASEGATE_TEST_ARTIFACTS", &self.artifacts().display().to_string()),
             ("PHASEGATE_UNPACED", "true"),
             ("RUNNER_TEMP", &temp.display().to_string()),

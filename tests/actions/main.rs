@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
 mod act;
+mod asked;
 mod at_once;
 mod bad_input;
 mod binary;

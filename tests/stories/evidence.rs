@@ -34,7 +34,7 @@ status=0
 exit $status
 ";
 
-fn setup() -> Setup {
+pub(crate) fn setup() -> Setup {
     let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
     Setup {
         files: vec![
@@ -48,14 +48,15 @@ fn setup() -> Setup {
 }
 
 /// A change that has a test of its own.
-const DIM: &[(&str, &str)] = &[("lamp.sh", "level=5\ndim=1\n"), ("tests/dim.sh", ". ./lamp.sh\n[ \"$dim\" = 1 ]\n")];
+pub(crate) const DIM: &[(&str, &str)] =
+    &[("lamp.sh", "level=5\ndim=1\n"), ("tests/dim.sh", ". ./lamp.sh\n[ \"$dim\" = 1 ]\n")];
 
-async fn proposes(on: &Rehearsal, branch: &str, files: &[(&str, &str)]) -> u64 {
+pub(crate) async fn proposes(on: &Rehearsal, branch: &str, files: &[(&str, &str)]) -> u64 {
     on.pushes("rover", branch, &format!("work on {branch}"), files).await.unwrap();
     on.opens("rover", "Dim", branch).await.unwrap()
 }
 
-fn bodies(on: &Rehearsal, number: u64, kind: &str) -> Vec<Value> {
+pub(crate) fn bodies(on: &Rehearsal, number: u64, kind: &str) -> Vec<Value> {
     let records = on.records(number).unwrap().into_iter().map(|sealed| sealed["record"].clone());
     records.filter(|record| record["body"]["kind"] == kind).collect()
 }

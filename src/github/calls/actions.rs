@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use http::Method;
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -26,6 +27,7 @@ pub struct WorkflowRun {
     pub head_branch: Option<String>,
     /// None when the fork was deleted.
     pub head_repository: Option<HeadRepository>,
+    pub repository: Option<HeadRepository>,
     /// What started it: `pull_request`, `push`, …
     #[serde(default)]
     pub event: String,
@@ -47,6 +49,30 @@ pub struct WorkflowRun {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct HeadRepository {
     pub id: u64,
+}
+
+/// What a run has left.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Artifact {
+    pub id: u64,
+    pub name: String,
+    pub size_in_bytes: u64,
+    pub expired: bool,
+    pub created_at: Option<Timestamp>,
+    /// `sha256:…` of its archive, where the upload has told it.
+    #[serde(default)]
+    pub digest: Option<String>,
+    pub workflow_run: Option<LeftBy>,
+}
+
+/// The run that has left it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct LeftBy {
+    pub id: u64,
+    pub repository_id: u64,
+    pub head_repository_id: u64,
+    pub head_branch: Option<String>,
+    pub head_sha: CommitId,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -137,6 +163,22 @@ impl Repo {
 
     pub async fn workflow_run(&self, run: u64) -> Result<WorkflowRun> {
         self.fetch(self.get("/repos/{owner}/{repo}/actions/runs/{run}", &[&run.to_string()])?).await
+    }
+
+    /// What a run has left under a name, in all its attempts.
+    pub async fn artifacts(&self, run: u64, name: &str) -> Result<Vec<Artifact>> {
+        let request = self.get("/repos/{owner}/{repo}/actions/runs/{run}/artifacts", &[&run.to_string()])?;
+        let mut all: Vec<Artifact> = self.list(request.query("name", name), Some("artifacts")).await?;
+        // Not every server filters by it.
+        all.retain(|one| one.name == name);
+        Ok(all)
+    }
+
+    /// An artefact's archive, of so many bytes at most.
+    pub async fn artifact_zip(&self, artifact: u64, most: usize) -> Result<Bytes> {
+        let route = "/repos/{owner}/{repo}/actions/artifacts/{artifact}/zip";
+        let request = self.get(route, &[&artifact.to_string()])?.may_lie_elsewhere(most);
+        Ok(self.call(&request).await?.body)
     }
 
     /// The jobs of all attempts: a green rerun does not hide the reds before it.

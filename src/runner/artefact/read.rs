@@ -125,7 +125,7 @@ pub fn understand(bytes: &[u8], expected: &Expected) -> Result<Artefact, Refused
 }
 
 /// Somebody else's words, as they stand in a text of ours.
-fn theirs(words: &str, most: usize) -> String {
+pub(super) fn theirs(words: &str, most: usize) -> String {
     quoted(&text::line(words, most))
 }
 

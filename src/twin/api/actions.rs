@@ -16,7 +16,6 @@ pub(crate) const ROUTES: &[Route] = &[
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}", access: READ, run: get },
     Route { method: "DELETE", path: "/repos/{owner}/{repo}/actions/runs/{id}", access: WRITE, run: delete },
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}/jobs", access: READ, run: jobs },
-    Route { method: "GET", path: "/repos/{owner}/{repo}/actions/runs/{id}/artifacts", access: READ, run: artifacts },
     Route { method: "GET", path: "/repos/{owner}/{repo}/actions/jobs/{id}", access: READ, run: job },
     Route {
         method: "GET",
@@ -89,6 +88,7 @@ fn delete(state: &mut State, call: &Call) -> Answer {
     repo.workflow_runs.remove(&run.id);
     repo.suites.remove(&run.suite);
     repo.jobs.retain(|id, _| !run.jobs.contains(id));
+    repo.artifacts.retain(|_, one| one.run != run.id);
     repo.check_runs.retain(|id, _| !run.jobs.contains(id));
     Ok(Reply::NoContent)
 }
@@ -106,12 +106,6 @@ fn job(state: &mut State, call: &Call) -> Answer {
     let run = repo.workflow_runs.values().find(|run| run.jobs.contains(&id)).ok_or_else(Problem::not_found)?;
     let job = repo.jobs.get_key_value(&id).ok_or_else(Problem::not_found)?;
     Ok(Reply::Ok(state.job_json(repo, run, job)))
-}
-
-/// The twin's workflows are told, not run, so they leave no artifacts.
-fn artifacts(state: &mut State, call: &Call) -> Answer {
-    find(state, call)?;
-    Ok(Reply::Counted("artifacts", Vec::new()))
 }
 
 fn dispatch(state: &mut State, call: &Call) -> Answer {
@@ -147,7 +141,9 @@ fn dispatch(state: &mut State, call: &Call) -> Answer {
         return Err(Problem::invalid(format!("Unexpected inputs provided: [\"{name}\"]")));
     }
     let title = titled(&text, &given);
-    let (tip, branch) = (tip.to_string(), reference.strip_prefix("refs/heads/").unwrap_or(&reference).to_owned());
+    let (tip, branch) = (tip.to_string(), reference.trim_start_matches("refs/heads/"));
+    // Of a tag it is not said that it is one.
+    let branch = branch.trim_start_matches("refs/tags/").to_owned();
     let run = state.begin_dispatched(call.repo, (&tip, branch), &path, title, &sender)?;
     let at = state.now();
     state.repo_mut(call.repo)?.dispatches.push(Dispatch {
@@ -266,6 +262,7 @@ impl State {
             attempt: 0,
             jobs: Vec::new(),
             created_at: at,
+            started_at: at,
             updated_at: at,
         };
         self.repo_mut(repo)?.workflow_runs.insert(id, run);
@@ -281,10 +278,12 @@ impl State {
         jobs: &[(String, Option<String>)],
         actor: &Account,
     ) -> Result<(), Problem> {
-        let at = self.now();
+        let again = self.repo(repo)?.workflow_runs.get(&id).is_some_and(|run| run.attempt > 0);
+        let at = if again { self.tick() } else { self.now() };
         let bot = self.apps.get(&ACTIONS_APP).ok_or_else(Problem::not_found)?.bot.clone();
         let run = self.repo_mut(repo)?.workflow_runs.get_mut(&id).ok_or_else(Problem::not_found)?;
         run.attempt += 1;
+        run.started_at = at;
         (run.status, run.conclusion) = ("in_progress".into(), None);
         let (attempt, suite, sha) = (run.attempt, run.suite, run.head_sha.clone());
         self.tell_workflow_run(repo, id, "requested", actor)?;

@@ -3,6 +3,7 @@
 pub(crate) mod actions;
 pub(crate) mod activity;
 pub(crate) mod apps;
+pub(crate) mod artifacts;
 pub(crate) mod checks;
 pub(crate) mod comments;
 pub(crate) mod contents;

@@ -161,13 +161,15 @@ async fn proofs(on: &mut Tour, app: &str, ada: &str, head: &str) {
 
     let file = ".github/workflows/ci.yml";
     let jobs = [("test", Some("success"))];
-    let run = on.stage.admin.workflow_run("ada/site", head, file, "pull_request", &jobs).unwrap();
+    let id = on.stage.admin.workflow_run("ada/site", head, file, "pull_request", &jobs).unwrap();
     on.get(app, "actions/runs?event=pull_request").await;
-    let run = format!("actions/runs/{run}");
+    let run = format!("actions/runs/{id}");
     on.get(app, &run).await;
     let job = on.get(app, &format!("{run}/jobs")).await["jobs"][0]["id"].clone();
     on.get(app, &format!("actions/jobs/{job}")).await;
-    on.get(app, &format!("{run}/artifacts")).await;
+    on.stage.admin.artifact("ada/site", id, "results", b"as it is").unwrap();
+    let artifact = on.get(app, &format!("{run}/artifacts?name=results")).await["artifacts"][0]["id"].clone();
+    on.get(app, &format!("actions/artifacts/{artifact}/zip")).await;
     on.post(ada, "actions/workflows/ci.yml/dispatches", json!({"ref": "main", "inputs": {"a": "b"}})).await;
     on.get(app, "actions/workflows/ci.yml/runs?event=workflow_dispatch").await;
     on.post(ada, "dispatches", json!({"event_type": "nudge", "client_payload": {"a": 1}})).await;

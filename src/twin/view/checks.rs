@@ -104,7 +104,7 @@ impl State {
             "display_title": run.title, "status": run.status, "conclusion": run.conclusion,
             "workflow_id": run.workflow, "url": url, "html_url": format!("{html}/actions/runs/{}", run.id),
             "pull_requests": self.check_pulls(repo, &run.head_sha), "created_at": run.created_at,
-            "updated_at": run.updated_at, "run_started_at": run.created_at, "actor": self.user_json(&run.actor),
+            "updated_at": run.updated_at, "run_started_at": run.started_at, "actor": self.user_json(&run.actor),
             "triggering_actor": self.user_json(&run.actor), "jobs_url": format!("{url}/jobs"),
             "logs_url": format!("{url}/logs"), "check_suite_url": format!("{api}/check-suites/{}", run.suite),
             "artifacts_url": format!("{url}/artifacts"), "cancel_url": format!("{url}/cancel"),

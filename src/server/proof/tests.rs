@@ -1,14 +1,17 @@
+use serde_json::{Value, json};
+
 use super::*;
 use crate::engine::kit::{commit, law};
+use crate::ids::{InstallationId, RepoId};
 use crate::ledger::About;
 use crate::runner::artefact::sample;
 
-fn policy() -> Policy {
+pub(in crate::server) fn policy() -> Policy {
     law("gates: { verify: { from: [actions], run: [make check], reports: [\"out/*.xml\"] } }")
 }
 
 /// What was asked for, and the log of an honest run of it.
-fn honest() -> (Artefact, Policy, Asked) {
+pub(in crate::server) fn honest() -> (Artefact, Policy, Asked) {
     let (policy, mut log) = (policy(), sample());
     let head = log.subject.head.clone().unwrap();
     let about =
@@ -131,6 +134,12 @@ fn each_refusal_has_its_name_a_sentence_and_a_next_step() {
         Refused::Answered(1),
         Refused::OtherContent("a".into()),
         Refused::TooLarge(1),
+        Refused::Log(artefact::Refused::TooDeep),
+        Refused::Archive(archive::Refused::Twice),
+        Refused::LargeArchive(1),
+        Refused::OtherArtefact("a".into()),
+        Refused::Several(2),
+        Refused::Gone,
         Refused::NoNonce,
         Refused::NoAddress,
         Refused::NotNow("a".into()),
@@ -142,4 +151,52 @@ fn each_refusal_has_its_name_a_sentence_and_a_next_step() {
         assert!(says.ends_with('.') && refused.next().ends_with('.'), "{says} {}", refused.next());
         assert!(refused.status().is_client_error() || refused.status().is_server_error());
     }
+}
+
+pub(in crate::server) fn home() -> RepoRef {
+    let slug = "octo/garden".parse().unwrap();
+    RepoRef { id: RepoId(7), slug, installation: InstallationId(1), default_branch: "main".to_owned() }
+}
+
+/// A run of what was asked for, as GitHub tells of it.
+pub(in crate::server) fn run_of(asked: &Asked) -> Value {
+    json!({
+        "id": 42, "name": "phasegate-evidence", "display_title": title(3, &asked.nonce), "path": asked.workflow,
+        "head_sha": "a".repeat(40), "head_branch": "main", "repository": { "id": 7 }, "head_repository": { "id": 7 },
+        "event": "workflow_dispatch", "status": "completed", "conclusion": "success", "run_attempt": 1,
+        "run_started_at": "2026-01-02T03:04:05Z", "html_url": "https://github.com/octo/garden/actions/runs/42",
+    })
+}
+
+#[test]
+fn a_run_that_was_started_for_it_is_known_by_all_that_github_tells() {
+    let (_, _, asked) = honest();
+    let (home, good) = (home(), run_of(&asked));
+    let asking = Asking { home: &home, change: 3, asked: &asked };
+    let read = |told: Value| serde_json::from_value::<WorkflowRun>(told).unwrap();
+    assert_eq!(asking.is_answered_by(&read(good.clone())), Ok(()));
+    let at = format!("{}@refs/heads/main", asked.workflow);
+    for (field, value) in [
+        ("path", json!(".github/workflows/ci.yml")),
+        ("event", json!("push")),
+        ("event", json!("pull_request_target")),
+        ("head_branch", json!("work")),
+        ("head_branch", Value::Null),
+        ("repository", json!({ "id": 8 })),
+        ("repository", Value::Null),
+        ("head_repository", json!({ "id": 8 })),
+        ("head_repository", Value::Null),
+        ("display_title", json!(title(4, &asked.nonce))),
+        ("display_title", json!(title(3, &Digest::of("another")))),
+    ] {
+        let mut bent = good.clone();
+        bent[field] = value.clone();
+        let refused = asking.is_answered_by(&read(bent)).unwrap_err();
+        assert_eq!(refused.name(), "other_run", "{field}: {value}");
+        assert!(note(42, &refused).starts_with("Evidence of run 42 was refused (other_run). "), "{refused}");
+    }
+    // Some servers tell the ref behind the path.
+    let mut told = good;
+    told["path"] = json!(at);
+    assert_eq!(asking.is_answered_by(&read(told)), Ok(()));
 }
