@@ -9,7 +9,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::flow::{FlowName, Phase};
-use crate::gate::asked::AGREEABLE;
+use crate::gate::asked::SAID;
 use crate::gate::people::May;
 use crate::policy::{Policy, Source};
 
@@ -151,7 +151,7 @@ pub const COMMANDS: &[Spec] = &[
     decides(
         "agree",
         Verb::Agree,
-        Args::Rule(&AGREEABLE, "reason"),
+        Args::Rule(&SAID, "reason"),
         "Agrees to what a run of the commands found of its tests, or could not show, for the content that is shown.",
     ),
 ];
@@ -161,7 +161,7 @@ impl Spec {
     pub fn is_known_in(&self, flow: FlowName, policy: Option<&Policy>) -> bool {
         let asks = policy.is_some_and(|policy| policy.gates.verify.has(Source::Actions));
         match self.verb {
-            Verb::Agree => asks,
+            Verb::Agree => asks || policy.is_some_and(|policy| policy.gates.verify.has(Source::People)),
             // Without phases it asks for a run.
             Verb::Claim(Phase::Verify) if flow == FlowName::Merge => asks,
             _ => self.flow.is_none_or(|known| known == flow),

@@ -9,7 +9,7 @@ use super::{ask, freeze, late};
 use crate::finding::quoted;
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
-use crate::gate::asked::{self, AGREEABLE};
+use crate::gate::asked::{self, AGREEABLE, SAID};
 use crate::gate::evidence::{self, strange};
 use crate::gate::frozen::tripwire;
 use crate::gate::people::{May, who_decides};
@@ -17,7 +17,7 @@ use crate::gate::world::UNREADABLE;
 use crate::ids::Person;
 use crate::ledger::record::{Claim, Froze, Outcome};
 use crate::ledger::{Body, By, State};
-use crate::policy::Commands;
+use crate::policy::{Commands, Source};
 
 /// Runs one command on the draft.
 pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&Shown>) -> Result<Outcome, Refusal> {
@@ -484,8 +484,24 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             }
         }
         Verb::Agree => {
-            let Some((rule, reason)) = rule_and_reason(&given.args, &AGREEABLE) else { return refuse(draft) };
-            if !asked::is_held_back_by(&draft.state, rule) {
+            let Some((rule, reason)) = rule_and_reason(&given.args, &SAID) else { return refuse(draft) };
+            let people = draft.world.policy().is_some_and(|policy| policy.gates.verify.has(Source::People));
+            if rule == "VER-01" {
+                if !people {
+                    return Err(Refusal::new(
+                        "CMD-03",
+                        "the policy takes nobody's word for VER-01.",
+                        format!(
+                            "Add `people` to `gates.verify.from` on the default branch; of a run, {} can be agreed to.",
+                            AGREEABLE.join(", ")
+                        ),
+                    ));
+                }
+                if asked::word(&draft.state).is_some() {
+                    let says = "somebody has said so of this content before.";
+                    return Err(Refusal::new("CMD-03", says, "Nothing: it is recorded."));
+                }
+            } else if !asked::is_held_back_by(&draft.state, rule) {
                 return Err(Refusal::new(
                     "CMD-03",
                     format!("no run of this content was held back by {rule}."),

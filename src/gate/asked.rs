@@ -16,6 +16,9 @@ use crate::policy::Policy;
 /// The rules of a run that a person can agree to.
 pub const AGREEABLE: [&str; 8] = ["VER-03", "VER-04", "VER-07", "VER-10", "VER-11", "VER-12", "VER-14", "VER-15"];
 
+/// What a person can say `/agree` to: the same, and where the policy takes people's word, that it works.
+pub const SAID: [&str; 9] = ["VER-01", "VER-03", "VER-04", "VER-07", "VER-10", "VER-11", "VER-12", "VER-14", "VER-15"];
+
 /// The rules of a run that only VERIFY asks for: what shows the criteria at runtime.
 const OF_VERIFY: [&str; 5] = ["VER-02", "VER-03", "VER-04", "VER-07", "VER-14"];
 
@@ -84,6 +87,35 @@ pub(super) fn heard(rule: &str, policy: &Policy, state: &State, world: &World) -
         }
     }
     heard
+}
+
+/// What somebody who may approve says of the content that is there, having tried it.
+pub fn word(state: &State) -> Option<&Agreed> {
+    let content = state.subject.as_ref().map(|about| &about.content);
+    state.agreed.iter().rev().find(|one| one.rule == "VER-01" && Some(&one.content) == content)
+}
+
+/// The same as evidence, under this rule of a gate.
+pub(super) fn tried(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
+    let head = world.pull.head.clone();
+    let said = word(state).and_then(|agreed| match &agreed.by {
+        By::Person { person, role } => {
+            let (by, role, says) = (person.clone(), role.clone(), agreed.reason.clone());
+            Some(Evidence::Word { by, role, says, head: head.clone() })
+        }
+        By::Bot | By::Workflow(_) => None,
+    });
+    match said {
+        Some(word) => Heard { evidence: vec![word], findings: Vec::new() },
+        None => {
+            let says = format!("Nobody who may approve has said yet that {} works.", head.short());
+            let next = format!(
+                "Somebody who may approve and neither wrote nor pushed it tries it, and says `{} VER-01 WHAT THEY DID AND SAW`.",
+                policy.commands.written("agree")
+            );
+            Heard { evidence: Vec::new(), findings: vec![Finding::waiting(rule, says, next)] }
+        }
+    }
 }
 
 /// What was found of a run, less what a person has agreed to, and what that comes to.

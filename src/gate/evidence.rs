@@ -44,8 +44,9 @@ impl Heard {
 pub fn proof(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
     let verify = &policy.gates.verify;
     let mut heard = if verify.has(Source::Checks) { checks(rule, policy, state, world) } else { Heard::default() };
-    if verify.has(Source::Actions) {
-        let more = asked::heard(rule, policy, state, world);
+    let run = verify.has(Source::Actions).then(|| asked::heard(rule, policy, state, world));
+    let word = verify.has(Source::People).then(|| asked::tried(rule, policy, state, world));
+    for more in [run, word].into_iter().flatten() {
         heard.findings.extend(more.findings);
         heard.evidence.extend(more.evidence);
     }

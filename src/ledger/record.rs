@@ -226,6 +226,13 @@ pub enum Evidence {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         discounted: Option<String>,
     },
+    /// What somebody who may approve says of it, having tried it.
+    Word {
+        by: Person,
+        role: String,
+        says: String,
+        head: CommitId,
+    },
     /// Who says of a subject of security that nothing is wrong there.
     Security {
         subject: String,

@@ -374,7 +374,6 @@ fn what_a_later_version_will_know_is_refused_by_name() {
     let expected = [
         (3, "flow: factory"),
         (10, "gates.verify.from[2]: runner"),
-        (10, "gates.verify.from[3]: people"),
         (17, "agents"),
         (19, "budget"),
         (20, "escalation"),

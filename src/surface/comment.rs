@@ -177,7 +177,8 @@ fn judged_on(state: &State, gate: GateName, judged: &Judged) -> String {
         judged.evidence.iter().any(|one| match one {
             Evidence::Deployment { commit: of, .. }
             | Evidence::Check { head: of, .. }
-            | Evidence::Run { head: of, .. } => of == *commit,
+            | Evidence::Run { head: of, .. }
+            | Evidence::Word { head: of, .. } => of == *commit,
             Evidence::Review { .. } | Evidence::Findings { .. } | Evidence::Security { .. } => false,
         })
     };

@@ -287,3 +287,42 @@ fn a_house_waits_for_somebody_who_looked_at_its_security() {
     let named = |one: &&Evidence| matches!(one, Evidence::Security { by, .. } if by.contains("`zoe`"));
     assert_eq!(evidence.iter().filter(named).count(), 3, "{evidence:?}");
 }
+
+/// `from: [people]`: the word of somebody independent who tried it, for this content alone.
+#[test]
+fn where_people_are_the_source_one_of_them_has_tried_it() {
+    let mut game = Game::with("gates: { verify: { from: [people] } }");
+    game.opened().approved_by("mia").may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").next.contains("`/agree VER-01 WHAT THEY DID AND SAW`"));
+    game.says("ada", Role::Maintain, "/agree VER-01 I pressed the button");
+    assert!(game.refused_with("CMD-07").says.contains("wrote"), "it is her own");
+    game.says("zoe", Role::Write, "/agree VER-01 I pressed the button");
+    game.refused_with("CMD-02");
+    game.says("mia", Role::Maintain, "/agree VER-01 pressed it three times, and it went dark").done().may_merge();
+    let evidence = &game.recorded().evidence;
+    assert!(
+        evidence.iter().any(|one| matches!(one, Evidence::Word { says, .. } if says.contains("went dark"))),
+        "{evidence:?}"
+    );
+    game.says("mia", Role::Maintain, "/agree VER-01 once more");
+    game.refused_with("CMD-03");
+    game.push("two").approved_by("mia").may_not_merge(&["MRG-01"]);
+}
+
+/// Several sources are a conjunction, and a word takes no red back.
+#[test]
+fn a_word_takes_no_red_back() {
+    let both = "gates: { verify: { from: [actions, people], run: [make test], reports: [out.xml] } }";
+    let mut game = Game::with(both);
+    game.opened().approved_by("mia");
+    game.says("mia", Role::Maintain, "/agree VER-01 it works here").done().may_not_merge(&["MRG-01"]);
+    answers(&mut game, &[red()]);
+    game.may_not_merge(&["MRG-01"]);
+    game.says("ada", Role::Write, "/verify").done();
+    answers(&mut game, &[]);
+    game.may_merge();
+    // Where nobody's word is asked for it is refused.
+    let mut game = merge();
+    game.opened().says("mia", Role::Maintain, "/agree VER-01 it works here");
+    assert!(game.refused_with("CMD-03").says.contains("nobody's word"));
+}

@@ -59,7 +59,7 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         commands = f.get("run").filter(|_| !p.gates.verify.run.is_empty());
         if let Some(spot) = f.get("from") {
             let before = d.problems.len();
-            let from = d.words(spot, "`actions` and `checks`");
+            let from = d.words(spot, "`actions`, `checks` and `people`");
             if from.as_ref().is_some_and(Vec::is_empty) && d.problems.len() == before {
                 d.problem(spot.at(), &spot.path, "the list is empty: no evidence could ever come", "Write `[checks]`");
             }

@@ -13,7 +13,9 @@ words! {
         Actions = "actions",
         /// Check runs that are named below.
         Checks = "checks",
-    } later ["runner", "people"]
+        /// The word of somebody who may approve, and has tried it.
+        People = "people",
+    } later ["runner"]
 }
 
 /// Where evidence comes from.

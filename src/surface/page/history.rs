@@ -112,6 +112,10 @@ pub(super) fn evidence(all: &[Evidence], home: &Home<'_>) -> String {
                 let said = format!("deployment to {}: {} of {}", code(environment), safe(state), code(commit.short()));
                 (state == "success", said, None)
             }
+            Evidence::Word { by, role, says, head } => {
+                let said = format!("{} ({}) on {}: {}", person(by), safe(role), code(head.short()), safe(says));
+                (true, said, None)
+            }
             Evidence::Security { subject, by } => (true, format!("security, {}: by {}", safe(subject), safe(by)), None),
             Evidence::Findings { by, role, review, axes, open, discounted } => {
                 let looked: Vec<&str> = axes.iter().map(|axis| axis.as_str()).collect();
