@@ -139,7 +139,9 @@ pub(crate) fn figure(stage: &Stage, size: &Size) -> anyhow::Result<String> {
     for files in size.files {
         let folder = repository(stage, files)?;
         let at = folder.path();
-        let beside = at.join(".git/beside");
+        // Where `phasegate run` makes its own.
+        let temporary = tempfile::tempdir()?;
+        let beside = temporary.path().join("beside");
         let worktree = |at: &Path| -> anyhow::Result<Took> {
             let took = timed(git(at).args(["worktree", "add", "-q", "--detach"]).arg(&beside), &[0])?;
             succeeds(git(at).args(["worktree", "remove", "--force"]).arg(&beside))?;
