@@ -4,6 +4,7 @@
 #   benches/run.sh                     all of it; the machine should have nothing else to do
 #   benches/run.sh --quick             whether all of it works: its numbers are worth nothing, and the page stays
 #   benches/run.sh webhooks decide     these figures alone; they are printed, and the page stays
+#   benches/run.sh --page run tree     these figures alone, on the page too
 #
 # Everything is kept below target/, which has to be on a disk: what is to be durable is waited for there.
 set -euo pipefail

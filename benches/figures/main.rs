@@ -1,7 +1,7 @@
 //! The figures of `docs/benchmarks.md`. `benches/run.sh` builds what they need, and runs this.
 //!
 //! Each figure is a Markdown table, printed as soon as it is measured. When all of them were, they replace those on the
-//! page, each between its two marks.
+//! page, each between its two marks; with `--page` so do some of them.
 
 mod calls;
 mod decide;
@@ -10,9 +10,11 @@ mod machine;
 mod memory;
 mod page;
 mod process;
+mod run;
 mod stage;
 mod start;
 mod stats;
+mod tree;
 mod webhooks;
 
 use std::io::Write as _;
@@ -36,6 +38,9 @@ pub(crate) struct Size {
     pub(crate) starts: usize,
     /// How often a change's life is played.
     pub(crate) lives: usize,
+    /// How many files the two repositories have, and how often each is looked at.
+    pub(crate) files: [usize; 2],
+    pub(crate) looks: usize,
 }
 
 const FULL: Size = Size {
@@ -46,6 +51,8 @@ const FULL: Size = Size {
     records: 10_000,
     starts: 15,
     lives: 3,
+    files: [10_000, 100_000],
+    looks: 5,
 };
 
 /// To try whether all of it works. Its numbers are worth nothing.
@@ -57,9 +64,11 @@ const QUICK: Size = Size {
     records: 1_000,
     starts: 2,
     lives: 1,
+    files: [1_000, 2_000],
+    looks: 1,
 };
 
-const FIGURES: [&str; 6] = ["machine", "webhooks", "memory", "calls", "decide", "start"];
+const FIGURES: [&str; 8] = ["machine", "webhooks", "memory", "calls", "decide", "start", "run", "tree"];
 
 fn main() -> anyhow::Result<()> {
     // Cargo adds `--bench`.
@@ -68,10 +77,11 @@ fn main() -> anyhow::Result<()> {
     if let Some(wrong) = named.iter().find(|name| !FIGURES.contains(name)) {
         bail!("{wrong} is no figure; there are: {}", FIGURES.join(", "));
     }
-    if let Some(wrong) = flags.iter().find(|flag| **flag != "--quick") {
-        bail!("{wrong} is not known; there is --quick, and the names of figures: {}", FIGURES.join(", "));
+    if let Some(wrong) = flags.iter().find(|flag| !["--quick", "--page"].contains(flag)) {
+        bail!("{wrong} is not known; there are --quick, --page, and the names of figures: {}", FIGURES.join(", "));
     }
-    let size = if flags.is_empty() { FULL } else { QUICK };
+    let quick = flags.contains(&"--quick");
+    let size = if quick { QUICK } else { FULL };
     let stage = Stage::new(&stage::root().join("target"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut measured = Vec::new();
@@ -83,7 +93,7 @@ fn main() -> anyhow::Result<()> {
         measured.push((name, table));
     }
     stage.end();
-    if named.is_empty() && flags.is_empty() {
+    if !quick && (named.is_empty() || flags.contains(&"--page")) {
         page::write(&stage::root().join("docs/benchmarks.md"), &measured)?;
     }
     Ok(())
@@ -97,6 +107,8 @@ async fn figure(name: &str, stage: &Stage, size: &Size) -> anyhow::Result<String
         "calls" => calls::figure(size).await,
         "decide" => decide::figure(stage, size).await,
         "start" => start::figure(stage, size),
+        "run" => run::figure(stage, size),
+        "tree" => tree::figure(stage, size),
         other => bail!("{other} is no figure"),
     }
 }

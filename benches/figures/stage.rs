@@ -26,6 +26,34 @@ pub(crate) fn given(name: &str) -> anyhow::Result<PathBuf> {
     std::env::var_os(name).map(PathBuf::from).with_context(|| format!("{name} is not set: run benches/run.sh"))
 }
 
+/// When and under which load a figure was measured: those that are measured by themselves say so.
+pub(crate) struct When {
+    load: String,
+}
+
+fn load() -> anyhow::Result<String> {
+    let load = std::fs::read_to_string("/proc/loadavg")?;
+    Ok(load.split(' ').next().unwrap_or_default().to_owned())
+}
+
+/// A figure begins.
+pub(crate) fn when() -> anyhow::Result<When> {
+    Ok(When { load: load()? })
+}
+
+impl When {
+    /// It has ended.
+    pub(crate) fn told(&self) -> anyhow::Result<String> {
+        let told = |name: &str| given(name).map(|value| value.display().to_string());
+        let (date, commit) = (told("FIGURES_DATE")?, told("FIGURES_COMMIT")?);
+        Ok(format!(
+            "Measured on {date}, commit {commit}; load {} when it began and {} when it ended.",
+            self.load,
+            load()?
+        ))
+    }
+}
+
 /// The binary that is measured: the release as it is shipped, not what this client was built with.
 pub(crate) fn binary() -> anyhow::Result<PathBuf> {
     given("PHASEGATE_RELEASE")

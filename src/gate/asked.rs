@@ -1,16 +1,18 @@
 //! Evidence from the trusted workflow: runs of the policy's commands that were asked for, and what they came to.
 //!
-//! A run counts for the content that it was asked for, and the newest that has answered decides. An older red one stays on
+//! A run counts for the content that it was asked for, on the base that it stood on, and the newest that has answered decides. An older red one stays on
 //! record, and is told. What a run shows besides failures (fewer tests, tests that prove nothing, an earlier red) a person can
 //! agree to, for this content; that a command or a test failed nobody can.
+
+use std::collections::BTreeSet;
 
 use super::Finding;
 use super::evidence::{self, Heard};
 use crate::finding::{Severity, Verdict, quoted, verdict};
 use crate::gate::world::{AskedRun, Asks, World};
-use crate::ledger::By;
 use crate::ledger::record::Evidence;
-use crate::ledger::state::{Agreed, Answering, Asked, State};
+use crate::ledger::state::{Agreed, Answering, Asked, Red, State};
+use crate::ledger::{About, By};
 use crate::policy::Policy;
 
 /// The rules of a run that a person can agree to.
@@ -22,10 +24,11 @@ pub const SAID: [&str; 9] = ["VER-01", "VER-03", "VER-04", "VER-07", "VER-10", "
 /// The rules of a run that only VERIFY asks for: what shows the criteria at runtime.
 const OF_VERIFY: [&str; 5] = ["VER-02", "VER-03", "VER-04", "VER-07", "VER-14"];
 
-/// The runs that were asked for on the present content, oldest first.
+/// The runs that were asked for on the present content where it stands now, oldest first. The same patch on another base is a tree
+/// that nobody has run.
 pub fn of_this(state: &State) -> impl DoubleEndedIterator<Item = &Asked> {
-    let content = state.subject.as_ref().map(|about| &about.content);
-    state.asked.iter().filter(move |asked| Some(&asked.about.content) == content)
+    let same = |about: &About, now: &About| (&about.content, &about.base) == (&now.content, &now.base);
+    state.asked.iter().filter(move |asked| state.subject.as_ref().is_some_and(|now| same(&asked.about, now)))
 }
 
 /// The run that is waited for.
@@ -76,10 +79,10 @@ pub(super) fn heard(rule: &str, policy: &Policy, state: &State, world: &World) -
         None => heard.findings.push(unasked(rule, policy, world)),
         Some(asked) if asked.answer.is_none() => heard.findings.push(waits(rule, policy, world, asked)),
         Some(_) => {
-            let Some(((_, newest), older)) = answered.split_last() else { return heard };
+            let Some((_, newest)) = answered.last() else { return heard };
             let (found, _) = judged(newest, state);
             heard.findings.extend(found.into_iter().map(|finding| told(rule, policy, finding)));
-            heard.findings.extend(reds(rule, older));
+            heard.findings.extend(before(rule, state, newest));
             if let Some((why, next)) = bent {
                 let says = format!("Run {} on {} does not count: {why}.", newest.by.run, world.pull.head.short());
                 heard.findings.push(Finding::error(rule, says, next));
@@ -171,18 +174,34 @@ fn told(rule: &str, policy: &Policy, mut finding: Finding) -> Finding {
     }
 }
 
-/// `VER-13`: a newer run does not take a red one back.
-fn reds(rule: &str, older: &[(&Asked, &Answering)]) -> Option<Finding> {
-    let red = older.iter().filter(|(_, answer)| answer.ran.findings.iter().any(Finding::blocks));
-    let runs: Vec<String> = red.map(|(_, answer)| answer.by.run.to_string()).collect();
+/// `VER-13`: a newer run does not take a red one back, and a red one that was kept from answering is not forgotten either: whoever
+/// can write can cancel a run, start it again, or open another pull request.
+fn before(rule: &str, state: &State, newest: &Answering) -> Vec<Finding> {
     let rule = if rule.starts_with("VER-") { "VER-13" } else { rule };
-    (!runs.is_empty()).then(|| {
-        Finding::warning(
+    let mut found = Vec::new();
+    let content = state.subject.as_ref().map(|about| &about.content);
+    let same = |red: &&Red| red.content.as_ref() == content && red.workflow_run != newest.by.run;
+    let red: BTreeSet<u64> = state.reds.iter().filter(same).map(|red| red.workflow_run).collect();
+    if content.is_some() && !red.is_empty() {
+        let runs: Vec<String> = red.iter().map(u64::to_string).collect();
+        found.push(Finding::warning(
             rule,
             format!("The same content was red before, in run {}.", runs.join(", ")),
             "Find out why. A later green does not take that back.",
-        )
-    })
+        ));
+    }
+    let says = match of_this(state).filter(|asked| asked.answer.is_none()).count() {
+        0 => None,
+        1 => Some("A run of the same content was asked for before, and has not answered.".to_owned()),
+        many => Some(format!("{many} runs of the same content were asked for before, and have not answered.")),
+    };
+    let again = (newest.by.attempt > 1).then(|| {
+        let (run, attempt) = (newest.by.run, newest.by.attempt);
+        format!("Run {run} has answered at attempt {attempt}. What came of it before was not told.")
+    });
+    let look = "Look into Actions why: who can write can cancel a run before it tells of a red.";
+    found.extend(says.into_iter().chain(again).map(|says| Finding::warning(rule, says, look)));
+    found
 }
 
 fn unasked(rule: &str, policy: &Policy, world: &World) -> Finding {

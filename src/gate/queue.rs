@@ -290,7 +290,7 @@ fn reds(group: &Group) -> BTreeSet<Red> {
             Evidence::Check { name, workflow_run: Some(run), conclusion, head, discounted: None, .. }
                 if RED.contains(&conclusion.as_str()) =>
             {
-                Some(Red { workflow_run: *run, name: name.clone(), head: head.clone() })
+                Some(Red { workflow_run: *run, name: name.clone(), head: head.clone(), content: None })
             }
             _ => None,
         })

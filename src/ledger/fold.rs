@@ -6,9 +6,9 @@ use super::against::{Against, Mark, things_against};
 use super::face::Face;
 use super::findings::Findings;
 use super::objection::{Rejection, objectors};
-use super::record::{Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Why};
+use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Why};
 use super::state::*;
-use crate::finding::{GateName, Verdict};
+use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{FlowName, Mode, Phase, Refusal, Stage, merge};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
@@ -376,6 +376,11 @@ impl State {
                 let open = |asked: &&mut Asked| asked.nonce == ran.nonce && asked.answer.is_none();
                 let asked = self.asked.iter_mut().find(open).ok_or(FoldError::NotAsked { seq })?;
                 asked.answer = Some(Answering { by: by.clone(), ran: Ran::clone(ran) });
+                // Unlike what was asked for, this goes along with the work: to another base, and to another number.
+                if ran.findings.iter().any(Finding::blocks) {
+                    let (name, About { head, content, .. }) = (asked.workflow.clone(), asked.about.clone());
+                    self.reds.insert(Red { workflow_run: by.run, name, head, content: Some(content) });
+                }
             }
             Body::Agreed { rule, reason } => {
                 let content = record.about.clone().ok_or(FoldError::NoSubject { seq })?.content;
@@ -458,7 +463,10 @@ impl State {
     fn redden(&mut self, evidence: &[Evidence], on: &CommitId) {
         let jobs = evidence.iter().filter_map(|one| match one {
             Evidence::Check { name, workflow_run: Some(run), conclusion, head, discounted: None, .. } if head == on => {
-                Some((Red { workflow_run: *run, name: name.clone(), head: head.clone() }, conclusion.as_str()))
+                Some((
+                    Red { workflow_run: *run, name: name.clone(), head: head.clone(), content: None },
+                    conclusion.as_str(),
+                ))
             }
             _ => None,
         });

@@ -224,12 +224,16 @@ pub struct Frozen {
     pub of: ChangeNumber,
 }
 
-/// A job that ended red when it was last seen.
+/// A job that ended red when it was last seen, or a run of the trusted workflow that did.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Red {
     pub workflow_run: u64,
+    /// The job's; of the trusted workflow, its file.
     pub name: String,
     pub head: CommitId,
+    /// What a run of the trusted workflow was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Digest>,
 }
 
 /// When somebody gave commands, as far as it matters for how many they may give.

@@ -13,7 +13,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::story::{Step, Story, read};
-use super::{expect, hostile, issue, ledger, weather};
+use super::trusted::Trusted;
+use super::{asked, expect, hostile, issue, ledger, weather};
 
 /// GitHub Actions' own App.
 const ACTIONS: u64 = 15368;
@@ -27,6 +28,8 @@ pub(crate) struct Stage {
     /// Pull requests and issues by name, in the order they came.
     pub(crate) numbers: Vec<(String, u64)>,
     pub(crate) comments: BTreeMap<String, u64>,
+    /// Runs of the trusted workflow by the names that the story gives them.
+    pub(crate) asked: BTreeMap<String, Trusted>,
     apps: BTreeMap<String, u64>,
     pushes: usize,
     /// Deliveries sent before webhooks were held.
@@ -40,13 +43,19 @@ pub(crate) struct Stage {
 pub(crate) async fn play(story: &Story, steps: &[Step], bot: Bot) -> anyhow::Result<()> {
     let data = tempfile::tempdir()?;
     let database = format!("sqlite:{}", data.path().join("inbox.db").display());
-    let files = story.files.iter().map(|(path, text)| (path.clone(), text.clone())).collect();
-    let setup = Setup { policy: story.policy(), files, database: Some(database.clone()), bot, ..Setup::default() };
+    let setup = Setup {
+        policy: story.policy(),
+        files: story.on_main(),
+        database: Some(database.clone()),
+        bot,
+        ..Setup::default()
+    };
     let mut stage = Stage {
         on: Rehearsal::start(setup).await?,
         heads: BTreeMap::new(),
         numbers: Vec::new(),
         comments: BTreeMap::new(),
+        asked: BTreeMap::new(),
         apps: BTreeMap::from([("actions".to_owned(), ACTIONS)]),
         pushes: 0,
         held: None,
@@ -326,6 +335,24 @@ impl Stage {
             "edits-the-review" => self.edits_the_review(who()?, &read::<EditsReview>(what)?)?,
             "dismisses" => self.dismisses(who()?, &read::<String>(what)?)?,
             "ci" => self.ci(what)?,
+            "asked" => asked::name(self, read(what)?)?,
+            "trusted" => {
+                let how = match read::<Option<Short<asked::Answers>>>(what)? {
+                    None => asked::Answers::default(),
+                    Some(Short::Word(run)) => read(&json!({ "run": run }))?,
+                    Some(Short::Long(how)) => how,
+                };
+                return asked::answers(self, how).await;
+            }
+            "dispatches" => asked::dispatches(self, who()?, &read(what)?)?,
+            "cancels" => {
+                let run = asked::run(self, read::<Option<String>>(what)?.as_deref())?;
+                self.on.admin().end_run(REPO, run, "cancelled")?;
+            }
+            "reruns" => {
+                let run = asked::run(self, read::<Option<String>>(what)?.as_deref())?;
+                self.on.admin().rerun(REPO, run, &[("execute", None), ("post", None)])?;
+            }
             "posts" => {
                 let post: Posts = read(what)?;
                 let (app, head) = (self.app(who()?)?, self.commit(post.commit.as_deref())?);
@@ -891,9 +918,10 @@ fn role(name: &str) -> anyhow::Result<Role> {
     })
 }
 
-/// `{good}` is the good document of that path, or the code that they ask for, `{good|this=>that|more=>less}` the same with other words in it.
+/// `{good}` is the good document of that path, the code that they ask for, or what the trusted workflow's project has there, `{good|this=>that|more=>less}` the same with other words in it.
 fn good(path: &str, text: &str) -> anyhow::Result<String> {
     let known = phasegate::rehearsal::papers::ALL.into_iter().chain(phasegate::rehearsal::papers::CODE);
+    let known = known.chain(asked::FILES);
     let document = known.into_iter().find(|(one, _)| *one == path);
     let (Some((_, good)), Some((before, rest))) = (document, text.split_once("{good")) else {
         return Ok(text.to_owned());

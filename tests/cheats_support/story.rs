@@ -8,11 +8,17 @@ use phasegate::rehearsal::Bot;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::asked;
+
 /// What kind of cheat it is. The names are those of the list of threats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(crate) enum Class {
     #[serde(rename = "weaken frozen proof")]
     WeakenFrozenProof,
+    #[serde(rename = "weaken the meaning of a run")]
+    WeakenMeaning,
+    #[serde(rename = "green without proof")]
+    GreenWithoutProof,
     #[serde(rename = "wrong person")]
     WrongPerson,
     #[serde(rename = "talk")]
@@ -39,6 +45,8 @@ impl Class {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Class::WeakenFrozenProof => "weaken frozen proof",
+            Class::WeakenMeaning => "weaken the meaning of a run",
+            Class::GreenWithoutProof => "green without proof",
             Class::WrongPerson => "wrong person",
             Class::Talk => "talk",
             Class::StaleProof => "stale proof",
@@ -59,7 +67,7 @@ pub(crate) struct Story {
     /// The cheat in a few words. The file is called the same.
     pub(crate) name: String,
     pub(crate) class: Class,
-    /// `merge`, `pipeline`, `none`, or the policy's text.
+    /// `merge`, `pipeline`, `trusted`, `none`, or the policy's text.
     #[serde(default = "merge")]
     pub(crate) policy: String,
     /// How the bot runs: `server` (which is the default), `action` or `advisory`; or a list of these, and it is played with
@@ -152,8 +160,19 @@ impl Story {
             "none" => None,
             "merge" => Some(phasegate::rehearsal::MERGE_POLICY.to_owned()),
             "pipeline" => Some(phasegate::rehearsal::PIPELINE_POLICY.to_owned()),
+            "trusted" => Some(asked::POLICY.to_owned()),
             text => Some(text.to_owned()),
         }
+    }
+}
+
+impl Story {
+    /// What is on the default branch besides the policy. Where that asks the trusted workflow, its file and a small project are.
+    pub(crate) fn on_main(&self) -> Vec<(String, String)> {
+        let asks = self.policy().is_some_and(|policy| policy.contains("from: [actions"));
+        let project = asked::FILES.iter().filter(|(path, _)| asks && !self.files.contains_key(*path));
+        let project = project.map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+        project.chain(self.files.iter().map(|(path, text)| (path.clone(), text.clone()))).collect()
     }
 }
 

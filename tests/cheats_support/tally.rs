@@ -51,11 +51,11 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n{:<18} {:>7} {:>7} {:>7} {:>8}", "class", "caught", "missed", "honest", "stopped")?;
+        writeln!(f, "\n{:<27} {:>7} {:>7} {:>7} {:>8}", "class", "caught", "missed", "honest", "stopped")?;
         let mut all = Row::default();
         for (class, row) in &self.0 {
             let Row { caught, missed, passed, stopped } = *row;
-            writeln!(f, "{:<18} {caught:>7} {missed:>7} {passed:>7} {stopped:>8}", class.as_str())?;
+            writeln!(f, "{:<27} {caught:>7} {missed:>7} {passed:>7} {stopped:>8}", class.as_str())?;
             all.caught += caught;
             all.missed += missed;
             all.passed += passed;

@@ -7,7 +7,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
 mod journey;
-#[allow(dead_code, reason = "the stories take more of it")]
 #[path = "../support/trusted.rs"]
 mod trusted;
 

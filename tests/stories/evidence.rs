@@ -3,7 +3,7 @@
 use phasegate::rehearsal::{REPO, Rehearsal, Setup};
 use serde_json::{Value, json};
 
-use super::trusted::{self, Trusted};
+use super::trusted::{self, Trusted, brings};
 use super::{assert_merge, merge_says};
 
 const POLICY: &str = "\
@@ -151,20 +151,6 @@ async fn a_green_that_was_not_earned_is_for_an_independent_person_to_agree_to() 
     on.reviews("mia", number, "APPROVE").await.unwrap();
     assert_merge(&on, number, "failure");
     on.end().await;
-}
-
-/// What the server answers to a token and a log.
-async fn brings(on: &Rehearsal, trusted: &Trusted, token: Option<&str>, log: &str) -> (u16, Value) {
-    let (change, nonce) = (trusted.input("change"), trusted.input("nonce"));
-    let url = format!("{}/api/evidence?change={change}&nonce={nonce}", on.server_url());
-    let mut post = reqwest::Client::new().post(url).body(log.to_owned());
-    if let Some(token) = token {
-        post = post.bearer_auth(token);
-    }
-    let answer = post.send().await.unwrap();
-    let told = (answer.status().as_u16(), answer.json().await.unwrap());
-    on.settle().await.unwrap();
-    told
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

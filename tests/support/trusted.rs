@@ -1,6 +1,9 @@
 //! The trusted workflow of `templates/evidence`, played by the program itself: what the App asked for is checked out, run and
 //! answered as the template's two jobs do it.
 
+#![allow(dead_code, reason = "each suite plays its part of it")]
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -36,6 +39,10 @@ impl Trusted {
     /// The newest one.
     pub(crate) fn asked(on: &Rehearsal) -> Self {
         let (run, inputs) = on.admin().dispatched(REPO, WORKFLOW).unwrap().pop().expect("a run that was asked for");
+        Self::of(run, inputs)
+    }
+
+    fn of(run: u64, inputs: Value) -> Self {
         Self { run, inputs, folder: tempfile::tempdir().unwrap() }
     }
 
@@ -49,7 +56,17 @@ impl Trusted {
 
     /// The first job: it runs the commands.
     pub(crate) fn executes(&self, on: &Rehearsal) -> Output {
+        self.executes_with(on, &BTreeMap::new())
+    }
+
+    /// The same on a machine whose environment has this too.
+    pub(crate) fn executes_with(&self, on: &Rehearsal, environment: &BTreeMap<String, String>) -> Output {
         let (place, url) = (self.folder.path().join("work"), format!("{}/{REPO}.git", on.url()));
+        // Each attempt has a machine of its own.
+        if place.exists() {
+            std::fs::remove_dir_all(&place).unwrap();
+            std::fs::remove_dir_all(self.log()).unwrap();
+        }
         succeeds(Command::new("git").args(["clone", "-q", &url]).arg(&place));
         let pulls = "+refs/pull/*/head:refs/pulls/*";
         succeeds(Command::new("git").arg("-C").arg(&place).args(["fetch", "-q", "origin", pulls]));
@@ -58,6 +75,7 @@ impl Trusted {
         let told = json!({ "inputs": self.inputs, "repository": { "default_branch": "main" } });
         std::fs::write(&event, told.to_string()).unwrap();
         let main = on.admin().branch(REPO, "main").unwrap().unwrap();
+        let attempt = on.admin().repo(REPO).unwrap().workflow_runs[&self.run].attempt;
         let out = self.log();
         step(&place, &["run", "verify", "--out", &out.display().to_string()])
             .env("GITHUB_EVENT_PATH", &event)
@@ -66,18 +84,24 @@ impl Trusted {
             .env("GITHUB_REF", "refs/heads/main")
             .env("GITHUB_REPOSITORY", REPO)
             .env("GITHUB_RUN_ID", self.run.to_string())
-            .env("GITHUB_RUN_ATTEMPT", "1")
+            .env("GITHUB_RUN_ATTEMPT", attempt.to_string())
             .env("GITHUB_WORKFLOW_REF", format!("{REPO}/{WORKFLOW}@refs/heads/main"))
             .env("RUNNER_TEMP", self.folder.path())
+            .envs(environment)
             .output()
             .unwrap()
     }
 
     /// The second job: it answers.
     pub(crate) async fn posts(&self, on: &Rehearsal) -> Output {
+        self.posts_for(on, self.input("change"), self.input("nonce")).await
+    }
+
+    /// The same for what another run was asked for.
+    pub(crate) async fn posts_for(&self, on: &Rehearsal, change: &str, nonce: &str) -> Output {
         let (url, token) = on.admin().token_request(REPO, self.run).unwrap();
         let (log, server) = (self.log().display().to_string(), on.server_url());
-        let args = ["post", "--log", &log, "--change", self.input("change"), "--nonce", self.input("nonce")];
+        let args = ["post", "--log", &log, "--change", change, "--nonce", nonce];
         let mut post = step(self.folder.path(), &args);
         post.env("ACTIONS_ID_TOKEN_REQUEST_URL", url).env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", token);
         post.env("PHASEGATE_URL", server);
@@ -104,4 +128,23 @@ impl Trusted {
         let text = std::fs::read_to_string(self.log().join("execution_log.json")).unwrap();
         serde_json::from_str(&text).unwrap()
     }
+
+    /// The log of the first job, as the second one finds it.
+    pub(crate) fn writes(&self, log: &Value) {
+        std::fs::write(self.log().join("execution_log.json"), log.to_string()).unwrap();
+    }
+}
+
+/// What the server answers to a token and a log that are brought by hand, for the run's change and nonce.
+pub(crate) async fn brings(on: &Rehearsal, trusted: &Trusted, token: Option<&str>, log: &str) -> (u16, Value) {
+    let (change, nonce) = (trusted.input("change"), trusted.input("nonce"));
+    let url = format!("{}/api/evidence?change={change}&nonce={nonce}", on.server_url());
+    let mut post = reqwest::Client::new().post(url).body(log.to_owned());
+    if let Some(token) = token {
+        post = post.bearer_auth(token);
+    }
+    let answer = post.send().await.unwrap();
+    let told = (answer.status().as_u16(), answer.json().await.unwrap());
+    on.settle().await.unwrap();
+    told
 }

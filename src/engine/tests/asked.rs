@@ -25,9 +25,13 @@ fn answers(game: &mut Game, findings: &[Finding]) {
 }
 
 fn answers_to(game: &mut Game, nonce: Digest, findings: &[Finding]) {
+    answers_at(game, nonce, 1, findings);
+}
+
+fn answers_at(game: &mut Game, nonce: Digest, attempt: u32, findings: &[Finding]) {
     let run = game.now().asks;
     let workflow = "octo/lamp/.github/workflows/phasegate-evidence.yml@refs/heads/main".to_owned();
-    let by = Job { run, attempt: 1, workflow, sha: commit("main"), actor: 1 };
+    let by = Job { run, attempt, workflow, sha: commit("main"), actor: 1 };
     let log = format!("{{\"run\":{run}}}");
     let ran = Ran { nonce, log: Digest::of(&log), tests: 3, findings: findings.to_vec() };
     game.happens(&[Happened::Ran(Box::new(Answer { by, ran, log: log.into() }))]);
@@ -101,6 +105,48 @@ fn a_red_stands_until_a_person_has_it_run_again_and_is_told_for_good() {
         told.iter().any(|one| one.says == "The same content was red before, in run 1." && !one.blocks()),
         "{told:#?}"
     );
+}
+
+/// The same patch on another base is a tree that nobody has run; on the same one it is the tree that was.
+#[test]
+fn a_rebase_onto_another_base_is_run_anew_and_another_message_is_not() {
+    let mut game = merge();
+    game.opened().approved_by("mia");
+    answers(&mut game, &[]);
+    game.may_merge().rebase("reworded", "one").may_merge();
+    assert_eq!(asks(&game), 1);
+    game.push_with("moved", |game| {
+        let about = &mut game.subject().about;
+        (about.base, about.content) = (commit("newer main"), Digest::of("one"));
+    });
+    assert_eq!(asks(&game), 2);
+    game.may_not_merge(&["MRG-01"]);
+    answers(&mut game, &[red()]);
+    game.may_not_merge(&["MRG-01"]);
+    assert_eq!(game.finding("MRG-01").says, "VER-01: The test `dims` failed.");
+}
+
+#[test]
+fn a_run_that_was_kept_from_answering_is_told_beside_the_green_that_follows() {
+    let mut game = merge();
+    game.opened().approved_by("mia");
+    let (page, ended) = (String::new(), Some("cancelled".to_owned()));
+    game.world.asked_run = AskedRun::Seen { run: 5, page, ended, refused: None };
+    game.look().says("ada", Role::Write, "/verify").done();
+    answers(&mut game, &[]);
+    game.may_merge();
+    let says = |game: &Game| game.findings().iter().map(|one| one.says.clone()).collect::<Vec<_>>();
+    assert_eq!(says(&game), ["A run of the same content was asked for before, and has not answered."]);
+    // One that was started again had something to say before.
+    game.push("two").approved_by("mia");
+    let nonce = game.now().asked.last().unwrap().nonce.clone();
+    answers_at(&mut game, nonce, 2, &[]);
+    game.may_merge();
+    assert_eq!(says(&game), ["Run 3 has answered at attempt 2. What came of it before was not told."]);
+    // What answered at once leaves nothing to ask about.
+    game.push("three").approved_by("mia");
+    answers(&mut game, &[]);
+    assert_eq!(says(&game), [""; 0]);
 }
 
 #[test]
@@ -206,6 +252,10 @@ fn another_base_takes_the_runs_and_what_was_agreed_along() {
     game.retargeted("release/1").approved_by("mia");
     assert_eq!((game.now().asked.len(), game.now().agreed.len()), (1, 0), "asked anew");
     game.may_not_merge(&["MRG-01"]);
+    // That it was red goes along.
+    answers(&mut game, &[]);
+    let told = game.may_merge().findings();
+    assert!(told.iter().any(|one| one.says == "The same content was red before, in run 1."), "{told:#?}");
 }
 
 /// In the pipeline it is asked for from BUILD on, and each gate that rests on it waits.

@@ -140,7 +140,7 @@ impl Gather<'_> {
         let is_named = match kind {
             Kind::Command => true,
             Kind::ByItself => by_step && is_script,
-            Kind::Interpreted | Kind::Fed | Kind::Included => {
+            Kind::Interpreted | Kind::Sourced | Kind::Fed | Kind::Included => {
                 by_step && (is_script || ends_in(word, SOURCE) || word.contains('/'))
             }
         };

@@ -169,7 +169,8 @@ impl Gather<'_> {
                 _ => {}
             }
             let folder = ["__main__.py", "index.js"].map(|name| format!("{}/{name}", word.trim_end_matches('/')));
-            let mut found = self.script(word, bases, from, Kind::Interpreted)?;
+            let kind = if [".", "source"].contains(&program) { Kind::Sourced } else { Kind::Interpreted };
+            let mut found = self.script(word, bases, from, kind)?;
             if let Some((_, set_to)) = word.split_once('=') {
                 self.script(set_to, bases, from, Kind::Interpreted)?;
             }
@@ -351,6 +352,10 @@ impl Gather<'_> {
                 near && from.reaches(found) && (plain || ends_in(found, SHELL) || ends_in(found, SOURCE))
             }
             Kind::Fed => near && from.reaches(found),
+            // One that the default branch does not have comes into its script without a word of that being changed.
+            Kind::Sourced => {
+                self.counts(side, found, mode, from, Kind::Interpreted)? || self.mode(Side::Tip, found)?.is_none()
+            }
         })
     }
 
@@ -463,6 +468,8 @@ pub(super) enum Kind {
     ByItself,
     /// Given to an interpreter.
     Interpreted,
+    /// Read into the script itself.
+    Sourced,
     /// Read by something whose output an interpreter runs.
     Fed,
     /// Read by a task file.

@@ -128,6 +128,18 @@ fn what_the_policys_commands_run_counts() {
         .free("src/a.c");
 }
 
+/// Beside a script in the root lies the product, so not all that it names there counts. But what it reads into itself and the default
+/// branch does not have changes the run without a word of the script being changed.
+#[test]
+fn a_file_that_a_script_would_load_counts_when_it_comes() {
+    let mut stage = Stage::new(&steps("      - run: phasegate run verify\n"))
+        .with("test.sh", "[ ! -f settings.sh ] || . ./settings.sh\n. ./lamp.sh\nsource .env\nsh more.sh\n")
+        .with("lamp.sh", "level=5\n");
+    stage.commands = vec!["sh test.sh".to_owned()];
+    stage.counts("test.sh", SCRIPT).counts("settings.sh", SCRIPT).counts(".env", SCRIPT);
+    stage.free("lamp.sh").free("more.sh").free("other.sh").free("docs/settings.sh");
+}
+
 #[test]
 fn a_rust_project() {
     let stage = Stage::new(&steps(
