@@ -69,7 +69,7 @@ pub fn asked(papers: &Papers) -> Option<Asked> {
         }
         proofs.extend(commands(&item).into_iter().map(|proof| Proof { truth: Some(item.line), ..proof }));
         let criteria = ids::named(&all, &known).into_iter().cloned().collect();
-        truths.push(Truth { line: item.line, says: excerpt(&all), criteria });
+        truths.push(Truth { line: item.line, says: excerpt(all.trim_end_matches('.')), criteria });
     }
     proofs.truncate(MOST);
     let heading = parts.iter().flatten().next().map_or(1, |part| part.line);

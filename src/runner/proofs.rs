@@ -123,13 +123,21 @@ fn has_said(run: &CommandRun, text: &str) -> bool {
     }
 }
 
-/// `2` is in `level 2`, and not in `12`.
+/// `2` is in `level 2.`, and neither in `12` nor in `2.5`.
 fn has_between_words(line: &str, text: &str) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let is_mark = |c: Option<char>| matches!(c, Some('.' | ','));
+    // Whether a word or a number goes on over the edge.
+    let goes_on = |own: Option<char>, mut beyond: std::str::Chars<'_>, back: bool| {
+        let mut next = || if back { beyond.next_back() } else { beyond.next() };
+        let (one, two) = (next(), next());
+        is_word(own) && is_word(one) || is_digit(own) && is_mark(one) && is_digit(two)
+    };
     let (first, last) = (text.chars().next(), text.chars().next_back());
     line.match_indices(text).any(|(at, _)| {
-        let (before, after) = (line[..at].chars().next_back(), line[at + text.len()..].chars().next());
-        !(is_word(before) && is_word(first) || is_word(after) && is_word(last))
+        let (before, after) = (line[..at].chars(), line[at + text.len()..].chars());
+        !(goes_on(first, before, true) || goes_on(last, after, false))
     })
 }
 
@@ -168,6 +176,7 @@ mod tests {
         let shown = |prints: &str, said: &str| proof(Some(prints)).is_shown_by(&ran(said, 0));
         assert!(shown("2", "level 2\n") && shown("2", "2") && shown("-> 2", "3 -> 2."));
         assert!(!shown("2", "12\n") && !shown("2", "2nd") && !shown("2", ""));
+        assert!(!shown("2", "2.5") && !shown("2", "1,2") && shown("2", "1, 2.") && shown("2.5", "is 2.5."));
         assert!(shown("a\nb", "x\na  \nb\ny") && !shown("a\nb", "a\nx\nb"));
     }
 

@@ -16,7 +16,15 @@ pub(crate) const TEST: &str = "! grep -qr broken src\n";
 pub(crate) fn phased(name: &str) -> Vec<(String, String)> {
     let mut files = template(name);
     let policy = &mut files[0].1;
-    for (from, to) in [("enforce: observe\n", ""), ("flow: merge", "flow: pipeline"), ("make test", "sh test.sh")] {
+    let none = "{ none: it is a lamp }";
+    let told =
+        format!("  verify:\n    security: {{ dependencies: {none}, injection: {none}, authentication: {none} }}\n");
+    for (from, to) in [
+        ("enforce: observe\n", ""),
+        ("flow: merge", "flow: pipeline"),
+        ("make test", "sh test.sh"),
+        ("  verify:\n", told.as_str()),
+    ] {
         assert!(policy.contains(from), "the template has no `{from}` any more");
         *policy = policy.replace(from, to);
     }

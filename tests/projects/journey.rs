@@ -151,10 +151,14 @@ impl Journey {
         let body = json!({ "ref": commit, "environment": "lamp", "required_contexts": [], "auto_merge": false });
         let deployment = on.does("root", "POST", deploys, body).await.unwrap();
         let statuses = format!("{deploys}/{}/statuses", deployment["id"]);
-        on.does("root", "POST", &statuses, json!({ "state": "failure" })).await.unwrap();
+        let ended = |state: &str| {
+            let (at, log) = ("https://lamp.example.com", "https://lamp.example.com/log");
+            json!({ "state": state, "environment_url": at, "log_url": log })
+        };
+        on.does("root", "POST", &statuses, ended("failure")).await.unwrap();
         is_at("phase:deploy");
         assert!(shown().contains("DEP-03"), "{}", shown());
-        on.does("root", "POST", &statuses, json!({ "state": "success" })).await.unwrap();
+        on.does("root", "POST", &statuses, ended("success")).await.unwrap();
         is_at("phase:complete");
         let kinds: Vec<String> =
             on.records(number).unwrap().iter().map(|one| one["record"]["body"]["kind"].to_string()).collect();

@@ -29,7 +29,7 @@ fn succeeds(command: &mut Command) {
 fn step(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_phasegate"));
     command.args(args).current_dir(folder).env("GITHUB_ACTIONS", "true");
-    for name in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_TOKEN", "PHASEGATE_URL"] {
+    for name in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_TOKEN", "PHASEGATE_URL", "CARGO_TARGET_DIR"] {
         command.env_remove(name);
     }
     command

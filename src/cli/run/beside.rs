@@ -78,7 +78,7 @@ impl<'a> Beside<'a> {
         let Self { base, sides, .. } = self;
         let name = base.short();
         let mut on = async |words: &str, content: (&CommitId, &[Laid])| -> Option<Tried> {
-            live.turns_to(words);
+            live.turns_to(&format!("the same on {words}"));
             let ground = Ground::of(self.repo, self.asked, content, self.runs, self.environment.clone()).await;
             let ground = match ground {
                 Ok(ground) => ground,

@@ -98,7 +98,7 @@ fn annotation(finding: &Finding) -> Annotation {
 
 impl Watcher for Live {
     fn turns_to(&mut self, content: &str) {
-        self.say(&format!("{}\n", format!("the same on {}:", self.safe(content)).dimmed()));
+        self.say(&format!("{}\n", format!("{}:", self.safe(content)).dimmed()));
     }
 
     fn begins(&mut self, command: &str) {

@@ -117,7 +117,7 @@ impl<'a> Shows<'a> {
         let content = (base, &[][..]);
         let ground = Ground::of(self.repo, self.asked_in, content, self.runs, self.environment.clone()).await;
         let Ok(ground) = ground else { return Some(Vec::new()) };
-        live.turns_to(&format!("the base ({})", base.short()));
+        live.turns_to(&format!("the same on the base ({})", base.short()));
         let Ground { folder, walls, environment, .. } = &ground;
         let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
         let plan = Plan { folder, walls, environment, ..plan.clone() };

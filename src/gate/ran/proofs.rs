@@ -27,7 +27,7 @@ pub fn unasked(asked: &Asked) -> Vec<Finding> {
     let mut findings = Vec::new();
     for criterion in asked.criteria.iter().filter(|criterion| asked.of(&criterion.id).next().is_none()) {
         let says = format!("Nothing is run that shows `{}`: Key Links has no command for it.", criterion.id);
-        let next = "Write it there in code as for a shell, with what it prints: `` `$ COMMAND` prints `TEXT` ``.";
+        let next = "Write it there in code behind a `$`, with what it prints (docs/gates.md).";
         findings.push(at(Finding::error("VER-03", says, next), criterion.line));
     }
     if !asked.criteria.is_empty() && asked.criteria.iter().all(|criterion| asked.of(&criterion.id).next().is_none()) {
@@ -50,7 +50,7 @@ pub fn unasked(asked: &Asked) -> Vec<Finding> {
         });
         if !shown {
             let says = format!("Nothing exercises the truth {}.", quoted(&truth.says));
-            let next = "Name the criterion that rests on it, or write the command that shows it: `` `$ COMMAND` ``.";
+            let next = "Name the criterion that rests on it, or write the command that shows it in code behind a `$`.";
             findings.push(at(Finding::error("VER-14", says, next), truth.line));
         }
     }
