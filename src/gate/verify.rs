@@ -138,7 +138,7 @@ fn usual(subject: Subject, policy: &Policy) -> Option<Assured> {
 fn unknown(open: &[Subject], tier: Option<Tier>) -> Option<Finding> {
     let subjects: Vec<&str> = open.iter().map(|subject| subject.what()).collect();
     let first = open.first()?;
-    let says = format!("Unknown is whether anything is wrong with {}: nobody has said so.", subjects.join(", "));
+    let says = format!("It is unknown whether anything is wrong with {}: nobody has said so.", subjects.join(", "));
     let next = format!(
         "Let somebody review this content with `axes: [security]` in a `phasegate-review` block, or name who tells of it in the \
          policy: `gates.verify.security.{}`.",
