@@ -197,31 +197,30 @@ fn is_under_load(criterion: &str) -> bool {
     numbers::has_threshold(criterion) && (has(WORDS) || rate || text::has_phrase(&words, "under load"))
 }
 
-/// Whether a command puts load on something, by what is known of such programs.
+/// Whether a command puts load on something, by what is known of such programs: one of them is started, or something that is
+/// called a benchmark or a load test.
 pub fn puts_load(command: &str) -> bool {
+    #[rustfmt::skip]
     const TOOLS: &[&str] = &[
-        "ab",
-        "artillery",
-        "autocannon",
-        "bombardier",
-        "fortio",
-        "gatling",
-        "ghz",
-        "h2load",
-        "hey",
-        "jmeter",
-        "k6",
-        "locust",
-        "oha",
-        "pgbench",
-        "siege",
-        "sysbench",
-        "vegeta",
-        "wrk",
-        "wrk2",
+        "ab", "artillery", "autocannon", "bombardier", "fortio", "gatling", "ghz", "h2load", "hey", "jmeter", "k6", "locust",
+        "oha", "pgbench", "siege", "sysbench", "vegeta", "wrk", "wrk2",
     ];
-    let mut words = command.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
-    words.any(|word| TOOLS.contains(&word.as_str()) || word.contains("bench") || word.contains("load"))
+    const NAMES: &[&str] = &["bench", "benches", "benchmark", "benchmarks", "load", "loadtest", "stress"];
+    const SAYS: &[&str] = &[":", "cat", "echo", "false", "printf", "true"];
+    let code = command.split(" #").next().unwrap_or_default();
+    code.split(['|', ';', '&', '\n']).any(|part| {
+        let mut words = part.split_whitespace().skip_while(|word| word.contains('=') && !word.starts_with('-'));
+        let Some(program) = words.next() else { return false };
+        let name = program.rsplit('/').next().unwrap_or(program).to_ascii_lowercase();
+        let parts = |word: &str| {
+            let word = word.to_ascii_lowercase();
+            let mut parts = word.split(|c: char| !c.is_ascii_alphanumeric());
+            parts.any(|part| NAMES.contains(&part) || TOOLS.contains(&part))
+        };
+        // Of what a program is given, only what comes before its options says what it is: `npm run bench`, `python3 load.py`.
+        let named = || words.take_while(|word| !word.starts_with("--")).take(4).any(parts);
+        !SAYS.contains(&name.as_str()) && (TOOLS.contains(&name.as_str()) || parts(&name) || named())
+    })
 }
 
 #[cfg(test)]

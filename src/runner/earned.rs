@@ -40,6 +40,14 @@ pub struct Earned {
     pub new_tests: NewTests,
 }
 
+impl Earned {
+    /// Where there is nothing to hold it against.
+    pub fn unknown(demanded: bool, base: CommitId, why: String) -> Self {
+        let (on_base, new_tests) = (Side::not_run(why), NewTests::default());
+        Self { demanded, base, on_base, gone: Vec::new(), now_skipped: Vec::new(), old_tests: None, new_tests }
+    }
+}
+
 /// One more run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
@@ -75,6 +83,9 @@ pub struct OldTests {
     pub failing: Vec<Failing>,
     /// How many more there are.
     pub failing_left_out: u64,
+    /// Tests that ran on the base and were skipped there; the first two hundred.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<String>,
 }
 
 /// What the new tests say about the base's code.
@@ -207,6 +218,9 @@ fn old_tests(sides: &Sides, base: &Carried, tried: Tried) -> OldTests {
         .collect();
     let carried = tried.unwrap_or_else(|_| Carried::empty());
     let fails = |test: &&Listed| test.run.result == TestResult::Fail && !red.contains(test.run.name.as_str());
+    let ran: BTreeSet<&str> = self::names(base).collect();
+    let skipped = carried.read.skipped.iter().map(String::as_str).filter(|name| ran.contains(name));
+    let skipped = first(skipped);
     let names: BTreeSet<&str> = carried.read.tests.iter().filter(fails).map(|test| test.run.name.as_str()).collect();
     let told: Vec<Failing> =
         carried.read.failing.iter().filter(|one| !red.contains(one.name.as_str())).cloned().collect();
@@ -215,6 +229,7 @@ fn old_tests(sides: &Sides, base: &Carried, tried: Tried) -> OldTests {
         run,
         failing_left_out: (names.len() as u64).saturating_sub(told.len() as u64),
         failing: told,
+        skipped,
     }
 }
 

@@ -72,15 +72,42 @@ pub(crate) fn described(given: &[(OsString, OsString)]) -> Environment {
 
 /// How the name of a variable ends whose value is a secret.
 const SECRET: &[&str] = &["TOKEN", "SECRET", "PASSWORD", "KEY"];
+/// Words that the name of one has between its dashes.
+#[rustfmt::skip]
+const WORDS: &[&str] = &[
+    "APIKEY", "AUTH", "AUTHORIZATION", "COOKIE", "CRED", "CREDENTIAL", "CREDENTIALS", "CREDS", "DSN", "KEY", "KEYS", "PASS",
+    "PASSPHRASE", "PASSWD", "PASSWORD", "PASSWORDS", "PAT", "PWD", "SECRET", "SECRETS", "TOKEN", "TOKENS", "WEBHOOK",
+];
+/// What is one by such a word alone may be a word itself (`AUTH_TYPE=basic`): then it is not hidden.
+const SHORTEST_BY_WORD: usize = 8;
 /// Shorter ones are words or numbers that stand everywhere, and hiding them would hide the text around them.
 const SHORTEST: usize = 4;
 /// Each line of a longer secret is hidden by itself, as long as it is not one that any text could have.
 const SHORTEST_LINE: usize = 8;
 
-/// Whether the value of a variable is a secret, by its name.
-pub(crate) fn is_secret(name: &OsStr) -> bool {
+/// Whether the value of a variable is a secret, by its name, or because it is an address with a password in it.
+pub(crate) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
+    is_called_one(name) || has_word(name) || password(&value.to_string_lossy()).is_some()
+}
+
+fn is_called_one(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
     SECRET.iter().any(|end| name.ends_with(end))
+}
+
+/// `MYSQL_PWD`, and not `PWD`, which is where one is.
+fn has_word(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    !matches!(name.as_str(), "PWD" | "OLDPWD") && words.into_iter().any(|word| WORDS.contains(&word))
+}
+
+/// The password in `postgres://user:password@host/`.
+fn password(value: &str) -> Option<&str> {
+    let (_, rest) = value.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (user, _) = authority.rsplit_once('@')?;
+    user.split_once(':').map(|(_, password)| password).filter(|password| !password.is_empty())
 }
 
 /// Values that are replaced by `***`.
@@ -91,14 +118,20 @@ impl Masks {
     pub(crate) fn of(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut values: Vec<Vec<u8>> = Vec::new();
         for (name, value) in environment {
-            if !is_secret(&name) {
-                continue;
-            }
+            let shortest = match (is_called_one(&name), has_word(&name)) {
+                (true, _) => SHORTEST,
+                (false, true) => SHORTEST_BY_WORD,
+                (false, false) => {
+                    let password = password(&value.to_string_lossy()).map(|password| password.as_bytes().to_vec());
+                    values.extend(password.filter(|password| password.len() >= SHORTEST));
+                    continue;
+                }
+            };
             let value = value.as_encoded_bytes();
             let lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
             let lines = lines.filter(|line| line.len() >= SHORTEST_LINE && line.len() < value.len());
             values.extend(lines.map(<[u8]>::to_vec));
-            if value.trim_ascii().len() >= SHORTEST {
+            if value.trim_ascii().len() >= shortest {
                 values.push(value.trim_ascii().to_vec());
             }
         }
@@ -184,6 +217,31 @@ mod tests {
         assert_eq!(masks.hide_text("a line-one-of-it b x"), "a *** b x");
         assert_eq!(masks.hide_text("-----BEGIN-----\nline-one-of-it\nx\n"), "***\n", "as a whole");
         assert_eq!(masks.longest(), "-----BEGIN-----\nline-one-of-it\nx".len());
+    }
+
+    #[test]
+    fn a_secret_is_known_by_a_word_of_its_name_or_as_a_password_of_an_address() {
+        let secret = |name: &str, value: &str| is_secret(OsStr::new(name), OsStr::new(value));
+        for name in [
+            "FOO_PAT",
+            "MYSQL_PWD",
+            "SLACK_WEBHOOK_URL",
+            "DOCKER_AUTH_CONFIG",
+            "GOOGLE_CREDENTIALS",
+            "SIGNING_PASSPHRASE",
+            "TOKEN_GH",
+            "npm_config__auth",
+            "MYTOKEN",
+        ] {
+            assert!(secret(name, "x"), "{name}");
+        }
+        assert!(secret("DATABASE_URL", "postgres://u:pw@h/db") && !secret("DATABASE_URL", "postgres://h/db?a=b:c@d"));
+        for name in ["PATH", "PWD", "OLDPWD", "HOME", "CI", "KEYBOARD", "AUTHOR", "COMPASS", "GITHUB_SHA"] {
+            assert!(!secret(name, "https://example.com/@a"), "{name}");
+        }
+        let masks =
+            masks(&[("DB_URL", "postgres://u:hunter2@h/db"), ("AUTH_TYPE", "basic"), ("A_PAT", "ghp_12345678")]);
+        assert_eq!(masks.hide_text("hunter2 basic ghp_12345678 h/db"), "*** basic *** h/db");
     }
 
     #[test]

@@ -51,9 +51,9 @@ pub fn look(environment: &[(OsString, OsString)], confine: &Confine, scratch: &P
     found.extend(std::env::split_paths(value("PATH").unwrap_or_default()).filter(|folder| folder.is_absolute()));
     let mut given: Vec<(OsString, OsString)> = environment.to_vec();
     let is_named = |name: &OsStr| confine.secrets.iter().any(|one| name == one.as_str());
-    given.retain(|(name, _)| {
+    given.retain(|(name, value)| {
         let leads_out = name.to_str().is_some_and(|name| LEADS_OUT.contains(&name) || name.starts_with("XDG_"));
-        !leads_out && (!is_secret(name) || is_named(name))
+        !leads_out && (!is_secret(name, value) || is_named(name))
     });
     for (name, usual, parts) in TOOLCHAINS {
         let set = value(name).and_then(absolute);

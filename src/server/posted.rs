@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use serde::Deserialize;
@@ -46,10 +47,12 @@ fn answer(refused: &Refused) -> (StatusCode, Json<Value>) {
 
 pub(super) async fn take(
     State(door): State<Arc<Door>>,
-    Query(asks): Query<Asks>,
+    asks: Result<Query<Asks>, QueryRejection>,
     headers: HeaderMap,
     request: Request,
 ) -> (StatusCode, Json<Value>) {
+    // What is asked about is in the address, or the request is incomplete.
+    let Ok(Query(asks)) = asks else { return answer(&Refused::NoNonce) };
     match taken(&door, &asks, &headers, request).await {
         Ok(says) => (StatusCode::ACCEPTED, Json(json!({ "says": says }))),
         Err(refused) => {
@@ -68,7 +71,10 @@ async fn taken(door: &Door, asks: &Asks, headers: &HeaderMap, request: Request) 
             Refused::NotNow("GitHub is not reached yet".into())
         });
     };
-    let token = headers.get("authorization").and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+    let token = headers.get("authorization").and_then(|value| {
+        let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(token)
+    });
     let claims = issuer.prove(token.ok_or(oidc::Refused::Missing)?, app.inbox.now()).await?;
     let guid = format!("evidence/{}", Digest::of(&claims.jti));
     let not_now = |error: &dyn std::fmt::Display| Refused::NotNow(error.to_string());

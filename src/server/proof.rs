@@ -61,7 +61,7 @@ pub(super) enum Refused {
     Several(usize),
     #[error("The artefact is not there any more.")]
     Gone,
-    #[error("The nonce is no digest.")]
+    #[error("The request names no change, or its nonce is no digest.")]
     NoNonce,
     #[error("This server takes no evidence.")]
     NoAddress,
@@ -153,7 +153,9 @@ impl Refused {
             Self::OtherArtefact(_) | Self::Several(_) | Self::Gone => {
                 "Ask for another run, and let nobody run that one again or upload to it.".to_owned()
             }
-            Self::NoNonce => "Pass on the nonce that the workflow was started with.".to_owned(),
+            Self::NoNonce => {
+                "Pass on the change and the nonce that the workflow was started with: `?change=N&nonce=…`.".to_owned()
+            }
             Self::NoAddress => "Set PHASEGATE_PUBLIC_URL where the server runs.".to_owned(),
         }
     }

@@ -7,7 +7,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::ground::Ground;
 use super::show::Live;
-use crate::cli::out;
 use crate::guard::{Kind, set};
 use crate::ids::CommitId;
 use crate::policy::{Earned as Asked, Policy, Runs};
@@ -28,6 +27,8 @@ pub(super) struct Beside<'a> {
     base: CommitId,
     head: CommitId,
     sides: Sides,
+    /// Why there is nothing to hold it against.
+    apart: Option<String>,
 }
 
 impl<'a> Beside<'a> {
@@ -51,10 +52,9 @@ impl<'a> Beside<'a> {
             Ok(Some(base)) => base,
             // It says nothing about a head that has nothing in common with it, or that is held crosswise.
             Ok(None) | Err(_) => {
-                out::complain(
-                    "note: head and base have no one commit in common, so it is not looked whether the green was earned.\n",
-                );
-                return Ok(None);
+                let apart = Some("head and base have no one commit in common".to_owned());
+                let (environment, sides) = (environment.to_vec(), Sides::default());
+                return Ok(Some(Self { repo, asked, runs, environment, base: tip, head, sides, apart }));
             }
         };
         if base == head {
@@ -63,7 +63,7 @@ impl<'a> Beside<'a> {
         let added = set::Added::by(law);
         let is_test = |path: &RepoPath| set::kind(path, &added) == Some(Kind::Test);
         let sides = Sides::of(&repo.diff(&base, &head)?, is_test);
-        Ok(Some(Self { repo, asked, runs, environment: environment.to_vec(), base, head, sides }))
+        Ok(Some(Self { repo, asked, runs, environment: environment.to_vec(), base, head, sides, apart: None }))
     }
 
     /// Runs them, and says what came of it. None when it was stopped.
@@ -76,6 +76,10 @@ impl<'a> Beside<'a> {
         stop: &CancellationToken,
     ) -> Option<Earned> {
         let Self { base, sides, .. } = self;
+        let demanded = self.runs.earned == Asked::Demand;
+        if let Some(why) = &self.apart {
+            return Some(Earned::unknown(demanded, base.clone(), why.clone()));
+        }
         let name = base.short();
         let mut on = async |words: &str, content: (&CommitId, &[Laid])| -> Option<Tried> {
             live.turns_to(&format!("the same on {words}"));
@@ -110,7 +114,6 @@ impl<'a> Beside<'a> {
                 }
             }
         }
-        let demanded = self.runs.earned == Asked::Demand;
         Some(earned::compared((demanded, base), sides, head, &on_base, old, new))
     }
 }

@@ -105,7 +105,8 @@ impl<'a> Shows<'a> {
         Some(on_head.into_iter().map(|run| Proved { run, on_base: on_base.next() }).collect())
     }
 
-    /// The same on the base, as it is checked out. Where it can't be laid out, nothing is said of it.
+    /// The same on the base, after the gate's own commands: what they build is there for both. Where it can't be laid out, nothing
+    /// is said of it.
     async fn on_base(
         &self,
         plan: &Plan,
@@ -121,6 +122,8 @@ impl<'a> Shows<'a> {
         let Ground { folder, walls, environment, .. } = &ground;
         let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
         let plan = Plan { folder, walls, environment, ..plan.clone() };
+        let built = Plan { commands: self.runs.commands.to_vec(), ..plan.clone() };
+        runner::carry_out(&built, live, orphans, stop).await?;
         Some(runner::carry_out(&plan, live, orphans, stop).await?.into_commands())
     }
 }

@@ -111,6 +111,12 @@ fn a_threshold_under_load_is_seen() {
         (true, "npx autocannon -c 10 :80"),
         (true, "./bench.sh"),
         (false, "curl localhost"),
+        (true, "PORT=80 ./load_test.py"),
+        (true, "serve & npm run bench"),
+        (false, "echo upload 5"),
+        (false, "echo bench"),
+        (false, "./prog # bench"),
+        (false, "./prog --payload 5"),
     ] {
         assert_eq!(puts_load(command), load, "{command}");
     }

@@ -42,11 +42,14 @@ fn tests(count: u64) -> String {
 fn fewer(earned: &Earned, head: &Counts) -> Vec<Finding> {
     let (base, before) = (earned.base.short(), earned.on_base.totals.ran());
     if let (0, Some(trouble)) = (before, earned.on_base.trouble()) {
-        return vec![Finding::warning(
+        let finding = Finding::warning(
             "VER-10",
             format!("How many tests there were on the base ({base}) is not known: {}.", text::line(&trouble, 300)),
             "Look whether the commands work on the base.",
-        )];
+        );
+        // A base whose commands fail may have none yet. One that nothing was run on could have any.
+        let severity = if earned.on_base.why.is_some() { Severity::Error } else { Severity::Warning };
+        return vec![Finding { severity, ..finding }];
     }
     let mut findings = Vec::new();
     if head.ran() < before {
@@ -71,13 +74,13 @@ fn fewer(earned: &Earned, head: &Counts) -> Vec<Finding> {
         ));
     }
     if !earned.now_skipped.is_empty() {
-        findings.push(Finding::warning(
+        findings.push(Finding::error(
             "VER-10",
             format!(
                 "Skipped now, and run on the base: {}.",
                 listed(&earned.now_skipped, earned.now_skipped.len() as u64)
             ),
-            "Let them run again, or say in the change why not.",
+            "Let them run again.",
         ));
     }
     findings
@@ -106,6 +109,16 @@ fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
             "VER-11",
             format!("{more} more of the base's tests fail on the head's code."),
             next,
+        ));
+    }
+    if !old.skipped.is_empty() {
+        findings.push(Finding::error(
+            "VER-11",
+            format!(
+                "Tests of the base, as the base has them, are skipped on the head's code: {}.",
+                listed(&old.skipped, old.skipped.len() as u64)
+            ),
+            format!("Let the code not tell them to. Where what is asked for has changed, {people}"),
         ));
     }
     if !findings.is_empty() {

@@ -122,23 +122,23 @@ fn nothing_shown(proofs: &Proofs) -> Vec<Finding> {
             !proof.criteria.is_empty() && proof.is_shown_by(&proved.run) && proved.says_something()
         })
         .collect();
-    let idle: Vec<&(&Proof, &Proved)> = good.iter().filter(|(_, proved)| proved.is_idle()).collect();
+    let idle: Vec<&(&Proof, &Proved)> = good.iter().filter(|(proof, proved)| proved.is_idle(proof)).collect();
     let Some((first, _)) = idle.first() else { return Vec::new() };
     if idle.len() == good.len() {
         let says = match idle.len() {
             1 => format!(
-                "{} says the same on the base, so nothing that was run shows the change.",
+                "{} shows the same on the base, so nothing that was run shows the change.",
                 shown(&first.command)
             ),
             count => {
-                format!("All {count} commands that ran say the same on the base, so none of them shows the change.")
+                format!("All {count} commands that ran show the same on the base, so none of them shows the change.")
             }
         };
         let next = "Let one of them ask for what the change brings.";
         return vec![Finding::error("VER-04", says, next).at(READINESS.to_owned(), Some(first.line))];
     }
     let told = |(proof, _): &&(&Proof, &Proved)| {
-        let says = format!("{}, which is to show {}, says the same on the base.", shown(&proof.command), aim(proof));
+        let says = format!("{}, which is to show {}, shows it on the base too.", shown(&proof.command), aim(proof));
         Finding::warning("VER-04", says, "Look whether it shows what the change brings.")
             .at(READINESS.to_owned(), Some(proof.line))
     };

@@ -151,7 +151,7 @@ pub struct Confine {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 100), inner(length(min = 2, max = 512), regex(pattern = "^(/|~/)")))]
     pub read: Vec<String>,
-    /// Variables with a secret that they are given all the same: those whose names end with `TOKEN`, `SECRET`, `PASSWORD` or `KEY`.
+    /// Variables with a secret, by their names or values, that they are given all the same.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 100), inner(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]{0,99}$")))]
     pub secrets: Vec<String>,

@@ -55,6 +55,13 @@ fn what_the_base_ran_and_the_head_does_not_is_named() {
     assert_eq!(earned.on_base.totals.ran(), 4);
 }
 
+/// As many ran, because the head brought others: by their names the skipped ones are seen.
+#[test]
+fn a_test_of_the_base_that_the_heads_code_skips_is_named() {
+    let old = held(&["?a", "+new"], &["+a", "+b"], Some(&["?a", "+b", "+new", "?never"]), None).old_tests.unwrap();
+    assert_eq!((old.skipped, old.run.totals.ran()), (vec!["a".to_owned()], 2));
+}
+
 #[test]
 fn a_new_test_is_judged_by_how_it_ends_on_the_base() {
     let new = ["-asks", "+idle", "~misses", "!breaks", "+a"];

@@ -250,6 +250,24 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let to = link(&home.manifest(manifest), &code(manifest.short()));
             format!("Frozen, because {why}: {files} files, manifest {to}.")
         }
+        Body::Asked { gate, nonce, workflow } => {
+            format!(
+                "{who} asks {} to run the commands of {gate}, under the nonce {}.",
+                code(workflow),
+                code(nonce.short())
+            )
+        }
+        Body::Ran(ran) => {
+            let bad = ran.findings.iter().filter(|finding| finding.blocks()).count();
+            let found = match bad {
+                0 => "nothing stands against it".to_owned(),
+                1 => "one finding stands against it".to_owned(),
+                many => format!("{many} findings stand against it"),
+            };
+            let log = link(&home.log(&ran.log), "execution log");
+            format!("{who} answers the nonce {}: {} tests ran, {found}; {log}.", code(ran.nonce.short()), ran.tests)
+        }
+        Body::Agreed { rule, reason } => format!("{who} agrees to {}: {}.", code(rule), prose(&quoted(reason))),
         Body::Tampered { what, .. } => format!("<b class=\"bad\">Tampered</b>: {}", safe(what)),
         Body::Linked { number } => format!("{} belongs to it.", link(&home.issue(*number), &format!("#{number}"))),
         Body::Escalated { issue, .. } => {

@@ -156,7 +156,7 @@ fn shows(proof: &Proof, proved: &Proved) -> String {
     };
     let prints = proof.prints.as_ref().map(|text| format!(" It is to print:{}", block(text, LONGEST_OUTPUT)));
     let base = match &proved.on_base {
-        Some(_) if proved.is_idle() => " On the base it says the same.".to_owned(),
+        Some(_) if proved.is_idle(proof) => " On the base it shows the same.".to_owned(),
         Some(base) => format!(" On the base it {}.", safe(&base.ending())),
         None => String::new(),
     };

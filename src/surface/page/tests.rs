@@ -171,7 +171,7 @@ fn a_run_is_told_with_what_shows_the_criteria() {
         &[
             "What shows the criteria</h2>",
             "What is found here counts.",
-            "<p>AC-1: <span class=\"ok\">shown</span>. On the base it says the same. It is to print:",
+            "<p>AC-1: <span class=\"ok\">shown</span>. On the base it shows the same. It is to print:",
             "<code>AC-1</code>",
             "Nothing is run for",
             "AC-2",

@@ -46,13 +46,13 @@ fn fewer_tests_than_on_the_base_are_counted() {
     // As many, but others.
     assert_eq!(told(&earned, 3), ["~VER-10 Tests of the base are gone or have another name: `b`."]);
     let earned = Earned { now_skipped: names(&["c"]), ..good() };
-    let skipped = "~VER-10 Skipped now, and run on the base: `c`.";
+    let skipped = "VER-10 Skipped now, and run on the base: `c`.";
     assert_eq!(told(&earned, 2)[1], skipped);
     assert_eq!(told(&earned, 3), [skipped]);
     // A base without tests is one, and a base that could not be run is not known.
     assert_eq!(told(&Earned { on_base: side(0), ..good() }, 1), [""; 0]);
     let unknown = Earned { on_base: Side::not_run("no room".to_owned()), ..good() };
-    let says = "~VER-10 How many tests there were on the base (bbbbbbbbbbbb) is not known: no room.";
+    let says = "VER-10 How many tests there were on the base (bbbbbbbbbbbb) is not known: no room.";
     assert_eq!(told(&unknown, 1), [says]);
 }
 
@@ -64,7 +64,7 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
         Failing { kind, name, suite, message, details, path, line, report }
     };
     let old = |run: Side, failing: Vec<Failing>| {
-        let old = OldTests { files: names(&["tests/a.rs"]), run, failing, failing_left_out: 0 };
+        let old = OldTests { files: names(&["tests/a.rs"]), run, failing, failing_left_out: 0, skipped: Vec::new() };
         Earned { old_tests: Some(old), ..good() }
     };
     assert_eq!(told(&old(side(3), Vec::new()), 4), [""; 0]);
@@ -77,6 +77,12 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
     assert_eq!(
         told(&old(Side { why: Some("no room".to_owned()), ..side(1) }, Vec::new()), 4),
         ["VER-11 With `tests/a.rs` as on the base, 1 of the base's 3 tests ran on the head's code (no room)."]
+    );
+    let mut hidden = old(side(3), Vec::new());
+    hidden.old_tests.as_mut().unwrap().skipped = names(&["b"]);
+    assert_eq!(
+        told(&hidden, 4),
+        ["VER-11 Tests of the base, as the base has them, are skipped on the head's code: `b`."]
     );
 }
 

@@ -107,11 +107,11 @@ fn a_criterion_without_a_command_or_an_output_is_told() {
 fn what_says_the_same_on_the_base_shows_nothing() {
     let mut proofs = good();
     proofs.ran[0].on_base = Some(proofs.ran[0].run.clone());
-    assert_eq!(told(&proofs), ["~VER-04:5 `dim 3`, which is to show `AC-1`, says the same on the base."]);
+    assert_eq!(told(&proofs), ["~VER-04:5 `dim 3`, which is to show `AC-1`, shows it on the base too."]);
     proofs.ran[1].on_base = Some(proofs.ran[1].run.clone());
     assert_eq!(
         told(&proofs),
-        ["VER-04:5 All 2 commands that ran say the same on the base, so none of them shows the change."]
+        ["VER-04:5 All 2 commands that ran show the same on the base, so none of them shows the change."]
     );
     // Where nothing was run on the base, nobody knows.
     proofs.ran.iter_mut().for_each(|proved| proved.on_base = None);
