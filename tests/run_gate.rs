@@ -278,12 +278,44 @@ fn the_log_has_each_test_by_its_name_and_each_attempt() {
     let third = on.artefact();
     assert_eq!((third.attempts.len(), third.attempts[1].is_red()), (2, false));
 
+    // Nor does another commit with the same content.
+    let amended = [
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b.c",
+        "commit",
+        "-q",
+        "--amend",
+        "--no-edit",
+        "--date",
+        "1000000000 +0000",
+    ];
+    assert!(Command::new("git").current_dir(on.path()).args(amended).status().unwrap().success());
+    run(&there);
+    assert_eq!(on.artefact().attempts.len(), 3);
+
     // Other content has a past of its own, and a file that is no log has none.
     std::fs::write(on.path().join(".git/phasegate-verify/execution_log.json"), "{}").unwrap();
     run(&there);
     assert_eq!(on.artefact().attempts, []);
     let beside = std::fs::read_dir(on.path().join(".git/phasegate-verify")).unwrap().count();
     assert_eq!(beside, 2, "the log and its page: the one before is gone once there is a new one");
+}
+
+/// Each would forget what the other came to.
+#[test]
+fn two_runs_do_not_write_into_one_folder() {
+    let on = stage(&policy(&["true"], &[], "1m"), &[("a", "1")]);
+    let folder = on.path().join(".git/phasegate-verify");
+    std::fs::create_dir(&folder).unwrap();
+    let held = std::fs::File::open(&folder).unwrap();
+    held.lock().unwrap();
+    let ended = on.run(&["verify"]);
+    assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
+    assert!(ended.err.contains("another run writes into"), "{}", ended.err);
+    held.unlock().unwrap();
+    assert_ne!(on.run(&["verify"]).code, 2);
 }
 
 #[test]
@@ -733,6 +765,7 @@ struct Earning {
 const RUNNER: &str = r#"
 echo '<testsuite name="lamp">' > junit.xml
 for test in tests/*; do
+    [ -e "$test" ] || continue
     name=$(basename "$test")
     if grep -q '^# skip' "$test"; then echo "<testcase name='$name'><skipped/></testcase>" >> junit.xml; continue; fi
     out=$(sh "$test" 2>&1); status=$?
@@ -844,7 +877,7 @@ fn a_green_that_was_not_earned_is_refused() {
     let on = Earning::new("demand", &[("tests/off", Some("# skip\n"))]);
     let (code, told) = on.told();
     let fewer = format!("VER-10 2 tests ran on the base ({}), and 1 on the head.", base(&on));
-    assert_eq!((code, told), (1, vec![fewer, "~VER-10 Skipped now, and run on the base: `off`.".to_owned()]));
+    assert_eq!((code, told), (1, vec![fewer, "VER-10 Skipped now, and run on the base: `off`.".to_owned()]));
     // A test that was bent to what the code does now.
     let broken = ("lamp", Some("echo on\n"));
     let bent = ("tests/off", Some("test $(sh lamp 0) = on\n"));
@@ -856,6 +889,43 @@ fn a_green_that_was_not_earned_is_refused() {
     assert_eq!(on.told(), (0, vec![format!("~{says}")]));
     let on = Earning::new("off", &[broken, bent]);
     assert_eq!((on.told(), on.stage.artefact().earned), ((0, vec![]), None));
+}
+
+/// Who parts from a commit where no test ran yet is held to those of where it goes.
+#[test]
+fn a_change_from_before_the_tests_is_held_to_them() {
+    let on = Earning::new("demand", &[DIMS]);
+    let place = on.stage.path();
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.current_dir(place).args(["-c", "user.name=a", "-c", "user.email=a@b.c"]).args(args);
+        assert!(git.output().unwrap().status.success(), "{args:?}");
+    };
+    let tip = on.stage.base[..12].to_owned();
+    let from_before = |files: &[(&str, &str)]| {
+        git(&["checkout", "-q", "--orphan", "early", &on.stage.base]);
+        git(&["rm", "-rqf", "tests"]);
+        git(&["commit", "-qm", "before the tests"]);
+        // The branch goes on from there to where it is now.
+        git(&["checkout", "-q", "-B", "main"]);
+        git(&["checkout", "-q", &on.stage.base, "--", "."]);
+        git(&["commit", "-qm", "the tests"]);
+        git(&["checkout", "-q", "-B", "work", "early"]);
+        for (path, text) in files {
+            let path = place.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "change"]);
+        git(&["branch", "-qD", "early"]);
+    };
+    from_before(&[("lamp", "echo on\n"), ("tests/shines", "test $(sh lamp 1) = on\n")]);
+    let (code, told) = on.told();
+    assert_eq!(code, 1, "{told:?}");
+    assert!(told.iter().any(|one| one.starts_with("VER-10 2 tests ran on the base (")), "{told:?}");
+    assert!(told.iter().any(|one| one.starts_with("VER-11 The test `off`, as the base has it, fails")), "{told:?}");
+    assert!(!told.iter().any(|one| one.contains(&tip)), "the branch has another commit of that content: {told:?}");
 }
 
 /// What is laid over the other side stays inside of it, whatever the other side has there.

@@ -23,7 +23,7 @@ use crate::gate::ran;
 use crate::ids::CommitId;
 use crate::policy::{self, Policy, RunGate, Runs};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
-use crate::runner::artefact::{self, Artefact, PolicyFrom, PolicyRead, Subject};
+use crate::runner::artefact::{self, Artefact, PolicyFrom, PolicyRead, Prepared, Subject};
 use crate::runner::{self, Around, Orphans, Plan};
 use crate::surface::{self, page::Home};
 use ground::Ground;
@@ -97,7 +97,10 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
     }
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let beside = match (&repo, args.in_place) {
-        (Some(repo), false) => beside::Beside::of(repo, &folder, &around.subject, &law, &runs, &environment)?,
+        (Some(repo), false) => {
+            let later = read.commit.as_ref().filter(|_| read.from == PolicyFrom::Base);
+            beside::Beside::of(repo, &folder, &around.subject, (&law, later), &runs, &environment)?
+        }
         _ => None,
     };
     let ground = match (&repo, args.in_place) {
@@ -112,7 +115,11 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
     let audited_on = audited_on(args, &runs, repo.as_ref(), &folder, &around, &ground).await?;
     let to = out_folder(args, gate, repo.as_ref());
     // Now, and not when all the commands have been run for a result that can't be kept.
-    let attempts = artefact::prepare(&to, gate, &around.subject, &read.digest)?;
+    let is_content = |commit: &CommitId| match (&repo, &around.subject.head) {
+        (Some(repo), Some(head)) => repo.diff(commit, head).is_ok_and(|deltas| deltas.is_empty()),
+        _ => false,
+    };
+    let Prepared { attempts, held: _held } = artefact::prepare(&to, gate, &around.subject, &read.digest, is_content)?;
     let plan = Plan {
         module: module(&around.subject, repo.as_ref(), &args.dir),
         gate,

@@ -48,6 +48,10 @@ pub(crate) fn blob(word: &str) -> BlobId {
     BlobId::new(&Digest::of(format!("blob {word}")).as_str()[..40]).unwrap()
 }
 
+pub(crate) fn deployment_of(commit: CommitId, environment: &str, state: &str, by: &str) -> Deployment {
+    Deployment { environment: environment.to_owned(), state: state.to_owned(), commit, by: person(by) }
+}
+
 pub(crate) fn person(login: &str) -> Person {
     let id = login.bytes().fold(7u64, |id, byte| id * 31 % 1_000_003 + u64::from(byte));
     Person { id, login: login.to_owned(), bot: login.ends_with("[bot]") }
@@ -485,12 +489,13 @@ impl Game {
         self.look()
     }
 
+    /// As a workflow tells it, of what was merged, in production.
     pub(crate) fn deployment(&mut self, state: &str) -> &mut Self {
-        self.world.deployments.push(Deployment {
-            environment: "production".to_owned(),
-            state: state.to_owned(),
-            commit: commit("merge"),
-        });
+        self.deployed("production", state, "github-actions[bot]")
+    }
+
+    pub(crate) fn deployed(&mut self, environment: &str, state: &str, by: &str) -> &mut Self {
+        self.world.deployments.push(deployment_of(commit("merge"), environment, state, by));
         self.look()
     }
 

@@ -6,6 +6,9 @@
 
 #[cfg(test)]
 mod tests;
+mod told;
+
+pub(in crate::gate) use told::told;
 
 use super::Finding;
 use super::expand;

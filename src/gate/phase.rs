@@ -1,10 +1,10 @@
 //! The gates of the pipeline's phases, as far as they exist.
 //!
 //! EXPAND, DESIGN and ANALYZE are judged by their documents ([`super::papers`]), BUILD by what the change adds
-//! ([`super::build`]) and by checks, REVIEW by reviews, RECONCILE by both ([`super::reconcile`]) and VERIFY by checks. DEPLOY's own
-//! rules come with later versions; until then it is judged by the checks too. The check run says so, because a green that looks like more than it
-//! is is worse than none.
+//! ([`super::build`]) and by checks, REVIEW by reviews, RECONCILE by both ([`super::reconcile`]) and VERIFY by what was run, and DEPLOY by
+//! what GitHub tells of deployments ([`super::deploy`]).
 
+use super::deploy;
 use super::evidence::{self, Heard};
 use super::frozen;
 use super::reconcile;
@@ -12,8 +12,7 @@ use super::review;
 use super::verify;
 use super::{Finding, Severity, bounded};
 use crate::flow::Phase;
-use crate::gate::world::{Deployment, Law, Subject, UNREADABLE, Untold, World};
-use crate::ids::CommitId;
+use crate::gate::world::{Law, Subject, UNREADABLE, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::{Policy, Proofs, Source};
@@ -92,7 +91,7 @@ fn unbounded(phase: Phase, state: &State, world: &World) -> Judgement {
     }
 }
 
-fn settled(heard: Heard) -> Judgement {
+pub(super) fn settled(heard: Heard) -> Judgement {
     let outcome = if heard.failed() {
         Outcome::Fail
     } else if heard.passed() {
@@ -289,7 +288,7 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
 
 /// Whether it is deployed, and delivered.
 fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
-    let mut judged = deployed(policy, state, world);
+    let mut judged = deploy::told(policy, state, world);
     let mut papers = match world.subject.as_ref().and_then(|subject| subject.documents.get(&Phase::Deploy)) {
         Some(found) => found.clone(),
         // What was not looked at is not fine.
@@ -305,89 +304,6 @@ fn deploy(policy: &Policy, state: &State, world: &World) -> Judgement {
     }
     judged.findings.extend(papers);
     judged
-}
-
-/// Of the newest deployment to each environment, the one that tells: one that failed, else one that has not ended, else the
-/// newest. One that another has replaced says nothing, unless there is no other.
-fn in_doubt<'a>(all: &[&'a Deployment]) -> Option<&'a Deployment> {
-    let newest = |one: &&&Deployment| {
-        let later = all.iter().rev().find(|other| other.environment == one.environment);
-        later.is_some_and(|other| std::ptr::eq(**one, *other))
-    };
-    let each: Vec<&Deployment> = all.iter().filter(newest).copied().collect();
-    let rank = |one: &&&Deployment| match one.state.as_str() {
-        "failure" | "error" => 3,
-        "success" => 1,
-        "inactive" => 0,
-        _ => 2,
-    };
-    each.iter().max_by_key(rank).copied()
-}
-
-/// `DEP-01`: what was deployed was not red before. A check that does not run there says nothing.
-fn preflight(policy: &Policy, commit: &CommitId, state: &State, world: &World) -> (Outcome, Vec<Finding>) {
-    let heard = match state.merged.is_some() {
-        true => evidence::merged("DEP-01", policy, commit, state, world),
-        false => evidence::proof("DEP-01", policy, state, world),
-    };
-    let red: Vec<Finding> = heard.findings.into_iter().filter(|finding| finding.blocks() && !finding.waiting).collect();
-    if red.is_empty() { (Outcome::Pass, red) } else { (Outcome::Fail, red) }
-}
-
-/// `DEP-01`, `DEP-03`, `DEP-04`.
-fn deployed(policy: &Policy, state: &State, world: &World) -> Judgement {
-    let commit = state.merged.as_ref().map_or(&world.pull.head, |merged| &merged.commit);
-    let mine: Vec<_> = world.deployments.iter().filter(|deployment| deployment.commit == *commit).collect();
-    let evidence = mine
-        .iter()
-        .map(|deployment| Evidence::Deployment {
-            environment: deployment.environment.clone(),
-            state: deployment.state.clone(),
-            commit: deployment.commit.clone(),
-        })
-        .collect();
-    if let Some(newest) = in_doubt(&mine) {
-        let (outcome, findings) = match newest.state.as_str() {
-            "success" => preflight(policy, commit, state, world),
-            "failure" | "error" => (
-                Outcome::Fail,
-                vec![Finding::error(
-                    "DEP-03",
-                    format!(
-                        "The deployment of {} to {} ended as {}.",
-                        commit.short(),
-                        newest.environment,
-                        newest.state
-                    ),
-                    "Mend the deployment and run it again.",
-                )],
-            ),
-            other => (
-                Outcome::Pending,
-                vec![Finding::waiting(
-                    "DEP-03",
-                    format!("The deployment of {} to {} is {other}.", commit.short(), newest.environment),
-                    "Nothing to do: it is looked at again when it ends.",
-                )],
-            ),
-        };
-        return Judgement { outcome, findings, evidence };
-    }
-    // That none is told of does not mean that there is none, or that none failed.
-    if world.untold.contains(&Untold::Deployments) {
-        let says = format!(
-            "This GitHub does not tell of deployments (it has no `{}`), so it is not known what became of {}.",
-            Untold::Deployments.endpoint(),
-            commit.short()
-        );
-        let next = "Use a GitHub that tells of them.";
-        let findings = vec![Finding::waiting("DEP-03", says, next)];
-        return Judgement { outcome: Outcome::Pending, findings, evidence };
-    }
-    if state.merged.is_none() {
-        return settled(evidence::proof("DEP-04", policy, state, world));
-    }
-    settled(evidence::merged("DEP-04", policy, commit, state, world))
 }
 
 #[cfg(test)]

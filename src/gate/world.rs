@@ -249,6 +249,8 @@ pub struct Deployment {
     pub environment: String,
     pub state: String,
     pub commit: CommitId,
+    /// Whoever says that this is its state.
+    pub by: Person,
 }
 
 #[derive(Debug, Clone)]

@@ -35,6 +35,9 @@ pub struct Claims {
     pub workflow_ref: String,
     #[serde(rename = "ref")]
     pub reference: String,
+    /// `true` where a rule says what may be pushed there.
+    #[serde(default)]
+    pub ref_protected: String,
     pub sha: CommitId,
     #[serde(deserialize_with = "number")]
     pub run_id: u64,

@@ -133,7 +133,7 @@ pub fn things_against(evidence: &[Evidence], state: &State) -> Counted {
             Some(format!("run {run}"))
         }
         Evidence::Run { log, verdict: Verdict::Fail, discounted: None, .. } => Some(format!("log {log}")),
-        Evidence::Deployment { environment, state, commit } if matches!(state.as_str(), "failure" | "error") => {
+        Evidence::Deployment { environment, state, commit, .. } if matches!(state.as_str(), "failure" | "error") => {
             Some(format!("deployment of {} to {environment}", commit.short()))
         }
         _ => None,

@@ -211,6 +211,11 @@ pub enum Evidence {
         environment: String,
         state: String,
         commit: CommitId,
+        /// Whoever said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Person>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        discounted: Option<String>,
     },
     /// A run of the policy's commands that was asked for, and what was found of it.
     Run {
@@ -227,17 +232,9 @@ pub enum Evidence {
         discounted: Option<String>,
     },
     /// What somebody who may approve says of it, having tried it.
-    Word {
-        by: Person,
-        role: String,
-        says: String,
-        head: CommitId,
-    },
+    Word { by: Person, role: String, says: String, head: CommitId },
     /// Who says of a subject of security that nothing is wrong there.
-    Security {
-        subject: String,
-        by: String,
-    },
+    Security { subject: String, by: String },
     /// The block of a review, which stands in a record of its own: what it looked at, and which of its findings are open.
     Findings {
         by: Person,

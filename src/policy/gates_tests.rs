@@ -113,7 +113,7 @@ fn each_mistake_is_named() {
     let many = format!("run: [{}]", "x,".repeat(21));
     assert!(only(&many).contains("the list has 21 items; at most 20 are allowed"));
     let said = check(b"gates: { deploy: { run: [make] }, verify: { checks: [{ name: t, app: 5 }] } }");
-    assert_eq!(said.findings[0].says, "unknown key `deploy`");
+    assert_eq!(said.findings[0].says, "unknown key `run`");
     let said = check(b"gates: { review: { axes: demanded }, verify: { checks: [{ name: t, app: 5 }] } }");
     assert_eq!(said.findings[0].says, "unknown value `demanded`; did you mean `demand`?");
 }
@@ -287,4 +287,26 @@ fn an_audit_is_named_beside_the_build_with_a_network_of_its_own() {
     assert!(
         !valid(serde_json::json!({ "audit": ["y"] })) && !valid(serde_json::json!({ "run": ["x"], "audit": [" "] }))
     );
+}
+
+#[test]
+fn which_deployment_tells_is_named_by_environment_and_account() {
+    let with =
+        |deploy: &str| parse(format!("merge: {{ require: [review] }}\ngates: {{ deploy: {deploy} }}\n").as_bytes());
+    let read = with("{ environments: [production, 'eu west'], by: ['@github-actions[bot]', '@mia'] }").unwrap();
+    assert_eq!(read.gates.deploy.environments, ["production", "eu west"]);
+    assert!(read.gates.deploy.by[0].is("GitHub-Actions[bot]") && !read.gates.deploy.by[0].is("github-actions"));
+    let same = with("{ by: ['@mia', '@github-actions[bot]'], environments: ['eu west', production] }").unwrap();
+    assert_eq!(read.digest(), same.digest());
+    assert_ne!(read.digest(), with("{ environments: [production] }").unwrap().digest());
+    for (bad, says) in [
+        ("{ environments: [phasegate] }", "where the Action keeps its key"),
+        ("{ environments: [''] }", "from one to 255 characters"),
+        ("{ by: [mia] }", "`mia` is no account"),
+        ("{ by: ['@octo/team'] }", "`@octo/team` is no account"),
+        ("{ to: [production] }", "unknown key"),
+    ] {
+        let problems = with(bad).unwrap_err();
+        assert!(problems.iter().any(|problem| problem.says.contains(says)), "{bad}: {problems:?}");
+    }
 }

@@ -88,6 +88,8 @@ impl Policy {
         // The order of commands is what they do; that of reports is nothing.
         sorted(&mut canon.gates.verify.reports);
         sorted(&mut canon.gates.build.reports);
+        sorted(&mut canon.gates.deploy.environments);
+        sorted(&mut canon.gates.deploy.by);
         sorted(&mut canon.freeze.tests);
         sorted(&mut canon.freeze.meaning);
         sorted(&mut canon.secrets.allow);

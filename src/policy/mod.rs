@@ -27,14 +27,18 @@ pub use law::{Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{
-    Approver, Autonomy, Axes, Base, Build, Check, Commands, Confine, Deploy, Earned, Enforce, Flow, Freeze, Gates,
-    Labels, Ledger, Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Proofs, Queue, Require, Reviewing,
-    Risk, RunGate, Runs, Size, Source, Tier, TighterMode, Timeout, Verify, Who, security,
+    Account, Approver, Autonomy, Axes, Base, Build, Check, Commands, Confine, Deploy, Deploying, Earned, Enforce, Flow,
+    Freeze, Gates, Labels, Ledger, Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Proofs, Queue,
+    Require, Reviewing, Risk, RunGate, Runs, Size, Source, Tier, TighterMode, Timeout, Verify, Who, security,
 };
 pub(crate) use types::{Word, words};
 
 /// Where the policy stands in a repository.
 pub const PATH: &str = ".github/phasegate.yml";
+
+/// Where the Action's key is kept. GitHub notes each job of an environment as a deployment of the commit that it ran on, and
+/// that of the referee deploys nothing.
+pub const OWN_ENVIRONMENT: &str = "phasegate";
 
 /// Where it does not stand, though somebody meant it to.
 pub const MISNAMED: &str = ".github/phasegate.yaml";

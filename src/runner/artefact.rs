@@ -15,12 +15,12 @@ mod read;
 mod sample;
 mod shown;
 
-use std::fs::Permissions;
+use std::fs::{Permissions, TryLockError};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -440,14 +440,37 @@ fn gone(folder: &Path, name: &str) -> anyhow::Result<()> {
     }
 }
 
+/// A folder that is ready for an artefact.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The attempts that are known there.
+    pub attempts: Vec<Attempt>,
+    /// Nobody else prepares the folder while this is open.
+    pub held: std::fs::File,
+}
+
 /// Makes a folder ready for an artefact: it can be written into, and one of an earlier run is put aside in it, so that it
-/// can't be taken for this one's. Says which attempts are known by it, of the same gate on the same head by the same policy:
-/// a rerun does not erase them.
-pub fn prepare(folder: &Path, gate: RunGate, subject: &Subject, policy: &Digest) -> anyhow::Result<Vec<Attempt>> {
+/// can't be taken for this one's. Says which attempts are known by it, of the same gate by the same policy on the same content,
+/// whatever commit has it now: a rerun does not erase them.
+pub fn prepare(
+    folder: &Path,
+    gate: RunGate,
+    subject: &Subject,
+    policy: &Digest,
+    is_content: impl Fn(&CommitId) -> bool,
+) -> anyhow::Result<Prepared> {
     let shown = folder.display();
-    std::fs::create_dir_all(folder)
-        .and_then(|()| tempfile::NamedTempFile::new_in(folder))
-        .with_context(|| format!("the result can't be written into {shown}; name another folder with --out"))?;
+    let cant = || format!("the result can't be written into {shown}; name another folder with --out");
+    std::fs::create_dir_all(folder).and_then(|()| tempfile::NamedTempFile::new_in(folder)).with_context(cant)?;
+    // Two at once would each forget what the other came to.
+    let held = std::fs::File::open(folder).with_context(cant)?;
+    match held.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            bail!("another run writes into {shown} now; wait for its end, or name another folder with --out")
+        }
+        Err(TryLockError::Error(error)) => return Err(error).with_context(cant),
+    }
     let earlier = folder.join(EARLIER);
     match std::fs::rename(folder.join(FILE), &earlier) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -464,10 +487,11 @@ pub fn prepare(folder: &Path, gate: RunGate, subject: &Subject, policy: &Digest)
     let same = |before: &Artefact| {
         before.gate == gate
             && before.policy.digest == *policy
-            && before.subject.head == subject.head
+            && (before.subject.head == subject.head || before.subject.head.as_ref().is_some_and(&is_content))
             && !(before.subject.uncommitted || subject.uncommitted)
     };
-    Ok(before.filter(same).map(|before| before.into_attempts(&text)).unwrap_or_default())
+    let attempts = before.filter(same).map(|before| before.into_attempts(&text)).unwrap_or_default();
+    Ok(Prepared { attempts, held })
 }
 
 /// What a gate is judged by: that part of an artefact which was seen, and not concluded.

@@ -23,7 +23,7 @@ const MOST_NAMES: usize = 200;
 pub struct Earned {
     /// Whether what is found against it counts.
     pub demanded: bool,
-    /// Where the change left the branch that it goes into.
+    /// Where the change left the branch that it goes into; or a later commit of that branch, where no test ran there yet.
     #[schemars(with = "String", extend("pattern" = super::artefact::COMMIT))]
     pub base: CommitId,
     /// The commands on the base.

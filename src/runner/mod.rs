@@ -128,6 +128,11 @@ impl Carried {
         }
     }
 
+    /// Whether any test was carried out.
+    pub fn ran_any(&self) -> bool {
+        self.read.totals.ran() > 0
+    }
+
     /// Whether a command failed, and no test was told of.
     pub fn is_empty_handed(&self) -> bool {
         self.read.totals.tests == 0 && !self.commands.iter().all(CommandRun::passed)

@@ -19,7 +19,7 @@ use crate::github::{Repo, Result};
 use crate::guard::Guard;
 use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
-use crate::policy::{self, Base, Flow, Limits, MadeBy, Policy, RunGate, Source, Tier, Who};
+use crate::policy::{self, Base, Flow, Limits, MadeBy, OWN_ENVIRONMENT, Policy, RunGate, Source, Tier, Who};
 use crate::repo::meaning::{self, ByPolicy, Drift, Sides};
 use crate::repo::{
     CommitInfo, Delta, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched,
@@ -484,10 +484,6 @@ pub(super) async fn approvers(
     Ok(())
 }
 
-/// Where the Action's key is kept. GitHub notes each job of an environment as a deployment of the commit that it ran on, and
-/// that of the referee deploys nothing.
-const OWN_ENVIRONMENT: &str = "phasegate";
-
 /// The deployments of a commit, oldest first, each with its newest state. None: GitHub does not tell.
 pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Option<Vec<Deployment>>> {
     let mut found = Vec::new();
@@ -498,7 +494,8 @@ pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Option
         let statuses = repo.deployment_statuses(deployment.id).await?;
         let newest = statuses.iter().max_by_key(|status| status.id);
         let state = newest.map_or_else(|| "pending".to_owned(), |status| status.state.clone());
-        found.push(Deployment { environment: deployment.environment, state, commit: deployment.sha });
+        let by = newest.map_or(deployment.creator, |status| status.creator.clone());
+        found.push(Deployment { environment: deployment.environment, state, commit: deployment.sha, by });
     }
     Ok(Some(found))
 }

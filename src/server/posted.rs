@@ -185,7 +185,7 @@ impl Looked<'_> {
 
     /// The one file, at the default branch, and called by nobody else.
     fn workflow(&self, policy: &Policy) -> Result<(), Refused> {
-        let Claims { job_workflow_ref, workflow_ref, reference, event_name, .. } = &self.claims;
+        let Claims { job_workflow_ref, workflow_ref, reference, ref_protected, event_name, .. } = &self.claims;
         let branch = format!("refs/heads/{}", self.home.default_branch);
         let wanted = format!("{}/{}@{branch}", self.home.slug, policy.gates.verify.workflow);
         // GitHub's names are the same in any case.
@@ -197,6 +197,9 @@ impl Looked<'_> {
         if *reference != branch || event_name != "workflow_dispatch" {
             let found = quoted(&format!("{event_name} on {reference}"));
             return Err(Refused::WrongWorkflow { found, wanted: quoted(&format!("workflow_dispatch on {branch}")) });
+        }
+        if ref_protected != "true" {
+            return Err(Refused::Unprotected(quoted(reference)));
         }
         Ok(())
     }

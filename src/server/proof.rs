@@ -37,6 +37,8 @@ pub(super) enum Refused {
     Foreign(String),
     #[error("The job is of {found}, and the policy names {wanted}.")]
     WrongWorkflow { found: String, wanted: String },
+    #[error("The job is of {0}, and no rule protects that branch: whoever can push could have changed the workflow.")]
+    Unprotected(String),
     #[error("The policy of {0} does not take evidence from `actions`.")]
     NotWanted(String),
     #[error("GitHub tells something else of run {run}: {what}.")]
@@ -83,6 +85,7 @@ impl Refused {
             Self::Replayed => "replayed_token",
             Self::Foreign(_) => "foreign_token",
             Self::WrongWorkflow { .. } => "wrong_workflow",
+            Self::Unprotected(_) => "unprotected_ref",
             Self::NotWanted(_) => "not_wanted",
             Self::OtherRun { .. } => "other_run",
             Self::Unasked(_) => "unasked",
@@ -107,9 +110,11 @@ impl Refused {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Self::Token(_) | Self::Replayed => StatusCode::UNAUTHORIZED,
-            Self::Foreign(_) | Self::WrongWorkflow { .. } | Self::NotWanted(_) | Self::OtherRun { .. } => {
-                StatusCode::FORBIDDEN
-            }
+            Self::Foreign(_)
+            | Self::WrongWorkflow { .. }
+            | Self::Unprotected(_)
+            | Self::NotWanted(_)
+            | Self::OtherRun { .. } => StatusCode::FORBIDDEN,
             Self::Unasked(_) | Self::Answered(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) | Self::LargeArchive(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Log(_)
@@ -137,6 +142,10 @@ impl Refused {
             Self::Foreign(_) => "Install the App there, or run the workflow in a repository where it is.".to_owned(),
             Self::WrongWorkflow { .. } | Self::OtherRun { .. } => {
                 "Let the App start the workflow, and leave its `run-name` as the template has it.".to_owned()
+            }
+            Self::Unprotected(_) => {
+                "Protect the default branch with a ruleset, as the set-up has it, and say `/verify` for another run."
+                    .to_owned()
             }
             Self::NotWanted(_) => "Add `actions` to `gates.verify.from` on the default branch.".to_owned(),
             Self::Unasked(_) | Self::Answered(_) => {

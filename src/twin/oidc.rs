@@ -38,6 +38,7 @@ impl State {
         let (slug, now) = (format!("{}/{}", about.owner.login, about.name), Timestamp::now().as_second());
         let branch = run.head_branch.clone().unwrap_or_default();
         let reference = format!("refs/heads/{branch}");
+        let protected = self.rulesets_for(about, &reference, None).next().is_some();
         let file = format!("{slug}/{}@{reference}", run.path);
         Ok(json!({
             "jti": uuid::Uuid::new_v4().to_string(), "sub": format!("repo:{slug}:ref:{reference}"), "aud": audience,
@@ -49,7 +50,7 @@ impl State {
             "run_attempt": run.attempt.to_string(), "actor": run.actor.login, "actor_id": run.actor.id.to_string(),
             "workflow": run.name, "workflow_ref": file, "workflow_sha": run.head_sha,
             "job_workflow_ref": file, "job_workflow_sha": run.head_sha, "ref": reference, "ref_type": "branch",
-            "ref_protected": "true", "sha": run.head_sha, "head_ref": "", "base_ref": "", "event_name": run.event,
+            "ref_protected": protected.to_string(), "sha": run.head_sha, "head_ref": "", "base_ref": "", "event_name": run.event,
             "runner_environment": "github-hosted",
         }))
     }

@@ -189,6 +189,7 @@ async fn a_token_that_is_not_the_trusted_jobs_is_refused_by_name() {
         ),
         (Some(bent(&[("workflow_ref", json!(elsewhere))])), 403, "wrong_workflow"),
         (Some(bent(&[("event_name", json!("pull_request_target"))])), 403, "wrong_workflow"),
+        (Some(bent(&[("ref_protected", json!("false"))])), 403, "unprotected_ref"),
         (Some(bent(&[("run_id", json!("424242"))])), 403, "other_run"),
         (Some(bent(&[("run_attempt", json!("2"))])), 403, "other_run"),
         (Some(bent(&[("sha", json!(on.head(number).unwrap()))])), 403, "other_run"),

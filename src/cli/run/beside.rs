@@ -27,6 +27,8 @@ pub(super) struct Beside<'a> {
     base: CommitId,
     head: CommitId,
     sides: Sides,
+    /// A later commit of where it goes: where the policy was read, or the branch's tip.
+    later: Option<(CommitId, Sides)>,
     /// Why there is nothing to hold it against.
     apart: Option<String>,
 }
@@ -37,7 +39,7 @@ impl<'a> Beside<'a> {
         repo: &'a LocalRepo,
         asked: &'a Path,
         subject: &Subject,
-        law: &Policy,
+        (law, read): (&Policy, Option<&CommitId>),
         runs: &'a Runs<'a>,
         environment: &[(OsString, OsString)],
     ) -> anyhow::Result<Option<Self>> {
@@ -54,7 +56,7 @@ impl<'a> Beside<'a> {
             Ok(None) | Err(_) => {
                 let apart = Some("head and base have no one commit in common".to_owned());
                 let (environment, sides) = (environment.to_vec(), Sides::default());
-                return Ok(Some(Self { repo, asked, runs, environment, base: tip, head, sides, apart }));
+                return Ok(Some(Self { repo, asked, runs, environment, base: tip, head, sides, later: None, apart }));
             }
         };
         if base == head {
@@ -62,8 +64,11 @@ impl<'a> Beside<'a> {
         }
         let added = set::Added::by(law);
         let is_test = |path: &RepoPath| set::kind(path, &added) == Some(Kind::Test);
-        let sides = Sides::of(&repo.diff(&base, &head)?, is_test);
-        Ok(Some(Self { repo, asked, runs, environment: environment.to_vec(), base, head, sides, apart: None }))
+        let sides = |base: &CommitId| anyhow::Ok(Sides::of(&repo.diff(base, &head)?, is_test));
+        let later = [Some(&tip), read].into_iter().flatten().find(|later| **later != base && **later != head);
+        let later = later.map(|later| anyhow::Ok((later.clone(), sides(later)?))).transpose()?;
+        let (sides, environment) = (sides(&base)?, environment.to_vec());
+        Ok(Some(Self { repo, asked, runs, environment, base, head, sides, later, apart: None }))
     }
 
     /// Runs them, and says what came of it. None when it was stopped.
@@ -75,12 +80,11 @@ impl<'a> Beside<'a> {
         orphans: Option<&Orphans>,
         stop: &CancellationToken,
     ) -> Option<Earned> {
-        let Self { base, sides, .. } = self;
+        let (mut base, mut sides) = (&self.base, &self.sides);
         let demanded = self.runs.earned == Asked::Demand;
         if let Some(why) = &self.apart {
             return Some(Earned::unknown(demanded, base.clone(), why.clone()));
         }
-        let name = base.short();
         let mut on = async |words: &str, content: (&CommitId, &[Laid])| -> Option<Tried> {
             live.turns_to(&format!("the same on {words}"));
             let ground = Ground::of(self.repo, self.asked, content, self.runs, self.environment.clone()).await;
@@ -93,7 +97,15 @@ impl<'a> Beside<'a> {
             let plan = Plan { folder, walls, environment, keep_going: true, ..plan.clone() };
             runner::carry_out(&plan, live, orphans, stop).await.map(Ok)
         };
-        let on_base = on(&format!("the base ({name})"), (base, &[])).await?;
+        let mut on_base = on(&format!("the base ({})", base.short()), (base, &[])).await?;
+        // Who parts from a commit where no test ran yet would not be held to any.
+        if let Some((later, to)) = self.later.as_ref().filter(|_| !ran_any(&on_base)) {
+            let on_later = on(&format!("where it goes ({})", later.short()), (later, &[])).await?;
+            if ran_any(&on_later) {
+                (base, sides, on_base) = (later, to, on_later);
+            }
+        }
+        let name = base.short();
         let old = match sides.old_tests.as_slice() {
             [] => None,
             laid => Some(on(&format!("the head with the tests of the base ({name})"), (&self.head, laid)).await?),
@@ -116,4 +128,8 @@ impl<'a> Beside<'a> {
         }
         Some(earned::compared((demanded, base), sides, head, &on_base, old, new))
     }
+}
+
+fn ran_any(tried: &Tried) -> bool {
+    tried.as_ref().is_ok_and(Carried::ran_any)
 }

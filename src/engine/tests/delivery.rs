@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
-use crate::gate::Finding;
+use crate::gate::{Finding, phase};
 use crate::ids::Role;
 
 /// A claimed run of BUILD on a head of its own, with green checks and this found in what it adds.
@@ -114,4 +114,48 @@ fn a_deployment_counts_that_was_green_before_and_failed_nowhere() {
     game.world.deployments.push(elsewhere);
     game.look().at(Stage::DeployRetrying);
     game.deployment("success").at(Stage::PipelineComplete);
+}
+
+#[test]
+fn who_wrote_it_does_not_say_that_it_is_deployed() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged();
+    game.deployed("production", "success", "ada").at(Stage::Deploying);
+    let told = phase::judge(Phase::Deploy, game.now(), &game.world).findings.remove(0).says;
+    assert!(told.ends_with("succeeded is said by @ada, who wrote or pushed the change."), "{told}");
+    // That it failed is believed of anybody, and somebody else's word ends it.
+    game.deployed("production", "failure", "ada").at(Stage::DeployRetrying);
+    game.deployed("production", "success", "github-actions[bot]").at(Stage::PipelineComplete);
+
+    // Where there is nobody else, they may.
+    let mut game = Game::pipeline_with("people: { solo: true }");
+    game.through_verify().merged().deployed("production", "success", "ada").at(Stage::PipelineComplete);
+}
+
+#[test]
+fn only_the_accounts_that_the_policy_names_say_that_it_is_deployed() {
+    let with = "gates: { deploy: { by: ['@Ada', '@ship-it[bot]'] }, verify: { checks: [{ name: ci / test, workflow: .github/workflows/ci.yml }] } }";
+    for (by, stage) in [
+        ("ada", Stage::PipelineComplete),
+        ("ship-it[bot]", Stage::PipelineComplete),
+        ("ship-it", Stage::Deploying),
+        ("github-actions[bot]", Stage::Deploying),
+    ] {
+        let mut game = Game::pipeline_with(with);
+        game.through_verify().merged().deployed("production", "success", by).at(stage);
+    }
+}
+
+#[test]
+fn only_the_environments_that_the_policy_names_are_looked_at() {
+    let with = "gates: { deploy: { environments: [production, eu] }, verify: { checks: [{ name: ci / test, workflow: .github/workflows/ci.yml }] } }";
+    let ci = "github-actions[bot]";
+    let mut game = Game::pipeline_with(with);
+    game.through_verify().merged();
+    // Neither checks nor another place stand for it.
+    game.merge_check("success").at(Stage::Deploying);
+    game.deployed("playground", "success", ci).at(Stage::Deploying);
+    game.deployed("playground", "failure", ci).at(Stage::Deploying);
+    game.deployed("Production", "success", ci).at(Stage::Deploying);
+    game.deployed("eu", "success", ci).at(Stage::PipelineComplete);
 }

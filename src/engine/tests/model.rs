@@ -14,7 +14,7 @@ use crate::engine::kit::*;
 use crate::engine::{Decision, Happened, Shown, ahead, decide};
 use crate::flow::pipeline::phase_of;
 use crate::flow::{Action, Phase, Stage};
-use crate::gate::world::{CheckRun, Deployment, Review, Subject, World};
+use crate::gate::world::{CheckRun, Review, Subject, World};
 use crate::gate::{GateName, Verdict};
 use crate::ids::{ChangeNumber, Digest, Role};
 use crate::ledger::against::Against;
@@ -297,8 +297,7 @@ impl Engine {
             world.pull.merged = Some(commit("merge"));
         }
         if sight.deployed {
-            let (environment, state) = ("production".to_owned(), "success".to_owned());
-            world.deployments = vec![Deployment { environment, state, commit: commit("merge") }];
+            world.deployments = vec![deployment_of(commit("merge"), "production", "success", "zoe")];
         }
         world
     }

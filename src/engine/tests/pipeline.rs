@@ -475,11 +475,7 @@ fn a_deployment_of_another_commit_shows_nothing() {
     game.through_verify().merged().deployment("success");
     let mut game = Game::pipeline();
     game.through_verify().merged();
-    game.world.deployments.push(crate::gate::world::Deployment {
-        environment: "production".to_owned(),
-        state: "success".to_owned(),
-        commit: commit("one"),
-    });
+    game.world.deployments.push(deployment_of(commit("one"), "production", "success", "zoe"));
     game.look().at(Stage::Deploying);
 }
 
@@ -488,11 +484,7 @@ fn before_merge_the_deployment_is_part_of_the_gate() {
     let mut game = Game::pipeline_with("deploy: before_merge");
     game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::PipelineComplete).may_merge();
     let mut game = Game::pipeline_with("deploy: before_merge");
-    game.world.deployments.push(crate::gate::world::Deployment {
-        environment: "staging".to_owned(),
-        state: "failure".to_owned(),
-        commit: commit("one"),
-    });
+    game.world.deployments.push(deployment_of(commit("one"), "staging", "failure", "zoe"));
     game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::Deploying);
     game.may_not_merge(&["MRG-01"]);
 }

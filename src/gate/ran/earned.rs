@@ -61,7 +61,7 @@ fn fewer(earned: &Earned, head: &Counts) -> Vec<Finding> {
         findings.push(Finding::error(
             "VER-10",
             format!("{} ran on the base ({base}), and {} on the head.{gone}", tests(before), head.ran()),
-            "Bring them back, or let them run again.",
+            "Bring them back, let them run again, or bring the branch up to date with where it goes.",
         ));
     } else if !earned.gone.is_empty() {
         findings.push(Finding::warning(

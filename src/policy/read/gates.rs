@@ -1,6 +1,7 @@
 //! Reading `gates`: the checks that count, and the commands that are run.
 
 use super::{globs, security, set};
+use crate::policy::OWN_ENVIRONMENT;
 use crate::policy::decode::{Decoder, Fields, Spot};
 use crate::policy::problem::{Problem, excerpt};
 use crate::policy::types::*;
@@ -13,13 +14,15 @@ const MAX_ID: u64 = (1 << 53) - 1;
 const MAX_COMMANDS: usize = 20;
 const MAX_COMMAND: usize = 4096;
 const MAX_READ: usize = 100;
+const MAX_DEPLOY: usize = 20;
+const MAX_ENVIRONMENT: usize = 255;
 const MAX_PATH: usize = 512;
 /// Of each gate that runs something.
 const RUNS: [&str; 5] = ["run", "reports", "timeout", "network", "confine"];
 
 pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let gates = top.get("gates");
-    let f = gates.and_then(|s| d.map(s, &["build", "review", "verify"], &[]));
+    let f = gates.and_then(|s| d.map(s, &["build", "review", "verify", "deploy"], &[]));
     let build = f.as_ref().and_then(|f| f.get("build"));
     if let Some(f) = build.and_then(|s| d.map(s, &[&RUNS[..], &["audit", "audit_network"]].concat(), &[])) {
         let Build { run, reports, timeout, network, confine, audit, audit_network } = &mut p.gates.build;
@@ -36,6 +39,11 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let review = f.as_ref().and_then(|f| f.get("review"));
     if let Some(f) = review.and_then(|s| d.map(s, &["axes"], &[])) {
         set(&mut p.gates.review.axes, f.get("axes").and_then(|s| d.word(s)));
+    }
+    let deploy = f.as_ref().and_then(|f| f.get("deploy"));
+    if let Some(f) = deploy.and_then(|s| d.map(s, &["environments", "by"], &[])) {
+        set(&mut p.gates.deploy.environments, f.get("environments").and_then(|s| environments(d, s)));
+        set(&mut p.gates.deploy.by, f.get("by").and_then(|s| accounts(d, s)));
     }
     let verify = f.as_ref().and_then(|f| f.get("verify"));
     let f = verify.and_then(|s| {
@@ -108,6 +116,39 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
             "Name the job that runs them under `gates.verify.checks`, and ask for it with `merge: { require: [verify, review] }`",
         );
     }
+}
+
+fn environments(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<String>> {
+    let mut list = Vec::new();
+    for item in d.items(spot, "environments", MAX_DEPLOY)? {
+        let Some(text) = d.text(&item) else { continue };
+        if text.is_empty() || text.chars().count() > MAX_ENVIRONMENT || text.chars().any(char::is_control) {
+            let says = format!("this is to have from one to {MAX_ENVIRONMENT} characters on one line");
+            d.problem(item.at(), &item.path, says, "Write it as GitHub shows it under Environments");
+        } else if text.eq_ignore_ascii_case(OWN_ENVIRONMENT) {
+            let says = format!("`{}` is where the Action keeps its key: nothing is deployed there", excerpt(text));
+            d.problem(item.at(), &item.path, says, "Name the environment that the software is deployed to");
+        } else {
+            list.push(text.to_owned());
+        }
+    }
+    Some(list)
+}
+
+fn accounts(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Account>> {
+    let mut list = Vec::new();
+    for item in d.items(spot, "accounts", MAX_DEPLOY)? {
+        let Some(text) = d.text(&item) else { continue };
+        match Account::new(text) {
+            Some(account) => list.push(account),
+            None => {
+                let says = format!("`{}` is no account", excerpt(text));
+                let next = "Write `\"@login\"`, or `\"@github-actions[bot]\"` for what workflows deploy";
+                d.problem(item.at(), &item.path, says, next);
+            }
+        }
+    }
+    Some(list)
 }
 
 /// What each source takes, and what none of them takes.

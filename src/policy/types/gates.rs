@@ -30,6 +30,9 @@ pub struct Gates {
     pub review: Reviewing,
     /// The proof that the change works.
     pub verify: Verify,
+    /// Which deployment it is that tells.
+    #[serde(skip_serializing_if = "is_default")]
+    pub deploy: Deploying,
 }
 
 /// A value that a policy written before its key was there has too. It is left out of what is written, so that such a
@@ -140,6 +143,56 @@ words! {
 pub struct Reviewing {
     /// Whether all of it has to be looked at. What is found and weighs critical or required blocks in any case.
     pub axes: Axes,
+}
+
+/// Which deployment it is that tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Deploying {
+    /// The environments that it has to be deployed to. Without any, each that it was deployed to.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 20), inner(length(min = 1, max = 255)))]
+    pub environments: Vec<String>,
+    /// Whose word counts that it succeeded. Without any, that of everybody who neither wrote nor pushed the change.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 20))]
+    pub by: Vec<Account>,
+}
+
+/// `@login`, or `@name[bot]` of an App.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(extend("pattern" = "^@[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\\[bot\\])?$"))]
+pub struct Account(String);
+
+impl Account {
+    /// None when the text is not of that form.
+    pub fn new(text: &str) -> Option<Self> {
+        let name = text.strip_prefix('@')?;
+        let name = name.strip_suffix("[bot]").unwrap_or(name);
+        let fine = name.len() <= 100
+            && name.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        fine.then(|| Self(text.to_owned()))
+    }
+
+    /// Whether it is this one's login.
+    pub fn is(&self, login: &str) -> bool {
+        self.0.trim_start_matches('@').eq_ignore_ascii_case(login)
+    }
+}
+
+impl TryFrom<String> for Account {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::new(&text).ok_or_else(|| format!("{text:?} is neither @login nor @name[bot]"))
+    }
+}
+
+impl From<Account> for String {
+    fn from(account: Account) -> String {
+        account.0
+    }
 }
 
 /// The walls around the commands of a gate. They can write their own copy of the content and a scratch folder, and read what the

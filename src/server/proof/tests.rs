@@ -128,6 +128,7 @@ fn each_refusal_has_its_name_a_sentence_and_a_next_step() {
         Refused::Replayed,
         Refused::Foreign("a".into()),
         Refused::WrongWorkflow { found: "a".into(), wanted: "b".into() },
+        Refused::Unprotected("a".into()),
         Refused::NotWanted("a".into()),
         Refused::OtherRun { run: 1, what: "a".into() },
         Refused::Unasked(1),

@@ -108,9 +108,11 @@ pub(super) fn evidence(all: &[Evidence], home: &Home<'_>) -> String {
                     format!("review by {} ({}): {shown} on {}{own}", person(by), safe(role), code(commit.short()));
                 (state.eq_ignore_ascii_case("approved"), said, discounted.as_ref())
             }
-            Evidence::Deployment { environment, state, commit } => {
-                let said = format!("deployment to {}: {} of {}", code(environment), safe(state), code(commit.short()));
-                (state == "success", said, None)
+            Evidence::Deployment { environment, state, commit, by, discounted } => {
+                let by = by.as_ref().map(|by| format!(", by {}", person(by))).unwrap_or_default();
+                let (to, of) = (code(environment), code(commit.short()));
+                let said = format!("deployment to {to}: {} of {of}{by}", safe(state));
+                (state == "success", said, discounted.as_ref())
             }
             Evidence::Word { by, role, says, head } => {
                 let said = format!("{} ({}) on {}: {}", person(by), safe(role), code(head.short()), safe(says));

@@ -97,7 +97,13 @@ fn nothing_that_somebody_wrote_is_more_than_text() {
             head: commit("x"),
             discounted: Some(bad.into()),
         },
-        Evidence::Deployment { environment: bad.into(), state: bad.into(), commit: commit("x") },
+        Evidence::Deployment {
+            environment: bad.into(),
+            state: bad.into(),
+            commit: commit("x"),
+            by: None,
+            discounted: Some(bad.into()),
+        },
     ];
     let gate = GateName::Phase(crate::flow::Phase::Build);
     let bodies = [
