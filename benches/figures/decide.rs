@@ -83,6 +83,7 @@ impl Change {
                 settled: None,
                 based_since: jiff::Timestamp::from_second(1).ok(),
                 asks: Asks::Yes,
+                commits: true,
                 asked_run: AskedRun::Unseen,
                 siblings: Vec::new(),
                 rivals: Vec::new(),

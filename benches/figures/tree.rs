@@ -97,12 +97,12 @@ fn look(at: &Path) -> anyhow::Result<Took> {
     let policy = policy::parse(POLICY.as_bytes()).map_err(|problems| anyhow!("{problems:?}"))?;
     let base = reader.merge_base(&tip, &head)?.context("no base")?;
     let deltas = reader.diff(&base, &head)?;
-    let content = content_digest(&deltas, &policy.digest(), &std::collections::BTreeSet::new());
+    let content = content_digest(&deltas, &policy.digest(), &phasegate::repo::Written::new());
     let papers = Papers::read(&reader, &tip, &base, &head)?;
     let judged = papers::judge_all(&papers, &policy);
     let site = build::site(&reader, &base, &head, &papers)?.context("there is code")?;
     let built = build::judge(&site, &papers, &policy);
-    let drifted = reconcile::look(&reader, &head, &site, &papers, &policy)?;
+    let (drifted, _) = reconcile::look(&reader, &head, &site, &papers, &policy)?;
     let (different, paths) = (reader.diff(&tip, &head)?, touched(&deltas));
     let by_policy = ByPolicy { named: Some(&globset()?), commands: &["true".to_owned()] };
     let drift =

@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             Phase::Reconcile => {
                 let site = build::site(&repo, &base, &head, &papers)?;
                 let found = site.map(|site| reconcile::look(&repo, &head, &site, &papers, &policy)).transpose()?;
-                judged.push((phase, found.unwrap_or_default()));
+                judged.push((phase, found.map(|(found, _)| found).unwrap_or_default()));
             }
             _ => judged.push((phase, papers::judge(phase, &papers, &policy))),
         }

@@ -17,6 +17,7 @@ use super::binding;
 use super::command::Given;
 use super::freeze;
 use super::hear::hear;
+use super::repair;
 use super::verbs::on_escalation;
 use crate::fact::Comment;
 use crate::flow::merge::Stage as MergeStage;
@@ -422,7 +423,7 @@ fn gates(draft: &mut Draft<'_>) -> Result<(), Refusal> {
             break;
         }
     }
-    Ok(())
+    repair::record(draft)
 }
 
 /// Gates that passed in this change for older content are judged again for this one, where they stand under the

@@ -159,6 +159,7 @@ impl Game {
                 settled: None,
                 based_since: jiff::Timestamp::from_second(1).ok(),
                 asks: Asks::Yes,
+                commits: true,
                 asked_run: AskedRun::Unseen,
                 siblings: Vec::new(),
                 rivals: Vec::new(),
@@ -228,6 +229,7 @@ impl Game {
             signers: BTreeSet::new(),
             about,
             changed: vec!["src/lib.rs".to_owned()],
+            repair: None,
             documents: old.map_or_else(|| NOTHING.clone(), |old| old.documents),
             // Of what is to last more is asked: the tests of that say so.
             tier: Some(Tier::Shed),

@@ -15,6 +15,7 @@ use super::{Finding, Severity, analyze, design, expand};
 use crate::flow::Phase;
 use crate::ids::{BlobId, Digest};
 use crate::policy::{Policy, Tier};
+use crate::repo::{RepoPath, Written, written_over};
 
 pub const SCOPE: &str = "scaffolding/scope.md";
 pub const DESIGN: &str = "scaffolding/design.md";
@@ -236,13 +237,19 @@ pub fn judge_all(papers: &Papers, policy: &Policy) -> Judged {
 /// What each document gate's pass is bound to: its documents and those before them, by their digests, and whatever
 /// would keep the gate from passing with them. So a line added to the log, or a preference that nobody goes against,
 /// changes nothing, and an input file that scope does not name does.
-pub fn bound(papers: &Papers, judged: &Judged) -> BTreeMap<Phase, Digest> {
+///
+/// A document that the bot has put right counts as it was before.
+pub fn bound(papers: &Papers, judged: &Judged, bot: &Written) -> BTreeMap<Phase, Digest> {
     let mut read: Vec<String> = Vec::new();
     let mut all = BTreeMap::new();
     for (phase, path) in Phase::ALL.into_iter().filter_map(|phase| Some((phase, document(phase)?))) {
         let print = match papers.of(phase) {
-            Some(sheet) => sheet.blob.as_ref().map_or("unread", BlobId::as_str),
-            None => "absent",
+            Some(Sheet { blob: Some(blob), .. }) => {
+                let before = written_over(bot, &RepoPath::from(path), blob).flatten();
+                before.as_ref().unwrap_or(blob).as_str().to_owned()
+            }
+            Some(Sheet { blob: None, .. }) => "unread".to_owned(),
+            None => "absent".to_owned(),
         };
         read.push(format!("{path} {print}"));
         let errors = judged.get(&phase).into_iter().flatten().filter(|finding| finding.blocks());

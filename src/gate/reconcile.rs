@@ -7,6 +7,7 @@
 
 mod calls;
 mod interfaces;
+pub mod repair;
 mod said;
 pub mod targets;
 
@@ -19,8 +20,9 @@ use super::{Finding, Severity};
 use crate::finding::quoted;
 use crate::flow::Phase;
 use crate::ids::CommitId;
-use crate::policy::Policy;
+use crate::policy::{Policy, Repairs};
 use crate::repo::{Reader, Result};
+use repair::Repair;
 
 /// How documents and code differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,17 +181,20 @@ pub fn is_spec_violating(finding: &Finding) -> bool {
     finding.blocks() && RULES.iter().any(|rule| rule.id == finding.rule && rule.drift == Drift::SpecViolating)
 }
 
-/// What the gate finds at the head of a change.
+/// What the gate finds at the head of a change, and how a machine would put it right.
 pub fn look(
     reader: &dyn Reader,
     head: &CommitId,
     site: &Site,
     papers: &Papers,
     policy: &Policy,
-) -> Result<Vec<Finding>> {
+) -> Result<(Vec<Finding>, Option<Repair>)> {
     let names = interfaces::names(build::design(papers).as_ref());
     let unseen = build::unseen(reader, head, site, &names)?;
-    Ok(judge(site, papers, policy, &unseen))
+    let found = judge(site, papers, policy, &unseen);
+    let wanted = policy.gates.reconcile.repairs != Repairs::Off && found.iter().any(Finding::blocks);
+    let repair = wanted.then(|| repair::of(site, papers, policy, &unseen)).flatten();
+    Ok((found, repair))
 }
 
 pub fn judge(site: &Site, papers: &Papers, policy: &Policy, unseen: &BTreeSet<String>) -> Vec<Finding> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::papers::Judged;
 use super::people::Standing;
+use super::reconcile::repair::Repair;
 use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::guard::Guard;
@@ -66,6 +67,8 @@ pub struct World {
     pub based_since: Option<Timestamp>,
     /// Whether a run of the trusted workflow can be asked for from here.
     pub asks: Asks,
+    /// Whether a commit of the bot's has its checks run, so that it may make one.
+    pub commits: bool,
     /// What GitHub tells of the run that was asked for last and has not answered.
     pub asked_run: AskedRun,
     /// Other pull requests of the same branch. They are looked for only where everything else is green.
@@ -177,6 +180,8 @@ pub struct Subject {
     pub changed: Vec<String>,
     /// What the document gates, and BUILD in what the change adds, find by this law; empty where no pipeline asks for it.
     pub documents: Judged,
+    /// The documents as RECONCILE would have them, where a machine can write that.
+    pub repair: Option<Repair>,
     /// The tier that its scope names; not read where no pipeline asks for it.
     pub tier: Option<Tier>,
     /// What becomes of the policy when this is merged.

@@ -42,6 +42,8 @@ const GROUPS: usize = 8;
 /// How many runs that were asked for are kept in the state: more than one person may ask for within an hour. The records keep
 /// all of them.
 const RUNS: usize = 40;
+/// How many repairs of documents are kept in the state. The records keep all of them.
+const REPAIRS: usize = 20;
 /// How many tampering notes are kept in the state. The records keep all of them.
 const TAMPER_NOTES: usize = 5;
 /// How many deliveries that told of some are: more than can be under way at once.
@@ -85,6 +87,7 @@ impl State {
             commands: BTreeSet::new(),
             stopped: None,
             braked: BTreeSet::new(),
+            repairs: Vec::new(),
             accepted: BTreeMap::new(),
             frozen: None,
             asks: 0,
@@ -381,6 +384,10 @@ impl State {
                     let (name, About { head, content, .. }) = (asked.workflow.clone(), asked.about.clone());
                     self.reds.insert(Red { workflow_run: by.run, name, head, content: Some(content) });
                 }
+            }
+            Body::Repaired { files } => {
+                let head = record.about.clone().ok_or(FoldError::NoSubject { seq })?.head;
+                keep_newest(&mut self.repairs, Repair { head, files: files.clone() }, REPAIRS);
             }
             Body::Agreed { rule, reason } => {
                 let content = record.about.clone().ok_or(FoldError::NoSubject { seq })?.content;

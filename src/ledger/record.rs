@@ -249,6 +249,14 @@ pub enum Evidence {
     },
 }
 
+/// A document that the bot has put right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mended {
+    pub path: String,
+    pub was: BlobId,
+    pub is: BlobId,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Body {
@@ -396,6 +404,11 @@ pub enum Body {
     },
     /// The workflow has answered. A nonce is answered once.
     Ran(Box<Ran>),
+    /// Documents that are out of step with the code are put right: the bot commits these on top of this head. As far as gates and
+    /// approvals go they stay what they were before.
+    Repaired {
+        files: Vec<Mended>,
+    },
     /// An entitled person agrees that this rule of a run holds nothing back for this content.
     Agreed {
         rule: String,

@@ -10,12 +10,13 @@ use super::face::Face;
 use super::findings::Findings;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
-use super::record::{About, By, Claim, Evidence, Froze, Grouped, Job, Moment, Outcome, Ran};
+use super::record::{About, By, Claim, Evidence, Froze, Grouped, Job, Mended, Moment, Outcome, Ran};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
 use crate::flow::{FlowName, Mode, Phase, merge};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
 use crate::policy::{Autonomy, RunGate};
+use crate::repo::{RepoPath, Written};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -83,6 +84,9 @@ pub struct State {
     /// What the brake was pulled for so far.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub braked: BTreeSet<String>,
+    /// Documents that the bot has put right, the newest last.
+    #[serde(default)]
+    pub repairs: Vec<Repair>,
     /// Changed files that a person has accepted, each with the content they saw (none: that it is gone).
     pub accepted: BTreeMap<String, BTreeSet<Option<BlobId>>>,
     /// What is frozen, by the newest record that says so.
@@ -178,6 +182,14 @@ pub struct Answer {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_none_yet(count: &u64) -> bool {
     *count == 0
+}
+
+/// Documents that the bot has put right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repair {
+    /// The commit that it is on top of.
+    pub head: CommitId,
+    pub files: Vec<Mended>,
 }
 
 /// A run that was asked for.
@@ -308,6 +320,12 @@ pub fn same_person(a: &By, b: &By) -> bool {
 pub const RED: [&str; 4] = ["failure", "timed_out", "action_required", "startup_failure"];
 
 impl State {
+    /// The documents that the bot has put right, and what they were before.
+    pub fn written_by_bot(&self) -> Written {
+        let files = self.repairs.iter().flat_map(|repair| &repair.files);
+        files.map(|file| ((RepoPath::from(file.path.as_str()), file.is.clone()), Some(file.was.clone()))).collect()
+    }
+
     /// What stood against merging it as this commit, where a merge queue did that. A queue may merge several groups at once
     /// when the last is green; that one has all of the others in it.
     pub fn red_group(&self, merged: &CommitId) -> BTreeSet<String> {

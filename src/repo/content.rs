@@ -1,20 +1,23 @@
 //! The identity of what is judged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use globset::GlobSet;
 
 use super::{Delta, Mode, Reader, RepoPath, Result};
 use crate::ids::{BlobId, CommitId, Digest};
 
+/// What the bot itself wrote, by path and blob, and what was there before: nothing, or another blob.
+pub type Written = BTreeMap<(RepoPath, BlobId), Option<BlobId>>;
+
 /// The content digest of a change: a hash over every path that differs from the merge base to the head, with its mode
 /// and blob on both sides, and the policy's digest. The order of the deltas does not matter.
 ///
-/// A rebase that changes nothing of the change keeps it. No path is left out, but for a file that the bot itself wrote:
-/// `bot` are the paths and blobs that the ledger recorded. Both must agree, and it must be a plain file. By the blob
-/// alone, whoever copies something the bot once wrote over a test would have changed nothing.
-pub fn content_digest(deltas: &[Delta], policy: &Digest, bot: &BTreeSet<(RepoPath, BlobId)>) -> Digest {
-    let mut counted: Vec<&Delta> = deltas.iter().filter(|delta| !written_by(bot, delta)).collect();
+/// A rebase that changes nothing of the change keeps it. No path is left out; but a file that the bot itself wrote counts as what
+/// was there before it did: `bot` are the paths and blobs that the ledger recorded. Both must agree, and it must be a plain
+/// file. By the blob alone, whoever copies something the bot once wrote over a test would have changed nothing.
+pub fn content_digest(deltas: &[Delta], policy: &Digest, bot: &Written) -> Digest {
+    let mut counted: Vec<Delta> = deltas.iter().filter_map(|delta| before(bot, delta)).collect();
     counted.sort();
     let mut parts: Vec<Vec<u8>> = vec![b"phasegate/content@1".to_vec(), policy.as_str().into()];
     for delta in counted {
@@ -27,11 +30,27 @@ pub fn content_digest(deltas: &[Delta], policy: &Digest, bot: &BTreeSet<(RepoPat
     Digest::of_parts(parts)
 }
 
-fn written_by(bot: &BTreeSet<(RepoPath, BlobId)>, delta: &Delta) -> bool {
-    match &delta.new {
-        Some((Mode::FILE, blob)) => bot.contains(&(delta.path.clone(), blob.clone())),
-        _ => false,
+/// A change of a file, without what the bot made of it; none where that was all.
+fn before(bot: &Written, delta: &Delta) -> Option<Delta> {
+    let mut delta = delta.clone();
+    if let Some((Mode::FILE, blob)) = &delta.new
+        && let Some(own) = written_over(bot, &delta.path, blob)
+    {
+        delta.new = own.map(|blob| (Mode::FILE, blob));
+        return (delta.old != delta.new).then_some(delta);
     }
+    Some(delta)
+}
+
+/// What was there before the bot wrote this, however often it did; none where it did not.
+pub fn written_over(bot: &Written, path: &RepoPath, blob: &BlobId) -> Option<Option<BlobId>> {
+    let mut found = bot.get(&(path.clone(), blob.clone()))?;
+    // As often as there is something to follow: two that were written over each other would lead round.
+    for _ in 0..bot.len() {
+        let Some(next) = found.as_ref().and_then(|blob| bot.get(&(path.clone(), blob.clone()))) else { break };
+        found = next;
+    }
+    Some(found.clone())
 }
 
 /// Every path that the change adds, changes or removes.

@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{BlobId, CommitId};
 
 pub use borrow::{Laid, borrowed};
-pub use content::{content_digest, same_blobs, touched};
+pub use content::{Written, content_digest, same_blobs, touched, written_over};
 pub use local::{Compared, LocalRepo};
 pub use mirror::{Fetched, Mirror, Want};
 pub use path::RepoPath;

@@ -14,8 +14,8 @@ fn law() -> Digest {
     Digest::of("policy")
 }
 
-fn nobody() -> BTreeSet<(RepoPath, BlobId)> {
-    BTreeSet::new()
+fn nobody() -> Written {
+    Written::new()
 }
 
 /// The content digest of a change from its merge base.
@@ -51,6 +51,35 @@ fn a_rebase_that_changes_nothing_keeps_the_digest() {
 }
 
 #[test]
+fn what_the_bot_wrote_over_counts_as_it_was() {
+    let repo = Scratch::new();
+    let old = repo.text(&[], &[("design.md", "base"), ("tests/t", "assert")]);
+    let drawn = repo.text(&[&old], &[("design.md", "drawn"), ("tests/t", "assert")]);
+    let mended = repo.text(&[&drawn], &[("design.md", "mended"), ("tests/t", "assert")]);
+    let again = repo.text(&[&mended], &[("design.md", "mended again"), ("tests/t", "assert")]);
+    let edited = repo.text(&[&mended], &[("design.md", "mended, and more"), ("tests/t", "assert")]);
+    let elsewhere = repo.text(&[&drawn], &[("design.md", "drawn"), ("tests/t", "mended")]);
+    let reader = repo.reader();
+    let blob = |head: &CommitId| reader.blob(head, &"design.md".into()).unwrap().unwrap().id;
+    let bot = Written::from([
+        (("design.md".into(), blob(&mended)), Some(blob(&drawn))),
+        (("design.md".into(), blob(&again)), Some(blob(&mended))),
+    ]);
+    let digest = |head: &CommitId| content_digest(&reader.diff(&old, head).unwrap(), &law(), &bot);
+    assert_eq!((digest(&mended), digest(&again)), (digest(&drawn), digest(&drawn)));
+    assert_ne!(digest(&drawn), digest(&old));
+    for other in [&edited, &elsewhere] {
+        assert_ne!(digest(&drawn), digest(other));
+    }
+    // Back and forth ends.
+    let round = Written::from([
+        (("design.md".into(), blob(&mended)), Some(blob(&drawn))),
+        (("design.md".into(), blob(&drawn)), Some(blob(&mended))),
+    ]);
+    assert!(written_over(&round, &"design.md".into(), &blob(&drawn)).is_some());
+}
+
+#[test]
 fn only_what_the_bot_wrote_where_it_wrote_it_is_left_out() {
     let repo = Scratch::new();
     let old = repo.text(&[], &[("a", "1"), ("tests/t", "assert")]);
@@ -62,7 +91,7 @@ fn only_what_the_bot_wrote_where_it_wrote_it_is_left_out() {
         repo.commit(&[&old], &[(b"a", FILE, b"2"), (b"tests/t", FILE, b"assert"), (b"log.md", EXEC, b"by the bot")]);
     let reader = repo.reader();
     let blob = reader.blob(&with_log, &"log.md".into()).unwrap().unwrap().id;
-    let bot = BTreeSet::from([("log.md".into(), blob)]);
+    let bot = Written::from([(("log.md".into(), blob), None)]);
     let digest = |head: &CommitId| content_digest(&reader.diff(&old, head).unwrap(), &law(), &bot);
     assert_eq!(digest(&change), digest(&with_log));
     for cheat in [&hidden, &copied, &executable] {

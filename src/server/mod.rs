@@ -23,6 +23,7 @@ mod once;
 mod pass;
 mod posted;
 mod proof;
+mod repair;
 mod route;
 mod runs;
 mod show;

@@ -22,7 +22,7 @@ use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, Flow, Limits, MadeBy, OWN_ENVIRONMENT, Policy, RunGate, Source, Tier, Who};
 use crate::repo::meaning::{self, ByPolicy, Drift, Sides};
 use crate::repo::{
-    CommitInfo, Delta, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, content_digest, touched,
+    CommitInfo, Delta, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, Written, content_digest, touched,
 };
 
 /// The policy file as it was read.
@@ -97,9 +97,10 @@ pub(super) async fn content(
     let known = state.and_then(|state| state.subject.clone());
     let pipeline = state.is_some_and(|state| state.pipeline.is_some());
     let accepted = state.map(|state| state.accepted.clone()).unwrap_or_default();
+    let bot = state.map(State::written_by_bot).unwrap_or_default();
     let (law, tip, base_ref) = (law.clone(), tip.clone(), base_ref.to_owned());
     let read = mirror.read(move |reader| {
-        let mut subject = subject(reader, &law, &tip, &base_ref, &fetched, failed_at.as_ref(), pipeline)?;
+        let mut subject = subject(reader, &law, &tip, &base_ref, &fetched, (failed_at.as_ref(), &bot), pipeline)?;
         if let Some(subject) = &mut subject {
             let About { base, head, .. } = &subject.about;
             if let Law::Valid(policy) = &law
@@ -218,7 +219,7 @@ fn subject(
     tip: &CommitId,
     base_ref: &str,
     fetched: &Fetched,
-    failed_at: Option<&CommitId>,
+    (failed_at, bot): (Option<&CommitId>, &Written),
     pipeline: bool,
 ) -> crate::repo::Result<Option<Subject>> {
     let Some(merge_base) = &fetched.merge_base else { return Ok(None) };
@@ -228,7 +229,7 @@ fn subject(
         Law::Valid(policy) => (policy.digest(), policy.base),
         Law::Invalid(_) => (Digest::of("no valid policy"), Base::Strict),
     };
-    let change = content_digest(&deltas, &policy_digest, &BTreeSet::new());
+    let change = content_digest(&deltas, &policy_digest, bot);
     let moved = reader.diff(merge_base, &fetched.base)?;
     let moved: Vec<&Delta> = moved.iter().filter(|delta| paths.contains(&delta.path)).collect();
     let conflicts = !moved.is_empty() && reader.brings(&fetched.base, &fetched.head)?.is_none();
@@ -246,6 +247,7 @@ fn subject(
     };
     // What was judged for one branch was not judged for another.
     let content = Digest::of_parts([change.as_str(), base_print.as_str(), base_ref]);
+    let mut repair = None;
     let (documents, bound, tier) = if pipeline || wants_papers(law) {
         let papers = Papers::read(reader, tip, merge_base, &fetched.head)?;
         // Under no valid policy nothing is judged, and what passed under one does not go stale by its mistake.
@@ -253,13 +255,15 @@ fn subject(
             Law::Valid(policy) => papers::judge_all(&papers, policy),
             Law::Invalid(_) => papers::judge_all(&papers, &lenient()),
         };
-        let bound = papers::bound(&papers, &judged);
+        let bound = papers::bound(&papers, &judged, bot);
         if let Law::Valid(policy) = law {
             let site = build::site(reader, merge_base, &fetched.head, &papers)?;
             let built = site.as_ref().map(|site| build::judge(site, &papers, policy));
             judged.insert(Phase::Build, built.unwrap_or_default());
             let drift = site.as_ref().map(|site| reconcile::look(reader, &fetched.head, site, &papers, policy));
-            judged.insert(Phase::Reconcile, drift.transpose()?.unwrap_or_default());
+            let (drift, put_right) = drift.transpose()?.unwrap_or_default();
+            judged.insert(Phase::Reconcile, drift);
+            repair = put_right;
             let shown = site.map(|site| verify::look(reader, &fetched.head, &site, &papers, policy)).transpose()?;
             judged.insert(Phase::Verify, shown.unwrap_or_else(|| verify::ahead(&papers, policy)));
             judged.extend(delivered::before_merge(reader, policy, &fetched.head)?);
@@ -293,6 +297,7 @@ fn subject(
         // As they are, not as they are quoted: policy's globs are held against them.
         changed: paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect(),
         documents,
+        repair,
         tier,
         drift: match law {
             Law::Valid(policy) => {
@@ -401,6 +406,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         present,
         changed: Vec::new(),
         documents: Judged::new(),
+        repair: None,
         tier: None,
         proposal: Proposal::Untouched,
         drift: BTreeMap::new(),

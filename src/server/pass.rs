@@ -205,6 +205,7 @@ impl Pass<'_> {
                 return Ok(Raced::Yes);
             }
             self.close_given_up(pull, state).await?;
+            Box::pin(self.commit_repair(pull, state, &world)).await?;
         }
         self.remember_head(pull).await;
         match &state {
@@ -331,6 +332,8 @@ impl Pass<'_> {
             settled: None,
             based_since: None,
             asks: if self.app.takes_evidence() { Asks::Yes } else { Asks::NoAddress },
+            // What a workflow's own token pushes starts no workflow.
+            commits: !self.app.is_advisory(),
             asked_run: AskedRun::Unseen,
             siblings: Vec::new(),
             rivals: Vec::new(),

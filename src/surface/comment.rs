@@ -48,6 +48,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let name = phase.as_str().to_uppercase();
         let title = if seen.advisory { name.clone() } else { format!("{name} gate") };
         findings(&mut out, &title, &judged.findings, links);
+        out.push_str(&repair(state, seen, *phase).unwrap_or_default());
         let _ = writeln!(out, "_{name}: {}_\n", judged_by(*phase));
     }
     if state.open {
@@ -142,6 +143,22 @@ fn findings(out: &mut String, title: &str, findings: &[Finding], links: &Links) 
         return;
     }
     let _ = writeln!(out, "**{title}**\n\n{}", items(findings, MOST_FINDINGS, links));
+}
+
+/// How a machine would put the documents right, while RECONCILE waits for that.
+pub(super) fn repair(state: &State, seen: &Seen<'_>, phase: Phase) -> Option<String> {
+    let subject = seen.world.subject.as_ref().filter(|_| phase == Phase::Reconcile && state.open)?;
+    let repair = subject.repair.as_ref()?;
+    let by_bot = state.repairs.iter().any(|known| known.head == subject.about.head);
+    let says = match by_bot {
+        true => "Phasegate commits this to the branch. Should it not come, `git apply` takes it",
+        false => "`git apply` takes this",
+    };
+    // Longer than any that the documents have.
+    let ticks = repair.diff.split(|c| c != '`').map(str::len).max().unwrap_or(0).max(2) + 1;
+    let fence = "`".repeat(ticks);
+    let what = "<summary>What puts the documents right</summary>";
+    Some(format!("\n<details>{what}\n\n{says}:\n\n{fence}diff\n{}{fence}\n\n</details>\n\n", repair.diff))
 }
 
 fn details(out: &mut String, state: &State) {

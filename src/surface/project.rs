@@ -291,6 +291,7 @@ fn current_check(state: &State, seen: &Seen<'_>, phase: Phase, judged: &phase::J
     };
     let mut summary = format!("{}\n\n", phase::judged_by(phase));
     summary.push_str(&items(&judged.findings, usize::MAX, links));
+    summary.push_str(&comment::repair(state, seen, phase).unwrap_or_default());
     let reds = state.previews.get(&phase).copied().unwrap_or(0);
     if reds > 0 {
         let pushes = if reds == 1 { "push was" } else { "pushes were" };

@@ -30,18 +30,21 @@ pub(crate) enum Story {
     Plain,
     /// Evidence is asked of the trusted workflow, once for each content.
     Asked,
+    /// The bot puts a document right by a commit of its own.
+    Repaired,
     /// Without a server: each event starts a run of the Action, which keeps nothing.
     Acted,
 }
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Acted,
         Self::Queued,
         Self::Rivals,
         Self::Merged,
         Self::Expanded,
+        Self::Repaired,
         Self::Stopped,
         Self::Meddled,
         Self::Stormy,
@@ -59,6 +62,10 @@ impl Story {
         match self {
             Self::Acted => Setup { bot: phasegate::rehearsal::Bot::Action, ..Setup::with_policy(PIPELINE_POLICY) },
             Self::Expanded | Self::Meddled => Setup::with_policy(PIPELINE_POLICY),
+            Self::Repaired => {
+                let by_commit = "gates:\n  reconcile: { repairs: commit }\n";
+                Setup::with_policy(&PIPELINE_POLICY.replacen("gates:\n", by_commit, 1))
+            }
             Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
             Self::Plain => {
                 Setup { without: &[Feature::Graphql, Feature::GitOverHttp], ..Setup::with_policy(MERGE_POLICY) }
@@ -89,6 +96,7 @@ impl Story {
             Self::Missed => missed(on).await,
             Self::Plain => plain(on).await,
             Self::Asked => asks(on).await,
+            Self::Repaired => repaired(on).await,
         }
     }
 }
@@ -174,6 +182,23 @@ async fn expanded(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     on.pushes("rover", "work", "a scope", &papers::of("scaffolding/scope.md")).await?;
     on.says("rover", number, "/expand").await?;
     ensure!(on.label(number)?.as_deref() == Some("phase:design"), "a good scope did not pass");
+    Ok(vec![number])
+}
+
+/// One commit for what is out of step, and nobody has to look again.
+async fn repaired(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.says("ada", number, "/expand a dimmer").await?;
+    let astray = papers::READINESS.replace("tests/test_dimmer.py::test_dark", "tests/test_dark.py::test_dark");
+    let mut files: Vec<(&str, &str)> = papers::ALL.into_iter().chain(papers::CODE).collect();
+    files[3].1 = &astray;
+    let head = on.pushes("rover", "work", "the dimmer", &files).await?;
+    on.ci(&head, "success").await?;
+    on.reviews("mia", number, "APPROVE").await?;
+    let mended = on.head(number)?;
+    ensure!(mended != head, "nothing was put right");
+    on.ci(&mended, "success").await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:verified"), "something went stale");
     Ok(vec![number])
 }
 

@@ -1,7 +1,9 @@
 //! RECONCILE holds the documents against what was built: it names the line that puts them right, and stops for a person where the
 //! code goes against the scope.
 
-use phasegate::rehearsal::{Rehearsal, Setup, papers};
+use phasegate::rehearsal::{PIPELINE_POLICY, Rehearsal, Setup, papers};
+
+use serde_json::json;
 
 use super::{assert_merge, proposes};
 
@@ -80,5 +82,70 @@ async fn what_goes_against_the_scope_waits_for_a_person_and_for_a_scope_that_has
     pushes(&on, number, &[("scaffolding/scope.md", &scope), ("scaffolding/readiness.md", &readiness)]).await;
     assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:verified"), "{:?}", on.bot_comments(number).unwrap());
     assert_merge(&on, number, "success");
+    on.end().await;
+}
+
+/// The policy lets the bot write: it commits the line to the branch, and what was passed and approved before stands.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn by_policy_the_bot_puts_the_documents_right_itself_and_nothing_goes_stale() {
+    let policy = PIPELINE_POLICY.replacen("gates:\n", "gates:\n  reconcile: { repairs: commit }\n", 1);
+    let on = Rehearsal::start(Setup::with_policy(&policy)).await.unwrap();
+    let readiness = papers::READINESS.replace("tests/test_dimmer.py::test_dark", "tests/test_dark.py::test_dark");
+    let number = approved(&on, &[("scaffolding/readiness.md", &readiness)]).await;
+    let head = on.head(number).unwrap();
+    let commit = on.does("mia", "GET", &format!("/git/commits/{head}"), json!({})).await.unwrap();
+    let (by, message) = (&commit["author"]["name"], commit["message"].as_str().unwrap());
+    assert!(message.starts_with("docs: put scaffolding/readiness.md in step with the code\n"), "{message}");
+    assert!(by.as_str().unwrap().ends_with("[bot]"), "{by}");
+    let blob = async |head: &str, path: &str| {
+        let file = on.does("mia", "GET", &format!("/contents/{path}?ref={head}"), json!({})).await.unwrap();
+        file["sha"].as_str().unwrap().to_owned()
+    };
+    let right = git2::Oid::hash_object(git2::ObjectType::Blob, papers::READINESS.as_bytes()).unwrap().to_string();
+    assert_eq!(
+        blob(&head, "scaffolding/readiness.md").await,
+        right,
+        "the whole document, with the line that was wrong"
+    );
+    assert_eq!(
+        blob(&head, "src/dimmer.py").await,
+        blob(commit["parents"][0]["sha"].as_str().unwrap(), "src/dimmer.py").await
+    );
+    let at = |label: &str| {
+        assert_eq!(on.label(number).unwrap().as_deref(), Some(label), "{}", on.status_comment(number).unwrap().body)
+    };
+
+    // It waits for the checks of the new commit, and for nothing else: nobody reviews again.
+    at("phase:reconcile");
+    on.ci(&head, "success").await.unwrap();
+    at("phase:verified");
+    assert_merge(&on, number, "success");
+
+    // What somebody writes over it is theirs.
+    let more = format!("{}\nAnd more.\n", papers::READINESS);
+    let head = on.pushes("rover", "work", "more", &[("scaffolding/readiness.md", &more)]).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
+    assert_merge(&on, number, "action_required");
+    on.end().await;
+}
+
+/// By default it only says how, in a form that `git apply` takes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_patch_that_is_shown_can_be_applied() {
+    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    let readiness = papers::READINESS.replace("tests/test_dimmer.py::test_dark", "tests/test_dark.py::test_dark");
+    let number = approved(&on, &[("scaffolding/readiness.md", &readiness)]).await;
+    let comment = on.status_comment(number).unwrap().body;
+    let (_, patch) = comment.split_once("diff\n").unwrap();
+    let (patch, _) = patch.split_once("\n```").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("scaffolding")).unwrap();
+    std::fs::write(folder.path().join("scaffolding/readiness.md"), &readiness).unwrap();
+    std::fs::write(folder.path().join("a.patch"), format!("{patch}\n")).unwrap();
+    let applied =
+        std::process::Command::new("git").current_dir(folder.path()).args(["apply", "a.patch"]).output().unwrap();
+    assert!(applied.status.success(), "{}\n{patch}", String::from_utf8_lossy(&applied.stderr));
+    let now = std::fs::read_to_string(folder.path().join("scaffolding/readiness.md")).unwrap();
+    assert_eq!(now, papers::READINESS);
     on.end().await;
 }

@@ -1,6 +1,5 @@
 //! A GitHub without GraphQL and git over HTTP, and one that can't tell all that a verdict rests on.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use git2::{ObjectType, Oid, Repository};
@@ -130,7 +129,7 @@ fn seen(reader: &LocalRepo, of: &Fetched) -> Result<Seen> {
     let commits = commits.into_iter().map(|id| reader.commit(&id).map(|told| (id, told))).collect::<Result<_>>()?;
     let text = |entry: &Entry| Ok(reader.blob(&of.head, &entry.path)?.map(|blob| blob.bytes));
     Ok(Seen {
-        content: content_digest(&files, &Digest::of("policy"), &BTreeSet::new()),
+        content: content_digest(&files, &Digest::of("policy"), &Default::default()),
         patch: reader.patch_id(&from, &of.head)?,
         brings: reader.brings(&of.base, &of.head)?,
         texts: tree.iter().map(text).collect::<Result<_>>()?,

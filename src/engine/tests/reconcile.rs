@@ -2,8 +2,10 @@
 
 use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
+use crate::gate::reconcile::repair::{Repair, Rewritten};
 use crate::gate::{Finding, Severity};
-use crate::ids::Role;
+use crate::ids::{BlobId, Role};
+use crate::ledger::Body;
 
 fn drifts(game: &mut Game, findings: &[Finding]) {
     game.subject().documents.insert(Phase::Reconcile, findings.to_vec());
@@ -91,4 +93,52 @@ fn a_tamper_that_nobody_claimed_is_no_verdict_of_reconcile() {
     assert_eq!(game.table().fails(Phase::Reconcile), 0);
     drifts(&mut game, &[structural(), spec_violating()]);
     game.look().at(Stage::ReconcileBlocked);
+}
+
+/// `scaffolding/design.md` with one line more.
+fn repair() -> Repair {
+    let blob = |digit: &str| BlobId::new(digit.repeat(40)).unwrap();
+    let file = Rewritten { path: "scaffolding/design.md", was: blob("a"), is: blob("b"), text: "right\n".to_owned() };
+    Repair { files: vec![file], diff: "--- a/scaffolding/design.md\n+```\n".to_owned() }
+}
+
+fn repaired(game: &Game) -> usize {
+    game.last().iter().filter(|entry| matches!(entry.body, Body::Repaired { .. })).count()
+}
+
+#[test]
+fn what_a_machine_can_put_right_is_shown_and_by_policy_written() {
+    let law = |repairs: &str| {
+        format!(
+            "gates: {{ reconcile: {{ repairs: {repairs} }}, verify: {{ checks: [{{ name: ci / test, workflow: .github/workflows/ci.yml }}] }} }}"
+        )
+    };
+    for (says, written) in [("suggest", 0), ("commit", 1)] {
+        let mut game = Game::pipeline_with(&law(says));
+        game.until_reviewing();
+        drifts(&mut game, &[structural()]);
+        game.subject().repair = Some(repair());
+        // Nobody writes into a change that is still reviewed.
+        assert_eq!((game.look().stage(), repaired(&game)), (Stage::Reviewing, 0));
+        game.approved_by("mia").at(Stage::Reconciling);
+        assert_eq!(repaired(&game), written, "{says}");
+        // Its fence is longer than any in the documents.
+        let comment = game.surface().comment;
+        assert!(comment.contains("````diff\n--- a/scaffolding/design.md\n+```\n````\n"), "{comment}");
+        assert_eq!(comment.contains("Phasegate commits this"), written == 1, "{comment}");
+        // Once for a head.
+        game.look().at(Stage::Reconciling);
+        assert_eq!(repaired(&game), 0);
+    }
+    // From a fork, or where what it pushes starts no checks, it is shown.
+    for from_fork in [true, false] {
+        let mut game = Game::pipeline_with(&law("commit"));
+        game.until_reviewing();
+        drifts(&mut game, &[structural()]);
+        game.subject().repair = Some(repair());
+        (game.world.pull.fork, game.world.commits) = (from_fork, from_fork);
+        game.approved_by("mia").at(Stage::Reconciling);
+        assert_eq!(repaired(&game), 0);
+        assert!(game.surface().comment.contains("`git apply` takes this"), "{}", game.surface().comment);
+    }
 }

@@ -20,8 +20,25 @@ pub(in crate::gate) fn unnamed(bench: &Bench<'_>) -> Vec<Found> {
     told.collect()
 }
 
-/// The test files that Key Links leads to, and that are not there.
+/// A test file that Key Links leads to, and that is not there.
+pub(in crate::gate) struct Lost {
+    /// The criterion that it is the test of.
+    pub(in crate::gate) id: String,
+    pub(in crate::gate) path: String,
+    /// Where its entry in readiness begins.
+    pub(in crate::gate) line: u32,
+}
+
+/// A finding for each of these.
 pub(in crate::gate) fn astray(bench: &Bench<'_>) -> Vec<Found> {
+    let says = |lost: Lost| {
+        let says = format!("The test of `{}` should be in `{}`, which is not there.", lost.id, lost.path);
+        Found::at(READINESS, lost.line, says)
+    };
+    lost(bench).into_iter().map(says).collect()
+}
+
+pub(in crate::gate) fn lost(bench: &Bench<'_>) -> Vec<Lost> {
     let Some(part) = bench.readiness.as_ref().and_then(|paper| paper.section("Key Links")) else { return Vec::new() };
     let mut found = Vec::new();
     for item in part.items() {
@@ -29,8 +46,7 @@ pub(in crate::gate) fn astray(bench: &Bench<'_>) -> Vec<Found> {
         let mut told = std::collections::BTreeSet::new();
         for path in paths(&item.all_text()) {
             if is_test(path) && bench.site.text(path).is_none() && told.insert(path) {
-                let says = format!("The test of `{id}` should be in `{path}`, which is not there.");
-                found.push(Found::at(READINESS, item.line, says));
+                found.push(Lost { id: id.clone(), path: path.to_owned(), line: item.line });
             }
         }
     }

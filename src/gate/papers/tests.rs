@@ -93,11 +93,11 @@ fn a_document_is_there_and_can_be_read() {
 #[test]
 fn a_pass_is_bound_to_what_the_gate_read() {
     let policy = Policy::default();
-    let first = bound(&good_papers(), &judge_all(&good_papers(), &policy));
+    let first = bound(&good_papers(), &judge_all(&good_papers(), &policy), &Written::new());
     let with = |change: &dyn Fn(&mut Papers)| {
         let mut papers = good_papers();
         change(&mut papers);
-        let now = bound(&papers, &judge_all(&papers, &policy));
+        let now = bound(&papers, &judge_all(&papers, &policy), &Written::new());
         let held = first.iter().zip(&now).filter(|(was, now)| was == now);
         held.map(|((phase, _), _)| phase.as_str()).collect::<Vec<_>>()
     };

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Table;
+use super::{Bench, Table};
 use crate::finding::quoted;
 use crate::gate::build::code::{Language, Masked, line_at};
 use crate::gate::build::covered::is_of_tests;
@@ -118,15 +118,34 @@ pub(super) fn missing(table: &Table<'_>) -> Vec<Found> {
     .collect()
 }
 
+/// An interface that takes something else than the design says.
+pub(super) struct Reshaped {
+    /// Where the design has it.
+    pub(super) line: u32,
+    pub(super) name: String,
+    /// As the code has it: `dim(level, step)`.
+    pub(super) now: String,
+    says: String,
+}
+
+/// A finding for each of these.
+pub(super) fn reshaped(table: &Table<'_>) -> Vec<Found> {
+    let told = |one: Reshaped| {
+        let next = format!("Write {} into line {} of `{DESIGN}`.", quoted(&excerpt(&one.now)), one.line);
+        Found::at(DESIGN, one.line, one.says).next(next)
+    };
+    reshapes(&table.bench).into_iter().map(told).collect()
+}
+
 /// Each that takes more or fewer things in what the change touches than the design says. What has a default may be left out; of
 /// several with one name nobody knows which is meant.
-pub(super) fn reshaped(table: &Table<'_>) -> Vec<Found> {
-    let wanted = of(table.bench.design.as_ref());
+pub(super) fn reshapes(bench: &Bench<'_>) -> Vec<Reshaped> {
+    let wanted = of(bench.design.as_ref());
     if wanted.is_empty() {
         return Vec::new();
     }
     let mut declared: Vec<(String, String, String, u32)> = Vec::new();
-    for file in table.bench.site.files.iter().filter(|file| !is_of_tests(&file.path)) {
+    for file in bench.site.files.iter().filter(|file| !is_of_tests(&file.path)) {
         let Some(language) = Language::of(&file.path) else { continue };
         let code = Masked::new(&file.text, language).code;
         for found in DECLARED.iter().flat_map(|pattern| pattern.captures_iter(&code)) {
@@ -151,8 +170,7 @@ pub(super) fn reshaped(table: &Table<'_>) -> Vec<Found> {
                 excerpt(path),
                 quoted(&excerpt(&now))
             );
-            let next = format!("Write {} into line {} of `{DESIGN}`.", quoted(&excerpt(&now)), one.line);
-            all.push(Found::at(DESIGN, one.line, says).next(next));
+            all.push(Reshaped { line: one.line, name: one.name, now, says });
         }
     }
     all

@@ -205,3 +205,64 @@ fn design_and_scope_are_of_one_tier() {
     let papers = design("One module with one function;", "Tier: house. One module with one function;");
     assert_eq!(told(&site(&[]), &papers), none());
 }
+
+/// What puts it right, without the lines of the patch that say where.
+fn put_right(site: &Site, papers: &Papers) -> Option<String> {
+    let repair = repair::of(site, papers, &Policy::default(), &BTreeSet::new())?;
+    let lines = repair
+        .diff
+        .lines()
+        .filter(|line| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---"));
+    Some(lines.map(|line| format!("{line}\n")).collect())
+}
+
+#[test]
+fn the_design_is_put_right_by_a_machine() {
+    assert_eq!(put_right(&site(&[]), &good_papers()), None);
+    // A path that is not there goes, and one that is there comes.
+    let fade =
+        design("  dimmer.py             # the function\n", "  dimmer.py             # the function\n  fade.py\n");
+    assert_eq!(put_right(&site(&[]), &fade).as_deref(), Some("-  fade.py\n"));
+    let drawn = |to: &str| {
+        let from = "src/                    # and what it needs beside, …\n  dimmer.py             # the function\ntests/\n  \
+                    test_dimmer.py\n";
+        design(from, to)
+    };
+    let more = site(&[("src/more.py", "more = 1\n")]);
+    for (tree, line) in [
+        ("src/\n  dimmer.py\ntests/\n  test_dimmer.py\n", "+src/more.py\n"),
+        ("lantern/\n├── src/\n│   └── dimmer.py\n└── tests/\n    └── test_dimmer.py\n", "+├── src/more.py\n"),
+    ] {
+        assert_eq!(put_right(&more, &drawn(tree)).as_deref(), Some(line), "{tree}");
+    }
+    let listed = "```\nsrc/                    # and what it needs beside, …\n  dimmer.py             # the function\ntests/\n  \
+                  test_dimmer.py\n```\n";
+    let listed = design(listed, "- `src/dimmer.py`: the function\n- `tests/test_dimmer.py`\n");
+    assert_eq!(put_right(&more, &listed).as_deref(), Some("+- `src/more.py`\n"));
+    // What an interface takes now.
+    let wide = site(&[("src/dimmer.py", "def dim(level, step):\n    return max(0, level - step)\n")]);
+    let line = "-- `dim(level: int) -> int`: one step less, and never below 0.\n+- `dim(level, step) -> int`: one step less, and never below 0.\n";
+    assert_eq!(put_right(&wide, &good_papers()).as_deref(), Some(line));
+}
+
+#[test]
+fn readiness_is_led_to_where_the_tests_are() {
+    let moved = good::READINESS.replace("tests/test_dimmer.py", "tests/test_lamp.py");
+    let papers = Papers { readiness: Some(sheet(&moved)), ..good_papers() };
+    let repair = repair::of(&site(&[]), &papers, &Policy::default(), &BTreeSet::new()).unwrap();
+    let [file] = repair.files.as_slice() else { panic!("{repair:#?}") };
+    assert_eq!((file.path, file.is != file.was), (papers::READINESS, true));
+    let now = Papers { readiness: Some(sheet(&file.text)), ..good_papers() };
+    assert_eq!(told(&site(&[]), &now), none());
+}
+
+#[test]
+fn what_a_person_has_to_say_is_not_written_by_a_machine() {
+    // An interface that nothing has, a service, a target, a log.
+    let unseen = BTreeSet::from(["dim".to_owned()]);
+    assert_eq!(repair::of(&site(&[]), &good_papers(), &Policy::default(), &unseen), None);
+    let calls = site(&[("src/pay.py", "URL = 'https://api.stripe.com/v1/charges'\n")]);
+    assert_eq!(put_right(&calls, &good_papers()), None);
+    let silent = Papers { log: Some(sheet("Nothing happened.\n")), ..good_papers() };
+    assert_eq!(put_right(&site(&[]), &silent), None);
+}

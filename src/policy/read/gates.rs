@@ -22,7 +22,7 @@ const RUNS: [&str; 5] = ["run", "reports", "timeout", "network", "confine"];
 
 pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let gates = top.get("gates");
-    let f = gates.and_then(|s| d.map(s, &["build", "review", "verify", "deploy"], &[]));
+    let f = gates.and_then(|s| d.map(s, &["build", "review", "reconcile", "verify", "deploy"], &[]));
     let build = f.as_ref().and_then(|f| f.get("build"));
     if let Some(f) = build.and_then(|s| d.map(s, &[&RUNS[..], &["audit", "audit_network"]].concat(), &[])) {
         let Build { run, reports, timeout, network, confine, audit, audit_network } = &mut p.gates.build;
@@ -39,6 +39,10 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let review = f.as_ref().and_then(|f| f.get("review"));
     if let Some(f) = review.and_then(|s| d.map(s, &["axes"], &[])) {
         set(&mut p.gates.review.axes, f.get("axes").and_then(|s| d.word(s)));
+    }
+    let reconcile = f.as_ref().and_then(|f| f.get("reconcile"));
+    if let Some(f) = reconcile.and_then(|s| d.map(s, &["repairs"], &[])) {
+        set(&mut p.gates.reconcile.repairs, f.get("repairs").and_then(|s| d.word(s)));
     }
     let deploy = f.as_ref().and_then(|f| f.get("deploy"));
     if let Some(f) = deploy.and_then(|s| d.map(s, &["environments", "by"], &[])) {

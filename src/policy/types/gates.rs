@@ -28,6 +28,9 @@ pub struct Gates {
     /// What reviewers look at.
     #[serde(skip_serializing_if = "is_default")]
     pub review: Reviewing,
+    /// Documents that are out of step with the code.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reconcile: Reconciling,
     /// The proof that the change works.
     pub verify: Verify,
     /// Which deployment it is that tells.
@@ -143,6 +146,28 @@ words! {
 pub struct Reviewing {
     /// Whether all of it has to be looked at. What is found and weighs critical or required blocks in any case.
     pub axes: Axes,
+}
+
+words! {
+    /// What becomes of documents that a machine could put right.
+    #[derive(Default)]
+    Repairs {
+        /// The patch is shown.
+        #[default]
+        Suggest = "suggest",
+        /// The bot commits it to the change's branch.
+        Commit = "commit",
+        /// Nobody looks.
+        Off = "off",
+    }
+}
+
+/// Documents that are out of step with the code.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reconciling {
+    /// What becomes of those that a machine could put right.
+    pub repairs: Repairs,
 }
 
 /// Which deployment it is that tells.

@@ -269,6 +269,10 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let log = link(&home.log(&ran.log), "execution log");
             format!("{who} answers the nonce {}: {} tests ran, {found}; {log}.", code(ran.nonce.short()), ran.tests)
         }
+        Body::Repaired { files } => {
+            let paths: Vec<String> = files.iter().map(|file| code(&file.path)).collect();
+            format!("{who} puts {} in step with the code.", paths.join(" and "))
+        }
         Body::Agreed { rule, reason } => format!("{who} agrees to {}: {}.", code(rule), prose(&quoted(reason))),
         Body::Tampered { what, .. } => format!("<b class=\"bad\">Tampered</b>: {}", safe(what)),
         Body::Linked { number } => format!("{} belongs to it.", link(&home.issue(*number), &format!("#{number}"))),
