@@ -115,6 +115,7 @@ impl Change {
         self.world.checks.clear();
         self.world.workflow_runs.clear();
         self.world.subject = Some(Subject {
+            repair: None,
             base_tip: about.base.clone(),
             conflicts: false,
             patch: Some(about.content.clone()),

@@ -126,6 +126,7 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         commands: runs.commands.to_vec(),
         audits: false,
         reports: runs.reports.to_vec(),
+        screenshots: runs.screenshots.to_vec(),
         timeout: runs.timeout,
         folder: ground.folder.clone(),
         walls: ground.walls.clone(),
@@ -147,10 +148,11 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         if !runs.audit.is_empty() {
             match &audited_on {
                 Some(ground) if carried.has_passed() || args.keep_going => {
-                    let (audits, commands, reports) = (true, runs.audit.to_vec(), Vec::new());
+                    let (audits, commands, reports, screenshots) = (true, runs.audit.to_vec(), Vec::new(), Vec::new());
                     let Ground { folder, walls, environment, .. } = ground;
                     let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
-                    let audit = Plan { audits, commands, reports, folder, walls, environment, ..plan.clone() };
+                    let audit =
+                        Plan { audits, commands, reports, screenshots, folder, walls, environment, ..plan.clone() };
                     carried.audited(runner::carry_out(&audit, &mut live, orphans.as_ref(), &stop).await?);
                 }
                 _ => carried.not_audited(runs.audit),

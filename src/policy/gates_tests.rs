@@ -310,3 +310,9 @@ fn which_deployment_tells_is_named_by_environment_and_account() {
         assert!(problems.iter().any(|problem| problem.says.contains(says)), "{bad}: {problems:?}");
     }
 }
+
+#[test]
+fn pictures_take_commands_that_leave_them() {
+    assert_eq!(good("run: [make]\nscreenshots: ['shots/*.png']").gates.verify.screenshots, ["shots/*.png"]);
+    assert!(only("screenshots: ['shots/*.png']").contains("this has no effect without `run`"));
+}

@@ -37,6 +37,7 @@ use crate::ids::{CommitId, Digest, Slug};
 use crate::policy::RunGate;
 use crate::runner::earned::Earned;
 use crate::runner::proofs::Proofs;
+use crate::runner::shots::Screenshot;
 use crate::runner::wall::{Open, Wall};
 
 /// The name of this form.
@@ -52,7 +53,7 @@ const EARLIER: &str = "execution_log.earlier.json";
 const MOST_BYTES: u64 = 48 * 1024 * 1024;
 
 pub(super) const COMMIT: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
-const DIGEST: &str = "^[0-9a-f]{64}$";
+pub(super) const DIGEST: &str = "^[0-9a-f]{64}$";
 
 /// What a run of a gate's commands says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -129,6 +130,9 @@ pub struct Artefact {
     /// touches; the first hundred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
+    /// Pictures that the commands left, the first twelve.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub screenshots: Vec<Screenshot>,
 }
 
 /// The walls around the commands.

@@ -23,6 +23,7 @@ pub mod proofs;
 pub mod reads;
 mod reports;
 pub mod rewritten;
+pub mod shots;
 mod subject;
 pub(crate) mod text;
 pub mod wall;
@@ -53,6 +54,7 @@ use environ::Masks;
 use process::{Done, Ended, Job, Limit, Shell};
 use proofs::Proofs;
 use reports::Before;
+use shots::Screenshot;
 use wall::{Enclosure, Open, Wall, Walls};
 
 /// What is to be run.
@@ -66,6 +68,8 @@ pub struct Plan {
     pub audits: bool,
     /// Globs of the reports that they write.
     pub reports: Vec<String>,
+    /// Globs of the pictures that they leave.
+    pub screenshots: Vec<String>,
     pub timeout: Timeout,
     /// Where.
     pub folder: PathBuf,
@@ -110,6 +114,7 @@ pub struct Carried {
     confinement: Confinement,
     commands: Vec<CommandRun>,
     read: reports::Read,
+    screenshots: Vec<Screenshot>,
 }
 
 impl Carried {
@@ -125,6 +130,7 @@ impl Carried {
             confinement: Confinement::default(),
             commands: Vec::new(),
             read: reports::Read::default(),
+            screenshots: Vec::new(),
         }
     }
 
@@ -197,6 +203,7 @@ pub async fn carry_out(
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let shell = Shell::on(path);
     let before = Before::note(&plan.folder, &plan.reports);
+    let pictures = Before::note(&plan.folder, &plan.screenshots);
     let (started, clock) = (now(), Instant::now());
     let deadline = clock + Duration::from_secs(plan.timeout.as_secs().into());
 
@@ -227,6 +234,7 @@ pub async fn carry_out(
         confinement: confinement(plan, &walls),
         commands,
         read: reports::read(&plan.folder, &plan.reports, &before, &masks),
+        screenshots: shots::read(&plan.folder, &plan.screenshots, &pictures),
     })
 }
 
@@ -244,7 +252,7 @@ pub struct Beside {
 /// What is said of it, and of what was looked at beside it.
 pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> Artefact {
     let Beside { earned, proofs, rewritten } = beside;
-    let Carried { started, ended, duration_ms, shell, environment, confinement, commands, read } = carried;
+    let Carried { started, ended, duration_ms, shell, environment, confinement, commands, read, screenshots } = carried;
     let mut artefact = Artefact {
         schema: SCHEMA.to_owned(),
         module_id: plan.module.clone(),
@@ -278,6 +286,7 @@ pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> 
         earned,
         proofs,
         rewritten,
+        screenshots,
     };
     artefact.findings = bounded(judge(&artefact.facts()));
     artefact.verdict = verdict(&artefact.findings);

@@ -32,7 +32,7 @@ pub(crate) const MOST_FLAKY: usize = 100;
 /// What a glob may look at.
 const MOST_ENTRIES: usize = 200_000;
 const DEEPEST: usize = 64;
-const LONGEST_PATH: usize = 1_024;
+pub(super) const LONGEST_PATH: usize = 1_024;
 /// The clock of a file system may go behind the system's.
 const SLACK: Duration = Duration::from_secs(2);
 
@@ -86,7 +86,7 @@ impl Before {
     }
 
     /// Why a report can't be of this run.
-    fn stale(&self, file: &Path, about: &Metadata, digest: &Digest) -> Option<&'static str> {
+    pub(super) fn stale(&self, file: &Path, about: &Metadata, digest: &Digest) -> Option<&'static str> {
         let same = self.files.get(file).is_some_and(|before| before.as_ref().is_none_or(|before| before == digest));
         let older = about.modified().is_ok_and(|at| at + SLACK < self.began);
         match (same, older) {
@@ -275,7 +275,7 @@ fn count(counts: &mut Counts, case: &Case) {
 }
 
 /// The content of a plain file, taken from what is left of the budget; or why not.
-fn content(file: &Path, left: &mut u64) -> Result<(Vec<u8>, Metadata), String> {
+pub(super) fn content(file: &Path, left: &mut u64) -> Result<(Vec<u8>, Metadata), String> {
     let opened = open(file)?;
     let about = opened.metadata().map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
@@ -304,7 +304,7 @@ fn open(file: &Path) -> Result<File, String> {
 }
 
 /// The files that a glob matches, as seen from the folder, in their order.
-fn found(folder: &Path, glob: &str) -> Result<Vec<PathBuf>, String> {
+pub(super) fn found(folder: &Path, glob: &str) -> Result<Vec<PathBuf>, String> {
     let matcher = policy::glob(glob).map_err(|error| error.to_string())?;
     let plain = |part: &&str| !part.contains(['*', '?', '[', ']', '{', '}', '\\']);
     let parts: Vec<&str> = glob.split('/').collect();

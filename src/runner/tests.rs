@@ -38,6 +38,7 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
         commands: owned(commands),
         audits: false,
         reports: owned(reports),
+        screenshots: Vec::new(),
         timeout: Timeout::default(),
         folder: folder.to_owned(),
         walls: Err("a test".to_owned()),

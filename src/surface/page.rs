@@ -25,7 +25,7 @@ use crate::ids::{ChangeNumber, CommitId, Digest, Slug};
 use crate::ledger::{Body, Pages, Record, State, evidence_page, log_path, manifest_path};
 use crate::runner::artefact::{Artefact, Subject};
 
-/// A change's page, at most. It is written with each gate run.
+/// A change's page beside its records, at most. It is written with each gate run.
 const MOST_BYTES: usize = 256 * 1024;
 /// The page of one run, at most: it stands beside the run's log, which may be larger.
 const MOST_BYTES_OF_A_RUN: usize = 4 * 1024 * 1024;
@@ -159,7 +159,9 @@ pub fn change(known: &Known<'_>) -> String {
     if let Some(about) = &state.subject {
         body.push_str(&history::subject(about, home));
     }
-    let mut room = Room(MOST_BYTES.saturating_sub(body.len() + 16 * 1024));
+    // With logs it is made for whoever asks, and not kept.
+    let most = if logs.is_empty() { MOST_BYTES } else { MOST_BYTES_OF_A_RUN };
+    let mut room = Room(most.saturating_sub(body.len() + 16 * 1024));
     body.push_str(
         &room.of(|| what_first(state, home), || "<p>There is no room for what stands against it.</p>".to_owned()),
     );

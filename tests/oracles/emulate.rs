@@ -208,7 +208,7 @@ fn seen(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> phasegate::repo
     let papers = Papers::read(reader, base, &from, head)?;
     assert!(papers.scope.is_some() && papers.design.is_some());
     Ok(Seen {
-        content: content_digest(&reader.diff(&from, head)?, &policy.digest(), &BTreeSet::new()),
+        content: content_digest(&reader.diff(&from, head)?, &policy.digest(), &Default::default()),
         patch: reader.patch_id(&from, head)?,
         merges: reader.brings(base, head)?.is_some(),
         papers: format!("{:?}", judge_all(&papers, &policy)),

@@ -94,7 +94,7 @@ impl<'a> Beside<'a> {
             };
             let Ground { folder, walls, environment, .. } = &ground;
             let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
-            let plan = Plan { folder, walls, environment, keep_going: true, ..plan.clone() };
+            let plan = Plan { folder, walls, environment, screenshots: Vec::new(), keep_going: true, ..plan.clone() };
             runner::carry_out(&plan, live, orphans, stop).await.map(Ok)
         };
         let mut on_base = on(&format!("the base ({})", base.short()), (base, &[])).await?;

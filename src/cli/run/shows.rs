@@ -97,7 +97,7 @@ impl<'a> Shows<'a> {
             return Some(Vec::new());
         }
         let commands = asked.proofs.iter().map(|proof| proof.command.clone()).collect();
-        let plan = Plan { commands, reports: Vec::new(), keep_going: true, ..plan.clone() };
+        let plan = Plan { commands, reports: Vec::new(), screenshots: Vec::new(), keep_going: true, ..plan.clone() };
         live.turns_to("what shows the criteria");
         let on_head = runner::carry_out(&plan, live, orphans, stop).await?.into_commands();
         let on_base = self.on_base(&plan, live, orphans, stop).await?;

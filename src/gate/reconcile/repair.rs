@@ -83,7 +83,7 @@ fn patch(path: &str, before: &str, after: &str) -> Option<String> {
 /// The same file with another text.
 fn sheet(text: String) -> Option<Sheet> {
     let blob = git2::Oid::hash_object(git2::ObjectType::Blob, text.as_bytes()).ok()?;
-    Some(Sheet { blob: Some(BlobId::new(&blob.to_string()).ok()?), document: Document::Text(text) })
+    Some(Sheet { blob: Some(BlobId::new(blob.to_string()).ok()?), document: Document::Text(text) })
 }
 
 /// A text by its lines, each with its end.

@@ -51,7 +51,11 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     }
     let verify = f.as_ref().and_then(|f| f.get("verify"));
     let f = verify.and_then(|s| {
-        d.map(s, &[&["from", "checks", "earned", "proofs", "security", "workflow"], &RUNS[..]].concat(), &[])
+        d.map(
+            s,
+            &[&["from", "checks", "earned", "proofs", "screenshots", "security", "workflow"], &RUNS[..]].concat(),
+            &[],
+        )
     });
     let mut listed = None;
     let mut commands = None;
@@ -64,6 +68,11 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
             d.problem(spot.key, &spot.path, says, "Add `reports: [\"…\"]`, or remove it");
         }
         p.gates.verify.proofs = f.get("proofs").and_then(|s| d.word(s));
+        set(&mut p.gates.verify.screenshots, f.get("screenshots").and_then(|s| globs(d, s, "path globs")));
+        if let (Some(spot), None) = (f.get("screenshots"), f.get("run")) {
+            let says = "this has no effect without `run`: nothing would leave a picture";
+            d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");
+        }
         if let (Some(spot), None) = (f.get("proofs"), f.get("run")) {
             let says = "this has no effect without `run`: what shows a criterion is run after the commands";
             d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");

@@ -51,16 +51,17 @@ impl Gates {
             RunGate::Build => {
                 let Build { run, reports, timeout, network, confine, audit, audit_network } = &self.build;
                 let (timeout, network, audit_network) = (*timeout, *network, *audit_network);
-                Runs { commands: run, reports, timeout, network, confine, earned: Earned::Off, audit, audit_network }
+                let (screenshots, earned) = (&[][..], Earned::Off);
+                Runs { commands: run, reports, screenshots, timeout, network, confine, earned, audit, audit_network }
             }
             RunGate::Verify => {
-                let Verify { run, reports, timeout, network, confine, .. } = &self.verify;
+                let Verify { run, reports, screenshots, timeout, network, confine, .. } = &self.verify;
                 let (timeout, network, earned) = (*timeout, *network, self.verify.earned());
                 // Of the trusted workflow nothing else is seen; where there are checks, one of them is BUILD's.
                 let Build { audit, audit_network, .. } = &self.build;
                 let audit = if self.verify.has(Source::Actions) { &audit[..] } else { &[] };
                 let audit_network = *audit_network;
-                Runs { commands: run, reports, timeout, network, confine, earned, audit, audit_network }
+                Runs { commands: run, reports, screenshots, timeout, network, confine, earned, audit, audit_network }
             }
         }
     }
@@ -83,6 +84,8 @@ pub struct Runs<'a> {
     pub commands: &'a [String],
     /// Globs of the JUnit reports that the commands write.
     pub reports: &'a [String],
+    /// Globs of the pictures that they leave.
+    pub screenshots: &'a [String],
     /// For all commands together.
     pub timeout: Timeout,
     pub network: Network,
@@ -427,7 +430,7 @@ impl From<Timeout> for String {
 /// The proof that the change works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("dependentRequired" = { "reports": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"], "proofs": ["run"], "earned": ["reports"] }))]
+#[schemars(extend("dependentRequired" = { "reports": ["run"], "screenshots": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"], "proofs": ["run"], "earned": ["reports"] }))]
 pub struct Verify {
     /// Where its evidence comes from.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
@@ -444,6 +447,10 @@ pub struct Verify {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
     pub reports: Vec<String>,
+    /// Globs of pictures that they leave (PNG, JPEG, WebP), for people to look at.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    pub screenshots: Vec<String>,
     /// How long they may take together.
     #[serde(skip_serializing_if = "is_default")]
     pub timeout: Timeout,
@@ -493,8 +500,8 @@ impl Default for Verify {
     fn default() -> Self {
         let Build { run, reports, timeout, network, confine, .. } = Build::default();
         let (from, checks, workflow) = (vec![Source::Checks], Vec::new(), EVIDENCE_WORKFLOW.to_owned());
-        let (earned, proofs, security) = (None, None, Security::default());
-        Self { from, checks, run, reports, timeout, network, confine, earned, proofs, security, workflow }
+        let (earned, proofs, security, screenshots) = (None, None, Security::default(), Vec::new());
+        Self { from, checks, run, reports, screenshots, timeout, network, confine, earned, proofs, security, workflow }
     }
 }
 

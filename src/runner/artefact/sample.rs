@@ -79,6 +79,7 @@ pub(crate) fn sample() -> Artefact {
         earned: None,
         proofs: None,
         rewritten: Vec::new(),
+        screenshots: Vec::new(),
     };
     artefact.findings = ran::judge(&artefact.facts());
     artefact

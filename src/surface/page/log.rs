@@ -9,6 +9,7 @@ use crate::runner::artefact::{
 };
 use crate::runner::earned::{Earned, Side};
 use crate::runner::proofs::{Proof, Proofs, Proved};
+use crate::runner::shots::Screenshot;
 use crate::runner::text;
 
 /// Of what one command printed, at most.
@@ -52,6 +53,13 @@ pub(super) fn log(log: &Artefact, home: Option<&Home<'_>>, level: u8, room: &mut
     out.push_str(&walls(log));
     if !log.attempts.is_empty() {
         let _ = write!(out, "{}{}", heading("Attempts before this one"), attempts(log));
+    }
+    // Last, because they take the most room.
+    if !log.screenshots.is_empty() {
+        out.push_str(&heading("Screenshots"));
+        out.extend(log.screenshots.iter().map(|one| {
+            room.of(|| screenshot(one), || format!("<p>{}: there is no room for it here.</p>", code(&one.path)))
+        }));
     }
     out
 }
@@ -301,6 +309,20 @@ fn side(side: &Side) -> String {
     match side.trouble() {
         Some(trouble) => format!("{}; {}.", prose(&trouble), safe(&side.totals.shown())),
         None => format!("{}.", safe(&side.totals.shown())),
+    }
+}
+
+/// A picture, or why there is none.
+fn screenshot(one: &Screenshot) -> String {
+    let path = code(&one.path);
+    match (one.address(), &one.why) {
+        (Some(address), _) => {
+            format!(
+                "<figure><img src=\"{address}\" alt=\"{}\"><figcaption>{path}</figcaption></figure>",
+                safe(&one.path)
+            )
+        }
+        (None, why) => format!("<p>{path} is left out: {}.</p>", safe(why.as_deref().unwrap_or("it is no picture"))),
     }
 }
 

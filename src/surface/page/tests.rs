@@ -261,5 +261,26 @@ fn a_page_has_a_size_that_it_does_not_pass() {
         command.output.as_mut().unwrap().tail = "<\n".repeat(32 * 1024);
     }
     assert!(run(&log, None).len() <= MOST_BYTES_OF_A_RUN + 256 * 1024);
-    assert!(painter().paint(game.now(), &game.records, &vec![log; 8]).len() <= MOST_BYTES);
+    assert!(painter().paint(game.now(), &game.records, &vec![log; 8]).len() <= MOST_BYTES_OF_A_RUN);
+}
+
+/// A dot, in PNG.
+const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+#[test]
+fn pictures_are_shown_and_what_only_says_that_it_is_one_is_not() {
+    use crate::runner::shots::Screenshot;
+    let shot = |path: &str, data: &str| Screenshot {
+        path: path.to_owned(),
+        digest: None,
+        bytes: 70,
+        data: Some(data.to_owned()),
+        why: None,
+    };
+    let mut log = sample();
+    log.screenshots = vec![shot("shots/lamp.png", DOT), shot("x\"><script>.png", DOT), shot("no.png", "PHNjcmlwdD4=")];
+    let page = run(&log, None);
+    assert!(page.contains(&format!("<img src=\"data:image/png;base64,{DOT}\" alt=\"shots/lamp.png\">")), "{page}");
+    assert!(page.contains("<code>no.png</code> is left out: it is no picture."), "{page}");
+    assert!(!page.contains("<script>") && !page.contains("PHNjcmlwdD4="), "{page}");
 }
