@@ -35,6 +35,35 @@ pub struct Asked {
     pub truths: Vec<Truth>,
     /// The commands.
     pub proofs: Vec<Proof>,
+    /// What is written as if it were asked for, and is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
+    /// Where scope has its criteria, when there is no readiness that could say how they are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unwritten: Option<u32>,
+}
+
+/// Something in readiness that nothing looks at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unread {
+    /// Its line in readiness.
+    pub line: u32,
+    /// The command that it stands with.
+    pub command: String,
+    pub what: UnreadKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnreadKind {
+    /// What the command is to print, which does not stand in code.
+    Prints(String),
+    /// The command goes on where nothing is.
+    GoesOn,
+    /// The command is too long.
+    Long,
+    /// There are too many commands before it.
+    Many,
 }
 
 impl Asked {

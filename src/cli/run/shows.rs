@@ -7,11 +7,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::ground::Ground;
 use super::show::Live;
-use crate::gate::papers::Papers;
+use crate::cli::out;
+use crate::gate::papers::{Papers, SCOPE};
 use crate::gate::proofs;
 use crate::guard::set;
 use crate::ids::CommitId;
-use crate::policy::{Policy, Proofs as Wanted, Runs};
+use crate::policy::{Flow, Policy, Proofs as Wanted, Runs};
 use crate::repo::{Filter, LocalRepo, Reader as _, RepoPath};
 use crate::runner::artefact::{CommandRun, Subject};
 use crate::runner::proofs::{Asked, Proofs, Proved};
@@ -52,6 +53,12 @@ impl<'a> Shows<'a> {
                 proofs::asked(&Papers::read(repo, from, from, &head)?)
             }
         };
+        if asked.is_none() && wanted == Wanted::Demand && law.flow >= Flow::Pipeline {
+            out::complain(&format!(
+                "note: no criterion is shown by running the software, which the policy demands (`gates.verify.proofs`): \
+                 {SCOPE} is not there, or is that of an earlier change.\n"
+            ));
+        }
         let mut watched: Vec<RepoPath> = Vec::new();
         let added = set::Added::by(law);
         let tree = repo.tree(&head, Filter::All)?;

@@ -7,8 +7,8 @@ use regex::Regex;
 use super::{File, MOST, is_noop, leaves_to_others, puts_off};
 
 /// More functions of a file than these, and longer signatures, are not looked at.
-const MOST_FUNCTIONS: usize = 10_000;
-const LONGEST_SIGNATURE: usize = 4_000;
+const MOST_FUNCTIONS: usize = 5_000;
+const LONGEST_SIGNATURE: usize = 2_000;
 
 /// What makes something of a function that has only a docstring: a group of commands, the shape of a hook.
 const DECORATORS: &[&str] =

@@ -40,6 +40,7 @@ fn good() -> Proofs {
         criteria: vec![criterion("AC-1", 5), criterion("AC-2", 6)],
         truths: vec![Truth { line: 2, says: "levels are whole".to_owned(), criteria: vec!["AC-1".to_owned()] }],
         proofs: vec![proof("dim 3", "AC-1", 5), proof("dim 2 -b", "AC-2", 6)],
+        ..Asked::default()
     };
     let on_base = |command: &str| Some(ran(command, 127, "dim: not found"));
     let ran = vec![
@@ -61,6 +62,38 @@ fn told(proofs: &Proofs) -> Vec<String> {
 #[test]
 fn what_was_shown_is_fine() {
     assert_eq!(told(&good()), [] as [&str; 0]);
+}
+
+/// `VER-03`: what is written and not looked at is told.
+#[test]
+fn what_is_not_read_is_told_at_its_line() {
+    let mut proofs = good();
+    let unread = |what| Unread { line: 5, command: "dim 3".to_owned(), what };
+    proofs.asked.unread = vec![unread(UnreadKind::Prints("77".to_owned())), unread(UnreadKind::GoesOn)];
+    assert_eq!(
+        told(&proofs),
+        [
+            "VER-03:5 Whether `dim 3` prints `77` is not looked at: that does not stand in code.",
+            "VER-03:5 `dim 3` is not run: it ends with a `\\`, and nothing follows.",
+        ]
+    );
+    proofs.demanded = false;
+    assert!(told(&proofs)[0].starts_with("~VER-03:5 "));
+    let unwritten = Asked { unwritten: Some(7), ..Asked::default() };
+    let found = judge(&Proofs { demanded: true, asked: unwritten, ran: Vec::new() });
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].path.as_deref(), found[0].line, found[0].blocks()), (Some(SCOPE), Some(7), true));
+}
+
+/// A command may stand for a criterion, for a truth, or for nothing that is known.
+#[test]
+fn what_a_command_is_for_is_told_as_it_is() {
+    let mut proofs = good();
+    proofs.asked.proofs[0].criteria.clear();
+    proofs.ran[0].run = ran("dim 3", 1, "");
+    assert!(told(&proofs).concat().contains("`dim 3`, which names no criterion of scope, ended with"), "{:?}", told(&proofs));
+    proofs.asked.proofs[0].truth = Some(2);
+    assert!(told(&proofs).concat().contains("`dim 3`, which is to show a truth, ended with"), "{:?}", told(&proofs));
 }
 
 /// `VER-02`: what is run to show a criterion does so.
