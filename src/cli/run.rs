@@ -117,6 +117,7 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         module: module(&around.subject, repo.as_ref(), &args.dir),
         gate,
         commands: runs.commands.to_vec(),
+        prints: Vec::new(),
         audits: false,
         reports: runs.reports.to_vec(),
         timeout: runs.timeout,

@@ -284,6 +284,9 @@ pub struct OutputKept {
     pub tail: String,
     /// Whether the tail is all of it.
     pub whole: bool,
+    /// Whether what the command is to print was in any of it; none where nothing was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<bool>,
 }
 
 /// A JUnit report, or a glob that matches none.

@@ -23,6 +23,7 @@ pub mod proofs;
 pub mod reads;
 mod reports;
 pub mod rewritten;
+mod search;
 mod subject;
 pub(crate) mod text;
 pub mod wall;
@@ -62,6 +63,8 @@ pub struct Plan {
     pub module: String,
     pub gate: RunGate,
     pub commands: Vec<String>,
+    /// What each of them is to print, where something is looked for; as many as there are commands, or none.
+    pub prints: Vec<Option<String>>,
     /// They audit the dependencies.
     pub audits: bool,
     /// Globs of the reports that they write.
@@ -196,7 +199,7 @@ pub async fn carry_out(
     let deadline = clock + Duration::from_secs(plan.timeout.as_secs().into());
 
     let (mut commands, mut walls): (Vec<CommandRun>, Vec<Walls>) = (Vec::new(), Vec::new());
-    for command in &plan.commands {
+    for (at, command) in plan.commands.iter().enumerate() {
         let failed = commands.iter().any(|before| !before.passed());
         if (failed && !plan.keep_going) || Instant::now() >= deadline {
             let left_out = not_run(command, plan.audits);
@@ -207,7 +210,9 @@ pub async fn carry_out(
         watcher.begins(command);
         let (folder, environment, masks) = (&plan.folder, &environment, &masks);
         let (enclosure, most) = (plan.walls.as_ref().ok(), plan.output.bytes());
-        let job = Job { shell: &shell, command, folder, environment, deadline, masks, orphans, enclosure, most };
+        let prints = plan.prints.get(at).and_then(Option::as_deref);
+        let shell = &shell;
+        let job = Job { shell, command, prints, folder, environment, deadline, masks, orphans, enclosure, most };
         let (done, stood) = one(&job, plan, watcher, stop).await?;
         walls.extend(stood);
         watcher.ended(&done);
@@ -314,7 +319,7 @@ async fn one(
         Ended::NotStarted(why) => (CommandOutcome::NotStarted, None, None, Some(text::line(&why, 300))),
         Ended::Interrupted => return None,
     };
-    let output::Said { bytes, digest, tail, whole } = said;
+    let output::Said { bytes, digest, tail, whole, said } = said;
     let done = CommandRun {
         command: job.command.to_owned(),
         outcome,
@@ -324,7 +329,7 @@ async fn one(
         started: Some(started),
         ended: Some(now().max(started)),
         duration_ms: millis(clock.elapsed()),
-        output: Some(OutputKept { bytes, digest, tail, whole }),
+        output: Some(OutputKept { bytes, digest, tail, whole, said }),
         audit: plan.audits,
     };
     Some((done, walls))

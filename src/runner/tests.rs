@@ -36,6 +36,7 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
         module: "lamp".to_owned(),
         gate: RunGate::Verify,
         commands: owned(commands),
+        prints: Vec::new(),
         audits: false,
         reports: owned(reports),
         timeout: Timeout::default(),

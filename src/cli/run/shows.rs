@@ -104,7 +104,8 @@ impl<'a> Shows<'a> {
             return Some(Vec::new());
         }
         let commands = asked.proofs.iter().map(|proof| proof.command.clone()).collect();
-        let plan = Plan { commands, reports: Vec::new(), keep_going: true, ..plan.clone() };
+        let prints = asked.proofs.iter().map(|proof| proof.prints.clone()).collect();
+        let plan = Plan { commands, prints, reports: Vec::new(), keep_going: true, ..plan.clone() };
         live.turns_to("what shows the criteria");
         let on_head = runner::carry_out(&plan, live, orphans, stop).await?.into_commands();
         let on_base = self.on_base(&plan, live, orphans, stop).await?;
@@ -129,7 +130,7 @@ impl<'a> Shows<'a> {
         let Ground { folder, walls, environment, .. } = &ground;
         let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
         let plan = Plan { folder, walls, environment, ..plan.clone() };
-        let built = Plan { commands: self.runs.commands.to_vec(), ..plan.clone() };
+        let built = Plan { commands: self.runs.commands.to_vec(), prints: Vec::new(), ..plan.clone() };
         runner::carry_out(&built, live, orphans, stop).await?;
         Some(runner::carry_out(&plan, live, orphans, stop).await?.into_commands())
     }

@@ -4,7 +4,7 @@ use super::shown;
 use crate::finding::{Finding, Severity, quoted};
 use crate::gate::papers::{READINESS, SCOPE};
 use crate::gate::proofs::puts_load;
-use crate::runner::artefact::CommandRun;
+use crate::runner::artefact::{CommandOutcome, CommandRun};
 use crate::runner::proofs::{Asked, Proof, Proofs, Proved, Unread, UnreadKind};
 use crate::runner::text;
 
@@ -113,13 +113,31 @@ fn last_words(run: &CommandRun) -> String {
     }
 }
 
+fn has_said(run: &CommandRun) -> Option<bool> {
+    run.output.as_ref().and_then(|output| output.said)
+}
+
+/// In how much it was looked for, where not all of that is kept.
+fn looked_through(run: &CommandRun) -> String {
+    match run.output.as_ref().filter(|output| !output.whole) {
+        Some(output) if output.said.is_some() => format!(", in none of its {} bytes", output.bytes),
+        Some(_) => ", as far as its output is kept".to_owned(),
+        None => String::new(),
+    }
+}
+
 /// `VER-02`: what was run did what it is to do.
 fn failed(proofs: &Proofs) -> Vec<Finding> {
     let bad = proofs.each().filter(|(proof, proved)| !proof.is_shown_by(&proved.run));
     let told = |(proof, proved): (&Proof, &Proved)| {
         let command = shown(&proof.command);
         let end = match &proof.prints {
-            Some(text) if proved.run.passed() => format!("did not print {}", shown(text)),
+            Some(text) if proved.run.passed() => {
+                format!("did not print {}{}", shown(text), looked_through(&proved.run))
+            }
+            Some(text) if proved.run.outcome == CommandOutcome::OverLimit && has_said(&proved.run) == Some(false) => {
+                format!("{}, and until then had not printed {}", proved.run.ending(), shown(text))
+            }
             _ => proved.run.ending(),
         };
         let says = format!("{command}, {}, {end}.{}", aim(proof), last_words(&proved.run));

@@ -238,7 +238,7 @@ fn an_audit_that_fails_is_no_failure_of_the_build() {
     let said = "Scanning\n\n  left-pad 1.0 \u{1b}[31mRUSTSEC-2026-0001\u{1b}[0m `high`\n1 vulnerability found\n";
     let output = |tail: &str| {
         let (bytes, digest, tail) = (9, crate::ids::Digest::of(tail), tail.to_owned());
-        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true })
+        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true, said: None })
     };
     let audit = |status: i32| {
         let one = command("cargo audit", CommandOutcome::Exited, Some(status));
@@ -285,7 +285,7 @@ fn a_failure_without_a_word_is_told() {
     run.commands = vec![command("make", CommandOutcome::Exited, Some(2))];
     let said = |text: &str| {
         let (bytes, digest, tail) = (text.len() as u64, crate::ids::Digest::of(text), text.to_owned());
-        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true })
+        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true, said: None })
     };
     run.commands[0].output = said("\n");
     run.failing = vec![failing("a::b", ""), failing("a::c", "expected 2, got 3")];

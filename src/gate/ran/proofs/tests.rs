@@ -1,6 +1,6 @@
 use super::*;
 use crate::ids::Digest;
-use crate::runner::artefact::{CommandOutcome, OutputKept};
+use crate::runner::artefact::OutputKept;
 use crate::runner::proofs::{Criterion, Truth};
 
 fn ran(command: &str, status: i32, said: &str) -> CommandRun {
@@ -18,6 +18,7 @@ fn ran(command: &str, status: i32, said: &str) -> CommandRun {
             digest: Digest::of(said),
             tail: said.to_owned(),
             whole: true,
+            said: None,
         }),
         audit: false,
     }
@@ -64,6 +65,24 @@ fn what_was_shown_is_fine() {
     assert_eq!(told(&good()), [] as [&str; 0]);
 }
 
+/// How much was looked through is told where it is not all there to see.
+#[test]
+fn what_was_looked_through_is_told() {
+    let mut proofs = good();
+    let mut run = ran("dim 3", 0, "the end\n");
+    run.output.iter_mut().for_each(|output| (output.bytes, output.whole, output.said) = (90_000, false, Some(false)));
+    proofs.ran[0].run = run.clone();
+    let says =
+        "`dim 3`, which is to show `AC-1`, did not print `2`, in none of its 90000 bytes. It said last: `the end`";
+    assert_eq!(told(&proofs), [format!("VER-02:5 {says}")]);
+    run.outcome = CommandOutcome::OverLimit;
+    run.why = Some("it said more than 1 MiB".to_owned());
+    run.status = None;
+    proofs.ran[0].run = run;
+    let says = "`dim 3`, which is to show `AC-1`, was ended after 20 ms: it said more than 1 MiB, and until then had not printed `2`.";
+    assert!(told(&proofs)[0].contains(says), "{:?}", told(&proofs));
+}
+
 /// `VER-03`: what is written and not looked at is told.
 #[test]
 fn what_is_not_read_is_told_at_its_line() {
@@ -91,7 +110,11 @@ fn what_a_command_is_for_is_told_as_it_is() {
     let mut proofs = good();
     proofs.asked.proofs[0].criteria.clear();
     proofs.ran[0].run = ran("dim 3", 1, "");
-    assert!(told(&proofs).concat().contains("`dim 3`, which names no criterion of scope, ended with"), "{:?}", told(&proofs));
+    assert!(
+        told(&proofs).concat().contains("`dim 3`, which names no criterion of scope, ended with"),
+        "{:?}",
+        told(&proofs)
+    );
     proofs.asked.proofs[0].truth = Some(2);
     assert!(told(&proofs).concat().contains("`dim 3`, which is to show a truth, ended with"), "{:?}", told(&proofs));
 }
