@@ -157,11 +157,11 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
             }
             _ => None,
         };
-        let (proofs, rewritten) = match &shows {
+        let beside = match &shows {
             Some(shows) => shows.carried_out(&plan, &carried, &mut live, orphans.as_ref(), &stop).await?,
-            None => (None, Vec::new()),
+            None => runner::Beside::default(),
         };
-        Some(runner::conclude(&plan, carried, runner::Beside { earned, proofs, rewritten }, ran::judge))
+        Some(runner::conclude(&plan, carried, runner::Beside { earned, ..beside }, ran::judge))
     };
     let Some(done) = done.await else {
         out::complain("interrupted: the commands were ended, and nothing was written.\n");

@@ -125,6 +125,10 @@ pub struct Artefact {
     /// What shows the criteria at runtime, where a change has documents that say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proofs: Option<Proofs>,
+    /// How many files of the content are tests by their paths, as the guard and the policy's `freeze.tests` know them; none where
+    /// that was not looked at, or where tests may stand among the code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_files: Option<u64>,
     /// Files that were to be judged, and that the commands wrote anew: tests, what decides how they are run, and what the change
     /// touches; the first hundred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -490,6 +494,7 @@ pub struct Facts<'a> {
     pub attempts: &'a [Attempt],
     pub earned: Option<&'a Earned>,
     pub proofs: Option<&'a Proofs>,
+    pub test_files: Option<u64>,
     pub rewritten: &'a [String],
 }
 
@@ -510,6 +515,7 @@ impl Artefact {
             attempts: &self.attempts,
             earned: self.earned.as_ref(),
             proofs: self.proofs.as_ref(),
+            test_files: self.test_files,
             rewritten: &self.rewritten,
         }
     }

@@ -237,13 +237,15 @@ pub struct Beside {
     pub earned: Option<Earned>,
     /// What shows the criteria at runtime.
     pub proofs: Option<Proofs>,
+    /// How many files are tests by their paths, where that says something.
+    pub test_files: Option<u64>,
     /// Files that the commands wrote anew.
     pub rewritten: Vec<String>,
 }
 
 /// What is said of it, and of what was looked at beside it.
 pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> Artefact {
-    let Beside { earned, proofs, rewritten } = beside;
+    let Beside { earned, proofs, test_files, rewritten } = beside;
     let Carried { started, ended, duration_ms, shell, environment, confinement, commands, read } = carried;
     let mut artefact = Artefact {
         schema: SCHEMA.to_owned(),
@@ -277,6 +279,7 @@ pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> 
         flaky: read.flaky,
         earned,
         proofs,
+        test_files,
         rewritten,
     };
     artefact.findings = bounded(judge(&artefact.facts()));

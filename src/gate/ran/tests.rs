@@ -35,6 +35,7 @@ struct Run {
     flaky: Vec<String>,
     attempts: Vec<Attempt>,
     confinement: Confinement,
+    test_files: Option<u64>,
     rewritten: Vec<String>,
 }
 
@@ -51,6 +52,7 @@ fn good(gate: RunGate) -> Run {
         flaky: Vec::new(),
         attempts: Vec::new(),
         confinement: Confinement { confined: true, ..Confinement::default() },
+        test_files: Some(3),
         rewritten: Vec::new(),
     }
 }
@@ -72,6 +74,7 @@ impl Run {
             attempts: &self.attempts,
             earned: None,
             proofs: None,
+            test_files: self.test_files,
             rewritten: &self.rewritten,
         })
     }
@@ -266,6 +269,21 @@ fn an_audit_that_fails_is_no_failure_of_the_build() {
     let red = command("make", CommandOutcome::Exited, Some(2));
     assert_eq!(rules(&judged(vec![red, left_out.clone()], &[])), ["BLD-01"]);
     assert_eq!(rules(&judged(vec![passed("make"), left_out], &[])), ["BLD-05"]);
+}
+
+/// `VER-11`: tests that nobody knows as such are not frozen, and that is said.
+#[test]
+fn tests_that_are_nowhere_known_are_told() {
+    let mut run = good(RunGate::Verify);
+    assert_eq!(run.told(), [""; 0]);
+    run.test_files = Some(0);
+    let found = run.judged();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].rule == "VER-11" && !found[0].blocks() && found[0].next.contains("freeze: { tests:"), "{found:?}");
+    run.test_files = None;
+    assert_eq!(run.told(), [""; 0]);
+    run = Run { test_files: Some(0), ..good(RunGate::Build) };
+    assert_eq!(run.told(), [""; 0]);
 }
 
 /// `VER-15`: what was judged is what is there.

@@ -84,6 +84,7 @@ pub(crate) fn sample() -> Artefact {
         flaky: vec!["a::c".to_owned()],
         earned: None,
         proofs: None,
+        test_files: None,
         rewritten: Vec::new(),
     };
     artefact.findings = ran::judge(&artefact.facts());
