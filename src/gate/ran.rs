@@ -156,13 +156,13 @@ fn wordless(facts: &Facts<'_>) -> Vec<Finding> {
 
 /// `VER-11`, before anything is held against the base: tests that nobody knows as such can be bent without a word.
 fn unfrozen(facts: &Facts<'_>) -> Option<Finding> {
-    if facts.gate != RunGate::Verify || facts.totals.ran() == 0 || facts.test_files != Some(0) {
+    let totals = facts.totals;
+    let is_green = totals.ran() > 0 && totals.failed == 0 && totals.errors == 0;
+    if facts.gate != RunGate::Verify || !is_green || facts.test_files != Some(0) {
         return None;
     }
-    let says = format!(
-        "The reports have {} tests, and no file of this content is known as a test: none is frozen, and none is held against the base.",
-        facts.totals.ran()
-    );
+    let tests = if totals.ran() == 1 { "A test".to_owned() } else { format!("{} tests", totals.ran()) };
+    let says = format!("{tests} ran, and no file of this content is known as a test: nothing of the tests is frozen.");
     let next =
         "Name their files in the policy: `freeze: { tests: [\"checks/**\"] }`. docs/guard.md has those that are known.";
     Some(Finding::warning("VER-11", says, next))
