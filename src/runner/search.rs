@@ -128,9 +128,9 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_is_looked_at_in_pieces() {
-        for before in [0, PIECE - 4, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 7] {
-            let long = |text: &str| format!("{} {text} {}", "x".repeat(before), "y".repeat(2 * PIECE));
-            for size in [1_000, PIECE, 10 * PIECE] {
+        for before in [PIECE - 4, PIECE, 2 * PIECE + 7] {
+            let long = |text: &str| format!("{} {text} {}", "x".repeat(before), "y".repeat(PIECE));
+            for size in [PIECE / 4, 10 * PIECE] {
                 let in_chunks = |text: &str, wanted: &str| {
                     let line = long(text);
                     has(wanted, &line.as_bytes().chunks(size).collect::<Vec<_>>())
