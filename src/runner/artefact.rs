@@ -9,6 +9,7 @@
 //! number in `schema`. `docs/schemas/run.schema.json` is made from these types.
 
 pub mod archive;
+mod facts;
 mod log;
 mod read;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use facts::Facts;
 pub use log::{Attempt, Environment, Summary, TestResult, TestRun};
 pub use read::{Expected, Refused, read, understand};
 #[cfg(test)]
@@ -50,6 +52,10 @@ const EARLIER: &str = "execution_log.earlier.json";
 
 /// More than the longest that this version writes.
 const MOST_BYTES: u64 = 48 * 1024 * 1024;
+/// The largest that an App's server takes.
+pub const LARGEST: usize = 8 * 1024 * 1024;
+/// The largest that is written line by line.
+const LARGEST_IN_LINES: usize = 1024 * 1024;
 
 pub(super) const COMMIT: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
 const DIGEST: &str = "^[0-9a-f]{64}$";
@@ -406,9 +412,12 @@ pub enum FailingKind {
 }
 
 impl Artefact {
-    /// As it is written: the same for the same run, and readable.
+    /// As it is written: the same for the same run, and readable where it is not so large that nobody reads it.
     pub fn text(&self) -> anyhow::Result<String> {
         let mut text = serde_json::to_string_pretty(self).context("can't write JSON")?;
+        if text.len() > LARGEST_IN_LINES {
+            text = serde_json::to_string(self).context("can't write JSON")?;
+        }
         text.push('\n');
         // The older form of a workflow command is read anywhere in a line, also in a file that somebody prints.
         Ok(text.replace("##[", "##\\u005b"))
@@ -475,48 +484,4 @@ pub fn prepare(folder: &Path, gate: RunGate, subject: &Subject, policy: &Digest)
             && !(before.subject.uncommitted || subject.uncommitted)
     };
     Ok(before.filter(same).map(|before| before.into_attempts(&text)).unwrap_or_default())
-}
-
-/// What a gate is judged by: that part of an artefact which was seen, and not concluded.
-#[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
-    pub gate: RunGate,
-    pub timeout_s: u32,
-    pub confinement: &'a Confinement,
-    pub commands: &'a [CommandRun],
-    pub promised: &'a [String],
-    pub reports: &'a [Report],
-    pub totals: &'a Counts,
-    pub failing: &'a [Failing],
-    pub failing_left_out: u64,
-    pub flaky: &'a [String],
-    pub skipped: &'a [String],
-    pub attempts: &'a [Attempt],
-    pub earned: Option<&'a Earned>,
-    pub proofs: Option<&'a Proofs>,
-    pub test_files: Option<u64>,
-    pub rewritten: &'a [String],
-}
-
-impl Artefact {
-    pub fn facts(&self) -> Facts<'_> {
-        Facts {
-            gate: self.gate,
-            timeout_s: self.timeout_s,
-            confinement: &self.confinement,
-            commands: &self.commands,
-            promised: &self.promised,
-            reports: &self.reports,
-            totals: &self.totals,
-            failing: &self.failing,
-            failing_left_out: self.failing_left_out,
-            flaky: &self.flaky,
-            skipped: &self.skipped,
-            attempts: &self.attempts,
-            earned: self.earned.as_ref(),
-            proofs: self.proofs.as_ref(),
-            test_files: self.test_files,
-            rewritten: &self.rewritten,
-        }
-    }
 }

@@ -72,6 +72,10 @@ pub struct Plan {
     pub timeout: Timeout,
     /// Where.
     pub folder: PathBuf,
+    /// That is a copy in which nothing was run before.
+    pub fresh: bool,
+    /// When everything that is run for the gate has to be done, with what is run beside this.
+    pub until: Option<Instant>,
     /// The walls around the commands, or why there are none.
     pub walls: Result<Enclosure, String>,
     /// The policy asks for all of them.
@@ -88,6 +92,9 @@ pub struct Plan {
     /// Those before this one that are known.
     pub attempts: Vec<Attempt>,
 }
+
+/// Everything that is run for a gate takes at most so many times what its commands may take: they are run on other content too.
+pub const TIMES: u32 = 5;
 
 /// Who is told while it runs.
 pub trait Watcher: Send {
@@ -194,9 +201,10 @@ pub async fn carry_out(
         plan.environment.iter().filter(|(name, _)| is_given(name)).cloned().collect();
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let shell = Shell::on(path);
-    let before = Before::note(&plan.folder, &plan.reports);
+    let before = Before::note(&plan.folder, &plan.reports, plan.fresh);
     let (started, clock) = (now(), Instant::now());
     let deadline = clock + Duration::from_secs(plan.timeout.as_secs().into());
+    let deadline = plan.until.map_or(deadline, |until| deadline.min(until));
 
     let (mut commands, mut walls): (Vec<CommandRun>, Vec<Walls>) = (Vec::new(), Vec::new());
     for (at, command) in plan.commands.iter().enumerate() {

@@ -40,6 +40,8 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
         audits: false,
         reports: owned(reports),
         timeout: Timeout::default(),
+        fresh: true,
+        until: None,
         folder: folder.to_owned(),
         walls: Err("a test".to_owned()),
         walls_required: false,
