@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use phasegate::policy::RunGate;
 use phasegate::runner::artefact::{self, Artefact, CommandOutcome, Expected, PolicyFrom, ReportState};
+use phasegate::runner::wall::Wall;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -156,6 +157,70 @@ fn calm(text: &str, dir: &Path) -> String {
 
 const GREEN: &str = "echo '<testsuite><testcase name=\"on\"/></testsuite>' > junit.xml";
 
+/// Tests that no file is known of are not frozen.
+const UNFROZEN: &str = "  VER-11 (warning) A test ran, and no file of this content is known as a test: nothing of the tests is frozen.\n         \
+                        Name their files in the policy: `freeze: { tests: [\"checks/**\"] }`. docs/guard.md has those that are known.\n";
+
+/// What is left of a run is not taken for the next one's, and what the next one writes again is.
+#[test]
+fn a_gate_runs_in_place_as_often_as_one_likes() {
+    let on = stage(&policy(&[GREEN], &["junit.xml"], "1m"), &[("a", "1")]);
+    for _ in 0..2 {
+        let ended = on.run(&["verify", "--in-place"]);
+        assert_eq!(ended.code, 0, "{}", ended.out);
+    }
+    let idle = stage(&policy(&["test -e junit.xml"], &["junit.xml"], "1m"), &[("a", "1")]);
+    std::fs::write(idle.path().join("junit.xml"), "<testsuite><testcase name=\"on\"/></testsuite>").unwrap();
+    let ended = idle.run(&["verify", "--in-place"]);
+    assert!(ended.code == 1 && ended.out.contains("VER-09"), "{}", ended.out);
+}
+
+/// The home is not opened because it is on the path.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_search_path_opens_no_home() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("key"), "t0p-secret").unwrap();
+    std::fs::write(home.path().join("run"), "").unwrap();
+    std::fs::set_permissions(home.path().join("run"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let reads = format!("! cat {}/key", home.path().display());
+    let on = stage(&policy(&[&reads, GREEN], &["junit.xml"], "1m"), &[("a", "1")]);
+    let mut command = on.command(&["run", "verify", "--json"]);
+    let path = std::env::join_paths(
+        std::iter::once(home.path().to_owned()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    command.env("HOME", home.path()).env("PATH", path.unwrap());
+    let ended = end(command);
+    let walls: Artefact = serde_json::from_str(&ended.out).unwrap();
+    // Where there are no walls around files, everything is seen, and that is told elsewhere.
+    if walls.confinement.stand.iter().any(|wall| matches!(wall, Wall::Files | Wall::LandlockFiles)) {
+        assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
+        assert!(ended.err.contains("which PATH or a toolchain's variable names: the home is in it"), "{}", ended.err);
+    }
+}
+
+/// A log that is larger than a server takes is told of by the one who writes it.
+#[test]
+fn a_log_that_is_too_large_is_told_of() {
+    let many = "{ echo '<testsuite>'; for n in $(seq 1 $MANY); do echo \"<testcase name='a-test-with-a-name-of-usual-length-that-says-what-it-is-about-in-full-\
+                and-then-some-more-words-to-be-read-by-nobody-$n'/>\"; done; echo '</testsuite>'; } > junit.xml";
+    let on = stage(&policy(&[many], &["junit.xml"], "5m"), &[("a", "1")]);
+    let run = |many: &str| {
+        let mut command = on.command(&["run", "verify", "--in-place"]);
+        command.env("MANY", many);
+        end(command)
+    };
+    let ended = run("20");
+    assert!(ended.code == 0 && ended.err.is_empty(), "{}", ended.err);
+    let ended = run("55000");
+    assert_eq!(ended.code, 0, "{}", ended.out);
+    assert!(
+        ended.err.contains("more than the server of an App takes") && ended.err.contains("fewer tests"),
+        "{}",
+        ended.err
+    );
+}
+
 #[test]
 fn a_gate_passes_and_says_what_was_run() {
     let on = stage(&policy(&["echo building", GREEN], &["junit.xml"], "1m"), &[("a", "1")]);
@@ -163,7 +228,7 @@ fn a_gate_passes_and_says_what_was_run() {
     assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{}", ended.out);
     let once = format!("$ echo building\nbuilding\n✓ echo building (… ms)\n$ {GREEN}\n✓ {GREEN} (… ms)\n");
     let shown = format!(
-        "{once}the same on the base ({}):\n{once}VERIFY PASS  1 test: 1 passed\nartefact: .git/phasegate-verify/execution_log.json\n",
+        "{once}the same on the base ({}):\n{once}VERIFY PASS  1 test: 1 passed\n{UNFROZEN}artefact: .git/phasegate-verify/execution_log.json\n",
         &on.base[..12]
     );
     assert_eq!(calm(&ended.out, on.path()), shown);

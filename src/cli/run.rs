@@ -10,6 +10,7 @@ mod summary;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use tokio::signal::unix::{SignalKind, signal};
@@ -124,11 +125,14 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         module: module(&around.subject, repo.as_ref(), &args.dir),
         gate,
         commands: runs.commands.to_vec(),
+        prints: Vec::new(),
         audits: false,
         reports: runs.reports.to_vec(),
         screenshots: runs.screenshots.to_vec(),
         timeout: runs.timeout,
         folder: ground.folder.clone(),
+        fresh: ground.root().is_some(),
+        until: tokio::time::Instant::now().checked_add(whole(&runs)),
         walls: ground.walls.clone(),
         walls_required: runs.confine.required,
         output: runs.confine.output,
@@ -165,11 +169,11 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
             }
             _ => None,
         };
-        let (proofs, rewritten) = match &shows {
+        let beside = match &shows {
             Some(shows) => shows.carried_out(&plan, &carried, &mut live, orphans.as_ref(), &stop).await?,
-            None => (None, Vec::new()),
+            None => runner::Beside::default(),
         };
-        Some(runner::conclude(&plan, carried, runner::Beside { earned, proofs, rewritten }, ran::judge))
+        Some(runner::conclude(&plan, carried, runner::Beside { earned, ..beside }, ran::judge))
     };
     let Some(done) = done.await else {
         out::complain("interrupted: the commands were ended, and nothing was written.\n");
@@ -178,6 +182,13 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
     let server = env("GITHUB_SERVER_URL").filter(|server| inside && !server.is_empty());
     done.write(&to, &page(&done, server.as_deref()))?;
     live.result(&done, &to);
+    if let Some(says) = too_large(done.text()?.len()) {
+        let note = match inside {
+            true => actions::annotate(actions::Level::Warning, None, None, "Phasegate", &says),
+            false => format!("warning: {says}\n"),
+        };
+        out::complain(&note);
+    }
     if inside {
         let files = actions::Files::from_env();
         if let Err(error) = files.append_summary(&summary::markdown(&done)) {
@@ -192,6 +203,26 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         out::raw(&done.text()?)?;
     }
     Ok(Exit::found(done.verdict == Verdict::Fail))
+}
+
+/// How long everything may take that is run for a gate.
+fn whole(runs: &Runs<'_>) -> Duration {
+    Duration::from_secs(runs.timeout.as_secs().into()) * runner::TIMES
+}
+
+/// What is to be said of a log that a server will not take, or will hardly take the next one.
+fn too_large(bytes: usize) -> Option<String> {
+    let most = artefact::LARGEST;
+    let says = match bytes {
+        _ if bytes > most => "more than the server of an App takes, so that it can't be posted",
+        _ if bytes > most / 10 * 9 => "and not much more is taken by the server of an App",
+        _ => return None,
+    };
+    Some(format!(
+        "{} has {bytes} bytes, {says} ({most}). Let the reports have fewer tests with shorter names: one for a table of cases, or \
+         one for a file.",
+        artefact::FILE
+    ))
 }
 
 /// Where the dependencies are audited: on a copy that the build has not touched, with the network that the audit may have.

@@ -12,12 +12,14 @@ use std::collections::HashSet;
 use super::expand;
 use super::paper::{Paper, Piece, ids, names, numbers, text};
 use super::papers::{Papers, excerpt};
-use crate::runner::proofs::{Asked, Criterion, Proof, Truth};
+use crate::runner::proofs::{Asked, Criterion, Proof, Truth, Unread, UnreadKind};
 
 /// More commands than these are not run.
 const MOST: usize = 100;
 const LONGEST_COMMAND: usize = 4096;
 const LONGEST_PRINTS: usize = 2000;
+/// So much of what is not read is told.
+const LONGEST_TOLD: usize = 200;
 
 /// Where a criterion's proof may stand, the first of them rather.
 const SECTIONS: [&str; 2] = ["Key Links", "Acceptance Criteria Coverage"];
@@ -32,12 +34,16 @@ pub fn asked(papers: &Papers) -> Option<Asked> {
         return None;
     }
     let scope = Paper::read(scope_text, names::SCOPE).ok()?;
-    let readiness = Paper::read(papers.readiness.as_ref()?.text()?, names::READINESS).ok()?;
     let mut seen = HashSet::new();
     let own = expand::criteria(&scope).into_iter().filter_map(|(id, item)| Some((id?, item)));
     let own: Vec<(String, Piece)> = own.filter(|(id, _)| seen.insert(id.clone())).collect();
     let known: Vec<String> = own.iter().map(|(id, _)| id.clone()).collect();
+    let text = papers.readiness.as_ref().and_then(|sheet| sheet.text());
+    let Some(readiness) = text.and_then(|text| Paper::read(text, names::READINESS).ok()) else {
+        return Some(Asked { unwritten: own.first().map(|(_, item)| item.line), ..Asked::default() });
+    };
 
+    let mut unread = Vec::new();
     let mut proofs: Vec<Proof> = Vec::new();
     let mut lines: Vec<Option<u32>> = vec![None; known.len()];
     let parts = SECTIONS.map(|name| readiness.section(name));
@@ -49,7 +55,7 @@ pub fn asked(papers: &Papers) -> Option<Asked> {
                 line.get_or_insert(item.line);
             }
         }
-        for written in commands(&item) {
+        for written in commands(&item, &mut unread) {
             let criteria = named.iter().map(|id| (*id).clone());
             match proofs.iter_mut().find(|one| one.command == written.command && agree(one, &written)) {
                 Some(same) => {
@@ -67,18 +73,23 @@ pub fn asked(papers: &Papers) -> Option<Asked> {
         if text::is_none(&all) {
             continue;
         }
-        proofs.extend(commands(&item).into_iter().map(|proof| Proof { truth: Some(item.line), ..proof }));
+        let written = commands(&item, &mut unread).into_iter();
+        proofs.extend(written.map(|proof| Proof { truth: Some(item.line), ..proof }));
         let criteria = ids::named(&all, &known).into_iter().cloned().collect();
         truths.push(Truth { line: item.line, says: excerpt(all.trim_end_matches('.')), criteria });
     }
+    if let Some(Proof { command, line, .. }) = proofs.get(MOST) {
+        unread.push(Unread { line: *line, command: command.clone(), what: UnreadKind::Many });
+    }
     proofs.truncate(MOST);
+    unread.truncate(MOST);
     let heading = parts.iter().flatten().next().map_or(1, |part| part.line);
     let criteria = own.iter().zip(lines).map(|((id, item), line)| Criterion {
         id: id.clone(),
         line: line.unwrap_or(heading),
         load: is_under_load(&item.all_text()),
     });
-    Some(Asked { criteria: criteria.collect(), truths, proofs })
+    Some(Asked { criteria: criteria.collect(), truths, proofs, unread, unwritten: None })
 }
 
 /// Whether a command that is written twice is to print the same.
@@ -87,26 +98,54 @@ fn agree(one: &Proof, other: &Proof) -> bool {
 }
 
 /// The commands in an item.
-fn commands(item: &Piece) -> Vec<Proof> {
-    let mut found = spans(item);
+fn commands(item: &Piece, unread: &mut Vec<Unread>) -> Vec<Proof> {
+    let mut found = spans(item, unread);
     for code in &item.code {
         let mut open: Option<Proof> = None;
-        for line in &code.lines {
-            match (command(line.text.trim_start()), &mut open) {
-                (Some(text), _) => found.extend(open.replace(proof(text, line.at)).map(closed)),
-                (None, Some(proof)) => {
+        let mut lines = code.lines.iter();
+        while let Some(line) = lines.next() {
+            let Some(begun) = line.text.trim_start().strip_prefix("$ ") else {
+                if let Some(proof) = &mut open {
                     let prints = proof.prints.get_or_insert_default();
                     if !prints.is_empty() {
                         prints.push('\n');
                     }
                     prints.push_str(line.text.trim_end());
                 }
-                (None, None) => {}
+                continue;
+            };
+            // What ends with `\` goes on in the next line, behind the mark that a shell asks for more with.
+            let mut text = begun.trim_end().to_owned();
+            while goes_on(&text)
+                && let Some(next) = lines.next()
+            {
+                text.pop();
+                text.push_str(next.text.trim_start().trim_start_matches("> ").trim_end());
             }
+            found.extend(open.take().map(closed));
+            open = taken(&text, line.at, unread);
         }
         found.extend(open.map(closed));
     }
     found
+}
+
+/// A command that was written, if it can be run.
+fn taken(text: &str, line: u32, unread: &mut Vec<Unread>) -> Option<Proof> {
+    let text = text.trim();
+    let what = match text {
+        "" => return None,
+        _ if text.len() > LONGEST_COMMAND => UnreadKind::Long,
+        _ if goes_on(text) => UnreadKind::GoesOn,
+        _ => return Some(proof(text, line)).filter(|_| !text.contains('\0')),
+    };
+    unread.push(Unread { line, command: cut(text, LONGEST_TOLD).to_owned(), what });
+    None
+}
+
+/// Whether a command is not at its end with the end of its line.
+fn goes_on(command: &str) -> bool {
+    command.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 
 /// Without the empty lines at the end of what it prints.
@@ -117,7 +156,7 @@ fn closed(mut proof: Proof) -> Proof {
 }
 
 /// Those that stand in its text, each with what it is to print.
-fn spans(item: &Piece) -> Vec<Proof> {
+fn spans(item: &Piece, unread: &mut Vec<Unread>) -> Vec<Proof> {
     let all = item.text.as_str();
     let mut found: Vec<Proof> = Vec::new();
     let mut at = 0;
@@ -127,22 +166,32 @@ fn spans(item: &Piece) -> Vec<Proof> {
             continue;
         };
         at = begin + span.len();
-        let Some(text) = command(span) else { continue };
+        let Some(text) = span.strip_prefix("$ ") else { continue };
         let line = item.lines.iter().find(|line| line.text.contains(span.as_str())).map_or(item.line, |line| line.at);
-        let mut one = proof(text, line);
-        if let Some(next) = spans.peek().filter(|next| command(next).is_none())
-            && let Some(between) = all.get(at..).and_then(|rest| Some(&rest[..rest.find(next.as_str())?]))
-            && is_before_output(between)
-        {
-            one.prints = Some(cut(next.trim(), LONGEST_PRINTS).to_owned()).filter(|text| !text.is_empty());
+        let Some(mut one) = taken(text, line, unread) else { continue };
+        let rest = all.get(at..).unwrap_or_default();
+        let next = spans.peek().and_then(|next| Some((next.as_str(), &rest[..rest.find(next.as_str())?])));
+        match next {
+            Some((next, between)) if is_before_output(between) && !next.starts_with("$ ") => {
+                one.prints = Some(cut(next.trim(), LONGEST_PRINTS).to_owned()).filter(|text| !text.is_empty());
+            }
+            _ => {
+                let between = next.map_or(rest, |(_, between)| between);
+                let prints = output_in_words(between).map(|text| cut(text, LONGEST_TOLD).to_owned());
+                unread.extend(prints.map(|text| {
+                    let command = cut(&one.command, LONGEST_TOLD).to_owned();
+                    Unread { line, command, what: UnreadKind::Prints(text) }
+                }));
+            }
         }
         found.push(one);
     }
     found
 }
 
+const ARROWS: [&str; 5] = ["→", "⇒", "⟶", "->", "=>"];
+
 fn is_before_output(between: &str) -> bool {
-    const ARROWS: [&str; 5] = ["→", "⇒", "⟶", "->", "=>"];
     let said = between.trim();
     let word = said.trim_end_matches(':').rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     // What stands in another cell is something else.
@@ -150,14 +199,43 @@ fn is_before_output(between: &str) -> bool {
         && (ARROWS.iter().any(|arrow| said.ends_with(arrow)) || PRINTS.contains(&word.to_lowercase().as_str()))
 }
 
-fn proof(command: &str, line: u32) -> Proof {
-    Proof { command: command.to_owned(), prints: None, line, criteria: Vec::new(), truth: None }
+/// What a command is to print, by words that are not code: `prints 77`. What tells of it (`shows the level`) is no output.
+fn output_in_words(behind: &str) -> Option<&str> {
+    let line = behind.lines().next().unwrap_or_default().trim();
+    let line = line.trim_start_matches([',', ':', '(']).trim_start();
+    let line =
+        ["which ", "that ", "and ", "it "].iter().fold(line, |line, word| line.strip_prefix(word).unwrap_or(line));
+    let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let arrow = ARROWS.iter().find_map(|arrow| line.strip_prefix(arrow));
+    let rest = match arrow {
+        Some(rest) => rest,
+        None if PRINTS.contains(&word.to_lowercase().as_str()) => &line[word.len()..],
+        None => return None,
+    };
+    let end = [". ", "; ", ", ", " ("].iter().filter_map(|mark| rest.find(mark)).min().unwrap_or(rest.len());
+    let value = rest[..end].trim().trim_start_matches(':').trim_end_matches(['.', ',', ';', ')', ':']).trim();
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let is_number = |c: char| c.is_ascii_digit();
+    let is_text = |c: char| matches!(c, '"' | '\'' | '“' | '”' | '‘' | '’' | '«' | '»');
+    let first = words.first()?.to_lowercase();
+    // `returns 0` is most often said of the exit status, which has to be 0 anyway.
+    if word.eq_ignore_ascii_case("returns") && matches!(value, "0" | "zero") {
+        return None;
+    }
+    let begins = value.starts_with(is_text) || value.trim_start_matches(['-', '+', '$', '€']).starts_with(is_number);
+    let is_short = words.len() == 1 || words.len() == 2 && value.contains(is_number);
+    (begins || is_short && !TELLING.contains(&first.as_str())).then_some(value)
 }
 
-/// `$ dim 3`
-fn command(code: &str) -> Option<&str> {
-    let command = code.strip_prefix("$ ")?.trim();
-    (!command.is_empty() && command.len() <= LONGEST_COMMAND && !command.contains('\0')).then_some(command)
+/// Words that begin to tell of an output.
+#[rustfmt::skip]
+const TELLING: &[&str] = &[
+    "a", "about", "above", "all", "an", "at", "below", "exactly", "how", "in", "it", "less", "more", "no", "nothing", "only", "over", "so",
+    "success", "that", "the", "them", "this", "under", "up", "what", "whether", "within",
+];
+
+fn proof(command: &str, line: u32) -> Proof {
+    Proof { command: command.to_owned(), prints: None, line, criteria: Vec::new(), truth: None }
 }
 
 fn cut(text: &str, most: usize) -> &str {

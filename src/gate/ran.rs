@@ -45,6 +45,7 @@ pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
     if let Some(proofs) = facts.proofs.filter(|_| all_passed) {
         findings.extend(proofs::judge(proofs));
     }
+    findings.extend(unfrozen(facts));
     findings.extend(rewritten(facts));
     findings.extend(wordless(facts));
     findings.extend(attempts(&rules, facts));
@@ -151,6 +152,20 @@ fn wordless(facts: &Facts<'_>) -> Vec<Finding> {
         }
     });
     commands.chain(tests).collect()
+}
+
+/// `VER-11`, before anything is held against the base: tests that nobody knows as such can be bent without a word.
+fn unfrozen(facts: &Facts<'_>) -> Option<Finding> {
+    let totals = facts.totals;
+    let is_green = totals.ran() > 0 && totals.failed == 0 && totals.errors == 0;
+    if facts.gate != RunGate::Verify || !is_green || facts.test_files != Some(0) {
+        return None;
+    }
+    let tests = if totals.ran() == 1 { "A test".to_owned() } else { format!("{} tests", totals.ran()) };
+    let says = format!("{tests} ran, and no file of this content is known as a test: nothing of the tests is frozen.");
+    let next =
+        "Name their files in the policy: `freeze: { tests: [\"checks/**\"] }`. docs/guard.md has those that are known.";
+    Some(Finding::warning("VER-11", says, next))
 }
 
 /// `VER-15`: what was judged is what is there.

@@ -72,6 +72,8 @@ pub fn tier(papers: &Papers) -> Option<Tier> {
 /// What will be missing when the criteria are to be shown: it is said before anything is built on it.
 pub fn ahead(papers: &Papers, policy: &Policy) -> Vec<Finding> {
     let asked = (policy.proofs() != Proofs::Off).then(|| proofs::asked(papers)).flatten();
+    // That there is no readiness yet is for ANALYZE to say.
+    let asked = asked.filter(|asked| asked.unwritten.is_none());
     let found = asked.map(|asked| ran::proofs::unasked(&asked)).unwrap_or_default();
     found.into_iter().map(|finding| Finding { severity: Severity::Warning, ..finding }).collect()
 }

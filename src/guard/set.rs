@@ -27,21 +27,26 @@ pub const TESTS: &[Group] = &[
             "**/__tests__/**",
             "**/testdata/**",
             "**/e2e/**",
-            "**/{tests,test,__tests__,testdata,e2e}",
+            "**/cypress/**",
+            "**/{unit,integration,functional,acceptance,system,smoke}[-_]{test,tests}/**",
+            "**/{tests,test,__tests__,testdata,e2e,cypress}",
             "**/__snapshots__/**",
             "**/*.snap",
             "**/*.feature",
+            "**/*.robot",
             "**/*.bats",
         ],
     },
     Group { language: "Rust", files: &["**/tests.rs", "**/*_test.rs", "**/*_tests.rs"] },
-    Group { language: "Python", files: &["**/test_*.py", "**/*_test.py", "**/tests.py"] },
+    Group { language: "Python", files: &["**/test_*.py", "**/*_test.py", "**/tests.py", "test.py", "**/*_spec.py"] },
     Group {
         language: "JavaScript and TypeScript",
         files: &[
-            "**/*.{test,spec}.{js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte}",
+            "**/*.{test,spec,e2e,e2e-spec}.{js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte}",
             "**/*.cy.{js,jsx,ts,tsx}",
-            "**/spec/**/*.{js,jsx,mjs,cjs,ts,tsx,mts,cts}",
+            "**/*_test.{js,jsx,mjs,ts,tsx}",
+            "{test,tests}.{js,mjs,cjs,ts,mts}",
+            "**/{spec,specs}/**/*.{js,jsx,mjs,cjs,ts,tsx,mts,cts}",
         ],
     },
     Group { language: "Go", files: &["**/*_test.go"] },
@@ -51,18 +56,34 @@ pub const TESTS: &[Group] = &[
             "**/src/*Test/**",
             "**/*Test.{java,kt,scala,groovy}",
             "**/*Tests.{java,kt,scala,groovy}",
-            "**/*IT.{java,kt}",
+            "**/*TestCase.{java,kt,scala,groovy}",
+            "**/*IT.{java,kt,scala,groovy}",
             "**/*Spec.{kt,scala,groovy}",
             "**/*Suite.scala",
         ],
     },
-    Group { language: "Ruby", files: &["**/spec/**/*.rb", "**/*_spec.rb", "**/*_test.rb", "**/test_*.rb"] },
+    Group { language: "Ruby", files: &["**/{spec,specs}/**/*.rb", "**/*_spec.rb", "**/*_test.rb", "**/test_*.rb"] },
     Group {
         language: "C#, F# and Visual Basic",
-        files: &["**/*.{Test,Tests,UnitTests,IntegrationTests}/**", "**/*Test.{cs,fs,vb}", "**/*Tests.{cs,fs,vb}"],
+        files: &[
+            "**/*.{Test,Tests,test,tests,UnitTests,IntegrationTests}/**",
+            "**/*Test.{cs,fs,vb}",
+            "**/*Tests.{cs,fs,vb}",
+            "**/*TestCase.{cs,fs,vb}",
+        ],
     },
-    Group { language: "PHP", files: &["**/*Test.php", "**/*Cest.php", "**/*.phpt"] },
-    Group { language: "Swift", files: &["**/Tests/**", "**/*Tests/**/*.swift", "**/*Test.swift", "**/*Tests.swift"] },
+    Group { language: "PHP", files: &["**/*Test.php", "**/*TestCase.php", "**/*Cest.php", "**/*.phpt"] },
+    Group {
+        language: "Swift",
+        files: &[
+            "**/Tests/**",
+            "**/*Tests/**/*.swift",
+            "**/*Test.swift",
+            "**/*Tests.swift",
+            "**/*TestCase.swift",
+            "**/*Spec.swift",
+        ],
+    },
     Group { language: "Elixir and Erlang", files: &["**/*_test.exs", "**/*_SUITE.erl", "**/*_tests.erl"] },
     Group {
         language: "C and C++",
@@ -71,7 +92,8 @@ pub const TESTS: &[Group] = &[
     Group { language: "Dart", files: &["**/*_test.dart"] },
     Group { language: "Haskell", files: &["**/*Spec.hs"] },
     Group { language: "Clojure", files: &["**/*_test.{clj,cljs,cljc}"] },
-    Group { language: "Lua", files: &["**/*_spec.lua"] },
+    Group { language: "Lua", files: &["**/*_spec.lua", "**/test_*.lua"] },
+    Group { language: "Shell", files: &["**/test_*.sh", "**/*_test.sh"] },
     Group { language: "Perl", files: &["**/t/**/*.t", "**/xt/**/*.t"] },
 ];
 
@@ -157,6 +179,11 @@ impl Added {
     }
 }
 
+/// Whether a path is one of a test by its name alone, for whoever has no policy at hand. This list is the only one.
+pub fn is_test(path: &str) -> bool {
+    NETS.tests.as_ref().is_none_or(|net| RepoPath::from(path).matches(net))
+}
+
 /// What a path is by its name. A test that also configures is a test: it is held more strictly.
 pub fn kind(path: &RepoPath, added: &Added) -> Option<Kind> {
     let in_net = |net: &Option<GlobSet>| net.as_ref().is_none_or(|net| path.matches(net));
@@ -219,11 +246,20 @@ mod tests {
             "lib/lamp_test.exs",
             "src/lamp_test.cc",
             "features/lamp.feature",
+            "robot/lamp.robot",
+            "specs/lamp.js",
+            "cypress/support/commands.js",
+            "integration-tests/lamp.py",
+            "src/lamp_test.ts",
+            "src/lamp.e2e-spec.ts",
+            "test.js",
+            "scripts/test_lamp.sh",
             // Another repository that is mounted as the folder of tests, or a link to them.
             "tests",
             "web/e2e",
         ] {
             assert_eq!(of(path), Some(Kind::Test), "{path}");
+            assert!(is_test(path), "{path}");
         }
     }
 
@@ -237,6 +273,12 @@ mod tests {
             "src/protests.rs",
             "lib/spectrum.rb",
             "spec/openapi.yaml",
+            "specs/lamp.md",
+            "src/spec/parser.rs",
+            "src/specs/openapi.py",
+            "src/commands/test.ts",
+            "src/cmd/test.rs",
+            "src/integration/lamp.py",
             "docs/testing.md",
             "scaffolding/scope.md",
             "README.md",

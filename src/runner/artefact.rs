@@ -9,6 +9,7 @@
 //! number in `schema`. `docs/schemas/run.schema.json` is made from these types.
 
 pub mod archive;
+mod facts;
 mod log;
 mod read;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use facts::Facts;
 pub use log::{Attempt, Environment, Summary, TestResult, TestRun};
 pub use read::{Expected, Refused, read, understand};
 #[cfg(test)]
@@ -51,6 +53,10 @@ const EARLIER: &str = "execution_log.earlier.json";
 
 /// More than the longest that this version writes.
 const MOST_BYTES: u64 = 48 * 1024 * 1024;
+/// The largest that an App's server takes.
+pub const LARGEST: usize = 8 * 1024 * 1024;
+/// The largest that is written line by line.
+const LARGEST_IN_LINES: usize = 1024 * 1024;
 
 pub(super) const COMMIT: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
 pub(super) const DIGEST: &str = "^[0-9a-f]{64}$";
@@ -126,6 +132,10 @@ pub struct Artefact {
     /// What shows the criteria at runtime, where a change has documents that say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proofs: Option<Proofs>,
+    /// How many files of the content are tests by their paths, as the guard and the policy's `freeze.tests` know them; none where
+    /// that was not looked at, or where tests may stand among the code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_files: Option<u64>,
     /// Files that were to be judged, and that the commands wrote anew: tests, what decides how they are run, and what the change
     /// touches; the first hundred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -288,6 +298,9 @@ pub struct OutputKept {
     pub tail: String,
     /// Whether the tail is all of it.
     pub whole: bool,
+    /// Whether what the command is to print was in any of it; none where nothing was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<bool>,
 }
 
 /// A JUnit report, or a glob that matches none.
@@ -403,9 +416,12 @@ pub enum FailingKind {
 }
 
 impl Artefact {
-    /// As it is written: the same for the same run, and readable.
+    /// As it is written: the same for the same run, and readable where it is not so large that nobody reads it.
     pub fn text(&self) -> anyhow::Result<String> {
         let mut text = serde_json::to_string_pretty(self).context("can't write JSON")?;
+        if text.len() > LARGEST_IN_LINES {
+            text = serde_json::to_string(self).context("can't write JSON")?;
+        }
         text.push('\n');
         // The older form of a workflow command is read anywhere in a line, also in a file that somebody prints.
         Ok(text.replace("##[", "##\\u005b"))
@@ -496,46 +512,4 @@ pub fn prepare(
     };
     let attempts = before.filter(same).map(|before| before.into_attempts(&text)).unwrap_or_default();
     Ok(Prepared { attempts, held })
-}
-
-/// What a gate is judged by: that part of an artefact which was seen, and not concluded.
-#[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
-    pub gate: RunGate,
-    pub timeout_s: u32,
-    pub confinement: &'a Confinement,
-    pub commands: &'a [CommandRun],
-    pub promised: &'a [String],
-    pub reports: &'a [Report],
-    pub totals: &'a Counts,
-    pub failing: &'a [Failing],
-    pub failing_left_out: u64,
-    pub flaky: &'a [String],
-    pub skipped: &'a [String],
-    pub attempts: &'a [Attempt],
-    pub earned: Option<&'a Earned>,
-    pub proofs: Option<&'a Proofs>,
-    pub rewritten: &'a [String],
-}
-
-impl Artefact {
-    pub fn facts(&self) -> Facts<'_> {
-        Facts {
-            gate: self.gate,
-            timeout_s: self.timeout_s,
-            confinement: &self.confinement,
-            commands: &self.commands,
-            promised: &self.promised,
-            reports: &self.reports,
-            totals: &self.totals,
-            failing: &self.failing,
-            failing_left_out: self.failing_left_out,
-            flaky: &self.flaky,
-            skipped: &self.skipped,
-            attempts: &self.attempts,
-            earned: self.earned.as_ref(),
-            proofs: self.proofs.as_ref(),
-            rewritten: &self.rewritten,
-        }
-    }
 }

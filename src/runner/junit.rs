@@ -23,6 +23,8 @@ const LONGEST_REFERENCE: usize = 10;
 const LONGEST_NAME: usize = 300;
 const LONGEST_MESSAGE: usize = 500;
 const LONGEST_DETAILS: usize = 2_000;
+/// More failures of suites are not told one by one.
+const MOST_OF_SUITES: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -61,7 +63,7 @@ impl Case {
 
 /// The tests of a report; or in one sentence why it can't be read. At most `most` are read.
 pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
-    let text = String::from_utf8_lossy(bytes);
+    let text = decoded(bytes);
     let text = legal(&text);
     if let Some(why) = unheard_of(&text) {
         return Err(why);
@@ -82,8 +84,21 @@ pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
         }
         cases.push(case(node));
     }
-    let cases = tried_again(&root, cases);
+    let mut cases = tried_again(&root, cases);
+    cases.extend(of_suites(&root));
     Ok(unnamed(&root, cases))
+}
+
+/// Some systems write UTF-16, which its first bytes tell.
+fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let unit: fn([u8; 2]) -> u16 = match bytes {
+        [0xff, 0xfe, ..] | [b'<', 0, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] | [0, b'<', ..] => u16::from_be_bytes,
+        _ => return String::from_utf8_lossy(bytes),
+    };
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let text = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+    Cow::Owned(text.collect())
 }
 
 /// What no report has and takes the parser long: it holds each attribute of an element against all its others, and hands each
@@ -159,14 +174,25 @@ fn child<'a, 'i>(node: Node<'a, 'i>, names: &[&str]) -> Option<Node<'a, 'i>> {
     node.children().find(|child| child.is_element() && names.contains(&child.tag_name().name()))
 }
 
+/// What some write at a test that did not pass, with or without an element in it.
+const FAILED: &[&str] = &["fail", "failed", "failure"];
+const BROKE: &[&str] = &["aborted", "broken", "crashed", "error", "errored", "timedout", "timeout", "undefined"];
+
 fn case(node: Node<'_, '_>) -> Case {
     let suite = node.ancestors().find(|above| is(above, "testsuite"));
     let of = |node: Node<'_, '_>, name: &str| text::line(node.attribute(name).unwrap_or_default(), LONGEST_NAME);
-    let marked = |name: &str, words: &[&str]| node.attribute(name).is_some_and(|value| words.contains(&value));
+    let marked = |name: &str, words: &[&str]| {
+        let value = node.attribute(name).map(|value| value.trim().to_ascii_lowercase());
+        value.is_some_and(|value| words.contains(&value.as_str()))
+    };
     let (outcome, why) = if let Some(why) = child(node, &["failure"]) {
         (Outcome::Failed, Some(why))
     } else if let Some(why) = child(node, &["error"]) {
         (Outcome::Error, Some(why))
+    } else if marked("status", FAILED) || marked("result", FAILED) {
+        (Outcome::Failed, None)
+    } else if marked("status", BROKE) || marked("result", BROKE) {
+        (Outcome::Error, None)
     } else if child(node, &["skipped", "disabled"]).is_some()
         || marked("status", &["notrun", "skipped", "disabled"])
         || marked("result", &["suppressed", "skipped"])
@@ -196,6 +222,35 @@ fn case(node: Node<'_, '_>) -> Case {
         message,
         details,
     }
+}
+
+/// What failed of a suite and is no test's: what comes before or after all of them.
+fn of_suites(root: &Node<'_, '_>) -> Vec<Case> {
+    let is_suite = |node: &Node<'_, '_>| is(node, "testsuite") || is(node, "testsuites");
+    let told = |(why, outcome): (Node<'_, '_>, Outcome)| {
+        let name = why.parent().and_then(|suite| suite.attribute("name")).unwrap_or_default();
+        let (message, details) = said(why);
+        Case {
+            suite: text::line(name, LONGEST_NAME),
+            class: String::new(),
+            name: "(the suite itself)".to_owned(),
+            outcome,
+            flaky: false,
+            reds: 0,
+            millis: 0,
+            file: None,
+            line: None,
+            message,
+            details,
+        }
+    };
+    let below = root.descendants().filter(|node| node.parent().is_some_and(|above| is_suite(&above)));
+    let failed = below.filter_map(|node| match node.tag_name().name() {
+        "failure" => Some((node, Outcome::Failed)),
+        "error" => Some((node, Outcome::Error)),
+        _ => None,
+    });
+    failed.take(MOST_OF_SUITES).map(told).collect()
 }
 
 /// What a failure says: in a line, and in full.
@@ -333,161 +388,4 @@ fn legal(text: &str) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn fixture(name: &str) -> Vec<Case> {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/junit").join(name);
-        read(&std::fs::read(path).unwrap(), 1000).unwrap_or_else(|why| panic!("{name}: {why}"))
-    }
-
-    /// Each of these once took the time of its square.
-    #[test]
-    fn what_no_tool_writes_is_refused_at_once() {
-        let refused = |text: String, why: &str| {
-            let said = read(text.as_bytes(), 1_000_000).unwrap_err();
-            assert!(said.contains(why), "{said}");
-        };
-        let deep = "<a><testcase name=\"x\"/>".repeat(60_000);
-        refused(format!("<testsuite>{deep}{}</testsuite>", "</a>".repeat(60_000)), "nested more than 100 deep");
-        let crowd: String = (0..150_000).map(|at| format!(" a{at}='>'")).collect();
-        refused(format!("<testsuite><!-- <a b=\" --><testcase{crowd}/></testsuite>"), "more than 100 attributes");
-        refused(format!("<testsuite>{}</testsuite>", "&#".repeat(1_000_000)), "not XML that can be read");
-        let nested: String = (0..90).map(|at| format!("<a xmlns:n{at}='u{at}'>")).collect();
-        refused(format!("<testsuite>{nested}{}</testsuite>", "</a>".repeat(90)), "more than 20 namespaces");
-        let suite = "<testsuite xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance'><testcase name='x'/></testsuite>";
-        let merged = format!("<testsuites>{}</testsuites>", suite.repeat(2_000));
-        assert_eq!(read(merged.as_bytes(), 2_000).unwrap().len(), 2_000, "side by side each is alone");
-        let named = "<testcase name=' xmlns=1 > '/>".repeat(30);
-        assert_eq!(read(format!("<testsuite>{named}</testsuite>").as_bytes(), 30).unwrap().len(), 30, "a name is none");
-        let aside = format!("<testsuite><![CDATA[<a {}>]]><testcase name='x'/></testsuite>", "a=1 ".repeat(500));
-        assert_eq!(read(aside.as_bytes(), 10).unwrap().len(), 1, "what only looks like an element is none");
-    }
-
-    /// `passed failed error skipped flaky`, and what failed.
-    fn told(cases: &[Case]) -> (String, Vec<String>) {
-        let of = |outcome| cases.iter().filter(|case| case.outcome == outcome).count();
-        let counts = format!(
-            "{} {} {} {} {}",
-            of(Outcome::Passed),
-            of(Outcome::Failed),
-            of(Outcome::Error),
-            of(Outcome::Skipped),
-            cases.iter().filter(|case| case.flaky).count()
-        );
-        let failed = cases.iter().filter(|case| case.failed());
-        (counts, failed.map(|case| format!("{} {}: {}", case.class, case.name, case.message)).collect())
-    }
-
-    #[test]
-    fn what_the_tools_write_is_read() {
-        let (counts, failed) = told(&fixture("nextest.xml"));
-        assert_eq!(counts, "2 2 0 0 1");
-        assert_eq!(failed[0], "lamp tests::breaks_the_process: process aborted with signal 6 (SIGABRT)");
-        assert!(failed[1].starts_with("lamp tests::turns_off: thread 'tests::turns_off' ("), "{failed:?}");
-        let why = "panicked at src/lib.rs:9:9: assertion `left == right` failed: the lamp stays <on> & hums";
-        assert!(failed[1].ends_with(why), "{failed:?}");
-
-        for name in ["pytest.xml", "pytest-xunit1.xml"] {
-            let (counts, failed) = told(&fixture(name));
-            assert_eq!(counts, "4 1 1 2 0", "{name}");
-            let says = "test_lamp test_turns_off: AssertionError: the lamp stays <on> & hums assert 'on' == 'off'";
-            assert!(failed[0].starts_with(says), "{failed:?}");
-            assert_eq!(failed[1], "test_lamp test_bulb: failed on setup with \"RuntimeError: no bulb in the box\"");
-        }
-        let cases = fixture("pytest-xunit1.xml");
-        assert_eq!((cases[1].file.as_deref(), cases[1].line), (Some("test_lamp.py"), Some(9)), "the line of its `def`");
-
-        let (counts, failed) = told(&fixture("jest.xml"));
-        assert_eq!(counts, "3 1 0 1 0");
-        let says = "Error: expect(received).toBe(expected) // Object.is equality";
-        assert_eq!(failed, [format!("the lamp turns off the lamp turns off: {says}")]);
-        let (counts, failed) = told(&fixture("jest-errors.xml"));
-        assert_eq!((counts.as_str(), failed.len()), ("3 2 1 1 0", 3));
-        assert!(failed[1].ends_with("t/broken.test.js: ● Test suite failed to run"), "{failed:?}");
-
-        let (counts, failed) = told(&fixture("gotestsum.xml"));
-        assert_eq!((counts.as_str(), failed.len()), ("2 3 0 1 0", 3));
-        assert_eq!(failed[0], "example.com/lamp TestOff: lamp_test.go:12: the lamp stays <on> & hums");
-        assert_eq!(told(&fixture("gotestsum-rerun.xml")), ("1 0 0 0 1".to_owned(), vec![]));
-
-        let (counts, failed) = told(&fixture("surefire.xml"));
-        assert_eq!(counts, "2 1 1 1 1");
-        assert_eq!(failed[0], "lamp.LampTest hasABulb: no bulb in the box");
-        let cases = fixture("surefire.xml");
-        let flaky = cases.iter().find(|case| case.flaky).unwrap();
-        assert_eq!((flaky.name.as_str(), flaky.millis), ("comesOnAtTheSecondTry", 15));
-        assert!(flaky.details.contains("LampTest.java:25"), "{flaky:?}");
-    }
-
-    fn one(inside: &str) -> Vec<Case> {
-        read(format!("<testsuite name='s'>{inside}</testsuite>").as_bytes(), 10).unwrap()
-    }
-
-    #[test]
-    fn suites_stand_in_suites_and_words_for_not_run_are_many() {
-        let nested = one("<testsuite name='t'><testcase name='a' classname='c' time='1,000.5'/></testsuite>");
-        assert_eq!((nested[0].suite.as_str(), nested[0].millis), ("t", 1_000_500));
-        for skipped in ["status='notrun'", "status='disabled'", "result='suppressed'"] {
-            assert_eq!(one(&format!("<testcase {skipped}/>"))[0].outcome, Outcome::Skipped, "{skipped}");
-        }
-        assert_eq!(one("<testcase status='run' result='completed' time='NaN'/>")[0].outcome, Outcome::Passed);
-    }
-
-    #[test]
-    fn a_test_of_the_same_name_hides_nothing() {
-        let twice = "<testcase name='a'><failure/></testcase><testcase name='a'/>";
-        assert_eq!(told(&one(twice)).0, "1 1 0 0 0");
-        let go = "<properties><property name='go.version'/></properties>";
-        assert_eq!(told(&one(&format!("{go}{twice}"))).0, "1 0 0 0 1");
-        let worse = "<testcase name='a'/><testcase name='a'><failure/></testcase>";
-        assert_eq!(told(&one(&format!("{go}{worse}"))).0, "0 1 0 0 0");
-    }
-
-    #[test]
-    fn a_failure_that_is_only_counted_is_one() {
-        let only = |root: &str| read(root.as_bytes(), 10).unwrap();
-        let (counts, failed) =
-            told(&only("<testsuites failures='0' errors='1'><testsuite><testcase/></testsuite></testsuites>"));
-        assert_eq!(counts, "1 0 1 0 0");
-        assert_eq!(failed, [" (not named): The report counts a failure that it does not show."]);
-        assert_eq!(told(&only("<testsuites><testsuite failures='2'/><testsuite errors='1'/></testsuites>")).1.len(), 1);
-        // Those of a test that was tried again are counted each time.
-        let again = "<testsuites failures='1'><testcase><flakyFailure/></testcase></testsuites>";
-        assert_eq!(told(&only(again)).0, "1 0 0 0 1");
-        assert!(only("<testsuites failures='0'/>").is_empty());
-    }
-
-    #[test]
-    fn what_can_not_be_read_is_said() {
-        let why = |text: &str| read(text.as_bytes(), 2).unwrap_err();
-        assert!(why("").starts_with("it is not XML that can be read: "));
-        assert!(why("<testsuite><testcase>").starts_with("it is not XML"));
-        assert!(why("<html/>").contains("its root is `html`"));
-        assert_eq!(why("<testsuite><testcase/><testcase/><testcase/></testsuite>"), "it has more than 2 tests");
-        let bomb = "<!DOCTYPE t [<!ENTITY a 'x'><!ENTITY b '&a;&a;&a;'>]><testsuite name='&b;'/>";
-        assert!(why(bomb).starts_with("it is not XML"), "{}", why(bomb));
-        let deep = format!("<testsuite>{}{}</testsuite>", "<a>".repeat(300_000), "</a>".repeat(300_000));
-        assert_eq!(why(&deep), "its elements are nested more than 100 deep");
-    }
-
-    #[test]
-    fn characters_that_xml_does_not_have_are_made_visible() {
-        let text = "<testsuite><testcase name='a\x1b[31m&#27;b&#x1B;&#10;&amp;&#xD800;'><failure>\0&#0;x</failure></testcase></testsuite>";
-        let cases = read(text.as_bytes(), 2).unwrap();
-        assert_eq!(cases[0].name, "a\u{fffd}[31m\u{fffd}b\u{fffd} &\u{fffd}");
-        assert_eq!(cases[0].details, "\u{fffd}\u{fffd}x");
-        assert_eq!(read(b"\xef\xbb\xbf<testsuite><testcase name='\xff'/></testsuite>", 2).unwrap()[0].name, "\u{fffd}");
-        assert_eq!(one(&format!("<testcase name='{}'/>", "é".repeat(999)))[0].name.chars().count(), LONGEST_NAME);
-    }
-
-    proptest! {
-        #[test]
-        fn arbitrary_text_never_panics(text in "(<testsuites?|<testcase|<failure| name=| time=|'|\"|/?>|</|&#x?1?|;|&|\x1b|\0|[a-c ]){0,40}") {
-            let _ = read(text.as_bytes(), 5);
-            let _ = read(format!("<testsuite>{text}</testsuite>").as_bytes(), 5);
-        }
-    }
-}
+mod tests;

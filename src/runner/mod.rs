@@ -23,6 +23,7 @@ pub mod proofs;
 pub mod reads;
 mod reports;
 pub mod rewritten;
+mod search;
 pub mod shots;
 mod subject;
 pub(crate) mod text;
@@ -64,6 +65,8 @@ pub struct Plan {
     pub module: String,
     pub gate: RunGate,
     pub commands: Vec<String>,
+    /// What each of them is to print, where something is looked for; as many as there are commands, or none.
+    pub prints: Vec<Option<String>>,
     /// They audit the dependencies.
     pub audits: bool,
     /// Globs of the reports that they write.
@@ -73,6 +76,10 @@ pub struct Plan {
     pub timeout: Timeout,
     /// Where.
     pub folder: PathBuf,
+    /// That is a copy in which nothing was run before.
+    pub fresh: bool,
+    /// When everything that is run for the gate has to be done, with what is run beside this.
+    pub until: Option<Instant>,
     /// The walls around the commands, or why there are none.
     pub walls: Result<Enclosure, String>,
     /// The policy asks for all of them.
@@ -89,6 +96,9 @@ pub struct Plan {
     /// Those before this one that are known.
     pub attempts: Vec<Attempt>,
 }
+
+/// Everything that is run for a gate takes at most so many times what its commands may take: they are run on other content too.
+pub const TIMES: u32 = 5;
 
 /// Who is told while it runs.
 pub trait Watcher: Send {
@@ -202,13 +212,14 @@ pub async fn carry_out(
         plan.environment.iter().filter(|(name, _)| is_given(name)).cloned().collect();
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let shell = Shell::on(path);
-    let before = Before::note(&plan.folder, &plan.reports);
-    let pictures = Before::note(&plan.folder, &plan.screenshots);
+    let before = Before::note(&plan.folder, &plan.reports, plan.fresh);
+    let pictures = Before::note(&plan.folder, &plan.screenshots, plan.fresh);
     let (started, clock) = (now(), Instant::now());
     let deadline = clock + Duration::from_secs(plan.timeout.as_secs().into());
+    let deadline = plan.until.map_or(deadline, |until| deadline.min(until));
 
     let (mut commands, mut walls): (Vec<CommandRun>, Vec<Walls>) = (Vec::new(), Vec::new());
-    for command in &plan.commands {
+    for (at, command) in plan.commands.iter().enumerate() {
         let failed = commands.iter().any(|before| !before.passed());
         if (failed && !plan.keep_going) || Instant::now() >= deadline {
             let left_out = not_run(command, plan.audits);
@@ -219,7 +230,9 @@ pub async fn carry_out(
         watcher.begins(command);
         let (folder, environment, masks) = (&plan.folder, &environment, &masks);
         let (enclosure, most) = (plan.walls.as_ref().ok(), plan.output.bytes());
-        let job = Job { shell: &shell, command, folder, environment, deadline, masks, orphans, enclosure, most };
+        let prints = plan.prints.get(at).and_then(Option::as_deref);
+        let shell = &shell;
+        let job = Job { shell, command, prints, folder, environment, deadline, masks, orphans, enclosure, most };
         let (done, stood) = one(&job, plan, watcher, stop).await?;
         walls.extend(stood);
         watcher.ended(&done);
@@ -245,13 +258,15 @@ pub struct Beside {
     pub earned: Option<Earned>,
     /// What shows the criteria at runtime.
     pub proofs: Option<Proofs>,
+    /// How many files are tests by their paths, where that says something.
+    pub test_files: Option<u64>,
     /// Files that the commands wrote anew.
     pub rewritten: Vec<String>,
 }
 
 /// What is said of it, and of what was looked at beside it.
 pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> Artefact {
-    let Beside { earned, proofs, rewritten } = beside;
+    let Beside { earned, proofs, test_files, rewritten } = beside;
     let Carried { started, ended, duration_ms, shell, environment, confinement, commands, read, screenshots } = carried;
     let mut artefact = Artefact {
         schema: SCHEMA.to_owned(),
@@ -285,6 +300,7 @@ pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> 
         flaky: read.flaky,
         earned,
         proofs,
+        test_files,
         rewritten,
         screenshots,
     };
@@ -328,7 +344,7 @@ async fn one(
         Ended::NotStarted(why) => (CommandOutcome::NotStarted, None, None, Some(text::line(&why, 300))),
         Ended::Interrupted => return None,
     };
-    let output::Said { bytes, digest, tail, whole } = said;
+    let output::Said { bytes, digest, tail, whole, said } = said;
     let done = CommandRun {
         command: job.command.to_owned(),
         outcome,
@@ -338,7 +354,7 @@ async fn one(
         started: Some(started),
         ended: Some(now().max(started)),
         duration_ms: millis(clock.elapsed()),
-        output: Some(OutputKept { bytes, digest, tail, whole }),
+        output: Some(OutputKept { bytes, digest, tail, whole, said }),
         audit: plan.audits,
     };
     Some((done, walls))

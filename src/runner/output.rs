@@ -3,6 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::environ::Masks;
+use super::search::Search;
 use super::text;
 use crate::ids::Digest;
 
@@ -17,6 +18,7 @@ pub(crate) struct Output<'m> {
     /// The end of it, and whether anything was before.
     kept: Vec<u8>,
     cut: bool,
+    search: Option<Search<'m>>,
 }
 
 /// What is known of it in the end.
@@ -27,11 +29,14 @@ pub(crate) struct Said {
     pub(crate) tail: String,
     /// Whether the tail is all of it.
     pub(crate) whole: bool,
+    /// Whether any of it is what was looked for.
+    pub(crate) said: Option<bool>,
 }
 
 impl<'m> Output<'m> {
-    pub(crate) fn new(masks: &'m Masks) -> Self {
-        Self { masks, hash: Sha256::new(), bytes: 0, kept: Vec::new(), cut: false }
+    pub(crate) fn new(masks: &'m Masks, looked_for: Option<&str>) -> Self {
+        let search = looked_for.map(|text| Search::new(masks, text));
+        Self { masks, hash: Sha256::new(), bytes: 0, kept: Vec::new(), cut: false, search }
     }
 
     /// Twice what is kept in the end, because secrets, colours and broken characters shrink; and one secret more, which
@@ -43,6 +48,7 @@ impl<'m> Output<'m> {
     pub(crate) fn take(&mut self, chunk: &[u8]) {
         self.hash.update(chunk);
         self.bytes += chunk.len() as u64;
+        self.search.iter_mut().for_each(|search| search.take(chunk));
         self.kept.extend_from_slice(chunk);
         // Moved seldom, so that each byte is moved once on average.
         if self.kept.len() > 2 * self.room() {
@@ -66,6 +72,7 @@ impl<'m> Output<'m> {
             digest: Digest::of_hash(self.hash),
             whole: !cut && tail.len() == shown.len(),
             tail: tail.to_owned(),
+            said: self.search.map(Search::end),
         }
     }
 }
@@ -77,7 +84,7 @@ mod tests {
     use super::*;
 
     fn said(masks: &Masks, chunks: &[&[u8]]) -> Said {
-        let mut output = Output::new(masks);
+        let mut output = Output::new(masks, None);
         chunks.iter().for_each(|chunk| output.take(chunk));
         output.end()
     }

@@ -59,6 +59,8 @@ impl Shell {
 pub(crate) struct Job<'a> {
     pub(crate) shell: &'a Shell,
     pub(crate) command: &'a str,
+    /// What is looked for in what it says.
+    pub(crate) prints: Option<&'a str>,
     pub(crate) folder: &'a Path,
     pub(crate) environment: &'a [(OsString, OsString)],
     pub(crate) deadline: Instant,
@@ -99,7 +101,7 @@ pub(crate) enum Ended {
 
 /// Carries a command out. Everything that it says goes to `live` as it comes.
 pub(crate) async fn carry_out(job: &Job<'_>, live: &mut (dyn FnMut(&[u8]) + Send), stop: &CancellationToken) -> Done {
-    let mut output = Output::new(job.masks);
+    let mut output = Output::new(job.masks, job.prints);
     let mut keeper = Keeper::default();
     let ended = match start(job) {
         Ok(Started { child, pipe, told }) => {
@@ -385,6 +387,7 @@ mod tests {
         let job = Job {
             shell: &shell,
             command,
+            prints: None,
             folder: dir.path(),
             environment: &environment,
             deadline: Instant::now() + limit,
@@ -462,6 +465,7 @@ mod tests {
         let job = Job {
             shell: &shell,
             command: "true",
+            prints: None,
             folder: Path::new("/"),
             environment: &[],
             deadline: Instant::now() + LONG,

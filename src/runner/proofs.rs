@@ -3,6 +3,8 @@
 //! Tests say that the code does what its author asks of it. A proof runs the software itself, by a command that was agreed on before it
 //! was built, and keeps what it said. Run on the base too, it shows whether it says anything about the change.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +37,35 @@ pub struct Asked {
     pub truths: Vec<Truth>,
     /// The commands.
     pub proofs: Vec<Proof>,
+    /// What is written as if it were asked for, and is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
+    /// Where scope has its criteria, when there is no readiness that could say how they are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unwritten: Option<u32>,
+}
+
+/// Something in readiness that nothing looks at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unread {
+    /// Its line in readiness.
+    pub line: u32,
+    /// The command that it stands with.
+    pub command: String,
+    pub what: UnreadKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnreadKind {
+    /// What the command is to print, which does not stand in code.
+    Prints(String),
+    /// The command goes on where nothing is.
+    GoesOn,
+    /// The command is too long.
+    Long,
+    /// There are too many commands before it.
+    Many,
 }
 
 impl Asked {
@@ -110,19 +141,23 @@ impl Proved {
 }
 
 /// Whether a command has said a text: several lines as lines that follow each other, one line as a part of one, between words.
+/// Of an output that is not kept whole, whoever heard it knows.
 fn has_said(run: &CommandRun, text: &str) -> bool {
     let Some(output) = &run.output else { return false };
+    if let Some(said) = output.said.filter(|_| !output.whole) {
+        return said;
+    }
     let said: Vec<&str> = output.tail.lines().map(str::trim_end).collect();
     let wanted: Vec<&str> = text.lines().map(str::trim_end).collect();
     match &wanted[..] {
         [] => true,
-        [one] => said.iter().any(|line| has_between_words(line, one.trim())),
+        [one] => said.iter().any(|line| has_between_words(line, one.trim(), 0..line.len())),
         several => said.windows(several.len()).any(|lines| lines == several),
     }
 }
 
-/// `2` is in `level 2.`, and neither in `12` nor in `2.5`.
-fn has_between_words(line: &str, text: &str) -> bool {
+/// `2` is in `level 2.`, and neither in `12` nor in `2.5`. It is looked for in a part of the line.
+pub(super) fn has_between_words(line: &str, text: &str, within: Range<usize>) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let is_mark = |c: Option<char>| matches!(c, Some('.' | ','));
@@ -133,7 +168,8 @@ fn has_between_words(line: &str, text: &str) -> bool {
         is_word(own) && is_word(one) || is_digit(own) && is_mark(one) && is_digit(two)
     };
     let (first, last) = (text.chars().next(), text.chars().next_back());
-    line.match_indices(text).any(|(at, _)| {
+    let inside = |at: &usize| within.contains(at) && at + text.len() <= within.end || text.is_empty();
+    line.match_indices(text).filter(|(at, _)| inside(at)).any(|(at, _)| {
         let (before, after) = (line[..at].chars(), line[at + text.len()..].chars());
         !(goes_on(first, before, true) || goes_on(last, after, false))
     })
@@ -159,6 +195,7 @@ mod tests {
                 digest: crate::ids::Digest::of(said),
                 tail: said.to_owned(),
                 whole: true,
+                said: None,
             }),
             audit: false,
         }
@@ -176,6 +213,19 @@ mod tests {
         assert!(!shown("2", "12\n") && !shown("2", "2nd") && !shown("2", ""));
         assert!(!shown("2", "2.5") && !shown("2", "1,2") && shown("2", "1, 2.") && shown("2.5", "is 2.5."));
         assert!(shown("a\nb", "x\na  \nb\ny") && !shown("a\nb", "a\nx\nb"));
+    }
+
+    /// What is kept is the end of it; what was said before is known by who heard it.
+    #[test]
+    fn what_was_said_before_the_end_that_is_kept_counts() {
+        let heard = |said: Option<bool>, whole: bool| {
+            let mut run = ran("the end", 0);
+            run.output.iter_mut().for_each(|output| (output.said, output.whole) = (said, whole));
+            proof(Some("2")).is_shown_by(&run)
+        };
+        assert!(heard(Some(true), false));
+        assert!(!heard(Some(false), false) && !heard(None, false));
+        assert!(!heard(Some(true), true), "what is there is looked at");
     }
 
     #[test]

@@ -39,6 +39,8 @@ const LEADS_OUT: &[&str] = &[
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
     pub reads: Vec<PathBuf>,
+    /// Folders of the search path and of toolchains that are not opened, and why.
+    pub left_out: Vec<(PathBuf, &'static str)>,
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -48,7 +50,15 @@ pub fn look(environment: &[(OsString, OsString)], confine: &Confine, scratch: &P
     let absolute = |path: &OsStr| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
     let home = value("HOME").and_then(absolute);
     let mut found: Vec<PathBuf> = confine.read.iter().filter_map(|path| of_home(path, home.as_deref())).collect();
-    found.extend(std::env::split_paths(value("PATH").unwrap_or_default()).filter(|folder| folder.is_absolute()));
+    let mut left_out: Vec<(PathBuf, &'static str)> = Vec::new();
+    let on_path = std::env::split_paths(value("PATH").unwrap_or_default()).filter(|folder| folder.is_absolute());
+    for folder in on_path.filter(|folder| folder.is_dir()) {
+        match too_wide(&folder, home.as_deref()) {
+            Some(why) => left_out.push((folder, why)),
+            // Without a program in it, it is of no use to anybody.
+            None => found.extend(Some(folder).filter(|folder| has_program(folder))),
+        }
+    }
     let mut given: Vec<(OsString, OsString)> = environment.to_vec();
     let is_named = |name: &OsStr| confine.secrets.iter().any(|one| name == one.as_str());
     given.retain(|(name, value)| {
@@ -64,7 +74,10 @@ pub fn look(environment: &[(OsString, OsString)], confine: &Confine, scratch: &P
             given.push(((*name).into(), folder.clone().into_os_string()));
         }
         match parts {
-            [] => found.push(folder),
+            [] => match too_wide(&folder, home.as_deref()) {
+                Some(why) => left_out.push((folder, why)),
+                None => found.push(folder),
+            },
             parts => found.extend(parts.iter().map(|part| folder.join(part))),
         }
     }
@@ -81,7 +94,55 @@ pub fn look(environment: &[(OsString, OsString)], confine: &Confine, scratch: &P
             }
         }
     }
-    Found { reads, environment: given }
+    left_out.sort();
+    left_out.dedup();
+    Found { reads, left_out, environment: given }
+}
+
+/// What lies in a home or beside a checkout, and is nobody's to read: keys, tokens, what git is given.
+const SECRETS: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".config",
+    ".docker",
+    ".env",
+    ".git",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".ssh",
+    "credentials",
+    "credentials.toml",
+];
+
+/// Why a folder that a variable names is not opened as a whole: what else lies in it is not for a command of a change.
+fn too_wide(folder: &Path, home: Option<&Path>) -> Option<&'static str> {
+    let real = folder.canonicalize().ok();
+    let each = || std::iter::once(folder).chain(real.as_deref());
+    let homes = home.map(|home| [Some(home.to_owned()), home.canonicalize().ok()]);
+    let is_above = |inner: &Path| each().any(|folder| inner.starts_with(folder));
+    if is_above(Path::new("/")) {
+        return Some("it is the root folder");
+    }
+    if homes.iter().flatten().flatten().any(|home| is_above(home)) {
+        return Some("the home is in it");
+    }
+    let names_secret =
+        each().any(|folder| folder.file_name().is_some_and(|name| SECRETS.iter().any(|one| name == *one)));
+    let has_secret = SECRETS.iter().any(|name| folder.join(name).symlink_metadata().is_ok());
+    (names_secret || has_secret).then_some("keys or tokens may lie in it")
+}
+
+/// Whether a program lies in a folder itself. More entries than these are not looked at: so many files are programs, or nobody's.
+fn has_program(folder: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Ok(entries) = folder.read_dir() else { return false };
+    entries.take(10_000).flatten().any(|entry| {
+        entry.path().metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    })
 }
 
 fn of_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
@@ -95,6 +156,51 @@ fn of_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    fn program(file: &Path) {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::write(file, "").unwrap();
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// A search path is somebody's habit, and must not open their home.
+    #[test]
+    fn what_the_search_path_names_is_opened_only_where_nothing_else_lies_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = dir.path().canonicalize().unwrap();
+        let home = all.join("users/mia");
+        for folder in ["bin", ".config/tools", ".ssh", "work/.git", "work/bin", "empty", "folders/bin"] {
+            std::fs::create_dir_all(home.join(folder)).unwrap();
+        }
+        for file in ["run", "bin/run", ".config/tools/run", ".ssh/run", "work/run", "work/bin/run"] {
+            program(&home.join(file));
+        }
+        std::os::unix::fs::symlink(&home, all.join("link")).unwrap();
+        let names = ["", "bin", ".ssh", "work", "work/bin", "empty", "folders", ".config/tools"];
+        let mut path: Vec<PathBuf> = names.iter().map(|name| home.join(name)).collect();
+        path.extend([all.join("link"), all.join("users"), PathBuf::from("/"), PathBuf::from(".")]);
+        let path = std::env::join_paths(path).unwrap();
+        let environment = vec![
+            (OsString::from("HOME"), home.clone().into_os_string()),
+            (OsString::from("PATH"), path),
+            (OsString::from("GOROOT"), home.clone().into_os_string()),
+        ];
+        let found = look(&environment, &Confine::default(), Path::new("/scratch"));
+        assert_eq!(found.reads, ["bin", "work/bin", ".config/tools"].map(|name| home.join(name)));
+        let told: Vec<(&Path, &str)> = found.left_out.iter().map(|(path, why)| (path.as_path(), *why)).collect();
+        let (home_in_it, keys) = ("the home is in it", "keys or tokens may lie in it");
+        let (ssh, work) = (home.join(".ssh"), home.join("work"));
+        let (link, users) = (all.join("link"), all.join("users"));
+        let expected = [
+            (Path::new("/"), "it is the root folder"),
+            (link.as_path(), home_in_it),
+            (users.as_path(), home_in_it),
+            (home.as_path(), home_in_it),
+            (ssh.as_path(), keys),
+            (work.as_path(), keys),
+        ];
+        assert_eq!(told, expected);
+    }
+
     #[test]
     fn a_toolchain_is_found_and_its_credentials_are_not() {
         let dir = tempfile::tempdir().unwrap();
@@ -103,6 +209,8 @@ mod tests {
             std::fs::create_dir_all(home.join(folder)).unwrap();
         }
         std::fs::write(home.join(".cargo/credentials.toml"), "").unwrap();
+        program(&home.join(".cargo/bin/cargo"));
+        program(&home.join("tools/bin/tool"));
         std::os::unix::fs::symlink(home.join("tools"), home.join("link")).unwrap();
         let path = format!("{0}/.cargo/bin:relative:/no/such:{0}/link/bin", home.display());
         let environment: Vec<(OsString, OsString)> = [

@@ -102,7 +102,7 @@ mod tests {
         let put = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
         put("old.png", PNG);
         let globs = globs(&["*.png", "a*"]);
-        let before = Before::note(folder.path(), &globs);
+        let before = Before::note(folder.path(), &globs, true);
         put("a.png", PNG);
         put("b.png", b"<script>alert(1)</script>");
         put("c.png", &[PNG, &vec![0; 600 * 1024][..]].concat());
@@ -123,7 +123,7 @@ mod tests {
     fn there_are_not_too_many_nor_too_much() {
         let folder = tempfile::tempdir().unwrap();
         let globs = globs(&["*.png"]);
-        let before = Before::note(folder.path(), &globs);
+        let before = Before::note(folder.path(), &globs, true);
         for at in 0..20 {
             let bytes = [PNG, &vec![at; 300 * 1024][..]].concat();
             std::fs::write(folder.path().join(format!("{at:02}.png")), bytes).unwrap();

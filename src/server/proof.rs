@@ -22,7 +22,7 @@ use crate::runner::artefact::{self, Artefact, Expected, PolicyFrom, archive};
 use crate::runner::proofs;
 
 /// It is kept on the ledger, so it is to stay small. Ten thousand tests take a fifth of it.
-pub(super) const LARGEST: usize = 8 * 1024 * 1024;
+pub(super) const LARGEST: usize = artefact::LARGEST;
 /// Beside the log there is its page, and both are packed.
 pub(super) const LARGEST_ARCHIVE: usize = 32 * 1024 * 1024;
 

@@ -17,6 +17,8 @@ pub(super) struct Ground {
     pub(super) folder: PathBuf,
     pub(super) walls: Result<Enclosure, String>,
     pub(super) environment: Vec<(OsString, OsString)>,
+    /// Folders that the environment names and that are not opened to the commands, and why.
+    left_out: Vec<(PathBuf, &'static str)>,
     /// Goes with this.
     worktree: Option<Worktree>,
 }
@@ -24,7 +26,7 @@ pub(super) struct Ground {
 impl Ground {
     /// A folder as it is.
     pub(super) fn open(folder: PathBuf, environment: Vec<(OsString, OsString)>, why: &str) -> Self {
-        Self { folder, walls: Err(why.to_owned()), environment, worktree: None }
+        Self { folder, walls: Err(why.to_owned()), environment, left_out: Vec::new(), worktree: None }
     }
 
     /// The whole copy, where this is one.
@@ -57,6 +59,13 @@ impl Ground {
             ));
         }
         let ground = Self::of(repo, asked, (&head, &[]), runs, environment).await?;
+        for (folder, why) in &ground.left_out {
+            out::complain(&format!(
+                "note: the commands do not see {}, which PATH or a toolchain's variable names: {why}. What they need of it is named \
+                 in `confine.read` of the policy.\n",
+                folder.display()
+            ));
+        }
         (around.subject.checkout, around.subject.uncommitted) = (Some(head), false);
         Ok(ground)
     }
@@ -95,8 +104,11 @@ impl Ground {
             },
         };
         let walls = Enclosure::around(confine, &folder).ok_or_else(|| "walls are a matter of Linux".to_owned());
-        let environment = if walls.is_ok() { found.environment } else { environment };
-        Ok(Self { folder, walls, environment, worktree: Some(worktree) })
+        let (environment, left_out) = match &walls {
+            Ok(_) => (found.environment, found.left_out),
+            Err(_) => (environment, Vec::new()),
+        };
+        Ok(Self { folder, walls, environment, left_out, worktree: Some(worktree) })
     }
 }
 

@@ -7,16 +7,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::ground::Ground;
 use super::show::Live;
-use crate::gate::papers::Papers;
+use crate::cli::out;
+use crate::gate::papers::{Papers, SCOPE};
 use crate::gate::proofs;
-use crate::guard::set;
+use crate::guard::{Kind, set};
 use crate::ids::CommitId;
-use crate::policy::{Policy, Proofs as Wanted, Runs};
+use crate::policy::{Flow, Policy, Proofs as Wanted, Runs};
 use crate::repo::{Filter, LocalRepo, Reader as _, RepoPath};
 use crate::runner::artefact::{CommandRun, Subject};
 use crate::runner::proofs::{Asked, Proofs, Proved};
 use crate::runner::rewritten::Noted;
-use crate::runner::{self, Carried, Orphans, Plan, Watcher as _};
+use crate::runner::{self, Beside, Carried, Orphans, Plan, Watcher as _};
 
 pub(super) struct Shows<'a> {
     repo: &'a LocalRepo,
@@ -28,6 +29,7 @@ pub(super) struct Shows<'a> {
     base: Option<CommitId>,
     demanded: bool,
     asked: Option<Asked>,
+    test_files: Option<u64>,
     noted: Option<Noted>,
 }
 
@@ -52,10 +54,23 @@ impl<'a> Shows<'a> {
                 proofs::asked(&Papers::read(repo, from, from, &head)?)
             }
         };
+        if asked.is_none() && wanted == Wanted::Demand && law.flow >= Flow::Pipeline {
+            out::complain(&format!(
+                "note: no criterion is shown by running the software, which the policy demands (`gates.verify.proofs`): \
+                 {SCOPE} is not there, or is that of an earlier change.\n"
+            ));
+        }
         let mut watched: Vec<RepoPath> = Vec::new();
         let added = set::Added::by(law);
-        let tree = repo.tree(&head, Filter::All)?;
-        watched.extend(tree.into_iter().map(|entry| entry.path).filter(|path| set::kind(path, &added).is_some()));
+        let (mut tests, mut inline) = (0, false);
+        for path in repo.tree(&head, Filter::All)?.into_iter().map(|entry| entry.path) {
+            let kind = set::kind(&path, &added);
+            tests += u64::from(kind == Some(Kind::Test));
+            inline |= path.as_bytes().ends_with(b".rs") || path.as_bytes().ends_with(b".zig");
+            watched.extend(kind.map(|_| path));
+        }
+        // Where tests may stand among the code, no file of tests need not mean anything.
+        let test_files = Some(tests).filter(|tests| *tests > 0 || !inline);
         if let Some(base) = &base {
             watched.extend(
                 repo.diff(base, &head)?.into_iter().filter(|delta| delta.new.is_some()).map(|delta| delta.path),
@@ -65,7 +80,7 @@ impl<'a> Shows<'a> {
         let noted = ground.root().map(|root| Noted::of(root, watched));
         let environment = std::env::vars_os().collect();
         let demanded = wanted == Wanted::Demand;
-        Ok(Some(Self { repo, asked_in, runs, environment, base, demanded, asked, noted }))
+        Ok(Some(Self { repo, asked_in, runs, environment, base, demanded, asked, test_files, noted }))
     }
 
     /// Runs what shows the criteria, and says which files were written anew. None when it was stopped.
@@ -76,13 +91,14 @@ impl<'a> Shows<'a> {
         live: &mut Live,
         orphans: Option<&Orphans>,
         stop: &CancellationToken,
-    ) -> Option<(Option<Proofs>, Vec<String>)> {
+    ) -> Option<Beside> {
         let ran = match &self.asked {
             Some(asked) if carried.has_passed() => self.proved(asked, plan, live, orphans, stop).await?,
             _ => Vec::new(),
         };
         let proofs = self.asked.clone().map(|asked| Proofs { demanded: self.demanded, asked, ran });
-        Some((proofs, self.noted.as_ref().map(Noted::changed).unwrap_or_default()))
+        let rewritten = self.noted.as_ref().map(Noted::changed).unwrap_or_default();
+        Some(Beside { earned: None, proofs, test_files: self.test_files, rewritten })
     }
 
     async fn proved(
@@ -97,7 +113,9 @@ impl<'a> Shows<'a> {
             return Some(Vec::new());
         }
         let commands = asked.proofs.iter().map(|proof| proof.command.clone()).collect();
-        let plan = Plan { commands, reports: Vec::new(), screenshots: Vec::new(), keep_going: true, ..plan.clone() };
+        let prints = asked.proofs.iter().map(|proof| proof.prints.clone()).collect();
+        let plan =
+            Plan { commands, prints, reports: Vec::new(), screenshots: Vec::new(), keep_going: true, ..plan.clone() };
         live.turns_to("what shows the criteria");
         let on_head = runner::carry_out(&plan, live, orphans, stop).await?.into_commands();
         let on_base = self.on_base(&plan, live, orphans, stop).await?;
@@ -122,7 +140,7 @@ impl<'a> Shows<'a> {
         let Ground { folder, walls, environment, .. } = &ground;
         let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
         let plan = Plan { folder, walls, environment, ..plan.clone() };
-        let built = Plan { commands: self.runs.commands.to_vec(), ..plan.clone() };
+        let built = Plan { commands: self.runs.commands.to_vec(), prints: Vec::new(), ..plan.clone() };
         runner::carry_out(&built, live, orphans, stop).await?;
         Some(runner::carry_out(&plan, live, orphans, stop).await?.into_commands())
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::super::paper::{Paper, Piece};
 use super::super::paper::{ids, later, names as sections, text};
+use crate::guard::set;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
@@ -306,9 +307,13 @@ fn names_section(words: &[String]) -> bool {
     })
 }
 
-/// `tests/login.rs`, `login_test.go`, `login.spec.ts`
+/// `tests/login.rs`, `login_test.go`, `cypress/login.js`, and what documents call a test otherwise: `login::tests::ac_1`.
 fn is_test_path(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/').to_lowercase();
+    let path = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+    if path.contains(['/', '.']) && !path.contains("://") && set::is_test(path.trim_end_matches('/')) {
+        return true;
+    }
+    let word = path.to_lowercase();
     (word.contains("test") || word.contains("spec")) && word.contains(['/', '.', '_']) && !word.contains("://")
 }
 
@@ -357,6 +362,7 @@ mod tests {
         assert_eq!(kinds("AC-1: a test will be written; demo someday, design: unknown"), []);
         assert_eq!(kinds("AC-1: a test of impossible dates"), [Test]);
         assert_eq!(kinds("AC-1: [the test](tests/a.rs)"), [Test]);
+        assert_eq!(kinds("AC-1: Architecture, cypress/login.js, curl localhost/levels"), [Design, Test, Runtime]);
         assert_eq!(kinds("AC-1 → Architecture → test/open.test.ts → recording of a phone"), [Design, Test, Runtime]);
         assert_eq!(kinds("AC-1: runtime proof: to be determined"), []);
         assert_eq!(kinds("AC-1: runtime proof: not yet known; test not planned yet"), []);

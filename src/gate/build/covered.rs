@@ -6,51 +6,23 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::code::{Language, Masked, blocks};
+use crate::guard::set;
 
-/// Whether a file is a test by its path, for the common languages.
+/// Whether a file is a test by its path: one of the guard's, with something in it that can be run. What else lies in a folder of
+/// tests is what they are held against.
 pub(in crate::gate) fn is_test(path: &str) -> bool {
-    static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let names = [
-            r"test_[^/]*\.(py|c|cc|cpp|rb|lua|jl|sh)",
-            r"[^/]*_test\.(py|go|rb|dart|exs|c|cc|cpp|rs|clj|ts|js|sh)",
-            r"[^/]*_tests\.(rs|cc|cpp)",
-            r"(test|tests)\.(py|rs|js|ts)",
-            r"[^/]*\.(test|spec|cy|e2e)\.[cm]?[jt]sx?",
-            r"[^/]*(Test|Tests|IT|TestCase)\.(java|kt|scala|groovy|cs|php|swift|vb)",
-            r"[^/]*(Spec|Suite)\.(scala|groovy|kt|hs|swift)",
-            r"[^/]*_spec\.(rb|lua)",
-            r"[^/]*\.(feature|robot|bats|t)",
-        ];
-        Regex::new(&format!("(?:^|/)(?:{})$", names.join("|"))).ok()
+    static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let ends = "rs|py|[cm]?[jt]sx?|go|java|kts?|scala|groovy|cs|fs|vb|rb|php|phpt|swift|dart|exs?|c|cc|cpp|cxx|m|mm|hs|ml|\
+                    clj[cs]?|lua|jl|r|R|sh|ps1|zig|nim|erl|sol|vue|svelte|feature|robot|bats|t";
+        Regex::new(&format!(r"\.(?:{ends})$")).ok()
     });
-    static FOLDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let ends = "rs|py|[cm]?[jt]sx?|go|java|kts?|scala|groovy|cs|fs|vb|rb|php|swift|dart|exs?|c|cc|cpp|cxx|m|mm|hs|ml|clj|\
-                    lua|jl|r|R|sh|ps1|zig|nim|erl|sol|vue|svelte";
-        Regex::new(&format!(
-            r"(?:^|/)(?:tests?|__tests__|spec|specs|e2e|integration[-_]tests?|cypress|[\w.]+\.[Tt]ests?)/(?:.*/)?[^/]+\.(?:{ends})$"
-        ))
-        .ok()
-    });
-    let fits = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(path));
-    fits(&NAMES) || fits(&FOLDERS)
+    RUNS.as_ref().is_some_and(|pattern| pattern.is_match(path)) && set::is_test(path)
 }
 
 /// Whether a file is a test, or lies where tests have what they need.
 pub(in crate::gate) fn is_of_tests(path: &str) -> bool {
-    const FOLDERS: &[&str] = &[
-        "tests",
-        "test",
-        "__tests__",
-        "spec",
-        "specs",
-        "fixtures",
-        "testdata",
-        "__snapshots__",
-        "snapshots",
-        "e2e",
-        "mocks",
-    ];
-    is_test(path) || path.split('/').any(|part| FOLDERS.contains(&part))
+    const FOLDERS: &[&str] = &["spec", "specs", "fixtures", "snapshots", "mocks"];
+    set::is_test(path) || path.split('/').any(|part| FOLDERS.contains(&part))
 }
 
 /// Whether a file may have tests among its code.
@@ -217,6 +189,10 @@ mod tests {
             "Dimmer.Tests/Levels.cs",
             "tests/e2e/dim.rs",
             "features/dim.feature",
+            "cypress/dim.js",
+            "specs/dim.ts",
+            "checks/dim.robot",
+            "integration_tests/dim.go",
         ] {
             assert!(is_test(path), "{path}");
         }
@@ -227,6 +203,8 @@ mod tests {
             "src/contest.py",
             "src/latest.go",
             "tests/README.md",
+            "src/spec/parser.rs",
+            "src/commands/test.ts",
         ] {
             assert!(!is_test(path), "{path}");
         }

@@ -11,6 +11,9 @@ use regex::Regex;
 use super::code::{Block, Language, Masked, blocks, line_at};
 use super::covered::{is_rust_test, is_test};
 
+mod python;
+mod script;
+
 /// A place that is only held: its line, and what stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Held {
@@ -90,7 +93,8 @@ struct File<'t> {
 
 /// What says so itself, and what has to say it in words.
 const LOUD: &[(Language, &str, &str)] = &[
-    (Language::Rust, r"\b(?:todo|unimplemented)\s*!", "todo!"),
+    (Language::Rust, r"\btodo\s*!", "todo!"),
+    (Language::Rust, r"\bunimplemented\s*!", "unimplemented!"),
     (Language::Kotlin, r"(?m)\bTODO\s*\(", "TODO()"),
     (Language::CSharp, r"\bthrow\s+new\s+(?:System\.)?NotImplementedException\b", "NotImplementedException"),
     (Language::Python, r"\braise\s+NotImplementedError\b", "NotImplementedError"),
@@ -195,41 +199,6 @@ impl File<'_> {
         outer
     }
 
-    /// Functions of Python whose body is `pass` or `…` and nothing else.
-    fn python_bodies(&self) -> Vec<(usize, &'static str)> {
-        static BODY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r"(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\([^{};]*?\)[^\n:]*:[ \t]*(?:\n[ \t\n]*)?(pass|\.\.\.)[ \t]*$")
-                .ok()
-        });
-        let mut found = Vec::new();
-        for one in BODY.iter().flat_map(|body| body.captures_iter(self.code)).take(MOST) {
-            let (Some(all), Some(indent), Some(name), Some(body)) = (one.get(0), one.get(1), one.get(2), one.get(3))
-            else {
-                continue;
-            };
-            // Another statement of the same body follows.
-            let rest = self.code[all.end()..].lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let deeper = rest.len() - rest.trim_start().len() > indent.len() && rest.trim_start().len() < rest.len();
-            let own_line = self.text[body.start()..].lines().next().unwrap_or_default();
-            let comment = own_line.split_once('#').map_or("", |(_, comment)| comment);
-            let within = self.text.get(all.start()..body.start()).unwrap_or_default();
-            let says_why = !comment.trim().is_empty()
-                || within.contains('#')
-                || within.contains("\"\"\"")
-                || within.contains("'''");
-            let why = format!("{within}{comment}");
-            let excused = says_why && !puts_off(&why);
-            let decorators =
-                self.code[..all.start()].lines().rev().take_while(|line| line.trim_start().starts_with('@'));
-            let declared = decorators.into_iter().any(|line| line.contains("overload") || line.contains("abstract"));
-            let is_meant = excused || declared || self.is_for_others(body.start());
-            if !deeper && !is_meant && !name.as_str().starts_with("__") && !is_noop(name.as_str()) {
-                found.push((body.start(), "an empty body"));
-            }
-        }
-        found
-    }
-
     /// Methods of Ruby with nothing in them.
     fn ruby_bodies(&self) -> Vec<(usize, &'static str)> {
         static BODY: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -271,10 +240,8 @@ impl File<'_> {
     /// Functions in braces with nothing in them.
     fn bodies(&self, blocks: &[Block]) -> Vec<(usize, &'static str)> {
         let mut found = Vec::new();
-        for block in blocks {
-            if !self.code[block.from..block.to].trim().is_empty() {
-                continue;
-            }
+        let is_empty = |block: &&Block| self.code[block.from..block.to].trim().is_empty();
+        for block in blocks.iter().filter(is_empty).take(MOST_QUIET) {
             let comment = self.text.get(block.from..block.to).unwrap_or_default();
             if !comment.trim().is_empty() && !puts_off(comment) {
                 continue;
@@ -283,7 +250,11 @@ impl File<'_> {
                 break;
             }
             let parent = block.parent.map_or("", |parent| blocks[parent].header.as_str());
-            if self.is_function(&block.header, parent) && !self.is_meant(blocks, block.from) {
+            let is_function = match self.language {
+                Language::JavaScript => script::is_named(self.code, block, parent),
+                _ => self.is_function(&block.header, parent),
+            };
+            if is_function && !self.is_meant(blocks, block.from) {
                 found.push((block.from - 1, "an empty body"));
             }
         }
@@ -343,17 +314,6 @@ fn function_name(language: Language, header: &str, parent: &str) -> Option<Strin
         Language::Kotlin => after("fun"),
         Language::Swift => after("func"),
         Language::Php => after("function").filter(|name| !name.starts_with("__")),
-        Language::JavaScript => after("function").or_else(|| {
-            // A method of a class: `name(…)`, not `constructor(…)`, `if (…)`.
-            let line = header.rsplit('\n').next().unwrap_or(header).trim();
-            let named = line.trim_start_matches("async ").trim_start_matches("static ").trim_start_matches("public ");
-            let named =
-                named.trim_start_matches("private ").trim_start_matches("protected ").trim_start_matches("async ");
-            let name: String = named.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$')).collect();
-            let is_method = has_word(parent, "class") && named[name.len()..].trim_start().starts_with('(');
-            (is_method && !matches!(name.as_str(), "constructor" | "if" | "for" | "while" | "switch" | "catch" | ""))
-                .then_some(name)
-        }),
         Language::Java | Language::CSharp => {
             // `Type name(…)` in a class; a constructor has no type.
             let flat = header.rsplit(['\n', '}']).next().unwrap_or(header);
@@ -382,7 +342,7 @@ fn function_name(language: Language, header: &str, parent: &str) -> Option<Strin
                 && !matches!(words[0], "new" | "return" | "else"))
             .then(|| name.to_owned())
         }
-        Language::Python | Language::Ruby => None,
+        Language::JavaScript | Language::Python | Language::Ruby => None,
     }
 }
 

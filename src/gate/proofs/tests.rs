@@ -89,8 +89,68 @@ fn documents_of_an_earlier_change_ask_for_nothing() {
     let mut papers = good_papers();
     papers.base_scope = papers.scope.clone();
     assert_eq!(asked(&papers), None);
-    assert_eq!(asked(&Papers { readiness: None, ..good_papers() }), None);
     assert_eq!(asked(&Papers { scope: None, ..good_papers() }), None);
+}
+
+/// Without readiness nothing is shown, and that is said.
+#[test]
+fn readiness_that_is_not_there_is_told_where_scope_has_its_criteria() {
+    let bare = asked(&Papers { scope: Some(sheet(SCOPE)), ..Papers::default() }).unwrap();
+    assert_eq!(bare, Asked { unwritten: Some(5), ..Asked::default() });
+    assert_eq!(asked(&good_papers()).unwrap().unwritten, None);
+}
+
+/// `LINE COMMAND WHAT`
+fn left(asked: &Asked) -> Vec<String> {
+    let what = |one: &Unread| match &one.what {
+        UnreadKind::Prints(text) => format!("{} {} prints {text}", one.line, one.command),
+        other => format!("{} {} {other:?}", one.line, cut(&one.command, 20)),
+    };
+    asked.unread.iter().map(what).collect()
+}
+
+#[test]
+fn an_output_that_is_not_code_is_told() {
+    let row = |proof: &str| {
+        left(&of(&format!("# Key Links\n\n| | Test | Runtime proof |\n|---|---|---|\n| AC-1 | `t.py` | {proof} |\n")))
+    };
+    for (proof, value) in [
+        ("`$ dim 3` prints 77", "77"),
+        ("`$ dim 3` prints 77.", "77"),
+        ("`$ dim 3`, which prints \"a level\", and ends", "\"a level\""),
+        ("`$ dim 3` → -2", "-2"),
+        ("`$ dim 3` says: ok", "ok"),
+        ("`$ dim 3` shows level 2; see `t.py`", "level 2"),
+        ("`$ dim 3` answers 200 (see `t.py`)", "200"),
+    ] {
+        assert_eq!(row(proof), [format!("5 dim 3 prints {value}")], "{proof}");
+    }
+    for proof in [
+        "`$ dim 3` prints `77`",
+        "`$ dim 3`",
+        "`$ dim 3` and look at it",
+        "`$ dim 3` shows the level of the lamp, which is 2",
+        "`$ dim 3` returns within 5 ms",
+        "`$ wrk http://a` shows p99 below 50 ms",
+        "`$ dim 3` returns 0",
+        "`$ dim 3` prints nothing",
+        "`$ dim 3` (see `t.py`)",
+    ] {
+        assert_eq!(row(proof), [] as [&str; 0], "{proof}");
+    }
+}
+
+#[test]
+fn a_command_goes_on_behind_its_lines_end() {
+    let block = |text: &str| of(&format!("# Key Links\n\n## AC-1\n\n```console\n{text}\n```\n"));
+    let joined = block("$ dim \\\n    --from 3 \\\n> --by 1\n2\n$ dim 0\n0");
+    assert_eq!(told(&joined), ["dim --from 3 --by 1 => \"2\" @6 AC-1", "dim 0 => \"0\" @10 AC-1"]);
+    assert_eq!(left(&joined), [] as [&str; 0]);
+    let cut = block("$ dim \\");
+    assert_eq!((told(&cut), left(&cut)), (vec![], vec!["6 dim \\ GoesOn".to_owned()]));
+    let inline = of("# Key Links\n- AC-1: `$ dim \\`\n- AC-2: `$ echo a\\\\`\n");
+    assert_eq!(told(&inline), ["echo a\\\\ @3 AC-2"]);
+    assert_eq!(left(&inline), ["2 dim \\ GoesOn"]);
 }
 
 #[test]
@@ -125,9 +185,10 @@ fn a_threshold_under_load_is_seen() {
 #[test]
 fn what_is_too_much_is_cut() {
     let many: String = (0..200).map(|n| format!("- AC-1: `$ dim {n}`\n")).collect();
-    assert_eq!(of(&format!("# Key Links\n{many}")).proofs.len(), MOST);
+    let asked = of(&format!("# Key Links\n{many}"));
+    assert_eq!((asked.proofs.len(), left(&asked)), (MOST, vec!["102 dim 100 Many".to_owned()]));
     let long = "ä".repeat(3000);
     let asked = of(&format!("# Key Links\n- AC-1: `$ dim 3` prints `{long}`\n- AC-2: `$ dim {}`\n", "x".repeat(5000)));
-    assert_eq!(asked.proofs.len(), 1);
+    assert_eq!((asked.proofs.len(), left(&asked)), (1, vec!["3 dim xxxxxxxxxxxxxxxx Long".to_owned()]));
     assert_eq!(asked.proofs[0].prints.as_ref().map(String::len), Some(LONGEST_PRINTS));
 }

@@ -2,10 +2,10 @@
 
 use super::shown;
 use crate::finding::{Finding, Severity, quoted};
-use crate::gate::papers::READINESS;
+use crate::gate::papers::{READINESS, SCOPE};
 use crate::gate::proofs::puts_load;
-use crate::runner::artefact::CommandRun;
-use crate::runner::proofs::{Asked, Proof, Proofs, Proved};
+use crate::runner::artefact::{CommandOutcome, CommandRun};
+use crate::runner::proofs::{Asked, Proof, Proofs, Proved, Unread, UnreadKind};
 use crate::runner::text;
 
 /// The rules that look at what the documents ask for.
@@ -24,7 +24,12 @@ pub(super) fn judge(proofs: &Proofs) -> Vec<Finding> {
 /// What can be seen before anything is run: what no command is written for.
 pub fn unasked(asked: &Asked) -> Vec<Finding> {
     let at = |finding: Finding, line: u32| finding.at(READINESS.to_owned(), Some(line));
-    let mut findings = Vec::new();
+    if let Some(line) = asked.unwritten {
+        let says = format!("Nothing is run that shows the criteria: there is no `{READINESS}` that says how.");
+        let next = "Write it, with a command for each criterion in Key Links (docs/gates.md).";
+        return vec![Finding::error("VER-03", says, next).at(SCOPE.to_owned(), Some(line))];
+    }
+    let mut findings: Vec<Finding> = asked.unread.iter().map(unread).collect();
     for criterion in asked.criteria.iter().filter(|criterion| asked.of(&criterion.id).next().is_none()) {
         let says = format!("Nothing is run that shows `{}`: Key Links has no command for it.", criterion.id);
         let next = "Write it there in code behind a `$`, with what it prints (docs/gates.md).";
@@ -57,12 +62,44 @@ pub fn unasked(asked: &Asked) -> Vec<Finding> {
     findings
 }
 
-/// What a command is to show.
-fn aim(proof: &Proof) -> String {
+/// `VER-03`, of what is written and not looked at.
+fn unread(unread: &Unread) -> Finding {
+    let command = shown(&unread.command);
+    let (says, next) = match &unread.what {
+        UnreadKind::Prints(text) => {
+            let text = shown(text);
+            (
+                format!("Whether {command} prints {text} is not looked at: that does not stand in code."),
+                format!("Write it as code: prints {text}. An exit status of 0 is asked for anyway."),
+            )
+        }
+        UnreadKind::GoesOn => (
+            format!("{command} is not run: it ends with a `\\`, and nothing follows."),
+            "Write the rest of it into the next line of the block, or all of it into one line.".to_owned(),
+        ),
+        UnreadKind::Long => (
+            format!("{command} is not run: it is too long."),
+            "Put it into a script of the repository, and name that.".to_owned(),
+        ),
+        UnreadKind::Many => (
+            format!("{command} and what comes after it is not run: there are too many commands before it."),
+            "Let one command show several criteria.".to_owned(),
+        ),
+    };
+    Finding::error("VER-03", says, next).at(READINESS.to_owned(), Some(unread.line))
+}
+
+fn criteria(proof: &Proof) -> String {
     let ids: Vec<String> = proof.criteria.iter().map(|id| format!("`{id}`")).collect();
-    match ids.is_empty() {
-        true => "a truth".to_owned(),
-        false => ids.join(", "),
+    ids.join(", ")
+}
+
+/// What a command is to show, said of it.
+fn aim(proof: &Proof) -> String {
+    match proof.truth {
+        _ if !proof.criteria.is_empty() => format!("which is to show {}", criteria(proof)),
+        Some(_) => "which is to show a truth".to_owned(),
+        None => "which names no criterion of scope".to_owned(),
     }
 }
 
@@ -76,23 +113,41 @@ fn last_words(run: &CommandRun) -> String {
     }
 }
 
+fn has_said(run: &CommandRun) -> Option<bool> {
+    run.output.as_ref().and_then(|output| output.said)
+}
+
+/// In how much it was looked for, where not all of that is kept.
+fn looked_through(run: &CommandRun) -> String {
+    match run.output.as_ref().filter(|output| !output.whole) {
+        Some(output) if output.said.is_some() => format!(", in none of its {} bytes", output.bytes),
+        Some(_) => ", as far as its output is kept".to_owned(),
+        None => String::new(),
+    }
+}
+
 /// `VER-02`: what was run did what it is to do.
 fn failed(proofs: &Proofs) -> Vec<Finding> {
     let bad = proofs.each().filter(|(proof, proved)| !proof.is_shown_by(&proved.run));
     let told = |(proof, proved): (&Proof, &Proved)| {
         let command = shown(&proof.command);
         let end = match &proof.prints {
-            Some(text) if proved.run.passed() => format!("did not print {}", shown(text)),
+            Some(text) if proved.run.passed() => {
+                format!("did not print {}{}", shown(text), looked_through(&proved.run))
+            }
+            Some(text) if proved.run.outcome == CommandOutcome::OverLimit && has_said(&proved.run) == Some(false) => {
+                format!("{}, and until then had not printed {}", proved.run.ending(), shown(text))
+            }
             _ => proved.run.ending(),
         };
-        let says = format!("{command}, which is to show {}, {end}.{}", aim(proof), last_words(&proved.run));
+        let says = format!("{command}, {}, {end}.{}", aim(proof), last_words(&proved.run));
         let next =
             "Mend the change. It can be tried with `phasegate run verify`, or by the command itself at this commit.";
         Finding::error("VER-02", says, next).at(READINESS.to_owned(), Some(proof.line))
     };
     let mut findings: Vec<Finding> = bad.map(told).collect();
     if let Some(first) = proofs.asked.proofs.get(proofs.ran.len()) {
-        let says = format!("{}, which is to show {}, was not run.", shown(&first.command), aim(first));
+        let says = format!("{}, {}, was not run.", shown(&first.command), aim(first));
         let next = "Let `phasegate run verify` run it.";
         findings.push(Finding::error("VER-02", says, next).at(READINESS.to_owned(), Some(first.line)));
     }
@@ -103,11 +158,7 @@ fn failed(proofs: &Proofs) -> Vec<Finding> {
 fn silent(proofs: &Proofs) -> Vec<Finding> {
     let bad = proofs.each().filter(|(proof, proved)| proof.is_shown_by(&proved.run) && !proved.says_something());
     let told = |(proof, _): (&Proof, &Proved)| {
-        let says = format!(
-            "{}, which is to show {}, said nothing, so there is nothing to see.",
-            shown(&proof.command),
-            aim(proof)
-        );
+        let says = format!("{}, {}, said nothing, so there is nothing to see.", shown(&proof.command), aim(proof));
         let next = "Let it print what it has found.";
         Finding::error("VER-03", says, next).at(READINESS.to_owned(), Some(proof.line))
     };
@@ -138,7 +189,7 @@ fn nothing_shown(proofs: &Proofs) -> Vec<Finding> {
         return vec![Finding::error("VER-04", says, next).at(READINESS.to_owned(), Some(first.line))];
     }
     let told = |(proof, _): &&(&Proof, &Proved)| {
-        let says = format!("{}, which is to show {}, shows it on the base too.", shown(&proof.command), aim(proof));
+        let says = format!("{}, {}, shows it on the base too.", shown(&proof.command), aim(proof));
         Finding::warning("VER-04", says, "Look whether it shows what the change brings.")
             .at(READINESS.to_owned(), Some(proof.line))
     };
@@ -158,7 +209,8 @@ fn unmeasured(proofs: &Proofs) -> Vec<Finding> {
         load(proof) && proof.is_shown_by(&proved.run) && proved.says_something() && !has_number(proved)
     });
     let told = |(proof, _): (&Proof, &Proved)| {
-        let says = format!("{}, which is to measure {} under load, said no number.", shown(&proof.command), aim(proof));
+        let command = shown(&proof.command);
+        let says = format!("{command}, which is to measure {} under load, said no number.", criteria(proof));
         let next = "Let it print what it has measured.";
         Finding::error("VER-07", says, next).at(READINESS.to_owned(), Some(proof.line))
     };

@@ -35,6 +35,7 @@ struct Run {
     flaky: Vec<String>,
     attempts: Vec<Attempt>,
     confinement: Confinement,
+    test_files: Option<u64>,
     rewritten: Vec<String>,
 }
 
@@ -51,6 +52,7 @@ fn good(gate: RunGate) -> Run {
         flaky: Vec::new(),
         attempts: Vec::new(),
         confinement: Confinement { confined: true, ..Confinement::default() },
+        test_files: Some(3),
         rewritten: Vec::new(),
     }
 }
@@ -72,6 +74,7 @@ impl Run {
             attempts: &self.attempts,
             earned: None,
             proofs: None,
+            test_files: self.test_files,
             rewritten: &self.rewritten,
         })
     }
@@ -238,7 +241,7 @@ fn an_audit_that_fails_is_no_failure_of_the_build() {
     let said = "Scanning\n\n  left-pad 1.0 \u{1b}[31mRUSTSEC-2026-0001\u{1b}[0m `high`\n1 vulnerability found\n";
     let output = |tail: &str| {
         let (bytes, digest, tail) = (9, crate::ids::Digest::of(tail), tail.to_owned());
-        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true })
+        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true, said: None })
     };
     let audit = |status: i32| {
         let one = command("cargo audit", CommandOutcome::Exited, Some(status));
@@ -268,6 +271,21 @@ fn an_audit_that_fails_is_no_failure_of_the_build() {
     assert_eq!(rules(&judged(vec![passed("make"), left_out], &[])), ["BLD-05"]);
 }
 
+/// `VER-11`: tests that nobody knows as such are not frozen, and that is said.
+#[test]
+fn tests_that_are_nowhere_known_are_told() {
+    let mut run = good(RunGate::Verify);
+    assert_eq!(run.told(), [""; 0]);
+    run.test_files = Some(0);
+    let found = run.judged();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].rule == "VER-11" && !found[0].blocks() && found[0].next.contains("freeze: { tests:"), "{found:?}");
+    run.test_files = None;
+    assert_eq!(run.told(), [""; 0]);
+    run = Run { test_files: Some(0), ..good(RunGate::Build) };
+    assert_eq!(run.told(), [""; 0]);
+}
+
 /// `VER-15`: what was judged is what is there.
 #[test]
 fn a_file_that_the_commands_wrote_anew_is_told() {
@@ -285,7 +303,7 @@ fn a_failure_without_a_word_is_told() {
     run.commands = vec![command("make", CommandOutcome::Exited, Some(2))];
     let said = |text: &str| {
         let (bytes, digest, tail) = (text.len() as u64, crate::ids::Digest::of(text), text.to_owned());
-        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true })
+        Some(crate::runner::artefact::OutputKept { bytes, digest, tail, whole: true, said: None })
     };
     run.commands[0].output = said("\n");
     run.failing = vec![failing("a::b", ""), failing("a::c", "expected 2, got 3")];

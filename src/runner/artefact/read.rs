@@ -272,6 +272,7 @@ fn bounded(artefact: &Artefact) -> Result<(), Refused> {
         ("files written anew", artefact.rewritten.len(), MOST_FAILING),
         ("proofs", artefact.proofs.as_ref().map_or(0, |proofs| proofs.asked.proofs.len()), MOST_PROOFS),
         ("criteria", artefact.proofs.as_ref().map_or(0, |proofs| proofs.asked.criteria.len()), MOST_ASKED),
+        ("things unread", artefact.proofs.as_ref().map_or(0, |proofs| proofs.asked.unread.len()), MOST_PROOFS),
         ("truths", artefact.proofs.as_ref().map_or(0, |proofs| proofs.asked.truths.len()), MOST_ASKED),
     ];
     if let Some((what, count, most)) = lists.into_iter().find(|(_, count, most)| count > most) {

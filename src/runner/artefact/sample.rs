@@ -52,7 +52,13 @@ pub(crate) fn sample() -> Artefact {
             started: Some(at),
             ended: Some(at),
             duration_ms: 1_000,
-            output: Some(OutputKept { bytes: 3, digest: digest.clone(), tail: "ok\n".to_owned(), whole: true }),
+            output: Some(OutputKept {
+                bytes: 3,
+                digest: digest.clone(),
+                tail: "ok\n".to_owned(),
+                whole: true,
+                said: None,
+            }),
             audit: false,
         }],
         promised: vec!["out/*.xml".to_owned()],
@@ -78,6 +84,7 @@ pub(crate) fn sample() -> Artefact {
         flaky: vec!["a::c".to_owned()],
         earned: None,
         proofs: None,
+        test_files: None,
         rewritten: Vec::new(),
         screenshots: Vec::new(),
     };

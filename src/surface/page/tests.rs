@@ -164,7 +164,8 @@ fn shown(log: &Artefact, says: &str) -> Proofs {
     let mut run = log.commands[0].clone();
     run.command = says.to_owned();
     run.output.as_mut().unwrap().tail = says.to_owned();
-    let asked = Asked { criteria: vec![criterion(says), criterion("AC-2")], truths: Vec::new(), proofs: vec![proof] };
+    let criteria = vec![criterion(says), criterion("AC-2")];
+    let asked = Asked { criteria, proofs: vec![proof], ..Asked::default() };
     Proofs { demanded: true, asked, ran: vec![Proved { on_base: Some(run.clone()), run }] }
 }
 

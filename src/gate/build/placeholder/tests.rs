@@ -84,7 +84,7 @@ fn what_is_meant_to_be_empty_holds_no_place() {
         ("src/a.py", "def __init__(self): pass\n"),
         ("src/a.py", "while True:\n    pass\n"),
         ("tests/test_a.py", "def fake(): pass\n\n\ndef test_a():\n    raise NotImplementedError\n"),
-        ("src/a.ts", "class A {\n  constructor(private readonly b: B) {}\n}\nconst f = () => {};\ninterface I {}\n"),
+        ("src/a.ts", "class A {\n  constructor(private readonly b: B) {}\n}\ninterface I {}\n"),
         ("src/a.ts", "on('x', function () {});\nfoo().catch(() => {});\nif (a) {\n}\n"),
         ("src/a.ts", "throw new Error(`cannot dim ${level}`);\nconst todo = 'TODO';\nthrow new TodoError(todo);\n"),
         (
@@ -112,11 +112,110 @@ fn what_is_meant_to_be_empty_holds_no_place() {
 }
 
 #[test]
+fn a_function_of_javascript_with_a_name_and_no_body_holds_a_place() {
+    for (text, line) in [
+        ("const dim = () => {}\n", 1),
+        ("import a from 'a'\n\nexport const dim = async () => {\n};\n", 3),
+        ("const dim = function () {};\n", 1),
+        ("const dim = level => {};\n", 1),
+        ("export const dim = ({ level }) => {};\n", 1),
+        ("export const dim: Dimmer = (level: number): Promise<void> => {\n  // TODO\n};\n", 1),
+        ("export const dim = <T,>(level: T) => {};\n", 1),
+        ("export function dim({ level }) {}\n", 1),
+        ("export async function* dim(level: number): AsyncGenerator<number> {}\n", 1),
+        ("export default () => {};\n", 1),
+        ("export default function () {}\n", 1),
+        ("export default {\n  dim() {},\n};\n", 2),
+        ("module.exports = { dim: () => {} };\n", 1),
+        ("module.exports = function () {};\n", 1),
+        ("exports.dim = (level) => {};\n", 1),
+        ("function Lamp() { this.level = 1; }\nLamp.prototype.dim = function () {};\n", 2),
+        ("class Lamp {\n  dim = () => {};\n}\n", 2),
+        ("class Lamp {\n  private static dim = async (level: number): Promise<void> => {};\n}\n", 2),
+        ("class Lamp {\n  async dim({ level }: { level: number }): Promise<void> {}\n}\n", 2),
+        ("class Lamp {\n  get level(): number {}\n}\n", 2),
+        ("let dim = () => {};\nuse(dim);\n", 1),
+    ] {
+        assert_eq!(in_new("src/a.ts", text), [line], "{text}");
+    }
+    for text in [
+        "<Button onClick={() => {}} />\n",
+        "foo().catch(() => {});\nuseEffect(() => {}, []);\nsetTimeout(function () {}, 10);\n",
+        "foo({ a }, () => {});\nnew Promise(() => {});\nconst p = wait(() => {});\n",
+        "const noop = () => {};\nexport const emptyHandler = () => {};\nfunction noop() {}\n",
+        "function f(done = () => {}) { done(); }\n",
+        "const { onChange = () => {} } = props;\nconst {\n  onBlur = () => {},\n} = props;\n",
+        "const Theme = createContext({ theme: 'dark', setTheme: () => {} });\n",
+        "let done = () => {};\nconst wait = new Promise((r) => { done = r; });\n",
+        "class Field {\n  onChange: (x: number) => void = () => {};\n  onTouched = () => {};\n}\n",
+        "class Field {\n  private changed = () => {};\n  register(fn) { this.changed = fn; }\n}\n",
+        "class A {\n  constructor(private a: A) {}\n  set level(v) {}\n  override dim() {}\n}\n",
+        "class A {\n  constructor(\n    private done = () => {},\n  ) {}\n}\n",
+        "socket.onerror = () => {};\nconsole.debug = () => {};\n",
+        "const dim = () => {\n  // The lantern has no such button.\n};\n",
+        "const a = {};\nconst f = (x = {}) => x;\nconst g = () => ({});\nexport const h = {}\nif (a) {}\n",
+        "for (const a of b) {}\nwhile (next()) {}\ntry { a() } catch (e) {}\nclass E extends Error {}\n",
+        "switch (f(a)) {}\ntype T = {};\nenum E {}\n",
+    ] {
+        assert_eq!(in_new("src/a.ts", text), [] as [u32; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_function_of_python_that_only_says_what_it_would_do_holds_a_place() {
+    for (text, line) in [
+        ("def dim(level):\n    \"\"\"Dims the lamp.\"\"\"\n", 2),
+        ("def dim(level):\n    \"\"\"Dims the lamp.\n\nTODO: by how much\n    \"\"\"\n\n\nx = 1\n", 2),
+        ("def dim(level): 'Dims the lamp.'\n", 1),
+        ("def dim(level):\n    r'''Dims the lamp.'''\n    pass\n", 3),
+        ("class Lamp:\n    def dim(self): ...\n\n    # What is left.\n    def level(self):\n        return 1\n", 2),
+        ("class Lamp:\n    def dim(self): ...\n    def level(self):  # as it was\n        return 1\n", 2),
+        ("class Lamp:\n    def level(self): return 1  # as it was\n    def dim(self): ...\n", 3),
+        ("def dim(level, colours={1: '#fff'}):\n    pass\n", 2),
+        ("def dim[T](level: T) -> dict[str, int]:\n    ...\n", 2),
+        ("@app.get('/dim')\ndef dim():\n    \"\"\"Dims the lamp.\"\"\"\n", 3),
+        ("def dim():\n    \"\"\"Does nothing yet; TODO: dim.\"\"\"\n", 2),
+    ] {
+        assert_eq!(in_new("src/a.py", text), [line], "{text}");
+    }
+    for text in [
+        "def dim(level):\n    \"\"\"Dims the lamp.\"\"\"\n    return level - 1\n",
+        "def dim(level):\n    '''\nDims.\n'''\n\n    return level - 1\n",
+        "def began():\n    \"\"\"Called when it begins; nothing by default.\"\"\"\n",
+        "def began():\n    \"\"\"Called when it begins.\"\"\"\n    # A lamp has no beginning.\n",
+        "@click.group()\n@click.option(\n    '--far',\n)\ndef main():\n    \"\"\"Lamps.\"\"\"\n",
+        "class Lamp(Protocol):\n    def dim(self) -> int:\n        \"\"\"Dims.\"\"\"\n\n    def level(self): ...\n",
+        "@typing.overload\ndef dim(level: int) -> int: ...\n@overload\ndef dim(level: str) -> str: ...\n",
+        "class Lamp(ABC):\n    @property\n    @abstractmethod\n    def dim(self):\n        \"\"\"Dims.\"\"\"\n",
+        "if TYPE_CHECKING:\n    def dim(level: int) -> int: ...\n",
+        "def dim(): return ''\ndef level():\n    'text'.strip()\n",
+        "def dim():\n    \"\"\"Dims.\"\"\"\n    x = \"\"\"\n    \"\"\"\n    return x\n",
+    ] {
+        assert_eq!(in_new("src/a.py", text), [] as [u32; 0], "{text}");
+    }
+    assert_eq!(in_new("src/a.pyi", "def dim(level: int) -> int: ...\n"), [] as [u32; 0]);
+}
+
+#[test]
+fn what_stands_there_is_told_by_its_own_name() {
+    let what = |path: &str, text: &str| held(path, text, &[true; 4], &BTreeSet::new())[0].what;
+    assert_eq!(what("src/a.rs", "fn a() {\n    unimplemented!()\n}\n"), "unimplemented!");
+    assert_eq!(what("src/a.rs", "fn a() {\n    todo!()\n}\n"), "todo!");
+    assert_eq!(what("src/a.rs", "fn a() {\n}\n"), "an empty body");
+    assert_eq!(what("src/a.py", "def a():\n    'Later.'\n"), "a docstring without a body");
+}
+
+#[test]
 fn a_file_that_is_made_to_be_dear_is_read_in_bounded_time() {
     let began = std::time::Instant::now();
     for (path, line) in [
         ("src/a.py", "    raise NotImplementedError\n"),
         ("src/a.py", "def a(\n"),
+        ("src/a.py", "def a(): pass\n"),
+        ("src/a.py", "def a():\n '''\n"),
+        ("src/a.js", "){}"),
+        ("src/a.js", "let a = () => {}\n"),
+        ("src/a.js", "class a{b=()=>{}}"),
         ("src/a.rs", "fn a() {}\n"),
         ("src/a.rs", "{"),
         ("src/a.rs", "/*"),

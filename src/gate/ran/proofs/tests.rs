@@ -1,6 +1,6 @@
 use super::*;
 use crate::ids::Digest;
-use crate::runner::artefact::{CommandOutcome, OutputKept};
+use crate::runner::artefact::OutputKept;
 use crate::runner::proofs::{Criterion, Truth};
 
 fn ran(command: &str, status: i32, said: &str) -> CommandRun {
@@ -18,6 +18,7 @@ fn ran(command: &str, status: i32, said: &str) -> CommandRun {
             digest: Digest::of(said),
             tail: said.to_owned(),
             whole: true,
+            said: None,
         }),
         audit: false,
     }
@@ -40,6 +41,7 @@ fn good() -> Proofs {
         criteria: vec![criterion("AC-1", 5), criterion("AC-2", 6)],
         truths: vec![Truth { line: 2, says: "levels are whole".to_owned(), criteria: vec!["AC-1".to_owned()] }],
         proofs: vec![proof("dim 3", "AC-1", 5), proof("dim 2 -b", "AC-2", 6)],
+        ..Asked::default()
     };
     let on_base = |command: &str| Some(ran(command, 127, "dim: not found"));
     let ran = vec![
@@ -61,6 +63,60 @@ fn told(proofs: &Proofs) -> Vec<String> {
 #[test]
 fn what_was_shown_is_fine() {
     assert_eq!(told(&good()), [] as [&str; 0]);
+}
+
+/// How much was looked through is told where it is not all there to see.
+#[test]
+fn what_was_looked_through_is_told() {
+    let mut proofs = good();
+    let mut run = ran("dim 3", 0, "the end\n");
+    run.output.iter_mut().for_each(|output| (output.bytes, output.whole, output.said) = (90_000, false, Some(false)));
+    proofs.ran[0].run = run.clone();
+    let says =
+        "`dim 3`, which is to show `AC-1`, did not print `2`, in none of its 90000 bytes. It said last: `the end`";
+    assert_eq!(told(&proofs), [format!("VER-02:5 {says}")]);
+    run.outcome = CommandOutcome::OverLimit;
+    run.why = Some("it said more than 1 MiB".to_owned());
+    run.status = None;
+    proofs.ran[0].run = run;
+    let says = "`dim 3`, which is to show `AC-1`, was ended after 20 ms: it said more than 1 MiB, and until then had not printed `2`.";
+    assert!(told(&proofs)[0].contains(says), "{:?}", told(&proofs));
+}
+
+/// `VER-03`: what is written and not looked at is told.
+#[test]
+fn what_is_not_read_is_told_at_its_line() {
+    let mut proofs = good();
+    let unread = |what| Unread { line: 5, command: "dim 3".to_owned(), what };
+    proofs.asked.unread = vec![unread(UnreadKind::Prints("77".to_owned())), unread(UnreadKind::GoesOn)];
+    assert_eq!(
+        told(&proofs),
+        [
+            "VER-03:5 Whether `dim 3` prints `77` is not looked at: that does not stand in code.",
+            "VER-03:5 `dim 3` is not run: it ends with a `\\`, and nothing follows.",
+        ]
+    );
+    proofs.demanded = false;
+    assert!(told(&proofs)[0].starts_with("~VER-03:5 "));
+    let unwritten = Asked { unwritten: Some(7), ..Asked::default() };
+    let found = judge(&Proofs { demanded: true, asked: unwritten, ran: Vec::new() });
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].path.as_deref(), found[0].line, found[0].blocks()), (Some(SCOPE), Some(7), true));
+}
+
+/// A command may stand for a criterion, for a truth, or for nothing that is known.
+#[test]
+fn what_a_command_is_for_is_told_as_it_is() {
+    let mut proofs = good();
+    proofs.asked.proofs[0].criteria.clear();
+    proofs.ran[0].run = ran("dim 3", 1, "");
+    assert!(
+        told(&proofs).concat().contains("`dim 3`, which names no criterion of scope, ended with"),
+        "{:?}",
+        told(&proofs)
+    );
+    proofs.asked.proofs[0].truth = Some(2);
+    assert!(told(&proofs).concat().contains("`dim 3`, which is to show a truth, ended with"), "{:?}", told(&proofs));
 }
 
 /// `VER-02`: what is run to show a criterion does so.
