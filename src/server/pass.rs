@@ -200,6 +200,7 @@ impl Pass<'_> {
         let state = loaded.state;
         if let Some(state) = &state {
             Box::pin(self.start_asked(before.as_ref(), state, &mut world)).await?;
+            Box::pin(self.start_own(state, &mut world.runner)).await?;
             Box::pin(self.show(pull, &listed, state, &world, events, (&unheard, no_issues))).await?;
             if !Box::pin(self.is_newest(pull, state, self.repo.written() > written)).await? {
                 return Ok(Raced::Yes);
@@ -332,6 +333,7 @@ impl Pass<'_> {
             based_since: None,
             asks: if self.app.takes_evidence() { Asks::Yes } else { Asks::NoAddress },
             asked_run: AskedRun::Unseen,
+            runner: self.own_run(state).await,
             siblings: Vec::new(),
             rivals: Vec::new(),
             base_protected,
