@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{CommitId, InstallationId, Person, RepoRef};
+use crate::ids::{CommitId, Digest, InstallationId, Person, RepoRef};
 use crate::ledger::record::{Job, Ran};
 
 /// One delivery, understood.
@@ -74,6 +74,9 @@ pub enum Fact {
     Ran { number: u64, by: Job, ran: Box<Ran>, log: String },
     /// Somebody of the repository answered with what can't be taken.
     Refused { number: u64, what: String },
+    /// A run that this change asks the server's own runner for is to be carried out. `turn` tells apart the times that it was not
+    /// its time.
+    Run { number: u64, nonce: Digest, turn: u32 },
     /// Look at this change again: something it rests on has moved.
     Look { number: u64 },
     /// Look at everything that is open in this repository: the App was let in.

@@ -226,7 +226,13 @@ fn the_installation_asks_for_what_the_app_uses() {
     };
     let described = named(&read("src/server/mod.rs"));
     assert_eq!(metrics.into_iter().map(str::to_owned).collect::<BTreeSet<_>>(), described);
-    let sources = ["src/server/intake.rs", "src/server/posted.rs", "src/github/budget.rs", "src/github/wire.rs"];
+    let sources = [
+        "src/server/intake.rs",
+        "src/server/posted.rs",
+        "src/server/own.rs",
+        "src/github/budget.rs",
+        "src/github/wire.rs",
+    ];
     let set = named(&sources.map(read).concat());
     assert_eq!(set, described);
 }

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use phasegate::engine::{self, Happened};
 use phasegate::flow::Phase;
-use phasegate::gate::world::{ACTIONS_APP, AskedRun, Asks, CheckRun, Law, Proposal, Pull, Subject, WorkflowRun, World};
+use phasegate::gate::world::{
+    ACTIONS_APP, AskedRun, Asks, CheckRun, Law, Offer, Proposal, Pull, Subject, WorkflowRun, World,
+};
 use phasegate::github::{AppKey, Keys};
 use phasegate::guard::Guard;
 use phasegate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
@@ -85,6 +87,7 @@ impl Change {
                 asks: Asks::Yes,
                 commits: true,
                 asked_run: AskedRun::Unseen,
+                runner: Offer { asks: Asks::NoRunner, run: AskedRun::Unseen },
                 siblings: Vec::new(),
                 rivals: Vec::new(),
                 base_protected: true,

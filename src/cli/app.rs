@@ -23,6 +23,12 @@ pub(super) const DATABASE: &str = "sqlite:phasegate.db";
 #[derive(Debug, Clone)]
 pub(super) struct Given<T>(Option<T>);
 
+impl<T> From<Option<T>> for Given<T> {
+    fn from(given: Option<T>) -> Self {
+        Self(given)
+    }
+}
+
 impl<T> Given<T> {
     pub(super) fn get(given: Option<&Self>) -> Option<&T> {
         given.and_then(|given| given.0.as_ref())

@@ -25,9 +25,10 @@ use crate::ids::CommitId;
 use crate::policy::{self, Policy, RunGate, Runs};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
 use crate::runner::artefact::{self, Artefact, PolicyFrom, PolicyRead, Prepared, Subject};
+use crate::runner::order::Order;
 use crate::runner::{self, Around, Orphans, Plan};
 use crate::surface::{self, page::Home};
-use ground::Ground;
+use ground::{Ground, Machine};
 use show::Live;
 
 /// Run a gate's commands as the policy names them, and judge exit statuses and JUnit reports
@@ -62,6 +63,9 @@ pub(super) struct Args {
     /// Print `phasegate/run@1`; what the commands say goes to stderr
     #[arg(long)]
     json: bool,
+    /// A server asks for it: the file says what it is about. It ends with its standard input
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["in_place", "base", "policy"])]
+    asked: Option<PathBuf>,
 }
 
 /// A policy with more bytes is not read anyway.
@@ -90,30 +94,37 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         out::complain(&actions::annotate(actions::Level::Warning, None, None, "Phasegate", says));
     }
     let named = args.base.is_some() || args.policy.is_some();
-    let mut around = runner::around(repo.as_ref(), &env, named)?;
+    let order = args.asked.as_deref().map(ordered).transpose()?;
+    let mut around = match &order {
+        Some(order) => order.around(),
+        None => runner::around(repo.as_ref(), &env, named)?,
+    };
     let (law, read) = law(args, repo.as_ref().ok_or(why), &mut around, inside)?;
     let runs = law.gates.runs(gate);
     if runs.commands.is_empty() {
         bail!(unnamed(gate, &law, &read));
     }
-    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let machine = Machine::here(order.as_ref());
     let beside = match (&repo, args.in_place) {
         (Some(repo), false) => {
             let later = read.commit.as_ref().filter(|_| read.from == PolicyFrom::Base);
-            beside::Beside::of(repo, &folder, &around.subject, (&law, later), &runs, &environment)?
+            beside::Beside::of(repo, &folder, &around.subject, (&law, later), &runs, &machine)?
         }
         _ => None,
     };
+    let environment = || machine.environment.clone();
     let ground = match (&repo, args.in_place) {
-        (Some(repo), false) => Ground::fresh(repo, &folder, &mut around, &runs, environment).await?,
-        (Some(_), true) => Ground::open(folder.clone(), environment, "--in-place was asked for"),
-        (None, _) => Ground::open(folder.clone(), environment, "it is in no git repository"),
+        (Some(repo), false) => Ground::fresh(repo, &folder, &mut around, &runs, &machine).await?,
+        (Some(_), true) => Ground::open(folder.clone(), environment(), "--in-place was asked for"),
+        (None, _) => Ground::open(folder.clone(), environment(), "it is in no git repository"),
     };
     let shows = match (&repo, args.in_place, gate) {
-        (Some(repo), false, RunGate::Verify) => shows::Shows::of(repo, &folder, &around.subject, &law, &runs, &ground)?,
+        (Some(repo), false, RunGate::Verify) => {
+            shows::Shows::of(repo, &folder, &around.subject, &law, &runs, (&ground, &machine))?
+        }
         _ => None,
     };
-    let audited_on = audited_on(args, &runs, repo.as_ref(), &folder, &around, &ground).await?;
+    let audited_on = audited_on(args, &runs, repo.as_ref(), &folder, &around, (&ground, &machine)).await?;
     let to = out_folder(args, gate, repo.as_ref());
     // Now, and not when all the commands have been run for a result that can't be kept.
     let is_content = |commit: &CommitId| match (&repo, &around.subject.head) {
@@ -144,6 +155,9 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         attempts,
     };
     let stop = stop_on_signals()?;
+    if order.is_some() {
+        stop_with_input(stop.clone());
+    }
     // From here on every child of this process is a gate's command.
     let orphans = Orphans::adopt();
     let mut live = Live::new(inside, args.json);
@@ -232,19 +246,19 @@ async fn audited_on(
     repo: Option<&LocalRepo>,
     folder: &Path,
     around: &Around,
-    ground: &Ground,
+    (ground, machine): (&Ground, &Machine),
 ) -> anyhow::Result<Option<Ground>> {
     if runs.audit.is_empty() {
         return Ok(None);
     }
-    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let environment = || machine.environment.clone();
     Ok(Some(match (repo, &around.subject.head, &ground.walls) {
         (Some(repo), Some(head), _) if !args.in_place => {
             let runs = Runs { network: runs.audit_network, ..*runs };
-            Ground::of(repo, folder, (head, &[]), &runs, environment).await?
+            Ground::of(repo, folder, (head, &[]), &runs, machine).await?
         }
-        (_, _, Err(why)) => Ground::open(folder.to_owned(), environment, why),
-        (_, _, Ok(_)) => Ground::open(folder.to_owned(), environment, "there is no head to lay out"),
+        (_, _, Err(why)) => Ground::open(folder.to_owned(), environment(), why),
+        (_, _, Ok(_)) => Ground::open(folder.to_owned(), environment(), "there is no head to lay out"),
     }))
 }
 
@@ -384,6 +398,20 @@ fn out_folder(args: &Args, gate: RunGate, repo: Option<&LocalRepo>) -> PathBuf {
         // A name that others could take first is not for a folder that all may write.
         (None, None) => std::env::temp_dir().join(OsString::from(format!("{name}-{}", uuid::Uuid::new_v4().simple()))),
     }
+}
+
+/// What a server asks for.
+fn ordered(file: &Path) -> anyhow::Result<Order> {
+    let cant = || format!("what is asked for can't be read from {}", file.display());
+    serde_json::from_slice(&std::fs::read(file).with_context(cant)?).with_context(cant)
+}
+
+/// The server holds the other end: where it is gone, nobody waits for the result, and the commands are not to outlive it.
+fn stop_with_input(stop: CancellationToken) {
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        stop.cancel();
+    });
 }
 
 /// Actions interrupts a job that is cancelled, and asks it to end a little later.

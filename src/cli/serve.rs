@@ -1,9 +1,11 @@
 //! `phasegate serve`: the App server.
 
+use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -12,8 +14,9 @@ use tracing_subscriber::EnvFilter;
 
 use super::app::{self, Given};
 use super::{Exit, out};
+use crate::policy::Timeout;
 use crate::repo;
-use crate::server::{Answers, Config, PublicUrl, Server};
+use crate::server::{Answers, Config, PASSED_ON, PublicUrl, Repositories, Runs, Server};
 
 /// Run the App server
 ///
@@ -43,6 +46,29 @@ pub(super) struct Args {
     /// evidence can come from `actions`
     #[arg(long, env = "PHASEGATE_PUBLIC_URL")]
     public_url: Option<Given<PublicUrl>>,
+    #[command(flatten)]
+    runs: RunArgs,
+}
+
+/// What the server runs itself.
+#[derive(Debug, clap::Args)]
+struct RunArgs {
+    /// Run the commands of these repositories here, where their policies take evidence from `runner`: OWNER/NAME, OWNER/* or *,
+    /// with commas between them [default: none]
+    #[arg(long = "runner", env = "PHASEGATE_RUNNER", value_name = "REPOSITORIES")]
+    repositories: Option<Given<Repositories>>,
+    /// How many runs at once, from 1 to 64 [default: 1]
+    #[arg(long = "runner-at-once", env = "PHASEGATE_RUNNER_AT_ONCE", value_name = "COUNT", value_parser = workers)]
+    at_once: Option<Given<u16>>,
+    /// How long one run may take with all that belongs to it: `90s`, `20m` or `2h`, up to a day [default: 1h]
+    #[arg(long = "runner-timeout", env = "PHASEGATE_RUNNER_TIMEOUT", value_name = "TIME", value_parser = timeout)]
+    timeout: Option<Given<Timeout>>,
+    /// What policies may let their commands read of this machine besides its programs: paths, with colons between them
+    #[arg(long = "runner-read", env = "PHASEGATE_RUNNER_READ", value_name = "PATHS")]
+    read: Option<Given<String>>,
+    /// Let policies give their commands this machine's network
+    #[arg(long = "runner-network", env = "PHASEGATE_RUNNER_NETWORK", value_parser = clap::builder::FalseyValueParser::new())]
+    network: bool,
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -54,12 +80,14 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     crate::fault::arm()?;
     let mut stop = StopSignal::new()?;
     let data = Given::get(args.data.as_ref()).cloned().unwrap_or_else(|| PathBuf::from("phasegate-data"));
+    let database = Given::get(args.database.as_ref()).cloned().unwrap_or_else(|| app::DATABASE.to_owned());
     let config = Config {
+        runs: runs(&args.runs, &database)?,
         app: app::id()?,
         key: app::key()?,
         earlier_keys: app::earlier_keys()?,
         secrets: app::secrets()?,
-        database: Given::get(args.database.as_ref()).cloned().unwrap_or_else(|| app::DATABASE.to_owned()),
+        database,
         endpoint: app::endpoint()?,
         listen: listen(Given::get(args.listen.as_ref()).copied(), Given::get(args.port.as_ref()).copied()),
         data,
@@ -112,6 +140,60 @@ fn workers(text: &str) -> Result<Given<u16>, String> {
         Some(count) if !(1..=64).contains(count) => Err(wrong()),
         _ => Ok(given),
     }
+}
+
+fn timeout(text: &str) -> Result<Given<Timeout>, String> {
+    let text = text.trim();
+    match Timeout::new(text) {
+        None if !text.is_empty() => Err("a time such as 90s, 20m or 2h is needed, up to a day".to_owned()),
+        given => Ok(given.into()),
+    }
+}
+
+/// What is run here, and what of it is kept from the commands.
+fn runs(args: &RunArgs, database: &str) -> anyhow::Result<Option<Runs>> {
+    let Some(repositories) = Given::get(args.repositories.as_ref()).cloned() else { return Ok(None) };
+    if !cfg!(target_os = "linux") {
+        bail!(
+            "PHASEGATE_RUNNER: commands of others run on a server behind walls alone, and those are a matter of Linux"
+        );
+    }
+    let read = Given::get(args.read.as_ref()).cloned().unwrap_or_default();
+    let reads: Vec<PathBuf> = std::env::split_paths(&read).filter(|path| !path.as_os_str().is_empty()).collect();
+    if let Some(path) = reads.iter().find(|path| !path.is_absolute()) {
+        let path = out::plain(&path.display().to_string());
+        bail!("PHASEGATE_RUNNER_READ: {path} is no absolute path");
+    }
+    let passed = |name: &str| Some((OsString::from(name), std::env::var_os(name)?));
+    Ok(Some(Runs {
+        // Also where its file is replaced meanwhile.
+        program: PathBuf::from("/proc/self/exe"),
+        repositories,
+        at_once: Given::get(args.at_once.as_ref()).copied().unwrap_or(1).into(),
+        limit: Duration::from_secs(Given::get(args.timeout.as_ref()).copied().unwrap_or_default().as_secs().into()),
+        reads,
+        network: args.network,
+        hides: secrets_here(database)?,
+        environment: PASSED_ON.into_iter().filter_map(passed).collect(),
+    }))
+}
+
+/// The files of this server that have its secrets.
+fn secrets_here(database: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let named = ["PRIVATE_KEY_PATH", "PREVIOUS_KEYS_PATH"].into_iter().filter_map(app::variable);
+    let file = (!database.starts_with("postgres")).then(|| {
+        let file = database.strip_prefix("sqlite:").unwrap_or(database);
+        file.split('?').next().unwrap_or(file).trim_start_matches("//").to_owned()
+    });
+    let files = file.into_iter().flat_map(|file| ["", "-wal", "-shm"].map(|end| format!("{file}{end}")));
+    let mut hides = Vec::new();
+    for path in named.chain(files) {
+        let path = std::path::absolute(&path)?;
+        // Where a link leads has to be kept too.
+        hides.extend(path.canonicalize().ok().filter(|real| *real != path));
+        hides.push(path);
+    }
+    Ok(hides)
 }
 
 /// On a platform that gives a port, it is the platform that stands in front.

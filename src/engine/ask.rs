@@ -1,4 +1,4 @@
-//! When a run of the policy's commands is asked of the trusted workflow, and what its answer leaves.
+//! When a run of the policy's commands is asked of the trusted workflow or of the server's own runner, and what the answer leaves.
 //!
 //! Each content that needs the evidence is asked for once, unasked by anybody. What comes from a fork is not: running it costs
 //! the repository's minutes, so a person says so. After a red, or a run that came to nothing, a person's command asks again.
@@ -13,32 +13,37 @@ use crate::policy::{Commands, Policy, Require, RunGate, Source};
 
 /// Asks for a run of the present content, where there was none yet.
 pub(super) fn by_itself(draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let first = asked::of_this(&draft.state).next().is_none();
-    if !first || draft.world.pull.fork || draft.state.stopped.is_some() || !is_needed(draft) {
-        return Ok(());
+    for source in Source::ASKED {
+        let first = asked::of_this(&draft.state, source).next().is_none();
+        if first && !draft.world.pull.fork && draft.state.stopped.is_none() && is_needed(draft, source) {
+            enter(draft, By::Bot, source)?;
+        }
     }
-    enter(draft, By::Bot)
+    Ok(())
 }
 
 /// Another one, for somebody who wants it. Says whether there is something to wait for now.
 pub(super) fn again(draft: &mut Draft<'_>, by: &By) -> Result<bool, Refusal> {
-    let may = policy(draft).is_some() && can_be_read(draft);
-    if may && asked::is_spent(&draft.state, draft.world) {
-        enter(draft, by.clone())?;
-        return Ok(true);
+    let mut waits = false;
+    for source in Source::ASKED {
+        let may = policy(draft, source).is_some() && can_be_read(draft);
+        if may && asked::is_spent(&draft.state, draft.world, source) {
+            enter(draft, by.clone(), source)?;
+            waits = true;
+        }
     }
-    Ok(false)
+    Ok(waits)
 }
 
 /// `/verify` in a flow without phases.
 pub(super) fn said(draft: &mut Draft<'_>, by: &By, commands: &Commands) -> Result<(), Refusal> {
     let help = format!("`{}` lists what can be done here.", commands.written("help"));
-    if policy(draft).is_none() {
-        return Err(Refusal::new(
-            "CMD-03",
-            "the policy asks no workflow for evidence (`gates.verify.from`), so there is nothing to run.",
-            help,
-        ));
+    if Source::ASKED.into_iter().all(|source| policy(draft, source).is_none()) {
+        let says = match draft.world.policy().is_some_and(|policy| policy.gates.verify.asks_for_runs()) {
+            true => "what the policy asks for can't be run from here (`gates.verify.from`); the check says why.",
+            false => "the policy asks no workflow for evidence (`gates.verify.from`), so there is nothing to run.",
+        };
+        return Err(Refusal::new("CMD-03", says, help));
     }
     if !can_be_read(draft) {
         return Err(Refusal::new("CMD-03", "there is no content that could be run.", help));
@@ -46,9 +51,10 @@ pub(super) fn said(draft: &mut Draft<'_>, by: &By, commands: &Commands) -> Resul
     if again(draft, by)? {
         return Ok(());
     }
-    let (says, next) = match asked::open(&draft.state) {
-        Some(_) => ("a run is under way.", "It is judged when the run answers."),
-        None => ("this content has run, and nothing of it holds the change back.", "There is nothing to run again."),
+    let open = Source::ASKED.into_iter().any(|source| asked::open(&draft.state, source).is_some());
+    let (says, next) = match open {
+        true => ("a run is under way.", "It is judged when the run answers."),
+        false => ("this content has run, and nothing of it holds the change back.", "There is nothing to run again."),
     };
     Err(Refusal::new("CMD-03", says, next))
 }
@@ -59,17 +65,22 @@ pub(super) fn answered(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(
         let Happened::Ran(answer) = one else { continue };
         let open = draft.state.asked.iter().find(|asked| asked.nonce == answer.ran.nonce && asked.answer.is_none());
         // A second delivery of the same answer leaves nothing.
-        let Some(about) = open.map(|asked| asked.about.clone()) else { continue };
+        let Some((about, source)) = open.map(|asked| (asked.about.clone(), asked.source())) else { continue };
         let body = Body::Ran(Box::new(answer.ran.clone()));
-        let entry = Entry::new(By::Workflow(answer.by.clone()), Some(about), body);
+        let by = match source {
+            Source::Runner => By::Runner(answer.by.clone()),
+            _ => By::Workflow(answer.by.clone()),
+        };
+        let entry = Entry::new(by, Some(about), body);
         draft.enter(Entry { file: Some(answer.log.clone()), ..entry })?;
     }
     Ok(())
 }
 
-/// The policy, where it takes evidence from the trusted workflow and that can be asked for here.
-fn policy<'d>(draft: &'d Draft<'_>) -> Option<&'d Policy> {
-    draft.world.policy().filter(|policy| draft.world.asks == Asks::Yes && policy.gates.verify.has(Source::Actions))
+/// The policy, where it takes evidence from this source and that can be asked for here.
+fn policy<'d>(draft: &'d Draft<'_>, source: Source) -> Option<&'d Policy> {
+    let can = *draft.world.offers(source).0 == Asks::Yes;
+    draft.world.policy().filter(|policy| can && policy.gates.verify.has(source))
 }
 
 fn can_be_read(draft: &Draft<'_>) -> bool {
@@ -77,8 +88,8 @@ fn can_be_read(draft: &Draft<'_>) -> bool {
 }
 
 /// Whether a gate that stands before this change, now or next, rests on the evidence.
-fn is_needed(draft: &Draft<'_>) -> bool {
-    let Some(policy) = policy(draft).filter(|_| can_be_read(draft)) else { return false };
+fn is_needed(draft: &Draft<'_>, source: Source) -> bool {
+    let Some(policy) = policy(draft, source).filter(|_| can_be_read(draft)) else { return false };
     match (draft.state.flow, &draft.state.pipeline, &draft.world.subject) {
         (FlowName::Pipeline, Some(pipeline), Some(subject)) => {
             pipeline.phase().is_some_and(|phase| phase >= Phase::Build)
@@ -89,9 +100,9 @@ fn is_needed(draft: &Draft<'_>) -> bool {
     }
 }
 
-fn enter(draft: &mut Draft<'_>, by: By) -> Result<(), Refusal> {
-    let (Some(policy), Some(about)) = (policy(draft), draft.state.subject.clone()) else { return Ok(()) };
-    let workflow = policy.gates.verify.workflow.clone();
+fn enter(draft: &mut Draft<'_>, by: By, source: Source) -> Result<(), Refusal> {
+    let (Some(policy), Some(about)) = (policy(draft, source), draft.state.subject.clone()) else { return Ok(()) };
+    let workflow = asked::named(policy, source).to_owned();
     // What it is for, and how many came before: the same decision, thought through twice, asks for the same run.
     let (change, asks) = (draft.state.change.0.to_string(), draft.state.asks.to_string());
     let nonce = Digest::of_parts(["run", &change, &asks, about.head.as_str(), about.content.as_str()]);

@@ -159,7 +159,7 @@ pub const COMMANDS: &[Spec] = &[
 impl Spec {
     /// Whether it can be of use in this flow under this policy.
     pub fn is_known_in(&self, flow: FlowName, policy: Option<&Policy>) -> bool {
-        let asks = policy.is_some_and(|policy| policy.gates.verify.has(Source::Actions));
+        let asks = policy.is_some_and(|policy| policy.gates.verify.asks_for_runs());
         match self.verb {
             Verb::Agree => asks || policy.is_some_and(|policy| policy.gates.verify.has(Source::People)),
             // Without phases it asks for a run.

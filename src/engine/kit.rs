@@ -19,7 +19,8 @@ use crate::flow::{Phase, Refusal, Stage};
 use crate::gate::papers::{self, Document, Judged, Papers, Sheet};
 use crate::gate::people::Standing;
 use crate::gate::world::{
-    ACTIONS_APP, AskedRun, Asks, CheckRun, Deployment, Law, Proposal, Pull, Review, Rival, Subject, WorkflowRun, World,
+    ACTIONS_APP, AskedRun, Asks, CheckRun, Deployment, Law, Offer, Proposal, Pull, Review, Rival, Subject, WorkflowRun,
+    World,
 };
 use crate::gate::{Finding, GateName, Verdict};
 use crate::guard::Guard;
@@ -161,6 +162,7 @@ impl Game {
                 asks: Asks::Yes,
                 commits: true,
                 asked_run: AskedRun::Unseen,
+                runner: Offer { asks: Asks::Yes, run: AskedRun::Unseen },
                 siblings: Vec::new(),
                 rivals: Vec::new(),
                 base_protected: true,
@@ -234,7 +236,7 @@ impl Game {
             // Of what is to last more is asked: the tests of that say so.
             tier: Some(Tier::Shed),
             proposal: Proposal::Untouched,
-            drift: BTreeMap::from([CI, EVIDENCE].map(|path| (path.to_owned(), Ok(BTreeMap::new())))),
+            drift: BTreeMap::from([CI, EVIDENCE, "runner"].map(|path| (path.to_owned(), Ok(BTreeMap::new())))),
             guard: Guard::default(),
             trailer: None,
             structural_fix: false,

@@ -110,6 +110,6 @@ fn answered_since(state: &State, said: Moment, commands: &Commands) -> Option<St
 fn login(by: &By) -> &str {
     match by {
         By::Person { person, .. } => &person.login,
-        By::Bot | By::Workflow(_) => "the bot",
+        By::Bot | By::Workflow(_) | By::Runner(_) => "the bot",
     }
 }

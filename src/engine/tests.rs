@@ -1,6 +1,7 @@
 //! Stories about changes, and properties of every story.
 
 mod asked;
+mod asked_of_the_server;
 mod commands;
 mod delivery;
 mod escalation;

@@ -1,4 +1,5 @@
-//! Evidence from the trusted workflow: runs of the policy's commands that were asked for, and what they came to.
+//! Evidence from the trusted workflow and from the server's own runner: runs of the policy's commands that were asked for, and
+//! what they came to.
 //!
 //! A run counts for the content that it was asked for, on the base that it stood on, and the newest that has answered decides. An older red one stays on
 //! record, and is told. What a run shows besides failures (fewer tests, tests that prove nothing, an earlier red) a person can
@@ -13,7 +14,7 @@ use crate::gate::world::{AskedRun, Asks, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::{Agreed, Answering, Asked, Red, State};
 use crate::ledger::{About, By};
-use crate::policy::Policy;
+use crate::policy::{Policy, Source};
 
 /// The rules of a run that a person can agree to.
 pub const AGREEABLE: [&str; 8] = ["VER-03", "VER-04", "VER-07", "VER-10", "VER-11", "VER-12", "VER-14", "VER-15"];
@@ -26,39 +27,44 @@ const OF_VERIFY: [&str; 5] = ["VER-02", "VER-03", "VER-04", "VER-07", "VER-14"];
 
 /// The runs that were asked for on the present content where it stands now, oldest first. The same patch on another base is a tree
 /// that nobody has run.
-pub fn of_this(state: &State) -> impl DoubleEndedIterator<Item = &Asked> {
+pub fn of_this(state: &State, source: Source) -> impl DoubleEndedIterator<Item = &Asked> {
+    of_all(state).filter(move |asked| asked.source() == source)
+}
+
+fn of_all(state: &State) -> impl DoubleEndedIterator<Item = &Asked> {
     let same = |about: &About, now: &About| (&about.content, &about.base) == (&now.content, &now.base);
     state.asked.iter().filter(move |asked| state.subject.as_ref().is_some_and(|now| same(&asked.about, now)))
 }
 
 /// The run that is waited for.
-pub fn open(state: &State) -> Option<&Asked> {
-    of_this(state).next_back().filter(|asked| asked.answer.is_none())
+pub fn open(state: &State, source: Source) -> Option<&Asked> {
+    of_this(state, source).next_back().filter(|asked| asked.answer.is_none())
 }
 
 /// Whether the newest run has come to nothing, or to a red: then another may be asked for.
-pub fn is_spent(state: &State, world: &World) -> bool {
-    match of_this(state).next_back() {
+pub fn is_spent(state: &State, world: &World, source: Source) -> bool {
+    match of_this(state, source).next_back() {
         None => true,
         Some(Asked { answer: Some(answer), .. }) => judged(answer, state).1 == Verdict::Fail,
-        Some(Asked { answer: None, .. }) => world.asked_run.has_ended(),
+        Some(Asked { answer: None, .. }) => world.offers(source).1.has_ended(),
     }
 }
 
-/// Whether a rule of the newest run holds the present content back.
+/// Whether a rule of a newest run holds the present content back.
 pub fn is_held_back_by(state: &State, rule: &str) -> bool {
-    let newest = of_this(state).next_back().and_then(|asked| asked.answer.as_ref());
-    newest.is_some_and(|answer| judged(answer, state).0.iter().any(|finding| finding.blocks() && finding.rule == rule))
+    let blocks = |answer: &Answering| judged(answer, state).0.iter().any(|one| one.blocks() && one.rule == rule);
+    let newest = |source| of_this(state, source).next_back().and_then(|asked| asked.answer.as_ref());
+    Source::ASKED.into_iter().filter_map(newest).any(blocks)
 }
 
 /// What the runs show, under this rule of a gate. VERIFY names the runner's own rules.
-pub(super) fn heard(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
-    let runs: Vec<&Asked> = of_this(state).collect();
+pub(super) fn heard(source: Source, rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
+    let runs: Vec<&Asked> = of_this(state, source).collect();
     let answered: Vec<(&Asked, &Answering)> =
         runs.iter().filter_map(|asked| Some((*asked, asked.answer.as_ref()?))).collect();
     let mut heard = Heard::default();
     // What the commands run is the head's, so it has to be what the default branch's would be.
-    let bent = evidence::bent(&policy.gates.verify.workflow, policy, state, world);
+    let bent = evidence::bent(named(policy, source), policy, state, world);
     for (at, (asked, answer)) in answered.iter().enumerate() {
         heard.evidence.push(Evidence::Run {
             workflow: asked.workflow.clone(),
@@ -76,13 +82,13 @@ pub(super) fn heard(rule: &str, policy: &Policy, state: &State, world: &World) -
         });
     }
     match runs.last() {
-        None => heard.findings.push(unasked(rule, policy, world)),
+        None => heard.findings.push(unasked(source, rule, policy, world)),
         Some(asked) if asked.answer.is_none() => heard.findings.push(waits(rule, policy, world, asked)),
         Some(_) => {
             let Some((_, newest)) = answered.last() else { return heard };
             let (found, _) = judged(newest, state);
             heard.findings.extend(found.into_iter().map(|finding| told(rule, policy, finding)));
-            heard.findings.extend(before(rule, state, newest));
+            heard.findings.extend(before(source, rule, state, newest));
             if let Some((why, next)) = bent {
                 let says = format!("Run {} on {} does not count: {why}.", newest.by.run, world.pull.head.short());
                 heard.findings.push(Finding::error(rule, says, next));
@@ -106,7 +112,7 @@ pub(super) fn tried(rule: &str, policy: &Policy, state: &State, world: &World) -
             let (by, role, says) = (person.clone(), role.clone(), agreed.reason.clone());
             Some(Evidence::Word { by, role, says, head: head.clone() })
         }
-        By::Bot | By::Workflow(_) => None,
+        By::Bot | By::Workflow(_) | By::Runner(_) => None,
     });
     match said {
         Some(word) => Heard { evidence: vec![word], findings: Vec::new() },
@@ -143,7 +149,7 @@ fn judged(answer: &Answering, state: &State) -> (Vec<Finding>, Verdict) {
 fn accepted(finding: &Finding, agreed: &Agreed) -> Finding {
     let who = match &agreed.by {
         By::Person { person, .. } => quoted(&person.login),
-        By::Bot | By::Workflow(_) => "the bot".to_owned(),
+        By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
     };
     Finding {
         severity: Severity::Warning,
@@ -176,7 +182,7 @@ fn told(rule: &str, policy: &Policy, mut finding: Finding) -> Finding {
 
 /// `VER-13`: a newer run does not take a red one back, and a red one that was kept from answering is not forgotten either: whoever
 /// can write can cancel a run, start it again, or open another pull request.
-fn before(rule: &str, state: &State, newest: &Answering) -> Vec<Finding> {
+fn before(source: Source, rule: &str, state: &State, newest: &Answering) -> Vec<Finding> {
     let rule = if rule.starts_with("VER-") { "VER-13" } else { rule };
     let mut found = Vec::new();
     let content = state.subject.as_ref().map(|about| &about.content);
@@ -190,7 +196,7 @@ fn before(rule: &str, state: &State, newest: &Answering) -> Vec<Finding> {
             "Find out why. A later green does not take that back.",
         ));
     }
-    let says = match of_this(state).filter(|asked| asked.answer.is_none()).count() {
+    let says = match of_this(state, source).filter(|asked| asked.answer.is_none()).count() {
         0 => None,
         1 => Some("A run of the same content was asked for before, and has not answered.".to_owned()),
         many => Some(format!("{many} runs of the same content were asked for before, and have not answered.")),
@@ -199,15 +205,59 @@ fn before(rule: &str, state: &State, newest: &Answering) -> Vec<Finding> {
         let (run, attempt) = (newest.by.run, newest.by.attempt);
         format!("Run {run} has answered at attempt {attempt}. What came of it before was not told.")
     });
-    let look = "Look into Actions why: who can write can cancel a run before it tells of a red.";
+    let look = match source {
+        Source::Runner => {
+            "Whoever hosts the server looks into its log why: a run can be ended before it tells of a red."
+        }
+        _ => "Look into Actions why: who can write can cancel a run before it tells of a red.",
+    };
     found.extend(says.into_iter().chain(again).map(|says| Finding::warning(rule, says, look)));
     found
 }
 
-fn unasked(rule: &str, policy: &Policy, world: &World) -> Finding {
+/// Who is asked, as the records have it.
+pub fn named(policy: &Policy, source: Source) -> &str {
+    match source {
+        Source::Runner => Source::Runner.as_str(),
+        _ => &policy.gates.verify.workflow,
+    }
+}
+
+/// The same at the beginning of a sentence.
+fn who(asked: &Asked) -> String {
+    match asked.source() {
+        Source::Runner => "The server's own runner".to_owned(),
+        _ => quoted(&asked.workflow),
+    }
+}
+
+fn unasked(source: Source, rule: &str, policy: &Policy, world: &World) -> Finding {
     let (again, head) = (policy.commands.written("verify"), world.pull.head.short());
-    match world.asks {
+    match world.offers(source).0 {
         Asks::Yes => {}
+        Asks::NoRunner => {
+            return Finding::error(
+                rule,
+                "The policy takes evidence from `runner`, and this server runs nothing of this repository.",
+                "Whoever hosts it names the repository in PHASEGATE_RUNNER; or take it from the trusted workflow: \
+                 `from: [actions]`.",
+            );
+        }
+        Asks::NoServer => {
+            return Finding::error(
+                rule,
+                "The policy takes evidence from `runner`, which is a server's own, and as an Action there is no server.",
+                "Take it from the trusted workflow: `from: [actions]`.",
+            );
+        }
+        Asks::Beyond(what) => {
+            return Finding::error(
+                rule,
+                format!("The policy gives the commands {what}, and this server's own runner does not."),
+                "Take that out of the policy, or whoever hosts the server allows it (PHASEGATE_RUNNER_READ, \
+                 PHASEGATE_RUNNER_NETWORK); or take the evidence from the trusted workflow: `from: [actions]`.",
+            );
+        }
         Asks::NoAddress => {
             return Finding::error(
                 rule,
@@ -235,11 +285,11 @@ fn at(page: &str) -> String {
 }
 
 fn waits(rule: &str, policy: &Policy, world: &World, asked: &Asked) -> Finding {
-    let (workflow, head) = (&asked.workflow, world.pull.head.short());
+    let (who, head) = (who(asked), world.pull.head.short());
     let again = policy.commands.written("verify");
-    let (says, next) = match &world.asked_run {
+    let (says, next) = match world.offers(asked.source()).1 {
         AskedRun::Refused(why) => (
-            format!("{} could not be started: {}.", quoted(workflow), quoted(why)),
+            format!("{who} could not be started: {}.", quoted(why)),
             format!(
                 "See that it is on `{}` as the template has it, with `workflow_dispatch` and its inputs, and that the App may \
                  write Actions; then say `{again}`.",
@@ -250,12 +300,12 @@ fn waits(rule: &str, policy: &Policy, world: &World, asked: &Asked) -> Finding {
             (why.clone(), format!("When that is mended, say `{again}` for another run."))
         }
         AskedRun::Seen { run, page, ended: Some(ended), refused: None } => (
-            format!("Run {run} of {} ended as {} without an answer for {head}.", quoted(workflow), quoted(ended)),
+            format!("Run {run} of {who} ended as {} without an answer for {head}.", quoted(ended)),
             format!("Read its log{}, mend what it names, and say `{again}` for another run.", at(page)),
         ),
         // Whether it has begun is Actions' to show: a look that finds it there has nothing new to record.
         AskedRun::Seen { ended: None, .. } | AskedRun::Unseen => (
-            format!("{} is asked to run the commands on {head}.", quoted(workflow)),
+            format!("{who} is asked to run the commands on {head}."),
             "Nothing to do: it is judged when the run answers.".to_owned(),
         ),
     };

@@ -44,9 +44,10 @@ impl Heard {
 pub fn proof(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
     let verify = &policy.gates.verify;
     let mut heard = if verify.has(Source::Checks) { checks(rule, policy, state, world) } else { Heard::default() };
-    let run = verify.has(Source::Actions).then(|| asked::heard(rule, policy, state, world));
+    let asked = |source: Source| verify.has(source).then(|| asked::heard(source, rule, policy, state, world));
+    let runs = Source::ASKED.map(asked);
     let word = verify.has(Source::People).then(|| asked::tried(rule, policy, state, world));
-    for more in [run, word].into_iter().flatten() {
+    for more in runs.into_iter().chain([word]).flatten() {
         heard.findings.extend(more.findings);
         heard.evidence.extend(more.evidence);
     }
@@ -96,7 +97,7 @@ pub fn grouped(rule: &str, policy: &Policy, group: &GroupRuns<'_>) -> Heard {
     if !policy.gates.verify.has(Source::Checks) {
         let none = Finding::error(
             rule,
-            "The policy takes evidence from `actions` alone, and that is not asked for a merge group.",
+            "The policy takes evidence from no check, and no other source is asked for a merge group.",
             "Name a check that runs on `merge_group` under `gates.verify.checks`, and `checks` in `from`; or let the queue carry \
              what its members have proved: `merge: { queue: carry }`.",
         );
@@ -139,7 +140,8 @@ fn all(sought: &Sought<'_>) -> Heard {
 /// A red of this head that was recorded stays red when its run is gone: whoever can write can delete a run.
 fn deleted(sought: &Sought<'_>, check: &Check, heard: &mut Heard) {
     let Sought { rule, head, reds, workflow_runs, .. } = *sought;
-    let gone = |red: &&Red| red.head == *head && red.name == check.name && !workflow_runs.contains(&red.workflow_run);
+    let gone = |red: &&Red| red.head == *head && red.name == check.name && red.content.is_none();
+    let gone = |red: &&Red| gone(red) && !workflow_runs.contains(&red.workflow_run);
     if let Some(red) = reds.iter().find(gone) {
         heard.findings.push(Finding::error(
             rule,
@@ -588,10 +590,10 @@ fn is_accepted(accepted: &Accepted, path: &str, now: &Changed) -> bool {
     accepted.get(path).is_some_and(|seen| seen.contains(&now.blob))
 }
 
-/// Why a run of the trusted workflow on this head would mean something else than one on the default branch, and what to do.
-pub(super) fn bent(workflow: &str, policy: &Policy, state: &State, world: &World) -> Option<(String, String)> {
+/// Why a run that is asked of somebody on this head would mean something else than one on the default branch, and what to do.
+pub(super) fn bent(asked: &str, policy: &Policy, state: &State, world: &World) -> Option<(String, String)> {
     let drift = world.subject.as_ref().map(|subject| &subject.drift);
-    let why = drifted(workflow, drift, &state.accepted)?;
+    let why = drifted(asked, drift, &state.accepted)?;
     let next = mended(policy, &why).unwrap_or_else(|| UNREADABLE.to_owned());
     Some((why, next))
 }

@@ -15,7 +15,7 @@ use crate::flow::Phase;
 use crate::gate::world::{Law, Subject, UNREADABLE, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
-use crate::policy::{Policy, Proofs, Source};
+use crate::policy::{Policy, Proofs};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -255,7 +255,7 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
     let mut heard = evidence::proof("VER-01", policy, state, world);
     if world.subject.as_ref().is_some_and(|subject| subject.documents.contains_key(&Phase::Verify)) {
         // What a run was asked for is told with what it came to.
-        let told = policy.gates.verify.has(Source::Actions);
+        let told = policy.gates.verify.asks_for_runs();
         heard.findings.extend(of_verify(world).filter(|finding| !(told && verify::is_ahead(finding))).cloned());
     } else {
         // What was not looked at is not fine.

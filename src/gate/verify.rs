@@ -14,7 +14,7 @@ use crate::ids::CommitId;
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::security::{Assured, Subject};
-use crate::policy::{Policy, Proofs, Source, Tier};
+use crate::policy::{Policy, Proofs, Tier};
 use crate::repo::{Filter, Reader, Result};
 
 /// The rules that read the content, with one sentence each.
@@ -111,7 +111,7 @@ pub fn security(policy: &Policy, state: &State, world: &World) -> (Option<Findin
         let by = policy.gates.verify.security.of(subject).cloned().or_else(|| usual(subject, policy));
         let told = match &by {
             Some(Assured::Phasegate) => Some("Phasegate, in what the change adds (`BLD-04`)".to_owned()),
-            Some(Assured::Audit) if policy.gates.verify.has(Source::Actions) => {
+            Some(Assured::Audit) if policy.gates.verify.asks_for_runs() => {
                 Some("the commands of `gates.build.audit`, in the run".to_owned())
             }
             Some(Assured::Audit) => Some("the commands of `gates.build.audit`, as the checks run them".to_owned()),

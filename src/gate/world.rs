@@ -14,7 +14,7 @@ use crate::guard::Guard;
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::ledger::origin::{Branch, Origin};
 use crate::ledger::{About, State};
-use crate::policy::{Effective, Policy, Tier};
+use crate::policy::{Effective, Policy, Source, Tier};
 use crate::repo::RepoPath;
 use crate::repo::meaning::{self, Drift};
 
@@ -71,6 +71,8 @@ pub struct World {
     pub commits: bool,
     /// What GitHub tells of the run that was asked for last and has not answered.
     pub asked_run: AskedRun,
+    /// The same two of the server's own runner.
+    pub runner: Offer,
     /// Other pull requests of the same branch. They are looked for only where everything else is green.
     pub siblings: Vec<Sibling>,
     /// Other open pull requests with this head.
@@ -112,12 +114,26 @@ impl Untold {
     }
 }
 
-/// Whether a run of the trusted workflow can be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether a run can be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asks {
     Yes,
     /// The server does not know where it could be answered.
     NoAddress,
+    /// The server runs nothing itself for this repository.
+    NoRunner,
+    /// There is no server.
+    NoServer,
+    /// The policy gives the commands this, and whoever hosts the server does not.
+    Beyond(String),
+}
+
+/// What the server's own runner does here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    pub asks: Asks,
+    /// What became of the run that was asked for last and has not answered.
+    pub run: AskedRun,
 }
 
 /// What became of a run that was asked for.
@@ -291,6 +307,14 @@ impl World {
         match &self.law {
             Law::Valid(policy) => Some(policy),
             Law::Invalid(_) => None,
+        }
+    }
+
+    /// Whether runs can be asked of a source, and what became of the one that is waited for.
+    pub fn offers(&self, source: Source) -> (&Asks, &AskedRun) {
+        match source {
+            Source::Runner => (&self.runner.asks, &self.runner.run),
+            Source::Actions | Source::Checks | Source::People => (&self.asks, &self.asked_run),
         }
     }
 

@@ -109,7 +109,7 @@ pub(super) fn review_key(by: u64, review: Option<u64>) -> String {
 pub(super) fn rejection_key(rejection: &Rejection, here: ChangeNumber) -> String {
     let by = match &rejection.by {
         By::Person { person, .. } => person.id.to_string(),
-        By::Bot | By::Workflow(_) => String::new(),
+        By::Bot | By::Workflow(_) | By::Runner(_) => String::new(),
     };
     let on = rejection.on.unwrap_or(here).0.to_string();
     let review = rejection.review.map(|review| review.to_string());

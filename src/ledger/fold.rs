@@ -12,7 +12,7 @@ use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{FlowName, Mode, Phase, Refusal, Stage, merge};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
-use crate::policy::Autonomy;
+use crate::policy::{Autonomy, Source};
 
 /// A record that does not follow from the ones before it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -375,9 +375,15 @@ impl State {
                 keep_newest(&mut self.asked, asked, RUNS);
             }
             Body::Ran(ran) => {
-                let By::Workflow(by) = &record.by else { return Err(FoldError::NotAsked { seq }) };
+                // Neither may answer what the other was asked for.
+                let (by, source) = match &record.by {
+                    By::Workflow(by) => (by, Source::Actions),
+                    By::Runner(by) => (by, Source::Runner),
+                    By::Bot | By::Person { .. } => return Err(FoldError::NotAsked { seq }),
+                };
                 let open = |asked: &&mut Asked| asked.nonce == ran.nonce && asked.answer.is_none();
-                let asked = self.asked.iter_mut().find(open).ok_or(FoldError::NotAsked { seq })?;
+                let asked = self.asked.iter_mut().find(open).filter(|asked| asked.source() == source);
+                let asked = asked.ok_or(FoldError::NotAsked { seq })?;
                 asked.answer = Some(Answering { by: by.clone(), ran: Ran::clone(ran) });
                 // Unlike what was asked for, this goes along with the work: to another base, and to another number.
                 if ran.findings.iter().any(Finding::blocks) {

@@ -338,7 +338,7 @@ impl Inherited {
         says.extend(self.stopped.as_ref().map(|at| format!("it is stopped ({})", quoted(&at.stop.reason))));
         says.extend(self.rejections.iter().filter_map(|rejection| match &rejection.by {
             By::Person { person, .. } => Some(format!("{} is against this content", person.login)),
-            By::Bot | By::Workflow(_) => None,
+            By::Bot | By::Workflow(_) | By::Runner(_) => None,
         }));
         says.extend(self.findings.iter().map(|held| format!("{}'s finding {} is open", held.by.login, held.key())));
         says.extend(self.frozen.as_ref().map(|frozen| format!("{} files are frozen", frozen.files)));

@@ -51,18 +51,21 @@ pub enum By {
     },
     /// A workflow's job, as GitHub has signed what it is.
     Workflow(Job),
+    /// The server's own runner: a process that it has started itself.
+    Runner(Job),
 }
 
-/// Whose job answered, by the claims of its token, or by what GitHub tells of its run.
+/// Whose job answered, by the claims of its token, or by what GitHub tells of its run. Of the server's own
+/// runner it is the server that knows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Job {
     pub run: u64,
     pub attempt: u32,
-    /// The workflow's file and the ref that it was read at.
+    /// The workflow's file and the ref that it was read at; `runner`: none, it is the server's own.
     pub workflow: String,
-    /// The commit that the file was read at.
+    /// The commit that the file was read at, or the policy that the server's own runner went by.
     pub sha: CommitId,
-    /// The account that started it.
+    /// The account that started it; 0 is the server itself.
     pub actor: u64,
 }
 
@@ -396,13 +399,15 @@ pub enum Body {
         files: u64,
         why: Froze,
     },
-    /// A run of the policy's commands on this content is asked of the trusted workflow. Whoever answers names the nonce.
+    /// A run of the policy's commands on this content is asked of the trusted workflow, or of the server's own runner. Whoever
+    /// answers names the nonce.
     Asked {
         gate: RunGate,
         nonce: Digest,
+        /// Its file, or `runner`.
         workflow: String,
     },
-    /// The workflow has answered. A nonce is answered once.
+    /// Who was asked has answered. A nonce is answered once.
     Ran(Box<Ran>),
     /// Documents that are out of step with the code are put right: the bot commits these on top of this head. As far as gates and
     /// approvals go they stay what they were before.

@@ -15,7 +15,7 @@ use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
 use crate::flow::{FlowName, Mode, Phase, merge};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
-use crate::policy::{Autonomy, RunGate};
+use crate::policy::{Autonomy, RunGate, Source};
 use crate::repo::{RepoPath, Written};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,6 +197,7 @@ pub struct Repair {
 pub struct Asked {
     pub gate: RunGate,
     pub nonce: Digest,
+    /// The workflow's file, or `runner`.
     pub workflow: String,
     pub about: About,
     /// The record that asks for it.
@@ -205,6 +206,24 @@ pub struct Asked {
     /// What came of it; none while nobody has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answering>,
+}
+
+impl Asked {
+    /// Who is asked: a workflow by its file, or the server's own runner by its word in the policy, which no file has.
+    pub fn source(&self) -> Source {
+        if self.workflow == Source::Runner.as_str() { Source::Runner } else { Source::Actions }
+    }
+
+    /// What a run of the server's own is told by: a number that no other has, neither here nor among those of Actions.
+    pub fn number(&self) -> u64 {
+        // As many digits as JSON's numbers hold.
+        u64::from_str_radix(self.nonce.as_str().get(..13).unwrap_or_default(), 16).unwrap_or_default()
+    }
+
+    /// The job that the server's own runner answers as, by the policy of this commit.
+    pub fn own_job(&self, law: CommitId) -> Job {
+        Job { run: self.number(), attempt: 1, workflow: Source::Runner.to_string(), sha: law, actor: 0 }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,14 +255,14 @@ pub struct Frozen {
     pub of: ChangeNumber,
 }
 
-/// A job that ended red when it was last seen, or a run of the trusted workflow that did.
+/// A job that ended red when it was last seen, or a run that was asked for and did.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Red {
     pub workflow_run: u64,
-    /// The job's; of the trusted workflow, its file.
+    /// The job's; of a run that was asked for, who was.
     pub name: String,
     pub head: CommitId,
-    /// What a run of the trusted workflow was asked for.
+    /// What a run was asked for; none of a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Digest>,
 }

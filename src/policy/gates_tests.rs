@@ -251,6 +251,37 @@ fn evidence_from_actions_takes_commands_and_reports_and_no_checks() {
 }
 
 #[test]
+fn evidence_from_runner_takes_what_actions_takes_and_no_workflow() {
+    let runs = "run: [make test]\nreports: [out.xml]";
+    let p = alone(&format!("from: [runner]\n{runs}")).unwrap();
+    assert!(p.gates.verify.has(Source::Runner) && p.gates.verify.asks_for_runs());
+    assert_eq!(p.gates.verify.earned(), Earned::Demand, "there a person can agree to what was found");
+    let both = alone(&format!("from: [runner, actions]\n{runs}")).unwrap();
+    assert!(Source::ASKED.into_iter().all(|source| both.gates.verify.has(source)));
+    assert_ne!(both.digest(), p.digest());
+    assert_eq!(both.digest(), alone(&format!("from: [actions, runner]\n{runs}")).unwrap().digest());
+    let cases = [
+        (
+            "from: [runner]\nrun: [a]",
+            "gates.verify.from: evidence from `runner` takes reports that show which tests ran",
+        ),
+        ("from: [runner]", "gates.verify.from: evidence from `runner` takes commands that could be run"),
+        (
+            "from: [runner]\nworkflow: .github/workflows/a.yml\nrun: [a]\nreports: [b]",
+            "gates.verify.workflow: this has no effect: `from` does not name `actions`",
+        ),
+        (
+            "from: [runners]\nrun: [a]\nreports: [b]",
+            "gates.verify.from[0]: unknown value `runners`; did you mean `runner`?",
+        ),
+    ];
+    for (keys, says) in cases {
+        let said = alone(keys).expect_err(keys);
+        assert!(said.iter().any(|one| one.starts_with(says)), "{keys}\n{said:#?}");
+    }
+}
+
+#[test]
 fn an_audit_is_named_beside_the_build_with_a_network_of_its_own() {
     let of = |keys: &str| {
         let text = format!("gates: {{ build: {{ {keys} }}, verify: {{ checks: [{{ name: t, app: 5 }}] }} }}");

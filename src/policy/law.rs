@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
-use super::types::{Autonomy, Flow, Mode, Policy, Proofs, Source};
+use super::types::{Autonomy, Flow, Mode, Policy, Proofs};
 use crate::ids::Digest;
 
 /// What holds for one change, after the match rules.
@@ -62,7 +62,7 @@ impl Policy {
             return Proofs::Off;
         }
         let verify = &self.gates.verify;
-        let otherwise = if verify.has(Source::Actions) { Proofs::Demand } else { Proofs::Show };
+        let otherwise = if verify.asks_for_runs() { Proofs::Demand } else { Proofs::Show };
         verify.proofs.unwrap_or(otherwise)
     }
 

@@ -373,7 +373,6 @@ fn what_a_later_version_will_know_is_refused_by_name() {
     let text = include_str!("../../tests/fixtures/policy/later.yml");
     let expected = [
         (3, "flow: factory"),
-        (10, "gates.verify.from[2]: runner"),
         (17, "agents"),
         (19, "budget"),
         (20, "escalation"),

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::github::{AppKey, Endpoint, PublicKey};
-use crate::server::{Answers, Config, PublicUrl, Server};
+use crate::server::{Answers, Config, PublicUrl, Runs, Server};
 use crate::twin::{ACTIONS_APP, Admin, AppHandle, CheckRun, Feature, Level, NewApp, NewRepo, Options, Role, Twin};
 
 use settle::Settling;
@@ -135,6 +135,8 @@ pub struct Setup {
     pub without: &'static [Feature],
     /// Where people are told to reach the bot's own pages.
     pub public_url: Option<PublicUrl>,
+    /// What the server runs itself.
+    pub runs: Option<Runs>,
 }
 
 impl Default for Setup {
@@ -149,6 +151,7 @@ impl Default for Setup {
             runner: None,
             without: &[],
             public_url: None,
+            runs: None,
         }
     }
 }
@@ -175,6 +178,7 @@ pub struct Rehearsal {
     earlier_keys: Vec<PublicKey>,
     database: String,
     public_url: Option<PublicUrl>,
+    runs: Option<Runs>,
     data: TempDir,
 }
 
@@ -250,6 +254,7 @@ impl Rehearsal {
             earlier_keys: Vec::new(),
             database,
             public_url: setup.public_url,
+            runs: setup.runs,
             data,
         })
     }
@@ -289,6 +294,7 @@ impl Rehearsal {
             paced: false,
             public_url: self.public_url.clone(),
             answers: Answers::WhereItListens,
+            runs: self.runs.clone(),
         };
         let server = Server::start_at(config, self.clock.clone(), self.clock.clone()).await?;
         self.admin.set_webhook_url(self.app.id, Some(&server.webhook_url()))?;

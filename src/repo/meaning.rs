@@ -98,17 +98,17 @@ pub fn configuration(path: &RepoPath) -> Option<&'static str> {
 
 /// What of the set differs between the default branch's tip and the head. `different` is their diff, `touched` the paths
 /// that the change touches. Configuration counts only where the change touches
-/// it; what is run counts as it stands on the default branch.
-pub fn drift(
+/// it; what is run counts as it stands on the default branch. Without a workflow it is what the policy names and runs.
+pub fn drift<'w>(
     reader: &dyn Reader,
-    workflow: &str,
+    workflow: impl Into<Option<&'w str>>,
     by_policy: ByPolicy<'_>,
     sides: Sides<'_>,
     different: &[Delta],
     touched: &BTreeSet<RepoPath>,
 ) -> Result<Drift> {
     let mut gather = Gather::new(reader, sides);
-    match gather.look(workflow, by_policy, different, touched) {
+    match gather.look(workflow.into(), by_policy, different, touched) {
         Ok(files) => Ok(Ok(files)),
         Err(Stop::Unknown(why)) => Ok(Err(why)),
         Err(Stop::Repo(error)) => Err(error),
@@ -203,12 +203,14 @@ impl<'a> Gather<'a> {
 
     fn look(
         &mut self,
-        workflow: &str,
+        workflow: Option<&str>,
         ByPolicy { named, commands }: ByPolicy<'_>,
         different: &[Delta],
         touched: &BTreeSet<RepoPath>,
     ) -> Look<BTreeMap<String, Changed>> {
-        self.uses(workflow)?;
+        if let Some(workflow) = workflow {
+            self.uses(workflow)?;
+        }
         self.texts(&Workflow::running(commands), "")?;
         self.followed()?;
         let nets = self.nets()?;

@@ -222,7 +222,7 @@ pub enum PolicyFrom {
     File,
 }
 
-/// A run of GitHub Actions.
+/// A run of GitHub Actions, or of a server's own runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionsRun {
     pub id: u64,
@@ -230,7 +230,7 @@ pub struct ActionsRun {
     /// The event that started it.
     #[serde(default)]
     pub event: Option<String>,
-    /// The workflow and the ref that its file was read at.
+    /// The workflow and the ref that its file was read at; `runner` is the server's own.
     #[serde(default)]
     pub workflow: Option<String>,
 }

@@ -16,6 +16,7 @@ pub mod earned;
 mod environ;
 mod junit;
 mod lacks;
+pub mod order;
 mod output;
 mod place;
 mod process;

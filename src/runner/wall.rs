@@ -25,6 +25,8 @@ pub struct Confine {
     pub writes: Vec<PathBuf>,
     /// What it may read and run besides the system's own.
     pub reads: Vec<PathBuf>,
+    /// What it is not to see, also where it lies in a folder that it may read: a file or a folder of whoever starts it.
+    pub hides: Vec<PathBuf>,
     /// What it may write besides: `/tmp` to it, and its home.
     pub scratch: PathBuf,
     /// The user that it becomes, where that can be chosen.
@@ -138,6 +140,11 @@ impl Enclosure {
     #[cfg(not(target_os = "linux"))]
     pub fn around(_: Confine, _: &Path) -> Option<Self> {
         None
+    }
+
+    /// Why there are no namespaces, where there are none. Then what is hidden is not hidden, and other processes are seen.
+    pub fn lacks_namespaces(&self) -> Option<&str> {
+        self.without.as_deref()
     }
 
     /// The program that puts them up and then runs this one, and its arguments. What it has to say about them comes out of its

@@ -73,12 +73,16 @@ impl Worktree {
 impl Drop for Worktree {
     fn drop(&mut self) {
         let Some(dir) = self.dir.take() else { return };
-        let place = dir.keep();
-        if std::fs::remove_dir_all(&place).is_err() {
-            // A command may have locked its own folders.
-            unlock(&place);
-            let _ = std::fs::remove_dir_all(&place);
-        }
+        remove(&dir.keep());
+    }
+}
+
+/// Removes a folder in which commands have run.
+pub fn remove(place: &Path) {
+    if std::fs::remove_dir_all(place).is_err() {
+        // A command may have locked its own folders.
+        unlock(place);
+        let _ = std::fs::remove_dir_all(place);
     }
 }
 

@@ -72,7 +72,8 @@ pub(super) fn known(run: &WorkflowRun, refused: Option<String>) -> AskedRun {
 impl Pass<'_> {
     /// What GitHub tells of the run that is waited for.
     pub(super) async fn asked_run(&self, state: Option<&State>) -> Result<Looked, Halt> {
-        let waited_for = state.filter(|state| state.open).and_then(open).filter(|_| self.app.takes_evidence());
+        let waited_for = state.filter(|state| state.open).and_then(|state| open(state, Source::Actions));
+        let waited_for = waited_for.filter(|_| self.app.takes_evidence());
         let (Some(state), Some(asked)) = (state, waited_for) else { return Ok(Looked::default()) };
         let mut looked = self.seen(state.change.0, asked).await?;
         let wanted = self.policy().is_some_and(|policy| policy.gates.verify.has(Source::Actions));
@@ -117,6 +118,7 @@ impl Pass<'_> {
         state: &State,
         world: &mut World,
     ) -> Result<(), Halt> {
+        let open = |state| open(state, Source::Actions);
         let Some(asked) = open(state).filter(|_| state.open && self.app.takes_evidence()) else { return Ok(()) };
         if before.and_then(open).is_none_or(|before| before.nonce != asked.nonce) {
             world.asked_run = AskedRun::Unseen;

@@ -52,7 +52,7 @@ impl Pass<'_> {
         looked: &Looked,
         world: &mut World,
     ) -> Result<Vec<Happened>, Halt> {
-        let asked = state.and_then(open).filter(|_| !self.app.remembers());
+        let asked = state.and_then(|state| open(state, Source::Actions)).filter(|_| !self.app.remembers());
         let (Some(state), Some(asked)) = (state, asked) else { return Ok(Vec::new()) };
         let is_told = |run: &WorkflowRun| state.tampering_told.contains(&told(run));
         let tried = |run: &WorkflowRun, refused: &Refused| Happened::Tampered {

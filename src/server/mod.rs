@@ -20,6 +20,7 @@ mod left;
 mod memory;
 mod observe;
 mod once;
+mod own;
 mod pass;
 mod posted;
 mod proof;
@@ -59,6 +60,7 @@ use evidence::Address;
 pub use evidence::PublicUrl;
 use once::Word;
 pub use once::{Fault, Heard, Identity, Once, OnceConfig, Standing, Told};
+pub use own::{PASSED_ON, Repositories, Runs};
 
 #[cfg(fault_points)]
 pub(crate) use staged::StagedClock;
@@ -83,6 +85,8 @@ pub struct Config {
     /// Where people and workflows reach this server, if they do.
     pub public_url: Option<PublicUrl>,
     pub answers: Answers,
+    /// What the server runs itself; none: nothing.
+    pub runs: Option<Runs>,
 }
 
 /// Where the jobs of workflows answer, which is whom their tokens are made for.
@@ -109,6 +113,8 @@ pub(crate) struct App {
     way: Way,
     /// Whether runs of workflows can answer us.
     answerable: bool,
+    /// What carries out runs here, where whoever hosts it wants that.
+    runner: Option<own::Runner>,
     /// Where this server shows pages of its own, and by which keys.
     evidence: Option<Address>,
 }
@@ -266,8 +272,9 @@ impl Server {
             waits: Mutex::default(),
         });
         let stop = CancellationToken::new();
+        let runner = config.runs.clone().map(|runs| own::Runner::new(runs, &config.data, stop.clone())).transpose()?;
         tracing::info!(%address, "listening");
-        let running = tokio::spawn(run(Arc::clone(&door), listener, hub, config, stop.clone()));
+        let running = tokio::spawn(run(Arc::clone(&door), listener, hub, (config, runner), stop.clone()));
         Ok(Self { address, stop, running, door })
     }
 
@@ -327,7 +334,7 @@ async fn run(
     door: Arc<Door>,
     listener: TcpListener,
     hub: Hub,
-    config: Config,
+    (config, runner): (Config, Option<own::Runner>),
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let work = async {
@@ -338,6 +345,8 @@ async fn run(
         // Without work there is no use in a door: whoever looks after it is to see that it ended.
         let me = me.inspect_err(|_| stop.cancel())?;
         tracing::info!(app = me.slug, "GitHub knows this App");
+        // Runs take places of their own, and none from those who look at changes.
+        let workers = config.workers + runner.as_ref().map_or(0, own::Runner::at_once);
         let keys: Keys = config.earlier_keys.into_iter().chain([config.key.public().clone()]).collect();
         let app = Arc::new(App {
             login: format!("{}[bot]", me.slug),
@@ -350,13 +359,14 @@ async fn run(
             ledgers: Mutex::default(),
             way: Way::Server,
             answerable: door.issuer.is_some(),
+            runner,
             evidence: Address::new(config.public_url, &config.secrets),
         });
         // It is set here alone, so it was not set before.
         let _ = door.app.set(Arc::clone(&app));
         tidy(&door.inbox).await;
         tokio::join!(
-            run_workers(door.inbox.clone(), config.workers, Arc::new(route::Passes::new(app)), stop.clone()),
+            run_workers(door.inbox.clone(), workers, Arc::new(route::Passes::new(app)), stop.clone()),
             catch_up::run(&hub, &door, &stop),
             keep_tidy(&door.inbox, &stop),
         );
@@ -465,6 +475,7 @@ fn metrics() -> anyhow::Result<PrometheusHandle> {
     describe_counter!("phasegate_github_requests_total", "Requests to GitHub");
     describe_counter!("phasegate_webhooks_total", "Webhooks that came in, by the status they were answered with");
     describe_counter!("phasegate_evidence_total", "Answers of workflows, by what came of them");
+    describe_counter!("phasegate_runs_total", "Runs of the server's own runner, by what came of them");
     describe_gauge!("phasegate_inbox", "Deliveries in the inbox");
     describe_gauge!("phasegate_inbox_oldest_seconds", "How long the oldest unfinished delivery has waited");
     Ok(handle.insert(made).clone())

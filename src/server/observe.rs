@@ -383,6 +383,11 @@ pub(super) fn drift(
         bent.iter_mut().for_each(|bent| drop(bent.remove(path)));
         drift.insert(path.to_owned(), bent);
     }
+    // The server's own runner has no file at all.
+    if verify.has(Source::Runner) {
+        let bent = meaning::drift(reader, None, by_policy, sides, &different, touched)?;
+        drift.insert(Source::Runner.to_string(), bent);
+    }
     Ok(drift)
 }
 

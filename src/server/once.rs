@@ -221,6 +221,7 @@ impl Once {
             ledgers: Mutex::default(),
             way: Way::Workflow { advisory, told, first_wait: first_wait(config.patience) },
             answerable: false,
+            runner: None,
             evidence: None,
         };
         Ok(Self { app: Arc::new(app), home, run: config.run, told: listener, patience: config.patience })

@@ -200,6 +200,7 @@ impl Pass<'_> {
         let state = loaded.state;
         if let Some(state) = &state {
             Box::pin(self.start_asked(before.as_ref(), state, &mut world)).await?;
+            Box::pin(self.start_own(state, &mut world.runner)).await?;
             Box::pin(self.show(pull, &listed, state, &world, events, (&unheard, no_issues))).await?;
             if !Box::pin(self.is_newest(pull, state, self.repo.written() > written)).await? {
                 return Ok(Raced::Yes);
@@ -335,6 +336,7 @@ impl Pass<'_> {
             // What a workflow's own token pushes starts no workflow.
             commits: !self.app.is_advisory(),
             asked_run: AskedRun::Unseen,
+            runner: self.own_run(state).await,
             siblings: Vec::new(),
             rivals: Vec::new(),
             base_protected,

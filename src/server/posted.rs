@@ -205,7 +205,9 @@ impl Looked<'_> {
     }
 
     fn asked(&self, change: Option<&Change>, nonce: &Digest) -> Result<Asked, Refused> {
-        let asked = change.and_then(|change| change.asked.iter().find(|asked| asked.nonce == *nonce));
+        // What the server's own runner is asked for is nobody else's to answer.
+        let is_meant = |asked: &&Asked| asked.nonce == *nonce && asked.source() == Source::Actions;
+        let asked = change.and_then(|change| change.asked.iter().find(is_meant));
         match asked {
             None => Err(Refused::Unasked(self.asks.change)),
             Some(Asked { answer: Some(answer), .. }) => Err(Refused::Answered(answer.by.run)),

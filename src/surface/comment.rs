@@ -92,7 +92,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     if let Some(last) = state.recent.last() {
         let who = match &last.by {
             By::Person { person, .. } => format!("`{}`", plain(&person.login)),
-            By::Bot | By::Workflow(_) => "the bot".to_owned(),
+            By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
         };
         let came = match &last.outcome {
             Outcome::Done => came_of(state, last),
@@ -256,7 +256,7 @@ fn given_up(state: &State) -> Option<String> {
     let given_up = state.given_up.as_ref()?;
     let who = match &given_up.by {
         By::Person { person, .. } => quoted(&plain(&person.login)),
-        By::Bot | By::Workflow(_) => "the bot".to_owned(),
+        By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
     };
     let why = quoted(&plain_to(200, &given_up.reason));
     Some(match &state.merged {

@@ -155,7 +155,7 @@ fn wrong(state: &State, open: &Escalation) -> String {
 fn login(by: &By) -> String {
     match by {
         By::Person { person, .. } => quoted(&plain(&person.login)),
-        By::Bot | By::Workflow(_) => "the bot".to_owned(),
+        By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail, ensure};
 use phasegate::rehearsal::{Bot, REPO};
+use phasegate::server::{PASSED_ON, Runs};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -44,6 +45,28 @@ version: 1
 flow: merge
 gates: {verify: {from: [actions], run: [sh test.sh], reports: [out.xml]}}
 ";
+
+/// `runner` in a story's `policy`: the server runs the commands itself.
+pub(crate) const OWN: &str = "\
+version: 1
+flow: merge
+gates: {verify: {from: [runner], run: [sh test.sh], reports: [out.xml]}}
+";
+
+/// What whoever hosts the stories' server lets it run.
+pub(crate) fn runs() -> Runs {
+    let passed = |name: &str| Some((name.into(), std::env::var_os(name)?));
+    Runs {
+        program: env!("CARGO_BIN_EXE_phasegate").into(),
+        repositories: REPO.parse().unwrap(),
+        at_once: 1,
+        limit: std::time::Duration::from_mins(5),
+        reads: Vec::new(),
+        network: false,
+        hides: Vec::new(),
+        environment: PASSED_ON.into_iter().filter_map(passed).collect(),
+    }
+}
 
 /// How a run answers. Without anything it is the newest one, and both jobs do as the template says.
 #[derive(Deserialize, Default)]

@@ -48,6 +48,7 @@ pub(crate) async fn play(story: &Story, steps: &[Step], bot: Bot) -> anyhow::Res
         files: story.on_main(),
         database: Some(database.clone()),
         bot,
+        runs: (story.policy == "runner").then(asked::runs),
         ..Setup::default()
     };
     let mut stage = Stage {

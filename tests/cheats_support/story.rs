@@ -161,6 +161,7 @@ impl Story {
             "merge" => Some(phasegate::rehearsal::MERGE_POLICY.to_owned()),
             "pipeline" => Some(phasegate::rehearsal::PIPELINE_POLICY.to_owned()),
             "trusted" => Some(asked::POLICY.to_owned()),
+            "runner" => Some(asked::OWN.to_owned()),
             text => Some(text.to_owned()),
         }
     }
@@ -169,7 +170,7 @@ impl Story {
 impl Story {
     /// What is on the default branch besides the policy. Where that asks the trusted workflow, its file and a small project are.
     pub(crate) fn on_main(&self) -> Vec<(String, String)> {
-        let asks = self.policy().is_some_and(|policy| policy.contains("from: [actions"));
+        let asks = self.policy().is_some_and(|policy| policy.contains("from: [actions") || policy == asked::OWN);
         let project = asked::FILES.iter().filter(|(path, _)| asks && !self.files.contains_key(*path));
         let project = project.map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
         project.chain(self.files.iter().map(|(path, text)| (path.clone(), text.clone()))).collect()

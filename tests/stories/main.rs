@@ -14,6 +14,7 @@ mod freeze;
 mod identity;
 mod installation;
 mod ledger_branch;
+mod own_runner;
 mod page;
 mod playground;
 mod queue;

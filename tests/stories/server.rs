@@ -49,12 +49,17 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) async fn starts(on: &Rehearsal) -> Self {
+        Self::starts_with(on, &[]).await
+    }
+
+    /// With these settings too, or in the place of others; an empty one is not set.
+    pub(crate) async fn starts_with(on: &Rehearsal, settings: &[(&str, &str)]) -> Self {
         let mut command = Command::new(cargo_bin!("phasegate"));
         command.arg("serve").arg("--unpaced").env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("APP_ID", on.app().id.to_string()).env("PRIVATE_KEY", &on.app().pem);
         command.env("WEBHOOK_SECRET", &on.app().webhook_secret).env("GITHUB_API_URL", on.api_url());
         command.env("DATABASE_URL", on.database()).env("LISTEN", "127.0.0.1:0");
-        command.env("PHASEGATE_DATA", on.data().join("program"));
+        command.env("PHASEGATE_DATA", on.data().join("program")).envs(settings.iter().copied());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -91,6 +96,11 @@ impl Program {
     pub(crate) async fn sigterm(&self) {
         let id = self.child.id().expect("it still runs").to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+    }
+
+    /// It is killed, and cleans nothing up.
+    pub(crate) async fn killed(mut self) {
+        self.child.kill().await.unwrap();
     }
 
     /// SIGTERM, as a service manager sends it. Answers the exit code and the log.

@@ -73,6 +73,7 @@ async fn alone(on: &Rehearsal) -> Server {
         paced: false,
         public_url: None,
         answers: phasegate::server::Answers::AtPublicUrl,
+        runs: None,
     };
     Server::start(config).await.unwrap()
 }

@@ -1,11 +1,10 @@
 //! The same commands on other content, to see whether a green was earned.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use super::ground::Ground;
+use super::ground::{Ground, Machine};
 use super::show::Live;
 use crate::guard::{Kind, set};
 use crate::ids::CommitId;
@@ -23,7 +22,7 @@ pub(super) struct Beside<'a> {
     /// The folder that they were asked for in.
     asked: &'a Path,
     runs: &'a Runs<'a>,
-    environment: Vec<(OsString, OsString)>,
+    machine: &'a Machine,
     base: CommitId,
     head: CommitId,
     sides: Sides,
@@ -41,7 +40,7 @@ impl<'a> Beside<'a> {
         subject: &Subject,
         (law, read): (&Policy, Option<&CommitId>),
         runs: &'a Runs<'a>,
-        environment: &[(OsString, OsString)],
+        machine: &'a Machine,
     ) -> anyhow::Result<Option<Self>> {
         if runs.earned == Asked::Off || runs.reports.is_empty() {
             return Ok(None);
@@ -55,8 +54,8 @@ impl<'a> Beside<'a> {
             // It says nothing about a head that has nothing in common with it, or that is held crosswise.
             Ok(None) | Err(_) => {
                 let apart = Some("head and base have no one commit in common".to_owned());
-                let (environment, sides) = (environment.to_vec(), Sides::default());
-                return Ok(Some(Self { repo, asked, runs, environment, base: tip, head, sides, later: None, apart }));
+                let sides = Sides::default();
+                return Ok(Some(Self { repo, asked, runs, machine, base: tip, head, sides, later: None, apart }));
             }
         };
         if base == head {
@@ -67,8 +66,8 @@ impl<'a> Beside<'a> {
         let sides = |base: &CommitId| anyhow::Ok(Sides::of(&repo.diff(base, &head)?, is_test));
         let later = [Some(&tip), read].into_iter().flatten().find(|later| **later != base && **later != head);
         let later = later.map(|later| anyhow::Ok((later.clone(), sides(later)?))).transpose()?;
-        let (sides, environment) = (sides(&base)?, environment.to_vec());
-        Ok(Some(Self { repo, asked, runs, environment, base, head, sides, later, apart: None }))
+        let sides = sides(&base)?;
+        Ok(Some(Self { repo, asked, runs, machine, base, head, sides, later, apart: None }))
     }
 
     /// Runs them, and says what came of it. None when it was stopped.
@@ -87,7 +86,7 @@ impl<'a> Beside<'a> {
         }
         let mut on = async |words: &str, content: (&CommitId, &[Laid])| -> Option<Tried> {
             live.turns_to(&format!("the same on {words}"));
-            let ground = Ground::of(self.repo, self.asked, content, self.runs, self.environment.clone()).await;
+            let ground = Ground::of(self.repo, self.asked, content, self.runs, self.machine).await;
             let ground = match ground {
                 Ok(ground) => ground,
                 Err(error) => return Some(Err(format!("{error:#}"))),

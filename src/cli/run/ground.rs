@@ -9,9 +9,28 @@ use crate::cli::out;
 use crate::ids::CommitId;
 use crate::policy::{Network, Runs};
 use crate::repo::{Laid, LocalRepo};
+use crate::runner::order::Order;
 use crate::runner::wall::{Confine, Enclosure, Limits};
 use crate::runner::worktree::Worktree;
 use crate::runner::{Around, reads};
+
+/// What there is around the commands.
+#[derive(Debug, Clone)]
+pub(super) struct Machine {
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// What they are not to see.
+    hides: Vec<PathBuf>,
+    /// It is a server's, which has more to lose than a job: without namespaces nothing is run at all.
+    is_a_servers: bool,
+}
+
+impl Machine {
+    pub(super) fn here(order: Option<&Order>) -> Self {
+        let environment = std::env::vars_os().collect();
+        let hides = order.map(|order| order.hides.clone()).unwrap_or_default();
+        Self { environment, hides, is_a_servers: order.is_some() }
+    }
+}
 
 pub(super) struct Ground {
     pub(super) folder: PathBuf,
@@ -40,7 +59,7 @@ impl Ground {
         asked: &Path,
         around: &mut Around,
         runs: &Runs<'_>,
-        environment: Vec<(OsString, OsString)>,
+        machine: &Machine,
     ) -> anyhow::Result<Self> {
         let Some(head) = around.subject.head.clone() else {
             bail!("there is no commit here yet; `--in-place` runs the commands in the folder as it is");
@@ -58,7 +77,7 @@ impl Ground {
                 head.short()
             ));
         }
-        let ground = Self::of(repo, asked, (&head, &[]), runs, environment).await?;
+        let ground = Self::of(repo, asked, (&head, &[]), runs, machine).await?;
         for (folder, why) in &ground.left_out {
             out::complain(&format!(
                 "note: the commands do not see {}, which PATH or a toolchain's variable names: {why}. What they need of it is named \
@@ -76,7 +95,7 @@ impl Ground {
         asked: &Path,
         content: (&CommitId, &[Laid]),
         runs: &Runs<'_>,
-        environment: Vec<(OsString, OsString)>,
+        machine: &Machine,
     ) -> anyhow::Result<Self> {
         let below = std::env::var_os("RUNNER_TEMP").filter(|folder| !folder.is_empty());
         let below = below.map_or_else(std::env::temp_dir, PathBuf::from);
@@ -87,13 +106,15 @@ impl Ground {
         if !folder.is_dir() {
             bail!("the folder {} is not in {}", asked.display(), content.0.short());
         }
-        let found = reads::look(&environment, runs.confine, worktree.scratch());
+        let mut found = reads::look(&machine.environment, runs.confine, worktree.scratch());
+        found.reads.retain(|path| !machine.hides.iter().any(|hidden| path.starts_with(hidden)));
         let network = runs.network == Network::Allow;
         // Who answers for names is often written where nothing else is to be seen.
         let names = network.then(|| Path::new("/etc/resolv.conf").canonicalize().ok()).flatten();
         let confine = Confine {
             writes: vec![worktree.folder().to_owned()],
             reads: found.reads.into_iter().chain([worktree.objects().to_owned()]).chain(names).collect(),
+            hides: machine.hides.clone(),
             scratch: worktree.scratch().to_owned(),
             user,
             network,
@@ -104,9 +125,18 @@ impl Ground {
             },
         };
         let walls = Enclosure::around(confine, &folder).ok_or_else(|| "walls are a matter of Linux".to_owned());
+        let missing = match &walls {
+            Ok(walls) => walls.lacks_namespaces(),
+            Err(why) => Some(why.as_str()),
+        };
+        if let Some(why) = missing.filter(|_| machine.is_a_servers) {
+            bail!(
+                "nothing was run: on a server commands run behind walls alone, and there are no namespaces here ({why})"
+            );
+        }
         let (environment, left_out) = match &walls {
             Ok(_) => (found.environment, found.left_out),
-            Err(_) => (environment, Vec::new()),
+            Err(_) => (machine.environment.clone(), Vec::new()),
         };
         Ok(Self { folder, walls, environment, left_out, worktree: Some(worktree) })
     }

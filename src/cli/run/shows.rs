@@ -1,11 +1,10 @@
 //! What shows the criteria at runtime, run where the gate's commands were, and whether all of them left the files alone.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use super::ground::Ground;
+use super::ground::{Ground, Machine};
 use super::show::Live;
 use crate::cli::out;
 use crate::gate::papers::{Papers, SCOPE};
@@ -24,7 +23,7 @@ pub(super) struct Shows<'a> {
     /// The folder that it was asked for in.
     asked_in: &'a Path,
     runs: &'a Runs<'a>,
-    environment: Vec<(OsString, OsString)>,
+    machine: &'a Machine,
     /// Where the change began.
     base: Option<CommitId>,
     demanded: bool,
@@ -41,7 +40,7 @@ impl<'a> Shows<'a> {
         subject: &Subject,
         law: &Policy,
         runs: &'a Runs<'a>,
-        ground: &Ground,
+        (ground, machine): (&Ground, &'a Machine),
     ) -> anyhow::Result<Option<Self>> {
         let Some(head) = subject.head.clone() else { return Ok(None) };
         let tip = subject.base.clone().filter(|tip| repo.revision(tip.as_str()).ok().flatten().is_some());
@@ -78,9 +77,8 @@ impl<'a> Shows<'a> {
         }
         let watched = watched.iter().filter_map(|path| String::from_utf8(path.as_bytes().to_vec()).ok());
         let noted = ground.root().map(|root| Noted::of(root, watched));
-        let environment = std::env::vars_os().collect();
         let demanded = wanted == Wanted::Demand;
-        Ok(Some(Self { repo, asked_in, runs, environment, base, demanded, asked, test_files, noted }))
+        Ok(Some(Self { repo, asked_in, runs, machine, base, demanded, asked, test_files, noted }))
     }
 
     /// Runs what shows the criteria, and says which files were written anew. None when it was stopped.
@@ -134,7 +132,7 @@ impl<'a> Shows<'a> {
     ) -> Option<Vec<CommandRun>> {
         let Some(base) = &self.base else { return Some(Vec::new()) };
         let content = (base, &[][..]);
-        let ground = Ground::of(self.repo, self.asked_in, content, self.runs, self.environment.clone()).await;
+        let ground = Ground::of(self.repo, self.asked_in, content, self.runs, self.machine).await;
         let Ok(ground) = ground else { return Some(Vec::new()) };
         live.turns_to(&format!("the same on the base ({})", base.short()));
         let Ground { folder, walls, environment, .. } = &ground;

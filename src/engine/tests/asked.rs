@@ -10,6 +10,7 @@ use crate::gate::{Finding, Verdict};
 use crate::ids::{Digest, Role};
 use crate::ledger::record::{Evidence, Job, Ran};
 use crate::ledger::{Body, By};
+use crate::policy::Source;
 
 const ACTIONS: &str = "gates: { verify: { from: [actions], run: [make test], reports: [out.xml] } }";
 
@@ -81,7 +82,7 @@ fn an_answer_for_other_content_counts_for_that_alone() {
     game.push("two").approved_by("mia");
     answers_to(&mut game, first, &[]);
     game.may_not_merge(&["MRG-01"]);
-    assert!(asked::open(game.now()).is_some(), "the run of this content is still waited for");
+    assert!(asked::open(game.now(), Source::Actions).is_some(), "the run of this content is still waited for");
     assert_eq!(game.now().asked[0].answer.as_ref().map(|answer| answer.by.run), Some(2));
 }
 

@@ -17,7 +17,7 @@ fn ended(game: &Game) -> (Ending, String, Option<String>) {
     let end = game.now().escalated.last().and_then(|last| last.ended.clone()).expect("one has ended");
     let by = match end.by {
         By::Person { person, .. } => person.login,
-        By::Bot | By::Workflow(_) => "bot".to_owned(),
+        By::Bot | By::Workflow(_) | By::Runner(_) => "bot".to_owned(),
     };
     (end.how, by, end.reason)
 }

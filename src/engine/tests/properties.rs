@@ -319,7 +319,7 @@ fn green_is_earned(game: &Game) -> Result<(), TestCaseError> {
             let may = (role == "maintain" || role == "admin") && !person.bot;
             approval.content == subject.about.content && may && independent(person.id)
         }
-        crate::ledger::By::Bot | crate::ledger::By::Workflow(_) => false,
+        crate::ledger::By::Bot | crate::ledger::By::Workflow(_) | crate::ledger::By::Runner(_) => false,
     });
     prop_assert!(by_review || by_comment, "green without an independent approval");
     prop_assert!(state.stopped.is_none(), "green while stopped");

@@ -80,7 +80,7 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         commands = f.get("run").filter(|_| !p.gates.verify.run.is_empty());
         if let Some(spot) = f.get("from") {
             let before = d.problems.len();
-            let from = d.words(spot, "`actions`, `checks` and `people`");
+            let from = d.words(spot, "`actions`, `checks`, `people` and `runner`");
             if from.as_ref().is_some_and(Vec::is_empty) && d.problems.len() == before {
                 d.problem(spot.at(), &spot.path, "the list is empty: no evidence could ever come", "Write `[checks]`");
             }
@@ -166,10 +166,11 @@ fn accounts(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Account>> {
 
 /// What each source takes, and what none of them takes.
 fn sources(d: &mut Decoder, f: &Fields<'_>, verify: &Verify) {
-    if let (Some(from), true) = (f.get("from"), verify.has(Source::Actions)) {
+    let asked = Source::ASKED.into_iter().find(|source| verify.has(*source));
+    if let (Some(from), Some(source)) = (f.get("from"), asked) {
         for (key, what) in [("run", "commands that could be run"), ("reports", "reports that show which tests ran")] {
             if f.get(key).is_none() {
-                let says = format!("evidence from `actions` takes {what}: there is no `{key}`");
+                let says = format!("evidence from `{source}` takes {what}: there is no `{key}`");
                 d.problem(from.at(), &from.path, says, format!("Add `{key}: [\"…\"]`, or write `[checks]`"));
             }
         }

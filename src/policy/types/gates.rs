@@ -15,7 +15,14 @@ words! {
         Checks = "checks",
         /// The word of somebody who may approve, and has tried it.
         People = "people",
-    } later ["runner"]
+        /// The server itself, where whoever hosts it offers that.
+        Runner = "runner",
+    }
+}
+
+impl Source {
+    /// Those that are asked for runs of the commands.
+    pub const ASKED: [Self; 2] = [Self::Actions, Self::Runner];
 }
 
 /// Where evidence comes from.
@@ -57,9 +64,9 @@ impl Gates {
             RunGate::Verify => {
                 let Verify { run, reports, screenshots, timeout, network, confine, .. } = &self.verify;
                 let (timeout, network, earned) = (*timeout, *network, self.verify.earned());
-                // Of the trusted workflow nothing else is seen; where there are checks, one of them is BUILD's.
+                // Of a run that is asked for nothing else is seen; where there are checks, one of them is BUILD's.
                 let Build { audit, audit_network, .. } = &self.build;
-                let audit = if self.verify.has(Source::Actions) { &audit[..] } else { &[] };
+                let audit = if self.verify.asks_for_runs() { &audit[..] } else { &[] };
                 let audit_network = *audit_network;
                 Runs { commands: run, reports, screenshots, timeout, network, confine, earned, audit, audit_network }
             }
@@ -461,11 +468,11 @@ pub struct Verify {
     #[serde(skip_serializing_if = "is_default")]
     pub confine: Confine,
     /// Whether a green has to be earned. They are run on other content too, to find out. `demand` where evidence comes from
-    /// `actions`, else `show`.
+    /// `actions` or `runner`, else `show`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earned: Option<Earned>,
     /// Whether each criterion has to be shown by running the software, by the commands that readiness has for it. In the pipeline
-    /// `demand` where evidence comes from `actions`, else `show`.
+    /// `demand` where evidence comes from `actions` or `runner`, else `show`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proofs: Option<Proofs>,
     /// Who says that nothing is wrong with the security of a change.
@@ -487,12 +494,17 @@ fn is_evidence_workflow(workflow: &String) -> bool {
 impl Verify {
     /// What becomes of a green that was not earned. Where a person can't excuse it, it is only shown.
     pub fn earned(&self) -> Earned {
-        let otherwise = if self.has(Source::Actions) { Earned::Demand } else { Earned::Show };
+        let otherwise = if self.asks_for_runs() { Earned::Demand } else { Earned::Show };
         self.earned.unwrap_or(otherwise)
     }
 
     pub fn has(&self, source: Source) -> bool {
         self.from.contains(&source)
+    }
+
+    /// Whether runs of the commands are asked for, each content's by itself.
+    pub fn asks_for_runs(&self) -> bool {
+        Source::ASKED.into_iter().any(|source| self.has(source))
     }
 }
 

@@ -86,7 +86,8 @@ impl Stage {
         let different = reader.diff(&tip, &head).unwrap();
         let touched = crate::repo::touched(&different);
         let mut gather = Gather::new(&reader, Sides { tip: &tip, base: &tip, head: &head });
-        let found = gather.look(CI, ByPolicy { named: Some(&GlobSet::empty()), commands: &[] }, &different, &touched);
+        let found =
+            gather.look(Some(CI), ByPolicy { named: Some(&GlobSet::empty()), commands: &[] }, &different, &touched);
         (found, gather.budget)
     }
 

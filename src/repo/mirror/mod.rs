@@ -124,6 +124,11 @@ impl Mirror {
         }
     }
 
+    /// Where all of what was fetched lies; none where what nobody asked for is left out.
+    pub fn whole(&self) -> Option<PathBuf> {
+        (!self.remote.lacks_git()).then(|| self.by_git.room().dir.clone())
+    }
+
     /// Whether an error means that git over HTTP is missing there, and not the repository.
     async fn is_without_git(&self, error: &Error) -> Result<bool> {
         match error {

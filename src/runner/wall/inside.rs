@@ -32,6 +32,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{BUILDER, CONFINED, Confine, Line, Spec, THIS, Wall, Walls};
 
+mod loopback;
+
 /// The names under which it calls itself.
 const MAPPER: &str = "mapper";
 const KEEPER: &str = "keeper";
@@ -208,7 +210,7 @@ fn keeper(told: &str) -> anyhow::Result<ExitCode> {
     let alone = kept.spec.without.is_none();
     if alone {
         if !confine.network {
-            loopback().context("the loopback of its network can't be turned on")?;
+            loopback::turn_on().context("the loopback of its network can't be turned on")?;
             kept.walls.note(Wall::Network, Ok(()));
         }
         if kept.walls.open.iter().any(|open| open.wall == Wall::User) {
@@ -339,8 +341,21 @@ fn root(confine: &Confine) -> anyhow::Result<()> {
             Err(_) => {}
         }
     }
+    let mut covers: Vec<&Path> = Vec::new();
+    for path in &confine.hides {
+        let covered = hide(path).with_context(|| format!("{} can't be hidden", path.display()))?;
+        covers.extend(covered.then_some(path.as_path()));
+    }
+    // What lies in a hidden folder, and was named all the same.
+    let hidden = |path: &&Path| confine.hides.iter().any(|folder| path.starts_with(folder));
+    for path in confine.reads.iter().map(PathBuf::as_path).filter(hidden).filter(|path| from(path).exists()) {
+        show(&from(path), path, true)?;
+    }
     for path in confine.writes.iter().chain([&confine.scratch]) {
         show(&from(path), path, false)?;
+    }
+    for path in covers {
+        seal(path).with_context(|| format!("{} can't be hidden", path.display()))?;
     }
     fs::create_dir_all("/run")?;
     // Until there are processes of its own.
@@ -380,6 +395,19 @@ fn show(from: &Path, to: &Path, sealed: bool) -> anyhow::Result<()> {
         Ok(())
     };
     mounted().with_context(|| to.display().to_string())
+}
+
+/// Lays nothing over what is to be seen in the new root folder and is not to be. What is not to be seen there anyway stays so. Says whether an
+/// empty folder lies there now.
+fn hide(path: &Path) -> io::Result<bool> {
+    let Ok(about) = fs::symlink_metadata(path) else { return Ok(false) };
+    if about.is_dir() {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        rustix::mount::mount("phasegate", path, "tmpfs", flags, Some(c"mode=755"))?;
+    } else {
+        rustix::mount::mount_bind("/dev/null", path)?;
+    }
+    Ok(about.is_dir())
 }
 
 /// What it is mounted with can't be taken off in a namespace, so it is said again.
@@ -451,38 +479,6 @@ fn landlock(confine: &Confine, walls: &Walls) -> anyhow::Result<(Up, Up)> {
             (Err(why.clone()), Err(why))
         }
     })
-}
-
-/// Turns the loopback of a new network on, its first interface, by the one message of netlink that says so.
-fn loopback() -> io::Result<()> {
-    use rustix::net::netlink::SocketAddrNetlink;
-    use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, recv, sendto, socket};
-    const NEW_LINK: u16 = 16;
-    const REQUEST_AND_ACK: u16 = 1 | 4;
-    const ERROR: u16 = 2;
-    const UP: u32 = 1;
-    let wire = socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
-    let mut message = Vec::new();
-    message.extend(32_u32.to_ne_bytes());
-    message.extend(NEW_LINK.to_ne_bytes());
-    message.extend(REQUEST_AND_ACK.to_ne_bytes());
-    // Its number, and the address of the kernel, which is none.
-    message.extend([0; 8]);
-    // Of no family, the interface 1, with the flag "up", and that one alone.
-    message.extend([0; 4]);
-    message.extend(1_i32.to_ne_bytes());
-    message.extend(UP.to_ne_bytes());
-    message.extend(UP.to_ne_bytes());
-    sendto(&wire, &message, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
-    let mut answer = [0_u8; 64];
-    let (_, read) = recv(&wire, &mut answer, RecvFlags::empty())?;
-    let kind = u16::from_ne_bytes([answer[4], answer[5]]);
-    let code = i32::from_ne_bytes([answer[16], answer[17], answer[18], answer[19]]);
-    match (read >= 20 && kind == ERROR, code) {
-        (true, 0) => Ok(()),
-        (true, code) => Err(io::Error::from_raw_os_error(-code)),
-        (false, _) => Err(io::Error::other("the kernel's answer is none")),
-    }
 }
 
 /// As a shell tells it.

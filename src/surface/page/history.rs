@@ -8,6 +8,7 @@ use crate::finding::{Finding, Verdict, only_waiting, quoted};
 use crate::ids::Person;
 use crate::ledger::record::{Claim, Evidence, Froze, Outcome, Why};
 use crate::ledger::{About, Body, By, Record};
+use crate::policy::Source;
 
 /// So many findings of a run that a later one has replaced are told.
 const MOST_OLD_FINDINGS: usize = 10;
@@ -133,12 +134,20 @@ pub(super) fn evidence(all: &[Evidence], home: &Home<'_>) -> String {
                 (open.is_empty(), said, discounted.as_ref())
             }
             Evidence::Run { workflow, run, attempt, log, verdict, tests, head, discounted } => {
+                // GitHub has no page of what the server itself ran.
+                let own = workflow == Source::Runner.as_str();
                 let said = format!(
-                    "run of {}: {} with {tests} tests on {} in {}, attempt {attempt}; {}",
-                    code(workflow),
+                    "run of {}: {} with {tests} tests on {} in {}; {}",
+                    if own { format!("the server's own {}", code(workflow)) } else { code(workflow) },
                     if *verdict == Verdict::Pass { "PASS" } else { "FAIL" },
                     code(head.short()),
-                    link(&home.workflow_run(*run), &format!("workflow run {run}")),
+                    match own {
+                        true => format!("run {run}"),
+                        false => {
+                            let run = link(&home.workflow_run(*run), &format!("workflow run {run}"));
+                            format!("{run}, attempt {attempt}")
+                        }
+                    },
                     link(&home.log(log), "execution log")
                 );
                 (*verdict == Verdict::Pass, said, discounted.as_ref())
@@ -163,6 +172,7 @@ fn by(by: &By) -> String {
     match by {
         By::Bot => "Phasegate".to_owned(),
         By::Workflow(job) => format!("{} (run {}, attempt {})", code(&job.workflow), job.run, job.attempt),
+        By::Runner(job) => format!("The server's own {} (run {})", code(&job.workflow), job.run),
         By::Person { person: who, role } => format!("{} ({})", person(who), safe(role)),
     }
 }
