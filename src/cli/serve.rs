@@ -255,6 +255,28 @@ mod tests {
     }
 
     #[test]
+    fn a_database_that_is_a_file_is_hidden_with_what_belongs_to_it() {
+        for url in ["sqlite:/srv/no-such/inbox.db", "sqlite:///srv/no-such/inbox.db?mode=rwc", "/srv/no-such/inbox.db"]
+        {
+            let hides = secrets_here(url).unwrap();
+            for file in ["inbox.db", "inbox.db-wal", "inbox.db-shm"] {
+                assert!(hides.contains(&Path::new("/srv/no-such").join(file)), "{url}: {hides:?}");
+            }
+        }
+        assert!(secrets_here("sqlite:inbox.db").unwrap().iter().all(|path| path.is_absolute()));
+        let elsewhere = secrets_here("postgres://u:p@h/db").unwrap();
+        assert!(!elsewhere.iter().any(|path| path.to_string_lossy().contains("u:p")), "{elsewhere:?}");
+    }
+
+    #[test]
+    fn a_run_may_take_a_time_that_is_understood_or_refused() {
+        let taken = |text: &str| timeout(text).map(|given| Given::get(Some(&given)).map(|time| time.as_secs()));
+        assert_eq!(taken(" 20m "), Ok(Some(1200)));
+        assert_eq!(taken(""), Ok(None));
+        assert!(taken("20").is_err() && taken("2d").is_err());
+    }
+
+    #[test]
     fn a_log_level_is_understood_or_refused() {
         for (given, is) in
             [("info", "info"), ("WARN", "warn"), ("fatal", "error"), ("phasegate=debug", "phasegate=debug")]

@@ -198,7 +198,7 @@ async fn where_it_is_not_offered_the_verdict_says_so() {
 async fn a_test_that_looks_for_the_servers_secrets_finds_none() {
     let shelf = tempfile::tempdir().unwrap();
     let shelf = shelf.path().canonicalize().unwrap();
-    // The policy may let its commands read this folder, and the key lies in it, for anybody to read.
+    // The policy may let its commands read this folder. The key lies in it, for anybody to read, and so do the mirrors.
     let law = policy("runner") + &format!("    confine: {{ read: [\"{}\"], required: true }}\n", shelf.display());
     let mut files = setup().files;
     // What the tests say is kept.
@@ -208,6 +208,9 @@ async fn a_test_that_looks_for_the_servers_secrets_finds_none() {
     let key = shelf.join("key.pem");
     std::fs::write(&key, &on.app().pem).unwrap();
     std::fs::write(shelf.join("fixture"), "fine\n").unwrap();
+    std::fs::create_dir_all(shelf.join("data/2.git")).unwrap();
+    std::fs::write(shelf.join("data/2.git/HEAD"), "of another repository\n").unwrap();
+    let mirrors = shelf.join("data").to_str().unwrap().to_owned();
     let secret = on.app().webhook_secret.clone();
     let (key, lent) = (key.to_str().unwrap().to_owned(), shelf.to_str().unwrap().to_owned());
     let mut program = Program::starts_with(
@@ -215,6 +218,7 @@ async fn a_test_that_looks_for_the_servers_secrets_finds_none() {
         &[
             ("PRIVATE_KEY", ""),
             ("PRIVATE_KEY_PATH", &key),
+            ("PHASEGATE_DATA", &mirrors),
             ("PHASEGATE_RUNNER", "octo-org/*"),
             ("PHASEGATE_RUNNER_READ", &lent),
             ("PHASEGATE_RUNNER_TIMEOUT", "5m"),
@@ -225,13 +229,13 @@ async fn a_test_that_looks_for_the_servers_secrets_finds_none() {
         ". ./lamp.sh
 set -x
 [ \"$dim\" = 1 ] || exit 1
-grep -q fine {lent}/fixture || exit 2
+grep -q fine {lent}/fixture && [ -d {lent}/data ] || exit 2
 grep -q PRIVATE {key} && exit 3
 env | grep -i -e secret -e private -e database -e app_id && exit 4
 cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -F -e \"{secret}\" -e PRIVATE && exit 5
 cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -x 'ser[v]e' && exit 6
 [ -e {data}/inbox.db ] && exit 7
-[ -e {data}/program ] && [ -n \"$(ls {data}/program/*.git 2>/dev/null | grep HEAD)\" ] && exit 8
+[ -e {lent}/data/2.git ] && exit 8
 bash -c 'exec 3<> /dev/tcp/127.0.0.1/{port}' && exit 9
 exit 0
 ",

@@ -361,6 +361,38 @@ fn what_the_policy_opens_is_open() {
     assert!(!done.artefact.confinement.stand.contains(&Wall::Network));
 }
 
+/// A server has more to lose than a job: what it asks for is run behind namespaces or not at all, and not without the server.
+#[test]
+fn what_a_server_asks_for_is_run_behind_namespaces_and_for_as_long_as_it_waits() {
+    let dir = stage(&["echo it ran".to_owned()], "");
+    let repo = git2::Repository::open(dir.path()).unwrap();
+    let head = repo.head().unwrap().peel_to_commit().unwrap().id().to_string();
+    let order = json!({
+        "repository": "octo-org/lantern", "change": 7, "base": head, "head": head, "law": head, "run": 5, "hides": []
+    });
+    let (asked, out) = (dir.path().join(".git/asked.json"), dir.path().join(".git/out"));
+    std::fs::write(&asked, order.to_string()).unwrap();
+    let args = ["run", "verify", "--asked", asked.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let refused = without_namespaces(dir.path(), &args).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("there are no namespaces here"), "{said}");
+    assert!(!String::from_utf8_lossy(&refused.stdout).contains("it ran"));
+    if !has_everything() {
+        return;
+    }
+    // Nobody holds the other end of its input.
+    let left = phasegate(dir.path(), &args).output().unwrap();
+    assert_eq!(left.status.code(), Some(130), "{}", String::from_utf8_lossy(&left.stderr));
+    assert!(!out.join("execution_log.json").exists());
+    let mut waited_for = phasegate(dir.path(), &args).stdin(Stdio::piped()).spawn().unwrap();
+    let _held = waited_for.stdin.take();
+    assert_eq!(waited_for.wait().unwrap().code(), Some(0));
+    let log: Artefact = serde_json::from_slice(&std::fs::read(out.join("execution_log.json")).unwrap()).unwrap();
+    let run = log.run.as_ref().unwrap();
+    assert_eq!((run.id, run.attempt, run.workflow.as_deref()), (5, 1, Some("runner")));
+    assert_eq!((log.subject.change, log.subject.checkout.map(|id| id.to_string())), (Some(7), Some(head)));
+}
+
 /// A machine without namespaces: what is left stands, what is open is named, and the policy decides.
 #[test]
 fn where_walls_are_missing_the_run_is_unconfined_and_the_policy_decides() {
