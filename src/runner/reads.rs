@@ -53,7 +53,7 @@ pub fn look(environment: &[(OsString, OsString)], confine: &Confine, scratch: &P
     let mut left_out: Vec<(PathBuf, &'static str)> = Vec::new();
     let on_path = std::env::split_paths(value("PATH").unwrap_or_default()).filter(|folder| folder.is_absolute());
     for folder in on_path.filter(|folder| folder.is_dir()) {
-        match too_wide(&folder, home.as_deref()) {
+        match too_wide(&folder, home.as_deref()).or_else(|| has_keys(&folder)) {
             Some(why) => left_out.push((folder, why)),
             // Without a program in it, it is of no use to anybody.
             None => found.extend(Some(folder).filter(|folder| has_program(folder))),
@@ -106,7 +106,6 @@ const SECRETS: &[&str] = &[
     ".config",
     ".docker",
     ".env",
-    ".git",
     ".git-credentials",
     ".gnupg",
     ".kube",
@@ -130,10 +129,27 @@ fn too_wide(folder: &Path, home: Option<&Path>) -> Option<&'static str> {
     if homes.iter().flatten().flatten().any(|home| is_above(home)) {
         return Some("the home is in it");
     }
-    let names_secret =
-        each().any(|folder| folder.file_name().is_some_and(|name| SECRETS.iter().any(|one| name == *one)));
-    let has_secret = SECRETS.iter().any(|name| folder.join(name).symlink_metadata().is_ok());
-    (names_secret || has_secret).then_some("keys or tokens may lie in it")
+    None
+}
+
+/// The same of a folder on the search path, where programs lie that somebody put there. A toolchain's own folder is what it is.
+fn has_keys(folder: &Path) -> Option<&'static str> {
+    let real = folder.canonicalize().ok();
+    let mut names = std::iter::once(folder).chain(real.as_deref()).filter_map(Path::file_name);
+    let is_one = names.any(|name| SECRETS.iter().any(|one| name == *one));
+    let has_one = || SECRETS.iter().any(|name| folder.join(name).symlink_metadata().is_ok());
+    (is_one || has_one() || has_token(folder)).then_some("keys or tokens may lie in it")
+}
+
+/// Whether a folder is a checkout whose remote is spoken to with a token.
+fn has_token(folder: &Path) -> bool {
+    use std::io::Read as _;
+    let mut text = Vec::new();
+    let opened = std::fs::File::open(folder.join(".git/config"));
+    let read = opened.and_then(|file| file.take(256 * 1024).read_to_end(&mut text));
+    let text = String::from_utf8_lossy(&text).to_lowercase();
+    let with_user = |line: &str| line.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
+    read.is_ok() && (text.contains("extraheader") || text.lines().any(with_user))
 }
 
 /// Whether a program lies in a folder itself. More entries than these are not looked at: so many files are programs, or nobody's.
@@ -175,7 +191,13 @@ mod tests {
             program(&home.join(file));
         }
         std::os::unix::fs::symlink(&home, all.join("link")).unwrap();
-        let names = ["", "bin", ".ssh", "work", "work/bin", "empty", "folders", ".config/tools"];
+        std::fs::create_dir_all(home.join("clone/.git")).unwrap();
+        program(&home.join("clone/run"));
+        let (bare, token) =
+            ("[remote \"origin\"]\nurl = https://example.com/a\n", "url = https://x:t0k3n@example.com/a\n");
+        std::fs::write(home.join("clone/.git/config"), bare).unwrap();
+        std::fs::write(home.join("work/.git/config"), token).unwrap();
+        let names = ["", "bin", ".ssh", "work", "work/bin", "empty", "folders", ".config/tools", "clone"];
         let mut path: Vec<PathBuf> = names.iter().map(|name| home.join(name)).collect();
         path.extend([all.join("link"), all.join("users"), PathBuf::from("/"), PathBuf::from(".")]);
         let path = std::env::join_paths(path).unwrap();
@@ -185,7 +207,7 @@ mod tests {
             (OsString::from("GOROOT"), home.clone().into_os_string()),
         ];
         let found = look(&environment, &Confine::default(), Path::new("/scratch"));
-        assert_eq!(found.reads, ["bin", "work/bin", ".config/tools"].map(|name| home.join(name)));
+        assert_eq!(found.reads, ["bin", "work/bin", ".config/tools", "clone"].map(|name| home.join(name)));
         let told: Vec<(&Path, &str)> = found.left_out.iter().map(|(path, why)| (path.as_path(), *why)).collect();
         let (home_in_it, keys) = ("the home is in it", "keys or tokens may lie in it");
         let (ssh, work) = (home.join(".ssh"), home.join("work"));

@@ -82,7 +82,7 @@ impl File<'_> {
         let mut to = colon;
         let mut quotes = 0_usize;
         for (code, text) in self.code[colon..].split_inclusive('\n').zip(self.text[colon..].split_inclusive('\n')) {
-            let within_string = quotes % 2 == 1;
+            let within_string = !quotes.is_multiple_of(2);
             let is_own = at == colon || within_string || indent(text) > own;
             if !(text.trim().is_empty() || is_own) {
                 break;
@@ -98,7 +98,7 @@ impl File<'_> {
             if !text.trim().is_empty() {
                 to = at;
             }
-            if on_its_line && quotes % 2 == 0 {
+            if on_its_line && quotes.is_multiple_of(2) {
                 break;
             }
         }

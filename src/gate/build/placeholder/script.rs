@@ -20,10 +20,7 @@ pub(super) fn is_named(code: &str, block: &Block, parent: &str) -> bool {
         return false;
     }
     let Some(before) = code.get(..block.from - 1).map(str::trim_end) else { return false };
-    let is_ours = |name: &str, is_value: bool| {
-        let lowered = name.to_ascii_lowercase();
-        !is_noop(name) && !(is_value && lowered.starts_with("on") && lowered.len() > 2)
-    };
+    let is_ours = |name: &str, is_value: bool| !(is_noop(name) || is_value && is_hook(name));
     let head = match before.strip_suffix("=>") {
         Some(arrow) => Head::Value(past_list(arrow.trim_end()).unwrap_or_else(|| past_word(arrow.trim_end()))),
         None => match past_list(before) {
@@ -51,6 +48,14 @@ pub(super) fn is_named(code: &str, block: &Block, parent: &str) -> bool {
             None => false,
         },
     }
+}
+
+/// A name that something calls when it happens, if anybody cares: `onChange`, `onerror`.
+fn is_hook(name: &str) -> bool {
+    const EVENTS: &[&str] =
+        &["abort", "change", "click", "close", "end", "error", "load", "message", "open", "progress"];
+    name.strip_prefix("on")
+        .is_some_and(|what| what.starts_with(|c: char| c.is_ascii_uppercase()) || EVENTS.contains(&what))
 }
 
 /// What stands before a body.

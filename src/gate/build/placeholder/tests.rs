@@ -135,6 +135,7 @@ fn a_function_of_javascript_with_a_name_and_no_body_holds_a_place() {
         ("class Lamp {\n  async dim({ level }: { level: number }): Promise<void> {}\n}\n", 2),
         ("class Lamp {\n  get level(): number {}\n}\n", 2),
         ("let dim = () => {};\nuse(dim);\n", 1),
+        ("class Lamp {\n  only = () => {};\n}\n", 2),
     ] {
         assert_eq!(in_new("src/a.ts", text), [line], "{text}");
     }
