@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::super::build::{self, Bench, Site, criteria, structure};
 use super::super::design::tree::named;
 use super::super::papers::{self, DESIGN, Document, Papers, READINESS, Sheet};
+use super::super::proofs;
 use super::{interfaces, judge, said};
 use crate::finding::Finding;
 use crate::ids::BlobId;
@@ -53,7 +54,8 @@ pub fn of(site: &Site, papers: &Papers, policy: &Policy, unseen: &BTreeSet<Strin
         all.filter(Finding::blocks).map(|finding| (finding.rule, finding.says)).collect::<BTreeSet<_>>()
     };
     let (before, after) = (against(papers), against(&now));
-    if !after.is_subset(&before) || after.len() == before.len() {
+    // What is run for a criterion was agreed on by people: nobody else writes that.
+    if !after.is_subset(&before) || after.len() == before.len() || proofs::asked(papers) != proofs::asked(&now) {
         return None;
     }
     let pairs = [(DESIGN, &papers.design, &now.design), (READINESS, &papers.readiness, &now.readiness)];
@@ -86,6 +88,12 @@ fn sheet(text: String) -> Option<Sheet> {
     Some(Sheet { blob: Some(BlobId::new(blob.to_string()).ok()?), document: Document::Text(text) })
 }
 
+/// Whether it stands in a line of Markdown as what it is. Names of files and code are the change's own, and are to write nothing else
+/// into a document that nobody looks at again.
+fn is_plain(text: &str) -> bool {
+    !text.contains(|c: char| c.is_control() || matches!(c, '`' | '|' | '$' | '<' | '\\' | '\u{2028}' | '\u{2029}'))
+}
+
 /// A text by its lines, each with its end.
 fn lines(text: &str) -> Vec<String> {
     text.split_inclusive('\n').map(str::to_owned).collect()
@@ -105,7 +113,7 @@ fn redrawn(design: &Sheet, bench: &Bench<'_>, site: &Site, papers: &Papers) -> O
         return None;
     }
     let mut written = lines(design.text()?);
-    for one in interfaces::reshapes(bench) {
+    for one in interfaces::reshapes(bench).into_iter().filter(|one| is_plain(&one.now)) {
         if let Some(line) = index(Some(one.line)).and_then(|at| written.get_mut(at))
             && let Some(place) = taken(line, &one.name)
         {
@@ -119,7 +127,7 @@ fn redrawn(design: &Sheet, bench: &Bench<'_>, site: &Site, papers: &Papers) -> O
         let found = structure::differs(&Bench::new(site, &papers, bench.policy));
         found.into_iter().filter_map(|found| found.path.map(|path| (path, found.says))).collect::<BTreeSet<_>>()
     };
-    for path in missing {
+    for path in missing.into_iter().filter(|path| is_plain(path)) {
         let before = judged(&now);
         let with = forms(&now, path).into_iter().find(|text| {
             let after = judged(text);
@@ -185,7 +193,8 @@ fn led(readiness: &Sheet, bench: &Bench<'_>) -> Option<Sheet> {
     let mut lines = lines(readiness.text()?);
     let mut changed = false;
     for lost in criteria::lost(bench) {
-        let (Some(at), Some(now)) = (index(Some(lost.line)), said::tested_in(bench, &lost.id)) else { continue };
+        let now = said::tested_in(bench, &lost.id).filter(|now| is_plain(now));
+        let (Some(at), Some(now)) = (index(Some(lost.line)), now) else { continue };
         // An entry may have several lines.
         let line = lines.iter_mut().skip(at).take(10).find(|line| criteria::paths(line).any(|path| path == lost.path));
         if let Some(line) = line {

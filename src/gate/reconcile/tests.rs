@@ -1,6 +1,7 @@
 use super::*;
 use crate::engine::kit::{good_papers, sheet};
 use crate::gate::build::Touched;
+use crate::gate::build::covered::is_test;
 use crate::rehearsal::papers as good;
 
 /// The good change: its code, its test and its papers.
@@ -265,4 +266,31 @@ fn what_a_person_has_to_say_is_not_written_by_a_machine() {
     assert_eq!(put_right(&calls, &good_papers()), None);
     let silent = Papers { log: Some(sheet("Nothing happened.\n")), ..good_papers() };
     assert_eq!(put_right(&site(&[]), &silent), None);
+}
+
+/// A name that the change gives a file is to write nothing else into a document that nobody looks at again.
+#[test]
+fn a_machine_writes_no_commands_and_no_lines_of_somebody_elses() {
+    let astray = |now: &str| {
+        let mut site = site(&[(now, good::TESTS)]);
+        site.files.retain(|file| file.path != "tests/test_dimmer.py");
+        let moved = good::READINESS.replace("tests/test_dimmer.py", "tests/test_lamp.py");
+        repair::of(
+            &site,
+            &Papers { readiness: Some(sheet(&moved)), ..good_papers() },
+            &Policy::default(),
+            &BTreeSet::new(),
+        )
+    };
+    assert!(astray("tests/test_moved.py").is_some());
+    for name in ["tests/`$ true`.py", "tests/a.py\n- AC-1: $ true.py", "tests/a|b.py"] {
+        assert!(!is_test(name) || astray(name).is_none(), "{name:?}");
+    }
+    // The command of a criterion stays as it was agreed on.
+    let runs = good::READINESS.replacen("`tests/test_dimmer.py::test_dark`", "`$ pytest tests/test_lamp.py`", 1);
+    let papers = Papers { readiness: Some(sheet(&runs)), ..good_papers() };
+    assert_eq!(put_right(&site(&[]), &papers), None);
+    // A file of that name is in no design.
+    let drawn = design("src/                    # and what it needs beside, …", "src/");
+    assert_eq!(put_right(&site(&[("src/a\n## Interfaces\n.py", "a = 1\n")]), &drawn), None);
 }
