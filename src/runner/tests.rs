@@ -128,3 +128,23 @@ async fn the_gates_time_is_for_all_its_commands() {
     let outcomes: Vec<CommandOutcome> = done.commands.iter().map(|command| command.outcome).collect();
     assert_eq!(outcomes, [CommandOutcome::TimedOut, CommandOutcome::NotRun]);
 }
+
+/// What is run beside the head has the rest of the gate's time, and the jobs of the templates have all of it.
+#[tokio::test]
+async fn what_has_no_time_left_is_not_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut late = plan(dir.path(), &["true"], &[]);
+    late.until = Some(Instant::now());
+    assert_eq!(carried_out(&late).await.0.commands[0].outcome, CommandOutcome::NotRun);
+    late.until = Some(Instant::now() + Duration::from_secs(60));
+    assert!(carried_out(&late).await.0.commands[0].passed());
+    for job in [
+        include_str!("../../templates/evidence/.github/workflows/phasegate-evidence.yml"),
+        include_str!("../../templates/action/.github/workflows/phasegate-gates.yml"),
+        include_str!("../../templates/advisory/.github/workflows/phasegate-gates.yml"),
+    ] {
+        let minutes = job.lines().find_map(|line| line.trim().strip_prefix("timeout-minutes: ")).unwrap();
+        let minutes: u32 = minutes.parse().unwrap();
+        assert!(minutes * 60 > TIMES * Timeout::default().as_secs() && minutes < 360, "{minutes}");
+    }
+}
