@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::status::{self, Report};
 use super::{Exit, out};
 use crate::finding::{Finding, Severity};
+use crate::flow::Stage;
 use crate::gate::first;
 use crate::ledger::State;
 
@@ -25,6 +26,8 @@ struct Explained {
     head: Option<String>,
     /// Why a person must decide.
     waits_for: Option<String>,
+    /// Not where the pipeline waits for somebody to say `/expand`, before anything else.
+    begun: bool,
     /// What stands against merging, what to do first at its beginning.
     findings: Vec<Finding>,
 }
@@ -53,6 +56,7 @@ fn explained(state: &State, report: &Report) -> Explained {
         merged: merged.clone(),
         head: head.clone(),
         waits_for: waits_for.clone(),
+        begun: state.pipeline.as_ref().is_none_or(|pipeline| pipeline.stage != Stage::PreferencesConfigured),
         findings: first::against(state),
     }
 }
@@ -69,6 +73,9 @@ fn told(explained: &Explained, report: &Report) -> String {
         text.push_str("Nothing stands against merging, by its records.\n");
     } else {
         text.push_str("Why it is not merging, first things first:\n");
+    }
+    if !explained.begun {
+        text.push_str("  → It has not begun: somebody with write access says `/expand` on the pull request.\n");
     }
     for (at, finding) in explained.findings.iter().enumerate() {
         let rule = match finding.severity {

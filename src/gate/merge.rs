@@ -314,13 +314,11 @@ fn phases(state: &State, policy: &Policy) -> Option<Finding> {
         Deploy::BeforeMerge => Phase::Deploy,
     };
     let open = Phase::ALL.into_iter().find(|phase| *phase <= last && !pipeline.holds(*phase))?;
-    let say = |name: &str| policy.commands.written(name);
-    let next = match pipeline.stage {
-        Stage::PreferencesConfigured => format!("Say `{}` to begin.", say("expand")),
-        _ => format!("`{}` says what the present phase waits for.", say("status")),
-    };
-    let says = format!("The pipeline is not through: the {open} gate has not passed for this content.");
-    Some(Finding::waiting("MRG-01", says, next))
+    Some(Finding::waiting(
+        "MRG-01",
+        format!("The pipeline is not through: the {open} gate has not passed for this content."),
+        format!("`{}` says what the present phase waits for.", policy.commands.written("status")),
+    ))
 }
 
 /// `MRG-01`: verify evidence for this content.

@@ -41,7 +41,7 @@ fn a_fresh_change_of_the_pipeline() {
 
     **Merge gate**
 
-    - ⏳ `MRG-01` The pipeline is not through: the expand gate has not passed for this content.<br>→ Say `/expand` to begin.
+    - ⏳ `MRG-01` The pipeline is not through: the expand gate has not passed for this content.<br>→ `/status` says what the present phase waits for.
     - ⏳ `MRG-01` `ci / test` has not run on cbb8c768af4a.<br>→ It is looked at again when it has. If it never runs, check the workflow's triggers.
     - ⏳ `MRG-02` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
 

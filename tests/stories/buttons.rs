@@ -1,6 +1,6 @@
 //! The buttons on the merge check.
 
-use phasegate::rehearsal::{CHECK, REPO, Rehearsal, WORKFLOW};
+use phasegate::rehearsal::{CHECK, REPO, Rehearsal, Setup, WORKFLOW};
 use serde_json::json;
 
 use super::{assert_merge, green, merge_flow, proposes, proves};
@@ -61,6 +61,21 @@ async fn explain_says_what_to_do_first_first() {
     assert_merge(&on, number, "success");
     let (code, told) = explained(&on, number, &[]);
     assert!(code == 0 && told.contains("Nothing stands against merging, by its records."), "{code} {told}");
+    on.end().await;
+}
+
+/// Before a pipeline has begun, that is what to do first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn explain_begins_with_the_beginning() {
+    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    let number = proposes(&on, "work").await;
+    let begin = "It has not begun: somebody with write access says `/expand`";
+    let (_, told) = explained(&on, number, &[]);
+    let at = |text: &str| told.find(text).unwrap_or_else(|| panic!("no {text} in\n{told}"));
+    assert!(at(begin) < at("1. "), "{told}");
+    on.says("ada", number, "/expand").await.unwrap();
+    let (_, told) = explained(&on, number, &[]);
+    assert!(!told.contains(begin), "{told}");
     on.end().await;
 }
 
