@@ -368,6 +368,22 @@ fn the_log_has_each_test_by_its_name_and_each_attempt() {
     assert_eq!(beside, 2, "the log and its page: the one before is gone once there is a new one");
 }
 
+/// What whoever starts it has open is not open to what it runs.
+#[test]
+fn open_files_of_the_caller_are_not_handed_on() {
+    let on = stage(&policy(&["test ! -e /proc/self/fd/7 || { cat <&7; exit 1; }"], &[], "1m"), &[("a", "1")]);
+    let starts = "exec 7< \"$1/a\"; exec \"$0\" run verify --dir \"$1\"";
+    let ended = Command::new("bash")
+        .args(["-c", starts])
+        .arg(assert_cmd::cargo::cargo_bin!("phasegate"))
+        .arg(on.path())
+        .output()
+        .unwrap();
+    assert!(ended.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&ended.stderr));
+    let log = on.artefact();
+    assert!(log.commands[0].passed(), "{:#?}", log.commands);
+}
+
 /// Each would forget what the other came to.
 #[test]
 fn two_runs_do_not_write_into_one_folder() {

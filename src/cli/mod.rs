@@ -148,6 +148,8 @@ pub fn main() -> ExitCode {
     if let Some(order) = crate::runner::wall::order(std::env::args_os()) {
         return crate::runner::wall::inside::main(&order);
     }
+    // Whoever started this may have files and connections open. What is run from here gets none of them.
+    close_fds::set_fds_cloexec(3, &[]);
     guarded(|| run(std::env::args_os())).into()
 }
 

@@ -16,7 +16,9 @@ pub(super) fn record(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let (Some(pipeline), Some(subject)) = (&state.pipeline, &draft.world.subject) else { return Ok(()) };
     let wanted = draft.world.policy().is_some_and(|policy| policy.gates.reconcile.repairs == Repairs::Commit);
     let may = wanted && draft.world.commits && !draft.world.pull.fork && state.open && state.stopped.is_none();
-    let waits = pipeline.stage == Stage::Reconciling && pipeline.passed.contains_key(&Phase::Build);
+    // What nobody has approved yet is theirs to write: a look that somebody asks for meanwhile writes nothing.
+    let passed = [Phase::Build, Phase::Review].into_iter().all(|gate| pipeline.holds(gate));
+    let waits = pipeline.stage == Stage::Reconciling && pipeline.return_to.is_none() && passed;
     let done = state.repairs.iter().any(|repair| repair.head == subject.about.head);
     let Some(repair) = subject.repair.as_ref().filter(|_| may && waits && !done) else { return Ok(()) };
     let mended = |file: &Rewritten| Mended { path: file.path.to_owned(), was: file.was.clone(), is: file.is.clone() };

@@ -301,5 +301,26 @@ pub fn puts_load(command: &str) -> bool {
     })
 }
 
+/// Whether a command starts nothing that could be the software: each of its programs only reads files, or says what it is told. What
+/// a change has written down beforehand would be shown by that.
+pub fn only_reads(command: &str) -> bool {
+    #[rustfmt::skip]
+    const READS: &[&str] = &[
+        "[", ":", "awk", "basename", "cat", "cd", "cmp", "cut", "date", "diff", "dirname", "echo", "egrep", "export", "false", "fgrep",
+        "file", "git", "grep", "head", "hostname", "id", "jq", "less", "ls", "md5sum", "more", "nl", "od", "printf", "pwd", "rg",
+        "sed", "set", "sha1sum", "sha256sum", "sleep", "sort", "stat", "strings", "tac", "tail", "tee", "test", "tr", "tree", "true",
+        "uname", "uniq", "wc", "whoami", "xxd",
+    ];
+    // What stands in these is a command of its own.
+    if ["$(", "`", "<("].iter().any(|inner| command.contains(inner)) {
+        return false;
+    }
+    command.split(['|', ';', '&', '\n']).all(|part| {
+        let mut words = part.split_whitespace().skip_while(|word| word.contains('=') && !word.starts_with('-'));
+        let program = words.next();
+        program.is_none_or(|program| READS.contains(&program.rsplit('/').next().unwrap_or(program)))
+    })
+}
+
 #[cfg(test)]
 mod tests;

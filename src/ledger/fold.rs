@@ -392,8 +392,8 @@ impl State {
                 }
             }
             Body::Repaired { files } => {
-                let head = record.about.clone().ok_or(FoldError::NoSubject { seq })?.head;
-                keep_newest(&mut self.repairs, Repair { head, files: files.clone() }, REPAIRS);
+                let About { head, content, .. } = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
+                keep_newest(&mut self.repairs, Repair { head, content, files: files.clone() }, REPAIRS);
             }
             Body::Agreed { rule, reason } => {
                 let content = record.about.clone().ok_or(FoldError::NoSubject { seq })?.content;

@@ -189,6 +189,8 @@ fn is_none_yet(count: &u64) -> bool {
 pub struct Repair {
     /// The commit that it is on top of.
     pub head: CommitId,
+    /// What that was.
+    pub content: Digest,
     pub files: Vec<Mended>,
 }
 

@@ -8,10 +8,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, Metadata};
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use super::artefact::{Counts, Failing, FailingKind, Report, ReportState, TestResult, TestRun};
 use super::environ::Masks;
@@ -92,7 +93,7 @@ impl Before {
         let mut files = BTreeMap::new();
         for glob in globs {
             for file in found(folder, glob).unwrap_or_default() {
-                let read = content(&folder.join(&file), &mut left).ok();
+                let read = content(folder, &file, &mut left).ok();
                 let known = read.map(|(content, about)| (Digest::of(content), Written::of(&about)));
                 files.entry(file).or_insert(known);
             }
@@ -185,7 +186,7 @@ impl Read {
     fn one(&mut self, folder: &Path, glob: &str, file: &Path, before: &Before, masks: &Masks, left: &mut Left) {
         let path = text::head(&file.to_string_lossy(), LONGEST_PATH);
         let report = |state| Report { path: Some(path.clone()), ..Report::new(glob, state) };
-        let (content, about) = match content(&folder.join(file), &mut left.bytes) {
+        let (content, about) = match content(folder, file, &mut left.bytes) {
             Ok(read) => read,
             Err(why) => return self.reports.push(Report { why: Some(why), ..report(ReportState::Unreadable) }),
         };
@@ -291,9 +292,9 @@ fn count(counts: &mut Counts, case: &Case) {
     }
 }
 
-/// The content of a plain file, taken from what is left of the budget; or why not.
-pub(super) fn content(file: &Path, left: &mut u64) -> Result<(Vec<u8>, Metadata), String> {
-    let opened = open(file)?;
+/// The content of a plain file below a folder, taken from what is left of the budget; or why not.
+pub(super) fn content(folder: &Path, file: &Path, left: &mut u64) -> Result<(Vec<u8>, Metadata), String> {
+    let opened = open(folder, file)?;
     let about = opened.metadata().map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     opened.take(*left + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -305,19 +306,42 @@ pub(super) fn content(file: &Path, left: &mut u64) -> Result<(Vec<u8>, Metadata)
     Ok((bytes, about))
 }
 
-/// Opens a plain file. A link is not followed, and a pipe that nobody writes to is not waited for.
-fn open(file: &Path) -> Result<File, String> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(file, flags, Mode::empty()).map(File::from);
-    let opened = opened.map_err(|error| match error {
-        rustix::io::Errno::LOOP => "it is a link".to_owned(),
-        error => error.to_string(),
-    })?;
-    match opened.metadata() {
-        Ok(about) if about.is_file() => Ok(opened),
-        Ok(_) => Err("it is no plain file".to_owned()),
-        Err(error) => Err(error.to_string()),
+/// Opens a plain file, step by step. No link is followed: the commands may have put one anywhere, and whoever reads here may read what
+/// they may not. A pipe that nobody writes to is not waited for.
+fn open(folder: &Path, file: &Path) -> Result<File, String> {
+    let on_the_way = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let told = |error: Errno| error.to_string();
+    let mut here = rustix::fs::open(folder, on_the_way, Mode::empty()).map_err(told)?;
+    let mut parts = file.components().peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else { break };
+        if parts.peek().is_some() {
+            let next = rustix::fs::openat(&here, name, on_the_way | OFlags::NOFOLLOW, Mode::empty());
+            here = next.map_err(|error| match error {
+                Errno::LOOP | Errno::NOTDIR => BEHIND_A_LINK.to_owned(),
+                error => error.to_string(),
+            })?;
+            continue;
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&here, name, flags, Mode::empty()).map(File::from);
+        let opened =
+            opened.map_err(|error| if error == Errno::LOOP { "it is a link".to_owned() } else { told(error) })?;
+        return match opened.metadata() {
+            Ok(about) if about.is_file() => Ok(opened),
+            Ok(_) => Err("it is no plain file".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
     }
+    Err("it is no file below the folder".to_owned())
+}
+
+const BEHIND_A_LINK: &str = "it lies behind a link, and those are not followed";
+
+/// Whether a link, or what is no folder, is on the way to a folder.
+fn is_behind_a_link(folder: &Path, below: &Path) -> bool {
+    let mut ways = below.ancestors().filter(|way| !way.as_os_str().is_empty());
+    ways.any(|way| folder.join(way).symlink_metadata().is_ok_and(|about| !about.is_dir()))
 }
 
 /// The files that a glob matches, as seen from the folder, in their order.
@@ -328,6 +352,9 @@ pub(super) fn found(folder: &Path, glob: &str) -> Result<Vec<PathBuf>, String> {
     let start: PathBuf = parts.iter().copied().take_while(plain).collect();
     if parts.iter().all(plain) {
         return Ok(folder.join(&start).symlink_metadata().is_ok().then_some(start).into_iter().collect());
+    }
+    if is_behind_a_link(folder, &start) {
+        return Err(BEHIND_A_LINK.to_owned());
     }
     let mut found = Vec::new();
     let mut open = vec![(start, 0)];

@@ -56,23 +56,32 @@ fn media(bytes: &[u8]) -> Option<&'static str> {
 
 /// The pictures that the globs match now, and that were not there before.
 pub(crate) fn read(folder: &Path, globs: &[String], before: &Before) -> Vec<Screenshot> {
-    let mut files: Vec<PathBuf> = globs.iter().flat_map(|glob| found(folder, glob).unwrap_or_default()).collect();
+    let (mut files, mut shots): (Vec<PathBuf>, Vec<Screenshot>) = (Vec::new(), Vec::new());
+    for glob in globs {
+        match found(folder, glob) {
+            Ok(found) => files.extend(found),
+            Err(why) => shots.push(left_out(text::head(glob, LONGEST_PATH), text::line(&why, 300))),
+        }
+    }
     files.sort();
     files.dedup();
     let mut left = TOGETHER;
-    files.iter().take(MOST).map(|file| one(folder, file, before, &mut left)).collect()
+    shots.extend(files.iter().take(MOST).map(|file| one(folder, file, before, &mut left)));
+    shots.truncate(MOST);
+    shots
+}
+
+fn left_out(path: String, why: String) -> Screenshot {
+    Screenshot { path, digest: None, bytes: 0, data: None, why: Some(why) }
 }
 
 fn one(folder: &Path, file: &Path, before: &Before, left: &mut u64) -> Screenshot {
     let path = text::head(&file.to_string_lossy(), LONGEST_PATH);
-    let none = |why: String| Screenshot { path: path.clone(), digest: None, bytes: 0, data: None, why: Some(why) };
-    if std::fs::symlink_metadata(folder.join(file)).is_ok_and(|about| about.len() > LARGEST) {
-        return none(format!("it has more than {} KiB", LARGEST >> 10));
-    }
     let mut most = LARGEST;
-    let (bytes, about) = match content(&folder.join(file), &mut most) {
+    let (bytes, about) = match content(folder, file, &mut most) {
         Ok(read) => read,
-        Err(why) => return none(text::line(&why, 300)),
+        Err(_) if most == 0 => return left_out(path, format!("it has more than {} KiB", LARGEST >> 10)),
+        Err(why) => return left_out(path, text::line(&why, 300)),
     };
     let (digest, size) = (Digest::of(&bytes), bytes.len() as u64);
     let why = match before.stale(file, &about, &digest) {
@@ -117,6 +126,24 @@ mod tests {
         assert_eq!(told[3], ("d.png", false, Some("it is a link")));
         assert_eq!(told[4], ("old.png", false, Some("it was there before the commands, and is the same as it was")));
         assert!(shots[0].address().unwrap().starts_with("data:image/png;base64,"));
+    }
+
+    /// Whoever reads them may read what the commands may not.
+    #[test]
+    fn nothing_is_read_behind_a_link() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let globs = globs(&["shots/**", "deep/shots/a.png"]);
+        let before = Before::note(folder.path(), &globs, true);
+        std::fs::create_dir(outside.path().join("shots")).unwrap();
+        std::fs::write(outside.path().join("shots/a.png"), PNG).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("shots"), folder.path().join("shots")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("deep")).unwrap();
+        let shots = read(folder.path(), &globs, &before);
+        let behind = Some("it lies behind a link, and those are not followed");
+        assert_eq!(shots.len(), 2, "{shots:?}");
+        for shot in &shots {
+            assert_eq!((shot.why.as_deref(), &shot.data, &shot.digest), (behind, &None, &None));
+        }
     }
 
     #[test]

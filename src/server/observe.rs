@@ -97,7 +97,11 @@ pub(super) async fn content(
     let known = state.and_then(|state| state.subject.clone());
     let pipeline = state.is_some_and(|state| state.pipeline.is_some());
     let accepted = state.map(|state| state.accepted.clone()).unwrap_or_default();
-    let bot = state.map(State::written_by_bot).unwrap_or_default();
+    let bot = state.map(|state| Repaired {
+        files: state.written_by_bot(),
+        of: state.repairs.iter().map(|repair| repair.content.clone()).collect(),
+    });
+    let bot = bot.unwrap_or_default();
     let (law, tip, base_ref) = (law.clone(), tip.clone(), base_ref.to_owned());
     let read = mirror.read(move |reader| {
         let mut subject = subject(reader, &law, &tip, &base_ref, &fetched, (failed_at.as_ref(), &bot), pipeline)?;
@@ -219,7 +223,7 @@ fn subject(
     tip: &CommitId,
     base_ref: &str,
     fetched: &Fetched,
-    (failed_at, bot): (Option<&CommitId>, &Written),
+    (failed_at, bot): (Option<&CommitId>, &Repaired),
     pipeline: bool,
 ) -> crate::repo::Result<Option<Subject>> {
     let Some(merge_base) = &fetched.merge_base else { return Ok(None) };
@@ -229,7 +233,6 @@ fn subject(
         Law::Valid(policy) => (policy.digest(), policy.base),
         Law::Invalid(_) => (Digest::of("no valid policy"), Base::Strict),
     };
-    let change = content_digest(&deltas, &policy_digest, bot);
     let moved = reader.diff(merge_base, &fetched.base)?;
     let moved: Vec<&Delta> = moved.iter().filter(|delta| paths.contains(&delta.path)).collect();
     let conflicts = !moved.is_empty() && reader.brings(&fetched.base, &fetched.head)?.is_none();
@@ -246,7 +249,13 @@ fn subject(
         }
     };
     // What was judged for one branch was not judged for another.
-    let content = Digest::of_parts([change.as_str(), base_print.as_str(), base_ref]);
+    let content = |bot: &Written| {
+        let change = content_digest(&deltas, &policy_digest, bot);
+        Digest::of_parts([change.as_str(), base_print.as_str(), base_ref])
+    };
+    // A repair counts as what it replaces beside what it was made for, and nowhere else: put into other content it is somebody's edit.
+    let without = Some(content(&bot.files)).filter(|content| bot.of.contains(content));
+    let content = without.unwrap_or_else(|| content(&Written::new()));
     let mut repair = None;
     let (documents, bound, tier) = if pipeline || wants_papers(law) {
         let papers = Papers::read(reader, tip, merge_base, &fetched.head)?;
@@ -255,7 +264,7 @@ fn subject(
             Law::Valid(policy) => papers::judge_all(&papers, policy),
             Law::Invalid(_) => papers::judge_all(&papers, &lenient()),
         };
-        let bound = papers::bound(&papers, &judged, bot);
+        let bound = papers::bound(&papers, &judged, &bot.files);
         if let Law::Valid(policy) = law {
             let site = build::site(reader, merge_base, &fetched.head, &papers)?;
             let built = site.as_ref().map(|site| build::judge(site, &papers, policy));
@@ -311,6 +320,13 @@ fn subject(
         structural_fix,
         about,
     }))
+}
+
+/// Documents that the bot has put right, and the content that it did so for.
+#[derive(Debug, Default)]
+struct Repaired {
+    files: Written,
+    of: BTreeSet<Digest>,
 }
 
 /// What the change makes of the policy file.

@@ -192,6 +192,7 @@ async fn repaired(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     let astray = papers::READINESS.replace("tests/test_dimmer.py::test_dark", "tests/test_dark.py::test_dark");
     let mut files: Vec<(&str, &str)> = papers::ALL.into_iter().chain(papers::CODE).collect();
     files[3].1 = &astray;
+    files.push(("src/work.py", "def shine():\n    return 10\n"));
     let head = on.pushes("rover", "work", "the dimmer", &files).await?;
     on.ci(&head, "success").await?;
     on.reviews("mia", number, "APPROVE").await?;

@@ -121,6 +121,19 @@ async fn by_policy_the_bot_puts_the_documents_right_itself_and_nothing_goes_stal
     at("phase:verified");
     assert_merge(&on, number, "success");
 
+    // Beside other content it is somebody's edit, also the very same words.
+    let other = on.pushes(
+        "rover",
+        "work",
+        "dim twice",
+        &[("src/dimmer.py", "def dim(level):\n    return max(0, level - 2)\n")],
+    );
+    let other = other.await.unwrap();
+    on.ci(&other, "success").await.unwrap();
+    assert_merge(&on, number, "action_required");
+    on.force_pushes("rover", "work", &head).await.unwrap();
+    assert_merge(&on, number, "success");
+
     // What somebody writes over it is theirs.
     let more = format!("{}\nAnd more.\n", papers::READINESS);
     let head = on.pushes("rover", "work", "more", &[("scaffolding/readiness.md", &more)]).await.unwrap();

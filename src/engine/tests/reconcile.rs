@@ -130,6 +130,13 @@ fn what_a_machine_can_put_right_is_shown_and_by_policy_written() {
         game.look().at(Stage::Reconciling);
         assert_eq!(repaired(&game), 0);
     }
+    // A detour of somebody's own is no place for it either: nobody has approved anything yet.
+    let mut game = Game::pipeline_with(&law("commit"));
+    game.until_reviewing();
+    drifts(&mut game, &[structural()]);
+    game.subject().repair = Some(repair());
+    game.says("ada", Role::Write, "/reconcile").done().at(Stage::Reconciling);
+    assert_eq!(repaired(&game), 0);
     // From a fork, or where what it pushes starts no checks, it is shown.
     for from_fork in [true, false] {
         let mut game = Game::pipeline_with(&law("commit"));

@@ -192,3 +192,26 @@ fn what_is_too_much_is_cut() {
     assert_eq!((asked.proofs.len(), left(&asked)), (1, vec!["3 dim xxxxxxxxxxxxxxxx Long".to_owned()]));
     assert_eq!(asked.proofs[0].prints.as_ref().map(String::len), Some(LONGEST_PRINTS));
 }
+
+#[test]
+fn what_only_reads_is_told_from_what_runs() {
+    for idle in [
+        "cat docs/out.txt",
+        "cd src && cat out.txt | head -1",
+        "LANG=C uname -s",
+        "echo 2; true",
+        "/bin/cat x",
+        "test -e out",
+    ] {
+        assert!(only_reads(idle), "{idle}");
+    }
+    for runs in [
+        "cd src && python3 -c 'print(2)'",
+        "cargo run -- 3 | head -1",
+        "test \"$(sh lamp 1)\" = on",
+        "./lamp 1 > out; cat out",
+        "diff <(./lamp 1) expected",
+    ] {
+        assert!(!only_reads(runs), "{runs}");
+    }
+}

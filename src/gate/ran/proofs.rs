@@ -3,7 +3,7 @@
 use super::shown;
 use crate::finding::{Finding, Severity, quoted};
 use crate::gate::papers::{READINESS, SCOPE};
-use crate::gate::proofs::puts_load;
+use crate::gate::proofs::{only_reads, puts_load};
 use crate::runner::artefact::{CommandOutcome, CommandRun};
 use crate::runner::proofs::{Asked, Proof, Proofs, Proved, Unread, UnreadKind};
 use crate::runner::text;
@@ -34,6 +34,18 @@ pub fn unasked(asked: &Asked) -> Vec<Finding> {
         let says = format!("Nothing is run that shows `{}`: Key Links has no command for it.", criterion.id);
         let next = "Write it there in code behind a `$`, with what it prints (docs/gates.md).";
         findings.push(at(Finding::error("VER-03", says, next), criterion.line));
+    }
+    for criterion in &asked.criteria {
+        let mut own = asked.of(&criterion.id).peekable();
+        let first = own.peek().map(|proof| shown(&proof.command)).unwrap_or_default();
+        if own.peek().is_some() && own.all(|proof| only_reads(&proof.command)) {
+            let says = format!(
+                "Nothing is run that shows `{}`: {first} only reads or says what was written before.",
+                criterion.id
+            );
+            let next = "Write a command there that runs the software.";
+            findings.push(at(Finding::error("VER-03", says, next), criterion.line));
+        }
     }
     if !asked.criteria.is_empty() && asked.criteria.iter().all(|criterion| asked.of(&criterion.id).next().is_none()) {
         let says = "No criterion is shown by running the software: readiness has no command at all.";

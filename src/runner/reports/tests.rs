@@ -119,7 +119,7 @@ fn there_is_an_end_to_what_is_read() {
     assert_eq!((read.failing.len(), read.failing_left_out, read.totals.failed), (MOST_FAILING, 5, 105));
     let mut left = 10;
     assert_eq!(
-        content(&on.0.path().join("a.xml"), &mut left).unwrap_err(),
+        content(on.0.path(), Path::new("a.xml"), &mut left).unwrap_err(),
         "the reports have more than 50 MB together"
     );
     assert_eq!(left, 0, "and nothing after it is read");

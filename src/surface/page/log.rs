@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::html::{block, code, finding, folded, link, linked, moment, names, prose, safe, table, word};
 use super::{Home, Room};
+use crate::policy::Source;
 use crate::runner::artefact::{
     Artefact, CommandRun, Failing, FailingKind, PolicyFrom, ReportState, TestResult, TestRun, shown_time,
 };
@@ -85,7 +86,10 @@ fn facts(log: &Artefact, home: Option<&Home<'_>>) -> String {
     };
     let at = log.policy.commit.as_ref().map(|commit| format!(" at {}", code(commit.short()))).unwrap_or_default();
     rows.push(("policy", format!("{}{at}, {from}", code(log.policy.digest.short()))));
-    if let Some(run) = &log.run {
+    let own = Source::Runner.to_string();
+    if log.run.as_ref().is_some_and(|run| run.event.is_none() && run.workflow.as_ref() == Some(&own)) {
+        rows.push(("by", "the server's own runner".to_owned()));
+    } else if let Some(run) = &log.run {
         let shown = format!("run {}, attempt {}", run.id, run.attempt);
         rows.push(("in Actions", linked(home.map(|home| home.attempt(run.id, run.attempt)), &shown)));
     }
