@@ -195,8 +195,9 @@ pub(super) fn matters(app: Option<&App>, event: &Event) -> bool {
     match &event.fact {
         Fact::Checks { app: made_by, .. } => made_by.is_none() || *made_by != app.map(|app| app.id),
         Fact::Comment(comment) => !ours(&comment.author.login),
-        // We close what somebody gave up, and that it is closed is to be recorded.
-        Fact::Pull { what: PullEvent::Closed, .. } => true,
+        // We close what somebody gave up, and that it is closed is to be recorded. We put documents right, and what that comes to
+        // is to be looked at, also where no check runs for it.
+        Fact::Pull { what: PullEvent::Closed | PullEvent::Synchronize, .. } => true,
         Fact::CommentChanged { sender, .. } | Fact::Pull { sender, .. } | Fact::Push { sender, .. } => {
             !ours(&sender.login)
         }
