@@ -96,6 +96,14 @@ impl Error {
         matches!(self, Self::Server { .. } | Self::Timeout { .. } | Self::Transport { .. })
     }
 
+    /// The same call comes to the same until a person changes something: a permission, a setting, a file.
+    pub fn is_for_a_person(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound { .. } | Self::NoEndpoint { .. } | Self::Forbidden { .. } | Self::Unprocessable { .. }
+        )
+    }
+
     /// The write may have happened.
     pub fn is_unclear(&self) -> bool {
         matches!(

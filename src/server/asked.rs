@@ -156,13 +156,7 @@ impl Pass<'_> {
                 self.memory.keep(&sent_key(&asked.nonce), &self.app.inbox.now().to_string()).await;
                 Ok(AskedRun::Unseen)
             }
-            // Nobody but a person can do something about these.
-            Err(
-                error @ (Error::NotFound { .. }
-                | Error::NoEndpoint { .. }
-                | Error::Forbidden { .. }
-                | Error::Unprocessable { .. }),
-            ) => {
+            Err(error) if error.is_for_a_person() => {
                 let why = error.to_string();
                 self.memory.keep(&refused_key(&asked.nonce), &why).await;
                 Ok(AskedRun::Refused(why))

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::kin::{self, Moved};
 use super::memory::Kept;
 use super::route::Halt;
-use super::{App, delivered, ledger_branch, observe, runs};
+use super::{App, delivered, ledger_branch, observe, proof, runs};
 use crate::engine::{self, Answer, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::flow::Phase;
@@ -502,7 +502,14 @@ impl Pass<'_> {
                     happened.push(Happened::Ran(Box::new(Answer { by, ran, log })));
                 }
                 Fact::Refused { what, .. } => {
-                    happened.push(Happened::Tampered { what: what.clone(), told: Some(guid.clone()) });
+                    let now = happened.iter().filter_map(|one| match one {
+                        Happened::Tampered { what, .. } => Some(what),
+                        _ => None,
+                    });
+                    let known = state.iter().flat_map(|state| &state.tampered).chain(now);
+                    if !proof::is_known_well(what, known) {
+                        happened.push(Happened::Tampered { what: what.clone(), told: Some(guid.clone()) });
+                    }
                 }
                 Fact::Button { button: Button::Pressed(which), sender, .. } if which == sync::EXPLAIN => {
                     // A press is a command without a comment; its delivery names it, so a second press is another one.

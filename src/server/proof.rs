@@ -186,6 +186,16 @@ pub(super) fn noted(run: u64) -> String {
     format!("Evidence of run {run} was refused")
 }
 
+/// So many refusals of one run are recorded, and each once: a job has as many tokens as it asks for.
+const MOST_OF_A_RUN: usize = 3;
+
+/// Whether a refusal says nothing that is worth another record, beside these.
+pub(super) fn is_known_well<'k>(what: &str, known: impl Iterator<Item = &'k String>) -> bool {
+    let run = what.split(" (").next().unwrap_or(what);
+    let of_it: Vec<&String> = known.filter(|one| one.split(" (").next() == Some(run)).collect();
+    of_it.len() >= MOST_OF_A_RUN || of_it.iter().any(|one| *one == what)
+}
+
 /// What was asked for, where and on which change.
 #[derive(Clone, Copy)]
 pub(super) struct Asking<'a> {

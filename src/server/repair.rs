@@ -39,13 +39,8 @@ impl Pass<'_> {
         match around!("server.repair", written.await) {
             Ok(commit) => tracing::info!(change = pull.number, commit = commit.short(), "documents were put right"),
             Err(Error::StaleHead) => tracing::debug!(change = pull.number, "the branch has moved before the repair"),
-            // Nobody but a person can do something about these: the patch is shown, and they can apply it.
-            Err(
-                error @ (Error::NotFound { .. }
-                | Error::NoEndpoint { .. }
-                | Error::Forbidden { .. }
-                | Error::Unprocessable { .. }),
-            ) => {
+            // The patch is shown, and they can apply it.
+            Err(error) if error.is_for_a_person() => {
                 tracing::warn!(change = pull.number, %error, "documents can't be put right here");
                 self.memory.keep(&refused, &error.to_string()).await;
             }

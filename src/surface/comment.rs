@@ -151,7 +151,9 @@ pub(super) fn repair(state: &State, seen: &Seen<'_>, phase: Phase) -> Option<Str
     let repair = subject.repair.as_ref()?;
     let by_bot = state.repairs.iter().any(|known| known.head == subject.about.head);
     let says = match by_bot {
-        true => "Phasegate commits this to the branch. Should it not come, `git apply` takes it",
+        true => {
+            "Phasegate commits this to the branch, unless a rule of the repository or a fork keeps it from that; then `git apply` takes it"
+        }
         false => "`git apply` takes this",
     };
     // Longer than any that the documents have.

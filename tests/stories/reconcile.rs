@@ -139,6 +139,16 @@ async fn by_policy_the_bot_puts_the_documents_right_itself_and_nothing_goes_stal
     let head = on.pushes("rover", "work", "more", &[("scaffolding/readiness.md", &more)]).await.unwrap();
     on.ci(&head, "success").await.unwrap();
     assert_merge(&on, number, "action_required");
+
+    // Where the old words were approved for something else, the bot's own are an edit of them like any other.
+    let dark =
+        "from src.dimmer import dim\n\n\ndef test_dark():\n    \"\"\"AC-2: dark.\"\"\"\n    assert dim(0) == 0\n";
+    pushes(&on, number, &[("scaffolding/readiness.md", &readiness), ("tests/test_dark.py", dark)]).await;
+    assert_merge(&on, number, "success");
+    let words = &[("scaffolding/readiness.md", papers::READINESS)];
+    let head = on.pushes("rover", "work", "the bot's words", words).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
+    assert_merge(&on, number, "action_required");
     on.end().await;
 }
 

@@ -56,7 +56,11 @@ fn unfinished(one: &Deployment, policy: &Policy, state: &State) -> Option<Findin
         }),
         "failure" | "error" => {
             let says = format!("The deployment of {commit} to {to} ended as {}.", one.state);
-            Some(Finding::error("DEP-03", says, "Mend the deployment and run it again."))
+            Some(Finding::error(
+                "DEP-03",
+                says,
+                "Mend the deployment and run it again: a success of this commit in the same environment takes its place.",
+            ))
         }
         "inactive" => {
             let says = format!("The deployment of {commit} to {to} is inactive: nobody saw that it succeeded.");
@@ -103,7 +107,11 @@ pub(in crate::gate) fn told(policy: &Policy, state: &State, world: &World) -> Ju
     }
     let missing = wanted.iter().filter(|name| !mine.iter().any(|one| is_to(name, one))).map(|name| {
         let says = format!("Nobody has told of a deployment of {} to {name}.", commit.short());
-        Finding::waiting("DEP-03", says, "Deploy it there, and let GitHub know of it.")
+        Finding::waiting(
+            "DEP-03",
+            says,
+            "Deploy it there, by a job with `environment:` or by the API of deployments, so that GitHub knows of it.",
+        )
     });
     let mut findings: Vec<Finding> =
         newest(&mine).into_iter().filter_map(|one| unfinished(one, policy, state)).chain(missing).collect();

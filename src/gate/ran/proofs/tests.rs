@@ -135,6 +135,21 @@ fn a_proof_that_fails_is_told_with_what_it_said() {
     assert!(judge(&proofs)[0].next.contains("phasegate run verify"));
 }
 
+/// `VER-03`: what was written down beforehand shows nothing, also where it prints what it should.
+#[test]
+fn a_criterion_is_not_shown_by_reading_a_file() {
+    let mut proofs = good();
+    proofs.asked.proofs[0].command = "cat docs/out.txt".to_owned();
+    proofs.ran[0].run = ran("cat docs/out.txt", 0, "2\n");
+    let says =
+        "VER-03:5 Nothing is run that shows `AC-1`: `cat docs/out.txt` only reads or says what was written before.";
+    assert_eq!(told(&proofs), [says]);
+    // Beside one that runs it, it may stand.
+    proofs.asked.proofs.push(proof("dim 3 -v", "AC-1", 7));
+    proofs.ran.push(Proved { run: ran("dim 3 -v", 0, "2\n"), on_base: Some(ran("dim 3 -v", 127, "dim: not found")) });
+    assert_eq!(told(&proofs), [] as [&str; 0]);
+}
+
 /// A log that leaves the proofs out shows nothing.
 #[test]
 fn a_proof_that_was_not_run_is_told() {
