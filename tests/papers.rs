@@ -229,7 +229,7 @@ fn the_installation_asks_for_what_the_app_uses() {
     let sources = [
         "src/server/intake.rs",
         "src/server/posted.rs",
-        "src/server/own.rs",
+        "src/server/own_runner.rs",
         "src/github/budget.rs",
         "src/github/wire.rs",
     ];

@@ -360,12 +360,31 @@ fn the_log_has_each_test_by_its_name_and_each_attempt() {
     run(&there);
     assert_eq!(on.artefact().attempts.len(), 3);
 
-    // Other content has a past of its own, and a file that is no log has none.
-    std::fs::write(on.path().join(".git/phasegate-verify/execution_log.json"), "{}").unwrap();
+    // Other content has a past of its own, and what was found before it is found again after it.
+    let git = |args: &[&str]| {
+        let done = Command::new("git")
+            .current_dir(on.path())
+            .args(["-c", "user.name=a", "-c", "user.email=a@b.c"])
+            .args(args)
+            .status();
+        assert!(done.unwrap().success(), "{args:?}");
+    };
+    std::fs::write(on.path().join("more.txt"), "more\n").unwrap();
+    git(&["add", "more.txt"]);
+    git(&["commit", "-q", "-m", "more"]);
     run(&there);
     assert_eq!(on.artefact().attempts, []);
+    git(&["reset", "-q", "--hard", "HEAD~1"]);
+    run(&there);
+    let back = on.artefact();
+    assert_eq!((back.attempts.len(), back.attempts[0].is_red()), (4, true));
+
+    // A file that is no log is none, and takes nothing with it.
+    std::fs::write(on.path().join(".git/phasegate-verify/execution_log.json"), "{}").unwrap();
+    run(&there);
+    assert_eq!(on.artefact().attempts.len(), 4);
     let beside = std::fs::read_dir(on.path().join(".git/phasegate-verify")).unwrap().count();
-    assert_eq!(beside, 2, "the log and its page: the one before is gone once there is a new one");
+    assert_eq!(beside, 3, "the log, its page, and what is known of others");
 }
 
 /// What whoever starts it has open is not open to what it runs.

@@ -9,6 +9,7 @@
 //! number in `schema`. `docs/schemas/run.schema.json` is made from these types.
 
 pub mod archive;
+mod earlier;
 mod facts;
 mod log;
 mod read;
@@ -17,7 +18,7 @@ mod sample;
 mod shown;
 
 use std::fs::{Permissions, TryLockError};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -39,7 +40,7 @@ use crate::ids::{CommitId, Digest, Slug};
 use crate::policy::RunGate;
 use crate::runner::earned::Earned;
 use crate::runner::proofs::Proofs;
-use crate::runner::shots::Screenshot;
+use crate::runner::screenshots::Screenshot;
 use crate::runner::wall::{Open, Wall};
 
 /// The name of this form.
@@ -48,8 +49,6 @@ pub const SCHEMA: &str = "phasegate/run@1";
 pub const FILE: &str = "execution_log.json";
 /// The same for people; nothing is read back from it.
 pub const PAGE: &str = "evidence.html";
-/// The same of the attempt before, while there is none yet of this one.
-const EARLIER: &str = "execution_log.earlier.json";
 
 /// More than the longest that this version writes.
 const MOST_BYTES: u64 = 48 * 1024 * 1024;
@@ -432,8 +431,7 @@ impl Artefact {
         std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
         // The log comes last: where it is, its page is too.
         put(folder, PAGE, page)?;
-        put(folder, FILE, &self.text()?)?;
-        gone(folder, EARLIER)
+        put(folder, FILE, &self.text()?)
     }
 
     /// The JSON Schema of the file.
@@ -469,9 +467,9 @@ pub struct Prepared {
     pub held: std::fs::File,
 }
 
-/// Makes a folder ready for an artefact: it can be written into, and one of an earlier run is put aside in it, so that it
-/// can't be taken for this one's. Says which attempts are known by it, of the same gate by the same policy on the same content,
-/// whatever commit has it now: a rerun does not erase them.
+/// Makes a folder ready for an artefact: it can be written into, and one of an earlier run is noted and taken out of it, so that it
+/// can't be taken for this one's. Says which attempts are known there, of the same gate by the same policy on the same content,
+/// whatever commit has it now and whatever else was run meanwhile: a rerun does not erase them.
 pub fn prepare(
     folder: &Path,
     gate: RunGate,
@@ -491,25 +489,9 @@ pub fn prepare(
         }
         Err(TryLockError::Error(error)) => return Err(error).with_context(cant),
     }
-    let earlier = folder.join(EARLIER);
-    match std::fs::rename(folder.join(FILE), &earlier) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(error).with_context(|| {
-                format!("can't put the earlier {FILE} of {shown} aside; name another folder with --out")
-            });
-        }
-        _ => {}
-    }
-    gone(folder, PAGE)?;
-    let mut text = Vec::new();
-    let read = std::fs::File::open(&earlier).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
-    let before = read.ok().and_then(|_| serde_json::from_slice::<Artefact>(&text).ok());
-    let same = |before: &Artefact| {
-        before.gate == gate
-            && before.policy.digest == *policy
-            && (before.subject.head == subject.head || before.subject.head.as_ref().is_some_and(&is_content))
-            && !(before.subject.uncommitted || subject.uncommitted)
-    };
-    let attempts = before.filter(same).map(|before| before.into_attempts(&text)).unwrap_or_default();
+    let same =
+        |commit: &CommitId| !subject.uncommitted && (subject.head.as_ref() == Some(commit) || is_content(commit));
+    let attempts = earlier::put_aside(folder, gate, policy, same)
+        .with_context(|| format!("can't put the earlier {FILE} of {shown} aside; name another folder with --out"))?;
     Ok(Prepared { attempts, held })
 }

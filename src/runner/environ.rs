@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 
 use super::artefact::Environment;
 use super::text;
+use crate::gate::build;
 
 /// A variable that no command sees, and why.
 #[derive(Debug)]
@@ -38,6 +39,7 @@ pub const WITHHELD: &[Withheld] = &[
     Withheld { name: "GITHUB_PATH", why: "it would put programs in the place of those that the steps that follow run" },
     Withheld { name: "GITHUB_STATE", why: "it belongs to the action around it" },
     Withheld { name: "GITHUB_STEP_SUMMARY", why: "the summary is Phasegate's to write" },
+    Withheld { name: "GIT_CONFIG_*", why: "settings for git, one of which may be a header with a token" },
 ];
 
 /// Whether a command is given this variable.
@@ -82,12 +84,23 @@ const WORDS: &[&str] = &[
 const SHORTEST_BY_WORD: usize = 8;
 /// Shorter ones are words or numbers that stand everywhere, and hiding them would hide the text around them.
 const SHORTEST: usize = 4;
+/// A user of an address that is as long is a token, and so is what comes after `Bearer`.
+const SHORTEST_TOKEN: usize = 16;
 /// Each line of a longer secret is hidden by itself, as long as it is not one that any text could have.
 const SHORTEST_LINE: usize = 8;
 
-/// Whether the value of a variable is a secret, by its name, or because it is an address with a password in it.
+/// Whether the value of a variable is a secret: by its name, because there is one inside of it, or because it has the form of one.
 pub(crate) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
-    is_called_one(name) || has_word(name) || password(&value.to_string_lossy()).is_some()
+    let text = value.to_string_lossy();
+    is_called_one(name) || has_word(name) || !inside(&text).is_empty() || build::is_secret(&text)
+}
+
+/// Whether one is set in a line of settings, `token = "…"`.
+pub(crate) fn is_set_in(line: &str) -> bool {
+    let Some((name, value)) = line.split_once('=') else { return false };
+    let value = value.trim().trim_matches(['"', '\'']);
+    let called = is_called_one(OsStr::new(name.trim().trim_matches('"'))) && !value.is_empty();
+    !name.trim_start().starts_with('#') && (called || !inside(value).is_empty() || build::is_secret(value))
 }
 
 fn is_called_one(name: &OsStr) -> bool {
@@ -102,12 +115,31 @@ fn has_word(name: &OsStr) -> bool {
     !matches!(name.as_str(), "PWD" | "OLDPWD") && words.into_iter().any(|word| WORDS.contains(&word))
 }
 
-/// The password in `postgres://user:password@host/`.
-fn password(value: &str) -> Option<&str> {
-    let (_, rest) = value.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let (user, _) = authority.rsplit_once('@')?;
-    user.split_once(':').map(|(_, password)| password).filter(|password| !password.is_empty())
+/// The secrets inside of a value that is none itself: the password in `postgres://user:password@host/`, the token in
+/// `https://token@host/`, what comes after `Bearer`. Also where there are several.
+fn inside(value: &str) -> Vec<&str> {
+    let addresses = value.match_indices("://").filter_map(|(at, _)| {
+        let scheme = value[..at].rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let authority = value[at + 3..].split(['/', '?', '#', ' ', '\n', '"', '\'']).next()?;
+        let (user, _) = authority.rsplit_once('@')?;
+        match user.split_once(':') {
+            Some((_, password)) if !password.is_empty() && password != "x-oauth-basic" => Some(password),
+            // `ssh://git@host` names somebody.
+            _ if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") => {
+                let name = user.split(':').next().unwrap_or(user);
+                (name.len() >= SHORTEST_TOKEN).then_some(name)
+            }
+            _ => None,
+        }
+    });
+    let mut words = value.split_whitespace().peekable();
+    let mut headers = Vec::new();
+    while let Some(word) = words.next() {
+        let scheme = word.rsplit(':').next().unwrap_or(word);
+        let is_scheme = ["basic", "bearer", "token"].iter().any(|one| scheme.eq_ignore_ascii_case(one));
+        headers.extend(words.peek().filter(|next| is_scheme && next.len() >= SHORTEST_TOKEN));
+    }
+    addresses.chain(headers).collect()
 }
 
 /// Values that are replaced by `***`.
@@ -118,14 +150,14 @@ impl Masks {
     pub(crate) fn of(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut values: Vec<Vec<u8>> = Vec::new();
         for (name, value) in environment {
+            let text = value.to_string_lossy();
+            let parts = inside(&text).into_iter().filter(|part| part.len() >= SHORTEST);
+            values.extend(parts.map(|part| part.as_bytes().to_vec()));
             let shortest = match (is_called_one(&name), has_word(&name)) {
                 (true, _) => SHORTEST,
                 (false, true) => SHORTEST_BY_WORD,
-                (false, false) => {
-                    let password = password(&value.to_string_lossy()).map(|password| password.as_bytes().to_vec());
-                    values.extend(password.filter(|password| password.len() >= SHORTEST));
-                    continue;
-                }
+                (false, false) if inside(&text).is_empty() && build::is_secret(&text) => SHORTEST,
+                (false, false) => continue,
             };
             let value = value.as_encoded_bytes();
             let lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -195,6 +227,7 @@ mod tests {
             "APP_ID",
             "GITHUB_OUTPUT",
             "GITHUB_STEP_SUMMARY",
+            "GIT_CONFIG_VALUE_0",
         ] {
             assert!(!is_given(OsStr::new(name)), "{name}");
         }
@@ -242,6 +275,38 @@ mod tests {
         let masks =
             masks(&[("DB_URL", "postgres://u:hunter2@h/db"), ("AUTH_TYPE", "basic"), ("A_PAT", "ghp_12345678")]);
         assert_eq!(masks.hide_text("hunter2 basic ghp_12345678 h/db"), "*** basic *** h/db");
+    }
+
+    #[test]
+    fn a_secret_is_known_by_its_form_whatever_it_is_called() {
+        let secret = |value: &str| is_secret(OsStr::new("LAMP"), OsStr::new(value));
+        // Put together here, so that no scanner takes the test for a leak.
+        let token = format!("ghp_{}", "Q7w2ZxN4bVt8mK1pL9sDf3GhJ6yR5uTc0EaB");
+        let key = format!(
+            "-----BEGIN PRIVATE {}-----\n{}\n-----END PRIVATE KEY-----",
+            "KEY",
+            "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".repeat(4)
+        );
+        let jwt = format!(
+            "{}.{}.{}",
+            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9",
+            "eyJzdWIiOiIxMjM0NTY3ODkwIn0",
+            "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+        );
+        let header = "AUTHORIZATION: basic eC1hY2Nlc3MtdG9rZW46bGFtcA==";
+        let address = "url.https://0123456789abcdef0123@github.com/.insteadOf";
+        let two = "postgres://h/a postgres://u:hunter2@h/b";
+        for value in [&token, &key, &jwt, header, address, two] {
+            assert!(secret(value), "{value}");
+        }
+        for value in ["ssh://git@github.com/a/b", "https://me@h/", "https://h/a@b:c", "basic", "a basic lamp", "x86_64"]
+        {
+            assert!(!secret(value), "{value}");
+        }
+        let masks = masks(&[("LAMP", &token), ("ORIGIN", address), ("HEADER", header), ("BOTH", two)]);
+        assert_eq!(masks.hide_text(&format!("a {token} b hunter2")), "a *** b ***");
+        assert_eq!(masks.hide_text(address), "url.https://***@github.com/.insteadOf");
+        assert_eq!(masks.hide_text(header), "AUTHORIZATION: basic ***");
     }
 
     #[test]

@@ -24,8 +24,8 @@ pub mod proofs;
 pub mod reads;
 mod reports;
 pub mod rewritten;
+pub mod screenshots;
 mod search;
-pub mod shots;
 mod subject;
 pub(crate) mod text;
 pub mod wall;
@@ -56,7 +56,7 @@ use environ::Masks;
 use process::{Done, Ended, Job, Limit, Shell};
 use proofs::Proofs;
 use reports::Before;
-use shots::Screenshot;
+use screenshots::Screenshot;
 use wall::{Enclosure, Open, Wall, Walls};
 
 /// What is to be run.
@@ -248,7 +248,7 @@ pub async fn carry_out(
         confinement: confinement(plan, &walls),
         commands,
         read: reports::read(&plan.folder, &plan.reports, &before, &masks),
-        screenshots: shots::read(&plan.folder, &plan.screenshots, &pictures),
+        screenshots: screenshots::read(&plan.folder, &plan.screenshots, &pictures),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::environ::is_secret;
+use super::environ::{is_secret, is_set_in};
 use crate::policy::Confine;
 
 /// Variables that name a folder which programs of a toolchain lie in, and what of it is read; nothing is all of it.
@@ -78,7 +78,12 @@ pub fn look(environment: &[(OsString, OsString)], confine: &Confine, scratch: &P
                 Some(why) => left_out.push((folder, why)),
                 None => found.push(folder),
             },
-            parts => found.extend(parts.iter().map(|part| folder.join(part))),
+            parts => {
+                let (keep, leave): (Vec<PathBuf>, Vec<PathBuf>) =
+                    parts.iter().map(|part| folder.join(part)).partition(|part| !sets_a_secret(part));
+                found.extend(keep);
+                left_out.extend(leave.into_iter().map(|file| (file, KEYS)));
+            }
         }
     }
     for name in ["HOME", "TMPDIR"] {
@@ -138,18 +143,29 @@ fn has_keys(folder: &Path) -> Option<&'static str> {
     let mut names = std::iter::once(folder).chain(real.as_deref()).filter_map(Path::file_name);
     let is_one = names.any(|name| SECRETS.iter().any(|one| name == *one));
     let has_one = || SECRETS.iter().any(|name| folder.join(name).symlink_metadata().is_ok());
-    (is_one || has_one() || has_token(folder)).then_some("keys or tokens may lie in it")
+    (is_one || has_one() || has_token(folder)).then_some(KEYS)
+}
+
+const KEYS: &str = "keys or tokens may lie in it";
+
+/// The beginning of a file, where it is one.
+fn beginning(file: &Path) -> Option<String> {
+    use std::io::Read as _;
+    let mut text = Vec::new();
+    std::fs::File::open(file).ok()?.take(256 * 1024).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Whether a file of settings has a token among them.
+fn sets_a_secret(file: &Path) -> bool {
+    file.is_file() && beginning(file).is_some_and(|text| text.lines().any(is_set_in))
 }
 
 /// Whether a folder is a checkout whose remote is spoken to with a token.
 fn has_token(folder: &Path) -> bool {
-    use std::io::Read as _;
-    let mut text = Vec::new();
-    let opened = std::fs::File::open(folder.join(".git/config"));
-    let read = opened.and_then(|file| file.take(256 * 1024).read_to_end(&mut text));
-    let text = String::from_utf8_lossy(&text).to_lowercase();
     let with_user = |line: &str| line.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
-    read.is_ok() && (text.contains("extraheader") || text.lines().any(with_user))
+    let has_one = |text: &str| text.contains("extraheader") || text.lines().any(with_user);
+    beginning(&folder.join(".git/config")).is_some_and(|text| has_one(&text.to_lowercase()))
 }
 
 /// Whether a program lies in a folder itself. More entries than these are not looked at: so many files are programs, or nobody's.
@@ -267,5 +283,16 @@ mod tests {
         );
         assert_eq!((value("LANG"), value("SSH_AUTH_SOCK"), value("XDG_RUNTIME_DIR")), (Some("C".into()), None, None));
         assert_eq!((value("NPM_TOKEN"), value("DB_PASSWORD")), (Some("n".into()), None));
+
+        // Settings are read, unless somebody keeps a token there.
+        let settings = home.join(".cargo/config.toml");
+        let plain = "[registry]\nglobal-credential-providers = [\"cargo:token\"]\n# token = \"a\"\n";
+        std::fs::write(&settings, plain).unwrap();
+        assert!(look(&environment, &confine, scratch).reads.contains(&settings));
+        for token in ["[registries.own]\ntoken = \"abc\"\n", "[http]\nproxy = \"https://me:hunter2@proxy\"\n"] {
+            std::fs::write(&settings, token).unwrap();
+            let found = look(&environment, &confine, scratch);
+            assert!(!found.reads.contains(&settings) && found.left_out == [(settings.clone(), KEYS)], "{found:?}");
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! A command runs what the change brought along, so it gets nothing but what it needs: its own copy of the content and a scratch
 //! folder to write, the system's programs and what the policy names to read, no network and no socket of the machine, no process
 //! but its own. The first wall is the kernel's namespaces: a fresh user without groups, a root folder that has only those paths, a
-//! network with a loopback alone, processes of its own. The second is Landlock, which refuses the same paths again, and limits of
-//! memory, processes and file size. Which walls stand is said ([`Walls`]): a kernel or a container may not have them all, and then
+//! network with a loopback alone, processes of its own. The second is Landlock, which refuses the same paths again, limits of
+//! memory, processes and file size, and a filter of the calls to the kernel. Which walls stand is said ([`Walls`]): a kernel or a container may not have them all, and then
 //! whoever judges the evidence has to know what was open.
 //!
 //! A process can't put walls up around a child without unsafe code between fork and exec. So the child is this program again
@@ -39,7 +39,7 @@ pub struct Confine {
 /// What a command may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of memory that its processes have for themselves, each and together.
+    /// Bytes of memory that its processes have, each for itself and all together.
     pub memory: u64,
     /// Processes and threads at a time.
     pub processes: u64,
@@ -65,6 +65,8 @@ pub enum Wall {
     LandlockReach,
     /// Memory, processes and file size.
     Limits,
+    /// Calls to the kernel that the other walls do not see.
+    Calls,
 }
 
 impl Wall {
@@ -78,6 +80,7 @@ impl Wall {
             Self::LandlockFiles => "have one wall less around their files",
             Self::LandlockReach => "have one wall less around sockets and processes",
             Self::Limits => "may use up the machine's memory",
+            Self::Calls => "have one wall less around the kernel itself",
         }
     }
 }

@@ -77,12 +77,48 @@ impl Drop for Worktree {
     }
 }
 
-/// Removes a folder in which commands have run.
+/// Removes a folder in which commands have run. They may have locked their own folders, and nested them deeper than a path can tell.
 pub fn remove(place: &Path) {
     if std::fs::remove_dir_all(place).is_err() {
-        // A command may have locked its own folders.
-        unlock(place);
-        let _ = std::fs::remove_dir_all(place);
+        // What can't be removed at all is left: it is in a place of its own.
+        let _ = level(place).and_then(|()| std::fs::remove_dir(place));
+    }
+}
+
+/// Empties a folder, with each folder in it brought up before it is emptied itself, so that none lies deep.
+fn level(top: &Path) -> std::io::Result<()> {
+    let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|about| about.is_dir());
+    let open = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700));
+    let mark = uuid::Uuid::new_v4();
+    let mut moved: u64 = 0;
+    open(top)?;
+    loop {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for entry in std::fs::read_dir(top)? {
+            let path = entry?.path();
+            match is_folder(&path) {
+                true => folders.push(path),
+                false => std::fs::remove_file(path)?,
+            }
+        }
+        if folders.is_empty() {
+            return Ok(());
+        }
+        for folder in folders {
+            open(&folder)?;
+            for entry in std::fs::read_dir(&folder)? {
+                let path = entry?.path();
+                if !is_folder(&path) {
+                    std::fs::remove_file(path)?;
+                    continue;
+                }
+                // One that is locked can't be moved either.
+                open(&path)?;
+                std::fs::rename(path, top.join(format!("{mark}-{moved}")))?;
+                moved += 1;
+            }
+            std::fs::remove_dir(folder)?;
+        }
     }
 }
 
@@ -97,11 +133,31 @@ fn give(path: &Path, user: u32) -> std::io::Result<()> {
     Ok(())
 }
 
-fn unlock(path: &Path) {
-    if path.symlink_metadata().is_ok_and(|about| about.is_dir()) {
-        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700));
-        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-            unlock(&entry.path());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nested_deeper_than_a_path_can_tell_is_removed_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("place");
+        std::fs::create_dir_all(place.join("wide/below")).unwrap();
+        std::fs::write(place.join("wide/below/file"), "").unwrap();
+        std::os::unix::fs::symlink(dir.path(), place.join("wide/link")).unwrap();
+        // More folders than a process has files open, with names that no path has room for.
+        let name = "n".repeat(100);
+        for _ in 0..2_000 {
+            let (inner, outer) = (dir.path().join("inner"), place.join(&name));
+            if outer.exists() {
+                std::fs::rename(&outer, &inner).unwrap();
+            }
+            std::fs::create_dir(&outer).unwrap();
+            if inner.exists() {
+                std::fs::rename(&inner, outer.join(&name)).unwrap();
+            }
         }
+        std::fs::set_permissions(place.join("wide"), std::fs::Permissions::from_mode(0o000)).unwrap();
+        remove(&place);
+        assert!(!place.exists() && dir.path().exists(), "and nothing behind a link");
     }
 }

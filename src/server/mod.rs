@@ -20,7 +20,7 @@ mod left;
 mod memory;
 mod observe;
 mod once;
-mod own;
+mod own_runner;
 mod pass;
 mod posted;
 mod proof;
@@ -60,7 +60,7 @@ use evidence::Address;
 pub use evidence::PublicUrl;
 use once::Word;
 pub use once::{Fault, Heard, Identity, Once, OnceConfig, Standing, Told};
-pub use own::{PASSED_ON, Repositories, Runs};
+pub use own_runner::{PASSED_ON, Repositories, Runs};
 
 #[cfg(fault_points)]
 pub(crate) use staged::StagedClock;
@@ -114,7 +114,7 @@ pub(crate) struct App {
     /// Whether runs of workflows can answer us.
     answerable: bool,
     /// What carries out runs here, where whoever hosts it wants that.
-    runner: Option<own::Runner>,
+    runner: Option<own_runner::Runner>,
     /// Where this server shows pages of its own, and by which keys.
     evidence: Option<Address>,
 }
@@ -272,7 +272,8 @@ impl Server {
             waits: Mutex::default(),
         });
         let stop = CancellationToken::new();
-        let runner = config.runs.clone().map(|runs| own::Runner::new(runs, &config.data, stop.clone())).transpose()?;
+        let runner =
+            config.runs.clone().map(|runs| own_runner::Runner::new(runs, &config.data, stop.clone())).transpose()?;
         tracing::info!(%address, "listening");
         let running = tokio::spawn(run(Arc::clone(&door), listener, hub, (config, runner), stop.clone()));
         Ok(Self { address, stop, running, door })
@@ -334,7 +335,7 @@ async fn run(
     door: Arc<Door>,
     listener: TcpListener,
     hub: Hub,
-    (config, runner): (Config, Option<own::Runner>),
+    (config, runner): (Config, Option<own_runner::Runner>),
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let work = async {
@@ -346,7 +347,7 @@ async fn run(
         let me = me.inspect_err(|_| stop.cancel())?;
         tracing::info!(app = me.slug, "GitHub knows this App");
         // Runs take places of their own, and none from those who look at changes.
-        let workers = config.workers + runner.as_ref().map_or(0, own::Runner::at_once);
+        let workers = config.workers + runner.as_ref().map_or(0, own_runner::Runner::at_once);
         let keys: Keys = config.earlier_keys.into_iter().chain([config.key.public().clone()]).collect();
         let app = Arc::new(App {
             login: format!("{}[bot]", me.slug),

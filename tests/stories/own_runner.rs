@@ -147,9 +147,7 @@ async fn what_was_closed_before_its_turn_is_run_when_it_is_back() {
     };
     let first = proposes("first", &slow);
     until(&on, first, "asked").await;
-    while left(&on).is_empty() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until_something_is_left(&on).await;
     // While that one runs the other waits for its turn, and its change does not.
     let second = proposes("second", DIM[1].1);
     until(&on, second, "asked").await;
@@ -266,6 +264,17 @@ exit 0
     on.end().await;
 }
 
+/// Returns when the runner has made a place for a run.
+async fn until_something_is_left(on: &Rehearsal) {
+    for _ in 0..12_000 {
+        if !left(on).is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("no run has begun")
+}
+
 /// The records of a kind, when there is one.
 async fn until(on: &Rehearsal, number: u64, kind: &str) -> Vec<serde_json::Value> {
     for _ in 0..1200 {
@@ -302,9 +311,7 @@ async fn a_server_that_is_killed_in_the_middle_runs_it_again_after_its_start() {
     let number = on.admin().open_pull(REPO, "rover", "Dim", "dim", "main").unwrap();
     program.says("the commands run").await;
     let asked = until(&on, number, "asked").await;
-    while left(&on).is_empty() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until_something_is_left(&on).await;
     program.killed().await;
     on.admin().wait_idle().await;
     assert!(bodies(&on, number, "ran").is_empty());

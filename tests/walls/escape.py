@@ -132,6 +132,42 @@ def make_a_device():
     return True
 
 
+def call(name, *arguments):
+    """A call by its number, which is another on each architecture."""
+    numbers = {
+        "x86_64": {"add_key": 248, "keyctl": 250, "io_uring_setup": 425, "bpf": 321},
+        "aarch64": {"add_key": 217, "keyctl": 219, "io_uring_setup": 425, "bpf": 280},
+    }
+    done = LIBC.syscall(numbers[os.uname().machine][name], *arguments)
+    if done < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return done
+
+
+def read_the_sessions_keys():
+    # KEYCTL_GET_KEYRING_ID of the session's keyring, which is there for whoever started it.
+    return call("keyctl", 0, -3, 0) != 0
+
+
+def keep_a_key():
+    return call("add_key", b"user", b"phasegate-test", b"x", 1, -2) != 0
+
+
+def make_a_ring():
+    os.close(call("io_uring_setup", 1, ctypes.create_string_buffer(120)))
+    return True
+
+
+def reach_the_machine_around():
+    socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close()
+    return True
+
+
+def read_the_keepers_order():
+    said = open("/proc/1/cmdline").read()
+    return os.getcwd() in said or "{" in said
+
+
 for name in sys.argv[2:]:
     try:
         out = globals()[name]()

@@ -32,7 +32,7 @@ const OPEN: [&str; 9] = [
     "see_a_process",
 ];
 /// Ways that are tried behind walls alone.
-const DARING: [&str; 12] = [
+const DARING: [&str; 17] = [
     "end_a_process",
     "find_a_token",
     "open_a_program",
@@ -45,6 +45,11 @@ const DARING: [&str; 12] = [
     "make_a_namespace",
     "find_the_old_root",
     "make_a_device",
+    "read_the_sessions_keys",
+    "keep_a_key",
+    "make_a_ring",
+    "reach_the_machine_around",
+    "read_the_keepers_order",
 ];
 
 fn escape(outside: &Outside, ways: &[&str]) -> String {
@@ -125,7 +130,8 @@ fn held_by<'w>(walls: &[Wall], ways: &[&'w str]) -> Vec<&'w str> {
             "reach_by_tcp" | "reach_by_an_abstract_socket" => &[Wall::Network, Wall::LandlockReach],
             "reach_by_udp" => &[Wall::Network],
             "reach_by_a_socket" => &[Wall::Files],
-            "see_a_process" | "end_the_keeper" => &[Wall::Processes],
+            "see_a_process" | "end_the_keeper" | "read_the_keepers_order" => &[Wall::Processes],
+            "read_the_sessions_keys" | "keep_a_key" | "make_a_ring" | "reach_the_machine_around" => &[Wall::Calls],
             "end_a_process" => &[Wall::Processes, Wall::LandlockReach],
             "find_a_token" | "take_the_keeper_over" => &[Wall::Processes, Wall::LandlockFiles],
             _ => &[Wall::Files],
@@ -275,7 +281,7 @@ fn every_way_leads_out_where_there_are_no_walls_and_none_where_they_stand() {
     let all = has_everything();
     // What nothing keeps is not tried.
     let walls = run(&["true"], "").artefact.confinement;
-    assert_eq!((walls.confined, walls.stand.len() == 7), (all, all), "{walls:#?}");
+    assert_eq!((walls.confined, walls.stand.len() == 8), (all, all), "{walls:#?}");
     let ways = held_by(&walls.stand, &[&OPEN[..], &DARING].concat());
     let held = run(&[&escape(&outside, &ways)], "");
     assert_eq!(held.artefact.confinement, walls);
@@ -330,6 +336,17 @@ fn limits_hold_and_say_what_there_was_too_much_of() {
         let command = &together.artefact.commands[0];
         assert_eq!(command.outcome, CommandOutcome::OverLimit, "{command:#?}");
         assert!(together.artefact.findings[0].says.contains("more memory"), "{:#?}", together.artefact.findings);
+        // Memory that nobody has for itself: files that are only there, mapped by nobody, and what several share.
+        let in_files = "python3 -c 'import os, time\nfor i in range(4):\n f = os.memfd_create(\"f\")\n for j in range(200): os.write(f, b\"x\" * (1 << 20))\ntime.sleep(60)'";
+        let shared = "python3 -c 'import mmap, time\nm = [mmap.mmap(-1, 200 << 20) for i in range(4)]\nfor one in m:\n for j in range(200): one.write(b\"x\" * (1 << 20))\ntime.sleep(60)'";
+        for hog in [in_files, shared] {
+            let over = run(&[hog], "confine: { memory: 512M }");
+            assert_eq!(over.artefact.commands[0].outcome, CommandOutcome::OverLimit, "{:#?}", over.artefact.commands);
+        }
+        // Each of ten sees the same hundred.
+        let once = "python3 -c 'import mmap, os\nm = mmap.mmap(-1, 100 << 20)\nm.write(b\"x\" * (100 << 20))\nfor i in range(10):\n if os.fork() == 0:\n  sum(m[k] for k in range(0, 100 << 20, 4096)); import time; time.sleep(1); os._exit(0)\nfor i in range(10): os.wait()\nprint(\"once\")'";
+        let held = run(&[once], "confine: { memory: 512M }");
+        assert_eq!((held.code, held.tail.as_str()), (0, "once\n"), "{:#?}", held.artefact.commands);
     }
     let bomb = run(&["for i in $(seq 100); do sleep 60 & done; echo all"], "confine: { processes: 40 }");
     assert!(!bomb.tail.contains("all\n") && bomb.code == 1, "{}", bomb.tail);

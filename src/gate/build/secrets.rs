@@ -268,6 +268,13 @@ pub(super) fn leaks(path: &str, text: &str, added: &[bool]) -> Vec<Leak> {
     leaks
 }
 
+/// Whether a value has a secret in it that has a form of its own. What is only random is none here: nothing says what it is for.
+pub(crate) fn is_one(value: &str) -> bool {
+    let text = format!("\"{value}\"");
+    let lines = vec![true; text.matches('\n').count() + 1];
+    leaks("", &text, &lines).iter().any(|leak| leak.rule != GENERIC)
+}
+
 struct Scan<'t> {
     rules: &'static Rules,
     path: &'t str,

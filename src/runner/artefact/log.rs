@@ -77,7 +77,7 @@ pub struct Attempt {
 }
 
 /// The attempts that are kept, the newest.
-const MOST_ATTEMPTS: usize = 100;
+pub(super) const MOST_ATTEMPTS: usize = 100;
 const MOST_NAMES: usize = 20;
 
 impl Attempt {

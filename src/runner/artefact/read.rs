@@ -23,7 +23,7 @@ use crate::finding::{Verdict, quoted, verdict};
 use crate::gate::ran;
 use crate::ids::{CommitId, Slug};
 use crate::policy::RunGate;
-use crate::runner::{shots, text};
+use crate::runner::{screenshots, text};
 
 const DEEPEST: usize = 16;
 /// Those of a gate, and those of the audit.
@@ -263,7 +263,7 @@ fn bounded(artefact: &Artefact) -> Result<(), Refused> {
         ("commands", artefact.commands.len(), MOST_COMMANDS),
         ("reports", artefact.reports.len(), MOST_REPORTS),
         ("promised reports", artefact.promised.len(), MOST_REPORTS),
-        ("screenshots", artefact.screenshots.len(), shots::MOST),
+        ("screenshots", artefact.screenshots.len(), screenshots::MOST),
         ("failing tests", artefact.failing.len(), MOST_FAILING),
         ("flaky tests", artefact.flaky.len(), MOST_FAILING),
         ("findings", artefact.findings.len(), MOST_FINDINGS),

@@ -130,6 +130,11 @@ fn a_failure_that_is_only_counted_is_one() {
     // Those of a test that was tried again are counted each time.
     let again = "<testsuites failures='1'><testcase><flakyFailure/></testcase></testsuites>";
     assert_eq!(told(&only(again)).0, "1 0 0 0 1");
+    // Beyond those, and in suites of suites, they are failures of something else.
+    let more = "<testsuites failures='2'><testcase><flakyFailure/></testcase></testsuites>";
+    assert_eq!(told(&only(more)).0, "1 0 1 0 1");
+    let deep = "<testsuites><testsuite><testsuite errors='1'><testcase/></testsuite></testsuite></testsuites>";
+    assert_eq!(told(&only(deep)).0, "1 0 1 0 0");
     assert!(only("<testsuites failures='0'/>").is_empty());
 }
 

@@ -6,7 +6,7 @@
 //! - the *keeper* is the first process of the new process namespace: it makes the root folder where the builder could not,
 //!   and watches over the command's memory and end. When it ends, the kernel ends whatever is left;
 //! - the *last* puts up what has to hold for the command and not for the keeper, so that the command can't reach the keeper, which
-//!   says how it ended: a plain user in one more namespace, Landlock, limits. Then it becomes the command.
+//!   says how it ended: a plain user in one more namespace, Landlock, limits, refused calls. Then it becomes the command.
 //!
 //! What they have to say goes to the standard input as lines of JSON: it is a pipe to whoever asked. The command's own is empty.
 //! Without a command all is put up and taken down again: that is how it is tried.
@@ -25,6 +25,7 @@ use landlock::{
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 use rustix::fs::{Gid, StatVfsMountFlags, Uid};
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
 use rustix::thread::UnshareFlags;
@@ -32,7 +33,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{BUILDER, CONFINED, Confine, Line, Spec, THIS, Wall, Walls};
 
+mod calls;
 mod loopback;
+mod memory;
+
+/// The variable in which the keeper and the last are told what to do. Arguments would be for everybody inside to read.
+const TOLD: &str = "PHASEGATE_CONFINED";
 
 /// The names under which it calls itself.
 const MAPPER: &str = "mapper";
@@ -72,8 +78,8 @@ pub(crate) fn main(order: &[OsString]) -> ExitCode {
     let words: Option<Vec<&str>> = order.iter().map(|word| word.to_str()).collect();
     let done = match words.as_deref() {
         Some([BUILDER, told]) => builder(told),
-        Some([KEEPER, told]) => keeper(told),
-        Some([LAST, told]) => last(told),
+        Some([KEEPER]) => told().and_then(keeper),
+        Some([LAST]) => told().and_then(last),
         Some([MAPPER, process, user]) => mapper(process, user),
         _ => Err(anyhow::anyhow!("`{CONFINED}` is for `phasegate run` alone")),
     };
@@ -82,6 +88,11 @@ pub(crate) fn main(order: &[OsString]) -> ExitCode {
         let _ = tell(&Line::Failed(format!("{error:#}")));
         ExitCode::from(NOT_UP)
     })
+}
+
+fn told() -> anyhow::Result<Kept> {
+    let text = std::env::var(TOLD).context("there is no order")?;
+    serde_json::from_str(&text).context("the order can't be read")
 }
 
 fn again(role: &str) -> Command {
@@ -116,7 +127,7 @@ fn builder(told: &str) -> anyhow::Result<ExitCode> {
     };
     walls.note(Wall::User, fresh.map(drop).ok_or_else(why));
     let kept = serde_json::to_string(&Kept { spec, walls })?;
-    let mut keeper = again(KEEPER).arg(kept).process_group(0).spawn().context("there is no second process")?;
+    let mut keeper = again(KEEPER).env(TOLD, kept).process_group(0).spawn().context("there is no second process")?;
     tell(&Line::Group(keeper.id().cast_signed()))?;
     Ok(as_code(keeper.wait()?))
 }
@@ -168,7 +179,12 @@ fn leave_all(confine: &Confine, fresh: Option<u32>, user: Uid, group: Gid) -> an
 
 #[expect(deprecated, reason = "it is unsafe for file descriptors alone, and these are not asked for")]
 fn leave(flags: UnshareFlags) -> io::Result<()> {
-    Ok(rustix::thread::unshare(flags)?)
+    rustix::thread::unshare(flags).map_err(|error| match error {
+        // The kernel's own word for it is that there is no space left.
+        Errno::NOSPC => io::Error::other("no more of them may be made here (`user.max_user_namespaces`)"),
+        Errno::PERM => io::Error::other("that is not permitted here, as in many containers"),
+        other => other.into(),
+    })
 }
 
 /// In its namespace the process is root; outside it is whom it was.
@@ -201,8 +217,7 @@ fn become_user(group: Gid, user: Uid, chosen: bool) -> anyhow::Result<()> {
     done().context("it can't become another user")
 }
 
-fn keeper(told: &str) -> anyhow::Result<ExitCode> {
-    let mut kept: Kept = serde_json::from_str(told).context("the order can't be read")?;
+fn keeper(mut kept: Kept) -> anyhow::Result<ExitCode> {
     end_with_parent()?;
     // Nobody of the same user gets hold of it.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -221,12 +236,13 @@ fn keeper(told: &str) -> anyhow::Result<ExitCode> {
         kept.walls.note(Wall::Processes, Ok(()));
     }
     let limit = confine.limits.memory;
-    let mut last = again(LAST).arg(serde_json::to_string(&kept)?).spawn().context("there is no third process")?;
+    let mut last = again(LAST).env(TOLD, serde_json::to_string(&kept)?).spawn().context("there is no third process")?;
     if alone {
         std::thread::spawn(move || {
+            let mut watch = memory::Watch::default();
             loop {
                 std::thread::sleep(LOOK);
-                if together().is_ok_and(|all| all > limit) {
+                if watch.is_over(limit).is_ok_and(|over| over) {
                     let _ = tell(&Line::OutOfMemory);
                     // With this process, which is the first here, all others end.
                     std::process::exit(KILLED.into());
@@ -241,21 +257,7 @@ fn keeper(told: &str) -> anyhow::Result<ExitCode> {
     Ok(as_code(status))
 }
 
-/// The bytes that all processes here have for themselves.
-fn together() -> io::Result<u64> {
-    let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
-    let mut all: u64 = 0;
-    for one in fs::read_dir("/proc")? {
-        let Ok(text) = fs::read_to_string(one?.path().join("statm")) else { continue };
-        let mut numbers = text.split(' ').skip(1).map(|number| number.parse::<u64>().unwrap_or(0));
-        let (resident, shared) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        all = all.saturating_add(resident.saturating_sub(shared).saturating_mul(page));
-    }
-    Ok(all)
-}
-
-fn last(told: &str) -> anyhow::Result<ExitCode> {
-    let Kept { spec, mut walls } = serde_json::from_str(told).context("the order can't be read")?;
+fn last(Kept { spec, mut walls }: Kept) -> anyhow::Result<ExitCode> {
     if spec.without.is_none() {
         plain_user().context("it can't become a plain user")?;
     }
@@ -274,9 +276,10 @@ fn last(told: &str) -> anyhow::Result<ExitCode> {
         false => Err("nobody watches what its processes use together".to_owned()),
     };
     walls.note(Wall::Limits, limited.and(watched));
+    walls.note(Wall::Calls, calls::refuse());
     tell(&Line::Walls(walls))?;
     let Some((program, args)) = spec.program.split_first() else { return Ok(ExitCode::SUCCESS) };
-    let error = Command::new(program).args(args).stdin(Stdio::null()).exec();
+    let error = Command::new(program).args(args).env_remove(TOLD).stdin(Stdio::null()).exec();
     Err(error).with_context(|| format!("{program} can't be started"))
 }
 
@@ -400,7 +403,12 @@ fn show(from: &Path, to: &Path, sealed: bool) -> anyhow::Result<()> {
 /// Lays nothing over what is to be seen in the new root folder and is not to be. What is not to be seen there anyway stays so. Says whether an
 /// empty folder lies there now.
 fn hide(path: &Path) -> io::Result<bool> {
-    let Ok(about) = fs::symlink_metadata(path) else { return Ok(false) };
+    let about = match fs::symlink_metadata(path) {
+        // Where it leads is hidden by its own name.
+        Ok(about) if about.is_symlink() => return Ok(false),
+        Ok(about) => about,
+        Err(_) => return Ok(false),
+    };
     if about.is_dir() {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         rustix::mount::mount("phasegate", path, "tmpfs", flags, Some(c"mode=755"))?;

@@ -10,7 +10,7 @@ use crate::runner::artefact::{
 };
 use crate::runner::earned::{Earned, Side};
 use crate::runner::proofs::{Proof, Proofs, Proved};
-use crate::runner::shots::Screenshot;
+use crate::runner::screenshots::Screenshot;
 use crate::runner::text;
 
 /// Of what one command printed, at most.

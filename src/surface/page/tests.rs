@@ -270,7 +270,7 @@ const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+
 
 #[test]
 fn pictures_are_shown_and_what_only_says_that_it_is_one_is_not() {
-    use crate::runner::shots::Screenshot;
+    use crate::runner::screenshots::Screenshot;
     let shot = |path: &str, data: &str| Screenshot {
         path: path.to_owned(),
         digest: None,
