@@ -403,6 +403,36 @@ fn open_files_of_the_caller_are_not_handed_on() {
     assert!(log.commands[0].passed(), "{:#?}", log.commands);
 }
 
+/// A shell that becomes this program leaves its own children with it.
+#[test]
+fn children_of_the_caller_are_left_alone() {
+    let on = stage(&policy(&["sleep 600 & true"], &[], "1m"), &[("a", "1")]);
+    let starts = "sleep 600 & echo $!; exec \"$0\" run verify --dir \"$1\" >&2";
+    let program = assert_cmd::cargo::cargo_bin!("phasegate");
+    let mut starts = {
+        let mut shell = Command::new("bash");
+        shell.args(["-c", starts]).arg(program).arg(on.path());
+        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut out = String::new();
+    // The other child has the same output open, so this is not read to its end.
+    let mut lines = std::io::BufReader::new(starts.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut lines, &mut out).unwrap();
+    assert!(starts.wait().unwrap().code().is_some_and(|code| code < 2));
+    let its = rustix::process::Pid::from_raw(out.trim().parse().unwrap()).unwrap();
+    assert!(rustix::process::kill_process(its, rustix::process::Signal::KILL).is_ok(), "it was ended: {out}");
+}
+
+/// A hook of git has these set, and they lead out of the copy.
+#[test]
+fn the_copy_is_the_repository_that_commands_find() {
+    let on = stage(&policy(&["git rev-parse --show-toplevel | grep phasegate-"], &[], "1m"), &[("a", "1")]);
+    let mut command = on.command(&["run", "verify"]);
+    command.env("GIT_DIR", on.path().join(".git")).env("GIT_WORK_TREE", on.path());
+    let ended = end(command);
+    assert!(on.artefact().commands[0].passed(), "{}{}", ended.out, ended.err);
+}
+
 /// Each would forget what the other came to.
 #[test]
 fn two_runs_do_not_write_into_one_folder() {
@@ -951,8 +981,18 @@ fn a_green_that_was_earned_says_how() {
     let earned = artefact.earned.as_ref().unwrap();
     assert_eq!((earned.base.as_str(), earned.demanded, earned.on_base.totals.ran()), (on.stage.base.as_str(), true, 2));
     assert_eq!((earned.new_tests.proved, earned.new_tests.idle, earned.new_tests.unproven), (1, 0, 0));
-    assert_eq!(earned.old_tests, None, "no file of theirs was touched");
+    let old = earned.old_tests.as_ref().unwrap();
+    assert_eq!((old.run.totals.ran(), old.beside_new), (2, false), "theirs, without the new one beside them");
     assert_eq!(artefact.findings.iter().filter(|one| one.blocks()).count(), 0);
+}
+
+/// A policy that is tried from a file is held to the same.
+#[test]
+fn a_green_by_a_policy_from_a_file_is_held_against_the_base_too() {
+    let on = Earning::new("demand", &[DIMS, ("tests/dims", Some("true\n"))]);
+    assert_eq!(on.stage.run(&["verify", "--policy", ".github/phasegate.yml"]).code, 1);
+    let earned = on.stage.artefact().earned.unwrap();
+    assert_eq!((earned.base.as_str(), earned.new_tests.idle), (on.stage.base.as_str(), 1));
 }
 
 #[test]
@@ -966,7 +1006,7 @@ fn a_green_that_was_not_earned_is_refused() {
     // A test of what is not there at all breaks on the base, which is no proof and no crime.
     let missing = ("tests/blinks", Some("test -e blink || { echo there is no blink; exit 127; }\n"));
     let on = Earning::new("demand", &[("blink", Some("true\n")), missing]);
-    let says = "~VER-12 Unproven: 1 new test could not be carried out on the base's code: `blinks`.";
+    let says = "~VER-12 Unproven: 1 new test did not come as far as a failed assertion on the base's code: `blinks`.";
     assert_eq!(on.told(), (0, vec![says.to_owned()]));
     // Tests that are gone.
     let on = Earning::new("demand", &[("tests/off", None)]);

@@ -306,7 +306,14 @@ fn law(
                 "note: --policy names a file. If it is one of the checkout, the change decides what is run.\n",
             );
         }
-        return from_file(file);
+        let read = from_file(file)?;
+        if let (None, Ok(repo)) = (&around.subject.base, &repo) {
+            let named = args.base.as_deref().map(|base| check::revision(repo, base)).transpose()?;
+            let found =
+                || tip(repo, around).ok().filter(|(_, from)| *from == PolicyFrom::Base).map(|(commit, _)| commit);
+            around.subject.base = named.or_else(found);
+        }
+        return Ok(read);
     }
     let repo = repo.map_err(|why| {
         let says = format!("{} is not in a git repository; name the policy with --policy FILE", args.dir.display());

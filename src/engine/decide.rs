@@ -518,6 +518,7 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     draft.about(By::Bot, about, body)?;
     let action = match (pass, detour, pipeline.return_to) {
         (true, true, Some(back)) => resume_after_reconcile(back),
+        (true, ..) if phase == Phase::Reconcile && is_repaired(&draft.state) => Some(Action::ReconcileRepaired),
         _ => Some(pipeline::verdict_action(phase, pass)),
     };
     if let Some(action) = action {
@@ -525,6 +526,12 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     }
     draft.settle()?;
     Ok(pass)
+}
+
+/// Whether the documents that are there are those that the bot has put right.
+fn is_repaired(state: &State) -> bool {
+    let about = state.subject.as_ref();
+    about.is_some_and(|about| state.repairs.iter().any(|one| one.content == about.content && one.head != about.head))
 }
 
 /// The complexity brake, where a run of BUILD would count: what outgrew its design is a person's to decide, once for each

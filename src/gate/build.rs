@@ -15,7 +15,7 @@ mod secrets;
 pub(super) mod structure;
 
 pub use read::{is_manifest, look, site, unseen};
-pub(crate) use secrets::is_one as is_secret;
+pub(crate) use secrets::{is_lock, is_one as is_secret};
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,6 +7,7 @@ mod earned;
 pub mod proofs;
 
 use crate::finding::{Finding, quoted};
+use crate::gate::build;
 use crate::policy::RunGate;
 use crate::runner::artefact::{Attempt, CommandOutcome, CommandRun, Facts, Failing, Report, ReportState};
 use crate::runner::text;
@@ -53,20 +54,21 @@ pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Attempts before this one in which tests failed: they are told as long as there are any.
+/// Attempts before this one that ended badly: they are told as long as there are any.
 fn attempts(rules: &Rules, facts: &Facts<'_>) -> Option<Finding> {
     let red: Vec<&Attempt> = facts.attempts.iter().filter(|attempt| attempt.is_red()).collect();
     let last = red.last()?;
     let times = if red.len() == 1 { "once".to_owned() } else { format!("{} times", red.len()) };
     let names: Vec<String> = last.failing.iter().take(5).map(|name| shown(name)).collect();
     let more = if last.summary.failed > names.len() as u64 { " and others" } else { "" };
+    let (what, by) = match names.as_slice() {
+        [] if last.rules.is_empty() => ("This gate", String::new()),
+        [] => ("This gate", format!(" by {}", last.rules.join(", "))),
+        names => ("Tests", format!(": {}{more}", names.join(", "))),
+    };
     Some(Finding::warning(
         rules.again,
-        format!(
-            "Tests failed {times} before on the same content, last at {}: {}{more}.",
-            last.executed_at,
-            names.join(", ")
-        ),
+        format!("{what} failed {times} before on the same content, last at {}{by}.", last.executed_at),
         "Find out why. A later green does not take that back.",
     ))
 }
@@ -176,19 +178,14 @@ fn rewritten(facts: &Facts<'_>) -> Vec<Finding> {
             "Commit what they write, or let `gates.{}.run` leave it alone (`--locked`, `--ci`, no update of snapshots).",
             facts.gate
         );
-        let finding = match is_lock(path) {
+        // A tool brings its lock up to date by itself. That it is in step is asked elsewhere (`BLD-06`).
+        let finding = match build::is_lock(path) {
             true => Finding::warning("VER-15", says, next),
             false => Finding::error("VER-15", says, next),
         };
         finding.at(path.clone(), None)
     };
     facts.rewritten.iter().map(told).collect()
-}
-
-/// Whether a tool brings it up to date by itself. That it is in step is asked elsewhere (`BLD-06`).
-fn is_lock(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    name.contains("lock") || name == "go.sum"
 }
 
 /// What was open around the commands. Whether that counts is the policy's to say.

@@ -184,6 +184,11 @@ pub fn is_test(path: &str) -> bool {
     NETS.tests.as_ref().is_none_or(|net| RepoPath::from(path).matches(net))
 }
 
+/// Whether tests may stand among the code of a file.
+pub fn may_hold_tests(path: &RepoPath) -> bool {
+    [&b".rs"[..], b".zig"].iter().any(|end| path.as_bytes().ends_with(end))
+}
+
 /// What a path is by its name. A test that also configures is a test: it is held more strictly.
 pub fn kind(path: &RepoPath, added: &Added) -> Option<Kind> {
     let in_net = |net: &Option<GlobSet>| net.as_ref().is_none_or(|net| path.matches(net));

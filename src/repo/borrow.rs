@@ -29,6 +29,10 @@ pub async fn borrowed(folder: &Path, from: &Path, commit: &CommitId, over: &[Lai
         objects.ok_or_else(|| Error::Fetch("the path of the repository is not one line of text".to_owned()))?;
     let cant = Error::io("can't set up the copy");
     std::fs::write(own.join("objects/info/alternates"), format!("{objects}\n")).map_err(cant)?;
+    // What is run is what was committed, byte for byte: a change must not say how its files are written down. These go before its own.
+    std::fs::create_dir_all(own.join("info")).map_err(Error::io("can't set up the copy"))?;
+    let plain = "* -text !eol -ident !filter !working-tree-encoding\n";
+    std::fs::write(own.join("info/attributes"), plain).map_err(Error::io("can't set up the copy"))?;
     let shallow = from.join("shallow");
     if shallow.is_file() {
         std::fs::copy(shallow, own.join("shallow")).map_err(Error::io("can't set up the copy"))?;

@@ -32,8 +32,11 @@ pub struct Earned {
     pub gone: Vec<String>,
     /// Tests that ran there and were skipped on the head; the first two hundred.
     pub now_skipped: Vec<String>,
-    /// The base's tests on the head's code. None where the change leaves the files of all of them as they are: then the head's own
-    /// run is that.
+    /// Tests that pass on the base and did not run on the head's code, also where their files are as the base has them; the first two
+    /// hundred. None where tests may stand among the code: then they go with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// The base's tests on the head's code. None where the change touches no file of tests: then the head's own run is that.
     #[serde(default)]
     pub old_tests: Option<OldTests>,
     /// What the new tests say about the base's code.
@@ -44,7 +47,8 @@ impl Earned {
     /// Where there is nothing to hold it against.
     pub fn unknown(demanded: bool, base: CommitId, why: String) -> Self {
         let (on_base, new_tests) = (Side::not_run(why), NewTests::default());
-        Self { demanded, base, on_base, gone: Vec::new(), now_skipped: Vec::new(), old_tests: None, new_tests }
+        let (gone, now_skipped, missing) = (Vec::new(), Vec::new(), Vec::new());
+        Self { demanded, base, on_base, gone, now_skipped, missing, old_tests: None, new_tests }
     }
 }
 
@@ -86,6 +90,9 @@ pub struct OldTests {
     /// Tests that ran on the base and were skipped there; the first two hundred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<String>,
+    /// The head's new files of tests stayed beside them: without these they could not be carried out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beside_new: bool,
 }
 
 /// What the new tests say about the base's code.
@@ -109,21 +116,25 @@ pub struct NewTests {
 /// What is laid over what.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// Over the head: the base's tests.
+    /// Over the head: the base's tests, and nothing in place of what the base does not have.
     pub old_tests: Vec<Laid>,
+    /// The same, with what the base does not have left where it is.
+    pub beside_new: Vec<Laid>,
     /// Over the base: the head's tests.
     pub new_tests: Vec<Laid>,
+    /// Tests may stand among the code.
+    pub inline: bool,
 }
 
 impl Sides {
     /// Of what the change does to the base, and which files are tests.
-    pub fn of(deltas: &[Delta], is_test: impl Fn(&RepoPath) -> bool) -> Self {
-        let mut sides = Self::default();
+    pub fn of(deltas: &[Delta], inline: bool, is_test: impl Fn(&RepoPath) -> bool) -> Self {
+        let mut sides = Self { inline, ..Self::default() };
         for Delta { path, old, new } in deltas.iter().filter(|delta| is_test(&delta.path)) {
-            // What the base does not have was not written by it. It stays, because what comes with it may need it.
-            if old.is_some() {
-                sides.old_tests.push(Laid { path: path.clone(), file: old.clone() });
-            }
+            // A new file of tests could bend what the old ones ask, so they are asked without it first.
+            let before = Laid { path: path.clone(), file: old.clone() };
+            sides.beside_new.extend(old.is_some().then(|| before.clone()));
+            sides.old_tests.push(before);
             sides.new_tests.push(Laid { path: path.clone(), file: new.clone() });
         }
         sides
@@ -137,8 +148,27 @@ impl Sides {
     }
 }
 
+/// Whether the base's tests lack something on the head's code that new files of tests may bring: some of those that pass on the base
+/// could not be carried out, and none failed in what it asserts.
+pub fn lack_something(base: &Carried, alone: &Tried) -> bool {
+    let Ok(alone) = alone else { return true };
+    let there: BTreeMap<&str, &Listed> = alone.read.tests.iter().map(|test| (test.run.name.as_str(), test)).collect();
+    let skipped: BTreeSet<&str> = alone.read.skipped.iter().map(String::as_str).collect();
+    let passes = base.read.tests.iter().filter(|test| test.run.result == TestResult::Pass);
+    let mut lacks = false;
+    for name in passes.map(|test| test.run.name.as_str()) {
+        match there.get(name) {
+            Some(test) if test.run.result == TestResult::Pass => {}
+            Some(test) if test.run.kind == Some(FailingKind::Failed) && !test.lacks => return false,
+            None if skipped.contains(name) => {}
+            _ => lacks = true,
+        }
+    }
+    lacks
+}
+
 /// The tests of the head that the base does not have. One that moved is not new: it has the name of one that is gone.
-fn new_ones<'a>(head: &'a Carried, base: &Carried) -> Vec<&'a str> {
+fn new_ones<'a>(head: &'a Carried, base: &Carried) -> Vec<&'a Listed> {
     let before: BTreeSet<&str> = names(base).collect();
     let now: BTreeSet<&str> = names(head).collect();
     let mut moved: BTreeMap<&str, usize> = BTreeMap::new();
@@ -149,7 +179,7 @@ fn new_ones<'a>(head: &'a Carried, base: &Carried) -> Vec<&'a str> {
         let moved = moved.get_mut(test.bare.as_str()).filter(|left| **left > 0);
         !before.contains(test.run.name.as_str()) && moved.map(|left| *left -= 1).is_none()
     };
-    head.read.tests.iter().filter(is_new).map(|test| test.run.name.as_str()).collect()
+    head.read.tests.iter().filter(is_new).collect()
 }
 
 fn names(carried: &Carried) -> impl Iterator<Item = &str> {
@@ -164,13 +194,16 @@ pub fn has_new(head: &Carried, base: &Carried) -> bool {
 /// A run, or why there was none.
 pub type Tried = Result<Carried, String>;
 
+/// The base's tests on the head's code, and whether the head's new files of tests stayed beside them.
+pub type Asked = (Tried, bool);
+
 /// What was found, held together. `old` and `new` are none where there was nothing to lay over.
 pub fn compared(
     (demanded, base): (bool, &CommitId),
     sides: &Sides,
     head: &Carried,
     on_base: &Tried,
-    old: Option<Tried>,
+    old: Option<Asked>,
     new: Option<Tried>,
 ) -> Earned {
     let empty = Carried::empty();
@@ -179,7 +212,16 @@ pub fn compared(
     let skipped: BTreeSet<&str> = head.read.skipped.iter().map(String::as_str).collect();
     let (now_skipped, gone): (Vec<&str>, Vec<&str>) =
         names(before).filter(|name| !now.contains(name)).partition(|name| skipped.contains(name));
+    let empty = Carried::empty();
+    let asked = match &old {
+        Some((tried, _)) => tried.as_ref().unwrap_or(&empty),
+        None => head,
+    };
+    let ran: BTreeSet<&str> = names(asked).chain(asked.read.skipped.iter().map(String::as_str)).collect();
+    let passes = before.read.tests.iter().filter(|test| test.run.result == TestResult::Pass && !sides.inline);
+    let missing = first(passes.map(|test| test.run.name.as_str()).filter(|name| !ran.contains(name)));
     Earned {
+        missing,
         demanded,
         base: base.clone(),
         on_base: side(on_base),
@@ -206,7 +248,7 @@ fn side(tried: &Tried) -> Side {
     }
 }
 
-fn old_tests(sides: &Sides, base: &Carried, tried: Tried) -> OldTests {
+fn old_tests(sides: &Sides, base: &Carried, (tried, beside_new): Asked) -> OldTests {
     let run = side(&tried);
     // Whatever is red on the base is not the change's doing.
     let red: BTreeSet<&str> = base
@@ -230,22 +272,30 @@ fn old_tests(sides: &Sides, base: &Carried, tried: Tried) -> OldTests {
         failing_left_out: (names.len() as u64).saturating_sub(told.len() as u64),
         failing: told,
         skipped,
+        beside_new,
     }
 }
 
-fn new_tests(names: &[&str], tried: Option<Tried>) -> NewTests {
+fn new_tests(new: &[&Listed], tried: Option<Tried>) -> NewTests {
     let mut found = NewTests { run: tried.as_ref().map(side), ..NewTests::default() };
     let carried = tried.and_then(Result::ok).unwrap_or_else(Carried::empty);
     let there: BTreeMap<&str, &Listed> = carried.read.tests.iter().map(|test| (test.run.name.as_str(), test)).collect();
-    for name in names {
-        let (count, list) = match there.get(name) {
+    // Which of several tests of one name is which is not known where some of them pass and others do not.
+    let mut ends: BTreeMap<&str, BTreeSet<bool>> = BTreeMap::new();
+    for test in &carried.read.tests {
+        ends.entry(&test.stem).or_default().insert(test.run.result == TestResult::Pass);
+    }
+    for test in new {
+        let name = test.run.name.as_str();
+        let is_one = ends.get(test.stem.as_str()).is_none_or(|ends| ends.len() == 1);
+        let (count, list) = match there.get(name).filter(|_| is_one) {
             Some(test) if test.run.result == TestResult::Pass => (&mut found.idle, Some(&mut found.idle_names)),
             Some(test) if test.run.kind == Some(FailingKind::Failed) && !test.lacks => (&mut found.proved, None),
             _ => (&mut found.unproven, Some(&mut found.unproven_names)),
         };
         *count += 1;
         if let Some(list) = list.filter(|list| list.len() < MOST_NAMES) {
-            list.push((*name).to_owned());
+            list.push(name.to_owned());
         }
     }
     found

@@ -40,6 +40,14 @@ pub const WITHHELD: &[Withheld] = &[
     Withheld { name: "GITHUB_STATE", why: "it belongs to the action around it" },
     Withheld { name: "GITHUB_STEP_SUMMARY", why: "the summary is Phasegate's to write" },
     Withheld { name: "GIT_CONFIG_*", why: "settings for git, one of which may be a header with a token" },
+    Withheld { name: "GIT_DIR", why: "another repository than the copy: a hook of git has it set" },
+    Withheld { name: "GIT_WORK_TREE", why: "the same, of its files" },
+    Withheld { name: "GIT_INDEX_FILE", why: "the same, of its index" },
+    Withheld { name: "GIT_OBJECT_DIRECTORY", why: "the same, of its objects" },
+    Withheld { name: "GIT_ALTERNATE_OBJECT_DIRECTORIES", why: "the same, of objects beside it" },
+    Withheld { name: "GIT_COMMON_DIR", why: "the same, of what its worktrees share" },
+    Withheld { name: "GIT_NAMESPACE", why: "the same, of its branches" },
+    Withheld { name: "GIT_PREFIX", why: "where a hook was started, which is not where the commands run" },
 ];
 
 /// Whether a command is given this variable.
@@ -77,8 +85,9 @@ const SECRET: &[&str] = &["TOKEN", "SECRET", "PASSWORD", "KEY"];
 /// Words that the name of one has between its dashes.
 #[rustfmt::skip]
 const WORDS: &[&str] = &[
-    "APIKEY", "AUTH", "AUTHORIZATION", "COOKIE", "CRED", "CREDENTIAL", "CREDENTIALS", "CREDS", "DSN", "KEY", "KEYS", "PASS",
-    "PASSPHRASE", "PASSWD", "PASSWORD", "PASSWORDS", "PAT", "PWD", "SECRET", "SECRETS", "TOKEN", "TOKENS", "WEBHOOK",
+    "APIKEY", "AUTH", "AUTHORIZATION", "BEARER", "COOKIE", "COOKIES", "CRED", "CREDENTIAL", "CREDENTIALS", "CREDS", "DSN", "HTPASSWD",
+    "JWT", "KEY", "KEYS", "MNEMONIC", "PASS", "PASSPHRASE", "PASSWD", "PASSWORD", "PASSWORDS", "PAT", "PIN", "PW", "PWD", "SALT",
+    "SECRET", "SECRETS", "SEED", "SESSION", "SSHPASS", "TOKEN", "TOKENS", "WEBHOOK",
 ];
 /// What is one by such a word alone may be a word itself (`AUTH_TYPE=basic`): then it is not hidden.
 const SHORTEST_BY_WORD: usize = 8;
@@ -228,6 +237,7 @@ mod tests {
             "GITHUB_OUTPUT",
             "GITHUB_STEP_SUMMARY",
             "GIT_CONFIG_VALUE_0",
+            "GIT_DIR",
         ] {
             assert!(!is_given(OsStr::new(name)), "{name}");
         }
@@ -265,6 +275,10 @@ mod tests {
             "TOKEN_GH",
             "npm_config__auth",
             "MYTOKEN",
+            "SSHPASS",
+            "X_BEARER",
+            "OP_SESSION_my",
+            "WALLET_SEED",
         ] {
             assert!(secret(name, "x"), "{name}");
         }

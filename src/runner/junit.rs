@@ -189,12 +189,17 @@ fn case(node: Node<'_, '_>) -> Case {
         (Outcome::Failed, Some(why))
     } else if let Some(why) = child(node, &["error"]) {
         (Outcome::Error, Some(why))
+    } else if let Some(why) = child(node, &["rerunFailure"]) {
+        // Without the failure that they are the tries of, they are all that is told of it.
+        (Outcome::Failed, Some(why))
+    } else if let Some(why) = child(node, &["rerunError"]) {
+        (Outcome::Error, Some(why))
     } else if marked("status", FAILED) || marked("result", FAILED) {
         (Outcome::Failed, None)
     } else if marked("status", BROKE) || marked("result", BROKE) {
         (Outcome::Error, None)
     } else if child(node, &["skipped", "disabled"]).is_some()
-        || marked("status", &["notrun", "skipped", "disabled"])
+        || marked("status", &["notrun", "skipped", "disabled", "ignored", "pending", "todo"])
         || marked("result", &["suppressed", "skipped"])
     {
         (Outcome::Skipped, None)

@@ -115,7 +115,7 @@ pub trait Watcher: Send {
 pub type Judge = fn(&Facts<'_>) -> Vec<Finding>;
 
 /// What came of a plan.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Carried {
     started: Timestamp,
     ended: Timestamp,
@@ -248,7 +248,7 @@ pub async fn carry_out(
         confinement: confinement(plan, &walls),
         commands,
         read: reports::read(&plan.folder, &plan.reports, &before, &masks),
-        screenshots: screenshots::read(&plan.folder, &plan.screenshots, &pictures),
+        screenshots: screenshots::read(&plan.folder, &plan.screenshots, &pictures, &masks),
     })
 }
 

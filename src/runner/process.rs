@@ -318,16 +318,20 @@ fn of(status: io::Result<ExitStatus>) -> Ended {
 /// The children of the commands, when a command has left them behind: they become children of this process, however they
 /// were started, and can be found and ended.
 ///
-/// Whoever makes one says that this process has no other children than the commands of a gate: at the end of each, all
-/// that there are then are ended.
+/// Whoever makes one says that this process starts no other children than the commands of a gate: at the end of each, all
+/// that there are then are ended, but for those that were there before. A shell that became this program has left those.
 #[derive(Debug)]
-pub struct Orphans(());
+pub struct Orphans {
+    /// Their numbers are nobody else's: only we could take note of their end, and do not.
+    before: Vec<Pid>,
+}
 
 impl Orphans {
     /// None where the system can't do that.
     #[cfg(target_os = "linux")]
     pub fn adopt() -> Option<Self> {
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok().map(Self)
+        let before = children();
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok().map(|()| Self { before })
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -342,7 +346,8 @@ impl Orphans {
         // Each round makes the children of those that were ended ours. A program that starts others faster than they are
         // found is given up after a second.
         for _ in 0..100 {
-            let found = children();
+            let mut found = children();
+            found.retain(|child| !self.before.contains(child));
             if found.is_empty() {
                 return;
             }

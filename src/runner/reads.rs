@@ -74,7 +74,7 @@ pub fn look(environment: &[(OsString, OsString)], confine: &Confine, scratch: &P
             given.push(((*name).into(), folder.clone().into_os_string()));
         }
         match parts {
-            [] => match too_wide(&folder, home.as_deref()) {
+            [] => match too_wide(&folder, home.as_deref()).or_else(|| keeps_keys(&folder)) {
                 Some(why) => left_out.push((folder, why)),
                 None => found.push(folder),
             },
@@ -144,6 +144,13 @@ fn has_keys(folder: &Path) -> Option<&'static str> {
     let is_one = names.any(|name| SECRETS.iter().any(|one| name == *one));
     let has_one = || SECRETS.iter().any(|name| folder.join(name).symlink_metadata().is_ok());
     (is_one || has_one() || has_token(folder)).then_some(KEYS)
+}
+
+/// The same of a toolchain's own folder, which may be called what it likes and have a configuration of its own.
+fn keeps_keys(folder: &Path) -> Option<&'static str> {
+    const KEPT: &[&str] = &[".env", ".git-credentials", ".netrc", ".npmrc", ".pypirc", ".ssh"];
+    let has_one = KEPT.iter().any(|name| folder.join(name).symlink_metadata().is_ok());
+    (has_one || has_token(folder)).then_some(KEYS)
 }
 
 const KEYS: &str = "keys or tokens may lie in it";

@@ -39,7 +39,7 @@ pub(super) const LONGEST_PATH: usize = 1_024;
 const SLACK: Duration = Duration::from_secs(2);
 
 /// What a run's reports say.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Read {
     pub(crate) reports: Vec<Report>,
     pub(crate) totals: Counts,
@@ -57,6 +57,8 @@ pub(crate) struct Listed {
     pub(crate) run: TestRun,
     /// Its name without its class.
     pub(crate) bare: String,
+    /// Its name before it was told apart from others of the same one.
+    pub(crate) stem: String,
     /// It did not fail in what it says, but because something that it needs is not there.
     pub(crate) lacks: bool,
 }
@@ -184,7 +186,7 @@ impl Left {
 
 impl Read {
     fn one(&mut self, folder: &Path, glob: &str, file: &Path, before: &Before, masks: &Masks, left: &mut Left) {
-        let path = text::head(&file.to_string_lossy(), LONGEST_PATH);
+        let path = text::head(&masks.hide_text(&file.to_string_lossy()), LONGEST_PATH);
         let report = |state| Report { path: Some(path.clone()), ..Report::new(glob, state) };
         let (content, about) = match content(folder, file, &mut left.bytes) {
             Ok(read) => read,
@@ -204,9 +206,9 @@ impl Read {
             Ok(cases)
         });
         let cases = match cases {
-            Ok(cases) => cases,
+            Ok(cases) => in_the_copy(cases, folder),
             Err(why) => {
-                let why = Some(text::line(&why, 300));
+                let why = Some(text::line(&masks.hide_text(&why), 300));
                 return self.reports.push(Report { state: ReportState::Unreadable, why, ..known });
             }
         };
@@ -222,7 +224,8 @@ impl Read {
     }
 
     fn list(&mut self, case: &Case, masks: &Masks, left: &mut Left) {
-        let name = left.own_name(masks.hide_text(&named(case)), &masks.hide_text(&case.suite));
+        let stem = masks.hide_text(&named(case));
+        let name = left.own_name(stem.clone(), &masks.hide_text(&case.suite));
         let (result, kind) = match case.outcome {
             Outcome::Skipped => return self.skipped.push(name),
             Outcome::Passed => (TestResult::Pass, None),
@@ -235,6 +238,7 @@ impl Read {
         self.tests.push(Listed {
             run: TestRun { name, result, duration_ms: case.millis, kind, attempts },
             bare: masks.hide_text(&case.name),
+            stem,
             lacks: case.outcome == Outcome::Error || (case.failed() && lacks::says(&case.message)),
         });
     }
@@ -270,6 +274,25 @@ impl Read {
             report: report.to_owned(),
         });
     }
+}
+
+/// Tests as they are called wherever the copy lies. Node's own runner tells of a file without a test in it as of one, by its path: that
+/// is none.
+fn in_the_copy(mut cases: Vec<Case>, folder: &Path) -> Vec<Case> {
+    let is_a_file = |case: &Case| {
+        let path = Path::new(&case.name);
+        case.outcome == Outcome::Passed && case.class == "test" && path.starts_with(folder) && path.is_file()
+    };
+    cases.retain(|case| !is_a_file(case));
+    let here = format!("{}/", folder.display());
+    for case in &mut cases {
+        for name in [&mut case.suite, &mut case.class, &mut case.name] {
+            if name.contains(&here) {
+                *name = name.replace(&here, "");
+            }
+        }
+    }
+    cases
 }
 
 /// A test's name with its class before it, where that says more.

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::environ::Masks;
 use super::reports::{Before, LONGEST_PATH, content, found};
 use super::text;
 use crate::ids::Digest;
@@ -55,7 +56,7 @@ fn media(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// The pictures that the globs match now, and that were not there before.
-pub(crate) fn read(folder: &Path, globs: &[String], before: &Before) -> Vec<Screenshot> {
+pub(crate) fn read(folder: &Path, globs: &[String], before: &Before, masks: &Masks) -> Vec<Screenshot> {
     let (mut files, mut shots): (Vec<PathBuf>, Vec<Screenshot>) = (Vec::new(), Vec::new());
     for glob in globs {
         match found(folder, glob) {
@@ -68,6 +69,7 @@ pub(crate) fn read(folder: &Path, globs: &[String], before: &Before) -> Vec<Scre
     let mut left = TOGETHER;
     shots.extend(files.iter().take(MOST).map(|file| one(folder, file, before, &mut left)));
     shots.truncate(MOST);
+    shots.iter_mut().for_each(|shot| shot.path = masks.hide_text(&shot.path));
     shots
 }
 
@@ -116,7 +118,7 @@ mod tests {
         put("b.png", b"<script>alert(1)</script>");
         put("c.png", &[PNG, &vec![0; 600 * 1024][..]].concat());
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("d.png")).unwrap();
-        let shots = read(folder.path(), &globs, &before);
+        let shots = read(folder.path(), &globs, &before, &Masks::default());
         let told: Vec<(&str, bool, Option<&str>)> =
             shots.iter().map(|shot| (shot.path.as_str(), shot.data.is_some(), shot.why.as_deref())).collect();
         assert_eq!(told.len(), 5, "{told:?}");
@@ -138,7 +140,7 @@ mod tests {
         std::fs::write(outside.path().join("shots/a.png"), PNG).unwrap();
         std::os::unix::fs::symlink(outside.path().join("shots"), folder.path().join("shots")).unwrap();
         std::os::unix::fs::symlink(outside.path(), folder.path().join("deep")).unwrap();
-        let shots = read(folder.path(), &globs, &before);
+        let shots = read(folder.path(), &globs, &before, &Masks::default());
         let behind = Some("it lies behind a link, and those are not followed");
         assert_eq!(shots.len(), 2, "{shots:?}");
         for shot in &shots {
@@ -155,7 +157,7 @@ mod tests {
             let bytes = [PNG, &vec![at; 300 * 1024][..]].concat();
             std::fs::write(folder.path().join(format!("{at:02}.png")), bytes).unwrap();
         }
-        let shots = read(folder.path(), &globs, &before);
+        let shots = read(folder.path(), &globs, &before, &Masks::default());
         assert_eq!((shots.len(), shots.iter().filter(|shot| shot.data.is_some()).count()), (MOST, 6));
         assert_eq!(shots[6].why.as_deref(), Some("all of them may have 2048 KiB together"));
     }

@@ -120,6 +120,8 @@ async fn by_policy_the_bot_puts_the_documents_right_itself_and_nothing_goes_stal
     on.ci(&head, "success").await.unwrap();
     at("phase:verified");
     assert_merge(&on, number, "success");
+    let steps = super::evidence::bodies(&on, number, "step");
+    assert!(steps.iter().any(|step| step["body"]["action"] == "ReconcileRepaired"), "{steps:#?}");
 
     // Beside other content it is somebody's edit, also the very same words.
     let other = on.pushes(

@@ -378,6 +378,26 @@ fn what_the_policy_opens_is_open() {
     assert!(!done.artefact.confinement.stand.contains(&Wall::Network));
 }
 
+/// Whether one may read a socket says nothing to the kernel: who sees it can speak to it.
+#[test]
+fn a_socket_in_a_folder_that_may_be_read_is_not_reached_unless_it_is_named() {
+    if !has_everything() {
+        return;
+    }
+    let outside = Outside::new();
+    let socket = outside.dir.path().join("socket");
+    let command = format!(
+        "cat {}; python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"{}\"); print(s.recv(1))' || echo held",
+        outside.dir.path().join("secret").display(),
+        socket.display()
+    );
+    let read = |paths: serde_json::Value| run(&[&command], &format!("confine: {{ read: {paths} }}"));
+    let held = read(json!([outside.dir.path()]));
+    assert!(held.code == 0 && held.tail.starts_with("a secret") && held.tail.ends_with("held\n"), "{}", held.tail);
+    let named = read(json!([outside.dir.path(), socket]));
+    assert!(named.tail.ends_with("b'x'\n"), "{}", named.tail);
+}
+
 /// A server has more to lose than a job: what it asks for is run behind namespaces or not at all, and not without the server.
 #[test]
 fn what_a_server_asks_for_is_run_behind_namespaces_and_for_as_long_as_it_waits() {

@@ -9,7 +9,7 @@ use super::show::Live;
 use crate::guard::{Kind, set};
 use crate::ids::CommitId;
 use crate::policy::{Earned as Asked, Policy, Runs};
-use crate::repo::{Laid, LocalRepo, Reader as _, RepoPath};
+use crate::repo::{Filter, Laid, LocalRepo, Reader as _, RepoPath};
 use crate::runner::artefact::Subject;
 use crate::runner::earned::{self, Earned, Sides, Tried};
 use crate::runner::{self, Carried, Orphans, Plan, Watcher as _};
@@ -63,7 +63,8 @@ impl<'a> Beside<'a> {
         }
         let added = set::Added::by(law);
         let is_test = |path: &RepoPath| set::kind(path, &added) == Some(Kind::Test);
-        let sides = |base: &CommitId| anyhow::Ok(Sides::of(&repo.diff(base, &head)?, is_test));
+        let inline = repo.tree(&head, Filter::All)?.iter().any(|entry| set::may_hold_tests(&entry.path));
+        let sides = |base: &CommitId| anyhow::Ok(Sides::of(&repo.diff(base, &head)?, inline, is_test));
         let later = [Some(&tip), read].into_iter().flatten().find(|later| **later != base && **later != head);
         let later = later.map(|later| anyhow::Ok((later.clone(), sides(later)?))).transpose()?;
         let sides = sides(&base)?;
@@ -107,7 +108,16 @@ impl<'a> Beside<'a> {
         let name = base.short();
         let old = match sides.old_tests.as_slice() {
             [] => None,
-            laid => Some(on(&format!("the head with the tests of the base ({name})"), (&self.head, laid)).await?),
+            laid => {
+                let words = format!("the head with the tests of the base ({name})");
+                let alone = on(&words, (&self.head, laid)).await?;
+                let lacks = on_base.as_ref().is_ok_and(|base| earned::lack_something(base, &alone));
+                Some(match sides.beside_new.as_slice() {
+                    _ if !lacks || sides.beside_new.len() == laid.len() => (alone, false),
+                    [] => (Ok(head.clone()), true),
+                    laid => (on(&format!("{words}, beside its new ones"), (&self.head, laid)).await?, true),
+                })
+            }
         };
         let has_new = on_base.as_ref().is_ok_and(|on_base| earned::has_new(head, on_base));
         let mut new = match sides.new_tests.as_slice() {

@@ -65,7 +65,7 @@ impl<'a> Shows<'a> {
         for path in repo.tree(&head, Filter::All)?.into_iter().map(|entry| entry.path) {
             let kind = set::kind(&path, &added);
             tests += u64::from(kind == Some(Kind::Test));
-            inline |= path.as_bytes().ends_with(b".rs") || path.as_bytes().ends_with(b".zig");
+            inline |= set::may_hold_tests(&path);
             watched.extend(kind.map(|_| path));
         }
         // Where tests may stand among the code, no file of tests need not mean anything.

@@ -389,7 +389,7 @@ fn is_named(hit: &Hit<'_>) -> bool {
 }
 
 /// What a tool wrote down of what it took from others: full of digests.
-pub(super) fn is_lock(path: &str) -> bool {
+pub(crate) fn is_lock(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.ends_with(".lock")
         || name.ends_with(".lockb")

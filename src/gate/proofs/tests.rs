@@ -202,6 +202,12 @@ fn what_only_reads_is_told_from_what_runs() {
         "echo 2; true",
         "/bin/cat x",
         "test -e out",
+        "(cat out.txt)",
+        "env LANG=C cat out.txt",
+        "timeout -k 1 5s cat out.txt",
+        "if true; then cat out.txt; fi",
+        "while read line; do echo $line; done < out.txt",
+        "cp out.txt x && cat x",
     ] {
         assert!(only_reads(idle), "{idle}");
     }
@@ -211,6 +217,10 @@ fn what_only_reads_is_told_from_what_runs() {
         "test \"$(sh lamp 1)\" = on",
         "./lamp 1 > out; cat out",
         "diff <(./lamp 1) expected",
+        "timeout 5 ./lamp 1",
+        "(cd src; env ./lamp 1)",
+        "for n in 1 2; do ./lamp $n; done",
+        "if ./lamp 1; then echo on; fi",
     ] {
         assert!(!only_reads(runs), "{runs}");
     }

@@ -11,6 +11,7 @@ const MOST_TOLD: usize = 20;
 
 pub(super) fn judge(earned: &Earned, head: &Counts) -> Vec<Finding> {
     let mut findings = fewer(earned, head);
+    findings.extend(missing(earned, head));
     findings.extend(earned.old_tests.iter().flat_map(|old| old_tests(earned, old)));
     findings.extend(new_tests(&earned.new_tests, left_to_people(earned)));
     if !earned.demanded {
@@ -22,7 +23,7 @@ pub(super) fn judge(earned: &Earned, head: &Counts) -> Vec<Finding> {
 /// What there is for a change that has its reasons.
 fn left_to_people(earned: &Earned) -> &'static str {
     match earned.demanded {
-        true => "`gates.verify.earned: show` in the policy leaves that to the reviewers.",
+        true => "somebody who may approve can agree to it on the pull request.",
         false => "the reviewers judge that.",
     }
 }
@@ -86,6 +87,24 @@ fn fewer(earned: &Earned, head: &Counts) -> Vec<Finding> {
     findings
 }
 
+/// `VER-11`: each of the base's tests runs on the head's code. Others in their place are others.
+fn missing(earned: &Earned, head: &Counts) -> Option<Finding> {
+    let fewer = head.ran() < earned.on_base.totals.ran();
+    let told = earned.old_tests.as_ref().is_some_and(|old| old.run.totals.ran() < earned.on_base.totals.ran());
+    if earned.missing.is_empty() || fewer || told {
+        return None;
+    }
+    let says = format!(
+        "Tests that pass on the base did not run on the head's code, with their files as on the base: {}.",
+        listed(&earned.missing, earned.missing.len() as u64)
+    );
+    let next = format!(
+        "Let what finds them, and what they are made from, find them again. Where what is asked for has changed, {}",
+        left_to_people(earned)
+    );
+    Some(Finding::error("VER-11", says, next))
+}
+
 /// `VER-11`: the base's tests pass on the head's code, as the base has them.
 fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
     let people = left_to_people(earned);
@@ -133,6 +152,12 @@ fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
             format!("With {files} as on the base, {ran} of the base's {} ran on the head's code{why}.", tests(before)),
             format!("Keep what they use, and what finds them. Where what is asked for has changed, {people}"),
         ));
+    } else if old.beside_new && earned.missing.is_empty() {
+        findings.push(Finding::warning(
+            "VER-11",
+            "The base's tests can be carried out on the head's code only beside the head's new files of tests.",
+            "Look whether these bring what the old ones need, and nothing that lets them pass.",
+        ));
     }
     findings
 }
@@ -165,7 +190,7 @@ fn new_tests(new: &NewTests, people: &str) -> Vec<Finding> {
         findings.push(Finding::warning(
             "VER-12",
             format!(
-                "Unproven: {} could not be carried out on the base's code{why}: {}.",
+                "Unproven: {} did not come as far as a failed assertion on the base's code{why}: {}.",
                 if new.unproven == 1 { "1 new test".to_owned() } else { format!("{} new tests", new.unproven) },
                 listed(&new.unproven_names, new.unproven)
             ),

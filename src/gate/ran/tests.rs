@@ -222,12 +222,15 @@ fn a_red_attempt_is_told_after_a_green_one() {
         verdict: if failed > 0 { Verdict::Fail } else { Verdict::Pass },
         summary: Summary { total: 9, passed: 9 - failed, failed },
         failing: names.iter().map(|name| (*name).to_owned()).collect(),
+        rules: Vec::new(),
         log: crate::ids::Digest::of(b""),
     };
     let mut run = good(RunGate::Verify);
-    // One that ended badly without a failed test says nothing of the tests.
-    run.attempts = vec![Attempt { verdict: Verdict::Fail, ..attempt(0, 0, &[]) }];
-    assert_eq!(run.told(), [""; 0]);
+    // One that ended badly in another way is told by its rules.
+    run.attempts = vec![Attempt { verdict: Verdict::Fail, rules: vec!["VER-01".to_owned()], ..attempt(0, 0, &[]) }];
+    let says = "This gate failed once before on the same content, last at 1970-01-01T00:00:00Z by VER-01.";
+    assert_eq!(run.told(), [format!("~VER-13 {says}")]);
+    run.attempts.clear();
     run.attempts.extend([attempt(1, 1, &["a"]), attempt(60, 2, &["b"]), attempt(90, 0, &[])]);
     let says = "Tests failed 2 times before on the same content, last at 1970-01-01T00:01:00Z: `b` and others.";
     assert_eq!(run.told(), [format!("~VER-13 {says}")]);
@@ -290,10 +293,10 @@ fn tests_that_are_nowhere_known_are_told() {
 #[test]
 fn a_file_that_the_commands_wrote_anew_is_told() {
     let mut run = good(RunGate::Verify);
-    run.rewritten = vec!["tests/a.snap".to_owned(), "Cargo.lock".to_owned()];
+    run.rewritten = vec!["tests/test_clock.py".to_owned(), "Cargo.lock".to_owned()];
     let found = run.judged();
     let told: Vec<_> = found.iter().map(|one| (one.rule.as_str(), one.blocks(), one.path.as_deref())).collect();
-    assert_eq!(told, [("VER-15", true, Some("tests/a.snap")), ("VER-15", false, Some("Cargo.lock"))]);
+    assert_eq!(told, [("VER-15", true, Some("tests/test_clock.py")), ("VER-15", false, Some("Cargo.lock"))]);
 }
 
 /// `VER-16`: a failure says what is to be mended.

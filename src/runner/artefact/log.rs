@@ -71,6 +71,9 @@ pub struct Attempt {
     pub summary: Summary,
     /// Names of tests that failed, the first twenty.
     pub failing: Vec<String>,
+    /// Rules that stood against it, the first twenty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// SHA-256 of its log.
     #[schemars(with = "String", extend("pattern" = super::DIGEST))]
     pub log: Digest,
@@ -81,9 +84,9 @@ pub(super) const MOST_ATTEMPTS: usize = 100;
 const MOST_NAMES: usize = 20;
 
 impl Attempt {
-    /// Whether a test failed in it. One that ended badly for another reason says nothing about the change's tests.
+    /// Whether it ended badly, by a test that failed or by anything else.
     pub fn is_red(&self) -> bool {
-        self.summary.failed > 0
+        self.verdict == Verdict::Fail || self.summary.failed > 0
     }
 }
 
@@ -91,11 +94,14 @@ impl Artefact {
     /// This one as an attempt, after those before it, for the next on the same subject.
     pub(super) fn into_attempts(self, text: &[u8]) -> Vec<Attempt> {
         let failing = self.tests.iter().filter(|test| test.result == TestResult::Fail).take(MOST_NAMES);
+        let rules: BTreeSet<String> =
+            self.findings.iter().filter(|finding| finding.blocks()).map(|finding| finding.rule.clone()).collect();
         let this = Attempt {
             executed_at: self.executed_at,
             verdict: self.verdict,
             summary: self.summary,
             failing: failing.map(|test| test.name.clone()).collect(),
+            rules: rules.into_iter().take(MOST_NAMES).collect(),
             log: Digest::of(text),
         };
         let mut all = self.attempts;

@@ -29,7 +29,8 @@ fn run(tests: &[&str]) -> Carried {
             let (path, line) = (None, None);
             read.failing.push(Failing { kind, name: name.to_owned(), suite, message, details, path, line, report });
         }
-        read.tests.push(Listed { run, bare, lacks: matches!(how, "~" | "!") });
+        let stem = name.split(" #").next().unwrap_or(name).to_owned();
+        read.tests.push(Listed { run, bare, stem, lacks: matches!(how, "~" | "!") });
     }
     Carried { read, ..Carried::empty() }
 }
@@ -43,9 +44,10 @@ fn laid(path: &str) -> Laid {
 }
 
 fn held(head: &[&str], on_base: &[&str], old: Option<&[&str]>, new: Option<&[&str]>) -> Earned {
-    let sides = Sides { old_tests: vec![laid("tests/a")], new_tests: vec![laid("tests/b")] };
+    let sides = Sides { old_tests: vec![laid("tests/a")], new_tests: vec![laid("tests/b")], ..Sides::default() };
     let tried = |tests: &[&str]| Ok(run(tests));
-    compared((true, &base()), &sides, &run(head), &tried(on_base), old.map(tried), new.map(tried))
+    let old = old.map(|old| (tried(old), false));
+    compared((true, &base()), &sides, &run(head), &tried(on_base), old, new.map(tried))
 }
 
 #[test]
@@ -74,6 +76,42 @@ fn a_new_test_is_judged_by_how_it_ends_on_the_base() {
     // Where the tests are not in files of their own, nothing could be laid over.
     let earned = held(&["+a", "+inline"], &["+a"], None, None).new_tests;
     assert_eq!((earned.unproven, earned.run), (1, None));
+}
+
+/// As many ran, and they are others: by their names that is seen.
+#[test]
+fn tests_of_the_base_that_nobody_runs_any_more_are_missing() {
+    let missing = |earned: Earned| earned.missing;
+    let on_base = ["+a", "+b", "-red", "?skipped"];
+    assert_eq!(missing(held(&["+a", "+c", "+d"], &on_base, None, None)), ["b"]);
+    assert_eq!(missing(held(&["+a", "?b", "+c"], &on_base, None, None)), [""; 0], "that is told as skipped");
+    // With their files as on the base they run, whatever the head calls them.
+    assert_eq!(missing(held(&["+a", "+c"], &on_base, Some(&["+a", "+b"]), None)), [""; 0]);
+    assert_eq!(missing(held(&["+a", "+b", "+c"], &on_base, Some(&["+a", "+c"]), None)), ["b"]);
+    // Those that stand among the code go with it.
+    let sides = Sides { inline: true, ..Sides::default() };
+    let inline = compared((true, &base()), &sides, &run(&["+a", "+c"]), &Ok(run(&on_base)), None, None);
+    assert_eq!(inline.missing, [""; 0]);
+}
+
+#[test]
+fn what_the_bases_tests_lack_is_told_from_what_they_refuse() {
+    let lack = |alone: &[&str]| lack_something(&run(&["+a", "+b", "-red"]), &Ok(run(alone)));
+    assert!(!lack(&["+a", "+b", "-red"]) && !lack(&["+a", "?b"]), "nothing to look for elsewhere");
+    assert!(lack(&["+a", "!b"]) && lack(&["+a", "~b"]) && lack(&["+a"]) && lack(&[]));
+    assert!(!lack(&["-a", "!b"]), "one that fails in what it asserts is the answer");
+    assert!(lack_something(&run(&[]), &Err("no room".to_owned())));
+}
+
+#[test]
+fn of_several_tests_of_one_name_nobody_knows_which_is_which() {
+    let told = |new: &[&str]| {
+        let new = held(&["+a", "+a #2"], &["+a"], None, Some(new)).new_tests;
+        (new.proved, new.idle, new.unproven)
+    };
+    assert_eq!(told(&["+a", "-a #2"]), (0, 0, 1), "the idle one may be either");
+    assert_eq!(told(&["-a", "+a #2"]), (0, 0, 1));
+    assert_eq!((told(&["-a", "-a #2"]), told(&["+a", "+a #2"])), ((1, 0, 0), (0, 1, 0)));
 }
 
 #[test]
@@ -113,12 +151,13 @@ fn tests_are_laid_over_the_other_side() {
         delta("tests/gone.rs", blob('3'), None),
         delta("tests/new.rs", None, blob('4')),
     ];
-    let sides = Sides::of(&deltas, |path| path.to_string().starts_with("tests/"));
+    let sides = Sides::of(&deltas, false, |path| path.to_string().starts_with("tests/"));
     let shown = |laid: &[Laid]| -> Vec<String> {
         let digit = |laid: &Laid| laid.file.as_ref().map_or("-", |(_, blob)| &blob.as_str()[..1]).to_owned();
         laid.iter().map(|laid| format!("{} {}", laid.path, digit(laid))).collect()
     };
-    assert_eq!(shown(&sides.old_tests), ["tests/changed.rs 1", "tests/gone.rs 3"]);
+    assert_eq!(shown(&sides.old_tests), ["tests/changed.rs 1", "tests/gone.rs 3", "tests/new.rs -"]);
+    assert_eq!(shown(&sides.beside_new), ["tests/changed.rs 1", "tests/gone.rs 3"]);
     assert_eq!(shown(&sides.new_tests), ["tests/changed.rs 2", "tests/gone.rs -", "tests/new.rs 4"]);
 }
 

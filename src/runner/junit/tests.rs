@@ -94,7 +94,9 @@ fn one(inside: &str) -> Vec<Case> {
 fn suites_stand_in_suites_and_words_for_not_run_are_many() {
     let nested = one("<testsuite name='t'><testcase name='a' classname='c' time='1,000.5'/></testsuite>");
     assert_eq!((nested[0].suite.as_str(), nested[0].millis), ("t", 1_000_500));
-    for skipped in ["status='notrun'", "status='disabled'", "result='suppressed'"] {
+    for skipped in
+        ["status='notrun'", "status='disabled'", "status='Pending'", "status='ignored'", "result='suppressed'"]
+    {
         assert_eq!(one(&format!("<testcase {skipped}/>"))[0].outcome, Outcome::Skipped, "{skipped}");
     }
     // CTest, behave and others say it at the test.
@@ -103,6 +105,7 @@ fn suites_stand_in_suites_and_words_for_not_run_are_many() {
         assert_eq!(one(&format!("<testcase {failed}><skipped/></testcase>"))[0].outcome, Outcome::Failed, "{failed}");
     }
     assert_eq!(one("<testcase status='error'/>")[0].outcome, Outcome::Error);
+    assert_eq!(one("<testcase><rerunFailure/></testcase>")[0].outcome, Outcome::Failed);
     for passed in ["status='passed'", "status='run'", "status='PASS'", "result='completed'", "status='success'"] {
         assert_eq!(one(&format!("<testcase {passed}/>"))[0].outcome, Outcome::Passed, "{passed}");
     }

@@ -191,4 +191,30 @@ fn secrets_in_reports_are_hidden() {
     let failing = &read.failing[0];
     assert_eq!((failing.name.as_str(), failing.message.as_str(), failing.details.as_str()), ("***", "m ***", "d ***"));
     assert_eq!(failing.kind, FailingKind::Error);
+    // In the name of a report too, and in why it can't be read.
+    on.write("t0ken-x.xml", "<t0ken-x/>");
+    let read = super::read(on.0.path(), &owned(&["t*.xml"]), &before, &masks);
+    let (path, why) = (read.reports[0].path.as_deref(), read.reports[0].why.as_deref());
+    assert!(path == Some("***.xml") && why.is_some_and(|why| why.contains("`***`")), "{:?}", read.reports);
+}
+
+/// Node's own runner tells of a file as of a test, by where the copy lies.
+#[test]
+fn a_file_without_a_test_is_none_and_names_do_not_say_where_the_copy_lies() {
+    let on = Folder::new();
+    let before = on.before(&["*.xml"]);
+    on.write("a.test.js", "// nothing");
+    let here = on.0.path().canonicalize().unwrap();
+    let there = here.display();
+    let case = |name: &str, inside: &str| format!("<testcase name='{name}' classname='test'>{inside}</testcase>");
+    let report = |cases: &str| format!("<testsuites>{cases}</testsuites>");
+    let cases = [
+        case(&format!("{there}/a.test.js"), ""),
+        case(&format!("{there}/b.test.js"), "<failure message='no'/>"),
+        case("a.test.js", ""),
+    ];
+    on.write("a.xml", &report(&cases.concat()));
+    let read = read(&here, &owned(&["a.xml"]), &before, &Masks::default());
+    let names: Vec<&str> = read.tests.iter().map(|test| test.run.name.as_str()).collect();
+    assert_eq!((names, read.totals.tests), (vec!["test b.test.js", "test a.test.js"], 2));
 }

@@ -102,7 +102,10 @@ fn again(role: &str) -> Command {
 }
 
 fn builder(told: &str) -> anyhow::Result<ExitCode> {
-    let spec: Spec = serde_json::from_str(told).context("the order can't be read")?;
+    let mut spec: Spec = serde_json::from_str(told).context("the order can't be read")?;
+    if !spec.confine.network {
+        spec.confine.hides.extend(sockets());
+    }
     end_with_parent()?;
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     let fresh = spec.confine.user.filter(|_| user.is_root());
@@ -130,6 +133,17 @@ fn builder(told: &str) -> anyhow::Result<ExitCode> {
     let mut keeper = again(KEEPER).env(TOLD, kept).process_group(0).spawn().context("there is no second process")?;
     tell(&Line::Group(keeper.id().cast_signed()))?;
     Ok(as_code(keeper.wait()?))
+}
+
+/// The sockets of this machine that have a path. Neither a network of its own nor a folder that can only be read keeps a process
+/// from speaking to one that it sees; one that is named by itself may be read is shown again.
+fn sockets() -> Vec<PathBuf> {
+    let text = fs::read_to_string("/proc/self/net/unix").unwrap_or_default();
+    let path = |line: &str| line.split_whitespace().nth(7).filter(|path| path.starts_with('/')).map(PathBuf::from);
+    let mut paths: Vec<PathBuf> = text.lines().skip(1).filter_map(path).collect();
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 /// Becoming another user undoes it, so it is said again after that.

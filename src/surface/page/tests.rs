@@ -195,6 +195,7 @@ fn a_run_is_told_with_its_commands_tests_and_walls() {
         verdict: Verdict::Fail,
         summary: log.summary,
         failing: vec!["a::b".to_owned()],
+        rules: vec!["VER-01".to_owned()],
         log: Digest::of("log"),
     }];
     let page = run(&log, None);

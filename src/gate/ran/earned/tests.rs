@@ -19,6 +19,7 @@ fn good() -> Earned {
         on_base: side(3),
         gone: Vec::new(),
         now_skipped: Vec::new(),
+        missing: Vec::new(),
         old_tests: None,
         new_tests: NewTests { run: Some(side(4)), proved: 1, ..NewTests::default() },
     }
@@ -64,7 +65,14 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
         Failing { kind, name, suite, message, details, path, line, report }
     };
     let old = |run: Side, failing: Vec<Failing>| {
-        let old = OldTests { files: names(&["tests/a.rs"]), run, failing, failing_left_out: 0, skipped: Vec::new() };
+        let old = OldTests {
+            files: names(&["tests/a.rs"]),
+            run,
+            failing,
+            failing_left_out: 0,
+            skipped: Vec::new(),
+            beside_new: false,
+        };
         Earned { old_tests: Some(old), ..good() }
     };
     assert_eq!(told(&old(side(3), Vec::new()), 4), [""; 0]);
@@ -103,13 +111,13 @@ fn a_new_test_must_be_red_without_the_change() {
     let unproven = NewTests { run: Some(side(4)), unproven: 1, unproven_names: names(&["x"]), ..NewTests::default() };
     assert_eq!(
         told(&Earned { new_tests: unproven.clone(), ..good() }, 4),
-        ["~VER-12 Unproven: 1 new test could not be carried out on the base's code: `x`."]
+        ["~VER-12 Unproven: 1 new test did not come as far as a failed assertion on the base's code: `x`."]
     );
     let inline = NewTests { run: None, ..unproven };
     assert_eq!(
         told(&Earned { new_tests: inline, ..good() }, 4),
         [
-            "~VER-12 Unproven: 1 new test could not be carried out on the base's code (they are not in files of their own): `x`."
+            "~VER-12 Unproven: 1 new test did not come as far as a failed assertion on the base's code (they are not in files of their own): `x`."
         ]
     );
 }
@@ -123,5 +131,5 @@ fn where_it_is_only_shown_nothing_blocks() {
     // What to do is something that can be done: one way out where it counts, another where it does not.
     assert!(found[1].next.ends_with("Where it tests what was there, the reviewers judge that."), "{}", found[1].next);
     let demanded = judge(&Earned { demanded: true, ..earned }, &counts(4));
-    assert!(demanded[0].next.contains("`gates.verify.earned: show`"), "{}", demanded[0].next);
+    assert!(demanded[0].next.contains("can agree to it on the pull request"), "{}", demanded[0].next);
 }
