@@ -475,6 +475,15 @@ fn without_deployments_the_checks_of_the_merge_commit_decide() {
     game.merge_check("running").at(Stage::Deploying);
     game.merge_check("failure").at(Stage::DeployRetrying);
     game.merge_check("success").at(Stage::PipelineComplete);
+    // That nobody saw it deployed is said with the pass.
+    let told = |game: &Game| -> Vec<(String, Severity)> {
+        let findings = &game.now().gates[&GateName::Phase(Phase::Deploy)].findings;
+        findings.iter().map(|one| (one.rule.clone(), one.severity)).collect()
+    };
+    assert_eq!(told(&game), [("DEP-04".to_owned(), Severity::Warning)]);
+    let mut seen = Game::pipeline();
+    seen.through_verify().merged().deployment("success").at(Stage::PipelineComplete);
+    assert_eq!(told(&seen), []);
 }
 
 #[test]
