@@ -1,16 +1,20 @@
 //! `phasegate explain`: why a change is not merging, by its records, first things first.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
 use super::status::{self, Report};
-use super::{Exit, out};
+use super::{Exit, check, out};
 use crate::finding::{Finding, Severity};
-use crate::flow::Stage;
-use crate::gate::first;
+use crate::flow::Phase;
+use crate::gate::papers::{self, Papers};
+use crate::gate::{build, first, reconcile, verify};
 use crate::ledger::State;
+use crate::policy;
+use crate::repo::{LocalRepo, Reader as _, RepoPath};
 
 #[derive(Debug, Serialize)]
 struct Explained {
@@ -28,13 +32,21 @@ struct Explained {
     waits_for: Option<String>,
     /// Not where the pipeline waits for somebody to say `/expand`, before anything else.
     begun: bool,
+    /// The phase whose gate waits: what for is on no record. What of it can be seen in the content is among the findings where
+    /// `looked` says so, and the check `phasegate/PHASE` has all of it.
+    waiting: Option<Phase>,
+    looked: bool,
     /// What stands against merging, what to do first at its beginning.
     findings: Vec<Finding>,
 }
 
 pub(super) async fn run(args: &status::Args) -> anyhow::Result<Exit> {
     let (state, report) = status::read(args).await?;
-    let explained = explained(&state, &report);
+    let seen = match (first::unrecorded(&state), args.here()) {
+        (Some(phase), Some(repo)) => look(repo, &state, phase),
+        _ => None,
+    };
+    let explained = explained(&state, &report, seen);
     if args.json {
         out::json(&explained)?;
     } else {
@@ -43,8 +55,28 @@ pub(super) async fn run(args: &status::Args) -> anyhow::Result<Exit> {
     Ok(status::exit(&report))
 }
 
+/// What the content shows of what a gate waits for, judged here as the App does it. None where it is not here, or can't be read: the
+/// records are told all the same.
+fn look(repo: &Path, state: &State, phase: Phase) -> Option<Vec<Finding>> {
+    let (repo, about) = (LocalRepo::around(repo).ok()?, state.subject.as_ref()?);
+    let (base, head) = (&about.base, &about.head);
+    let tip = check::default_tip(&repo).ok()?;
+    let blob = repo.blob(&tip, &RepoPath::from(policy::PATH)).ok()??;
+    let policy = policy::parse(&blob.bytes).ok()?;
+    let papers = Papers::read(&repo, &tip, base, head).ok()?;
+    let site = || build::site(&repo, base, head, &papers).ok().flatten();
+    Some(match phase {
+        Phase::Expand | Phase::Design | Phase::Analyze => papers::judge(phase, &papers, &policy),
+        Phase::Build => build::judge(&site()?, &papers, &policy),
+        Phase::Reconcile => reconcile::look(&repo, head, &site()?, &papers, &policy).ok()?.0,
+        Phase::Verify => verify::look(&repo, head, &site()?, &papers, &policy).ok()?,
+        // Of people and of deployments only GitHub knows.
+        Phase::Review | Phase::Deploy => return None,
+    })
+}
+
 /// Of the merge gate, and of the gate of the phase that it is in.
-fn explained(state: &State, report: &Report) -> Explained {
+fn explained(state: &State, report: &Report, seen: Option<Vec<Finding>>) -> Explained {
     let Report { change, mode, proven, stage, open, merged, head, waits_for, .. } = report;
     Explained {
         schema: "phasegate/explain@1",
@@ -56,8 +88,10 @@ fn explained(state: &State, report: &Report) -> Explained {
         merged: merged.clone(),
         head: head.clone(),
         waits_for: waits_for.clone(),
-        begun: state.pipeline.as_ref().is_none_or(|pipeline| pipeline.stage != Stage::PreferencesConfigured),
-        findings: first::against(state),
+        begun: !first::not_begun(state),
+        waiting: first::unrecorded(state),
+        looked: seen.is_some(),
+        findings: first::first_things_first(seen.into_iter().flatten().chain(first::against(state))),
     }
 }
 
@@ -74,9 +108,6 @@ fn told(explained: &Explained, report: &Report) -> String {
     } else {
         text.push_str("Why it is not merging, first things first:\n");
     }
-    if !explained.begun {
-        text.push_str("  → It has not begun: somebody with write access says `/expand` on the pull request.\n");
-    }
     for (at, finding) in explained.findings.iter().enumerate() {
         let rule = match finding.severity {
             Severity::Error if finding.waiting => finding.rule.yellow().to_string(),
@@ -86,6 +117,17 @@ fn told(explained: &Explained, report: &Report) -> String {
         let place = finding.place().map(|place| format!("{place}: ")).unwrap_or_default();
         let says = out::plain(&format!("{place}{}", finding.says));
         let _ = writeln!(text, "{:>3}. {rule} {says}\n     → {}", at + 1, out::plain(&finding.next));
+    }
+    if let Some(phase) = explained.waiting {
+        let name = phase.as_str().to_uppercase();
+        let _ = match explained.looked {
+            true => writeln!(
+                text,
+                "{name} waits. Its content was looked at here; what only GitHub knows stands in the check `phasegate/{phase}` of \
+                 this head."
+            ),
+            false => writeln!(text, "{name} waits. What for stands in the check `phasegate/{phase}` of this head."),
+        };
     }
     text
 }

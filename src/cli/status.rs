@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use owo_colors::OwoColorize as _;
@@ -41,6 +41,13 @@ pub(super) struct Args {
     /// Print one object, with a field `schema`
     #[arg(long)]
     pub(super) json: bool,
+}
+
+impl Args {
+    /// The repository on this machine, where the ledger is read there.
+    pub(super) fn here(&self) -> Option<&Path> {
+        self.github.is_none().then_some(self.repo.as_path())
+    }
 }
 
 #[derive(Debug, Serialize)]

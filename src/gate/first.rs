@@ -3,12 +3,15 @@
 //! First what makes everything else idle: a policy that is none, records that are not whole, a base that nothing covers. Then what a
 //! person has stopped, because nothing goes on before that is answered. Then what is wrong with the content, an earlier phase before
 //! a later one: what mends it makes the later ones be looked at again. Then what only has to be waited for: what runs, and then what
-//! people have to do, because they want to look at what is done. Warnings last.
+//! people have to do, because they want to look at what is done. That the phases are not through follows from all of that. Warnings
+//! last. Before a pipeline has begun, its beginning comes before everything that could be done meanwhile.
 
 use std::collections::BTreeSet;
 
-use super::{Finding, GateName};
+use super::{Finding, GateName, merge};
+use crate::flow::{Phase, Stage};
 use crate::ledger::State;
+use crate::policy::Commands;
 
 /// What stands against merging a change by its records: of the gate of the phase that it is in, and of the merge gate.
 /// There is nothing to be done about one that is not open.
@@ -16,7 +19,32 @@ pub fn against(state: &State) -> Vec<Finding> {
     let phase = state.pipeline.as_ref().and_then(|pipeline| pipeline.phase());
     let gates = phase.map(GateName::Phase).into_iter().chain([GateName::Merge]);
     let judged = gates.filter_map(|gate| state.gates.get(&gate)).filter(|_| state.open);
-    first_things_first(judged.flat_map(|judged| judged.findings.clone()))
+    of_change(state, judged.flat_map(|judged| judged.findings.clone()), &Commands::default())
+}
+
+/// The phase that a change is in, where its gate waits: that is on record only when it has passed or failed.
+pub fn unrecorded(state: &State) -> Option<Phase> {
+    let phase = state.pipeline.as_ref().filter(|_| state.open).and_then(|pipeline| pipeline.phase())?;
+    let head = state.subject.as_ref().map(|about| &about.head);
+    let told = state.gates.get(&GateName::Phase(phase)).is_some_and(|judged| Some(&judged.about.head) == head);
+    (!told && state.stopped.is_none()).then_some(phase)
+}
+
+/// Whether it is in a pipeline that nobody has begun.
+pub fn not_begun(state: &State) -> bool {
+    state.open && state.pipeline.as_ref().is_some_and(|pipeline| pipeline.stage == Stage::PreferencesConfigured)
+}
+
+/// The findings of a change in their order, with the beginning of its pipeline where that is to be made.
+pub fn of_change(state: &State, findings: impl IntoIterator<Item = Finding>, commands: &Commands) -> Vec<Finding> {
+    let mut all = first_things_first(findings);
+    if not_begun(state) {
+        all.retain(|one| !merge::only_of_the_phases(one));
+        let next = format!("Somebody with write access says `{}`.", commands.written("expand"));
+        let at = all.partition_point(|one| rank(one).0 <= Turn::Stopped);
+        all.insert(at, Finding::waiting("MRG-01", "The pipeline has not begun.", next));
+    }
+    all
 }
 
 /// What to do first comes first. What several gates say in the same words is said once.
@@ -35,6 +63,7 @@ enum Turn {
     Wrong,
     Runs,
     People,
+    Follows,
     Told,
 }
 
@@ -56,6 +85,7 @@ fn rank(finding: &Finding) -> (Turn, usize) {
     let place = PHASES.iter().position(|starts| starts.iter().any(|start| rule.starts_with(start)));
     let turn = match (rule, finding.blocks(), finding.waiting) {
         (_, false, _) => Turn::Told,
+        _ if merge::only_of_the_phases(finding) => Turn::Follows,
         ("MRG-04" | "MRG-07" | "MRG-08" | "MRG-10" | "MRG-11" | "MRG-12", ..) => Turn::Idle,
         ("MRG-05" | "MRG-06", _, false) => Turn::Stopped,
         // Codes of the guard are words.
@@ -78,6 +108,7 @@ mod tests {
         let waits = |rule: &str| Finding::waiting(rule, "not yet", "wait");
         let all = [
             Finding::warning("BLD-01", "unconfined", "look"),
+            Finding::waiting("MRG-01", "The pipeline is not through: the review gate has not passed.", "read on"),
             waits("MRG-03"),
             waits("REV-01"),
             waits("MRG-01"),
@@ -111,8 +142,31 @@ mod tests {
             "MRG-03",
             "REV-01",
             "MRG-05",
+            "MRG-01",
             "BLD-01",
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn before_a_pipeline_has_begun_that_is_the_first_thing() {
+        let mut game = crate::engine::kit::Game::pipeline();
+        let told = |game: &crate::engine::kit::Game| -> Vec<(String, String)> {
+            against(game.now()).into_iter().map(|one| (one.says, one.next)).collect()
+        };
+        let first = told(&game);
+        assert_eq!(first[0].0, "The pipeline has not begun.");
+        assert!(first[0].1.contains("`/expand`"), "{first:?}");
+        assert!(!first.iter().any(|(says, _)| says.contains("not through")), "{first:?}");
+        assert_eq!(unrecorded(game.now()), None);
+
+        // Then it is the last: what its check says is to be done.
+        game.until_reviewing();
+        let then = told(&game);
+        let (says, next) = then.iter().rfind(|(says, _)| says.contains("not through")).unwrap();
+        assert!(says.contains("review") && next.contains("`phasegate/review`") && !next.contains("/status"), "{next}");
+        assert_eq!(unrecorded(game.now()), Some(Phase::Review));
+        game.review("mia", crate::ids::Role::Maintain, "CHANGES_REQUESTED");
+        assert_eq!(unrecorded(game.now()), None, "a FAIL is on record");
     }
 }

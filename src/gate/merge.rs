@@ -314,11 +314,20 @@ fn phases(state: &State, policy: &Policy) -> Option<Finding> {
         Deploy::BeforeMerge => Phase::Deploy,
     };
     let open = Phase::ALL.into_iter().find(|phase| *phase <= last && !pipeline.holds(*phase))?;
+    let present = pipeline.phase().unwrap_or(open);
     Some(Finding::waiting(
         "MRG-01",
-        format!("The pipeline is not through: the {open} gate has not passed for this content."),
-        format!("`{}` says what the present phase waits for.", policy.commands.written("status")),
+        format!("{NOT_THROUGH}: the {open} gate has not passed for this content."),
+        format!("The check `phasegate/{present}` says what to do. This follows by itself."),
     ))
+}
+
+/// How the finding begins that only says that the phases have the change still.
+const NOT_THROUGH: &str = "The pipeline is not through";
+
+/// Whether a finding says no more than that.
+pub(super) fn only_of_the_phases(finding: &Finding) -> bool {
+    finding.rule == "MRG-01" && finding.waiting && finding.says.starts_with(NOT_THROUGH)
 }
 
 /// `MRG-01`: verify evidence for this content.

@@ -7,6 +7,7 @@
 
 mod calls;
 mod interfaces;
+mod offered;
 pub mod repair;
 mod said;
 pub mod targets;
@@ -22,6 +23,7 @@ use crate::flow::Phase;
 use crate::ids::CommitId;
 use crate::policy::{Policy, Repairs};
 use crate::repo::{Reader, Result};
+pub use offered::is_structural;
 use repair::Repair;
 
 /// How documents and code differ.

@@ -14,7 +14,7 @@ use crate::ids::CommitId;
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::security::{Assured, Subject};
-use crate::policy::{Policy, Proofs, Tier};
+use crate::policy::{Policy, Proofs, Tier, Verify};
 use crate::repo::{Filter, Reader, Result};
 
 /// The rules that read the content, with one sentence each.
@@ -114,7 +114,8 @@ pub fn security(policy: &Policy, state: &State, world: &World) -> (Option<Findin
             Some(Assured::Audit) if policy.gates.verify.asks_for_runs() => {
                 Some("the commands of `gates.build.audit`, in the run".to_owned())
             }
-            Some(Assured::Audit) => Some("the commands of `gates.build.audit`, as the checks run them".to_owned()),
+            // How a check's job ended does not say that it ran them.
+            Some(Assured::Audit) => None,
             Some(Assured::Check(name)) => Some(format!("the check {}", quoted(name))),
             Some(Assured::None(reason)) => Some(format!("nobody: it does not apply ({})", quoted(reason))),
             Some(Assured::Review) => reviewer.as_ref().map(|person| format!("the review of `{}`", person.login)),
@@ -125,27 +126,44 @@ pub fn security(policy: &Policy, state: &State, world: &World) -> (Option<Findin
             None => open.push(subject),
         }
     }
-    (unknown(&open, tier), evidence)
+    (unknown(policy, &open, tier), evidence)
 }
 
 /// Who tells of a subject where the policy does not say.
 fn usual(subject: Subject, policy: &Policy) -> Option<Assured> {
     match subject {
         Subject::Secrets => Some(Assured::Phasegate),
-        Subject::Dependencies if !policy.gates.build.audit.is_empty() => Some(Assured::Audit),
+        Subject::Dependencies if !policy.gates.build.audit.is_empty() && policy.gates.verify.asks_for_runs() => {
+            Some(Assured::Audit)
+        }
         Subject::Dependencies | Subject::Injection | Subject::Authentication => Some(Assured::Review),
     }
 }
 
-fn unknown(open: &[Subject], tier: Option<Tier>) -> Option<Finding> {
+fn unknown(policy: &Policy, open: &[Subject], tier: Option<Tier>) -> Option<Finding> {
+    open.first()?;
     let subjects: Vec<&str> = open.iter().map(|subject| subject.what()).collect();
-    let first = open.first()?;
     let says = format!("It is unknown whether anything is wrong with {}: nobody has said so.", subjects.join(", "));
-    let next = format!(
-        "Let somebody review this content with `axes: [security]` in a `phasegate-review` block, or name who tells of it in the \
-         policy: `gates.verify.security.{}`.",
-        first.as_str()
-    );
+    let Verify { security, .. } = &policy.gates.verify;
+    let by_run = |subject: Subject| security.of(subject) == Some(&Assured::Audit);
+    let named = security.of(Subject::Dependencies).is_some_and(|by| *by != Assured::Audit);
+    let idle = !policy.gates.build.audit.is_empty() && !policy.gates.verify.asks_for_runs() && !named;
+    let mut next = Vec::new();
+    if let Some(first) = open.iter().find(|subject| !by_run(**subject)) {
+        next.push(format!(
+            "Let somebody review this content with `axes: [security]` in a `phasegate-review` block, or name who tells of it in \
+             the policy: `gates.verify.security.{}`.",
+            first.as_str()
+        ));
+    }
+    if idle && open.contains(&Subject::Dependencies) {
+        next.push(
+            "No source of `gates.verify.from` runs `gates.build.audit`: name a check whose job does, with \
+             `gates.verify.security.dependencies: { check: NAME }`, or take `actions` or `runner` into `from`."
+                .to_owned(),
+        );
+    }
+    let next = next.join(" ");
     Some(match tier {
         Some(Tier::Shed) => Finding::warning("VER-05", says, next),
         Some(Tier::House | Tier::Skyscraper) | None => Finding::error("VER-05", says, next),

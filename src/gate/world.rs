@@ -209,7 +209,7 @@ pub struct Subject {
     pub guard: Guard,
     /// `Phasegate-Claim:` on the head commit.
     pub trailer: Option<Phase>,
-    /// Whether what was pushed since VERIFY failed adds a file or touches a dependency manifest.
+    /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.
     pub structural_fix: bool,
 }
 

@@ -79,6 +79,7 @@ impl State {
             pipeline: None,
             merge: merge::Stage::default(),
             claim: None,
+            fixing_since: None,
             gates: BTreeMap::new(),
             previews: BTreeMap::new(),
             reds_at_pass: BTreeMap::new(),
@@ -206,6 +207,7 @@ impl State {
                 }
                 self.pipeline = Some(new);
                 self.note(&old, seq);
+                self.note_fix();
             }
             Body::Beside { fact } => self.beside(fact, seq),
             Body::Claimed { phase, how } => {
@@ -515,9 +517,26 @@ impl State {
         if let Some(old) = self.pipeline.take() {
             self.pipeline = Some(pipeline::beside(&old, fact));
             self.note(&old, seq);
+            self.note_fix();
+        }
+    }
+
+    /// A fix of VERIFY begins where it first failed, and ends where it passes or another phase has the change.
+    fn note_fix(&mut self) {
+        let Some(stage) = self.pipeline.as_ref().map(|pipeline| pipeline.stage) else { return };
+        match pipeline::phase_of(stage) {
+            Some(Phase::Verify) if stage == Stage::VerifyFixing => {
+                let head = self.subject.as_ref().map(|about| about.head.clone());
+                self.fixing_since = self.fixing_since.take().or(head);
+            }
+            Some(Phase::Verify) if stage != Stage::VerifyGatePassed => {}
+            // Blocked or paused, it goes on afterwards.
+            None => {}
+            Some(_) => self.fixing_since = None,
         }
     }
 }
+
 /// Adds the newest, and lets go of the oldest where there are too many.
 fn keep_newest<T>(kept: &mut Vec<T>, newest: T, most: usize) {
     kept.push(newest);

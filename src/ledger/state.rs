@@ -64,6 +64,10 @@ pub struct State {
     pub merge: merge::Stage,
     /// A gate run that was claimed on the present head and is not judged yet.
     pub claim: Option<(Phase, Claim)>,
+    /// The head at which VERIFY failed, while that is being fixed: what was pushed since is the fix. Later looks at it don't
+    /// move it, nor do more failures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixing_since: Option<CommitId>,
     /// The last verdict of each gate.
     pub gates: BTreeMap<GateName, Judged>,
     /// Red previews of each gate since its last counted PASS.

@@ -137,6 +137,28 @@ fn commands_without_a_check_are_told_which_job_to_name() {
     assert!(inspect(b"merge: { require: [review] }\ngates: { build: { run: [make] } }").1.is_empty());
 }
 
+/// Commands of BUILD are run by a job that somebody has set up, and only a check tells how that ended.
+#[test]
+fn commands_of_build_that_nothing_counts_for_are_told() {
+    let said = |build: &str, from: &str| {
+        let yaml = format!(
+            "gates:\n  build: {{ {build} }}\n  verify: {{ from: [{from}], run: [make], reports: [a.xml]{} }}\n",
+            if from.contains("checks") { ", checks: [{ name: t, app: 5 }]" } else { "" }
+        );
+        let (policy, said) = inspect(yaml.as_bytes());
+        (policy.is_some(), said.iter().map(|one| format!("{} {}", one.severity, one.path)).collect::<Vec<_>>())
+    };
+    let none: Vec<String> = Vec::new();
+    for from in ["actions", "runner"] {
+        assert_eq!(said("run: [make]", from), (true, vec!["warning gates.build.run".to_owned()]), "{from}");
+        // The run that is asked for audits, whatever BUILD has.
+        assert_eq!(said("audit: [pip-audit]", from), (true, none.clone()), "{from}");
+        assert_eq!(said("run: [make], audit: [pip-audit]", &format!("{from}, checks")), (true, none.clone()), "{from}");
+    }
+    assert_eq!(said("run: [make]", "checks"), (true, none));
+    assert_eq!(said("audit: [pip-audit]", "checks"), (false, vec!["error gates.build.audit".to_owned()]));
+}
+
 #[test]
 fn a_changed_command_is_another_policy_and_one_without_commands_is_what_it_was() {
     let plain = good("").digest();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::delivered;
 use super::frozen::{self, Kept};
 use crate::flow::Phase;
+use crate::gate::Finding;
 use crate::gate::build;
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
@@ -14,7 +15,6 @@ use crate::gate::reconcile;
 use crate::gate::review::block;
 use crate::gate::verify;
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
-use crate::gate::{Finding, GateName, Verdict};
 use crate::github::{Repo, Result};
 use crate::guard::Guard;
 use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
@@ -90,10 +90,7 @@ pub(super) async fn content(
         }
         Err(error) => return Err(error.into()),
     };
-    let failed_at = state
-        .and_then(|state| state.gates.get(&GateName::Phase(Phase::Verify)))
-        .filter(|judged| judged.verdict == Verdict::Fail)
-        .map(|judged| judged.about.head.clone());
+    let failed_at = state.and_then(|state| state.fixing_since.clone());
     let known = state.and_then(|state| state.subject.clone());
     let pipeline = state.is_some_and(|state| state.pipeline.is_some());
     let accepted = state.map(|state| state.accepted.clone()).unwrap_or_default();
@@ -287,14 +284,8 @@ fn subject(
         head: fetched.head.clone(),
         content: content.clone(),
     };
-    let structural_fix = match failed_at {
-        Some(failed) if *failed != fetched.head => match reader.diff(failed, &fetched.head) {
-            Ok(since) => since.iter().any(|delta| delta.old.is_none() || build::is_manifest(&delta.path)),
-            // The old head is gone (a force-push): nothing says that the fix was small.
-            Err(_) => true,
-        },
-        _ => false,
-    };
+    let structural_fix = failed_at
+        .is_some_and(|failed| *failed != fetched.head && reconcile::is_structural(reader, failed, &fetched.head));
     Ok(Some(Subject {
         base_tip: fetched.base.clone(),
         conflicts,

@@ -10,7 +10,7 @@ use super::{Seen, escalation};
 use crate::engine::command::COMMANDS;
 use crate::flow::{FlowName, Refusal};
 use crate::gate::Verdict;
-use crate::gate::first::first_things_first;
+use crate::gate::first;
 use crate::ledger::State;
 use crate::ledger::record::Outcome;
 
@@ -111,7 +111,7 @@ fn explain(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     }
     let mut out = String::from("What stands between this change and its merge, what to do first at the top:\n\n");
     let phase = seen.phase.iter().flat_map(|(_, judged)| judged.findings.clone());
-    let findings = first_things_first(phase.chain(seen.merge.findings.clone()));
+    let findings = first::of_change(state, phase.chain(seen.merge.findings.clone()), &commands(seen));
     out.push_str(&steps(&findings, links));
     let files = strange_files(state, seen.world, &commands(seen).written("refreeze"), links);
     if !files.is_empty() {

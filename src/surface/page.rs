@@ -235,6 +235,15 @@ fn what_first(state: &State, home: &Home<'_>) -> String {
         let _ = write!(out, "<p>{over}</p>");
         return out;
     }
+    if let Some(phase) = first::unrecorded(state) {
+        let checks = home.at(&format!("pull/{}/checks", state.change.0));
+        let _ = write!(
+            out,
+            "<p>{} waits. What for stands in its check {}, and here once it has passed or failed.</p>",
+            phase.as_str().to_uppercase(),
+            link(&checks, &code(&format!("phasegate/{phase}")))
+        );
+    }
     let head = state.subject.as_ref().map(|about| about.head.as_str());
     let each = findings.iter().map(|one| finding(one, head.and_then(|head| home.line(head, one))));
     let _ = write!(out, "<ol>{}</ol>", each.collect::<String>());

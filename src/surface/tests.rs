@@ -41,7 +41,7 @@ fn a_fresh_change_of_the_pipeline() {
 
     **Merge gate**
 
-    - ⏳ `MRG-01` The pipeline is not through: the expand gate has not passed for this content.<br>→ `/status` says what the present phase waits for.
+    - ⏳ `MRG-01` The pipeline is not through: the expand gate has not passed for this content.<br>→ The check `phasegate/expand` says what to do. This follows by itself.
     - ⏳ `MRG-01` `ci / test` has not run on cbb8c768af4a.<br>→ It is looked at again when it has. If it never runs, check the workflow's triggers.
     - ⏳ `MRG-02` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
 
@@ -88,7 +88,7 @@ fn waiting_for_a_review() {
 
     **Merge gate**
 
-    - ⏳ `MRG-01` The pipeline is not through: the review gate has not passed for this content.<br>→ `/status` says what the present phase waits for.
+    - ⏳ `MRG-01` The pipeline is not through: the review gate has not passed for this content.<br>→ The check `phasegate/review` says what to do. This follows by itself.
 
     Last command: `/expand` by `ada`: done.
 

@@ -1,8 +1,9 @@
 //! The buttons on the merge check.
 
-use phasegate::rehearsal::{CHECK, REPO, Rehearsal, Setup, WORKFLOW};
+use phasegate::rehearsal::{CHECK, LEDGER, REPO, Rehearsal, Setup, WORKFLOW, papers};
 use serde_json::json;
 
+use super::page::on_ledger;
 use super::{assert_merge, green, merge_flow, proposes, proves};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -69,13 +70,82 @@ async fn explain_says_what_to_do_first_first() {
 async fn explain_begins_with_the_beginning() {
     let on = Rehearsal::start(Setup::default()).await.unwrap();
     let number = proposes(&on, "work").await;
-    let begin = "It has not begun: somebody with write access says `/expand`";
+    let begin = "Somebody with write access says `/expand`.";
+    // The first item has this, and nothing says that phases are not through which have not begun.
+    let first = |text: &str| {
+        let (_, list) = text.split_once("1. ").unwrap_or_else(|| panic!("{text}"));
+        let item = list.split("2. ").next().unwrap();
+        item.contains("MRG-01") && item.contains(begin) && !text.contains("not through")
+    };
     let (_, told) = explained(&on, number, &[]);
-    let at = |text: &str| told.find(text).unwrap_or_else(|| panic!("no {text} in\n{told}"));
-    assert!(at(begin) < at("1. "), "{told}");
+    assert!(first(&told), "{told}");
+    on.says("tim", number, "/explain").await.unwrap();
+    let said = on.bot_comments(number).unwrap().pop().unwrap();
+    assert!(first(&said), "{said}");
+    let page = on_ledger(&on, number);
+    let (_, page) = page.split_once("What to do first").unwrap();
+    let item = page.split("</li>").next().unwrap();
+    assert!(item.contains("The pipeline has not begun.") && item.contains("<code>/expand</code>"), "{item}");
+
     on.says("ada", number, "/expand").await.unwrap();
     let (_, told) = explained(&on, number, &[]);
     assert!(!told.contains(begin), "{told}");
+    on.end().await;
+}
+
+/// What a phase waits for is on no record. Where the content is at hand it is judged there; for the rest the check is named.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn explain_tells_what_the_present_phase_waits_for_without_github() {
+    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/expand").await.unwrap();
+    let readiness = papers::READINESS.replace("tests/test_dimmer.py::test_dark", "tests/test_dark.py::test_dark");
+    let all = papers::ALL.iter().chain(&papers::CODE);
+    let files: Vec<(&str, &str)> = all
+        .map(|(path, text)| (*path, if path.ends_with("readiness.md") { readiness.as_str() } else { *text }))
+        .collect();
+    let head = on.pushes("rover", "work", "the dimmer", &files).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
+
+    // In REVIEW the person is who it waits for, and that comes before what follows from it.
+    on.says("tim", number, "/explain").await.unwrap();
+    let said = on.bot_comments(number).unwrap().pop().unwrap();
+    let at = |text: &str, part: &str| text.find(part).unwrap_or_else(|| panic!("no {part} in\n{text}"));
+    assert!(at(&said, "REV-01") < at(&said, "The pipeline is not through"), "{said}");
+    assert!(!said.contains("`/status` says"), "{said}");
+
+    on.reviews("mia", number, "APPROVE").await.unwrap();
+    assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:reconcile"));
+    let clone = tempfile::tempdir().unwrap();
+    let git = |args: &[&str]| {
+        let done = std::process::Command::new("git").args(args).current_dir(clone.path()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["clone", "-q", &format!("{}/{REPO}.git", on.url()), "here"]);
+    git(&["-C", "here", "fetch", "-q", "origin", &format!("{LEDGER}:{LEDGER}")]);
+    let here = clone.path().join("here");
+    let told = |command: &str| {
+        let mut phasegate = assert_cmd::cargo::cargo_bin_cmd!("phasegate");
+        let output = phasegate.env_clear().current_dir(&here).args([command, &number.to_string()]).output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let explained = told("explain");
+    let line = readiness.lines().position(|line| line.contains("test_dark.py")).unwrap() + 1;
+    let place = format!("scaffolding/readiness.md:{line}");
+    assert!(at(&explained, &place) < at(&explained, "The pipeline is not through"), "{explained}");
+    assert!(at(&explained, "1. ") < at(&explained, &place) && !explained.contains("2. REC"), "{explained}");
+    assert!(explained.contains("what only GitHub knows stands in the check `phasegate/reconcile`"), "{explained}");
+    let status = told("status");
+    assert!(
+        status.contains("The check `phasegate/reconcile` says what to do.") && !status.contains("/status"),
+        "{status}"
+    );
+    let page = on_ledger(&on, number);
+    assert!(page.contains("RECONCILE waits.") && page.contains(&format!("/pull/{number}/checks")), "{page}");
+
+    // The same from the ledger on GitHub, where no content is at hand.
+    let (_, explained) = self::explained(&on, number, &[]);
+    assert!(explained.contains("RECONCILE waits. What for stands in the check `phasegate/reconcile`"), "{explained}");
     on.end().await;
 }
 

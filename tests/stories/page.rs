@@ -13,7 +13,7 @@ fn linked(on: &Rehearsal, number: u64) -> String {
     link.unwrap_or_else(|| panic!("no link in\n{comment}")).to_owned()
 }
 
-fn on_ledger(on: &Rehearsal, number: u64) -> String {
+pub(super) fn on_ledger(on: &Rehearsal, number: u64) -> String {
     on.admin().file(REPO, LEDGER, &evidence_page(ChangeNumber(number))).unwrap().expect("a page beside the records")
 }
 

@@ -174,3 +174,48 @@ async fn the_patch_that_is_shown_can_be_applied() {
     assert_eq!(now, papers::READINESS);
     on.end().await;
 }
+
+/// VERIFY fails where it is claimed before anybody has looked at the security of the change; what is pushed then, and looked at with
+/// every push, is held against that failure.
+async fn fixed_by(fix: &[(&str, &str)]) -> bool {
+    let policy: Vec<&str> = PIPELINE_POLICY.lines().filter(|line| !line.contains("authentication")).collect();
+    let mut setup = Setup::with_policy(&format!("{}\n", policy.join("\n")));
+    setup.files = vec![("requirements.txt".to_owned(), "attrs==23.1.0\n".to_owned())];
+    let on = Rehearsal::start(setup).await.unwrap();
+    let number = approved(&on, &[]).await;
+    on.says("ada", number, "/verify").await.unwrap();
+    let comment = on.status_comment(number).unwrap().body;
+    assert!(comment.contains("FAIL 1 of 3"), "{comment}");
+
+    // In two pushes, so that the second could be taken for all of it.
+    let head = on.pushes("rover", "work", "mends it", fix).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
+    let more = [("src/lamp.py", "def shine():\n    # As bright as it gets.\n    return 10\n")];
+    let head = on.pushes("rover", "work", "and says so", &more).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
+    assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:verify"));
+    let looked = json!({ "event": "APPROVE", "body": "```phasegate-review\naxes: [security]\n```\n" });
+    on.does("mia", "POST", &format!("/pulls/{number}/reviews"), looked).await.unwrap();
+    on.settle().await.unwrap();
+    assert_eq!(
+        on.label(number).unwrap().as_deref(),
+        Some("phase:verified"),
+        "{:?}",
+        on.status_comment(number).unwrap()
+    );
+    assert_merge(&on, number, "success");
+    let records = serde_json::to_string(&on.records(number).unwrap()).unwrap();
+    assert!(records.contains("PassVerifyGate"), "{records}");
+    on.end().await;
+    records.contains("VerifyFixReconcile")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fix_with_a_new_file_interface_or_dependency_is_reconciled_before_verify_passes() {
+    assert!(fixed_by(&[("src/shade.py", "def shade(level):\n    return level // 2\n")]).await, "a new file");
+    let interface = "def dim(level, step=1):\n    return max(0, level - step)\n";
+    assert!(fixed_by(&[("src/dimmer.py", interface)]).await, "another interface");
+    assert!(fixed_by(&[("requirements.txt", "attrs==23.2.0\n")]).await, "another dependency");
+    let small = "def dim(level):\n    lower = level - 1\n    return max(0, lower)\n";
+    assert!(!fixed_by(&[("src/dimmer.py", small)]).await, "an honest small fix goes straight on");
+}

@@ -274,6 +274,24 @@ fn a_structural_fix_goes_through_reconcile() {
     game.says("ada", Role::Write, "/verify").done().at(Stage::VerifyGatePassed);
 }
 
+/// What the fix is held against is where VERIFY failed, whatever was looked at or failed since.
+#[test]
+fn a_fix_begins_where_verify_first_failed() {
+    let mut game = verify_fixing();
+    let failed = game.now().subject.as_ref().map(|about| about.head.clone());
+    assert_eq!(game.now().fixing_since, failed);
+    game.push("fix").red().at(Stage::VerifyFixing);
+    let seen = &game.now().gates[&GateName::Phase(Phase::Verify)];
+    assert!(seen.verdict == Verdict::Fail && Some(&seen.about.head) != failed.as_ref(), "a look at the fix: {seen:?}");
+    assert_eq!(game.now().fixing_since, failed);
+    game.says("ada", Role::Write, "/verify").done().at(Stage::VerifyFixing);
+    assert_eq!(fails(&game, Phase::Verify), 2);
+    assert_eq!(game.now().fixing_since, failed, "what the first fix added is still to be reconciled");
+    game.push_with("more", |game| game.subject().structural_fix = true).green().approved_by("mia");
+    game.says("ada", Role::Write, "/verify").done().at(Stage::Reconciling);
+    assert_eq!(game.now().fixing_since, None);
+}
+
 #[test]
 fn three_failed_verifications_block() {
     let mut game = verify_fixing();
@@ -457,6 +475,15 @@ fn without_deployments_the_checks_of_the_merge_commit_decide() {
     game.merge_check("running").at(Stage::Deploying);
     game.merge_check("failure").at(Stage::DeployRetrying);
     game.merge_check("success").at(Stage::PipelineComplete);
+    // That nobody saw it deployed is said with the pass.
+    let told = |game: &Game| -> Vec<(String, Severity)> {
+        let findings = &game.now().gates[&GateName::Phase(Phase::Deploy)].findings;
+        findings.iter().map(|one| (one.rule.clone(), one.severity)).collect()
+    };
+    assert_eq!(told(&game), [("DEP-04".to_owned(), Severity::Warning)]);
+    let mut seen = Game::pipeline();
+    seen.through_verify().merged().deployment("success").at(Stage::PipelineComplete);
+    assert_eq!(told(&seen), []);
 }
 
 #[test]

@@ -100,10 +100,21 @@ pub(in crate::gate) fn told(policy: &Policy, state: &State, world: &World) -> Ju
         return Judgement { outcome: Outcome::Pending, findings, evidence };
     }
     if mine.is_empty() && wanted.is_empty() {
-        return settled(match state.merged.is_some() {
+        let mut judged = settled(match state.merged.is_some() {
             true => evidence::merged("DEP-04", policy, commit, state, world),
             false => evidence::proof("DEP-04", policy, state, world),
         });
+        if judged.outcome == Outcome::Pass {
+            // A library is never deployed. Of anything else nobody has seen that it was.
+            let says = format!(
+                "GitHub tells of no deployment of {}: that its checks are green stands for it, and nobody saw it deployed.",
+                commit.short()
+            );
+            let next = "Nothing, where nothing is deployed. Otherwise name where it goes under `gates.deploy.environments`, and \
+                        it is waited for.";
+            judged.findings.push(Finding::warning("DEP-04", says, next));
+        }
+        return judged;
     }
     let missing = wanted.iter().filter(|name| !mine.iter().any(|one| is_to(name, one))).map(|name| {
         let says = format!("Nobody has told of a deployment of {} to {name}.", commit.short());

@@ -92,10 +92,7 @@ fn of_what_nobody_tells_it_is_unknown_and_that_is_not_fine() {
             .collect();
         (told(findings.as_slice()), by)
     };
-    let known = [
-        "secrets: Phasegate, in what the change adds (`BLD-04`)",
-        "dependencies: the commands of `gates.build.audit`, as the checks run them",
-    ];
+    let known = ["secrets: Phasegate, in what the change adds (`BLD-04`)"];
     for tier in [Some(Tier::House), Some(Tier::Skyscraper), None] {
         let (findings, by) = unknown(&secure("", tier, None));
         assert_eq!(findings, ["VER-05"], "{tier:?}");
@@ -104,14 +101,46 @@ fn of_what_nobody_tells_it_is_unknown_and_that_is_not_fine() {
     assert_eq!(unknown(&secure("", Some(Tier::Shed), None)).0, ["VER-05 warning"]);
     let (findings, by) = unknown(&secure("", Some(Tier::House), Some("axes: [security]")));
     assert_eq!(findings, [] as [&str; 0]);
-    assert_eq!(by[2..], ["injection: the review of `zoe`", "authentication: the review of `zoe`"]);
+    assert_eq!(
+        by[1..],
+        ["dependencies", "injection", "authentication"].map(|one| format!("{one}: the review of `zoe`"))
+    );
     assert_eq!(unknown(&secure("", Some(Tier::House), Some("axes: [performance]"))).0, ["VER-05"]);
-    let named =
-        ", security: { injection: { check: ci / test }, authentication: { none: one person }, secrets: review }";
+    let named = ", security: { dependencies: { check: ci / test }, injection: { check: ci / test }, authentication: { none: one person }, secrets: review }";
     let (findings, by) = unknown(&secure(named, Some(Tier::House), None));
     assert_eq!(findings, ["VER-05"], "the review that tells of secrets");
     assert_eq!(
         by[1..],
         ["injection: the check `ci / test`", "authentication: nobody: it does not apply (`one person`)"]
     );
+}
+
+/// An audit that the policy names tells of something where a source runs it, and how a check ended does not say that it did.
+#[test]
+fn an_audit_that_nobody_runs_tells_of_nothing() {
+    let open = "dependencies: audit, injection: { none: a }, authentication: { none: b }";
+    let told_by = |from: &str| {
+        let yaml = format!(
+            "gates:\n  build: {{ run: [make], audit: [pip-audit] }}\n  verify: {{ from: [{from}], run: [make], reports: [a.xml], \
+             checks: [{{ name: ci / test, workflow: .github/workflows/ci.yml }}], security: {{ {open} }} }}\n"
+        );
+        let mut game = Game::pipeline_with(&yaml);
+        game.subject().tier = Some(Tier::House);
+        let Law::Valid(policy) = &game.world.law else { panic!("{:?}", game.world.law) };
+        security(policy, game.state.as_ref().unwrap(), &game.world)
+    };
+    for from in ["checks", "checks, people"] {
+        let (finding, evidence) = told_by(from);
+        let finding = finding.unwrap();
+        assert_eq!((finding.rule.as_str(), finding.blocks()), ("VER-05", true), "{from}");
+        for part in ["`gates.verify.security.dependencies: { check: NAME }`", "`actions`"] {
+            assert!(finding.next.contains(part) && !finding.next.contains("axes"), "{}", finding.next);
+        }
+        assert_eq!(evidence.len(), 3, "{evidence:?}");
+    }
+    for from in ["actions, checks", "runner, checks"] {
+        let (finding, evidence) = told_by(from);
+        assert_eq!(finding, None, "{from}");
+        assert!(format!("{evidence:?}").contains("in the run"), "{evidence:?}");
+    }
 }

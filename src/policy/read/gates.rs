@@ -24,17 +24,17 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let gates = top.get("gates");
     let f = gates.and_then(|s| d.map(s, &["build", "review", "reconcile", "verify", "deploy"], &[]));
     let build = f.as_ref().and_then(|f| f.get("build"));
+    let mut built = None;
     if let Some(f) = build.and_then(|s| d.map(s, &[&RUNS[..], &["audit", "audit_network"]].concat(), &[])) {
         let Build { run, reports, timeout, network, confine, audit, audit_network } = &mut p.gates.build;
         runs(d, &f, Running { run, reports, timeout, network, confine });
         set(audit, f.get("audit").and_then(|s| commands(d, s)));
         set(audit_network, f.get("audit_network").and_then(|s| d.word(s)));
-        for (key, needs) in [("audit", "run"), ("audit_network", "audit")] {
-            if let (Some(spot), None) = (f.get(key), f.get(needs)) {
-                let says = format!("this has no effect without `{needs}`");
-                d.problem(spot.key, &spot.path, says, format!("Add `{needs}: [\"…\"]`, or remove it"));
-            }
+        if let (Some(spot), None) = (f.get("audit_network"), f.get("audit")) {
+            let says = "this has no effect without `audit`";
+            d.problem(spot.key, &spot.path, says, "Add `audit: [\"…\"]`, or remove it");
         }
+        built = Some(f);
     }
     let review = f.as_ref().and_then(|f| f.get("review"));
     if let Some(f) = review.and_then(|s| d.map(s, &["axes"], &[])) {
@@ -94,6 +94,9 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
             p.gates.verify.security = security::read(d, spot, &p.gates.verify, !p.gates.build.audit.is_empty());
         }
     }
+    if let Some(f) = &built {
+        unrun(d, f, &p.gates.verify);
+    }
     // Said only when nothing was named at all: a check that is named wrongly has its own problem.
     let none = match listed {
         None => true,
@@ -127,6 +130,25 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
             &run.path,
             "the commands decide nothing: `verify` is not required, and no check is named",
             "Name the job that runs them under `gates.verify.checks`, and ask for it with `merge: { require: [verify, review] }`",
+        );
+    }
+}
+
+/// What nothing that counts would run: BUILD's commands are run by a job that somebody has set up, and how it ended is told by a
+/// check. A run that is asked for is VERIFY's, with the audit.
+fn unrun(d: &mut Decoder, build: &Fields<'_>, verify: &Verify) {
+    let (run, audit) = (build.get("run"), build.get("audit"));
+    if let (Some(spot), None, false) = (audit, run, verify.asks_for_runs()) {
+        let says = "this has no effect without `run`";
+        d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");
+    }
+    if let Some(spot) = run.filter(|_| !verify.has(Source::Checks)) {
+        d.warning(
+            spot.key,
+            &spot.path,
+            "nothing that counts runs these: no source of `gates.verify.from` tells how a job with `phasegate run build` ended",
+            "Take `checks` into `gates.verify.from` and name that job under `gates.verify.checks`; or let `gates.verify.run` do \
+             it, and remove these",
         );
     }
 }

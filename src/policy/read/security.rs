@@ -20,6 +20,14 @@ pub(super) fn read(d: &mut Decoder, spot: &Spot<'_>, verify: &Verify, has_audit:
             d.problem(spot.at(), &spot.path, says, next);
             continue;
         }
+        if by == Assured::Audit && !verify.asks_for_runs() {
+            d.warning(
+                spot.at(),
+                &spot.path,
+                "no source of `gates.verify.from` runs `gates.build.audit`, so it stays unknown (`VER-05`)",
+                "Name a check whose job runs it: `{ check: NAME }`; or take `actions` or `runner` into `gates.verify.from`",
+            );
+        }
         security.set(subject, by);
     }
     security
