@@ -12,7 +12,7 @@ pub(in crate::gate) use told::told;
 
 use super::Finding;
 use super::expand;
-use super::paper::{Name, Paper, Part, names, text};
+use super::paper::{Name, Paper, Part, Piece, names, text};
 use super::papers::{Document, SCOPE, Sheet, read_sheet};
 use crate::ids::CommitId;
 use crate::policy::{Policy, Tier};
@@ -157,24 +157,17 @@ fn delivery(desk: &Desk<'_>) -> Vec<Finding> {
 }
 
 /// How people name the way back.
-const BACK: &[&str] = &[
-    "rollback",
-    "roll back",
-    "rolled back",
-    "rolling back",
-    "rolls back",
-    "revert",
-    "reverts",
-    "undo",
-    "previous",
-    "restore",
-];
+const BACK: &[&str] =
+    &["rollback", "roll back", "rolled back", "rolling back", "rolls back", "revert", "reverts", "undo", "restore"];
 
-/// Whether a section has the way back as a command.
+/// Whether a section has the way back as a command: the word for it, and code with it, after it or below its heading.
 fn has_way_back(part: &Part<'_>) -> bool {
-    let said = text::words(&format!("{}\n{}", part.heading, part.text()));
-    let coded = part.pieces().iter().any(|piece| !piece.spans.is_empty() || !piece.code.is_empty());
-    coded && text::says_any(&said, BACK)
+    let says = |said: &str| text::says_any(&text::words(said), BACK);
+    let pieces = part.pieces();
+    let coded = |piece: &Piece| !piece.spans.is_empty() || !piece.code.is_empty();
+    let follows = |two: &[Piece]| says(&two[0].text) && !two[1].code.is_empty();
+    pieces.iter().any(|piece| coded(piece) && (says(&piece.text) || says(&part.heading)))
+        || pieces.windows(2).any(follows)
 }
 
 fn way_back(paper: &Paper) -> bool {
@@ -225,7 +218,15 @@ fn persistence(desk: &Desk<'_>) -> Vec<Finding> {
         };
         said.iter().enumerate().any(|(at, word)| KEPT.contains(&word.as_str()) && !denied(at))
     });
-    if !stateful || text::says_any(&text::words(&delivery.everything()), SHOWN) {
+    let all = delivery.everything();
+    let shown = text::sentences(&all).into_iter().any(|sentence| {
+        let said = text::words(sentence);
+        let mut words = said.iter().enumerate().filter(|(_, word)| SHOWN.contains(&word.as_str())).peekable();
+        // "Persistence was not tried" denies it behind the word.
+        words.peek().is_some()
+            && !words.any(|(at, _)| (at..=said.len().min(at + 3)).any(|at| text::is_denied(&said, at)))
+    });
+    if !stateful || shown {
         return Vec::new();
     }
     let says = "The scope's data model is stored, and nothing here says that it was still there after a restart.";

@@ -95,6 +95,14 @@ pub struct OldTests {
     pub beside_new: bool,
 }
 
+/// Where a test is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
 /// What the new tests say about the base's code.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewTests {
@@ -109,6 +117,9 @@ pub struct NewTests {
     pub unproven: u64,
     /// Names of the idle ones, the first two hundred.
     pub idle_names: Vec<String>,
+    /// Where those are, by their names, as far as the reports tell it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub idle_places: BTreeMap<String, Place>,
     /// Names of the unproven ones, the first two hundred.
     pub unproven_names: Vec<String>,
 }
@@ -294,6 +305,10 @@ fn new_tests(new: &[&Listed], tried: Option<Tried>) -> NewTests {
             _ => (&mut found.unproven, Some(&mut found.unproven_names)),
         };
         *count += 1;
+        if let Some(place) = there.get(name).filter(|there| is_one && there.run.result == TestResult::Pass) {
+            let place = place.place.clone().filter(|_| found.idle_places.len() < MOST_NAMES);
+            found.idle_places.extend(place.map(|place| (name.to_owned(), place)));
+        }
         if let Some(list) = list.filter(|list| list.len() < MOST_NAMES) {
             list.push(name.to_owned());
         }

@@ -15,6 +15,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::artefact::{Counts, Failing, FailingKind, Report, ReportState, TestResult, TestRun};
+use super::earned::Place;
 use super::environ::Masks;
 use super::junit::{self, Case, Outcome};
 use super::{lacks, place, text};
@@ -59,6 +60,8 @@ pub(crate) struct Listed {
     pub(crate) bare: String,
     /// Its name before it was told apart from others of the same one.
     pub(crate) stem: String,
+    /// The file of the repository that has it, and its line, where the report tells them.
+    pub(crate) place: Option<Place>,
     /// It did not fail in what it says, but because something that it needs is not there.
     pub(crate) lacks: bool,
 }
@@ -216,14 +219,14 @@ impl Read {
         let mut counts = Counts::default();
         for case in &cases {
             count(&mut counts, case);
-            self.list(case, masks, left);
+            self.list(case, folder, masks, left);
             self.note(case, &path, folder, masks);
         }
         self.totals.add(&counts);
         self.reports.push(Report { counts, ..known });
     }
 
-    fn list(&mut self, case: &Case, masks: &Masks, left: &mut Left) {
+    fn list(&mut self, case: &Case, folder: &Path, masks: &Masks, left: &mut Left) {
         let stem = masks.hide_text(&named(case));
         let name = left.own_name(stem.clone(), &masks.hide_text(&case.suite));
         let (result, kind) = match case.outcome {
@@ -239,6 +242,11 @@ impl Read {
             run: TestRun { name, result, duration_ms: case.millis, kind, attempts },
             bare: masks.hide_text(&case.name),
             stem,
+            place: case
+                .file
+                .as_deref()
+                .and_then(|file| place::inside(file, folder))
+                .map(|path| Place { path: text::head(&masks.hide_text(&path), LONGEST_PATH), line: case.line }),
             lacks: case.outcome == Outcome::Error || (case.failed() && lacks::says(&case.message)),
         });
     }

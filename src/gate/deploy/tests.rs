@@ -104,6 +104,12 @@ fn the_way_back_is_a_command_that_was_there_before() {
         "\n\n## Incidents\n\nRollback:\n\n```sh\ndocker compose up -d lamp:41\n```\n",
     );
     assert_eq!(delivery_says(&block), none());
+    // Any code and any word of it elsewhere are none.
+    let apart = papers::DELIVERY.replace(
+        "To roll back to what ran before: `lantern install lamp==previous`.",
+        "It replaces the previous lamp; run `lamp --help`.",
+    );
+    assert_eq!(delivery_says(&apart), [format!("DEP-02 DELIVERY.md:3 {no}")]);
     let later = "The command for going back was written down after the commit that was deployed.";
     for before in [None, sheet(&without)] {
         assert_eq!(found(&Delivered { before, ..good() }), [format!("DEP-02 warning DELIVERY.md:3 {later}")]);
@@ -120,8 +126,15 @@ fn what_is_stored_was_looked_for_after_a_restart() {
     assert_eq!(with("There is no database, and nothing is ever saved."), none());
     let shown = papers::DELIVERY
         .replace("2 of 2 passed.", "2 of 2 passed.\n- After `systemctl restart lamp` the level was still 3.");
-    let (delivery, before) = (sheet(&shown), sheet(&shown));
-    assert_eq!(found(&Delivered { scope: stored("It is stored in SQLite."), delivery, before, ..good() }), none());
+    let told = |text: &str| {
+        let (delivery, before) = (sheet(text), sheet(text));
+        found(&Delivered { scope: stored("It is stored in SQLite."), delivery, before, ..good() })
+    };
+    assert_eq!(told(&shown), none());
+    for denied in ["Levels do not survive a restart.", "Persistence was not tried."] {
+        let text = papers::DELIVERY.replace("2 of 2 passed.", &format!("2 of 2 passed.\n- {denied}"));
+        assert_eq!(told(&text).len(), 1, "{denied}");
+    }
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
 /// `VER-12`: each new test is red on the base.
 fn new_tests(new: &NewTests, people: &str) -> Vec<Finding> {
     let told = |name: &String| {
-        Finding::error(
+        let finding = Finding::error(
             "VER-12",
             format!(
                 "The new test {} passes on the base's code too, so it proves nothing about the change.",
@@ -174,7 +174,11 @@ fn new_tests(new: &NewTests, people: &str) -> Vec<Finding> {
             format!(
                 "Let it ask for what the change brings, and fail without it. Where it tests what was there, {people}"
             ),
-        )
+        );
+        match new.idle_places.get(name) {
+            Some(place) => finding.at(place.path.clone(), place.line),
+            None => finding,
+        }
     };
     let mut findings: Vec<Finding> = new.idle_names.iter().take(MOST_TOLD).map(told).collect();
     if let Some(more) = new.idle.checked_sub(findings.len() as u64).filter(|more| *more > 0) {

@@ -283,11 +283,14 @@ fn bounded(artefact: &Artefact) -> Result<(), Refused> {
     let reports = artefact.reports.iter().filter_map(|report| report.path.as_ref());
     let findings = artefact.findings.iter().filter_map(|finding| finding.path.as_ref());
     let findings = findings.chain(&artefact.rewritten);
+    let old = artefact.earned.iter().flat_map(|earned| &earned.old_tests).flat_map(|old| &old.failing);
+    let idle = artefact.earned.iter().flat_map(|earned| earned.new_tests.idle_places.values());
+    let earned = old.filter_map(|test| test.path.as_ref()).chain(idle.map(|place| &place.path));
     let leads_out = |path: &&String| {
         let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
         path.is_empty() || path.contains('\0') || !Path::new(path.as_str()).components().all(inside)
     };
-    match tests.chain(reports).chain(findings).find(leads_out) {
+    match tests.chain(reports).chain(findings).chain(earned).find(leads_out) {
         Some(path) => Err(Refused::Outside(theirs(path, 300))),
         None => Ok(()),
     }

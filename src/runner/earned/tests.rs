@@ -30,7 +30,7 @@ fn run(tests: &[&str]) -> Carried {
             read.failing.push(Failing { kind, name: name.to_owned(), suite, message, details, path, line, report });
         }
         let stem = name.split(" #").next().unwrap_or(name).to_owned();
-        read.tests.push(Listed { run, bare, stem, lacks: matches!(how, "~" | "!") });
+        read.tests.push(Listed { run, bare, stem, place: None, lacks: matches!(how, "~" | "!") });
     }
     Carried { read, ..Carried::empty() }
 }
@@ -92,6 +92,17 @@ fn tests_of_the_base_that_nobody_runs_any_more_are_missing() {
     let sides = Sides { inline: true, ..Sides::default() };
     let inline = compared((true, &base()), &sides, &run(&["+a", "+c"]), &Ok(run(&on_base)), None, None);
     assert_eq!(inline.missing, [""; 0]);
+}
+
+#[test]
+fn an_idle_test_is_told_where_it_is() {
+    let mut there = run(&["+idle"]);
+    let place = Place { path: "tests/a.py".to_owned(), line: Some(3) };
+    there.read.tests[0].place = Some(place.clone());
+    let sides = Sides { new_tests: vec![laid("tests/a.py")], ..Sides::default() };
+    let head = run(&["+a", "+idle"]);
+    let new = compared((true, &base()), &sides, &head, &Ok(run(&["+a"])), None, Some(Ok(there))).new_tests;
+    assert_eq!(new.idle_places.get("idle"), Some(&place));
 }
 
 #[test]
