@@ -163,8 +163,8 @@ fn unfrozen(facts: &Facts<'_>) -> Option<Finding> {
     }
     let tests = if totals.ran() == 1 { "A test".to_owned() } else { format!("{} tests", totals.ran()) };
     let says = format!("{tests} ran, and no file of this content is known as a test: nothing of the tests is frozen.");
-    let next =
-        "Name their files in the policy: `freeze: { tests: [\"checks/**\"] }`. docs/guard.md has those that are known.";
+    let next = "Name their files in the policy: `freeze: { tests: [\"checks/**\"] }`. Known are folders and files that are called as \
+                usual, such as `tests/` and `test_*.py`.";
     Some(Finding::warning("VER-11", says, next))
 }
 
@@ -204,14 +204,14 @@ fn confinement(rules: &Rules, facts: &Facts<'_>) -> Option<Finding> {
             rules.commands,
             says,
             format!(
-                "Run it where all walls can be put up (docs/runner.md), or take `gates.{gate}.confine.required` out of the policy."
+                "Run it on Linux where namespaces and Landlock can be had, or take `gates.{gate}.confine.required` out of the policy."
             ),
         ),
         false => Finding::warning(
             rules.commands,
             says,
             format!(
-                "docs/runner.md says where all walls can be put up; `gates.{gate}.confine: {{ required: true }}` asks for them."
+                "On Linux with namespaces and Landlock all walls can be put up; `gates.{gate}.confine: {{ required: true }}` asks for them."
             ),
         ),
     })

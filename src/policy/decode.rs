@@ -224,7 +224,8 @@ fn unknown(what: &str, given: &str, known: &[&'static str]) -> (String, String) 
     let near = (given.len() <= 64)
         .then(|| known.iter().map(|k| (strsim::damerau_levenshtein(given, k), *k)).min())
         .flatten()
-        .filter(|(distance, word)| *distance <= 2 && *distance < word.len());
+        // Of a short word half the letters are no near miss: `hi` is more likely to be `high` than `nit`.
+        .filter(|(distance, word)| *distance <= 2 && *distance * 2 < word.len());
     match near {
         Some((_, word)) => (format!("{says}; did you mean `{word}`?"), format!("Write `{word}`")),
         None => (says, format!("Use {}", list_or(known))),

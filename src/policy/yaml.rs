@@ -199,7 +199,12 @@ fn syntax(error: &granit_parser::ScanError) -> Problem {
 }
 
 fn too_deep(at: At) -> Problem {
-    Problem::at(at, "", format!("the file is nested deeper than {MAX_DEPTH} levels"), "Flatten it; see docs/policy.md")
+    Problem::at(
+        at,
+        "",
+        format!("the file is nested deeper than {MAX_DEPTH} levels"),
+        "Flatten it: no key of the policy is that deep",
+    )
 }
 
 struct Build<'f> {
@@ -323,7 +328,12 @@ impl Build<'_> {
             Kind::List(items) => items.push(node),
             Kind::Map(entries) if entries.len() >= MAX_KEYS => {
                 let says = format!("a mapping with more than {MAX_KEYS} keys");
-                return Err(Problem::at(node.at, path, says, "Remove the keys that are not in docs/policy.md"));
+                return Err(Problem::at(
+                    node.at,
+                    path,
+                    says,
+                    "Remove the keys that the policy does not have: `phasegate config schema` prints those that it has",
+                ));
             }
             Kind::Map(entries) => match open.key.take() {
                 None => open.key = Some(key(node, entries, &path, self.found)),

@@ -84,10 +84,12 @@ pub enum Tried {
 }
 
 /// What an App may do is asked for there.
-const PERMISSIONS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/install.md#1-register-the-app");
+pub(super) const PERMISSIONS: &str =
+    concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/install.md#1-register-the-app");
 
 /// What the ledger's branch needs is said there.
-const RULES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/install.md#4-protect-the-branches");
+pub(super) const RULES: &str =
+    concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/install.md#4-protect-the-branches");
 
 impl Fault<'_> {
     fn summary(&self) -> String {

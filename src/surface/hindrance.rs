@@ -1,6 +1,7 @@
 //! What hinders a look until somebody gives something, and what to give: an App is given its permissions on its page and where it
 //! is installed, a workflow's token by the workflow.
 
+use super::closed::{self, RULES};
 use crate::github::Speaker;
 
 /// What hinders a look, and stays.
@@ -34,10 +35,10 @@ impl Hindrance {
     /// What to do about it.
     pub fn next(&self, speaker: Speaker) -> String {
         match (self, speaker) {
-            (Self::KeptOff, Speaker::App) => "A rule of the repository keeps the App off the ledger's branch. Under Settings, \
-                                              Rules, Rulesets put the App on that rule's bypass list, or leave the branch out of \
-                                              it; docs/install.md has the ruleset that is meant"
-                .to_owned(),
+            (Self::KeptOff, Speaker::App) => format!(
+                "A rule of the repository keeps the App off the ledger's branch. Under Settings, Rules, Rulesets put the App on that \
+                 rule's bypass list, or leave the branch out of it; {RULES} has the ruleset that is meant"
+            ),
             (Self::KeptOff, Speaker::Token) => "A rule of the repository keeps the workflow's token off the ledger's branch, \
                                                    and such a token can't be on a bypass list. Under Settings, Rules, Rulesets \
                                                    leave that branch out of the rule"
@@ -47,9 +48,11 @@ impl Hindrance {
                     "Give the App the permission `{lacks}` on its settings page, under Permissions & events, and accept it where \
                      the App is installed"
                 ),
-                None => "GitHub does not say which permission is missing: give the App all that docs/install.md lists, and accept \
-                         them where it is installed"
-                    .to_owned(),
+                None => format!(
+                    "GitHub does not say which permission is missing: give the App all that {} lists, and accept them where \
+                     it is installed",
+                    closed::PERMISSIONS
+                ),
             },
             (Self::Permission(lacks), Speaker::Token) => to_the_job(lacks.as_deref()),
         }

@@ -26,13 +26,13 @@ pub fn unasked(asked: &Asked) -> Vec<Finding> {
     let at = |finding: Finding, line: u32| finding.at(READINESS.to_owned(), Some(line));
     if let Some(line) = asked.unwritten {
         let says = format!("Nothing is run that shows the criteria: there is no `{READINESS}` that says how.");
-        let next = "Write it, with a command for each criterion in Key Links (docs/gates.md).";
+        let next = "Write it, with a command for each criterion in Key Links: `` `$ COMMAND` prints `TEXT` ``.";
         return vec![Finding::error("VER-03", says, next).at(SCOPE.to_owned(), Some(line))];
     }
     let mut findings: Vec<Finding> = asked.unread.iter().map(unread).collect();
     for criterion in asked.criteria.iter().filter(|criterion| asked.of(&criterion.id).next().is_none()) {
         let says = format!("Nothing is run that shows `{}`: Key Links has no command for it.", criterion.id);
-        let next = "Write it there in code behind a `$`, with what it prints (docs/gates.md).";
+        let next = "Write it there in code behind a `$`, with what it prints: `` `$ COMMAND` prints `TEXT` ``.";
         findings.push(at(Finding::error("VER-03", says, next), criterion.line));
     }
     for criterion in &asked.criteria {

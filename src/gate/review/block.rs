@@ -346,6 +346,13 @@ mod tests {
         );
         assert!(flaws(&fenced("axes: [securty]"))[0].contains("did you mean `security`"));
         assert!(flaws(&fenced(&ONE.replace("critical", "blocker")))[0].contains("unknown value `blocker`"));
+        // Whoever means a high one is not told to write the lowest.
+        let short = flaws(&fenced(&ONE.replace("critical", "hi"))).remove(0);
+        assert!(
+            short.contains("Use `critical`, `required`, `optional` or `nit`") && !short.contains("mean"),
+            "{short}"
+        );
+        assert!(flaws(&fenced(&ONE.replace("critical", "nti")))[0].contains("did you mean `nit`"));
         assert!(flaws(&fenced(&ONE.replace(", do: Stop it.", "")))[0].starts_with("5 `findings[0]`: `do` is missing"));
         assert!(flaws(&fenced(&ONE.replace("path: src/a.py, ", "")))[0].contains("a line of no file"));
         assert!(flaws(&fenced(&ONE.replace("src/a.py", "../a.py")))[0].contains("no path in the repository"));
