@@ -159,7 +159,8 @@ const GREEN: &str = "echo '<testsuite><testcase name=\"on\"/></testsuite>' > jun
 
 /// Tests that no file is known of are not frozen.
 const UNFROZEN: &str = "  VER-11 (warning) A test ran, and no file of this content is known as a test: nothing of the tests is frozen.\n         \
-                        Name their files in the policy: `freeze: { tests: [\"checks/**\"] }`. docs/guard.md has those that are known.\n";
+                        Name their files in the policy: `freeze: { tests: [\"checks/**\"] }`. Known are folders and files that are called as \
+                        usual, such as `tests/` and `test_*.py`.\n";
 
 /// What is left of a run is not taken for the next one's, and what the next one writes again is.
 #[test]
