@@ -232,7 +232,7 @@ pub(super) fn is_key_store(path: &str) -> Option<&'static str> {
 /// The secrets in the lines of a text that were added (`true` for each line).
 pub(super) fn leaks(path: &str, text: &str, added: &[bool]) -> Vec<Leak> {
     let Some(rules) = RULES.as_ref() else { return Vec::new() };
-    if rules.everywhere.has_path(path) {
+    if is_passed_over(path) {
         return Vec::new();
     }
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
@@ -266,6 +266,26 @@ pub(super) fn leaks(path: &str, text: &str, added: &[bool]) -> Vec<Leak> {
     leaks.dedup_by_key(|leak| leak.line);
     leaks.truncate(MOST);
     leaks
+}
+
+/// The same by the rules with a form of their own, in what is no text: there anything is random.
+pub(super) fn forms(path: &str, text: &str, added: &[bool]) -> Vec<Leak> {
+    let mut leaks = leaks(path, text, added);
+    leaks.retain(|leak| leak.rule != GENERIC);
+    leaks
+}
+
+/// Whether nothing is looked for in a file of this name: pictures, fonts, archives, what others have written.
+pub(super) fn is_passed_over(path: &str) -> bool {
+    RULES.as_ref().is_some_and(|rules| rules.everywhere.has_path(path))
+}
+
+/// Pictures, sounds and films that gitleaks does not know.
+pub(super) fn is_media(path: &str) -> bool {
+    const ENDS: &[&str] = &[
+        "webp", "avif", "heic", "ico", "icns", "mp3", "mp4", "m4a", "m4v", "mov", "webm", "ogg", "opus", "wav", "flac",
+    ];
+    path.rsplit_once('.').is_some_and(|(_, end)| ENDS.contains(&end.to_ascii_lowercase().as_str()))
 }
 
 /// Whether a value has a secret in it that has a form of its own. What is only random is none here: nothing says what it is for.

@@ -185,6 +185,11 @@ fn a_file_that_outgrows_its_limit_pulls_the_brake() {
     }
     assert_eq!(found(&with("src/a.py", &"x = 1\n".repeat(300))), [] as [&str; 0]);
     assert_eq!(found(&with("tests/data/a.py", &long)), [] as [&str; 0]);
+    // What stands on one line is not shorter for that, and what stands in a string is no statement.
+    assert_eq!(found(&with("src/a.py", &"x = 1; ".repeat(310))), ["BRK-02 warning src/a.py"]);
+    assert_eq!(found(&with("src/a.py", &format!("x = \"{}\"\n", "x; ".repeat(310)))), [] as [&str; 0]);
+    assert_eq!(found(&with("src/a.js", &"for (let i = 0; i < 1; i++) { x(); y(); }\n".repeat(300))), [] as [&str; 0]);
+    assert_eq!(found(&with("src/a.min.js", &"x(); ".repeat(310))), [] as [&str; 0]);
 }
 
 /// `BRK-04`: what only tests need, what was there before, and what the papers name is none.
