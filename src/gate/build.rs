@@ -5,6 +5,7 @@
 //! rule looks for.
 
 mod brake;
+mod cases;
 pub(super) mod code;
 pub(super) mod covered;
 pub(super) mod criteria;
@@ -124,7 +125,7 @@ impl<'p> Bench<'p> {
 pub const RULES: &[Rule] = &[
     Rule {
         id: "BLD-03",
-        about: "Each criterion of scope has a test that names it.",
+        about: "Each criterion of scope has a test that names it and is not skipped.",
         severity: Severity::Error,
         check: criteria::unnamed,
         next: "Write a test for it with its identifier in the test's name or text (`test_ac_1_…`, `it(\"AC-1: …\")`), and push.",

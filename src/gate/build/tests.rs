@@ -51,6 +51,11 @@ fn a_criterion_has_a_test_that_names_it() {
     let test = "def test_one_step():\n    \"\"\"AC-1\"\"\"\n    assert dim(3) == 2\n";
     assert_eq!(found(&with("tests/test_dimmer.py", test)), ["BLD-03 scope.md:15"]);
     assert_eq!(found(&with("tests/test_dimmer.py", "# AC-1 AC-2\n")), ["BLD-03 scope.md:14", "BLD-03 scope.md:15"]);
+    // One that is never run shows nothing, and a comment is only said of the test that it stands at.
+    let both = "import pytest\n\n\n@pytest.mark.skip\ndef test_ac_1():\n    assert dim(3) == 2\n\n\n# AC-2\ndef test_dark():\n    assert dim(0) == 0\n";
+    assert_eq!(found(&with("tests/test_dimmer.py", both)), ["BLD-03 scope.md:14"]);
+    let both = "# AC-1 and AC-2 are for later.\n\n\ndef helper():\n    assert True\n";
+    assert_eq!(found(&with("tests/test_dimmer.py", both)), ["BLD-03 scope.md:14", "BLD-03 scope.md:15"]);
     // It may have been there before.
     let mut site = with("tests/test_dimmer.py", test);
     site.beside.push(("tests/test_dark.py".to_owned(), "def test_ac_2():\n    assert dim(0) == 0\n".to_owned()));
