@@ -5,6 +5,7 @@
 //! rule looks for.
 
 mod brake;
+mod cases;
 pub(super) mod code;
 pub(super) mod covered;
 pub(super) mod criteria;
@@ -41,8 +42,12 @@ pub struct Site {
     pub locks: BTreeMap<String, Option<String>>,
     /// The same manifests where the change began.
     pub manifests_before: BTreeMap<String, String>,
+    /// Files that the change adds or changes and that are no text: only what has the form of a secret is looked for there.
+    pub opaque: Vec<Touched>,
     /// Files of the change that are too large to be looked through.
     pub unread: Vec<String>,
+    /// Links of the change that are called like a source. What they lead to is not followed.
+    pub links: Vec<String>,
     /// There is more than is looked through at all.
     pub more: bool,
 }
@@ -120,7 +125,7 @@ impl<'p> Bench<'p> {
 pub const RULES: &[Rule] = &[
     Rule {
         id: "BLD-03",
-        about: "Each criterion of scope has a test that names it.",
+        about: "Each criterion of scope has a test that names it and is not skipped.",
         severity: Severity::Error,
         check: criteria::unnamed,
         next: "Write a test for it with its identifier in the test's name or text (`test_ac_1_…`, `it(\"AC-1: …\")`), and push.",
@@ -221,6 +226,13 @@ fn secret(bench: &Bench<'_>) -> Vec<Found> {
             found.push(Found::at(&file.path, leak.line, says));
         }
     }
+    for file in bench.site.opaque.iter().filter(|file| !is_allowed(&file.path)) {
+        // A line of what is no text leads nowhere.
+        if let Some(leak) = secrets::forms(&file.path, &file.text, &file.lines).first() {
+            let says = format!("What stands in this file, which is no text, looks like a secret (`{}`).", leak.rule);
+            found.push(Found::in_file(&file.path, says));
+        }
+    }
     for path in bench.site.added.iter().filter(|path| !is_allowed(path)) {
         if let Some(rule) = secrets::is_key_store(path) {
             found.push(Found::in_file(path, format!("This is a store of keys (`{rule}`).")));
@@ -235,7 +247,10 @@ fn secret(bench: &Bench<'_>) -> Vec<Found> {
 
 fn unread(bench: &Bench<'_>) -> Vec<Found> {
     let says = "This file is too large to be looked through for secrets and placeholders.";
-    bench.site.unread.iter().map(|path| Found::in_file(path, says)).collect()
+    let large = bench.site.unread.iter().map(|path| Found::in_file(path, says));
+    let says = "This is a link with the name of a source, and what it leads to was not looked through.";
+    let next = "Commit the file itself, or look at where it leads.";
+    large.chain(bench.site.links.iter().map(|path| Found::in_file(path, says).next(next))).collect()
 }
 
 /// `BLD-06`.

@@ -2,7 +2,7 @@
 
 use super::super::design::tree::named;
 use super::super::papers::Found;
-use super::code::Language;
+use super::code::{Language, Masked};
 use super::covered::is_of_tests;
 use super::{Bench, is_paper, is_vendored, locks, structure};
 
@@ -21,13 +21,26 @@ pub(super) fn too_many_files(bench: &Bench<'_>) -> Vec<Found> {
     vec![Found::nowhere(format!("The change adds more than {times} times the files that the design names."))]
 }
 
+/// A line with more statements than these is as many lines as it has statements more: `for (;;)` has two of its own.
+const STATEMENTS: usize = 4;
+
+/// How many lines a file has for who reads it. What is written on one line is not shorter for that.
+pub(super) fn length(path: &str, text: &str) -> usize {
+    let lines = text.lines().count();
+    // What a tool made small is nobody's to read.
+    let Some(language) = Language::of(path).filter(|_| !path.contains(".min.")) else { return lines };
+    let code = Masked::new(text, language).code;
+    let more = code.lines().map(|line| line.bytes().filter(|byte| *byte == b';').count().saturating_sub(STATEMENTS));
+    lines + more.sum::<usize>()
+}
+
 /// `BRK-02`. A file that was as long before is not this change's.
 pub(super) fn too_long(bench: &Bench<'_>) -> Vec<Found> {
     let most = bench.policy.limits.file_lines as usize;
     let is_source = |path: &str| Language::of(path).is_some() && !is_of_tests(path) && !is_vendored(path);
     let long = bench.site.files.iter().filter(|file| {
         is_source(&file.path)
-            && file.text.lines().count() > most
+            && length(&file.path, &file.text) > most
             && file.lines_before.is_none_or(|before| before <= most)
     });
     long.map(|file| Found::in_file(&file.path, format!("This file has more than {most} lines."))).collect()

@@ -37,6 +37,11 @@ impl Language {
         })
     }
 
+    /// Whether a carriage return alone ends a line, and a comment with it.
+    pub(in crate::gate) fn ends_lines_with_cr(self) -> bool {
+        !matches!(self, Self::Rust | Self::Go | Self::Ruby)
+    }
+
     fn line_comment(self, rest: &[u8]) -> bool {
         match self {
             Self::Python | Self::Ruby => rest.starts_with(b"#"),

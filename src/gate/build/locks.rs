@@ -355,7 +355,8 @@ impl Locked {
                         .collect(),
                 )
             }
-            _ => Self::Text(text.to_owned()),
+            "bun.lock" => Self::Text(without_comments(text, "//")),
+            _ => Self::Text(without_comments(text, "#")),
         })
     }
 
@@ -372,6 +373,12 @@ impl Locked {
             }
         }
     }
+}
+
+/// A comment locks nothing.
+fn without_comments(text: &str, mark: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with(mark));
+    lines.map(|line| line.split(&format!(" {mark}")).next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
 fn npm_locked(lock: &serde_json::Value) -> Locked {

@@ -11,8 +11,11 @@ use regex::Regex;
 use super::code::{Block, Language, Masked, blocks, line_at};
 use super::covered::{is_rust_test, is_test};
 
+mod named;
 mod python;
 mod script;
+
+use named::{is_noop, is_stand_in};
 
 /// A place that is only held: its line, and what stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,12 +24,17 @@ pub(super) struct Held {
     pub(super) what: &'static str,
 }
 
-/// The classes that others are made from, in whatever was read.
+/// The classes that others are made from, and Swift's protocols, in whatever was read.
 pub(super) fn bases<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> BTreeSet<String> {
     static CLASS: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?m)^\s*class\s+\w+\s*(?:\(([^)]*)\)|<\s*([\w:]+))").ok());
+    static PROTOCOL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bprotocol\s+(\w+)").ok());
     let mut all = BTreeSet::new();
     for (path, text) in files {
+        if Language::of(path) == Some(Language::Swift) {
+            let found = PROTOCOL.iter().flat_map(|protocol| protocol.captures_iter(text));
+            all.extend(found.filter_map(|one| Some(one.get(1)?.as_str().to_owned())));
+        }
         if !matches!(Language::of(path), Some(Language::Python | Language::Ruby)) {
             continue;
         }
@@ -50,7 +58,7 @@ pub(super) fn held(path: &str, text: &str, added: &[bool], bases: &BTreeSet<Stri
         _ => {
             let blocks = blocks(&code);
             let mut said = file.said();
-            said.retain(|(at, _)| !file.is_meant(&blocks, *at));
+            said.retain(|(at, _)| !file.is_meant(&blocks, *at, false));
             [said, file.bodies(&blocks)].concat()
         }
     };
@@ -78,7 +86,7 @@ fn puts_off(words: &str) -> bool {
 /// Whether words say that others are to do it.
 fn leaves_to_others(words: &str) -> bool {
     static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(?:sub-?class(?:es)?|overrid(?:e|es|den)|overwrite|abstract|must (?:be )?implement(?:ed)?(?: by)?|should (?:be )?implement(?:ed)?(?: by)?|must define|interface|self\.class)\b")
+        Regex::new(r"(?i)\b(?:sub-?class(?:es)?|overrid(?:e|es|den)|overwrite|abstract[ -](?:base|class|function|method|property)\w*|must (?:be )?implement(?:ed)?(?: by)?|should (?:be )?implement(?:ed)?(?: by)?|must define|self\.class)\b")
             .ok()
     });
     WORDS.as_ref().is_some_and(|pattern| pattern.is_match(words))
@@ -100,7 +108,7 @@ const LOUD: &[(Language, &str, &str)] = &[
     (Language::Python, r"\braise\s+NotImplementedError\b", "NotImplementedError"),
     (Language::Ruby, r"\braise\s*\(?\s*(?:::)?NotImplementedError\b", "NotImplementedError"),
 ];
-const QUIET: &str = r"\b(?:throw|raise|panic!?|fatalError|preconditionFailure|assertionFailure|unreachable!|return\s+(?:nil\s*,\s*)?(?:errors\.New|fmt\.Errorf)|Promise\.reject)\b";
+const QUIET: &str = r"\b(?:throw|raise|panic|fatalError|preconditionFailure|assertionFailure|unreachable|return\s+(?:nil\s*,\s*)?(?:errors\.New|fmt\.Errorf)|Promise\.reject)\b";
 
 impl File<'_> {
     /// Where it says that nothing is there.
@@ -114,7 +122,7 @@ impl File<'_> {
                 continue;
             }
             for one in pattern.iter().flat_map(|pattern| pattern.find_iter(self.code)).take(MOST) {
-                if !self.is_for_others(one.start()) {
+                if !self.is_for_others(one.start(), false) {
                     found.push((one.start(), *what));
                 }
             }
@@ -123,7 +131,7 @@ impl File<'_> {
             let end = self.statement_end(one.end());
             let words = self.text.get(one.end()..end).unwrap_or_default();
             let known = found.iter().any(|(at, _)| *at >= one.start() && *at < end);
-            if !known && puts_off(words) && !leaves_to_others(words) && !self.is_for_others(one.start()) {
+            if !known && puts_off(words) && !leaves_to_others(words) && !self.is_for_others(one.start(), false) {
                 found.push((one.start(), "a “not implemented”"));
             }
         }
@@ -144,51 +152,80 @@ impl File<'_> {
         (from + 400).min(self.text.len())
     }
 
-    /// In Python and Ruby: whether the method is one that others are to write.
-    fn is_for_others(&self, at: usize) -> bool {
+    /// In Python and Ruby: whether the method is one that others are to write, or of a class that does nothing by its name.
+    fn is_for_others(&self, at: usize, empty: bool) -> bool {
         if !matches!(self.language, Language::Python | Language::Ruby) {
             return false;
         }
-        let end = self.text[at..].find('\n').map_or(self.text.len(), |end| at + end);
         let above = self.outer(at);
-        let class = above.iter().find_map(|line| line.strip_prefix("class "));
-        let by_class = class.is_some_and(|class| {
-            let name = class.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-            let kinds = ["Protocol", "ABC", "ABCMeta", "Abstract", "Interface"];
-            kinds.iter().any(|kind| class.contains(kind))
-                || ["Base", "Abstract", "Interface"].iter().any(|word| name.starts_with(word) || name.ends_with(word))
-                || name.ends_with("Mixin")
-                || self.bases.contains(name)
+        // The innermost decides: a namespace around a class makes nothing of it.
+        let kind = |line: &&&str| {
+            line.starts_with("class ") && !line.starts_with("class <<")
+                || self.language == Language::Ruby && line.starts_with("module ")
+        };
+        let by_class = above.iter().find(kind).is_some_and(|line| match line.strip_prefix("class ") {
+            Some(class) => {
+                let name = class.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':'))).next();
+                let name = name.unwrap_or_default().trim_end_matches(':').rsplit(':').next().unwrap_or_default();
+                let is_kind = match self.language {
+                    Language::Python => {
+                        named::is_abstract(name) || python::is_abstract(class) || empty && python::fills(class)
+                    }
+                    _ => is_called_base(name),
+                };
+                is_kind || is_stand_in(name) || self.bases.contains(name)
+            }
+            // What a module has is for who takes it in, unless it is its own.
+            None => !above.iter().any(|line| line.starts_with("def self.") || line.starts_with("class <<")),
         });
-        let marked = above
-            .iter()
-            .any(|line| line.starts_with("@abstract") || line.starts_with("@abc.") || line.contains("@overload"));
-        by_class
-            || marked
-            || leaves_to_others(&self.text[at..end])
-            || above.iter().any(|line| line.starts_with("module "))
+        let is_mark = |line: &&str| {
+            let called = line.strip_prefix('@').and_then(|line| line.split(['(', ' ']).next());
+            let name = called.and_then(|called| called.rsplit('.').next());
+            name.is_some_and(|name| name.starts_with("abstract") || name == "overload")
+        };
+        let end = self.statement_end(at);
+        let line = self.text[at..].find('\n').map_or(self.text.len(), |end| at + end);
+        let said = self.text.get(at..end.max(line)).unwrap_or_default();
+        by_class || above.iter().any(is_mark) || leaves_to_others(said)
     }
 
-    /// The lines that a place is under, by how far they are indented, with their decorators: innermost first.
+    /// The lines that a place is under, by how far they are indented, with their decorators: innermost first. A signature of
+    /// several lines is one.
     fn outer(&self, at: usize) -> Vec<&str> {
         let indent = |line: &str| line.len() - line.trim_start().len();
-        let mut own = {
-            let begins = self.code[..at].rfind('\n').map_or(0, |end| end + 1);
-            indent(&self.code[begins..]).min(at - begins)
-        };
+        let begins = self.code[..at].rfind('\n').map_or(0, |end| end + 1);
+        let mut own = indent(&self.code[begins..]).min(at - begins);
         let mut outer = Vec::new();
         let mut just_taken = false;
-        for line in self.code[..at].lines().rev().skip(1) {
-            if line.trim().is_empty() {
+        let mut closes: Option<usize> = None;
+        let mut end = begins;
+        for line in self.code[..begins].split_inclusive('\n').rev() {
+            let from = end - line.len();
+            let (whole, here) = (line.trim_end(), indent(line));
+            let line_end = end;
+            end = from;
+            if whole.trim().is_empty() {
                 continue;
             }
-            let here = indent(line);
+            if let Some(to) = closes {
+                if here <= own {
+                    own = here;
+                    outer.push(self.code[from..to].trim());
+                    closes = None;
+                    just_taken = true;
+                }
+                continue;
+            }
             if here < own {
                 own = here;
-                outer.push(line.trim());
+                if whole.trim_start().starts_with(')') {
+                    closes = Some(line_end);
+                    continue;
+                }
+                outer.push(whole.trim());
                 just_taken = true;
-            } else if just_taken && here == own && line.trim_start().starts_with('@') {
-                outer.push(line.trim());
+            } else if just_taken && here == own && whole.trim_start().starts_with('@') {
+                outer.push(whole.trim());
             } else {
                 just_taken = false;
             }
@@ -202,14 +239,18 @@ impl File<'_> {
     /// Methods of Ruby with nothing in them.
     fn ruby_bodies(&self) -> Vec<(usize, &'static str)> {
         static BODY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r"(?m)^[ \t]*def[ \t]+([\w.?!=]+)(?:[ \t]*\([^)]*\))?[ \t]*(?:;[ \t]*|\n[ \t\n]*)end\b").ok()
+            let rest = r"(?:[ \t]*\([^)]*\)[ \t;]*|[ \t]*;[ \t;]*|[ \t]*(?:\([^)]*\)[ \t]*)?;?[ \t]*\n[ \t\n]*)end\b";
+            Regex::new(&format!(r"(?m)^[ \t]*def[ \t]+([\w.?!=]+){rest}")).ok()
         });
         let mut found = Vec::new();
         for one in BODY.iter().flat_map(|body| body.captures_iter(self.code)).take(MOST) {
             let (Some(all), Some(name)) = (one.get(0), one.get(1)) else { continue };
             let comment = self.text[all.range()].split_once('#').map_or("", |(_, comment)| comment);
             let excused = !comment.trim().is_empty() && !puts_off(comment);
-            if !excused && name.as_str() != "initialize" && !is_noop(name.as_str()) && !self.is_for_others(name.start())
+            if !excused
+                && name.as_str() != "initialize"
+                && !is_noop(name.as_str())
+                && !self.is_for_others(name.start(), true)
             {
                 found.push((name.start(), "an empty body"));
             }
@@ -217,21 +258,28 @@ impl File<'_> {
         found
     }
 
-    /// Whether a place in braces is where nothing else is asked for: a test, or the default of a trait.
-    fn is_meant(&self, blocks: &[Block], at: usize) -> bool {
+    /// Whether a place in braces is where nothing else is asked for: a test, or the default of a trait. What is `empty` on one
+    /// system is written for another, and what says that it is not written is not.
+    fn is_meant(&self, blocks: &[Block], at: usize, empty: bool) -> bool {
         let around = |block: &&Block| block.from <= at && at <= block.to;
         blocks.iter().filter(around).any(|block| {
             let header = block.header.as_str();
             match self.language {
                 Language::Rust => {
-                    // What is empty on one system is written for another.
                     is_rust_test(header)
-                        || header.contains("#[cfg")
-                        || header.starts_with("cfg_")
+                        || empty && (is_of_a_system(header) || header.starts_with("cfg_"))
                         || has_word(header, "trait") && !has_word(header, "fn")
                         || header.contains("macro_rules!")
                 }
-                Language::Swift => has_word(header, "protocol"),
+                Language::Swift => {
+                    // Of another's protocol it is what that asks for, and of one's own the default.
+                    let extended = header.rsplit_once("extension ").map(|(_, rest)| rest.trim());
+                    has_word(header, "protocol")
+                        || extended.is_some_and(|rest| {
+                            let name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
+                            empty && rest.contains(':') || name.is_some_and(|name| self.bases.contains(name))
+                        })
+                }
                 _ => has_word(header, "interface") && !has_word(header, "class"),
             }
         })
@@ -240,10 +288,13 @@ impl File<'_> {
     /// Functions in braces with nothing in them.
     fn bodies(&self, blocks: &[Block]) -> Vec<(usize, &'static str)> {
         let mut found = Vec::new();
-        let is_empty = |block: &&Block| self.code[block.from..block.to].trim().is_empty();
+        let is_empty = |block: &&Block| {
+            self.code[block.from..block.to].trim_matches(|c: char| c.is_whitespace() || c == ';').is_empty()
+        };
         for block in blocks.iter().filter(is_empty).take(MOST_QUIET) {
             let comment = self.text.get(block.from..block.to).unwrap_or_default();
-            if !comment.trim().is_empty() && !puts_off(comment) {
+            let says = !comment.trim_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
+            if says && !puts_off(comment) {
                 continue;
             }
             if found.len() >= MOST {
@@ -254,7 +305,7 @@ impl File<'_> {
                 Language::JavaScript => script::is_named(self.code, block, parent),
                 _ => self.is_function(&block.header, parent),
             };
-            if is_function && !self.is_meant(blocks, block.from) {
+            if is_function && !self.is_meant(blocks, block.from, true) {
                 found.push((block.from - 1, "an empty body"));
             }
         }
@@ -270,13 +321,17 @@ impl File<'_> {
             return false;
         }
         // `fn assert_send<T: Send>() {}` asks the compiler.
-        if self.language == Language::Rust && header.contains('<') && header.contains(">()") {
+        if self.language == Language::Rust && header.contains('<') && header.contains(">()") && header.contains(':') {
+            return false;
+        }
+        if self.language == Language::Go && is_marker(header) {
             return false;
         }
         let Some(name) = function_name(self.language, header, parent) else { return false };
         let lowered = header.to_ascii_lowercase();
-        let asked_for = ["override", "@override", "#[override", "abstract", "virtual", "extern", "partial "];
-        !is_noop(&name) && !asked_for.iter().any(|word| lowered.contains(word))
+        let asked_for = ["override", "abstract", "virtual", "extern", "partial"];
+        let owner = if self.language == Language::Go { receiver(header) } else { owner(parent) };
+        !is_noop(&name) && !asked_for.iter().any(|word| has_word(&lowered, word)) && !owner.is_some_and(is_stand_in)
     }
 }
 
@@ -284,10 +339,50 @@ fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|own| own == word)
 }
 
-/// A name that says itself that nothing happens.
-fn is_noop(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('_', "");
-    ["noop", "nop", "nothing", "ignore", "dummy", "null", "empty", "fake"].iter().any(|word| name.contains(word))
+/// Whether a class of Ruby, which has no word for it, is one that others are made from by its name.
+fn is_called_base(name: &str) -> bool {
+    let begins = |word: &str| {
+        name.strip_prefix(word).is_some_and(|rest| rest.chars().next().is_none_or(|c| c.is_uppercase() || c == '_'))
+    };
+    begins("Base") || begins("Abstract") || name.ends_with("Mixin")
+}
+
+/// Whether something of Rust is there on some systems or with some features only. `cfg(all())` is there always.
+fn is_of_a_system(header: &str) -> bool {
+    static CFG: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"#\s*!?\[\s*cfg\s*\(([^\]]*)\]").ok());
+    let mut all = CFG.iter().flat_map(|cfg| cfg.captures_iter(header));
+    all.any(|one| {
+        let words = one[1].split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+        words.into_iter().any(|word| !matches!(word, "all" | "any" | "not" | "true" | "false"))
+    })
+}
+
+/// The type that a block in braces belongs to.
+fn owner(parent: &str) -> Option<&str> {
+    let after = |word: &str| {
+        let at = parent.rfind(&format!("{word} "))?;
+        let rest = parent[at + word.len()..].trim_start();
+        rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().filter(|name| !name.is_empty())
+    };
+    ["class", "struct", "object", "impl", "record", "extension"].into_iter().find_map(after)
+}
+
+/// The type of a method of Go, without its star.
+fn receiver(header: &str) -> Option<&str> {
+    let inside = header.rsplit_once("func")?.1.trim_start().strip_prefix('(')?.split_once(')')?.0;
+    let named = inside.split('[').next().unwrap_or(inside);
+    named.split_whitespace().next_back().map(|name| name.trim_start_matches('*'))
+}
+
+/// Whether a method of Go only says what its type is: `func (Circle) isShape() {}`.
+fn is_marker(header: &str) -> bool {
+    static MARKER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"\bfunc\s*\((?:\*?\w+\)\s*[a-z]\w*|(?:\w+\s+)?\*?\w+\)\s*(?:[iI]s[A-Z]\w*|ProtoMessage))\s*\(\s*\)$",
+        )
+        .ok()
+    });
+    MARKER.as_ref().is_some_and(|marker| marker.is_match(header))
 }
 
 /// The name of the function whose body follows, if that is what follows.
@@ -307,7 +402,8 @@ fn function_name(language: Language, header: &str, parent: &str) -> Option<Strin
     match language {
         // What a trait asks for may well be nothing.
         Language::Rust => {
-            after("fn").filter(|_| !(header.contains("const _") || has_word(parent, "impl") && has_word(parent, "for")))
+            let own = after("fn").filter(|name| name != "main");
+            own.filter(|_| !(header.contains("const _") || has_word(parent, "impl") && has_word(parent, "for")))
         }
         Language::Go => after("func").filter(|name| name != "main" && name != "init"),
         // Interfaces are met without a word there, so that a method with a receiver may be asked for.
@@ -317,7 +413,7 @@ fn function_name(language: Language, header: &str, parent: &str) -> Option<Strin
         Language::Java | Language::CSharp => {
             // `Type name(…)` in a class; a constructor has no type.
             let flat = header.rsplit(['\n', '}']).next().unwrap_or(header);
-            let before = flat.split('(').next()?.trim();
+            let before = without_generics(flat.split('(').next()?);
             let mut words: Vec<&str> = before.split_whitespace().collect();
             let name = words.pop()?;
             let modifiers = [
@@ -344,6 +440,21 @@ fn function_name(language: Language, header: &str, parent: &str) -> Option<Strin
         }
         Language::JavaScript | Language::Python | Language::Ruby => None,
     }
+}
+
+/// `<T> Map<K, V> name` without what stands in angles.
+fn without_generics(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            c if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out
 }
 
 #[cfg(test)]

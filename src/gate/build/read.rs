@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::Language;
 use super::covered::{is_test, may_have_inline, names as is_named, test_text};
-use super::{Finding, Site, Touched, criteria, is_paper, is_vendored, judge, locks, paper, structure, wanted};
+use super::{
+    Finding, Site, Touched, brake, criteria, is_paper, is_vendored, judge, locks, paper, secrets, structure, wanted,
+};
 use crate::gate::paper::names;
 use crate::gate::papers::Papers;
 use crate::ids::{BlobId, CommitId};
@@ -74,7 +76,7 @@ pub fn unseen(reader: &dyn Reader, head: &CommitId, site: &Site, names: &BTreeSe
     if others.len() > MOST_SOURCES {
         return Ok(BTreeSet::new());
     }
-    let mut reading = Reading { reader, left: MOST_BYTES, absent: None };
+    let mut reading = Reading::new(reader);
     for path in others {
         match reading.text(head, &RepoPath::from(path.as_str()))? {
             Text::Read(text) => {
@@ -82,7 +84,7 @@ pub fn unseen(reader: &dyn Reader, head: &CommitId, site: &Site, names: &BTreeSe
                 left.retain(|name| !text.contains(&folded(name)));
             }
             Text::TooLarge => return Ok(BTreeSet::new()),
-            Text::None => {}
+            Text::Opaque(_) | Text::None => {}
         }
         if left.is_empty() {
             break;
@@ -106,7 +108,7 @@ impl Site {
     /// What the change adds from its base to its head, and what of the rest the rules ask for by these papers.
     pub fn read(reader: &dyn Reader, base: &CommitId, head: &CommitId, papers: &Papers) -> Result<Self> {
         let deltas = reader.diff(base, head)?;
-        let mut reading = Reading { reader, left: MOST_BYTES, absent: None };
+        let mut reading = Reading::new(reader);
         let mut site = Self::default();
         let removed = removed(&deltas);
         for delta in &deltas {
@@ -114,6 +116,10 @@ impl Site {
             let Some((mode, blob)) = &delta.new else { continue };
             if delta.old.is_none() {
                 site.added.insert(path.clone());
+            }
+            let was_link = delta.old.as_ref().is_some_and(|(mode, _)| mode.is_symlink());
+            if mode.is_symlink() && !was_link && Language::of(&path).is_some() {
+                site.links.push(path.clone());
             }
             if !mode.is_file() || delta.old.as_ref().is_some_and(|(_, old)| old == blob) {
                 continue;
@@ -126,9 +132,19 @@ impl Site {
                 Text::Read(text) => {
                     let old = reading.old(base, delta, &removed, &text)?;
                     let lines = lines_added(&path, old.as_deref(), &text)?;
-                    site.files.push(Touched { lines, lines_before: old.map(|old| old.lines().count()), path, text });
+                    let lines_before = old.map(|old| brake::length(&path, &old));
+                    site.files.push(Touched { lines, lines_before, path, text });
                 }
-                Text::TooLarge => site.unread.push(path),
+                // Pictures and the like are not searched at all.
+                Text::Opaque(_) if secrets::is_passed_over(&path) || secrets::is_media(&path) => {}
+                Text::TooLarge if secrets::is_media(&path) => {}
+                Text::Opaque(text) if reading.opaque >= text.len() => {
+                    reading.opaque -= text.len();
+                    let old = reading.old(base, delta, &removed, &text)?;
+                    let lines = lines_added(&path, old.as_deref(), &text)?;
+                    site.opaque.push(Touched { lines, lines_before: None, path, text });
+                }
+                Text::Opaque(_) | Text::TooLarge => site.unread.push(path),
                 Text::None => {}
             }
         }
@@ -159,30 +175,72 @@ fn removed(deltas: &[Delta]) -> BTreeMap<&BlobId, &RepoPath> {
 
 enum Text {
     Read(String),
+    /// It is no text: what may be read of it all the same.
+    Opaque(String),
     TooLarge,
-    /// It is not there, or no text.
+    /// It is not there, or no file.
     None,
+}
+
+/// What a file says. A source is read whatever is in it: compilers pass over a NUL in a comment, and a rule that stops at one can
+/// be stopped by it.
+fn said(path: &RepoPath, bytes: &[u8]) -> Text {
+    let wide = |read: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    let text = match bytes {
+        [0xFF, 0xFE, ..] => wide(u16::from_le_bytes),
+        [0xFE, 0xFF, ..] => wide(u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    };
+    match Language::of(&String::from_utf8_lossy(path.as_bytes())) {
+        Some(language) if language.ends_lines_with_cr() => Text::Read(with_line_feeds(text)),
+        Some(_) => Text::Read(text),
+        None if text.contains('\0') => Text::Opaque(text),
+        None => Text::Read(text),
+    }
+}
+
+/// A text in which each line ends with a line feed, where some end with a carriage return alone.
+fn with_line_feeds(text: String) -> String {
+    let mut bytes = text.into_bytes();
+    for at in 0..bytes.len() {
+        if bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n') {
+            bytes[at] = b'\n';
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 struct Reading<'r> {
     reader: &'r dyn Reader,
     left: usize,
+    /// The same for what is no text.
+    opaque: usize,
     /// The first of the objects that are not here. The others are looked for all the same: then all are fetched at once.
     absent: Option<Error>,
 }
 
-impl Reading<'_> {
+impl<'r> Reading<'r> {
+    fn new(reader: &'r dyn Reader) -> Self {
+        Self { reader, left: MOST_BYTES, opaque: MOST_BYTES, absent: None }
+    }
+
     fn text(&mut self, at: &CommitId, path: &RepoPath) -> Result<Text> {
         self.sized(at, path, LARGEST)
     }
 
     fn sized(&mut self, at: &CommitId, path: &RepoPath, largest: usize) -> Result<Text> {
         match self.reader.blob(at, path) {
-            Ok(Some(blob)) if blob.mode.is_symlink() || blob.bytes.contains(&0) => Ok(Text::None),
+            Ok(Some(blob)) if blob.mode.is_symlink() => Ok(Text::None),
             Ok(Some(blob)) if blob.bytes.len() > largest => Ok(Text::TooLarge),
             Ok(Some(blob)) => {
-                self.left = self.left.saturating_sub(blob.bytes.len());
-                Ok(Text::Read(String::from_utf8_lossy(&blob.bytes).into_owned()))
+                let text = said(path, &blob.bytes);
+                if matches!(text, Text::Read(_)) {
+                    self.left = self.left.saturating_sub(blob.bytes.len());
+                }
+                Ok(text)
             }
             Ok(None) | Err(Error::NotAFile(_)) => Ok(Text::None),
             Err(Error::TooLarge { .. }) => Ok(Text::TooLarge),
@@ -214,8 +272,8 @@ impl Reading<'_> {
     ) -> Result<Option<String>> {
         if delta.old.is_some() {
             return Ok(match self.text(base, &delta.path)? {
-                Text::Read(text) => Some(text),
-                _ => None,
+                Text::Read(text) | Text::Opaque(text) => Some(text),
+                Text::TooLarge | Text::None => None,
             });
         }
         if let Some((_, blob)) = &delta.new
@@ -269,10 +327,10 @@ impl Reading<'_> {
                 match self.sized(head, &RepoPath::from(path.as_str()), LARGEST_LOCK)? {
                     Text::Read(text) => drop(site.locks.insert(path, Some(text))),
                     Text::TooLarge => drop(site.locks.insert(path, None)),
-                    Text::None if self.is_there(head, &path)? => {
+                    Text::Opaque(_) | Text::None if self.is_there(head, &path)? => {
                         site.locks.insert(path, None);
                     }
-                    Text::None => {}
+                    Text::Opaque(_) | Text::None => {}
                 }
             }
             site.manifests.insert(manifest);
@@ -435,6 +493,62 @@ mod tests {
         assert_eq!(site.manifests.iter().collect::<Vec<_>>(), ["crates/a/Cargo.toml"]);
         assert!(site.locks["Cargo.lock"].is_some());
         assert!(!site.more);
+    }
+
+    /// A NUL in a comment compiles, and hides nothing.
+    #[test]
+    fn a_source_is_read_whatever_is_in_it() {
+        let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+        let code = "def dim(level):\n    raise NotImplementedError\n";
+        let secret = format!("ghp_{}", "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA3");
+        let store = format!("\0\0{secret}\0\0");
+        let site = read(
+            &[("src/a.py", b"x = 1\n")],
+            &[
+                ("src/a.py", format!("x = 1\n# a\0b\n{code}").as_bytes()),
+                ("src/wide.py", &[&[0xFF, 0xFE], wide(code).as_slice()].concat()),
+                ("src/notes.txt", &[&[0xFF, 0xFE], wide(&secret).as_slice()].concat()),
+                ("src/old.py", format!("# a\r{}", code.replace('\n', "\r")).as_bytes()),
+                ("src/levels.db", store.as_bytes()),
+                ("src/clean.db", b"\0\0levels\0"),
+                ("src/lamp.png", store.as_bytes()),
+                ("src/lamp.mp4", &vec![0; LARGEST + 1]),
+                ("src/large.db", &vec![0; LARGEST + 1]),
+            ],
+        );
+        let found = judge(&site, &Papers::default(), &Policy::default());
+        let found: Vec<String> = found
+            .iter()
+            .map(|one| format!("{} {} {:?}", one.rule, one.path.clone().unwrap_or_default(), one.line))
+            .collect();
+        let expected = [
+            "BLD-04 src/notes.txt Some(1)",
+            "BLD-04 src/levels.db None",
+            "BLD-04 src/large.db None",
+            "BLD-08 src/a.py Some(4)",
+            "BLD-08 src/old.py Some(3)",
+            "BLD-08 src/wide.py Some(2)",
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(site.unread, ["src/large.db"]);
+        // What was in there before is not this change's.
+        let (store, more) = (format!("{store}\n"), format!("{store}\nmore"));
+        let site = read(&[("src/levels.db", store.as_bytes())], &[("src/levels.db", more.as_bytes())]);
+        assert_eq!(judge(&site, &Papers::default(), &Policy::default()), []);
+    }
+
+    /// It leads anywhere, and is not followed.
+    #[test]
+    fn a_new_link_that_is_called_like_a_source_is_told() {
+        let scratch = Scratch::new();
+        let file = |path: &'static str, mode| (path.as_bytes(), mode, b"real.py".as_slice());
+        let before = [file("src/was.py", 0o120_000), file("real.py", 0o100_644)];
+        let base = scratch.commit(&[], &before);
+        let after = [file("src/new.py", 0o120_000), file("latest", 0o120_000), file("src/is.py", 0o100_644)];
+        let head = scratch.commit(&[&base], &[before.as_slice(), after.as_slice()].concat());
+        let found = look(&scratch.reader(), &base, &head, &Papers::default(), &Policy::default()).unwrap();
+        let told: Vec<_> = found.iter().map(|one| (one.rule.as_str(), one.path.as_deref(), one.severity)).collect();
+        assert_eq!(told, [("BLD-04", Some("src/new.py"), crate::gate::Severity::Warning)]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Secrets in what a change adds, by the rules of gitleaks (`secrets/gitleaks.toml`).
 //!
 //! A rule is a pattern, words that must be near for it to be tried at all, for many an entropy that what it finds must have, and
-//! what is known to be no secret. What is added to it here is against false alarms only: see [`Scan::is_harmless`].
+//! what is known to be no secret. What is added to it here is against false alarms ([`Scan::is_harmless`]), and what gitleaks
+//! has no rule for ([`own`]).
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
@@ -11,6 +12,8 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use super::covered::is_of_tests;
+
+mod own;
 
 /// What was found: the line, and the rule that found it. Never the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -232,7 +235,7 @@ pub(super) fn is_key_store(path: &str) -> Option<&'static str> {
 /// The secrets in the lines of a text that were added (`true` for each line).
 pub(super) fn leaks(path: &str, text: &str, added: &[bool]) -> Vec<Leak> {
     let Some(rules) = RULES.as_ref() else { return Vec::new() };
-    if rules.everywhere.has_path(path) {
+    if is_passed_over(path) {
         return Vec::new();
     }
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
@@ -260,19 +263,40 @@ pub(super) fn leaks(path: &str, text: &str, added: &[bool]) -> Vec<Leak> {
         let to = starts.get(line + 2).copied().unwrap_or(text.len());
         scan.part(from, to, added, &mut leaks);
     }
-    leaks.sort_by_key(|leak| leak.line);
+    leaks.extend(own::leaks(path, text, added));
     // One line, one finding: the rule that knows more goes first.
-    leaks.sort_by_key(|leak| (leak.line, leak.rule == GENERIC));
+    leaks.sort_by_key(|leak| (leak.line, leak.rule == GENERIC, own::is_own(leak.rule)));
     leaks.dedup_by_key(|leak| leak.line);
     leaks.truncate(MOST);
     leaks
 }
 
+/// The same by the rules with a form of their own, in what is no text: there anything is random.
+pub(super) fn forms(path: &str, text: &str, added: &[bool]) -> Vec<Leak> {
+    let mut leaks = leaks(path, text, added);
+    leaks.retain(|leak| leak.rule != GENERIC);
+    leaks
+}
+
+/// Whether nothing is looked for in a file of this name: pictures, fonts, archives, what others have written.
+pub(super) fn is_passed_over(path: &str) -> bool {
+    RULES.as_ref().is_some_and(|rules| rules.everywhere.has_path(path))
+}
+
+/// Pictures, sounds and films that gitleaks does not know.
+pub(super) fn is_media(path: &str) -> bool {
+    const ENDS: &[&str] = &[
+        "webp", "avif", "heic", "ico", "icns", "mp3", "mp4", "m4a", "m4v", "mov", "webm", "ogg", "opus", "wav", "flac",
+    ];
+    path.rsplit_once('.').is_some_and(|(_, end)| ENDS.contains(&end.to_ascii_lowercase().as_str()))
+}
+
 /// Whether a value has a secret in it that has a form of its own. What is only random is none here: nothing says what it is for.
+/// What stands inside of an address is told by who asks, who knows where it ends.
 pub(crate) fn is_one(value: &str) -> bool {
     let text = format!("\"{value}\"");
     let lines = vec![true; text.matches('\n').count() + 1];
-    leaks("", &text, &lines).iter().any(|leak| leak.rule != GENERIC)
+    leaks("", &text, &lines).iter().any(|leak| leak.rule != GENERIC && !own::is_own(leak.rule))
 }
 
 struct Scan<'t> {

@@ -51,6 +51,11 @@ fn a_criterion_has_a_test_that_names_it() {
     let test = "def test_one_step():\n    \"\"\"AC-1\"\"\"\n    assert dim(3) == 2\n";
     assert_eq!(found(&with("tests/test_dimmer.py", test)), ["BLD-03 scope.md:15"]);
     assert_eq!(found(&with("tests/test_dimmer.py", "# AC-1 AC-2\n")), ["BLD-03 scope.md:14", "BLD-03 scope.md:15"]);
+    // One that is never run shows nothing, and a comment is only said of the test that it stands at.
+    let both = "import pytest\n\n\n@pytest.mark.skip\ndef test_ac_1():\n    assert dim(3) == 2\n\n\n# AC-2\ndef test_dark():\n    assert dim(0) == 0\n";
+    assert_eq!(found(&with("tests/test_dimmer.py", both)), ["BLD-03 scope.md:14"]);
+    let both = "# AC-1 and AC-2 are for later.\n\n\ndef helper():\n    assert True\n";
+    assert_eq!(found(&with("tests/test_dimmer.py", both)), ["BLD-03 scope.md:14", "BLD-03 scope.md:15"]);
     // It may have been there before.
     let mut site = with("tests/test_dimmer.py", test);
     site.beside.push(("tests/test_dark.py".to_owned(), "def test_ac_2():\n    assert dim(0) == 0\n".to_owned()));
@@ -185,6 +190,11 @@ fn a_file_that_outgrows_its_limit_pulls_the_brake() {
     }
     assert_eq!(found(&with("src/a.py", &"x = 1\n".repeat(300))), [] as [&str; 0]);
     assert_eq!(found(&with("tests/data/a.py", &long)), [] as [&str; 0]);
+    // What stands on one line is not shorter for that, and what stands in a string is no statement.
+    assert_eq!(found(&with("src/a.py", &"x = 1; ".repeat(310))), ["BRK-02 warning src/a.py"]);
+    assert_eq!(found(&with("src/a.py", &format!("x = \"{}\"\n", "x; ".repeat(310)))), [] as [&str; 0]);
+    assert_eq!(found(&with("src/a.js", &"for (let i = 0; i < 1; i++) { x(); y(); }\n".repeat(300))), [] as [&str; 0]);
+    assert_eq!(found(&with("src/a.min.js", &"x(); ".repeat(310))), [] as [&str; 0]);
 }
 
 /// `BRK-04`: what only tests need, what was there before, and what the papers name is none.

@@ -170,3 +170,18 @@ fn a_name_can_not_leave_its_quotes() {
     let said = said("package.json", "{\"dependencies\": {\"a` <!-- \\n@all\": \"1\"}}", &[]);
     assert_eq!(said, ["It has dependencies (`a' <!-- '@all`), and no lock file."]);
 }
+
+#[test]
+fn a_comment_in_a_lock_is_no_entry() {
+    let manifest = "{\"dependencies\": {\"left-pad\": \"1\"}}";
+    for (lock, text, is_there) in [
+        ("yarn.lock", "# yarn lockfile v1\n\n\n# left-pad@1\n", false),
+        ("yarn.lock", "# yarn lockfile v1\n\n\nleft-pad@1:\n  version \"1.0.0\"\n", true),
+        ("pnpm-lock.yaml", "packages:\n  right-pad: 1.0.0 # left-pad@1\n", false),
+        ("pnpm-lock.yaml", "packages:\n  /left-pad@1.0.0:\n    resolution: {integrity: x}\n", true),
+        ("bun.lock", "{\n  // \"left-pad\"\n}\n", false),
+        ("bun.lock", "{ \"packages\": {\n  \"left-pad\": [\"left-pad@1.0.0\"] } }\n", true),
+    ] {
+        assert_eq!(said("package.json", manifest, &[(lock, text)]).is_empty(), is_there, "{lock}: {text}");
+    }
+}

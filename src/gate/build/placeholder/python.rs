@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{File, MOST, is_noop, leaves_to_others, puts_off};
+use super::named::{is_abstract as is_abstract_name, is_noop};
+use super::{File, MOST, leaves_to_others, puts_off};
 
 /// More functions of a file than these, and longer signatures, are not looked at.
 const MOST_FUNCTIONS: usize = 5_000;
@@ -21,6 +22,30 @@ fn says_nothing_happens(docstring: &str) -> bool {
             .ok()
     });
     WORDS.as_ref().is_some_and(|pattern| pattern.is_match(docstring)) || leaves_to_others(docstring)
+}
+
+/// What a class is made from, by the last part of each name; `class` is what stands behind that word.
+fn made_from(class: &str) -> impl Iterator<Item = (bool, &str)> {
+    let bases = class.split_once('(').map_or("", |(_, bases)| bases);
+    let bases = bases.rsplit_once(')').map_or(bases, |(bases, _)| bases);
+    bases.split(',').map(|base| {
+        let base = base.split('[').next().unwrap_or(base);
+        let (key, base) = base.split_once('=').map_or(("", base), |(key, base)| (key.trim(), base));
+        (key == "metaclass", base.rsplit('.').next().unwrap_or(base).trim())
+    })
+}
+
+/// Whether a class is one that others are to fill.
+pub(super) fn is_abstract(class: &str) -> bool {
+    made_from(class).any(|(is_meta, name)| match is_meta {
+        true => name == "ABCMeta",
+        false => matches!(name, "Protocol" | "ABC" | "Interface"),
+    })
+}
+
+/// Whether a class fills one that is abstract, of which it may need not all.
+pub(super) fn fills(class: &str) -> bool {
+    made_from(class).any(|(is_meta, name)| !is_meta && is_abstract_name(name))
 }
 
 /// The body of a function: where its code begins and ends, with the comments below it.
@@ -49,7 +74,7 @@ impl File<'_> {
             let Some(body) = self.body(colon, own.as_str().len()) else { continue };
             if let Some(held) = self.idle(&body, colon)
                 && !self.is_decorated(all.start(), own.as_str().len())
-                && !self.is_for_others(body.from)
+                && !self.is_for_others(body.from, true)
                 && !self.outer(body.from).iter().any(|line| line.contains("TYPE_CHECKING"))
             {
                 found.push(held);
@@ -120,8 +145,19 @@ impl File<'_> {
         if says_why && !puts_off(&comments) && !puts_off(within) {
             return None;
         }
-        let statement = code.rfind("pass").max(code.rfind("...")).map(|at| (body.from + at, "an empty body"));
+        // A `None` is an answer, if somebody asks: a docstring may say so, and a class may be made from one that asks.
+        if code.contains("return") && (docstring.is_some() || self.is_made_from_another(body.from)) {
+            return None;
+        }
+        let statement = [code.rfind("pass"), code.rfind("..."), code.rfind("return")];
+        let statement = statement.into_iter().max().flatten().map(|at| (body.from + at, "an empty body"));
         statement.or(docstring.map(|(begin, _)| (begin, "a docstring without a body")))
+    }
+
+    fn is_made_from_another(&self, at: usize) -> bool {
+        let above = self.outer(at);
+        let class = above.iter().find_map(|line| line.strip_prefix("class "));
+        class.is_some_and(|class| made_from(class).any(|(_, name)| !matches!(name, "" | "object")))
     }
 
     /// Whether what is above a function makes something of it.
@@ -143,10 +179,10 @@ fn comment(line: &str) -> Option<&str> {
     line.split_once('#').map(|(_, comment)| comment)
 }
 
-/// Whether a line of masked code is nothing but a string, `pass` or `...`.
+/// Whether a line of masked code is nothing but a string, `pass`, `...` or a `return` of nothing.
 fn is_idle(code: &str) -> bool {
     static IDLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r#"^(?:\s|;|[rRuUbBfF]{0,2}"\s*"|[rRuUbBfF]{0,2}'\s*'|[rRuUbBfF]{0,2}["']|\bpass\b|\.\.\.)*$"#).ok()
+        Regex::new(r#"^\s*return(?:\s+None)?\s*;?\s*$|^(?:\s|;|[rRuUbBfF]{0,2}"\s*"|[rRuUbBfF]{0,2}'\s*'|[rRuUbBfF]{0,2}["']|\bpass\b|\.\.\.)*$"#).ok()
     });
     IDLE.as_ref().is_some_and(|idle| idle.is_match(code))
 }

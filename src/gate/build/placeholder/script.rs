@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::code::Block;
-use super::{has_word, is_noop};
+use super::has_word;
+use super::named::{is_noop, is_stand_in, is_until_set};
 
 /// Longer lists of parameters are not looked through.
 const LONGEST_LIST: usize = 2_000;
@@ -31,15 +32,17 @@ pub(super) fn is_named(code: &str, block: &Block, parent: &str) -> bool {
     match head {
         Head::Function(name) => is_ours(name, false),
         Head::Method(line, name) => {
-            let is_member = has_word(parent, "class") || is_export(parent);
+            let is_member = has_word(parent, "class") && !super::owner(parent).is_some_and(is_stand_in);
+            let of_object = is_export(parent) || is_exported_object(parent);
             let is_setter = line.split_whitespace().last() == Some("set");
             let is_asked_for = ["override", "abstract"].iter().any(|word| has_word(line, word));
-            is_member && !is_setter && !is_asked_for && is_ours(name, false)
+            (is_member || of_object) && !is_setter && !is_asked_for && is_ours(name, of_object && !is_export(parent))
         }
         Head::Value(rest) => match assigned(past_generics(without_async(rest)), parent) {
             Some(Assigned::Default) => true,
             Some(Assigned::Constant(name)) => is_ours(name, false),
             Some(Assigned::Variable(name)) => is_ours(name, false) && !is_set_again(code, name, block),
+            Some(Assigned::Member(_)) if super::owner(parent).is_some_and(is_stand_in) => false,
             Some(Assigned::Member(name)) => is_ours(name, true) && !is_set_again(code, &format!("this.{name}"), block),
             Some(Assigned::Path(path)) => {
                 let name = path.rsplit('.').next().unwrap_or(path);
@@ -146,6 +149,14 @@ fn is_export(header: &str) -> bool {
     header.ends_with("export default") || header.split_whitespace().collect::<String>().ends_with("module.exports=")
 }
 
+/// Whether a block is an object that is exported under a name of its own, and not only until somebody sets another.
+fn is_exported_object(header: &str) -> bool {
+    static OBJECT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?:^|[;}\n])\s*export\s+const\s+([\w$]+)\s*(?::[^=;]*)?=$").ok());
+    let found = OBJECT.as_ref().and_then(|object| object.captures(header));
+    found.is_some_and(|found| !is_until_set(&found[1]))
+}
+
 /// What a function is assigned to.
 fn assigned<'t>(before: &'t str, parent: &str) -> Option<Assigned<'t>> {
     static LEFT: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -157,7 +168,8 @@ fn assigned<'t>(before: &'t str, parent: &str) -> Option<Assigned<'t>> {
     }
     if let Some(key) = before.strip_suffix(':') {
         let name = &key[past_word(key.trim_end()).len()..];
-        return is_export(parent).then_some(Assigned::Path(name.trim()));
+        let of_object = is_export(parent) || is_exported_object(parent);
+        return of_object.then_some(Assigned::Path(name.trim()));
     }
     let left = before.strip_suffix('=').filter(|left| !left.ends_with(['=', '!', '<', '>', '+', '|', '&', '?']))?;
     let line = left.rsplit('\n').next().unwrap_or_default();

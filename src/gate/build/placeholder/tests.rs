@@ -197,6 +197,88 @@ fn a_function_of_python_that_only_says_what_it_would_do_holds_a_place() {
     assert_eq!(in_new("src/a.pyi", "def dim(level: int) -> int: ...\n"), [] as [u32; 0]);
 }
 
+/// A name, a namespace or a condition is no reason for doing nothing.
+#[test]
+fn what_only_sounds_as_if_it_were_meant_holds_a_place() {
+    for (path, text, line) in [
+        // The innermost decides.
+        (
+            "a.rb",
+            "module Acme\n  class Lamp\n    def dim(x)\n      raise NotImplementedError\n    end\n  end\nend\n",
+            4,
+        ),
+        ("a.rb", "module Acme\n  class Lamp\n    def dim(x)\n    end\n  end\nend\n", 3),
+        ("a.rb", "module Acme\n  def self.dim\n    raise NotImplementedError\n  end\nend\n", 3),
+        ("a.rb", "class Baseline\n  def dim() end\nend\n", 2),
+        ("a.rb", "class Lamp\n  def dim; end\nend\n", 2),
+        // On whatever system: it is not written.
+        ("src/a.rs", "#[cfg(all())]\npub fn dim() -> u8 { todo!() }\n", 2),
+        ("src/a.rs", "#[cfg(unix)]\npub mod m {\n    pub fn f() { unimplemented!() }\n}\n", 3),
+        ("src/a.rs", "#[cfg(all())]\npub fn dim() {}\n", 2),
+        ("src/a.rs", "#[cfg_attr(unix, inline)]\npub fn dim() {}\n", 2),
+        ("src/a.rs", "fn dim() -> u8 { unreachable!(\"not implemented\") }\n", 1),
+        ("src/a.rs", "pub fn gen<T>() {}\n", 1),
+        ("src/a.rs", "pub fn override_level() {}\n", 1),
+        ("src/a.rs", "pub fn nullify_level() {}\n", 1),
+        ("src/a.rs", "pub fn empty_cart() {}\n", 1),
+        ("src/a.py", "class UserInterface:\n    def dim(self):\n        raise NotImplementedError\n", 3),
+        ("src/a.py", "class ProtocolParser:\n    def parse(self, x):\n        pass\n", 3),
+        ("src/a.py", "class KnowledgeBase:\n    def ask(self):\n        raise NotImplementedError(\"todo\")\n", 3),
+        ("src/a.py", "class Lamp(AbstractLamp):\n    def dim(self):\n        raise NotImplementedError\n", 3),
+        ("src/a.py", "def f():\n    raise NotImplementedError(\"the interface is not there yet\")\n", 2),
+        ("src/a.py", "def ignore_case(): ...\n", 1),
+        ("src/a.py", "def dim(level):\n    return\n", 2),
+        ("src/a.py", "def dim(level): return None\n", 1),
+        ("src/a.ts", "export const lamp = { dim() {} };\n", 1),
+        ("src/a.ts", "export const lamp: Lamp = {\n  dim: () => {},\n};\n", 2),
+        ("src/a.ts", "export function dim() { ; }\n", 1),
+        ("src/a.ts", "export const emptyCart = () => {};\n", 1),
+        ("A.java", "class A {\n  <T> void gen(T t) {}\n}\n", 2),
+        ("A.java", "class A {\n  Map<String, Integer> levels() { ; }\n}\n", 2),
+        ("A.java", "class A {\n  private void emptyAll() {}\n}\n", 2),
+        ("a.go", "func (l Lamp) Dim() {}\n", 1),
+        ("a.go", "func (Lamp) Dim() {}\n", 1),
+        ("A.swift", "extension Lamp {\n  func dim() {}\n}\n", 2),
+    ] {
+        assert_eq!(in_new(path, text), [line], "{text}");
+    }
+}
+
+/// And what says it by what it is.
+#[test]
+fn what_is_meant_by_its_kind_holds_no_place() {
+    for (path, text) in [
+        ("a.rb", "module Dims\n  def dim\n    raise NotImplementedError\n  end\nend\n"),
+        ("a.rb", "module Acme\n  class BaseLamp\n    def dim\n      raise NotImplementedError\n    end\n  end\nend\n"),
+        ("a.rb", "class NullLamp\n  def dim; end\nend\n"),
+        ("src/a.rs", "fn main() {}\n"),
+        ("src/a.rs", "impl NoopSink {\n    pub fn dim(&self) {}\n}\n"),
+        ("src/a.rs", "#[cfg(any(test, feature = \"x\"))]\nmod m {\n    fn a() { todo!() }\n}\n"),
+        ("src/a.rs", "#[cfg(feature = \"metrics\")]\npub fn count() {}\n"),
+        ("src/a.rs", "fn f(x: u8) -> u8 { match x { 0 => 1, _ => unreachable!(\"a byte is small\") } }\n"),
+        ("src/a.py", "class Lamp(\n    Switch,\n    Protocol,\n):\n    def dim(self) -> int: ...\n"),
+        ("src/a.py", "class Lamp(metaclass=abc.ABCMeta):\n    def dim(self):\n        raise NotImplementedError\n"),
+        ("src/a.py", "class Lamp(Protocol[T]):\n    def dim(self) -> T: ...\n"),
+        ("src/a.py", "class AbstractLamp:\n    def dim(self):\n        raise NotImplementedError\n"),
+        ("src/a.py", "class Lamp(AbstractLamp):\n    def close(self):\n        pass\n"),
+        ("src/a.py", "class FakeLamp:\n    def dim(self): pass\n"),
+        ("src/a.py", "def f():\n    raise NotImplementedError(\n        \"subclasses must implement this\"\n    )\n"),
+        ("src/a.py", "class Lamp(Switch):\n    def parent(self):\n        return None\n"),
+        ("src/a.py", "def parent():\n    \"\"\"A lamp has none.\"\"\"\n    return None\n"),
+        ("src/a.py", "def do_nothing(): pass\n"),
+        ("src/a.ts", "export const defaultTheme = { set() {}, clear: () => {} };\nconst lamp = { dim() {} };\n"),
+        ("src/a.ts", "export const events = { onChange() {} };\nexport class NullLamp { dim() {} off = () => {} }\n"),
+        ("src/a.ts", "export const lamp = { dim() { return 1; } };\nuse({ dim() {} });\n"),
+        ("a.go", "func (Circle) isShape() {}\nfunc (*Event_On) isEvent_Kind() {}\nfunc (e *Call) isExpr() {}\n"),
+        ("a.go", "func (*Call) exprNode() {}\nfunc (x *Lamp) ProtoMessage() {}\nfunc (noopLog) Log(s string) {}\n"),
+        ("A.swift", "protocol P { func x() }\nextension P { func x() {} }\n"),
+        ("A.swift", "extension Lamp: Watcher {\n  func began() {}\n}\n"),
+        ("A.java", "class NullLamp {\n  void dim() {}\n}\n"),
+    ] {
+        assert_eq!(in_new(path, text), [] as [u32; 0], "{text}");
+    }
+}
+
 #[test]
 fn what_stands_there_is_told_by_its_own_name() {
     let what = |path: &str, text: &str| held(path, text, &[true; 4], &BTreeSet::new())[0].what;

@@ -99,6 +99,71 @@ fn what_only_looks_like_one_is_none() {
     }
 }
 
+fn encoded(text: &str) -> String {
+    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text)
+}
+
+#[test]
+fn a_password_inside_of_an_address_or_a_header_is_found() {
+    let own = letters(20, ALNUM);
+    let header = encoded(&format!("admin:{own}"));
+    for (path, line, rule) in [
+        ("src/a.py", format!("db = \"postgres://admin:{own}@db.lanterns.io/prod\""), "password-in-address"),
+        ("src/a.py", format!("db = \"redis://:{own}@cache:6379/0\""), "password-in-address"),
+        ("requirements.txt", format!("--index-url https://ci:{own}@pypi.lanterns.io/simple"), "password-in-address"),
+        ("deploy/app.yml", format!("  url: amqp://app:{own}@10.0.3.4:5672/"), "password-in-address"),
+        ("src/a.py", "db = 'mysql://app:Tr0ub4dor&3@db.lanterns.io/x'".to_owned(), "password-in-address"),
+        ("src/a.py", format!("headers = {{\"Authorization\": \"Basic {header}\"}}"), "authorization-header"),
+        ("src/a.ts", format!("request.set('Authorization', 'Bearer {own}');"), "authorization-header"),
+        ("src/a.rs", format!("let header = \"Authorization: Basic {header}\";"), "authorization-header"),
+    ] {
+        assert_eq!(in_new(path, &format!("x\n{line}\n")), [(2, rule)], "{line}");
+        assert!(leaks(path, &line, &[false]).is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn an_address_of_development_is_no_secret() {
+    let own = letters(20, ALNUM);
+    for (path, line) in [
+        ("src/a.py", format!("postgres://admin:{own}@localhost:5432/x")),
+        ("src/a.py", format!("postgres://admin:{own}@127.0.0.1/x")),
+        ("src/a.py", format!("postgres://admin:{own}@db.example.com/x")),
+        ("src/a.py", "postgres://postgres:postgres@db:5432/app".to_owned()),
+        ("src/a.py", "postgres://user:password123@db.lanterns.io/app".to_owned()),
+        ("src/a.py", "https://user:pass@lanterns.io/ https://a:changeme1@lanterns.io".to_owned()),
+        ("src/a.py", "f\"postgres://{user}:{password}@{host}/x\" 'mysql://%s:%s@%s/x'".to_owned()),
+        ("src/a.sh", "https://x-access-token:${GITHUB_TOKEN}@github.com/a/b".to_owned()),
+        (
+            "src/a.sh",
+            "https://user:$DB_PASS_1@lanterns.io https://u:<password1>@lanterns.io https://u:********@a.io".to_owned(),
+        ),
+        (
+            "src/a.ts",
+            "https://u:DB_PASSWORD_2@lanterns.io ssh://git@github.com:22/a/b http://lanterns.io:8080/@a".to_owned(),
+        ),
+        ("tests/test_a.py", format!("postgres://admin:{own}@db.lanterns.io/x")),
+        ("docs/a.txt", format!("postgres://admin:{own}@db.lanterns.io/x")),
+        ("README.md", format!("postgres://admin:{own}@db.lanterns.io/x")),
+        (".env.example", format!("DB=postgres://admin:{own}@db.lanterns.io/x")),
+        ("src/a.py", format!("headers = {{\"Authorization\": \"Basic {}\"}}", encoded("user:pass"))),
+        ("src/a.py", format!("'Authorization: Basic {}'", encoded("Aladdin:open sesame"))),
+        ("src/a.py", "headers = {\"Authorization\": f\"Bearer {token}\", 'X': 'Bearer'}".to_owned()),
+        (
+            "src/a.ts",
+            "headers.set('Authorization', `Bearer ${session.accessToken}`); // Authorization: Bearer your-token-here-1"
+                .to_owned(),
+        ),
+        (
+            "src/a.rs",
+            "req.header(\"Authorization\", format!(\"Bearer {token}\")) // authorization: basic understanding"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(in_new(path, &format!("{line}\n")), [], "{line}");
+    }
+}
+
 #[test]
 fn a_large_change_is_looked_through_in_bounded_time() {
     let line = format!("let value = compute(\"{}\", token_count, access);\n", letters(60, ALNUM));
