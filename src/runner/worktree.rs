@@ -77,12 +77,10 @@ impl Drop for Worktree {
     }
 }
 
-/// Removes a folder in which commands have run. They may have locked their own folders, and nested them deeper than a path can tell.
+/// Removes a folder in which commands have run. They may have locked their own folders, and nested them deeper than a path can tell,
+/// or than a function can call itself. What can't be removed at all is left: it is in a place of its own.
 pub fn remove(place: &Path) {
-    if std::fs::remove_dir_all(place).is_err() {
-        // What can't be removed at all is left: it is in a place of its own.
-        let _ = level(place).and_then(|()| std::fs::remove_dir(place));
-    }
+    let _ = level(place).and_then(|()| std::fs::remove_dir(place));
 }
 
 /// Empties a folder, with each folder in it brought up before it is emptied itself, so that none lies deep.
@@ -144,7 +142,7 @@ mod tests {
         std::fs::create_dir_all(place.join("wide/below")).unwrap();
         std::fs::write(place.join("wide/below/file"), "").unwrap();
         std::os::unix::fs::symlink(dir.path(), place.join("wide/link")).unwrap();
-        // More folders than a process has files open, with names that no path has room for.
+        // With names that no path has room for.
         let name = "n".repeat(100);
         for _ in 0..2_000 {
             let (inner, outer) = (dir.path().join("inner"), place.join(&name));
