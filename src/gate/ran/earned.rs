@@ -99,7 +99,8 @@ fn missing(earned: &Earned, head: &Counts) -> Option<Finding> {
         listed(&earned.missing, earned.missing.len() as u64)
     );
     let next = format!(
-        "Let what finds them, and what they are made from, find them again. Where what is asked for has changed, {}",
+        "Let the head run them again: look at what collects them, and at the data that they are made from. Where what is asked for \
+         has changed, {}",
         left_to_people(earned)
     );
     Some(Finding::error("VER-11", says, next))

@@ -136,7 +136,7 @@ fn builder(told: &str) -> anyhow::Result<ExitCode> {
 }
 
 /// The sockets of this machine that have a path. Neither a network of its own nor a folder that can only be read keeps a process
-/// from speaking to one that it sees; one that is named by itself may be read is shown again.
+/// from speaking to one that it sees. One that the policy names itself, under `read`, is shown again.
 fn sockets() -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/self/net/unix").unwrap_or_default();
     let path = |line: &str| line.split_whitespace().nth(7).filter(|path| path.starts_with('/')).map(PathBuf::from);

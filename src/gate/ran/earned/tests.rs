@@ -92,6 +92,19 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
         told(&hidden, 4),
         ["VER-11 Tests of the base, as the base has them, are skipped on the head's code: `b`."]
     );
+    // As many ran, and not these: others in their place are others.
+    let mut others = old(side(3), Vec::new());
+    others.missing = names(&["c"]);
+    let missing =
+        "VER-11 Tests that pass on the base did not run on the head's code, with their files as on the base: `c`.";
+    assert_eq!(told(&others, 4), [missing]);
+    others.old_tests = None;
+    assert_eq!(told(&others, 4), [missing], "the head's own run is that");
+    let mut beside = old(side(3), Vec::new());
+    beside.old_tests.as_mut().unwrap().beside_new = true;
+    let only =
+        "~VER-11 The base's tests can be carried out on the head's code only beside the head's new files of tests.";
+    assert_eq!(told(&beside, 4), [only]);
 }
 
 #[test]
