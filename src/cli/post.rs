@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::{Exit, app, out};
 use crate::actions;
 use crate::finding::quoted;
-use crate::runner::artefact;
+use crate::runner::{For, artefact, started_after};
 
 /// Bring a run's execution log to the App that asked for it
 ///
@@ -23,12 +23,12 @@ pub(super) struct Args {
     /// The folder that `phasegate run` has written
     #[arg(long, value_name = "DIR", default_value = "phasegate-verify")]
     log: PathBuf,
-    /// The change's number, which the workflow was started with
-    #[arg(long, value_name = "N")]
-    change: u64,
+    /// The change's number, which the workflow was started with. One that `workflow_run` has started has none
+    #[arg(long, value_name = "N", requires = "nonce")]
+    change: Option<u64>,
     /// The nonce that it was started with
-    #[arg(long, value_name = "NONCE")]
-    nonce: String,
+    #[arg(long, value_name = "NONCE", requires = "change")]
+    nonce: Option<String>,
     /// The address of the App's server
     #[arg(long, value_name = "URL", env = "PHASEGATE_URL")]
     to: String,
@@ -78,7 +78,8 @@ async fn posted(args: &Args) -> anyhow::Result<Exit> {
         .ok()
         .filter(|url| url.has_host() && ["http", "https"].contains(&url.scheme()))
         .with_context(|| format!("PHASEGATE_URL is no address: {}", quoted(to)))?;
-    at.query_pairs_mut().append_pair("change", &args.change.to_string()).append_pair("nonce", &args.nonce);
+    let about = about(args)?;
+    at.query_pairs_mut().extend_pairs(&about);
     let log = read(args)?;
     let client = reqwest::Client::builder()
         .timeout(PATIENCE)
@@ -100,6 +101,13 @@ async fn posted(args: &Args) -> anyhow::Result<Exit> {
                 out::text(&format!("{}\n", out::plain(&said.says)))?;
                 return Ok(Exit::Fine);
             }
+            // Nobody has asked this run for anything: the end of another has started it, and that may be of any branch.
+            Came::Refused(Said { says, refused: Some(refused), next })
+                if refused == "unasked" && args.nonce.is_none() =>
+            {
+                out::text(&format!("{} {}\n", out::plain(&says), out::plain(&next.unwrap_or_default())))?;
+                return Ok(Exit::Fine);
+            }
             Came::Refused(Said { says, refused, next }) => {
                 let next = next.map(|next| format!("\n{}", out::plain(&next))).unwrap_or_default();
                 let name = refused.map(|name| format!(" ({})", out::plain(&name))).unwrap_or_default();
@@ -113,6 +121,20 @@ async fn posted(args: &Args) -> anyhow::Result<Exit> {
                 None => bail!("the App at {} can't be reached: {why}", quoted(to)),
             },
         }
+    }
+}
+
+/// What is answered, as the server's address has it.
+fn about(args: &Args) -> anyhow::Result<Vec<(&'static str, String)>> {
+    if let (Some(change), Some(nonce)) = (args.change, &args.nonce) {
+        return Ok(vec![("change", change.to_string()), ("nonce", nonce.clone())]);
+    }
+    match started_after(&app::variable)? {
+        Some(For { head, branch }) => Ok(vec![("head", head.to_string()), ("branch", branch)]),
+        None => bail!(
+            "it is not known what is answered: give --change and --nonce, which the App has started the workflow with, or let \
+             the end of another workflow start it (`on: workflow_run`)"
+        ),
     }
 }
 

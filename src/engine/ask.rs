@@ -1,7 +1,7 @@
 //! When a run of the policy's commands is asked of the trusted workflow or of the server's own runner, and what the answer leaves.
 //!
 //! Each content that needs the evidence is asked for once, unasked by anybody. What comes from a fork is not: running it costs
-//! the repository's minutes, so a person says so. After a red, or a run that came to nothing, a person's command asks again.
+//! the repository's minutes, so a person says so. Where another workflow's end starts the run, whoever let that one run has said so. After a red, or a run that came to nothing, a person's command asks again.
 
 use super::decide::{Draft, Happened};
 use crate::flow::{FlowName, Phase, Refusal};
@@ -9,17 +9,24 @@ use crate::gate::world::Asks;
 use crate::gate::{asked, build};
 use crate::ids::Digest;
 use crate::ledger::{Body, By, Entry};
-use crate::policy::{Commands, Policy, Require, RunGate, Source};
+use crate::policy::{Commands, Policy, Require, RunGate, Source, Start};
 
 /// Asks for a run of the present content, where there was none yet.
 pub(super) fn by_itself(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     for source in Source::ASKED {
         let first = asked::of_this(&draft.state, source).next().is_none();
-        if first && !draft.world.pull.fork && draft.state.stopped.is_none() && is_needed(draft, source) {
+        if first && !waits_for_a_word(draft, source) && draft.state.stopped.is_none() && is_needed(draft, source) {
             enter(draft, By::Bot, source)?;
         }
     }
     Ok(())
+}
+
+/// Whether somebody has to look at it before it is run.
+fn waits_for_a_word(draft: &Draft<'_>, source: Source) -> bool {
+    let starts_by_itself =
+        |policy: &Policy| source == Source::Actions && policy.gates.verify.start == Start::WorkflowRun;
+    draft.world.pull.fork && !draft.world.policy().is_some_and(starts_by_itself)
 }
 
 /// Another one, for somebody who wants it. Says whether there is something to wait for now.

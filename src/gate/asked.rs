@@ -14,7 +14,7 @@ use crate::gate::world::{AskedRun, Asks, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::{Agreed, Answering, Asked, Red, State};
 use crate::ledger::{About, By};
-use crate::policy::{Policy, Source};
+use crate::policy::{Policy, Source, Start};
 
 /// The rules of a run that a person can agree to.
 pub const AGREEABLE: [&str; 8] = ["VER-03", "VER-04", "VER-07", "VER-10", "VER-11", "VER-12", "VER-14", "VER-15"];
@@ -187,7 +187,14 @@ fn before(source: Source, rule: &str, state: &State, newest: &Answering) -> Vec<
     let mut found = Vec::new();
     let content = state.subject.as_ref().map(|about| &about.content);
     let same = |red: &&Red| red.content.as_ref() == content && red.workflow_run != newest.by.run;
-    let red: BTreeSet<u64> = state.reds.iter().filter(same).map(|red| red.workflow_run).collect();
+    let mut red: BTreeSet<u64> = state.reds.iter().filter(same).map(|red| red.workflow_run).collect();
+    // One that the App did not start can be run again, and answer under another nonce.
+    let attempts = of_this(state, source).filter_map(|asked| asked.answer.as_ref());
+    let earlier = attempts.filter(|one| one.by.run == newest.by.run && one.by.attempt < newest.by.attempt);
+    let earlier: Vec<&Answering> = earlier.collect();
+    if earlier.iter().any(|one| verdict(&one.ran.findings) == Verdict::Fail) {
+        red.insert(newest.by.run);
+    }
     if content.is_some() && !red.is_empty() {
         let runs: Vec<String> = red.iter().map(u64::to_string).collect();
         found.push(Finding::warning(
@@ -201,7 +208,7 @@ fn before(source: Source, rule: &str, state: &State, newest: &Answering) -> Vec<
         1 => Some("A run of the same content was asked for before, and has not answered.".to_owned()),
         many => Some(format!("{many} runs of the same content were asked for before, and have not answered.")),
     };
-    let again = (newest.by.attempt > 1).then(|| {
+    let again = (newest.by.attempt as usize > 1 + earlier.len()).then(|| {
         let (run, attempt) = (newest.by.run, newest.by.attempt);
         format!("Run {run} has answered at attempt {attempt}. What came of it before was not told.")
     });
@@ -266,7 +273,8 @@ fn unasked(source: Source, rule: &str, policy: &Policy, world: &World) -> Findin
             );
         }
     }
-    if world.pull.fork {
+    let starts_by_itself = source == Source::Actions && policy.gates.verify.start == Start::WorkflowRun;
+    if world.pull.fork && !starts_by_itself {
         return Finding::waiting(
             rule,
             format!("The commands have not run on {head}: it comes from a fork, so nothing of it is run unasked."),
@@ -287,7 +295,13 @@ fn at(page: &str) -> String {
 fn waits(rule: &str, policy: &Policy, world: &World, asked: &Asked) -> Finding {
     let (who, head) = (who(asked), world.pull.head.short());
     let again = policy.commands.written("verify");
-    let (says, next) = match world.offers(asked.source()).1 {
+    let run = world.offers(asked.source()).1;
+    let starts_by_itself = asked.source() == Source::Actions && policy.gates.verify.start == Start::WorkflowRun;
+    let another = match starts_by_itself {
+        true => "run the workflow that it follows again in Actions".to_owned(),
+        false => format!("say `{again}` for another run"),
+    };
+    let (says, next) = match run {
         AskedRun::Refused(why) => (
             format!("{who} could not be started: {}.", quoted(why)),
             format!(
@@ -297,13 +311,19 @@ fn waits(rule: &str, policy: &Policy, world: &World, asked: &Asked) -> Finding {
             ),
         ),
         AskedRun::Seen { ended: Some(_), refused: Some(why), .. } => {
-            (why.clone(), format!("When that is mended, say `{again}` for another run."))
+            (why.clone(), format!("When that is mended, {another}."))
         }
         AskedRun::Seen { run, page, ended: Some(ended), refused: None } => (
             format!("Run {run} of {who} ended as {} without an answer for {head}.", quoted(ended)),
-            format!("Read its log{}, mend what it names, and say `{again}` for another run.", at(page)),
+            format!("Read its log{}, mend what it names, and {another}.", at(page)),
         ),
         // Whether it has begun is Actions' to show: a look that finds it there has nothing new to record.
+        AskedRun::Seen { ended: None, .. } | AskedRun::Unseen if starts_by_itself => (
+            format!("{who} has not answered for {head}."),
+            "It starts when a workflow that it names under `workflow_run` has ended on that commit. Where that was before, \
+             run that one again in Actions."
+                .to_owned(),
+        ),
         AskedRun::Seen { ended: None, .. } | AskedRun::Unseen => (
             format!("{who} is asked to run the commands on {head}."),
             "Nothing to do: it is judged when the run answers.".to_owned(),

@@ -240,6 +240,13 @@ fn evidence_from_actions_takes_commands_and_reports_and_no_checks() {
         (p.gates.verify.earned(), p.gates.verify.workflow.as_str()),
         (Earned::Show, ".github/workflows/own.yaml")
     );
+    let unsaid = alone(&format!("from: [actions]\n{runs}")).unwrap();
+    assert_eq!(unsaid.gates.verify.start, Start::App);
+    let said = alone(&format!("from: [actions]\nstart: app\n{runs}")).unwrap();
+    assert_eq!(said.digest(), unsaid.digest(), "a policy from before the key has the same digest");
+    let after = alone(&format!("from: [actions]\nstart: workflow_run\n{runs}")).unwrap();
+    assert_eq!(after.gates.verify.start, Start::WorkflowRun);
+    assert_ne!(after.digest(), unsaid.digest());
     let both = alone(&format!("from: [actions, checks]\nchecks: [{{ name: t, app: 5 }}]\n{runs}")).unwrap();
     assert!(both.gates.verify.has(Source::Actions) && both.gates.verify.has(Source::Checks));
     assert_eq!(good("run: [make]\nreports: [out.xml]").gates.verify.earned(), Earned::Show);
@@ -256,6 +263,14 @@ fn evidence_from_actions_takes_commands_and_reports_and_no_checks() {
         (
             "checks: [{ name: t, app: 5 }]\nworkflow: .github/workflows/a.yml",
             "gates.verify.workflow: this has no effect: `from` does not name `actions`",
+        ),
+        (
+            "checks: [{ name: t, app: 5 }]\nstart: workflow_run",
+            "gates.verify.start: this has no effect: `from` does not name `actions`",
+        ),
+        (
+            "from: [actions]\nstart: workflow_runs\nrun: [a]\nreports: [b]",
+            "gates.verify.start: unknown value `workflow_runs`; did you mean `workflow_run`?",
         ),
         (
             "from: [actions]\nworkflow: a.yml\nrun: [a]\nreports: [b]",

@@ -43,7 +43,7 @@ use tokio_util::sync::CancellationToken;
 pub use environ::{WITHHELD, Withheld, is_given};
 pub use output::LONGEST_TAIL;
 pub use process::Orphans;
-pub use subject::{Around, Lost, around};
+pub use subject::{Around, For, Lost, around, started_after};
 
 use crate::finding::{Finding, bounded, verdict};
 use crate::policy::{RunGate, Size, Timeout};

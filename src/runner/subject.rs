@@ -48,9 +48,9 @@ pub enum Lost {
     )]
     Elsewhere { repository: Slug, branch: String },
     #[error(
-        "{checkout} is checked out, and {head} was asked for\nLet the checkout take the input `head`: `ref: ${{{{ inputs.head }}}}`"
+        "{checkout} is checked out, and {head} was asked for\nLet the checkout take that: `ref: ${{{{ {from} }}}}`"
     )]
-    OtherCheckout { checkout: String, head: String },
+    OtherCheckout { checkout: String, head: String, from: &'static str },
     #[error(transparent)]
     Repo(#[from] crate::repo::Error),
 }
@@ -68,6 +68,56 @@ struct Event {
     /// Of a run that was asked for.
     #[serde(default)]
     inputs: Option<BTreeMap<String, Value>>,
+    /// Of a run that another run's end has started: that other.
+    #[serde(default)]
+    workflow_run: Option<After>,
+}
+
+/// The run whose end has started this one.
+#[derive(Debug, Deserialize)]
+struct After {
+    head_sha: CommitId,
+    #[serde(default)]
+    head_branch: Option<String>,
+    #[serde(default)]
+    head_repository: Option<Home>,
+    /// Those of this repository's own branches; of a fork's GitHub tells none.
+    #[serde(default)]
+    pull_requests: Vec<Pull>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Home {
+    owner: Owner,
+}
+
+#[derive(Debug, Deserialize)]
+struct Owner {
+    login: String,
+}
+
+/// What a run is for that another run's end has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct For {
+    pub head: CommitId,
+    /// `OWNER:NAME` of the branch that it is of.
+    pub branch: String,
+}
+
+/// What this run is for, where another run's end has started it.
+pub fn started_after(env: &dyn Fn(&str) -> Option<String>) -> Result<Option<For>, Lost> {
+    if env("GITHUB_EVENT_NAME").as_deref() != Some("workflow_run") {
+        return Ok(None);
+    }
+    let Some(file) = env("GITHUB_EVENT_PATH").filter(|file| !file.is_empty()) else { return Ok(None) };
+    let lost = |why: &str| Lost::Event { file: file.clone(), why: why.to_owned() };
+    let after = event(Path::new(&file))?.workflow_run.ok_or_else(|| lost("it has no `workflow_run`"))?;
+    match (after.head_repository, after.head_branch) {
+        (Some(home), Some(name)) => {
+            Ok(Some(For { head: after.head_sha, branch: format!("{}:{name}", home.owner.login) }))
+        }
+        _ => Err(lost("the branch of the run that has ended is not told: it, or its repository, is gone")),
+    }
 }
 
 /// What the App asks the trusted workflow to run.
@@ -143,12 +193,15 @@ pub fn around(repo: Option<&LocalRepo>, env: &dyn Fn(&str) -> Option<String>, na
     } else if let Some(asked) =
         event.asked().filter(|_| set("GITHUB_EVENT_NAME").as_deref() == Some("workflow_dispatch"))
     {
-        if let Some(checkout) = subject.checkout.as_ref().filter(|checkout| **checkout != asked.head) {
-            let (checkout, head) = (checkout.short().to_owned(), asked.head.short().to_owned());
-            return Err(Lost::OtherCheckout { checkout, head });
-        }
+        is_checked_out(subject, &asked.head, "inputs.head")?;
         subject.change = Some(asked.change);
         (subject.base, subject.head) = (Some(asked.base), Some(asked.head));
+    } else if let Some(after) = &event.workflow_run {
+        is_checked_out(subject, &after.head_sha, "github.event.workflow_run.head_sha")?;
+        let pull = after.pull_requests.iter().find(|pull| pull.head.sha == after.head_sha);
+        subject.change = pull.map(|pull| pull.number);
+        subject.head = Some(after.head_sha.clone());
+        subject.base = repo.map(|repo| parts_from(repo, &event, pull, &after.head_sha)).transpose()?.flatten();
     } else {
         // The first push of a branch comes from nowhere.
         subject.base = event.before.clone().filter(|before| before.as_str().contains(|c| c != '0'));
@@ -158,6 +211,25 @@ pub fn around(repo: Option<&LocalRepo>, env: &dyn Fn(&str) -> Option<String>, na
         around.law = Some(law(repo, &event, sha.as_ref(), set("GITHUB_REF"), around.subject.repository.as_ref())?);
     }
     Ok(around)
+}
+
+fn is_checked_out(subject: &Subject, head: &CommitId, from: &'static str) -> Result<(), Lost> {
+    match subject.checkout.as_ref().filter(|checkout| *checkout != head) {
+        None => Ok(()),
+        Some(checkout) => {
+            let (checkout, head) = (checkout.short().to_owned(), head.short().to_owned());
+            Err(Lost::OtherCheckout { checkout, head, from })
+        }
+    }
+}
+
+/// Where a head parts from the branch that it goes into: that of its pull request, where it is told, else the default branch.
+fn parts_from(repo: &LocalRepo, event: &Event, pull: Option<&Pull>, head: &CommitId) -> Result<Option<CommitId>, Lost> {
+    let default = event.repository.as_ref().map(|repository| repository.default_branch.as_str());
+    let Some(branch) = pull.map(|pull| pull.base.r#ref.as_str()).or(default) else { return Ok(None) };
+    let tip = repo.resolve(&format!("refs/remotes/origin/{branch}"))?;
+    let tip = tip.ok_or_else(|| Lost::NotFetched { what: format!("the branch `{branch}`") })?;
+    Ok(repo.merge_base(&tip, head)?)
 }
 
 fn event(file: &Path) -> Result<Event, Lost> {

@@ -140,6 +140,7 @@ async fn what_has_no_time_left_is_not_run() {
     assert!(carried_out(&late).await.0.commands[0].passed());
     for job in [
         include_str!("../../templates/evidence/.github/workflows/phasegate-evidence.yml"),
+        include_str!("../../templates/evidence-after-ci/.github/workflows/phasegate-evidence.yml"),
         include_str!("../../templates/action/.github/workflows/phasegate-gates.yml"),
         include_str!("../../templates/advisory/.github/workflows/phasegate-gates.yml"),
     ] {

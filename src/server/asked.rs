@@ -13,17 +13,44 @@ use super::proof::{Asking, Refused};
 use super::route::Halt;
 use crate::gate::asked::open;
 use crate::gate::world::{AskedRun, World};
-use crate::github::Error;
 use crate::github::calls::actions::WorkflowRun;
+use crate::github::{Error, Repo};
 use crate::ids::Digest;
 use crate::ledger::State;
 use crate::ledger::state::Asked;
-use crate::policy::Source;
+use crate::policy::{Source, Start};
 use crate::surface::sync::Memory as _;
 
-/// What the run for a nonce is called, by the template's `run-name`.
-pub(super) fn title(change: u64, nonce: &Digest) -> String {
-    format!("Phasegate verify #{change} {nonce}")
+/// What the run for this is called, by its template's `run-name`. One that the App starts bears the nonce. One that another run's end
+/// starts knows of that run's commit, and of nothing that was asked for.
+pub(super) fn title(start: Start, change: u64, asked: &Asked) -> String {
+    match start {
+        Start::App => format!("Phasegate verify #{change} {}", asked.nonce),
+        Start::WorkflowRun => format!("Phasegate verify {}", asked.about.head),
+    }
+}
+
+/// The runs of the trusted workflow that could be for this, newest first: those that bear its title, less those that have answered
+/// before.
+pub(super) async fn runs_for(
+    repo: &Repo,
+    start: Start,
+    state: &State,
+    asked: &Asked,
+) -> crate::github::Result<Vec<WorkflowRun>> {
+    let mut runs = match repo.runs_of(file(&asked.workflow), start.event()).await {
+        Err(Error::NotFound { .. } | Error::NoEndpoint { .. }) => return Ok(Vec::new()),
+        runs => runs?,
+    };
+    let title = title(start, state.change.0, asked);
+    runs.retain(|run| run.display_title == title && !has_answered(state, run.id, run.run_attempt));
+    Ok(runs)
+}
+
+/// Whether this attempt of a run was an answer already. A run that the App did not start bears no nonce, and it is good for one.
+pub(super) fn has_answered(state: &State, run: u64, attempt: u64) -> bool {
+    let mut answers = state.asked.iter().filter_map(|asked| asked.answer.as_ref());
+    answers.any(|answer| (answer.by.run, u64::from(answer.by.attempt)) == (run, attempt))
 }
 
 /// The file's name, by which the API knows a workflow.
@@ -75,28 +102,31 @@ impl Pass<'_> {
         let waited_for = state.filter(|state| state.open).and_then(|state| open(state, Source::Actions));
         let waited_for = waited_for.filter(|_| self.app.takes_evidence());
         let (Some(state), Some(asked)) = (state, waited_for) else { return Ok(Looked::default()) };
-        let mut looked = self.seen(state.change.0, asked).await?;
-        let wanted = self.policy().is_some_and(|policy| policy.gates.verify.has(Source::Actions));
-        if looked.seen == AskedRun::Unseen && wanted && !self.app.remembers() {
+        let mut looked = self.seen(state, asked).await?;
+        if looked.seen == AskedRun::Unseen && self.is_ours_to_start() && !self.app.remembers() {
             // Nobody remembers whether it could be started. What it comes to is to be known before anything is decided.
-            looked.seen = self.start(state.change.0, asked).await?;
+            looked.seen = self.dispatch(state.change.0, asked).await?;
         }
         Ok(looked)
     }
 
-    async fn seen(&self, change: u64, asked: &Asked) -> Result<Looked, Halt> {
+    pub(super) fn start(&self) -> Start {
+        self.policy().map_or(Start::App, |policy| policy.gates.verify.start)
+    }
+
+    fn is_ours_to_start(&self) -> bool {
+        let verify = self.policy().map(|policy| &policy.gates.verify);
+        verify.is_some_and(|verify| verify.has(Source::Actions) && verify.start == Start::App)
+    }
+
+    async fn seen(&self, state: &State, asked: &Asked) -> Result<Looked, Halt> {
         if let Some(why) = self.memory.recall(&refused_key(&asked.nonce)).await {
             return Ok(Looked { seen: AskedRun::Refused(why), ..Looked::default() });
         }
-        let runs = match self.repo.dispatched(file(&asked.workflow)).await {
-            Ok(runs) => runs,
-            Err(Error::NotFound { .. } | Error::NoEndpoint { .. }) => return Ok(Looked::default()),
-            Err(error) => return Err(error.into()),
-        };
-        let (title, asking) = (title(change, &asked.nonce), Asking { home: self.home, change, asked });
-        let mut looked = Looked::default();
+        let (start, mut looked) = (self.start(), Looked::default());
+        let asking = Asking { home: self.home, change: state.change.0, asked, start };
         // Anybody who may write can start a run under this title, with another file on another branch.
-        for run in runs.into_iter().filter(|run| run.display_title == title) {
+        for run in runs_for(&self.repo, start, state, asked).await? {
             match asking.is_answered_by(&run) {
                 Ok(()) => looked.runs.push(run),
                 Err(refused) => looked.others.push((run, refused)),
@@ -126,9 +156,9 @@ impl Pass<'_> {
         if world.asked_run != AskedRun::Unseen || self.is_under_way(asked).await {
             return Ok(());
         }
-        world.asked_run = self.seen(state.change.0, asked).await?.seen;
-        if world.asked_run == AskedRun::Unseen {
-            world.asked_run = self.start(state.change.0, asked).await?;
+        world.asked_run = self.seen(state, asked).await?.seen;
+        if world.asked_run == AskedRun::Unseen && self.is_ours_to_start() {
+            world.asked_run = self.dispatch(state.change.0, asked).await?;
         }
         Ok(())
     }
@@ -140,7 +170,7 @@ impl Pass<'_> {
     }
 
     /// Starts a run that nobody has seen.
-    async fn start(&self, change: u64, asked: &Asked) -> Result<AskedRun, Halt> {
+    async fn dispatch(&self, change: u64, asked: &Asked) -> Result<AskedRun, Halt> {
         if self.is_under_way(asked).await {
             return Ok(AskedRun::Unseen);
         }

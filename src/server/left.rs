@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::asked::{Looked, known};
 use super::pass::Pass;
-use super::proof::{self, Asking, LARGEST, LARGEST_ARCHIVE, Refused, note, noted};
+use super::proof::{self, Asking, LARGEST, LARGEST_ARCHIVE, Refused, besides, note, noted};
 use super::route::Halt;
 use crate::engine::{Answer, Happened};
 use crate::finding::quoted;
@@ -61,7 +61,7 @@ impl Pass<'_> {
         };
         let others = looked.others.iter().filter(|(run, _)| !is_told(run));
         let mut happened: Vec<Happened> = others.map(|(run, refused)| tried(run, refused)).collect();
-        let asking = Asking { home: self.home, change: state.change.0, asked };
+        let asking = Asking { home: self.home, change: state.change.0, asked, start: self.start() };
         for (at, run) in looked.runs.iter().enumerate() {
             if run.status != "completed" {
                 world.asked_run = known(run, None);
@@ -69,7 +69,8 @@ impl Pass<'_> {
             }
             let came = if is_told(run) { None } else { Some(self.came(asking, run).await?) };
             let why = match came {
-                Some(Came::Answer(answer)) => {
+                Some(Came::Answer(mut answer)) => {
+                    answer.ran.findings.extend(besides(&looked.runs, run.id));
                     happened.push(Happened::Ran(answer));
                     break;
                 }

@@ -374,7 +374,7 @@ impl Passes {
         };
         let shows = proof::shows(&mirror, &policy, asked).await?;
         let by = asked.own_job(read.tip);
-        let asking = Asking { home, change: number, asked };
+        let asking = Asking { home, change: number, asked, start: policy.gates.verify.start };
         match asking.judged(&log, &policy, shows.as_ref(), &by) {
             Ok((ran, log)) => {
                 metrics::counter!("phasegate_runs_total", "came_to" => "log").increment(1);

@@ -16,7 +16,7 @@ use crate::github::oidc;
 use crate::ids::{CommitId, Digest, RepoRef};
 use crate::ledger::record::{Job, Ran};
 use crate::ledger::state::Asked;
-use crate::policy::{Earned, Policy, Proofs, RunGate};
+use crate::policy::{Earned, Policy, Proofs, RunGate, Start};
 use crate::repo::{Mirror, Want};
 use crate::runner::artefact::{self, Artefact, Expected, PolicyFrom, archive};
 use crate::runner::proofs;
@@ -45,6 +45,8 @@ pub(super) enum Refused {
     OtherRun { run: u64, what: String },
     #[error("Nothing was asked for under this nonce on #{0}.")]
     Unasked(u64),
+    #[error("No run of {0} is waited for on any open pull request.")]
+    NotWaitedFor(String),
     #[error("This nonce was answered before, by run {0}.")]
     Answered(u64),
     #[error("The execution log is not taken. {0}")]
@@ -88,7 +90,7 @@ impl Refused {
             Self::Unprotected(_) => "unprotected_ref",
             Self::NotWanted(_) => "not_wanted",
             Self::OtherRun { .. } => "other_run",
-            Self::Unasked(_) => "unasked",
+            Self::Unasked(_) | Self::NotWaitedFor(_) => "unasked",
             Self::Answered(_) => "answered",
             Self::Log(_) => "unreadable_log",
             Self::OtherContent(_) => "other_content",
@@ -115,7 +117,7 @@ impl Refused {
             | Self::Unprotected(_)
             | Self::NotWanted(_)
             | Self::OtherRun { .. } => StatusCode::FORBIDDEN,
-            Self::Unasked(_) | Self::Answered(_) => StatusCode::CONFLICT,
+            Self::Unasked(_) | Self::NotWaitedFor(_) | Self::Answered(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) | Self::LargeArchive(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Log(_)
             | Self::OtherContent(_)
@@ -141,7 +143,8 @@ impl Refused {
             }
             Self::Foreign(_) => "Install the App there, or run the workflow in a repository where it is.".to_owned(),
             Self::WrongWorkflow { .. } | Self::OtherRun { .. } => {
-                "Let the App start the workflow, and leave its `run-name` as the template has it.".to_owned()
+                "Let what `gates.verify.start` names start the workflow, and leave its `run-name` as the template for that has it."
+                    .to_owned()
             }
             Self::Unprotected(_) => {
                 "Protect the default branch with a ruleset, as the set-up has it, and say `/verify` for another run."
@@ -150,6 +153,10 @@ impl Refused {
             Self::NotWanted(_) => "Add `actions` to `gates.verify.from` on the default branch.".to_owned(),
             Self::Unasked(_) | Self::Answered(_) => {
                 "Nothing: another run counts. Who wants a new one says `/verify` on the pull request.".to_owned()
+            }
+            Self::NotWaitedFor(_) => {
+                "Nothing, where that commit needs no evidence. Where a pull request waits for it now, run the workflow again that this one follows."
+                    .to_owned()
             }
             Self::Log(refused) => refused.next().to_owned(),
             Self::OtherContent(_) => {
@@ -202,15 +209,17 @@ pub(super) struct Asking<'a> {
     pub(super) home: &'a RepoRef,
     pub(super) change: u64,
     pub(super) asked: &'a Asked,
+    /// What is to have started the run.
+    pub(super) start: Start,
 }
 
 impl Asking<'_> {
-    /// Whether GitHub tells of a run that it was started for this: the one file, by the App's kind of start, at the default branch
-    /// of this very repository, and under this nonce.
+    /// Whether GitHub tells of a run that it was started for this: the one file, by the kind of start that the policy names, at the
+    /// default branch of this very repository, and under this nonce, or for this head.
     pub(super) fn is_answered_by(&self, run: &WorkflowRun) -> Result<(), Refused> {
         let other = |what: String| Err(Refused::OtherRun { run: run.id, what });
-        let title = title(self.change, &self.asked.nonce);
-        if path_of(run) != self.asked.workflow || run.event != "workflow_dispatch" {
+        let title = title(self.start, self.change, self.asked);
+        if path_of(run) != self.asked.workflow || run.event != self.start.event() {
             return other(format!("it is of {}, on {}", quoted(path_of(run)), quoted(&run.event)));
         }
         if run.head_branch.as_deref() != Some(self.home.default_branch.as_str()) {
@@ -252,6 +261,19 @@ impl Asking<'_> {
         let (nonce, tests) = (self.asked.nonce.clone(), understood.totals.ran());
         Ok((Ran { nonce, log: Digest::of(&text), tests, findings: judged(understood, policy) }, text))
     }
+}
+
+/// `VER-13`: what other runs came to that were started for the same. Whoever can write can end one before it tells of a red, and
+/// start another in its place.
+pub(super) fn besides(runs: &[WorkflowRun], answering: u64) -> Option<Finding> {
+    let others: Vec<String> = runs.iter().filter(|run| run.id != answering).map(|run| run.id.to_string()).collect();
+    let says = match others.as_slice() {
+        [] => return None,
+        [one] => format!("Run {one} was started for the same, and what it came to was not told."),
+        many => format!("Runs {} were started for the same, and what they came to was not told.", many.join(", ")),
+    };
+    let next = "Look into Actions why: who can write can cancel a run before it tells of a red.";
+    Some(Finding::warning("VER-13", says, next))
 }
 
 /// What is to be shown at runtime, by the documents of the content that was asked about.

@@ -262,6 +262,14 @@ impl Admin {
         Ok(asked.collect())
     }
 
+    /// The end of a run on this commit starts another, of a file that waits for that. Answers its id.
+    pub fn run_after(&self, repo: &str, path: &str, head: &str) -> Result<u64> {
+        let mut state = self.state();
+        let repo = self.find(&state, repo)?;
+        state.about_to_write();
+        Ok(state.begin_after(repo, path, head)?)
+    }
+
     /// A workflow run is run again: another attempt of it, with these of its jobs.
     pub fn rerun(&self, repo: &str, run: u64, jobs: &[(&str, Option<&str>)]) -> Result<()> {
         let mut state = self.state();

@@ -30,13 +30,13 @@ fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// What the first job of a run uploads.
-fn uploaded(trusted: &Trusted) -> Vec<u8> {
+pub(crate) fn uploaded(trusted: &Trusted) -> Vec<u8> {
     let read = |name: &str| std::fs::read(trusted.log().join(name)).unwrap();
     packed(&[("evidence.html", &read("evidence.html")), ("execution_log.json", &read("execution_log.json"))])
 }
 
 /// The run has left this, and ends.
-async fn leaves(on: &Rehearsal, run: u64, bytes: &[u8], conclusion: &str) {
+pub(crate) async fn leaves(on: &Rehearsal, run: u64, bytes: &[u8], conclusion: &str) {
     on.admin().artifact(REPO, run, NAME, bytes).unwrap();
     on.admin().end_run(REPO, run, conclusion).unwrap();
     on.settle().await.unwrap();

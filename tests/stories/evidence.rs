@@ -124,6 +124,28 @@ async fn a_red_run_holds_it_back_and_a_later_green_does_not_take_it_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_was_put_in_the_place_of_another_is_told() {
+    let on = Rehearsal::start(setup()).await.unwrap();
+    let number = proposes(&on, "dim", DIM).await;
+    let first = Trusted::asked(&on);
+    // Whoever can write cancels the App's run before it answers, and starts another for the same nonce.
+    on.admin().end_run(REPO, first.run, "cancelled").unwrap();
+    let body = json!({ "ref": "main", "inputs": first.inputs });
+    let path = format!("/repos/{REPO}/actions/workflows/phasegate-evidence.yml/dispatches");
+    on.admin().call_as("ada", "POST", &path, body).unwrap();
+    on.settle().await.unwrap();
+    let second = Trusted::asked(&on);
+    assert_ne!(first.run, second.run);
+    second.answers(&on).await;
+    on.reviews("mia", number, "APPROVE").await.unwrap();
+    assert_merge(&on, number, "success");
+    let says = merge_says(&on, number);
+    let told = format!("VER-13: Run {} was started for the same, and what it came to was not told.", first.run);
+    assert!(says.contains(&told), "{says}");
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_green_that_was_not_earned_is_for_an_independent_person_to_agree_to() {
     let on = Rehearsal::start(setup()).await.unwrap();
     let idle = [("lamp.sh", "level=5\n# tidied\n"), ("tests/idle.sh", "true\n")];

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
 mod action;
+mod after_ci;
 mod artefact;
 mod build;
 mod buttons;

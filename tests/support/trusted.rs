@@ -13,10 +13,17 @@ use serde_json::{Value, json};
 pub(crate) const WORKFLOW: &str = ".github/workflows/phasegate-evidence.yml";
 pub(crate) const FILE: &str = include_str!("../../templates/evidence/.github/workflows/phasegate-evidence.yml");
 
-/// A run that the App has asked for.
+/// The same for a run that another workflow's end starts.
+pub(crate) const AFTER: &str =
+    include_str!("../../templates/evidence-after-ci/.github/workflows/phasegate-evidence.yml");
+
+/// A run that the App has asked for, or that another run's end has started.
 pub(crate) struct Trusted {
     pub(crate) run: u64,
+    /// Where the App has started it.
     pub(crate) inputs: Value,
+    /// What GitHub tells of the run whose end has started it.
+    after: Option<Value>,
     folder: tempfile::TempDir,
 }
 
@@ -43,7 +50,34 @@ impl Trusted {
     }
 
     fn of(run: u64, inputs: Value) -> Self {
-        Self { run, inputs, folder: tempfile::tempdir().unwrap() }
+        Self { run, inputs, after: None, folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// One that starts because this run of the change's own CI has ended.
+    pub(crate) fn after(on: &Rehearsal, ci: u64) -> Self {
+        let path = format!("/repos/{REPO}/actions/runs/{ci}");
+        let told = on.admin().call_as("ada", "GET", &path, Value::Null).unwrap();
+        let run = on.admin().run_after(REPO, WORKFLOW, told["head_sha"].as_str().unwrap()).unwrap();
+        Self { after: Some(told), ..Self::of(run, Value::Null) }
+    }
+
+    fn head(&self) -> &str {
+        match &self.after {
+            Some(ci) => ci["head_sha"].as_str().unwrap(),
+            None => self.input("head"),
+        }
+    }
+
+    /// What the runner hands to the steps, and which event it is.
+    fn event(&self) -> (&'static str, PathBuf) {
+        let file = self.folder.path().join("event.json");
+        let (name, mut told) = match &self.after {
+            Some(ci) => ("workflow_run", json!({ "action": "completed", "workflow_run": ci })),
+            None => ("workflow_dispatch", json!({ "inputs": self.inputs })),
+        };
+        told["repository"] = json!({ "default_branch": "main" });
+        std::fs::write(&file, told.to_string()).unwrap();
+        (name, file)
     }
 
     pub(crate) fn input(&self, name: &str) -> &str {
@@ -70,16 +104,14 @@ impl Trusted {
         succeeds(Command::new("git").args(["clone", "-q", &url]).arg(&place));
         let pulls = "+refs/pull/*/head:refs/pulls/*";
         succeeds(Command::new("git").arg("-C").arg(&place).args(["fetch", "-q", "origin", pulls]));
-        succeeds(Command::new("git").arg("-C").arg(&place).args(["checkout", "-q", self.input("head")]));
-        let event = self.folder.path().join("event.json");
-        let told = json!({ "inputs": self.inputs, "repository": { "default_branch": "main" } });
-        std::fs::write(&event, told.to_string()).unwrap();
+        succeeds(Command::new("git").arg("-C").arg(&place).args(["checkout", "-q", self.head()]));
+        let (name, event) = self.event();
         let main = on.admin().branch(REPO, "main").unwrap().unwrap();
         let attempt = on.admin().repo(REPO).unwrap().workflow_runs[&self.run].attempt;
         let out = self.log();
         step(&place, &["run", "verify", "--out", &out.display().to_string()])
             .env("GITHUB_EVENT_PATH", &event)
-            .env("GITHUB_EVENT_NAME", "workflow_dispatch")
+            .env("GITHUB_EVENT_NAME", name)
             .env("GITHUB_SHA", main)
             .env("GITHUB_REF", "refs/heads/main")
             .env("GITHUB_REPOSITORY", REPO)
@@ -94,15 +126,23 @@ impl Trusted {
 
     /// The second job: it answers.
     pub(crate) async fn posts(&self, on: &Rehearsal) -> Output {
-        self.posts_for(on, self.input("change"), self.input("nonce")).await
+        match self.after {
+            Some(_) => self.posts_with(on, &[]).await,
+            None => self.posts_for(on, self.input("change"), self.input("nonce")).await,
+        }
     }
 
     /// The same for what another run was asked for.
     pub(crate) async fn posts_for(&self, on: &Rehearsal, change: &str, nonce: &str) -> Output {
+        self.posts_with(on, &["--change", change, "--nonce", nonce]).await
+    }
+
+    async fn posts_with(&self, on: &Rehearsal, args: &[&str]) -> Output {
         let (url, token) = on.admin().token_request(REPO, self.run).unwrap();
         let (log, server) = (self.log().display().to_string(), on.server_url());
-        let args = ["post", "--log", &log, "--change", change, "--nonce", nonce];
-        let mut post = step(self.folder.path(), &args);
+        let mut post = step(self.folder.path(), &[&["post", "--log", &log], args].concat());
+        let (name, event) = self.event();
+        post.env("GITHUB_EVENT_NAME", name).env("GITHUB_EVENT_PATH", event);
         post.env("ACTIONS_ID_TOKEN_REQUEST_URL", url).env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", token);
         post.env("PHASEGATE_URL", server);
         let told = tokio::task::spawn_blocking(move || post.output()).await.unwrap().unwrap();

@@ -143,14 +143,14 @@ impl Repo {
         Ok(runs)
     }
 
-    /// Runs of a workflow that somebody asked for, the newest hundred.
-    pub async fn dispatched(&self, file: &str) -> Result<Vec<WorkflowRun>> {
+    /// Runs of a workflow that such an event started, the newest hundred.
+    pub async fn runs_of(&self, file: &str, event: &str) -> Result<Vec<WorkflowRun>> {
         #[derive(Deserialize)]
         struct Page {
             workflow_runs: Vec<WorkflowRun>,
         }
         let request = self.get("/repos/{owner}/{repo}/actions/workflows/{workflow}/runs", &[file])?;
-        let request = request.query("event", "workflow_dispatch").query("per_page", "100");
+        let request = request.query("event", event).query("per_page", "100");
         Ok(self.fetch::<Page>(request).await?.workflow_runs)
     }
 

@@ -135,11 +135,17 @@ fn understand(event: &str, body: &[u8]) -> Result<Option<Event>, String> {
         "workflow_run" => {
             let (head, payload): (_, Workflow) = read(body)?;
             let run = payload.workflow_run;
-            let asked_for = run.asked_for();
-            let owner = run.head_repository.and_then(|repo| repo.owner).map(|owner| owner.login);
-            let checks =
-                Fact::Checks { head: run.head_sha, app: None, completed: None, branch: run.head_branch, owner };
-            (head, asked_for.map_or(checks, |number| Fact::Look { number }))
+            let fact = match run.was_for() {
+                Some(RunFor::Change(number)) => Fact::Look { number },
+                Some(RunFor::Head(head)) => {
+                    Fact::Checks { head, app: None, completed: None, branch: None, owner: None }
+                }
+                None => {
+                    let owner = run.head_repository.and_then(|repo| repo.owner).map(|owner| owner.login);
+                    Fact::Checks { head: run.head_sha, app: None, completed: None, branch: run.head_branch, owner }
+                }
+            };
+            (head, fact)
         }
         "merge_group" => {
             let (head, payload): (_, Group) = read(body)?;
@@ -551,11 +557,23 @@ struct HasHeadSha {
 }
 
 impl HasHeadSha {
-    /// The change that it was asked to run for, by its title. Whoever writes such a title has it looked at, and no more.
-    fn asked_for(&self) -> Option<u64> {
-        let title = self.display_title.as_deref().filter(|_| self.event.as_deref() == Some("workflow_dispatch"))?;
-        title.strip_prefix("Phasegate verify #")?.split(' ').next()?.parse().ok().filter(|number| *number > 0)
+    /// What the trusted workflow ran for, by its title. Whoever writes such a title has it looked at, and no more.
+    fn was_for(&self) -> Option<RunFor> {
+        let named = self.display_title.as_deref()?.strip_prefix("Phasegate verify ")?;
+        match self.event.as_deref()? {
+            "workflow_dispatch" => {
+                let number = named.strip_prefix('#')?.split(' ').next()?.parse().ok();
+                number.filter(|number| *number > 0).map(RunFor::Change)
+            }
+            "workflow_run" => CommitId::new(named).ok().map(RunFor::Head),
+            _ => None,
+        }
     }
+}
+
+enum RunFor {
+    Change(u64),
+    Head(CommitId),
 }
 
 #[derive(Deserialize)]

@@ -53,7 +53,8 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let f = verify.and_then(|s| {
         d.map(
             s,
-            &[&["from", "checks", "earned", "proofs", "screenshots", "security", "workflow"], &RUNS[..]].concat(),
+            &[&["from", "checks", "earned", "proofs", "screenshots", "security", "start", "workflow"], &RUNS[..]]
+                .concat(),
             &[],
         )
     });
@@ -89,6 +90,7 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         listed = f.get("checks");
         set(&mut p.gates.verify.checks, listed.and_then(|s| checks(d, s)));
         set(&mut p.gates.verify.workflow, f.get("workflow").and_then(|s| workflow(d, s)));
+        set(&mut p.gates.verify.start, f.get("start").and_then(|s| d.word(s)));
         sources(d, f, &p.gates.verify);
         if let Some(spot) = f.get("security") {
             p.gates.verify.security = security::read(d, spot, &p.gates.verify, !p.gates.build.audit.is_empty());
@@ -197,7 +199,7 @@ fn sources(d: &mut Decoder, f: &Fields<'_>, verify: &Verify) {
             }
         }
     }
-    for (key, source) in [("checks", Source::Checks), ("workflow", Source::Actions)] {
+    for (key, source) in [("checks", Source::Checks), ("workflow", Source::Actions), ("start", Source::Actions)] {
         if let (Some(spot), false) = (f.get(key), verify.has(source)) {
             let says = format!("this has no effect: `from` does not name `{source}`");
             d.problem(spot.key, &spot.path, says, format!("Add `{source}` to `from`, or remove it"));

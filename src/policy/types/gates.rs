@@ -20,6 +20,30 @@ words! {
     }
 }
 
+words! {
+    /// What starts the trusted workflow.
+    Start {
+        /// The App itself, as soon as there is something to run. It takes *Actions: write*.
+        App = "app",
+        /// The end of another workflow, such as the change's own CI, by the trusted workflow's `on: workflow_run`.
+        WorkflowRun = "workflow_run",
+    }
+}
+
+impl Start {
+    /// The event that GitHub tells of such a run.
+    pub fn event(self) -> &'static str {
+        match self {
+            Self::App => "workflow_dispatch",
+            Self::WorkflowRun => "workflow_run",
+        }
+    }
+}
+
+fn is_started_by_app(start: &Start) -> bool {
+    *start == Start::App
+}
+
 impl Source {
     /// Those that are asked for runs of the commands.
     pub const ASKED: [Self; 2] = [Self::Actions, Self::Runner];
@@ -482,6 +506,9 @@ pub struct Verify {
     #[serde(skip_serializing_if = "is_evidence_workflow")]
     #[schemars(extend("pattern" = "^\\.github/workflows/[^/]+\\.ya?ml$"))]
     pub workflow: String,
+    /// What starts it.
+    #[serde(skip_serializing_if = "is_started_by_app")]
+    pub start: Start,
 }
 
 /// The templates' file.
@@ -513,7 +540,22 @@ impl Default for Verify {
         let Build { run, reports, timeout, network, confine, .. } = Build::default();
         let (from, checks, workflow) = (vec![Source::Checks], Vec::new(), EVIDENCE_WORKFLOW.to_owned());
         let (earned, proofs, security, screenshots) = (None, None, Security::default(), Vec::new());
-        Self { from, checks, run, reports, screenshots, timeout, network, confine, earned, proofs, security, workflow }
+        let start = Start::App;
+        Self {
+            from,
+            checks,
+            run,
+            reports,
+            screenshots,
+            timeout,
+            network,
+            confine,
+            earned,
+            proofs,
+            security,
+            workflow,
+            start,
+        }
     }
 }
 

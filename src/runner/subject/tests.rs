@@ -175,3 +175,66 @@ fn outside_of_actions_the_event_of_somebody_else_says_nothing() {
         }
     );
 }
+
+/// The end of a run on the head has started this one.
+fn after(on: &Stage, pulls: Value) -> Value {
+    json!({
+        "repository": { "default_branch": "main" },
+        "workflow_run": {
+            "head_sha": on.head, "head_branch": "work", "head_repository": { "owner": { "login": "eve" } },
+            "pull_requests": pulls,
+        },
+    })
+}
+
+#[test]
+fn a_run_after_another_is_of_that_ones_head_where_it_parts_from_its_base() {
+    let on = stage();
+    on.repo.point("refs/heads/work", &on.head);
+    on.repo.point("HEAD", &on.head);
+    on.repo.point("refs/remotes/origin/main", &on.newer);
+    let more =
+        [("GITHUB_EVENT_NAME", "workflow_run"), ("GITHUB_SHA", on.newer.as_str()), ("GITHUB_REF", "refs/heads/main")];
+    let found = on.around(&after(&on, json!([])), &more).unwrap();
+    let subject = &found.subject;
+    assert_eq!((&subject.base, &subject.head), (&Some(on.base.clone()), &Some(on.head.clone())));
+    assert_eq!((subject.change, &found.law), (None, &Some(on.newer.clone())));
+    // Its pull request says where it goes; one that went on since says nothing of this head.
+    let end = |sha: &CommitId, name: &str| json!({ "sha": sha, "ref": name });
+    let pull = |number: u64, head: &CommitId, into: &str| json!({ "number": number, "base": end(&on.newer, into), "head": end(head, "work") });
+    on.repo.point("refs/remotes/origin/next", &on.head);
+    let pulls = json!([pull(6, &on.base, "main"), pull(7, &on.head, "next")]);
+    let found = on.around(&after(&on, pulls), &more).unwrap().subject;
+    assert_eq!((found.change, found.base), (Some(7), Some(on.head.clone())));
+    let lost = on.around(&after(&on, json!([pull(8, &on.head, "gone")])), &more).unwrap_err().to_string();
+    assert!(lost.starts_with("the branch `gone`, which has the policy") || lost.contains("`gone`"), "{lost}");
+    on.repo.point("HEAD", &on.newer);
+    let lost = on.around(&after(&on, json!([])), &more).unwrap_err().to_string();
+    assert!(lost.contains("`ref: ${{ github.event.workflow_run.head_sha }}`"), "{lost}");
+}
+
+#[test]
+fn who_answers_after_another_run_knows_the_head_and_whose_branch_it_is() {
+    let on = stage();
+    let told = |event: &str, payload: &Value| {
+        std::fs::write(on.event.path(), payload.to_string()).unwrap();
+        let file = on.event.path().display().to_string();
+        started_after(&|name| match name {
+            "GITHUB_EVENT_NAME" => Some(event.to_owned()),
+            "GITHUB_EVENT_PATH" => Some(file.clone()),
+            _ => None,
+        })
+    };
+    let good = after(&on, json!([]));
+    let expected = For { head: on.head.clone(), branch: "eve:work".to_owned() };
+    assert_eq!(told("workflow_run", &good).unwrap(), Some(expected));
+    assert_eq!(told("workflow_dispatch", &good).unwrap(), None);
+    for field in ["head_branch", "head_repository"] {
+        let mut bent = good.clone();
+        bent["workflow_run"][field] = Value::Null;
+        let lost = told("workflow_run", &bent).unwrap_err().to_string();
+        assert!(lost.contains("is gone"), "{lost}");
+    }
+    let lost = told("workflow_run", &json!({})).unwrap_err().to_string();
+    assert!(lost.contains("it has no `workflow_run`"), "{lost}");
+}

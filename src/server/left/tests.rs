@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::proof::tests::{home, honest, run_of};
 use super::*;
 use crate::ledger::state::Asked;
+use crate::policy::Start;
 
 fn run(asked: &Asked) -> WorkflowRun {
     serde_json::from_value(run_of(asked)).unwrap()
@@ -72,7 +73,7 @@ fn a_log_that_was_left_is_judged_as_one_that_was_posted() {
     let told = log.run.clone().unwrap();
     (run.id, run.run_attempt) = (told.id, u64::from(told.attempt));
     log.subject.repository = Some(home.slug.clone());
-    let asking = Asking { home: &home, change: 3, asked: &asked };
+    let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::App };
     let archive = packed(&log.text().unwrap());
     let with = |digest: Option<String>| Artifact { digest, ..read(artifact()) };
     let sum = format!("sha256:{}", Digest::of(&archive));

@@ -162,7 +162,7 @@ pub(in crate::server) fn home() -> RepoRef {
 /// A run of what was asked for, as GitHub tells of it.
 pub(in crate::server) fn run_of(asked: &Asked) -> Value {
     json!({
-        "id": 42, "name": "phasegate-evidence", "display_title": title(3, &asked.nonce), "path": asked.workflow,
+        "id": 42, "name": "phasegate-evidence", "display_title": title(Start::App, 3, asked), "path": asked.workflow,
         "head_sha": "a".repeat(40), "head_branch": "main", "repository": { "id": 7 }, "head_repository": { "id": 7 },
         "event": "workflow_dispatch", "status": "completed", "conclusion": "success", "run_attempt": 1,
         "run_started_at": "2026-01-02T03:04:05Z", "html_url": "https://github.com/octo/garden/actions/runs/42",
@@ -173,7 +173,7 @@ pub(in crate::server) fn run_of(asked: &Asked) -> Value {
 fn a_run_that_was_started_for_it_is_known_by_all_that_github_tells() {
     let (_, _, asked) = honest();
     let (home, good) = (home(), run_of(&asked));
-    let asking = Asking { home: &home, change: 3, asked: &asked };
+    let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::App };
     let read = |told: Value| serde_json::from_value::<WorkflowRun>(told).unwrap();
     assert_eq!(asking.is_answered_by(&read(good.clone())), Ok(()));
     let at = format!("{}@refs/heads/main", asked.workflow);
@@ -187,8 +187,8 @@ fn a_run_that_was_started_for_it_is_known_by_all_that_github_tells() {
         ("repository", Value::Null),
         ("head_repository", json!({ "id": 8 })),
         ("head_repository", Value::Null),
-        ("display_title", json!(title(4, &asked.nonce))),
-        ("display_title", json!(title(3, &Digest::of("another")))),
+        ("display_title", json!(title(Start::App, 4, &asked))),
+        ("display_title", json!(title(Start::App, 3, &Asked { nonce: Digest::of("another"), ..asked.clone() }))),
     ] {
         let mut bent = good.clone();
         bent[field] = value.clone();
@@ -200,4 +200,40 @@ fn a_run_that_was_started_for_it_is_known_by_all_that_github_tells() {
     let mut told = good;
     told["path"] = json!(at);
     assert_eq!(asking.is_answered_by(&read(told)), Ok(()));
+}
+
+#[test]
+fn a_run_that_another_runs_end_started_is_known_by_the_head_that_it_names() {
+    let (_, _, asked) = honest();
+    let (home, mut good) = (home(), run_of(&asked));
+    let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::WorkflowRun };
+    let read = |told: &Value| serde_json::from_value::<WorkflowRun>(told.clone()).unwrap();
+    // The App's own start is not what this policy names.
+    assert_eq!(asking.is_answered_by(&read(&good)).unwrap_err().name(), "other_run");
+    good["event"] = json!("workflow_run");
+    assert_eq!(asking.is_answered_by(&read(&good)).unwrap_err().name(), "other_run");
+    good["display_title"] = json!(format!("Phasegate verify {}", asked.about.head));
+    assert_eq!(asking.is_answered_by(&read(&good)), Ok(()));
+    let started_by_app = Asking { start: Start::App, ..asking };
+    assert_eq!(started_by_app.is_answered_by(&read(&good)).unwrap_err().name(), "other_run");
+    good["display_title"] = json!(format!("Phasegate verify {}", "f".repeat(40)));
+    let refused = asking.is_answered_by(&read(&good)).unwrap_err().to_string();
+    assert!(refused.contains("and not `Phasegate verify "), "{refused}");
+}
+
+#[test]
+fn runs_that_were_started_for_the_same_are_told() {
+    let (_, _, asked) = honest();
+    let run = |id: u64| {
+        let mut told = run_of(&asked);
+        told["id"] = json!(id);
+        serde_json::from_value::<WorkflowRun>(told).unwrap()
+    };
+    assert_eq!(besides(&[], 42), None);
+    assert_eq!(besides(&[run(42)], 42), None);
+    let one = besides(&[run(43), run(42)], 43).unwrap();
+    assert_eq!((one.rule.as_str(), one.blocks()), ("VER-13", false));
+    assert_eq!(one.says, "Run 42 was started for the same, and what it came to was not told.");
+    let two = besides(&[run(44), run(43), run(42)], 44).unwrap();
+    assert_eq!(two.says, "Runs 43, 42 were started for the same, and what they came to was not told.");
 }

@@ -140,11 +140,12 @@ fn dispatch(state: &mut State, call: &Call) -> Answer {
     if let Some((name, _)) = given.iter().find(|(name, _)| !declared(name)) {
         return Err(Problem::invalid(format!("Unexpected inputs provided: [\"{name}\"]")));
     }
-    let title = titled(&text, &given);
+    let named = given.iter().map(|(input, value)| (format!("inputs.{input}"), value.clone())).collect::<Vec<_>>();
+    let title = titled(&text, &named);
     let (tip, branch) = (tip.to_string(), reference.trim_start_matches("refs/heads/"));
     // Of a tag it is not said that it is one.
     let branch = branch.trim_start_matches("refs/tags/").to_owned();
-    let run = state.begin_dispatched(call.repo, (&tip, branch), &path, title, &sender)?;
+    let run = state.begin(call.repo, "workflow_dispatch", (&tip, branch), &path, title, &sender)?;
     let at = state.now();
     state.repo_mut(call.repo)?.dispatches.push(Dispatch {
         run: Some(run),
@@ -162,11 +163,11 @@ fn text_of((name, value): (&String, &serde_json::Value)) -> (String, String) {
     (name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// What a file's `run-name` makes of its inputs.
-fn titled(file: &str, inputs: &[(String, String)]) -> Option<String> {
+/// What a file's `run-name` makes of these.
+fn titled(file: &str, values: &[(String, String)]) -> Option<String> {
     let name = file.lines().find_map(|line| line.strip_prefix("run-name:"))?;
     let name = name.trim().trim_matches(['"', '\'']).to_owned();
-    Some(inputs.iter().fold(name, |name, (input, value)| name.replace(&format!("${{{{ inputs.{input} }}}}"), value)))
+    Some(values.iter().fold(name, |name, (what, value)| name.replace(&format!("${{{{ {what} }}}}"), value)))
 }
 
 /// A run of a workflow, as it is told.
@@ -183,10 +184,11 @@ pub(crate) struct Ran<'a> {
 }
 
 impl State {
-    /// A run that somebody asked for begins. What becomes of it is told later.
-    fn begin_dispatched(
+    /// A run begins on a branch. What becomes of it is told later.
+    fn begin(
         &mut self,
         repo: u64,
+        event: &str,
         (sha, branch): (&str, String),
         path: &str,
         title: Option<String>,
@@ -194,7 +196,18 @@ impl State {
     ) -> Result<u64, Problem> {
         let title = title.unwrap_or_else(|| path.to_owned());
         let (asked, jobs) = (Some((branch.as_str(), title.as_str())), &[("execute".to_owned(), None)]);
-        self.record_workflow_run(repo, &Ran { id: None, sha, path, event: "workflow_dispatch", asked, jobs }, actor)
+        self.record_workflow_run(repo, &Ran { id: None, sha, path, event, asked, jobs }, actor)
+    }
+
+    /// A run of the default branch's file that the end of another on this commit has started.
+    pub(crate) fn begin_after(&mut self, repo: u64, path: &str, head: &str) -> Result<u64, Problem> {
+        let file = path.rsplit('/').next().unwrap_or(path);
+        let text = on_default(self, repo, file)?.filter(|text| text.contains("workflow_run"));
+        let text = text.ok_or_else(|| Problem::invalid("Workflow does not have 'workflow_run' trigger"))?;
+        let title = titled(&text, &[("github.event.workflow_run.head_sha".to_owned(), head.to_owned())]);
+        let (actor, branch) = (self.repo(repo)?.owner.clone(), self.repo(repo)?.default_branch.clone());
+        let tip = self.git(repo)?.branch(&branch).ok_or_else(Problem::not_found)?.to_string();
+        self.begin(repo, "workflow_run", (&tip, branch), path, title, &actor)
     }
 
     /// The jobs of a run that was going on have ended so.

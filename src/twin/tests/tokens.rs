@@ -48,6 +48,25 @@ async fn a_run_that_was_asked_for_has_its_name_its_branch_and_a_token() {
 }
 
 #[tokio::test]
+async fn a_run_that_another_ones_end_has_started_is_of_the_default_branch() {
+    let stage = Stage::set().await;
+    let (admin, path) = (&stage.admin, ".github/workflows/after.yml");
+    let file =
+        "run-name: \"Of ${{ github.event.workflow_run.head_sha }}\"\non:\n  workflow_run:\n    workflows: [ci]\n";
+    let dispatch = ".github/workflows/ask.yml";
+    admin.commit("ada/site", "ada", "main", "workflows", &[(path, Some(file)), (dispatch, Some(FILE))]).unwrap();
+    let head = "b".repeat(40);
+    assert!(admin.run_after("ada/site", dispatch, &head).unwrap_err().to_string().contains("'workflow_run' trigger"));
+    let run = admin.run_after("ada/site", path, &head).unwrap();
+    let told = admin.call_as("ada", "GET", &format!("/repos/ada/site/actions/runs/{run}"), Value::Null).unwrap();
+    let tip = admin.branch("ada/site", "main").unwrap().unwrap();
+    assert_eq!((&told["event"], &told["display_title"]), (&json!("workflow_run"), &json!(format!("Of {head}"))));
+    assert_eq!((&told["head_sha"], &told["head_branch"]), (&json!(tip), &json!("main")));
+    let claims = admin.token_claims("ada/site", run, "https://us.example").unwrap();
+    assert_eq!((&claims["event_name"], &claims["sha"]), (&json!("workflow_run"), &json!(tip)));
+}
+
+#[tokio::test]
 async fn an_issuer_that_can_not_be_reached_is_told_apart_from_a_forgery() {
     let stage = Stage::set().await;
     let nobody = Issuer::new("http://127.0.0.1:1", "https://us.example").unwrap();
