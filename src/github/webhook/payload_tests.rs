@@ -174,3 +174,31 @@ proptest::proptest! {
         let _ = parse(UNDERSTOOD[at], &body);
     }
 }
+
+#[test]
+fn the_end_of_a_trusted_run_is_about_what_its_title_names() {
+    let ended = |event: &str, title: &str| {
+        let run = json!({"head_sha": SHA, "head_branch": "trunk", "event": event, "display_title": title,
+                         "head_repository": {"owner": {"login": "o"}}});
+        fact("workflow_run", json!({"action": "completed", "workflow_run": run}))
+    };
+    let about = "b".repeat(40);
+    let after = format!("Phasegate verify {about}");
+    assert_eq!(ended("workflow_dispatch", "Phasegate verify #7 abc"), Fact::Look { number: 7 });
+    assert!(matches!(
+        ended("workflow_run", &after),
+        Fact::Checks { head, branch: None, owner: None, .. } if head.as_str() == about
+    ));
+    // Any other is about the commit that it ran on.
+    for (event, title) in [
+        ("workflow_dispatch", after.as_str()),
+        ("workflow_run", "Phasegate verify #7 abc"),
+        ("pull_request", after.as_str()),
+        ("workflow_dispatch", "Phasegate verify #0 abc"),
+        ("workflow_run", "Phasegate verify main"),
+        ("push", "Some title"),
+    ] {
+        let Fact::Checks { head, branch, .. } = ended(event, title) else { panic!("{event}: {title}") };
+        assert_eq!((head.as_str(), branch.as_deref()), (SHA, Some("trunk")), "{event}: {title}");
+    }
+}
