@@ -996,6 +996,22 @@ fn a_green_by_a_policy_from_a_file_is_held_against_the_base_too() {
     assert_eq!((earned.base.as_str(), earned.new_tests.idle), (on.stage.base.as_str(), 1));
 }
 
+/// A part of the repository that the base does not have yet has no tests there, either.
+#[test]
+fn a_folder_that_the_base_does_not_have_has_no_tests_there() {
+    let change = [
+        ("desk/run-tests", Some(RUNNER)),
+        ("desk/lamp", Some("echo on\n")),
+        ("desk/tests/on", Some("test $(sh lamp) = on || { echo it stays off; exit 1; }\n")),
+    ];
+    let on = Earning::new("demand", &change);
+    let ended = on.stage.run(&["verify", "--dir", &on.stage.dir.path().join("desk").display().to_string()]);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let earned = on.stage.artefact().earned.unwrap();
+    assert_eq!((earned.on_base.totals.ran(), &earned.on_base.why), (0, &None));
+    assert_eq!((earned.new_tests.idle, earned.new_tests.unproven), (0, 1), "{:#?}", earned.new_tests);
+}
+
 #[test]
 fn a_green_that_was_not_earned_is_refused() {
     let base = |on: &Earning| on.stage.base[..12].to_owned();

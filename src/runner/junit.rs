@@ -20,6 +20,8 @@ const MOST_NAMESPACES: usize = 20;
 const DEEPEST: usize = 100;
 /// `&#x10FFFF;` without its ends.
 const LONGEST_REFERENCE: usize = 10;
+/// What a test is called whose report does not say it.
+const NO_NAME: &str = "(not named)";
 const LONGEST_NAME: usize = 300;
 const LONGEST_MESSAGE: usize = 500;
 const LONGEST_DETAILS: usize = 2_000;
@@ -213,7 +215,7 @@ fn case(node: Node<'_, '_>) -> Case {
     Case {
         suite: suite.map(|suite| of(suite, "name")).unwrap_or_default(),
         class: of(node, "classname"),
-        name: of(node, "name"),
+        name: Some(of(node, "name")).filter(|name| !name.is_empty()).unwrap_or_else(|| NO_NAME.to_owned()),
         outcome,
         flaky: outcome == Outcome::Passed && again.is_some(),
         reds: u32::try_from(reds).unwrap_or(u32::MAX),
@@ -336,7 +338,7 @@ fn unnamed(root: &Node<'_, '_>, mut cases: Vec<Case>) -> Vec<Case> {
         cases.push(Case {
             suite: String::new(),
             class: String::new(),
-            name: "(not named)".to_owned(),
+            name: NO_NAME.to_owned(),
             outcome: Outcome::Error,
             flaky: false,
             reds: 0,

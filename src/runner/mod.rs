@@ -130,7 +130,7 @@ pub struct Carried {
 
 impl Carried {
     /// What there is where nothing could be run.
-    fn empty() -> Self {
+    pub fn empty() -> Self {
         let at = Timestamp::UNIX_EPOCH;
         Self {
             started: at,

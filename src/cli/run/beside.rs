@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use super::ground::{Ground, Machine};
+use super::ground::{Ground, Machine, NoFolder};
 use super::show::Live;
 use crate::guard::{Kind, set};
 use crate::ids::CommitId;
@@ -53,7 +53,8 @@ impl<'a> Beside<'a> {
             Ok(Some(base)) => base,
             // It says nothing about a head that has nothing in common with it, or that is held crosswise.
             Ok(None) | Err(_) => {
-                let apart = Some("head and base have no one commit in common".to_owned());
+                let apart =
+                    Some("head and base have several commits in common that neither comes after, or none".to_owned());
                 let sides = Sides::default();
                 return Ok(Some(Self { repo, asked, runs, machine, base: tip, head, sides, later: None, apart }));
             }
@@ -90,6 +91,8 @@ impl<'a> Beside<'a> {
             let ground = Ground::of(self.repo, self.asked, content, self.runs, self.machine).await;
             let ground = match ground {
                 Ok(ground) => ground,
+                // A base that has no such folder yet has no test in it either.
+                Err(error) if error.is::<NoFolder>() && content.1.is_empty() => return Some(Ok(Carried::empty())),
                 Err(error) => return Some(Err(format!("{error:#}"))),
             };
             let Ground { folder, walls, environment, .. } = &ground;

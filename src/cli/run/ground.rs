@@ -104,7 +104,7 @@ impl Ground {
         let folder =
             within(repo, asked).map_or_else(|| worktree.folder().to_owned(), |path| worktree.folder().join(path));
         if !folder.is_dir() {
-            bail!("the folder {} is not in {}", asked.display(), content.0.short());
+            return Err(NoFolder { folder: asked.display().to_string(), commit: content.0.short().to_owned() }.into());
         }
         let mut found = reads::look(&machine.environment, runs.confine, worktree.scratch());
         found.reads.retain(|path| !machine.hides.iter().any(|hidden| path.starts_with(hidden)));
@@ -150,6 +150,14 @@ fn fresh_user() -> Option<u32> {
 #[cfg(not(target_os = "linux"))]
 fn fresh_user() -> Option<u32> {
     None
+}
+
+/// The folder that the commands run in is not in the content.
+#[derive(Debug, thiserror::Error)]
+#[error("the folder {folder} is not in {commit}")]
+pub(super) struct NoFolder {
+    folder: String,
+    commit: String,
 }
 
 /// The path of a folder inside of its repository.

@@ -265,6 +265,28 @@ fn the_verify_loop_counts_and_asks_for_the_review_again() {
     game.approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
 }
 
+/// `REV-05`: what a fix has made stale is made again before anything rests on it, and both gates say which it is.
+#[test]
+fn what_a_fix_made_stale_is_named() {
+    let says = |game: &Game| game.surface().comment;
+    let mut game = Game::pipeline();
+    game.until_reviewing();
+    assert!(!says(&game).contains("REV-05"), "nothing is stale");
+    game.review("mia", Role::Maintain, "CHANGES_REQUESTED").push("fixed").approved_by("mia").at(Stage::ReviewFixing);
+    let told = says(&game);
+    assert!(told.contains("REV-05") && told.contains("The build evidence is for older content."), "{told}");
+    game.green();
+    assert!(!says(&game).contains("REV-05"), "{}", says(&game));
+
+    let mut game = verify_fixing();
+    game.push("fix").green().says("ada", Role::Write, "/verify").done().at(Stage::VerifyFixing);
+    let told = says(&game);
+    assert!(told.contains("REV-05") && told.contains("The review gate passed for older content than this."), "{told}");
+    assert!(told.contains("An entitled person reviews the new content."), "{told}");
+    game.approved_by("mia").at(Stage::VerifyGatePassed);
+    assert!(!says(&game).contains("REV-05"), "{}", says(&game));
+}
+
 #[test]
 fn a_structural_fix_goes_through_reconcile() {
     let mut game = verify_fixing();
@@ -473,13 +495,15 @@ fn without_deployments_the_checks_of_the_merge_commit_decide() {
     let mut game = Game::pipeline();
     game.through_verify().merged().at(Stage::Deploying);
     game.merge_check("running").at(Stage::Deploying);
-    game.merge_check("failure").at(Stage::DeployRetrying);
-    game.merge_check("success").at(Stage::PipelineComplete);
-    // That nobody saw it deployed is said with the pass.
+    assert!(game.surface().comment.contains("DEP-04"), "{}", game.surface().comment);
     let told = |game: &Game| -> Vec<(String, Severity)> {
         let findings = &game.now().gates[&GateName::Phase(Phase::Deploy)].findings;
         findings.iter().map(|one| (one.rule.clone(), one.severity)).collect()
     };
+    game.merge_check("failure").at(Stage::DeployRetrying);
+    assert_eq!(told(&game), [("DEP-04".to_owned(), Severity::Error)]);
+    game.merge_check("success").at(Stage::PipelineComplete);
+    // That nobody saw it deployed is said with the pass.
     assert_eq!(told(&game), [("DEP-04".to_owned(), Severity::Warning)]);
     let mut seen = Game::pipeline();
     seen.through_verify().merged().deployment("success").at(Stage::PipelineComplete);

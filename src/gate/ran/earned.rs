@@ -43,13 +43,18 @@ fn tests(count: u64) -> String {
 fn fewer(earned: &Earned, head: &Counts) -> Vec<Finding> {
     let (base, before) = (earned.base.short(), earned.on_base.totals.ran());
     if let (0, Some(trouble)) = (before, earned.on_base.trouble()) {
-        let finding = Finding::warning(
-            "VER-10",
-            format!("How many tests there were on the base ({base}) is not known: {}.", text::line(&trouble, 300)),
-            "Look whether the commands work on the base.",
-        );
         // A base whose commands fail may have none yet. One that nothing was run on could have any.
-        let severity = if earned.on_base.why.is_some() { Severity::Error } else { Severity::Warning };
+        let (severity, next) = match earned.on_base.why.is_some() {
+            true => (
+                Severity::Error,
+                "Let it be run there: mend what is named here. Where it is about commits in common, merge the branch that it goes \
+                 into.",
+            ),
+            false => (Severity::Warning, "Look whether the commands work on the base."),
+        };
+        let says =
+            format!("How many tests there were on the base ({base}) is not known: {}.", text::line(&trouble, 300));
+        let finding = Finding::warning("VER-10", says, next);
         return vec![Finding { severity, ..finding }];
     }
     let mut findings = Vec::new();

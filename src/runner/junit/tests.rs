@@ -92,6 +92,8 @@ fn one(inside: &str) -> Vec<Case> {
 
 #[test]
 fn suites_stand_in_suites_and_words_for_not_run_are_many() {
+    let unsaid = one("<testsuite name='t'><testcase classname='c'/></testsuite>");
+    assert_eq!((unsaid[0].class.as_str(), unsaid[0].name.as_str()), ("c", "(not named)"));
     let nested = one("<testsuite name='t'><testcase name='a' classname='c' time='1,000.5'/></testsuite>");
     assert_eq!((nested[0].suite.as_str(), nested[0].millis), ("t", 1_000_500));
     for skipped in
