@@ -398,6 +398,41 @@ fn a_socket_in_a_folder_that_may_be_read_is_not_reached_unless_it_is_named() {
     assert!(named.tail.ends_with("b'x'\n"), "{}", named.tail);
 }
 
+/// What a socket is called is up to whoever has bound it.
+#[test]
+fn a_socket_is_not_reached_whatever_its_name_is() {
+    if !has_everything() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(dir.path().join("read me"), "it is read").unwrap();
+    // By somebody whose folder it is: a relative name is kept as it is.
+    let bind = "import os, socket, sys\n\
+        names = ['a blank', 'two\\nlines', 'plain', 'rel.sock']\n\
+        kept = [socket.socket(socket.AF_UNIX) for _ in names] + [socket.socket(socket.AF_UNIX)]\n\
+        for name, one in zip(names, kept):\n\
+        \x20 one.bind(name if name == 'rel.sock' else os.path.join(os.getcwd(), name)); os.chmod(name, 0o777); one.listen(9)\n\
+        kept[-1].bind(b'\\0phasegate\\xff' + str(os.getpid()).encode())\n\
+        print('bound', flush=True); sys.stdin.read()\n";
+    let mut owner = Command::new("python3");
+    owner.args(["-c", bind]).current_dir(dir.path()).stdin(std::process::Stdio::piped());
+    let mut owner = owner.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = [0; 6];
+    std::io::Read::read_exact(owner.stdout.as_mut().unwrap(), &mut said).unwrap();
+    assert_eq!(&said, b"bound\n");
+    let connect = "import os, socket\n\
+        for name in ['a blank', 'two\\nlines', 'plain', 'rel.sock']:\n\
+        \x20 try: socket.socket(socket.AF_UNIX).connect(os.path.join(os.environ['AT'], name)); print('reached', repr(name))\n\
+        \x20 except OSError: print('held')\n";
+    let command = format!("export AT={}; cat \"$AT/read me\"; echo; python3 -c \"{connect}\"", dir.path().display());
+    let done = run(&[&command], &format!("confine: {{ read: {} }}", json!([dir.path()])));
+    drop(owner.stdin.take());
+    owner.wait().unwrap();
+    assert_eq!(done.tail, "it is read\nheld\nheld\nheld\nheld\n");
+    assert!(done.artefact.confinement.stand.contains(&Wall::Network));
+}
+
 /// A server has more to lose than a job: what it asks for is run behind namespaces or not at all, and not without the server.
 #[test]
 fn what_a_server_asks_for_is_run_behind_namespaces_and_for_as_long_as_it_waits() {

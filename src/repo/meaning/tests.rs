@@ -911,7 +911,19 @@ fn every_glob_of_the_set_is_one() {
             policy::glob(file).unwrap();
         }
     }
-    assert_eq!(configuration(&"a/b/conftest.py".into()), Some("code that every test run loads first"));
+    for first in ["a/b/conftest.py", "zz.egg-info/entry_points.txt", "features/environment.py", "src/setupTests.ts"] {
+        assert_eq!(configuration(&first.into()), Some("code that every test run loads first"), "{first}");
+    }
+    for runner in ["behave.ini", "cucumber.yml", ".config/insta.yaml", "nightwatch.conf.js", ".taprc"] {
+        assert_eq!(configuration(&runner.into()), Some("configuration of a test runner"), "{runner}");
+    }
+    for program in [".nvmrc", "app/.python-version", "global.json"] {
+        let what = Some("configuration of the program that runs the tests");
+        assert_eq!(configuration(&program.into()), what, "{program}");
+    }
+    for none in ["src/egg-info/entry_points.txt", "features/lamp.py", "docs/cucumber.md", "src/global.ts"] {
+        assert_eq!(configuration(&none.into()), None, "{none}");
+    }
     assert_eq!(configuration(&"src/main.rs".into()), None);
 }
 

@@ -36,6 +36,7 @@ use super::{BUILDER, CONFINED, Confine, Line, Spec, THIS, Wall, Walls};
 mod calls;
 mod loopback;
 mod memory;
+mod sockets;
 
 /// The variable in which the keeper and the last are told what to do. Arguments would be for everybody inside to read.
 const TOLD: &str = "PHASEGATE_CONFINED";
@@ -103,13 +104,16 @@ fn again(role: &str) -> Command {
 
 fn builder(told: &str) -> anyhow::Result<ExitCode> {
     let mut spec: Spec = serde_json::from_str(told).context("the order can't be read")?;
-    if !spec.confine.network {
-        spec.confine.hides.extend(sockets());
+    let mut walls = Walls::default();
+    if !spec.confine.network && spec.without.is_none() {
+        match sockets::listed() {
+            Ok(paths) => spec.confine.hides.extend(paths),
+            Err(error) => walls.note(Wall::Network, Err(format!("the machine's sockets can't be listed: {error}"))),
+        }
     }
     end_with_parent()?;
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     let fresh = spec.confine.user.filter(|_| user.is_root());
-    let mut walls = Walls::default();
     if let Some(why) = &spec.without {
         for wall in [Wall::Files, Wall::Network, Wall::Processes] {
             if wall != Wall::Network || !spec.confine.network {
@@ -133,17 +137,6 @@ fn builder(told: &str) -> anyhow::Result<ExitCode> {
     let mut keeper = again(KEEPER).env(TOLD, kept).process_group(0).spawn().context("there is no second process")?;
     tell(&Line::Group(keeper.id().cast_signed()))?;
     Ok(as_code(keeper.wait()?))
-}
-
-/// The sockets of this machine that have a path. Neither a network of its own nor a folder that can only be read keeps a process
-/// from speaking to one that it sees. One that the policy names itself, under `read`, is shown again.
-fn sockets() -> Vec<PathBuf> {
-    let text = fs::read_to_string("/proc/self/net/unix").unwrap_or_default();
-    let path = |line: &str| line.split_whitespace().nth(7).filter(|path| path.starts_with('/')).map(PathBuf::from);
-    let mut paths: Vec<PathBuf> = text.lines().skip(1).filter_map(path).collect();
-    paths.sort();
-    paths.dedup();
-    paths
 }
 
 /// Becoming another user undoes it, so it is said again after that.
@@ -240,7 +233,9 @@ fn keeper(mut kept: Kept) -> anyhow::Result<ExitCode> {
     if alone {
         if !confine.network {
             loopback::turn_on().context("the loopback of its network can't be turned on")?;
-            kept.walls.note(Wall::Network, Ok(()));
+            if !kept.walls.open.iter().any(|open| open.wall == Wall::Network) {
+                kept.walls.note(Wall::Network, Ok(()));
+            }
         }
         if kept.walls.open.iter().any(|open| open.wall == Wall::User) {
             root(confine).context("its root folder can't be made")?;
