@@ -22,6 +22,7 @@ pub struct Laid {
 pub async fn borrowed(folder: &Path, from: &Path, commit: &CommitId, over: &[Laid], limit: Duration) -> Result<()> {
     let repo = git2::Repository::init(folder)?;
     let own = repo.path().to_owned();
+    repo.config()?.set_bool("core.sparseCheckout", true)?;
     drop(repo);
     let objects = from.join("objects");
     let objects = objects.to_str().filter(|path| !path.contains('\n'));
@@ -33,6 +34,9 @@ pub async fn borrowed(folder: &Path, from: &Path, commit: &CommitId, over: &[Lai
     std::fs::create_dir_all(own.join("info")).map_err(Error::io("can't set up the copy"))?;
     let plain = "* -text !eol -ident !filter !working-tree-encoding\n";
     std::fs::write(own.join("info/attributes"), plain).map_err(Error::io("can't set up the copy"))?;
+    // What a compiler keeps of a source stands in for it, unread by anybody. It is made anew.
+    std::fs::write(own.join("info/sparse-checkout"), "/*\n!__pycache__/\n")
+        .map_err(Error::io("can't set up the copy"))?;
     let shallow = from.join("shallow");
     if shallow.is_file() {
         std::fs::copy(shallow, own.join("shallow")).map_err(Error::io("can't set up the copy"))?;

@@ -134,6 +134,29 @@ fn give(path: &Path, user: u32) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repo::testing::Scratch;
+
+    #[tokio::test]
+    async fn what_a_compiler_kept_is_not_laid_out() {
+        let repo = Scratch::new();
+        let files: &[(&[u8], u32, &[u8])] = &[
+            (b"lamp.py", 0o100_644, b"1"),
+            (b"__pycache__/lamp.cpython-311.pyc", 0o100_644, b"2"),
+            (b"tests/__pycache__/a/b.pyc", 0o100_644, b"3"),
+            (b"tests/__pycache__.txt", 0o100_644, b"4"),
+        ];
+        let commit = repo.commit(&[], files);
+        let below = tempfile::tempdir().unwrap();
+        let git = repo.reader().common_folder();
+        let copy = Worktree::of(&git, (&commit, &[]), below.path(), None).await.unwrap();
+        let there = |path: &str| copy.folder().join(path).exists();
+        assert!(there("lamp.py") && there("tests/__pycache__.txt"));
+        assert!(!there("__pycache__") && !there("tests/__pycache__"));
+        // To git nothing is missing.
+        let mut status = std::process::Command::new("git");
+        status.arg("-C").arg(copy.folder()).args(["status", "--short"]);
+        assert_eq!(String::from_utf8(status.output().unwrap().stdout).unwrap(), "");
+    }
 
     #[test]
     fn what_is_nested_deeper_than_a_path_can_tell_is_removed_too() {

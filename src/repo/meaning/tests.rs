@@ -914,6 +914,9 @@ fn every_glob_of_the_set_is_one() {
     for first in ["a/b/conftest.py", "zz.egg-info/entry_points.txt", "features/environment.py", "src/setupTests.ts"] {
         assert_eq!(configuration(&first.into()), Some("code that every test run loads first"), "{first}");
     }
+    for compiled in ["tests/__pycache__/test_a.cpython-311.pyc", "target/test-classes/LampTest.class"] {
+        assert_eq!(configuration(&compiled.into()), Some("compiled code in the place of its source"), "{compiled}");
+    }
     for runner in ["behave.ini", "cucumber.yml", ".config/insta.yaml", "nightwatch.conf.js", ".taprc"] {
         assert_eq!(configuration(&runner.into()), Some("configuration of a test runner"), "{runner}");
     }
@@ -921,7 +924,9 @@ fn every_glob_of_the_set_is_one() {
         let what = Some("configuration of the program that runs the tests");
         assert_eq!(configuration(&program.into()), what, "{program}");
     }
-    for none in ["src/egg-info/entry_points.txt", "features/lamp.py", "docs/cucumber.md", "src/global.ts"] {
+    for none in
+        ["src/egg-info/entry_points.txt", "features/lamp.py", "docs/cucumber.md", "src/global.ts", "packaging/deb.sh"]
+    {
         assert_eq!(configuration(&none.into()), None, "{none}");
     }
     assert_eq!(configuration(&"src/main.rs".into()), None);
