@@ -157,16 +157,32 @@ fn delivery(desk: &Desk<'_>) -> Vec<Finding> {
 }
 
 /// How people name the way back.
-const BACK: &[&str] =
-    &["rollback", "roll back", "rolled back", "rolling back", "rolls back", "revert", "reverts", "undo", "restore"];
+#[rustfmt::skip]
+const BACK: &[&str] = &[
+    "rollback", "roll back", "rolled back", "rolling back", "rolls back", "revert", "reverts", "undo", "restore",
+    "go back", "goes back", "going back", "return to the previous", "back to the previous", "redeploy the previous", "downgrade",
+];
+
+/// Whether a text names the way back, and does not say that there is none.
+fn says_back(said: &str) -> bool {
+    text::clauses(said).into_iter().any(|clause| {
+        let words = text::words(clause);
+        let is_there = |phrase: &&str, at: usize| {
+            let mut parts = phrase.split(' ').enumerate();
+            parts.all(|(next, part)| words.get(at + next).is_some_and(|word| word == part))
+        };
+        // "There is no way to roll back", "a rollback is not possible".
+        let denied = |at: usize| (at..=words.len().min(at + 4)).any(|at| text::is_denied(&words, at));
+        (0..words.len()).any(|at| BACK.iter().any(|phrase| is_there(phrase, at)) && !denied(at))
+    })
+}
 
 /// Whether a section has the way back as a command: the word for it, and code with it, after it or below its heading.
 fn has_way_back(part: &Part<'_>) -> bool {
-    let says = |said: &str| text::says_any(&text::words(said), BACK);
     let pieces = part.pieces();
     let coded = |piece: &Piece| !piece.spans.is_empty() || !piece.code.is_empty();
-    let follows = |two: &[Piece]| says(&two[0].text) && !two[1].code.is_empty();
-    pieces.iter().any(|piece| coded(piece) && (says(&piece.text) || says(&part.heading)))
+    let follows = |two: &[Piece]| says_back(&two[0].text) && !two[1].code.is_empty();
+    pieces.iter().any(|piece| coded(piece) && (says_back(&piece.text) || says_back(&part.heading)))
         || pieces.windows(2).any(follows)
 }
 

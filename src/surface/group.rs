@@ -45,6 +45,7 @@ impl Shown<'_> {
             slug: self.slug.clone(),
             head: self.head.clone(),
             default_branch: self.default_branch.to_owned(),
+            merged_into: None,
         };
         let mut summary = match all.is_empty() {
             true => "A merge group of which it is not known who is in it.\n".to_owned(),

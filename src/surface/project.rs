@@ -123,6 +123,7 @@ pub(super) fn pages(state: &State, seen: &Seen<'_>) -> Links {
             _ => seen.world.pull.head.clone(),
         },
         default_branch: seen.world.default_branch.clone(),
+        merged_into: state.merged.as_ref().map(|_| seen.world.pull.base_ref.clone()),
     }
 }
 

@@ -57,13 +57,19 @@ pub(super) struct Links {
     pub(super) slug: Slug,
     pub(super) head: CommitId,
     pub(super) default_branch: String,
+    /// The branch that it was merged into, once it was.
+    pub(super) merged_into: Option<String>,
 }
 
 impl Links {
-    /// Where a finding's file can be read: the policy on the default branch, which is the one that is the law, and
-    /// everything else at the head.
+    /// Where a finding's file can be read: the policy on the default branch, which is the one that is the law; the papers of a
+    /// delivery where they are read, on the branch that it went into; and everything else at the head.
     fn place(&self, finding: &Finding, path: &str) -> String {
-        let at = if finding.rule == "MRG-07" { &self.default_branch } else { self.head.as_str() };
+        let at = match &self.merged_into {
+            _ if finding.rule == "MRG-07" => &self.default_branch,
+            Some(branch) if finding.rule.starts_with("DEP-") => branch,
+            _ => self.head.as_str(),
+        };
         self.line(at, path, finding.line)
     }
 
@@ -253,6 +259,7 @@ mod tests {
             slug: "o/r".parse().unwrap(),
             head: CommitId::new("a".repeat(40)).unwrap(),
             default_branch: "trunk".to_owned(),
+            merged_into: None,
         };
         let link = links.line(links.head.as_str(), "a b)/c#d.md", Some(3));
         assert!(link.ends_with("/a%20b%29/c%23d.md#L3"), "{link}");
@@ -260,5 +267,10 @@ mod tests {
         let mistake = Finding::error("MRG-07", "wrong", "mend").at(".github/phasegate.yml", Some(3));
         let shown = item(&mistake, &links);
         assert!(shown.contains("(https://example.test/o/r/blob/trunk/.github/phasegate.yml#L3)"), "{shown}");
+        // So are the papers of what was delivered, on the branch that it went into.
+        let paper = Finding::error("DEP-05", "missing", "write").at("README.md", None);
+        assert!(item(&paper, &links).contains("/blob/aaaaaaaa"));
+        let links = Links { merged_into: Some("next".to_owned()), ..links };
+        assert!(item(&paper, &links).contains("/blob/next/README.md"), "{}", item(&paper, &links));
     }
 }

@@ -110,6 +110,20 @@ fn the_way_back_is_a_command_that_was_there_before() {
         "It replaces the previous lamp; run `lamp --help`.",
     );
     assert_eq!(delivery_says(&apart), [format!("DEP-02 DELIVERY.md:3 {no}")]);
+    let way = "To roll back to what ran before: `lantern install lamp==previous`.";
+    for honest in [
+        "To return to the previous version: `docker compose up -d lamp:1.2`.",
+        "To go back, run `git push origin v1.2:main`.",
+        "If it does not shine, roll back: `lantern install lamp==1`. There is no other way.",
+    ] {
+        assert_eq!(delivery_says(&papers::DELIVERY.replace(way, honest)), none(), "{honest}");
+    }
+    for denied in
+        ["There is no way to roll back; see `lamp --help`.", "A rollback is not possible.\n\n```sh\nlamp --help\n```"]
+    {
+        let told = delivery_says(&papers::DELIVERY.replace(way, denied));
+        assert_eq!(told, [format!("DEP-02 DELIVERY.md:3 {no}")], "{denied}");
+    }
     let later = "The command for going back was written down after the commit that was deployed.";
     for before in [None, sheet(&without)] {
         assert_eq!(found(&Delivered { before, ..good() }), [format!("DEP-02 warning DELIVERY.md:3 {later}")]);

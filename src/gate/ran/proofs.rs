@@ -160,7 +160,7 @@ fn failed(proofs: &Proofs) -> Vec<Finding> {
     let mut findings: Vec<Finding> = bad.map(told).collect();
     if let Some(first) = proofs.asked.proofs.get(proofs.ran.len()) {
         let says = format!("{}, {}, was not run.", shown(&first.command), aim(first));
-        let next = "Let `phasegate run verify` run it.";
+        let next = "It is run when the policy's commands and the audit are green. Mend what is told of these first.";
         findings.push(Finding::error("VER-02", says, next).at(READINESS.to_owned(), Some(first.line)));
     }
     findings

@@ -85,9 +85,10 @@ fn is_ours(info: &str) -> Option<Option<(String, String)>> {
     if info == INFO {
         return Some(None);
     }
-    let word = info.split_whitespace().next().unwrap_or_default().to_ascii_lowercase().replace('_', "-");
-    let near = word == "phasegate" || (word.len() <= 40 && strsim::damerau_levenshtein(&word, INFO) <= 2);
-    near.then(|| {
+    let mut words = info.split_whitespace().take(4).map(|word| word.to_ascii_lowercase().replace('_', "-"));
+    let is_near =
+        |word: String| word == "phasegate" || (word.len() <= 40 && strsim::damerau_levenshtein(&word, INFO) <= 2);
+    words.any(is_near).then(|| {
         let shown: String = info.chars().take(40).map(|c| if c == '`' || c.is_control() { '\'' } else { c }).collect();
         Some((
             format!("The block is called `{shown}`; did you mean `{INFO}`?"),
@@ -382,7 +383,16 @@ mod tests {
 
     #[test]
     fn a_fence_that_was_meant_to_be_one_is_told() {
-        assert!(flaws("```phasegate_review\naxes: [security]\n```")[0].contains("did you mean `phasegate-review`"));
+        for name in [
+            "phasegate_review",
+            "Phasegate-Review",
+            "yaml phasegate-review",
+            "phasegate-reveiw",
+            "phasegate-review {x}",
+        ] {
+            let told = flaws(&format!("```{name}\naxes: [security]\n```")).remove(0);
+            assert!(told.contains("did you mean `phasegate-review`"), "{name}: {told}");
+        }
         assert!(flaws("```Phasegate-Reviews\naxes: [security]\n```")[0].starts_with("1 "));
         assert!(flaws("```phasegate-review\naxes: [security]\n")[0].contains("not closed"));
         assert!(flaws("- like this:\n  ```phasegate-review\n  axes: [security]\n  ```\n")[0].contains("in a list"));
