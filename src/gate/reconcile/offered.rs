@@ -30,7 +30,7 @@ pub fn is_structural(reader: &dyn Reader, from: &CommitId, to: &CommitId) -> boo
 
 fn is_reshaped(reader: &dyn Reader, (from, to): (&CommitId, &CommitId), path: &RepoPath) -> bool {
     let name = String::from_utf8_lossy(path.as_bytes()).into_owned();
-    if Language::of(&name).is_none() || is_of_tests(&name) {
+    if (Language::of(&name).is_none() && !is_contract(&name)) || is_of_tests(&name) {
         return false;
     }
     let text = |at: &CommitId| reader.blob(at, path).map(|blob| blob.map(|blob| blob.bytes).unwrap_or_default());
@@ -42,9 +42,22 @@ fn is_reshaped(reader: &dyn Reader, (from, to): (&CommitId, &CommitId), path: &R
     }
 }
 
+/// Whether a file is nothing but what is offered: a schema, a description of an API, a header.
+fn is_contract(path: &str) -> bool {
+    const ENDS: [&str; 12] =
+        ["proto", "graphql", "graphqls", "gql", "thrift", "avsc", "wsdl", "xsd", "sql", "h", "hh", "hpp"];
+    const BEGINS: [&str; 3] = ["openapi", "swagger", "asyncapi"];
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let Some((before, end)) = name.rsplit_once('.') else { return false };
+    let described = ["yaml", "yml", "json"].contains(&end) && BEGINS.iter().any(|begin| before.starts_with(begin));
+    described || ENDS.contains(&end)
+}
+
 /// Each thing that a file offers, in a form that differs where it does.
 fn offered(path: &str, text: &str) -> BTreeSet<String> {
-    let Some(language) = Language::of(path) else { return BTreeSet::new() };
+    let Some(language) = Language::of(path) else {
+        return is_contract(path).then(|| told(&[text])).into_iter().collect();
+    };
     let code = Masked::new(text, language).code;
     let blocks = blocks(&code);
     let tests: Vec<Range<usize>> = match language {
@@ -58,6 +71,26 @@ fn offered(path: &str, text: &str) -> BTreeSet<String> {
         let (taken, end) = bracketed(&code, whole.end());
         let bare = found.get(2).map_or("", |bare| bare.as_str());
         all.insert(told(&["function", &found[1], bare, taken, gives(&code[end..], language)]));
+    }
+    let by_name = match language {
+        Language::Python => Some(&LAMBDA),
+        Language::JavaScript => Some(&EXPORT),
+        _ => None,
+    };
+    for found in by_name.into_iter().flat_map(|pattern| all_of(pattern, &code)) {
+        let parts: Vec<&str> = found.iter().skip(1).flatten().map(|part| part.as_str()).collect();
+        all.insert(told(&[&["named"], &parts[..]].concat()));
+    }
+    for block in blocks.iter().filter(|block| counts(block.begins)) {
+        let Some(shape) = all_of(&SHAPE, &block.header).next() else { continue };
+        let members = members(&code[block.from..block.to]);
+        // What nobody else can name is nobody else's.
+        let seen = |member: &&str| match (language, &shape[1]) {
+            (Language::Rust, "struct" | "union") => member.starts_with("pub"),
+            (Language::Go, _) if block.header.trim_end().ends_with("struct") => member.starts_with(char::is_uppercase),
+            _ => !member.is_empty(),
+        };
+        all.extend(members.lines().map(str::trim).filter(seen).map(|member| told(&["member", &shape[2], member])));
     }
     let wordless = matches!(language, Language::Java | Language::CSharp | Language::JavaScript);
     for block in blocks.iter().filter(|_| wordless) {
@@ -97,6 +130,38 @@ static ARROW: Pattern = LazyLock::new(|| {
     let begins = r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=\n]+)?=\s*(?:async\b\s*)?";
     Regex::new(&format!(r"{begins}(?:function\b\s*\*?\s*|(?:<[^<>]*>)?)(?:\(|([A-Za-z_$][\w$]*)\s*=>)")).ok()
 });
+
+/// A function of Python that is given a name: `dim = lambda level: …`.
+static LAMBDA: Pattern =
+    LazyLock::new(|| Regex::new(r"(?m)^([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[ \t]*lambda\b([^:\n]*):").ok());
+
+/// What a module of JavaScript hands out by its names.
+static EXPORT: Pattern = LazyLock::new(|| {
+    let assigned = r"\bexports\.([A-Za-z_$][\w$]*)\s*=\s*(?:async\s+)?(?:function\b[^(]*)?(\([^()]*\))?";
+    let listed = r"(?:\bmodule\.exports\s*=|\bexport)\s*\{([^{}]*)\}";
+    let declared = r"\bexport\s+(?:default\s+)?(?:const|let|var)\s+([A-Za-z_$][\w$]*)";
+    Regex::new(&format!("{assigned}|{listed}|{declared}")).ok()
+});
+
+/// What stands before a block whose members are what is offered.
+static SHAPE: Pattern =
+    LazyLock::new(|| Regex::new(r"\b(struct|interface|enum|union|protocol|record|type)\s+([A-Za-z_]\w*)").ok());
+
+/// The members of such a block, a line each, without what stands in blocks of their own.
+fn members(body: &str) -> String {
+    let mut depth = 0_usize;
+    let mut out = String::with_capacity(body.len());
+    for c in body.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' | ';' if depth == 0 => out.push('\n'),
+            c if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out
+}
 
 /// What stands before the block of a method in languages that have no word for it.
 static METHOD: Pattern = LazyLock::new(|| {
@@ -215,6 +280,26 @@ mod tests {
                 "class A { @GetMapping(\"/on\") int on() { return 1; } }\n",
                 "class A { @GetMapping(\"/off\") int on() { return 1; } }\n",
             ),
+            ("a.py", "x = 1\n", "x = 1\nglow = lambda level, times=1: level * times\n"),
+            ("a.py", "glow = lambda a: a\n", "glow = lambda a, b: a\n"),
+            ("a.js", "exports.dim = (a) => a;\n", "exports.dim = (a, b) => a;\n"),
+            ("a.js", "module.exports = { dim };\n", "module.exports = { dim, glow };\n"),
+            ("a.js", "export { dim };\n", "export { dim, glow };\n"),
+            ("a.js", "export const a = 1;\n", "export const a = 1;\nexport const b = 2;\n"),
+            ("a.rs", "pub struct Lamp {\n    pub level: u8,\n}\n", "pub struct Lamp {\n    pub level: u16,\n}\n"),
+            ("a.rs", "pub enum Mode { On }\n", "pub enum Mode { On, Off }\n"),
+            (
+                "a.ts",
+                "interface Lamp {\n  level: number;\n}\n",
+                "interface Lamp {\n  level: number;\n  on: boolean;\n}\n",
+            ),
+            ("a.ts", "type Lamp = {\n  level: number;\n}\n", "type Lamp = {\n  level: string;\n}\n"),
+            ("a.go", "type Lamp struct {\n\tLevel int\n}\n", "type Lamp struct {\n\tLevel int\n\tOn bool\n}\n"),
+            ("A.java", "interface A {\n  int dim(int a);\n}\n", "interface A {\n  int dim(long a);\n}\n"),
+            ("api/openapi.yaml", "paths:\n  /on: {}\n", "paths:\n  /on: {}\n  /off: {}\n"),
+            ("lamp.proto", "message A { int32 a = 1; }\n", "message A { int64 a = 1; }\n"),
+            ("db/schema.sql", "create table a (b int);\n", "create table a (b text);\n"),
+            ("lamp.h", "int dim(int);\n", "int dim(long);\n"),
             ("a.rb", "def dim(level)\n  1\nend\n", "def dim(level, step)\n  1\nend\n"),
             ("a.rb", "def dim\n  1\nend\n", "def dim2\n  1\nend\n"),
             ("a.kt", "fun dim(a: Int): Int = a\n", "fun dim(a: Int): Long = 1\n"),
@@ -247,6 +332,12 @@ mod tests {
                 "class A { int dim(int a) { while (a > 1) { a--; } return a; } }\n",
             ),
             ("notes.md", "one", "def two():"),
+            ("a.py", "def a():\n    return 1\n", "def a():\n    by = lambda b: b\n    return by(1)\n"),
+            ("a.rs", "struct Lamp {\n    level: u8,\n}\n", "struct Lamp {\n    level: u8,\n    seen: bool,\n}\n"),
+            ("a.go", "type Lamp struct {\n\tLevel int\n}\n", "type Lamp struct {\n\tLevel int\n\tseen bool\n}\n"),
+            ("a.ts", "interface A {\n  a: number;\n}\n", "interface A { a: number }\n"),
+            ("data/lamps.json", "{}", "{\"a\": 1}"),
+            ("lamp.proto", "message A { int32 a = 1; }\n", "message A {\n  int32 a = 1;\n}\n"),
         ] {
             assert!(!differs(path, old, new), "{path}: {:?} {:?}", offered(path, old), offered(path, new));
         }
