@@ -13,6 +13,7 @@ use crate::gate::asked::{self, AGREEABLE, SAID};
 use crate::gate::evidence::{self, strange};
 use crate::gate::frozen::tripwire;
 use crate::gate::people::{May, who_decides};
+use crate::gate::verify;
 use crate::gate::world::UNREADABLE;
 use crate::ids::Person;
 use crate::ledger::record::{Claim, Froze, Outcome};
@@ -501,7 +502,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                     let says = "somebody has said so of this content before.";
                     return Err(Refusal::new("CMD-03", says, "Nothing: it is recorded."));
                 }
-            } else if !asked::is_held_back_by(&draft.state, rule) {
+            } else if !asked::is_held_back_by(&draft.state, rule) && !(rule == "VER-03" && waits_for_a_word(draft)) {
                 return Err(Refusal::new(
                     "CMD-03",
                     format!("no run of this content was held back by {rule}."),
@@ -626,4 +627,10 @@ fn claim(draft: &mut Draft<'_>, phase: Phase, actor: Actor, by: &By, commands: &
         ask::again(draft, by)?;
     }
     Ok(Outcome::Done)
+}
+
+/// Whether VERIFY waits for somebody to say what shows the criteria.
+fn waits_for_a_word(draft: &Draft<'_>) -> bool {
+    let in_pipeline = draft.state.flow == FlowName::Pipeline;
+    in_pipeline && draft.world.policy().is_some_and(|policy| verify::waits_for_a_word(policy, &draft.state))
 }

@@ -146,7 +146,7 @@ fn judged(answer: &Answering, state: &State) -> (Vec<Finding>, Verdict) {
     (findings, verdict)
 }
 
-fn accepted(finding: &Finding, agreed: &Agreed) -> Finding {
+pub(super) fn accepted(finding: &Finding, agreed: &Agreed) -> Finding {
     let who = match &agreed.by {
         By::Person { person, .. } => quoted(&person.login),
         By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),

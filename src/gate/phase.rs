@@ -261,6 +261,7 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
         // What was not looked at is not fine.
         heard.findings.push(Finding::waiting("VER-08", "What readiness leads to could not be read.", UNREADABLE));
     }
+    heard.findings.extend(verify::unseen(policy, state));
     let (unknown, named) = verify::security(policy, state, world);
     heard.findings.extend(unknown);
     heard.evidence.extend(named);

@@ -12,7 +12,7 @@ use crate::finding::quoted;
 use crate::flow::Phase;
 use crate::ids::CommitId;
 use crate::ledger::record::Evidence;
-use crate::ledger::state::State;
+use crate::ledger::state::{Agreed, State};
 use crate::policy::security::{Assured, Subject};
 use crate::policy::{Policy, Proofs, Tier, Verify};
 use crate::repo::{Filter, Reader, Result};
@@ -127,6 +127,47 @@ pub fn security(policy: &Policy, state: &State, world: &World) -> (Option<Findin
         }
     }
     (unknown(policy, &open, tier), evidence)
+}
+
+/// `VER-03`, where no source shows what was run: a check tells how its job ended. What the policy demands all the same is a person's to
+/// say. Where a job runs the policy's own commands, its end tells of the proofs too.
+pub(super) fn unseen(policy: &Policy, state: &State) -> Option<Finding> {
+    let verify = &policy.gates.verify;
+    let demanded = match policy.proofs() {
+        Proofs::Off => return None,
+        Proofs::Demand if !verify.run.is_empty() => return None,
+        wanted => wanted == Proofs::Demand,
+    };
+    if verify.asks_for_runs() {
+        return None;
+    }
+    let says = "Nobody has seen run what shows the criteria: a check tells how its job ended, and not what it ran.";
+    let agree = policy.commands.written("agree");
+    Some(match (demanded, agreed_to_unseen(state)) {
+        (true, Some(agreed)) => super::asked::accepted(&Finding::error("VER-03", says, ""), agreed),
+        (true, None) => {
+            let next = format!(
+                "Somebody who may approve and neither wrote nor pushed it runs what Key Links name, and says \
+                 `{agree} VER-03 WHAT THEY RAN AND SAW`."
+            );
+            Finding::waiting("VER-03", says, next)
+        }
+        (false, _) => {
+            let next = "Let it be run and recorded: `gates.verify.from: [actions]` or `[runner]`. Or write `proofs: demand` there, and \
+                        somebody says what they ran and saw; `proofs: off` leaves this out.";
+            Finding::warning("VER-03", says, next)
+        }
+    })
+}
+
+fn agreed_to_unseen(state: &State) -> Option<&Agreed> {
+    let content = state.subject.as_ref().map(|about| &about.content);
+    state.agreed.iter().rev().find(|one| one.rule == "VER-03" && Some(&one.content) == content)
+}
+
+/// Whether a person's word is waited for.
+pub fn waits_for_a_word(policy: &Policy, state: &State) -> bool {
+    unseen(policy, state).is_some_and(|finding| finding.blocks())
 }
 
 /// Who tells of a subject where the policy does not say.

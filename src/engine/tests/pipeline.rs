@@ -287,6 +287,45 @@ fn what_a_fix_made_stale_is_named() {
     assert!(!says(&game).contains("REV-05"), "{}", says(&game));
 }
 
+/// `VER-03` where no source shows what was run: it is said, or where the policy demands it, a person's word is waited for.
+#[test]
+fn what_nobody_saw_run_is_said_or_a_person_says_it() {
+    let of_verify = |game: &Game| -> Vec<(String, Severity)> {
+        let findings = &game.now().gates[&GateName::Phase(Phase::Verify)].findings;
+        findings.iter().filter(|one| one.rule == "VER-03").map(|one| (one.says.clone(), one.severity)).collect()
+    };
+    let mut game = Game::pipeline();
+    game.through_verify();
+    let told = of_verify(&game);
+    assert!(
+        matches!(told.as_slice(), [(says, Severity::Warning)] if says.starts_with("Nobody has seen run")),
+        "{told:?}"
+    );
+
+    let mut game = Game::pipeline_with(
+        "gates: { verify: { checks: [{ name: ci / test, workflow: .github/workflows/ci.yml }], proofs: demand } }\n",
+    );
+    game.until_reviewing().approved_by("mia").at(Stage::Verifying);
+    assert!(game.surface().comment.contains("/agree VER-03 WHAT THEY RAN AND SAW"), "{}", game.surface().comment);
+    game.says("ada", Role::Write, "/agree VER-03 I ran it").refused_with("CMD-02");
+    game.says("mia", Role::Maintain, "/agree VER-03 python3 src/lamp.py 4 printed 2")
+        .done()
+        .at(Stage::VerifyGatePassed)
+        .may_merge();
+    let told = of_verify(&game);
+    assert!(
+        matches!(told.as_slice(), [(says, Severity::Warning)] if says.contains("`mia` has agreed to it: `python3 src/lamp.py 4 printed 2`")),
+        "{told:?}"
+    );
+    // It was said of that content.
+    game.push("two").green().approved_by("mia").at(Stage::Verifying);
+    let mut off = Game::pipeline_with(
+        "gates: { verify: { checks: [{ name: ci / test, workflow: .github/workflows/ci.yml }], proofs: off } }\n",
+    );
+    off.through_verify();
+    assert_eq!(of_verify(&off), []);
+}
+
 #[test]
 fn a_structural_fix_goes_through_reconcile() {
     let mut game = verify_fixing();

@@ -74,10 +74,6 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
             let says = "this has no effect without `run`: nothing would leave a picture";
             d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");
         }
-        if let (Some(spot), None) = (f.get("proofs"), f.get("run")) {
-            let says = "this has no effect without `run`: what shows a criterion is run after the commands";
-            d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");
-        }
         commands = f.get("run").filter(|_| !p.gates.verify.run.is_empty());
         if let Some(spot) = f.get("from") {
             let before = d.problems.len();
