@@ -264,13 +264,13 @@ fn gates(state: &State, records: &[Record], home: &Home<'_>) -> String {
     let rows = state.gates.iter().map(|(gate, judged)| {
         vec![
             format!("<b>{}</b>", gate.as_str().to_uppercase()),
-            word(judged.verdict).to_owned(),
+            history::came_to(judged.verdict, &judged.findings).to_owned(),
+            seq(*gate),
             link(&home.commit(&judged.about.head), &code(judged.about.head.short())),
             code(judged.about.content.short()),
-            seq(*gate),
         ]
     });
-    out.push_str(&table(&["gate", "verdict", "head", "content", "record"], rows));
+    out.push_str(&table(&["gate", "verdict", "record", "head", "content"], rows));
     if let Some(frozen) = &state.frozen {
         let of = Home { change: frozen.of.0, ..*home };
         let _ = write!(

@@ -13,6 +13,11 @@ use crate::policy::Source;
 /// So many findings of a run that a later one has replaced are told.
 const MOST_OLD_FINDINGS: usize = 10;
 
+/// A verdict, in a word. What only waits has not failed.
+pub(super) fn came_to(verdict: Verdict, findings: &[Finding]) -> &'static str {
+    if verdict == Verdict::Fail && only_waiting(findings) { "<b class=\"wait\">waits</b>" } else { word(verdict) }
+}
+
 /// A record as one entry. `newest`: no later run of the same gate is known.
 pub(super) fn entry(record: &Record, newest: bool, home: &Home<'_>) -> String {
     let head = format!("<span class=\"sub\">{}</span> {}", record.seq, moment(record.at));
@@ -22,8 +27,7 @@ pub(super) fn entry(record: &Record, newest: bool, home: &Home<'_>) -> String {
                 Some(how) => format!("claimed {}", how_claimed(*how)),
                 None => "a look, nobody claimed it".to_owned(),
             };
-            let waits = *verdict == Verdict::Fail && only_waiting(findings);
-            let word = if waits { "<b class=\"wait\">waits</b>" } else { word(*verdict) };
+            let word = came_to(*verdict, findings);
             let summary =
                 format!("{head} <b>{}</b> {word} <span class=\"sub\">{how}</span>", gate.as_str().to_uppercase());
             let most = if newest { usize::MAX } else { MOST_OLD_FINDINGS };
