@@ -1,6 +1,7 @@
 //! `phasegate run`: a gate's commands, as the policy names them.
 
 mod beside;
+mod frozen;
 mod ground;
 mod outputs;
 mod show;
@@ -21,6 +22,7 @@ use crate::actions;
 use crate::finding::Verdict;
 use crate::flow::Phase;
 use crate::gate::ran;
+use crate::guard::Manifest;
 use crate::ids::CommitId;
 use crate::policy::{self, Policy, RunGate, Runs};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
@@ -57,6 +59,10 @@ pub(super) struct Args {
     /// The artefact's folder [default: `phasegate-GATE` in RUNNER_TEMP, else in git's own folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// The manifest of what is frozen, as `phasegate guard freeze` writes it [default: the change's newest on the ledger's branch,
+    /// where that is here]
+    #[arg(long, value_name = "FILE")]
+    frozen: Option<PathBuf>,
     /// Go on after a command that failed
     #[arg(long)]
     keep_going: bool,
@@ -108,7 +114,8 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
     let beside = match (&repo, args.in_place) {
         (Some(repo), false) => {
             let later = read.commit.as_ref().filter(|_| read.from == PolicyFrom::Base);
-            beside::Beside::of(repo, &folder, &around.subject, (&law, later), &runs, &machine)?
+            let frozen = frozen(args, order.as_ref(), repo, &around.subject, &law)?;
+            beside::Beside::of(repo, &folder, &around.subject, (&law, later, frozen.as_ref()), &runs, &machine)?
         }
         _ => None,
     };
@@ -217,6 +224,32 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         out::raw(&done.text()?)?;
     }
     Ok(Exit::found(done.verdict == Verdict::Fail))
+}
+
+/// What is frozen of the change.
+fn frozen(
+    args: &Args,
+    order: Option<&Order>,
+    repo: &LocalRepo,
+    subject: &Subject,
+    law: &Policy,
+) -> anyhow::Result<Option<Manifest>> {
+    if let Some(file) = &args.frozen {
+        return frozen::in_file(file).map(Some);
+    }
+    if let Some(order) = order {
+        let manifest = order.frozen.as_deref().map(Manifest::parse).transpose();
+        return manifest.map_err(|why| anyhow::anyhow!("the order's manifest is none: {why}"));
+    }
+    let Some(change) = subject.change else { return Ok(None) };
+    match frozen::on_ledger(repo, change, &law.ledger.branch) {
+        Ok(found) => Ok(found),
+        // What is wrong with the ledger is told by who has its key (`tripwire_missing`).
+        Err(error) => {
+            out::complain(&format!("note: what is frozen is not known here: {}\n", out::plain(&format!("{error:#}"))));
+            Ok(None)
+        }
+    }
 }
 
 /// How long everything may take that is run for a gate.

@@ -31,10 +31,19 @@ pub const TESTS: &[Group] = &[
             "**/{unit,integration,functional,acceptance,system,smoke}[-_]{test,tests}/**",
             "**/{tests,test,__tests__,testdata,e2e,cypress}",
             "**/__snapshots__/**",
+            "**/__mocks__/**",
             "**/*.snap",
             "**/*.feature",
+            "**/features/step_definitions/**",
+            "features/{steps,support}/**",
+            "**/features/steps/*.py",
             "**/*.robot",
+            "**/*.resource",
             "**/*.bats",
+            "**/*.golden",
+            "**/*.{approved,verified}.*",
+            "**/spec/{fixtures,cassettes,factories}/**",
+            "spec/support/**",
         ],
     },
     Group { language: "Rust", files: &["**/tests.rs", "**/*_test.rs", "**/*_tests.rs"] },
@@ -184,6 +193,12 @@ pub fn is_test(path: &str) -> bool {
     NETS.tests.as_ref().is_none_or(|net| RepoPath::from(path).matches(net))
 }
 
+/// Whether a path lies among the tests, whatever else it is: the contract that a test reads is put back with it.
+pub fn is_among_tests(path: &RepoPath, added: &Added) -> bool {
+    let in_net = |net: &Option<GlobSet>| net.as_ref().is_none_or(|net| path.matches(net));
+    in_net(&NETS.tests) || in_net(&added.tests)
+}
+
 /// Whether tests may stand among the code of a file.
 pub fn may_hold_tests(path: &RepoPath) -> bool {
     [&b".rs"[..], b".zig"].iter().any(|end| path.as_bytes().ends_with(end))
@@ -251,7 +266,16 @@ mod tests {
             "lib/lamp_test.exs",
             "src/lamp_test.cc",
             "features/lamp.feature",
+            "features/steps/lamp.py",
+            "desk/features/steps/lamp.py",
+            "desk/features/step_definitions/lamp.rb",
+            "features/support/world.js",
+            "spec/fixtures/lamp.yml",
+            "spec/support/lamp.json",
             "robot/lamp.robot",
+            "robot/lamp.resource",
+            "src/__mocks__/lamp.js",
+            "src/Lamp.verified.txt",
             "specs/lamp.js",
             "cypress/support/commands.js",
             "integration-tests/lamp.py",
@@ -281,6 +305,10 @@ mod tests {
             "specs/lamp.md",
             "src/spec/parser.rs",
             "src/specs/openapi.py",
+            // What people call a part of what they build.
+            "src/features/support/chat.tsx",
+            "src/features/steps/counter.tsx",
+            "src/spec/support/grammar.rs",
             "src/commands/test.ts",
             "src/cmd/test.rs",
             "src/integration/lamp.py",
@@ -317,6 +345,9 @@ mod tests {
             assert_eq!(of(path), Some(Kind::Lock), "{path}");
         }
         assert_eq!(of("tests/conftest.py"), Some(Kind::Test), "what is both is held more strictly");
+        let none = || policy::globs::<&str>([]).ok();
+        let among = |path: &str| is_among_tests(&RepoPath::from(path), &Added { tests: none(), meaning: none() });
+        assert!(among("tests/contract.json") && among("tests/a.py") && !among("contract.json") && !among("src/a.py"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use roxmltree::{Document, Node, ParsingOptions};
 
+use super::lacks::{self, Told};
 use super::text;
 
 /// More nodes than the largest report of a [`super::reports`] run has.
@@ -55,6 +56,10 @@ pub(crate) struct Case {
     /// Why it did not pass, in a line; and all that was said about it.
     pub(crate) message: String,
     pub(crate) details: String,
+    /// It did not fail in what it asserts.
+    pub(crate) lacks: bool,
+    /// It was never begun: it could not be loaded, built or set up.
+    pub(crate) unloaded: bool,
 }
 
 impl Case {
@@ -211,7 +216,7 @@ fn case(node: Node<'_, '_>) -> Case {
     let again = child(node, &["flakyFailure", "flakyError"]);
     let tries = ["flakyFailure", "flakyError", "rerunFailure", "rerunError"];
     let reds = node.children().filter(|child| child.is_element() && tries.contains(&child.tag_name().name())).count();
-    let (message, details) = why.or(again).map(said).unwrap_or_default();
+    let Said { message, details, lacks, unloaded } = why.or(again).map(said).unwrap_or_default();
     Case {
         suite: suite.map(|suite| of(suite, "name")).unwrap_or_default(),
         class: of(node, "classname"),
@@ -228,6 +233,8 @@ fn case(node: Node<'_, '_>) -> Case {
         }),
         message,
         details,
+        lacks: outcome == Outcome::Error || lacks,
+        unloaded,
     }
 }
 
@@ -236,7 +243,7 @@ fn of_suites(root: &Node<'_, '_>) -> Vec<Case> {
     let is_suite = |node: &Node<'_, '_>| is(node, "testsuite") || is(node, "testsuites");
     let told = |(why, outcome): (Node<'_, '_>, Outcome)| {
         let name = why.parent().and_then(|suite| suite.attribute("name")).unwrap_or_default();
-        let (message, details) = said(why);
+        let Said { message, details, lacks, unloaded } = said(why);
         Case {
             suite: text::line(name, LONGEST_NAME),
             class: String::new(),
@@ -249,6 +256,8 @@ fn of_suites(root: &Node<'_, '_>) -> Vec<Case> {
             line: None,
             message,
             details,
+            lacks: outcome == Outcome::Error || lacks,
+            unloaded,
         }
     };
     let below = root.descendants().filter(|node| node.parent().is_some_and(|above| is_suite(&above)));
@@ -260,8 +269,18 @@ fn of_suites(root: &Node<'_, '_>) -> Vec<Case> {
     failed.take(MOST_OF_SUITES).map(told).collect()
 }
 
-/// What a failure says: in a line, and in full.
-fn said(why: Node<'_, '_>) -> (String, String) {
+/// What a failure says.
+#[derive(Default)]
+struct Said {
+    /// In a line.
+    message: String,
+    /// In full, as far as it is kept.
+    details: String,
+    lacks: bool,
+    unloaded: bool,
+}
+
+fn said(why: Node<'_, '_>) -> Said {
     let mut own: String = why.children().filter(Node::is_text).filter_map(|node| node.text()).collect();
     if own.trim().is_empty() {
         own = child(why, &["stackTrace"]).and_then(|node| node.text()).unwrap_or_default().to_owned();
@@ -281,7 +300,11 @@ fn said(why: Node<'_, '_>) -> (String, String) {
         },
         message => message.unwrap_or_default().to_owned(),
     };
-    (text::line(&message, LONGEST_MESSAGE), text::head(details, LONGEST_DETAILS))
+    let message = text::line(&message, LONGEST_MESSAGE);
+    let kind = why.attribute("type").unwrap_or_default().trim();
+    let told = Told { kind, message: &message, body: details };
+    let (lacks, unloaded) = (lacks::says(&told), lacks::was_unloaded(&told));
+    Said { details: text::head(details, LONGEST_DETAILS), lacks, unloaded, message }
 }
 
 fn millis(seconds: Option<&str>) -> u64 {
@@ -347,6 +370,8 @@ fn unnamed(root: &Node<'_, '_>, mut cases: Vec<Case>) -> Vec<Case> {
             line: None,
             message: format!("The report counts {what}."),
             details: String::new(),
+            lacks: true,
+            unloaded: true,
         });
     }
     cases

@@ -21,6 +21,9 @@ pub struct Order {
     pub head: CommitId,
     /// The default branch's commit, whose policy is taken.
     pub law: CommitId,
+    /// The manifest of what is frozen.
+    #[serde(default)]
+    pub frozen: Option<String>,
     /// What the run is told by.
     pub run: u64,
     /// What the commands are not to see, wherever it lies: keys, databases, other repositories.

@@ -5,7 +5,7 @@
 //! older than the run, is *stale*. Nothing is deleted. In a folder that is no fresh copy, one with the same content may be an earlier
 //! run's, written anew by this one: there it is the same only where nobody has written it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -18,7 +18,7 @@ use super::artefact::{Counts, Failing, FailingKind, Report, ReportState, TestRes
 use super::earned::Place;
 use super::environ::Masks;
 use super::junit::{self, Case, Outcome};
-use super::{lacks, place, text};
+use super::{place, text};
 use crate::ids::Digest;
 use crate::policy;
 
@@ -47,6 +47,8 @@ pub(crate) struct Read {
     /// Those that were carried out, each with a name of its own.
     pub(crate) tests: Vec<Listed>,
     pub(crate) skipped: Vec<String>,
+    /// The same, each with its suite.
+    pub(crate) skipped_whole: Vec<String>,
     pub(crate) failing: Vec<Failing>,
     pub(crate) failing_left_out: u64,
     pub(crate) flaky: Vec<String>,
@@ -60,10 +62,14 @@ pub(crate) struct Listed {
     pub(crate) bare: String,
     /// Its name before it was told apart from others of the same one.
     pub(crate) stem: String,
+    /// Its name with its suite, by which it is known where others have come that share its own.
+    pub(crate) whole: String,
     /// The file of the repository that has it, and its line, where the report tells them.
     pub(crate) place: Option<Place>,
     /// It did not fail in what it says, but because something that it needs is not there.
     pub(crate) lacks: bool,
+    /// It was never begun: it could not be loaded, built or set up.
+    pub(crate) unloaded: bool,
 }
 
 impl Read {
@@ -124,8 +130,8 @@ impl Before {
 pub(crate) fn read(folder: &Path, globs: &[String], before: &Before, masks: &Masks) -> Read {
     let mut read = Read::default();
     let mut seen: Vec<PathBuf> = Vec::new();
-    let mut left = Left { bytes: MOST_BYTES, tests: MOST_TESTS, names: MOST_OF_NAMES, taken: HashMap::new() };
-    for glob in globs {
+    let mut left = Left { bytes: MOST_BYTES, tests: MOST_TESTS, names: MOST_OF_NAMES, cases: Vec::new() };
+    'all: for glob in globs {
         let files = match found(folder, glob) {
             Ok(files) => files,
             Err(why) => {
@@ -144,32 +150,52 @@ pub(crate) fn read(folder: &Path, globs: &[String], before: &Before, masks: &Mas
             if seen.len() == MOST_REPORTS {
                 let why = Some(format!("the globs match more than {MOST_REPORTS} files"));
                 read.reports.push(Report { why, ..Report::new(glob, ReportState::Unreadable) });
-                return read;
+                break 'all;
             }
             read.one(folder, glob, &file, before, masks, &mut left);
             seen.push(file);
         }
     }
+    read.listed(&left.cases, folder, masks);
     read
 }
 
-/// What may still be read, and the names that are given away.
+/// What may still be read, and what was, by the report that has it.
 struct Left {
     bytes: u64,
     tests: usize,
     names: usize,
-    /// With the last number that was put after each.
-    taken: HashMap<String, u64>,
+    cases: Vec<(String, Vec<Case>)>,
 }
 
-impl Left {
+/// The names that are given away.
+#[derive(Default)]
+struct Names {
+    /// With the last number that was put after each.
+    taken: HashMap<String, u64>,
+    /// Those that tests of several suites have, in whatever order these are told: runners tell them as they end.
+    shared: HashSet<String>,
+}
+
+impl Names {
+    fn of<'a>(stems: impl Iterator<Item = (String, &'a str)>) -> Self {
+        let mut suites: HashMap<String, &str> = HashMap::new();
+        let mut shared = HashSet::new();
+        for (stem, suite) in stems {
+            match suites.get(&stem) {
+                Some(first) if *first != suite => drop(shared.insert(stem)),
+                Some(_) => {}
+                None => drop(suites.insert(stem, suite)),
+            }
+        }
+        Self { taken: HashMap::new(), shared }
+    }
+
     /// A name that no other test has: with its suite, else with a number.
-    fn own_name(&mut self, name: String, suite: &str) -> String {
-        let with_suite = format!("{suite} > {name}");
+    fn own(&mut self, name: String, suite: &str) -> String {
+        let name = if suite.is_empty() || !self.shared.contains(&name) { name } else { format!("{suite} > {name}") };
         let own = if !self.taken.contains_key(&name) {
             name
-        } else if !suite.is_empty() && !self.taken.contains_key(&with_suite) {
-            with_suite
         } else {
             let mut number = self.taken.get(&name).copied().unwrap_or(1);
             let own = loop {
@@ -217,20 +243,35 @@ impl Read {
         };
         left.tests -= cases.len().min(left.tests);
         let mut counts = Counts::default();
-        for case in &cases {
-            count(&mut counts, case);
-            self.list(case, folder, masks, left);
-            self.note(case, &path, folder, masks);
-        }
+        cases.iter().for_each(|case| count(&mut counts, case));
+        left.cases.push((path, cases));
         self.totals.add(&counts);
         self.reports.push(Report { counts, ..known });
     }
 
-    fn list(&mut self, case: &Case, folder: &Path, masks: &Masks, left: &mut Left) {
-        let stem = masks.hide_text(&named(case));
-        let name = left.own_name(stem.clone(), &masks.hide_text(&case.suite));
+    /// Takes the tests of all reports, once all of them are known: a name of its own depends on the others.
+    fn listed(&mut self, cases: &[(String, Vec<Case>)], folder: &Path, masks: &Masks) {
+        let all = || cases.iter().flat_map(|(_, cases)| cases);
+        let mut names = Names::of(all().map(|case| (masks.hide_text(&named(case)), case.suite.as_str())));
+        for (report, cases) in cases {
+            for case in cases {
+                let stem = masks.hide_text(&named(case));
+                let name = names.own(stem.clone(), &masks.hide_text(&case.suite));
+                self.note(case, &name, report, folder, masks);
+                self.list(case, name, stem, folder, masks);
+            }
+        }
+    }
+
+    fn list(&mut self, case: &Case, name: String, stem: String, folder: &Path, masks: &Masks) {
+        let suite = masks.hide_text(&case.suite);
+        let begins = format!("{suite} > ");
+        let whole = if name.starts_with(&begins) { name.clone() } else { format!("{begins}{name}") };
         let (result, kind) = match case.outcome {
-            Outcome::Skipped => return self.skipped.push(name),
+            Outcome::Skipped => {
+                self.skipped_whole.push(whole);
+                return self.skipped.push(name);
+            }
             Outcome::Passed => (TestResult::Pass, None),
             Outcome::Failed => (TestResult::Fail, Some(FailingKind::Failed)),
             Outcome::Error => (TestResult::Fail, Some(FailingKind::Error)),
@@ -242,16 +283,18 @@ impl Read {
             run: TestRun { name, result, duration_ms: case.millis, kind, attempts },
             bare: masks.hide_text(&case.name),
             stem,
+            whole,
             place: case
                 .file
                 .as_deref()
                 .and_then(|file| place::inside(file, folder))
                 .map(|path| Place { path: text::head(&masks.hide_text(&path), LONGEST_PATH), line: case.line }),
-            lacks: case.outcome == Outcome::Error || (case.failed() && lacks::says(&case.message)),
+            lacks: case.failed() && case.lacks,
+            unloaded: case.failed() && case.unloaded,
         });
     }
 
-    fn note(&mut self, case: &Case, report: &str, folder: &Path, masks: &Masks) {
+    fn note(&mut self, case: &Case, name: &str, report: &str, folder: &Path, masks: &Masks) {
         let shown = |text: &str| masks.hide_text(text);
         if case.flaky && self.flaky.len() < MOST_FLAKY {
             self.flaky.push(shown(&named(case)));
@@ -273,7 +316,7 @@ impl Read {
         };
         self.failing.push(Failing {
             kind: if case.outcome == Outcome::Error { FailingKind::Error } else { FailingKind::Failed },
-            name: shown(&named(case)),
+            name: name.to_owned(),
             suite: shown(&case.suite),
             message: shown(&case.message),
             details: shown(&case.details),

@@ -4,13 +4,17 @@
 //! before it, by the digests of their bytes as they lie in the folder, and looked at again when everything has ended.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
+
+use crate::repo::RepoPath;
 
 /// Of a larger file its length is noted.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -21,24 +25,28 @@ const MOST_TOLD: usize = 100;
 #[derive(Debug)]
 pub struct Noted {
     root: PathBuf,
-    files: BTreeMap<String, Option<Vec<u8>>>,
+    files: BTreeMap<RepoPath, Option<Vec<u8>>>,
 }
 
 impl Noted {
     /// These files below a folder.
-    pub fn of(root: &Path, paths: impl IntoIterator<Item = String>) -> Self {
+    pub fn of(root: &Path, paths: impl IntoIterator<Item = RepoPath>) -> Self {
         let files = paths.into_iter().map(|path| {
-            let print = print(&root.join(&path));
+            let print = print(&at(root, &path));
             (path, print)
         });
         Self { root: root.to_owned(), files: files.collect() }
     }
 
-    /// Those that are not as they were, the first hundred.
+    /// Those that are not as they were, the first hundred. A name that is no plain text is in git's quoted form.
     pub fn changed(&self) -> Vec<String> {
-        let other = self.files.iter().filter(|(path, before)| print(&self.root.join(path)) != **before);
-        other.map(|(path, _)| path.clone()).take(MOST_TOLD).collect()
+        let other = self.files.iter().filter(|(path, before)| print(&at(&self.root, path)) != **before);
+        other.map(|(path, _)| path.to_string()).take(MOST_TOLD).collect()
     }
+}
+
+fn at(root: &Path, path: &RepoPath) -> PathBuf {
+    root.join(OsStr::from_bytes(path.as_bytes()))
 }
 
 /// What is known of a file. None: there is no plain one.
@@ -68,7 +76,18 @@ mod tests {
     use super::*;
 
     fn noted(dir: &Path, paths: &[&str]) -> Noted {
-        Noted::of(dir, paths.iter().map(|path| (*path).to_owned()))
+        Noted::of(dir, paths.iter().map(|path| RepoPath::from(*path)))
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_is_looked_at_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = RepoPath::new(b"data_\xff.py".as_slice());
+        std::fs::write(at(dir.path(), &path), "1").unwrap();
+        let noted = Noted::of(dir.path(), [path.clone()]);
+        assert_eq!(noted.changed(), [""; 0]);
+        std::fs::write(at(dir.path(), &path), "2").unwrap();
+        assert_eq!(noted.changed(), [r#""data_\377.py""#]);
     }
 
     #[test]

@@ -329,7 +329,8 @@ impl Passes {
         let Some(mut read) = observe::law(&mirror, home).await? else { return not_now() };
         let branch = self.app.ledger_at(ledger_branch::choose(&mut read, home, &repo, &memory).await?);
         let Law::Valid(policy) = read.law else { return not_now() };
-        let state = self.app.ledger(home, &branch).load(ChangeNumber(number)).await?.state;
+        let ledger = self.app.ledger(home, &branch);
+        let state = ledger.load(ChangeNumber(number)).await?.state;
         let wanted = |asked: &&Asked| asked.nonce == *nonce && asked.source() == Source::Runner;
         let asked = state.as_ref().and_then(|state| state.asked.iter().find(wanted));
         let (Some(state), Some(asked)) = (&state, asked.filter(|asked| asked.answer.is_none())) else {
@@ -352,12 +353,20 @@ impl Passes {
             let why = "Nothing was run: this GitHub has no git over HTTP, so the content can't be laid out.";
             return nothing(why.to_owned());
         };
+        // One that is not as it was recorded is the tripwire's to tell of.
+        let frozen = match &state.frozen {
+            Some(frozen) => ledger.manifest(frozen.of, &frozen.manifest).await?,
+            None => None,
+        };
+        let frozen =
+            frozen.filter(|text| state.frozen.as_ref().is_some_and(|frozen| Digest::of(text) == frozen.manifest));
         let order = Order {
             repository: home.slug.clone(),
             change: number,
             base,
             head,
             law: read.tip.clone(),
+            frozen,
             run: asked.number(),
             hides: runner.runs.hides.clone(),
         };

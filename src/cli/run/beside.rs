@@ -4,14 +4,15 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
+use super::frozen;
 use super::ground::{Ground, Machine, NoFolder};
 use super::show::Live;
-use crate::guard::{Kind, set};
+use crate::guard::{Manifest, set};
 use crate::ids::CommitId;
-use crate::policy::{Earned as Asked, Policy, Runs};
+use crate::policy::{Earned as Wanted, Policy, Runs};
 use crate::repo::{Filter, Laid, LocalRepo, Reader as _, RepoPath};
 use crate::runner::artefact::Subject;
-use crate::runner::earned::{self, Earned, Sides, Tried};
+use crate::runner::earned::{self, Among, Asked, Earned, Frozen, Looks, Sides, Tried};
 use crate::runner::{self, Carried, Orphans, Plan, Watcher as _};
 
 /// More files of tests than this are not tried one by one.
@@ -28,6 +29,8 @@ pub(super) struct Beside<'a> {
     sides: Sides,
     /// A later commit of where it goes: where the policy was read, or the branch's tip.
     later: Option<(CommitId, Sides)>,
+    /// What is taken away from the head so that what is frozen is asked by itself.
+    later_than_frozen: Vec<Laid>,
     /// Why there is nothing to hold it against.
     apart: Option<String>,
 }
@@ -38,11 +41,11 @@ impl<'a> Beside<'a> {
         repo: &'a LocalRepo,
         asked: &'a Path,
         subject: &Subject,
-        (law, read): (&Policy, Option<&CommitId>),
+        (law, read, frozen): (&Policy, Option<&CommitId>, Option<&Manifest>),
         runs: &'a Runs<'a>,
         machine: &'a Machine,
     ) -> anyhow::Result<Option<Self>> {
-        if runs.earned == Asked::Off || runs.reports.is_empty() {
+        if runs.earned == Wanted::Off || runs.reports.is_empty() {
             return Ok(None);
         }
         let (Some(tip), Some(head)) = (subject.base.clone(), subject.head.clone()) else { return Ok(None) };
@@ -56,20 +59,41 @@ impl<'a> Beside<'a> {
                 let apart =
                     Some("head and base have several commits in common that neither comes after, or none".to_owned());
                 let sides = Sides::default();
-                return Ok(Some(Self { repo, asked, runs, machine, base: tip, head, sides, later: None, apart }));
+                let (base, later, later_than_frozen) = (tip, None, Vec::new());
+                return Ok(Some(Self {
+                    repo,
+                    asked,
+                    runs,
+                    machine,
+                    base,
+                    head,
+                    sides,
+                    later,
+                    later_than_frozen,
+                    apart,
+                }));
             }
         };
         if base == head {
             return Ok(None);
         }
         let added = set::Added::by(law);
-        let is_test = |path: &RepoPath| set::kind(path, &added) == Some(Kind::Test);
-        let inline = repo.tree(&head, Filter::All)?.iter().any(|entry| set::may_hold_tests(&entry.path));
-        let sides = |base: &CommitId| anyhow::Ok(Sides::of(&repo.diff(base, &head)?, inline, is_test));
+        let is_test = |path: &RepoPath| set::is_among_tests(path, &added);
+        let sides = |base: &CommitId| {
+            let deltas = repo.diff(base, &head)?;
+            let files = repo.tree(base, Filter::All)?;
+            let paths = files.iter().map(|entry| &entry.path);
+            let among = Among::of(&deltas, paths, is_test, set::may_hold_tests);
+            anyhow::Ok(Sides::of(&deltas, among, is_test))
+        };
         let later = [Some(&tip), read].into_iter().flatten().find(|later| **later != base && **later != head);
         let later = later.map(|later| anyhow::Ok((later.clone(), sides(later)?))).transpose()?;
         let sides = sides(&base)?;
-        Ok(Some(Self { repo, asked, runs, machine, base, head, sides, later, apart: None }))
+        let later_than_frozen = match frozen {
+            Some(frozen) => frozen::later(repo, frozen, (&base, &head), &added)?,
+            None => Vec::new(),
+        };
+        Ok(Some(Self { repo, asked, runs, machine, base, head, sides, later, later_than_frozen, apart: None }))
     }
 
     /// Runs them, and says what came of it. None when it was stopped.
@@ -82,7 +106,7 @@ impl<'a> Beside<'a> {
         stop: &CancellationToken,
     ) -> Option<Earned> {
         let (mut base, mut sides) = (&self.base, &self.sides);
-        let demanded = self.runs.earned == Asked::Demand;
+        let demanded = self.runs.earned == Wanted::Demand;
         if let Some(why) = &self.apart {
             return Some(Earned::unknown(demanded, base.clone(), why.clone()));
         }
@@ -109,18 +133,37 @@ impl<'a> Beside<'a> {
             }
         }
         let name = base.short();
-        let old = match sides.old_tests.as_slice() {
+        let mut old = None;
+        if !sides.old_tests.is_empty() {
+            let words = format!("the head with the tests of the base ({name})");
+            let lacks = |tried: &Tried| on_base.as_ref().is_ok_and(|base| earned::lack_something(sides, base, tried));
+            let mut asked = Asked::alone(on(&words, (&self.head, &sides.old_tests)).await?);
+            // A file that is part of a program only where its code names it is tried first: it can do no more than that code.
+            for may_bend in [false, true] {
+                let (laid, beside) = sides.beside(|path| may_bend || set::may_hold_tests(path));
+                if beside.len() == asked.beside.len() || !lacks(&asked.tried) {
+                    continue;
+                }
+                let tried = match laid.as_slice() {
+                    [] => Ok(head.clone()),
+                    laid => on(&format!("{words}, beside its new ones"), (&self.head, laid)).await?,
+                };
+                asked = Asked { tried, beside, may_bend };
+            }
+            old = Some(asked);
+        }
+        let frozen = match self.later_than_frozen.as_slice() {
             [] => None,
             laid => {
-                let words = format!("the head with the tests of the base ({name})");
-                let alone = on(&words, (&self.head, laid)).await?;
-                let lacks = on_base.as_ref().is_ok_and(|base| earned::lack_something(base, &alone));
-                Some(match sides.beside_new.as_slice() {
-                    _ if !lacks || sides.beside_new.len() == laid.len() => (alone, false),
-                    [] => (Ok(head.clone()), true),
-                    laid => (on(&format!("{words}, beside its new ones"), (&self.head, laid)).await?, true),
-                })
+                let without = laid.iter().map(|laid| laid.path.to_string()).collect();
+                let words = "the head with the tests that are frozen, and none that came later";
+                Some(Frozen { without, tried: on(words, (&self.head, laid)).await? })
             }
+        };
+        let misses = |base| earned::misses_some(sides, base, head, old.as_ref());
+        let again = match on_base.as_ref().is_ok_and(misses) {
+            true => Some(on(&format!("the base ({name}) once more"), (base, &[])).await?),
+            false => None,
         };
         let has_new = on_base.as_ref().is_ok_and(|on_base| earned::has_new(head, on_base));
         let mut new = match sides.new_tests.as_slice() {
@@ -138,7 +181,8 @@ impl<'a> Beside<'a> {
                 }
             }
         }
-        Some(earned::compared((demanded, base), sides, head, &on_base, old, new))
+        let looks = Looks { old, new, frozen, again };
+        Some(earned::compared((demanded, base), sides, head, &on_base, looks))
     }
 }
 

@@ -75,7 +75,6 @@ impl<'a> Shows<'a> {
                 repo.diff(base, &head)?.into_iter().filter(|delta| delta.new.is_some()).map(|delta| delta.path),
             );
         }
-        let watched = watched.iter().filter_map(|path| String::from_utf8(path.as_bytes().to_vec()).ok());
         let noted = ground.root().map(|root| Noted::of(root, watched));
         let demanded = wanted == Wanted::Demand;
         Ok(Some(Self { repo, asked_in, runs, machine, base, demanded, asked, test_files, noted }))

@@ -13,6 +13,7 @@ pub(super) fn judge(earned: &Earned, head: &Counts) -> Vec<Finding> {
     let mut findings = fewer(earned, head);
     findings.extend(missing(earned, head));
     findings.extend(earned.old_tests.iter().flat_map(|old| old_tests(earned, old)));
+    findings.extend(earned.frozen.iter().flat_map(|frozen| frozen_tests(earned, frozen)));
     findings.extend(new_tests(&earned.new_tests, left_to_people(earned)));
     if !earned.demanded {
         findings.iter_mut().for_each(|finding| finding.severity = Severity::Warning);
@@ -159,11 +160,65 @@ fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
             format!("Keep what they use, and what finds them. Where what is asked for has changed, {people}"),
         ));
     } else if old.beside_new && earned.missing.is_empty() {
-        findings.push(Finding::warning(
+        let beside = listed(&old.beside, old.beside.len() as u64);
+        let says =
+            format!("The base's tests can be carried out on the head's code only beside new files of tests: {beside}.");
+        let look = "Look whether these bring what the old ones need, and nothing that lets them pass.";
+        findings.push(match old.may_bend {
+            true => Finding::error(
+                "VER-11",
+                says,
+                format!(
+                    "Let the code and its configuration do without them, or bring what they are needed for in a change of its own. \
+                     {look} Where it is so, {people}"
+                ),
+            ),
+            false => Finding::warning("VER-11", says, look),
+        });
+    }
+    findings
+}
+
+/// `VER-11`: what is frozen passes on the head's code by itself.
+fn frozen_tests(earned: &Earned, frozen: &OldTests) -> Vec<Finding> {
+    let people = left_to_people(earned);
+    let files = listed(&frozen.files, frozen.files.len() as u64);
+    let next = &format!(
+        "Mend the code so that what is frozen passes without tests that came later. Where what is asked for has changed, {people}"
+    );
+    // What the run of the base's tests tells is told once.
+    let told: Vec<&str> = earned.old_tests.iter().flat_map(|old| &old.failing).map(|test| test.name.as_str()).collect();
+    let failing: Vec<&Failing> = frozen.failing.iter().filter(|test| !told.contains(&test.name.as_str())).collect();
+    let one = |test: &&Failing| {
+        let message = text::line(&test.message, 300);
+        let why = if message.is_empty() { String::new() } else { format!(": {message}") };
+        let says = format!("Without {files}, which came after the freeze, the test {} fails{why}", shown(&test.name));
+        let finding = Finding::error("VER-11", says, next);
+        match &test.path {
+            Some(path) => finding.at(path.clone(), test.line),
+            None => finding,
+        }
+    };
+    let mut findings: Vec<Finding> = failing.iter().take(MOST_TOLD).map(one).collect();
+    let more = (failing.len().saturating_sub(MOST_TOLD) as u64).saturating_add(frozen.failing_left_out);
+    if more > 0 {
+        let says = format!("{more} more tests fail without what came after the freeze.");
+        findings.push(Finding::error("VER-11", says, next));
+    }
+    if !frozen.skipped.is_empty() {
+        let names = listed(&frozen.skipped, frozen.skipped.len() as u64);
+        findings.push(Finding::error(
             "VER-11",
-            "The base's tests can be carried out on the head's code only beside the head's new files of tests.",
-            "Look whether these bring what the old ones need, and nothing that lets them pass.",
+            format!("Tests that are frozen are skipped on the head's code: {names}."),
+            format!("Let the code not tell them to. Where they can't run here, {people}"),
         ));
+    }
+    if frozen.failing.is_empty()
+        && let Some(trouble) = frozen.run.trouble()
+    {
+        let why = text::line(&trouble, 300);
+        let says = format!("Without {files}, which came after the freeze, what is frozen can't be carried out: {why}.");
+        findings.push(Finding::error("VER-11", says, next));
     }
     findings
 }
@@ -190,6 +245,16 @@ fn new_tests(new: &NewTests, people: &str) -> Vec<Finding> {
     if let Some(more) = new.idle.checked_sub(findings.len() as u64).filter(|more| *more > 0) {
         let says = format!("{} more pass on the base's code too.", tests(more));
         findings.push(Finding::error("VER-12", says, "See the names in the log."));
+    }
+    if !new.skipped.is_empty() {
+        findings.push(Finding::warning(
+            "VER-12",
+            format!(
+                "New tests are skipped on the head, or fail as they are marked to, so they show nothing: {}.",
+                listed(&new.skipped, new.skipped.len() as u64)
+            ),
+            "Let them run and pass, or say in the change why they can't yet.",
+        ));
     }
     if new.unproven > 0 {
         let trouble = new.run.as_ref().map_or_else(

@@ -140,9 +140,22 @@ fn each_test_has_a_name_of_its_own() {
     on.write("b.xml", &format!("<testsuite name='t'>{case}<testcase name='c x'><skipped/></testcase></testsuite>"));
     let read = on.read(&["*.xml"], &before);
     let names: Vec<&str> = read.tests.iter().map(|test| test.run.name.as_str()).collect();
-    assert_eq!(names, ["c x", "s > c x", "c x #2", "s > c x #2", "t > c x"]);
-    assert_eq!(read.skipped, ["c x #3"]);
+    assert_eq!(names, ["s > c x", "s > c x #2", "s > c x #3", "c x #2", "t > c x"]);
+    assert_eq!((&read.skipped, &read.skipped_whole), (&vec!["t > c x #2".to_owned()], &vec!["t > c x #2".to_owned()]));
     assert_eq!((read.totals.ran(), read.totals.skipped), (5, 1));
+    // Whichever suite is told first.
+    let told = |files: [&str; 2]| {
+        for (file, suite) in files.iter().zip(["web/a", "web/b"]) {
+            on.write(file, &format!("<testsuite name='{suite}'>{case}</testsuite>"));
+        }
+        let read = on.read(&["*.xml"], &before);
+        let mut names: Vec<String> = read.tests.into_iter().map(|test| test.run.name).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(told(["a.xml", "b.xml"]), ["web/a > c x", "web/b > c x"]);
+    assert_eq!(told(["b.xml", "a.xml"]), ["web/a > c x", "web/b > c x"]);
+    std::fs::remove_file(on.0.path().join("b.xml")).unwrap();
     // However many have one name: no search from the start for each.
     on.write("a.xml", &format!("<testsuite>{}</testsuite>", "<testcase name='x'/>".repeat(50_000)));
     let read = on.read(&["a.xml"], &before);

@@ -82,7 +82,7 @@ fn what_a_dead_server_left_is_cleared_away_and_not_what_a_living_one_has() {
 fn order() -> Order {
     let commit = |digit: &str| crate::ids::CommitId::new(digit.repeat(40)).unwrap();
     let (base, head, law) = (commit("a"), commit("b"), commit("c"));
-    Order { repository: "o/r".parse().unwrap(), change: 7, base, head, law, run: 5, hides: Vec::new() }
+    Order { repository: "o/r".parse().unwrap(), change: 7, base, head, law, frozen: None, run: 5, hides: Vec::new() }
 }
 
 /// Something else in the place of this program, which is told the same.

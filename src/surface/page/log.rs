@@ -282,6 +282,14 @@ fn earned(earned: &Earned, home: Option<&Home<'_>>) -> String {
         }
         None => out.push_str("<li>The change leaves the base's tests as they are, so its own run is theirs too.</li>"),
     }
+    if let Some(frozen) = &earned.frozen {
+        let _ = write!(out, "<li>What is frozen, without tests that came later: {}", side(&frozen.run));
+        let failing: Vec<String> = frozen.failing.iter().map(|test| test.name.clone()).collect();
+        if !failing.is_empty() {
+            let _ = write!(out, " <b class=\"bad\">Red there:</b>{}", names(&failing, MOST_NAMES));
+        }
+        out.push_str("</li>");
+    }
     let new = &earned.new_tests;
     match &new.run {
         Some(run) => {

@@ -21,6 +21,7 @@ fn good() -> Earned {
         now_skipped: Vec::new(),
         missing: Vec::new(),
         old_tests: None,
+        frozen: None,
         new_tests: NewTests { run: Some(side(4)), proved: 1, ..NewTests::default() },
     }
 }
@@ -72,6 +73,8 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
             failing_left_out: 0,
             skipped: Vec::new(),
             beside_new: false,
+            beside: Vec::new(),
+            may_bend: false,
         };
         Earned { old_tests: Some(old), ..good() }
     };
@@ -101,10 +104,55 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
     others.old_tests = None;
     assert_eq!(told(&others, 4), [missing], "the head's own run is that");
     let mut beside = old(side(3), Vec::new());
-    beside.old_tests.as_mut().unwrap().beside_new = true;
+    let told_of = beside.old_tests.as_mut().unwrap();
+    (told_of.beside_new, told_of.beside) = (true, names(&["tests/b.rs"]));
     let only =
-        "~VER-11 The base's tests can be carried out on the head's code only beside the head's new files of tests.";
+        "VER-11 The base's tests can be carried out on the head's code only beside new files of tests: `tests/b.rs`.";
+    assert_eq!(told(&beside, 4), [format!("~{only}")]);
+    // A person looks at what a runner loads by itself.
+    beside.old_tests.as_mut().unwrap().may_bend = true;
     assert_eq!(told(&beside, 4), [only]);
+    let next = &judge(&beside, &counts(4))[0].next;
+    assert!(next.ends_with("Where it is so, somebody who may approve can agree to it on the pull request."), "{next}");
+}
+
+#[test]
+fn what_is_frozen_must_pass_without_what_came_later() {
+    let failing = |name: &str| {
+        let [name, suite, message, details, report] = [name, "", "3 is not 4", "", "a.xml"].map(str::to_owned);
+        Failing { kind: FailingKind::Failed, name, suite, message, details, path: None, line: None, report }
+    };
+    let frozen = OldTests {
+        files: names(&["tests/z.py"]),
+        run: side(4),
+        failing: Vec::new(),
+        failing_left_out: 0,
+        skipped: Vec::new(),
+        beside_new: false,
+        beside: Vec::new(),
+        may_bend: false,
+    };
+    let of = |frozen: OldTests| Earned { frozen: Some(frozen), ..good() };
+    assert_eq!(told(&of(frozen.clone()), 5), [""; 0]);
+    let red = OldTests { failing: vec![failing("b")], ..frozen.clone() };
+    let says = "VER-11 Without `tests/z.py`, which came after the freeze, the test `b` fails: 3 is not 4";
+    assert_eq!(told(&of(red.clone()), 5), [says]);
+    // What the base's tests tell is told once.
+    let both = Earned { old_tests: Some(red.clone()), ..of(red) };
+    assert_eq!(told(&both, 5), ["VER-11 The test `b`, as the base has it, fails on the head's code: 3 is not 4"]);
+    let skipped = OldTests { skipped: names(&["c"]), ..frozen.clone() };
+    assert_eq!(told(&of(skipped), 5), ["VER-11 Tests that are frozen are skipped on the head's code: `c`."]);
+    let broken = OldTests { run: Side::not_run("no room".to_owned()), ..frozen };
+    let says =
+        "VER-11 Without `tests/z.py`, which came after the freeze, what is frozen can't be carried out: no room.";
+    assert_eq!(told(&of(broken), 5), [says]);
+}
+
+#[test]
+fn new_tests_that_are_skipped_are_told() {
+    let new = NewTests { skipped: names(&["x"]), ..good().new_tests };
+    let says = "~VER-12 New tests are skipped on the head, or fail as they are marked to, so they show nothing: `x`.";
+    assert_eq!(told(&Earned { new_tests: new, ..good() }, 4), [says]);
 }
 
 #[test]
