@@ -325,6 +325,25 @@ pub fn is_paper(path: &str) -> bool {
     path.starts_with("scaffolding/") || path.starts_with("docs/")
 }
 
+/// Whether a file is a text for people and nothing else.
+pub fn is_document(path: &str) -> bool {
+    const ENDS: [&str; 5] = ["md", "rst", "adoc", "markdown", "txt"];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').is_some_and(|(_, end)| ENDS.contains(&end.to_ascii_lowercase().as_str()))
+}
+
+/// Whether a file is a source that somebody wrote, by its name: no tool makes it anew.
+pub fn is_written_by_hand(path: &str) -> bool {
+    const MADE: [&str; 9] =
+        ["dist", "build", "out", "target", "generated", "gen", "coverage", "public", "site-packages"];
+    const MARKS: [&str; 6] = [".min.", ".generated.", ".g.", "_pb2", ".pb.", "bundle."];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    code::Language::of(path).is_some()
+        && !is_vendored(path)
+        && !path.split('/').any(|part| MADE.contains(&part))
+        && !MARKS.iter().any(|mark| name.contains(mark))
+}
+
 /// What somebody else's project has.
 pub(super) fn is_vendored(path: &str) -> bool {
     const OTHERS: &[&str] = &["node_modules", "vendor", "third_party", "fixtures", "testdata"];

@@ -335,11 +335,21 @@ fn in_the_copy(mut cases: Vec<Case>, folder: &Path) -> Vec<Case> {
         case.outcome == Outcome::Passed && case.class == "test" && path.starts_with(folder) && path.is_file()
     };
     cases.retain(|case| !is_a_file(case));
-    let here = format!("{}/", folder.display());
+    let here = folder.display().to_string();
+    let mut places = vec![(format!("{here}/"), String::new()), (here, ".".to_owned())];
+    // Beside the copy is the home of the commands, which is another each time as well.
+    if let Some(work) = folder.ancestors().find(|folder| folder.ends_with("work"))
+        && let Some(place) = work.parent().filter(|place| !place.as_os_str().is_empty())
+    {
+        places.push((work.display().to_string(), "work".to_owned()));
+        places.push((place.join("home").display().to_string(), "~".to_owned()));
+    }
     for case in &mut cases {
         for name in [&mut case.suite, &mut case.class, &mut case.name] {
-            if name.contains(&here) {
-                *name = name.replace(&here, "");
+            for (place, short) in &places {
+                if name.contains(place.as_str()) {
+                    *name = name.replace(place.as_str(), short);
+                }
             }
         }
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 pub use html::content_security_policy;
-use html::{code, finding, link, prose, safe, shell, table, word};
+use html::{code, finding, link, prose, safe, shell, table};
 
 use super::text::{Links, counted, marks};
 use crate::finding::{Finding, GateName, Verdict};

@@ -8,11 +8,11 @@ use super::ground::{Ground, Machine};
 use super::show::Live;
 use crate::cli::out;
 use crate::gate::papers::{Papers, SCOPE};
-use crate::gate::proofs;
+use crate::gate::{build, proofs};
 use crate::guard::{Kind, set};
-use crate::ids::CommitId;
+use crate::ids::{BlobId, CommitId};
 use crate::policy::{Flow, Policy, Proofs as Wanted, Runs};
-use crate::repo::{Filter, LocalRepo, Reader as _, RepoPath};
+use crate::repo::{Entry, Filter, LocalRepo, Reader as _, RepoPath};
 use crate::runner::artefact::{CommandRun, Subject};
 use crate::runner::proofs::{Asked, Proofs, Proved};
 use crate::runner::rewritten::Noted;
@@ -59,14 +59,19 @@ impl<'a> Shows<'a> {
                  {SCOPE} is not there, or is that of an earlier change.\n"
             ));
         }
-        let mut watched: Vec<RepoPath> = Vec::new();
+        let (mut watched, mut sources): (Vec<RepoPath>, Vec<(RepoPath, BlobId)>) = Default::default();
         let added = set::Added::by(law);
         let (mut tests, mut inline) = (0, false);
-        for path in repo.tree(&head, Filter::All)?.into_iter().map(|entry| entry.path) {
-            let kind = set::kind(&path, &added);
-            tests += u64::from(kind == Some(Kind::Test));
+        for Entry { path, blob, .. } in repo.tree(&head, Filter::All)? {
+            let (kind, name) = (set::kind(&path, &added), String::from_utf8_lossy(path.as_bytes()).into_owned());
+            // A document beside the tests is none.
+            tests += u64::from(kind == Some(Kind::Test) && !build::is_document(&name));
             inline |= set::may_hold_tests(&path);
-            watched.extend(kind.map(|_| path));
+            match kind {
+                Some(_) => watched.push(path),
+                None if build::is_written_by_hand(&name) => sources.push((path, blob)),
+                None => {}
+            }
         }
         // Where tests may stand among the code, no file of tests need not mean anything.
         let test_files = Some(tests).filter(|tests| *tests > 0 || !inline);
@@ -75,7 +80,7 @@ impl<'a> Shows<'a> {
                 repo.diff(base, &head)?.into_iter().filter(|delta| delta.new.is_some()).map(|delta| delta.path),
             );
         }
-        let noted = ground.root().map(|root| Noted::of(root, watched));
+        let noted = ground.root().map(|root| Noted::of(root, watched).with_sources(sources));
         let demanded = wanted == Wanted::Demand;
         Ok(Some(Self { repo, asked_in, runs, machine, base, demanded, asked, test_files, noted }))
     }

@@ -152,7 +152,20 @@ fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
     }
     let (before, ran) = (earned.on_base.totals.ran(), old.run.totals.ran());
     let files = listed(&old.files, old.files.len() as u64);
-    if ran < before {
+    // Not every test is in a report: a command may be one by itself.
+    let commands = || old.run.commands.iter().zip(&earned.on_base.commands);
+    let broke = commands().find(|(now, before)| before.passed() && !now.passed()).filter(|_| ran >= before);
+    if let Some((now, _)) = broke {
+        let command = crate::finding::quoted(&now.command);
+        findings.push(Finding::error(
+            "VER-11",
+            format!(
+                "With {files} as on the base, {command} {} on the head's code, and passes on the base.",
+                now.ending()
+            ),
+            next,
+        ));
+    } else if ran < before {
         let why = old.run.trouble().map(|why| format!(" ({})", text::line(&why, 300))).unwrap_or_default();
         findings.push(Finding::error(
             "VER-11",

@@ -230,4 +230,16 @@ fn a_file_without_a_test_is_none_and_names_do_not_say_where_the_copy_lies() {
     let read = read(&here, &owned(&["a.xml"]), &before, &Masks::default());
     let names: Vec<&str> = read.tests.iter().map(|test| test.run.name.as_str()).collect();
     assert_eq!((names, read.totals.tests), (vec!["test b.test.js", "test a.test.js"], 2));
+
+    // Nor where their home does.
+    let place = tempfile::tempdir().unwrap();
+    let (place, work) = (place.path().canonicalize().unwrap(), place.path().canonicalize().unwrap().join("work/sub"));
+    std::fs::create_dir_all(&work).unwrap();
+    let at = place.display();
+    let names = ["work/sub", "work/sub/a", "work", "home/x"].map(|name| case(&format!("t[{at}/{name}]"), ""));
+    let before = Before::note(&work, &owned(&["a.xml"]), true);
+    std::fs::write(work.join("a.xml"), report(&names.concat())).unwrap();
+    let read = super::read(&work, &owned(&["a.xml"]), &before, &Masks::default());
+    let names: Vec<&str> = read.tests.iter().map(|test| test.run.name.as_str()).collect();
+    assert_eq!(names, ["test t[.]", "test t[a]", "test t[work]", "test t[~/x]"]);
 }

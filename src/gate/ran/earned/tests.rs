@@ -1,6 +1,6 @@
 use super::*;
 use crate::ids::CommitId;
-use crate::runner::artefact::FailingKind;
+use crate::runner::artefact::{CommandOutcome, CommandRun, FailingKind};
 use crate::runner::earned::Side;
 
 fn counts(ran: u64) -> Counts {
@@ -29,6 +29,12 @@ fn good() -> Earned {
 fn told(earned: &Earned, head: u64) -> Vec<String> {
     let mark = |finding: &Finding| if finding.blocks() { "" } else { "~" };
     judge(earned, &counts(head)).iter().map(|one| format!("{}{} {}", mark(one), one.rule, one.says)).collect()
+}
+
+fn command(text: &str, status: i32) -> CommandRun {
+    let (signal, why, started, ended, output) = (None, None, None, None, None);
+    let (command, outcome, status) = (text.to_owned(), CommandOutcome::Exited, Some(status));
+    CommandRun { command, outcome, status, signal, why, started, ended, duration_ms: 1, output, audit: false }
 }
 
 fn names(names: &[&str]) -> Vec<String> {
@@ -89,6 +95,13 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
         told(&old(Side { why: Some("no room".to_owned()), ..side(1) }, Vec::new()), 4),
         ["VER-11 With `tests/a.rs` as on the base, 1 of the base's 3 tests ran on the head's code (no room)."]
     );
+    // A command may be a test by itself.
+    let ended = |status: i32| Side { commands: vec![command("sh smoke", status)], ..side(3) };
+    let broke = Earned { on_base: ended(0), ..old(ended(3), Vec::new()) };
+    let says = "VER-11 With `tests/a.rs` as on the base, `sh smoke` ended with exit status 3 after 1 ms on the head's code, and passes \
+                on the base.";
+    assert_eq!(told(&broke, 4), [says]);
+    assert_eq!(told(&Earned { on_base: ended(3), ..old(ended(3), Vec::new()) }, 4), [""; 0], "it is red on the base");
     let mut hidden = old(side(3), Vec::new());
     hidden.old_tests.as_mut().unwrap().skipped = names(&["b"]);
     assert_eq!(
