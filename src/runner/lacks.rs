@@ -116,7 +116,7 @@ const UNBUILT: &[&str] = &["[build failed]", "[setup failed]", "could not compil
 
 /// Whether it failed otherwise than in what it asserts.
 pub(super) fn says(told: &Told<'_>) -> bool {
-    let message = told.message.trim_start();
+    let message = told.message.trim_start_matches(['●', ' ']);
     // Rust says where it panicked, and in the next line why.
     let mut lines = told.body.lines().skip_while(|line| !line.contains(" panicked at "));
     let message = &match lines.nth(1) {
@@ -139,7 +139,7 @@ pub(super) fn says(told: &Told<'_>) -> bool {
 
 /// Whether it was never begun.
 pub(super) fn was_unloaded(told: &Told<'_>) -> bool {
-    let message = told.message.trim_start();
+    let message = told.message.trim_start_matches(['●', ' ']);
     UNLOADED.iter().any(|start| message.starts_with(start)) || UNBUILT.iter().any(|part| message.contains(part))
 }
 
