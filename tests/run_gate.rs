@@ -7,9 +7,16 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use phasegate::policy::RunGate;
+use phasegate::flow::{FlowName, Mode};
+use phasegate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
+use phasegate::ledger::local::LocalStore;
+use phasegate::ledger::record::{Froze, Why};
+use phasegate::ledger::unsigned::Unsigned;
+use phasegate::ledger::{About, Body, By, Entry, Ledger};
+use phasegate::policy::{Autonomy, RunGate};
 use phasegate::runner::artefact::{self, Artefact, CommandOutcome, Expected, PolicyFrom, ReportState};
 use phasegate::runner::wall::Wall;
 use serde_json::{Value, json};
@@ -913,6 +920,11 @@ exit ${red:-0}
 impl Earning {
     /// The base has a lamp that is on at 1, and a test of it; the change brings these files, and takes those with no text away.
     fn new(earned: &str, change: &[(&str, Option<&str>)]) -> Self {
+        Self::by(RUNNER, earned, change)
+    }
+
+    /// The same with another script that runs the tests.
+    fn by(runner: &str, earned: &str, change: &[(&str, Option<&str>)]) -> Self {
         let policy = format!("{}    earned: {earned}\n", policy(&["sh run-tests"], &["junit.xml"], "1m"));
         let dir = tempfile::tempdir().unwrap();
         let git = |args: &[&str]| {
@@ -932,7 +944,7 @@ impl Earning {
         };
         git(&["init", "-q", "-b", "main"]);
         put(".github/phasegate.yml", Some(&policy));
-        put("run-tests", Some(RUNNER));
+        put("run-tests", Some(runner));
         put("lamp", Some("test \"$1\" = 1 && echo on || echo off\n"));
         put("tests/on", Some("test $(sh lamp 1) = on || { echo it stays off; exit 1; }\n"));
         put("tests/off", Some("test $(sh lamp 0) = off || { echo it stays on; exit 1; }\n"));
@@ -949,9 +961,25 @@ impl Earning {
         Self { stage: Stage { dir, base, head } }
     }
 
+    /// One more commit with these files.
+    fn goes_on(&mut self, files: &[(&str, &str)]) {
+        for (path, text) in files {
+            std::fs::write(self.stage.path().join(path), text).unwrap();
+        }
+        for args in [&["add", "-A"][..], &["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "more"]] {
+            assert!(Command::new("git").current_dir(self.stage.path()).args(args).status().unwrap().success());
+        }
+        let head = Command::new("git").current_dir(self.stage.path()).args(["rev-parse", "HEAD"]).output().unwrap();
+        self.stage.head = String::from_utf8(head.stdout).unwrap().trim().to_owned();
+    }
+
     /// The exit code, and `RULE says` of each finding about what was earned.
     fn told(&self) -> (i32, Vec<String>) {
-        let ended = self.stage.run(&["verify"]);
+        self.told_by(&["verify"])
+    }
+
+    fn told_by(&self, args: &[&str]) -> (i32, Vec<String>) {
+        let ended = self.stage.run(args);
         let artefact = self.stage.artefact();
         let mark = |blocks: bool| if blocks { "" } else { "~" };
         let earned = artefact.findings.iter().filter(|one| ["VER-10", "VER-11", "VER-12"].contains(&one.rule.as_str()));
@@ -1046,6 +1074,124 @@ fn a_green_that_was_not_earned_is_refused() {
     assert_eq!(on.told(), (0, vec![format!("~{says}")]));
     let on = Earning::new("off", &[broken, bent]);
     assert_eq!((on.told(), on.stage.artefact().earned), ((0, vec![]), None));
+}
+
+#[test]
+fn new_tests_that_are_skipped_are_named() {
+    let on = Earning::new("demand", &[DIMS, ASKS, ("tests/blinks", Some("# skip\n"))]);
+    let says =
+        "~VER-12 New tests are skipped on the head, or fail as they are marked to, so they show nothing: `blinks`.";
+    assert_eq!(on.told(), (0, vec![says.to_owned()]));
+}
+
+/// Times, ports and seeds stand in names, and suites are told as they end. A change that touches neither is stopped by neither.
+#[test]
+fn names_that_are_others_each_time_stop_nobody() {
+    let by_time = RUNNER.replace("$(basename \"$test\")", "$(basename \"$test\").$(date +%s%N)");
+    let paper = ("docs/a.md", Some("A lamp.\n"));
+    assert_eq!(Earning::by(&by_time, "demand", &[paper]).told(), (0, vec![]));
+    // What the code makes of it is another thing: these names the base gives each time.
+    let by_code = RUNNER.replace("$(basename \"$test\")", "$(basename \"$test\").$(cat seed 2>/dev/null || echo 1)");
+    let (code, told) = Earning::by(&by_code, "demand", &[("seed", Some("2\n"))]).told();
+    let missing = "VER-11 Tests that pass on the base did not run on the head's code, with their files as on the base: \
+                   `off.1`, `on.1`.";
+    assert!(code == 1 && told.contains(&missing.to_owned()), "{told:?}");
+
+    let suites = "a='<testsuite name=\"web/a\"><testcase classname=\"lamp\" name=\"works\"/></testsuite>'\n\
+                  b='<testsuite name=\"web/b\"><testcase classname=\"lamp\" name=\"works\"/></testsuite>'\n\
+                  if [ -e docs/a.md ]; then all=$b$a; else all=$a$b; fi\necho \"<testsuites>$all</testsuites>\" > junit.xml\n";
+    assert_eq!(Earning::by(suites, "demand", &[paper]).told(), (0, vec![]));
+}
+
+/// Like a compiler, it wants the files that the code names.
+#[test]
+fn tests_that_run_only_beside_new_ones_are_for_a_person_unless_the_code_names_these() {
+    let runner = format!("for file in $(cat names 2>/dev/null); do [ -e $file ] || exit 1; done\n{RUNNER}");
+    let told = |part: &str| {
+        let (names, asks) = (format!("{part}\n"), ASKS.1);
+        Earning::by(&runner, "demand", &[DIMS, ("names", Some(&names)), (part, asks)]).told()
+    };
+    let says = |part| {
+        format!(
+            "VER-11 The base's tests can be carried out on the head's code only beside new files of tests: `{part}`."
+        )
+    };
+    assert_eq!(told("tests/part.rs"), (0, vec![format!("~{}", says("tests/part.rs"))]));
+    assert_eq!(told("tests/part"), (1, vec![says("tests/part")]));
+}
+
+/// What comes after the freeze could help what is frozen.
+#[test]
+fn frozen_tests_are_asked_without_those_that_came_later() {
+    let frozen = |later: &[(&str, &str)]| {
+        let mut on = Earning::new("demand", &[ASKS]);
+        let manifest = on.stage.path().join(".git/manifest.json").display().to_string();
+        assert_eq!(end(on.stage.command(&["guard", "freeze", "--out", &manifest])).code, 0);
+        let text = std::fs::read_to_string(&manifest).unwrap().trim_end().to_owned();
+        on.goes_on(later);
+        (on, manifest, text)
+    };
+    let helps = [
+        ("lamp", "case $1 in 1) echo on ;; half) cat .half || echo 77 ;; *) echo off ;; esac\n"),
+        (
+            "tests/a",
+            "echo dim > .half; test -n \"$(sh lamp half | grep -v off)\" || { echo it does nothing; exit 1; }\n",
+        ),
+    ];
+    let says = "VER-11 Without `tests/a`, which came after the freeze, the test `dims` fails: cat: .half: No such file or \
+                directory it does not dim";
+    let (on, manifest, text) = frozen(&helps);
+    assert_eq!(on.told(), (0, vec![]), "nobody knows that it is frozen");
+    assert_eq!(on.told_by(&["verify", "--frozen", &manifest]), (1, vec![says.to_owned()]));
+    // A job finds it on the ledger.
+    freeze_on_ledger(&on.stage, text);
+    let (step, temp) = on.stage.step(&["verify"]);
+    let ended = end(step);
+    let log = std::fs::read(temp.join("phasegate-verify/execution_log.json")).unwrap();
+    let log: Artefact = serde_json::from_slice(&log).unwrap();
+    assert_eq!((ended.code, log.earned.unwrap().frozen.unwrap().failing.len()), (1, 1), "{}{}", ended.out, ended.err);
+    // Another test of what is there now helps nobody, and one that is frozen must run.
+    let more = [DIMS, ("tests/a", Some("test $(sh lamp half) = dim || { echo no; exit 1; }\n"))];
+    let more = more.map(|(path, text)| (path, text.unwrap()));
+    let (on, manifest, _) = frozen(&more);
+    assert_eq!(on.told_by(&["verify", "--frozen", &manifest]), (0, vec![]));
+    let hides = RUNNER.replace("'^# skip'", "-e '^# skip' -e 'it does not dim'");
+    let (on, manifest, _) = frozen(&[more[0], more[1], ("run-tests", &hides)]);
+    let (code, told) = on.told_by(&["verify", "--frozen", &manifest]);
+    let skipped = "VER-11 Tests that are frozen are skipped on the head's code: `dims`.".to_owned();
+    assert!(code == 1 && told.contains(&skipped), "{told:?}");
+}
+
+/// The manifest is frozen on a ledger of the change that the job is about.
+fn freeze_on_ledger(stage: &Stage, text: String) {
+    let head: CommitId = stage.head.parse().unwrap();
+    let about = About { base_ref: "main".to_owned(), base: head.clone(), head, content: Digest::of("content") };
+    let author = Person { id: 1, login: "ada".to_owned(), bot: false };
+    let (flow, mode, autonomy) = (FlowName::Pipeline, Mode::Auto, Autonomy::Auto);
+    let law = Body::Law { policy: Digest::of("policy"), flow, mode, autonomy };
+    let subject = Body::Subject {
+        why: Why::Opened,
+        pushed_by: None,
+        present: Default::default(),
+        origin: None,
+        based_since: None,
+        older_reviews: Default::default(),
+        older_runs: Default::default(),
+    };
+    let frozen = Body::Frozen { manifest: Digest::of(&text), files: 5, why: Froze::Built };
+    let entries = vec![
+        Entry::new(By::Bot, None, Body::Opened { author }),
+        Entry::new(By::Bot, None, law),
+        Entry::new(By::Bot, Some(about.clone()), subject),
+        Entry { file: Some(text.into()), ..Entry::new(By::Bot, Some(about), frozen) },
+    ];
+    let store = Arc::new(LocalStore::new(stage.path(), "phasegate/ledger"));
+    let ledger = Ledger::new(RepoId(7), store, Arc::new(Unsigned), Arc::new(Unsigned));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let loaded = ledger.load(ChangeNumber(7)).await.unwrap();
+        ledger.append(loaded, jiff::Timestamp::now(), entries).await.unwrap();
+    });
 }
 
 /// Who parts from a commit where no test ran yet is held to those of where it goes.

@@ -116,7 +116,13 @@ const UNBUILT: &[&str] = &["[build failed]", "[setup failed]", "could not compil
 
 /// Whether it failed otherwise than in what it asserts.
 pub(super) fn says(told: &Told<'_>) -> bool {
-    let message = told.message.trim_start();
+    let message = told.message.trim_start_matches(['●', ' ']);
+    // Rust says where it panicked, and in the next line why.
+    let mut lines = told.body.lines().skip_while(|line| !line.contains(" panicked at "));
+    let message = &match lines.nth(1) {
+        Some(why) => format!("{message} {why}"),
+        None => message.to_owned(),
+    };
     if STARTS.iter().any(|start| message.starts_with(start)) || PARTS.iter().any(|part| message.contains(part)) {
         return true;
     }
@@ -133,7 +139,7 @@ pub(super) fn says(told: &Told<'_>) -> bool {
 
 /// Whether it was never begun.
 pub(super) fn was_unloaded(told: &Told<'_>) -> bool {
-    let message = told.message.trim_start();
+    let message = told.message.trim_start_matches(['●', ' ']);
     UNLOADED.iter().any(|start| message.starts_with(start)) || UNBUILT.iter().any(|part| message.contains(part))
 }
 
@@ -285,6 +291,11 @@ mod tests {
         assert!(!node("Error: expect(received).toBe(expected)") && !node("JestAssertionError: expect(received)"));
         assert!(told("test abort", "process aborted with signal 11 (SIGSEGV)", "") && told("test timeout", "", ""));
         assert!(told("java.lang.IllegalStateException", "no bulb", "") && told("TypeError", "x", ""));
+        let panic = |why: &str| {
+            told("", "thread 'x' panicked at a.rs:3:5", &format!("thread 'x' (1) panicked at a.rs:3:5:\n{why}"))
+        };
+        assert!(panic("called `Option::unwrap()` on a `None` value") && panic("index out of bounds: the len is 0"));
+        assert!(!panic("assertion `left == right` failed") && !panic("it stays on"));
         assert!(told("Error", "no cfg", "") && !told("Error", "expected 3 to be 4", ""));
         for kind in ["", "AssertionError", "org.junit.ComparisonFailure", "test failure with exit code 101", "FAILURE"]
         {

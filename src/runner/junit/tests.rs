@@ -86,6 +86,38 @@ fn what_the_tools_write_is_read() {
     assert!(flaky.details.contains("LampTest.java:25"), "{flaky:?}");
 }
 
+/// Of each tool, the failures that are failed assertions, and those that are not.
+#[test]
+fn a_failed_assertion_is_told_from_what_broke_in_what_the_tools_write() {
+    let told = |name: &str| {
+        let (mut asserted, mut broke) = (Vec::new(), Vec::new());
+        for case in fixture(name).into_iter().filter(Case::failed) {
+            if case.lacks { &mut broke } else { &mut asserted }.push(case.name);
+        }
+        (asserted.join(", "), broke.join(", "))
+    };
+    let expected = [
+        ("nextest.xml", "tests::turns_off", "tests::breaks_the_process"),
+        ("pytest.xml", "test_turns_off", "test_bulb"),
+        ("jest.xml", "the lamp turns off", ""),
+        ("gotestsum.xml", "TestOff, TestWatts/60, TestWatts", ""),
+        ("surefire.xml", "turnsOff", "hasABulb"),
+        ("node.xml", "turns off, says much, hums", "has a bulb, goes on for ever, throws a word"),
+    ];
+    for (name, asserted, broke) in expected {
+        assert_eq!(told(name), (asserted.to_owned(), broke.to_owned()), "{name}");
+    }
+    // What could not be loaded was never begun, and what broke was.
+    let unloaded = |name: &str| -> Vec<String> {
+        let cases = fixture(name).into_iter().filter(|case| case.failed() && case.unloaded);
+        cases.map(|case| case.name).collect()
+    };
+    assert_eq!(unloaded("jest-errors.xml")[0], "t/broken.test.js");
+    assert!(
+        unloaded("pytest.xml").is_empty() && unloaded("node.xml").is_empty() && unloaded("surefire.xml").is_empty()
+    );
+}
+
 fn one(inside: &str) -> Vec<Case> {
     read(format!("<testsuite name='s'>{inside}</testsuite>").as_bytes(), 10).unwrap()
 }
