@@ -125,7 +125,7 @@ impl<'p> Bench<'p> {
 pub const RULES: &[Rule] = &[
     Rule {
         id: "BLD-03",
-        about: "Each criterion of scope has a test that names it and is not skipped.",
+        about: "Each criterion of scope has a test that names it, runs and looks at something.",
         severity: Severity::Error,
         check: criteria::unnamed,
         next: "Write a test for it with its identifier in the test's name or text (`test_ac_1_…`, `it(\"AC-1: …\")`), and push.",

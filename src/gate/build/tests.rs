@@ -56,6 +56,11 @@ fn a_criterion_has_a_test_that_names_it() {
     assert_eq!(found(&with("tests/test_dimmer.py", both)), ["BLD-03 scope.md:14"]);
     let both = "# AC-1 and AC-2 are for later.\n\n\ndef helper():\n    assert True\n";
     assert_eq!(found(&with("tests/test_dimmer.py", both)), ["BLD-03 scope.md:14", "BLD-03 scope.md:15"]);
+    // One that looks at nothing shows nothing either, and that is said.
+    let both = "def test_ac_1():\n    assert dim(3) == 2\n\n\ndef test_ac_2():\n    assert True\n";
+    let findings = judge(&with("tests/test_dimmer.py", both), &good_papers(), &Policy::default());
+    assert_eq!(told(&findings), ["BLD-03 scope.md:15"]);
+    assert!(findings[0].says.contains("looks at nothing, in `tests/test_dimmer.py`"), "{}", findings[0].says);
     // It may have been there before.
     let mut site = with("tests/test_dimmer.py", test);
     site.beside.push(("tests/test_dark.py".to_owned(), "def test_ac_2():\n    assert dim(0) == 0\n".to_owned()));
@@ -133,7 +138,7 @@ fn dependencies_are_locked() {
 #[test]
 fn the_tree_is_the_designs() {
     assert_eq!(
-        found(&of(&[("src/dimmer.py", "x = 1\n"), ("src/test_x.py", "def test_ac_1_ac_2(): assert 1\n")])),
+        found(&of(&[("src/dimmer.py", "x = 1\n"), ("src/test_x.py", "def test_ac_1_ac_2(): assert x\n")])),
         [
             "BLD-03 warning readiness.md:15",
             "BLD-03 warning readiness.md:16",
