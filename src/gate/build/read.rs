@@ -95,13 +95,7 @@ pub fn unseen(reader: &dyn Reader, head: &CommitId, site: &Site, names: &BTreeSe
 
 /// Files that name what a project depends on.
 pub fn is_manifest(path: &RepoPath) -> bool {
-    let name = path.to_string();
-    let name = name.rsplit('/').next().unwrap_or_default();
-    matches!(
-        name,
-        "Cargo.toml" | "package.json" | "pyproject.toml" | "requirements.txt" | "go.mod" | "pom.xml" | "Gemfile"
-    ) || name.ends_with(".csproj")
-        || name.starts_with("build.gradle")
+    locks::locks_of(&path.to_string()).is_some()
 }
 
 impl Site {
@@ -111,6 +105,7 @@ impl Site {
         let mut reading = Reading::new(reader);
         let mut site = Self::default();
         let removed = removed(&deltas);
+        site.removed = deltas.iter().filter(|delta| delta.new.is_none()).count();
         for delta in &deltas {
             let path = String::from_utf8_lossy(delta.path.as_bytes()).into_owned();
             let Some((mode, blob)) = &delta.new else { continue };
@@ -131,6 +126,9 @@ impl Site {
             match reading.text(head, &delta.path)? {
                 Text::Read(text) => {
                     let old = reading.old(base, delta, &removed, &text)?;
+                    if delta.old.is_none() && old.is_some() {
+                        site.moved.insert(path.clone());
+                    }
                     let lines = lines_added(&path, old.as_deref(), &text)?;
                     let lines_before = old.map(|old| brake::length(&path, &old));
                     site.files.push(Touched { lines, lines_before, path, text });
@@ -483,6 +481,7 @@ mod tests {
         };
         // It was moved, and one line of it is another.
         assert_eq!(lines("src/new.py"), [4]);
+        assert_eq!((site.moved.iter().map(String::as_str).collect::<Vec<_>>(), site.removed), (vec!["src/new.py"], 1));
         assert_eq!(lines("src/same.py"), [2]);
         assert_eq!(lines("src/dimmer.py"), [1, 2, 3]);
         assert_eq!(site.unread, ["data/large.txt"]);
