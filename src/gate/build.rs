@@ -298,7 +298,10 @@ fn held(bench: &Bench<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     for file in &bench.site.files {
         for held in placeholder::held(&file.path, &file.text, &file.lines, &bases) {
-            found.push(Found::at(&file.path, held.line, format!("This only holds a place: {}.", held.what)));
+            let one = Found::at(&file.path, held.line, format!("This only holds a place: {}.", held.what));
+            // A comment excuses what is empty, not what says itself that it is missing.
+            let empty = held.what.starts_with("an empty") || held.what.starts_with("a docstring");
+            found.push(if empty { one } else { one.next("Write what it is to do, or take it out.") });
         }
     }
     found

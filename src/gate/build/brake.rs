@@ -85,14 +85,23 @@ const ENDS: &[&str] = &[
     "jinja2", "j2", "tmpl", "tpl", "twig", "liquid", "haml", "pug", "cshtml", "razor", "jsp",
 ];
 
-/// Whether a file is one that somebody wrote to be read: no test, nobody else's, not made by a tool, no data.
-fn is_source(path: &str, text: &str) -> bool {
+/// Whether a file is code of any kind.
+pub(super) fn is_code(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_code = match name.rsplit_once('.').filter(|(before, _)| !before.is_empty()) {
+    match name.rsplit_once('.').filter(|(before, _)| !before.is_empty()) {
         Some((_, end)) => Language::of(path).is_some() || ENDS.contains(&end),
         None => text.starts_with("#!"),
-    };
-    is_code && !is_of_tests(path) && !is_vendored(path) && !is_paper(path) && !is_lock(path) && !is_made(path)
+    }
+}
+
+/// Whether a file is one that somebody wrote to be read: no test, nobody else's, not made by a tool, no data.
+fn is_source(path: &str, text: &str) -> bool {
+    is_code(path, text)
+        && !is_of_tests(path)
+        && !is_vendored(path)
+        && !is_paper(path)
+        && !is_lock(path)
+        && !is_made(path)
 }
 
 /// By where it is. What a file says of itself does not count: the change would be its own judge.
