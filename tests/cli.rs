@@ -145,6 +145,26 @@ fn an_unknown_flow_is_answered_with_those_that_exist() {
 const VALID: &str = "version: 1\nmode: stepped\nmerge: { require: [review] }\n";
 const BROKEN: &str = "version: 1\nflow: pipelin\nmodus: auto\nmerge: { require: [review] }\n";
 
+/// A job that runs something else would let BUILD pass whatever its commands say.
+#[test]
+fn commands_of_build_that_nothing_runs_are_warned_of() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join(".github/workflows")).unwrap();
+    let policy = "version: 1\ngates:\n  build:\n    run: [\"false\"]\n  verify:\n    checks: [{ name: test, workflow: .github/workflows/ci.yml }]\n";
+    std::fs::write(dir.path().join(".github/phasegate.yml"), policy).unwrap();
+    std::fs::write(dir.path().join(".github/workflows/ci.yml"), "jobs: { test: { steps: [{ run: pytest }] } }\n")
+        .unwrap();
+    let ended = run(dir.path(), &["config", "check"]);
+    assert_eq!(ended.code, 0);
+    assert!(ended.out.contains("nothing that counts runs these") && ended.out.contains("is valid"), "{}", ended.out);
+    std::fs::write(
+        dir.path().join(".github/workflows/ci.yml"),
+        "jobs: { test: { steps: [{ run: phasegate run build }] } }\n",
+    )
+    .unwrap();
+    assert!(!run(dir.path(), &["config", "check"]).out.contains("nothing that counts"));
+}
+
 #[test]
 fn a_valid_policy_passes_wherever_it_stands() {
     let dir = tempfile::tempdir().unwrap();

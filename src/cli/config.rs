@@ -54,6 +54,11 @@ fn check(file: &Path, json: bool) -> anyhow::Result<Exit> {
     if file.ends_with(meant) {
         problems.insert(0, policy::misnamed());
     }
+    // Beside the policy stand the workflows of its repository.
+    if let Some(root) = root(file) {
+        let workflow = |path: &str| std::fs::read_to_string(root.join(path)).ok();
+        problems.extend(policy::unrun(&bytes, &workflow));
+    }
     let report = Report::new(&problems);
     if json {
         out::json(&report)?;
@@ -67,6 +72,12 @@ fn check(file: &Path, json: bool) -> anyhow::Result<Exit> {
         out::text(&format!("{listed}{name}: {mistakes}. Nothing turns green until the policy is valid.\n"))?;
     }
     Ok(Exit::found(!report.passed()))
+}
+
+/// The repository that a policy at its place is of.
+fn root(file: &Path) -> Option<&Path> {
+    let folder = file.ends_with(policy::PATH).then(|| file.parent()?.parent())??;
+    Some(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
 }
 
 fn read(file: &Path) -> anyhow::Result<(String, Vec<u8>)> {

@@ -541,7 +541,7 @@ fn brake(draft: &mut Draft<'_>, findings: &[Finding], claimed: bool) -> Result<b
     if claimed {
         concerns.extend(draft.state.third_approaches(findings));
     }
-    let fresh: Vec<&String> = concerns.difference(&draft.state.braked).collect();
+    let fresh: Vec<&String> = concerns.iter().filter(|one| !build::is_decided(one, &draft.state.braked)).collect();
     if fresh.is_empty() {
         return Ok(false);
     }

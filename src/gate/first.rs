@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use super::{Finding, GateName, merge};
 use crate::flow::{Phase, Stage};
 use crate::ledger::State;
+use crate::ledger::state::Judged;
 use crate::policy::Commands;
 
 /// What stands against merging a change by its records: of the gate of the phase that it is in, and of the merge gate.
@@ -18,15 +19,27 @@ use crate::policy::Commands;
 pub fn against(state: &State) -> Vec<Finding> {
     let phase = state.pipeline.as_ref().and_then(|pipeline| pipeline.phase());
     let gates = phase.map(GateName::Phase).into_iter().chain([GateName::Merge]);
-    let judged = gates.filter_map(|gate| state.gates.get(&gate)).filter(|_| state.open);
-    of_change(state, judged.flat_map(|judged| judged.findings.clone()), &Commands::default())
+    let judged = gates.filter_map(|gate| Some((gate, state.gates.get(&gate)?))).filter(|_| state.open);
+    let told = judged.flat_map(|(gate, judged)| {
+        // A preview told of a moment: what stands in the content stands there still, and what was waited for may have come.
+        let passing = is_preview(gate, judged);
+        judged.findings.iter().filter(move |one| !passing || one.path.is_some()).cloned().collect::<Vec<_>>()
+    });
+    of_change(state, told, &Commands::default())
+}
+
+/// Whether a phase's gate was only looked at, so that nothing was counted. The next look is on record only where it is red.
+fn is_preview(gate: GateName, judged: &Judged) -> bool {
+    judged.claimed.is_none() && gate != GateName::Merge
 }
 
 /// The phase that a change is in, where its gate waits: that is on record only when it has passed or failed.
 pub fn unrecorded(state: &State) -> Option<Phase> {
     let phase = state.pipeline.as_ref().filter(|_| state.open).and_then(|pipeline| pipeline.phase())?;
     let head = state.subject.as_ref().map(|about| &about.head);
-    let told = state.gates.get(&GateName::Phase(phase)).is_some_and(|judged| Some(&judged.about.head) == head);
+    let gate = GateName::Phase(phase);
+    let counted = |judged: &Judged| Some(&judged.about.head) == head && !is_preview(gate, judged);
+    let told = state.gates.get(&gate).is_some_and(counted);
     (!told && state.stopped.is_none()).then_some(phase)
 }
 
@@ -168,5 +181,28 @@ mod tests {
         assert_eq!(unrecorded(game.now()), Some(Phase::Review));
         game.review("mia", crate::ids::Role::Maintain, "CHANGES_REQUESTED");
         assert_eq!(unrecorded(game.now()), None, "a FAIL is on record");
+    }
+
+    /// What a preview waited for may have come since, and nothing is recorded then.
+    #[test]
+    fn a_preview_is_not_told_as_the_present() {
+        let mut game = crate::engine::kit::Game::pipeline();
+        game.until_reviewing();
+        game.review("mia", crate::ids::Role::Maintain, "CHANGES_REQUESTED");
+        let mut state = game.now().clone();
+        let judged = state.gates.get_mut(&GateName::Phase(Phase::Review)).unwrap();
+        judged.findings = vec![
+            Finding::error("BLD-02", "`test` has not run.", "wait"),
+            Finding::error("BLD-07", "stray", "move it").at("src/a.py", None),
+        ];
+        let told = |state: &State| -> Vec<String> {
+            let all = against(state).into_iter().map(|one| one.rule);
+            all.filter(|rule| rule.starts_with("BLD-")).collect()
+        };
+        assert_eq!(told(&state), ["BLD-02", "BLD-07"]);
+        assert_eq!(unrecorded(&state), None);
+        state.gates.get_mut(&GateName::Phase(Phase::Review)).unwrap().claimed = None;
+        assert_eq!(told(&state), ["BLD-07"]);
+        assert_eq!(unrecorded(&state), Some(Phase::Review));
     }
 }

@@ -384,3 +384,27 @@ fn pictures_take_commands_that_leave_them() {
     assert_eq!(good("run: [make]\nscreenshots: ['shots/*.png']").gates.verify.screenshots, ["shots/*.png"]);
     assert!(only("screenshots: ['shots/*.png']").contains("this has no effect without `run`"));
 }
+
+/// A check whose workflow runs something else tells nothing of BUILD's commands.
+#[test]
+fn commands_of_build_that_no_workflow_runs_are_told() {
+    let of = |from: &str, check: &str| {
+        format!(
+            "version: 1\ngates:\n  build:\n    run: [\"false\"]\n  verify:\n    from: [{from}]\n    checks: [{{ name: test, {check} }}]\n"
+        )
+    };
+    let ci = "workflow: .github/workflows/ci.yml";
+    let told = |policy: &str, text: Option<&str>| {
+        let found = unrun(policy.as_bytes(), &|_| text.map(str::to_owned));
+        found.map(|one| (one.line, one.is_error(), one.path))
+    };
+    let warned = Some((4, false, "gates.build.run".to_owned()));
+    assert_eq!(told(&of("checks", ci), Some("jobs: { test: { steps: [{ run: pytest }] } }")), warned);
+    assert_eq!(told(&of("checks", ci), None), warned);
+    for runs in ["      - run: phasegate run build\n", "        with:\n          command: run\n          gate: build\n"]
+    {
+        assert_eq!(told(&of("checks", ci), Some(runs)), None, "{runs}");
+    }
+    assert_eq!(told(&of("checks", "app: 7"), None), None);
+    assert_eq!(told(&of("checks", ci).replace("    run: [\"false\"]\n", "    timeout: 5m\n"), None), None);
+}

@@ -89,6 +89,34 @@ fn rooted<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder, &Spot<'_>) -> T) -> (
     (value, problems)
 }
 
+/// A warning where no workflow of the checks that count runs `gates.build.run`: then these stop nothing. `workflow` gives a file's text;
+/// of a check that an App makes nobody knows.
+pub fn unrun(bytes: &[u8], workflow: &dyn Fn(&str) -> Option<String>) -> Option<Problem> {
+    let policy = parse(bytes).ok()?;
+    let checks = &policy.gates.verify.checks;
+    if policy.gates.build.run.is_empty() || !policy.gates.verify.has(Source::Checks) || checks.is_empty() {
+        return None;
+    }
+    let runs = |text: String| {
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        flat.contains("run build")
+            || flat.contains("gate: build")
+            || flat.contains("gate: 'build'")
+            || flat.contains("gate: \"build\"")
+    };
+    let may_run = |check: &Check| match &check.workflow {
+        Some(path) => workflow(path).is_some_and(runs),
+        None => true,
+    };
+    if checks.iter().any(may_run) {
+        return None;
+    }
+    let at = rooted(bytes, read::build_run).0.flatten()?;
+    let says = "nothing that counts runs these: no workflow under `gates.verify.checks` has `phasegate run build`";
+    let next = "Name a job that runs it under `gates.verify.checks`; or let `gates.verify.run` do it, and remove these";
+    Some(Problem { severity: "warning", ..Problem::at(at, "gates.build.run", says, next) })
+}
+
 /// The findings about a policy file, for `config check`.
 pub fn check(bytes: &[u8]) -> Report {
     Report::new(&inspect(bytes).1)

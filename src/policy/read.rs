@@ -8,6 +8,7 @@ use super::law;
 use super::problem::excerpt;
 use super::types::*;
 use super::yaml::{At, Kind};
+pub(super) use gates::build_run;
 
 const MAX_GLOB: usize = 512;
 const MAX_LIST: usize = 200;

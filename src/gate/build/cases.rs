@@ -1,12 +1,17 @@
 //! The tests of a file, one by one, with what stands at them: a name, a string, a comment inside or directly above.
 //!
-//! What is only near a test says nothing of it, and a test that is skipped whatever happens shows nothing.
+//! What is only near a test says nothing of it, and a test that is skipped whatever happens, or looks at nothing, shows nothing. A
+//! table that a test is run with belongs to it.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::code::{Block, Language, Masked, blocks};
+
+mod hollow;
+mod tables;
 
 /// More tests of a file than these are not looked at.
 const MOST: usize = 5_000;
@@ -16,6 +21,8 @@ const MOST_MACROS: usize = 10;
 const LONGEST_HEAD: usize = 4_000;
 /// So many lines of a decorator are looked at.
 const LONGEST_DECORATOR: usize = 50;
+/// And so many conditions that never hold.
+const MOST_NEVER: usize = 200;
 
 /// A test, or what tests stand in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,10 +33,20 @@ struct Case {
     to: usize,
     holds_others: bool,
     is_skipped: bool,
+    /// Of a test, what it does.
+    body: Option<(usize, usize)>,
 }
 
-/// What is said in and at the tests of a file; nothing where it has none that runs.
-pub(super) fn said(text: &str, language: Language) -> Option<String> {
+/// What is said in and at the tests of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// Nothing where it has none that runs.
+    pub(super) by_tests: Option<String>,
+    /// By those that never run, or look at nothing.
+    pub(super) in_vain: String,
+}
+
+pub(super) fn said(text: &str, language: Language) -> Told {
     let code = Masked::new(text, language).code;
     let file = File { text, code: &code, language, closes: closes(&code) };
     let mut all = match language {
@@ -40,6 +57,15 @@ pub(super) fn said(text: &str, language: Language) -> Option<String> {
         _ => file.blocks(),
     };
     all.extend(file.marked(&all));
+    let never_built = file.is_never_built();
+    for case in &mut all {
+        let hollow = case.body.is_some_and(|(from, to)| {
+            let (code, text) = (code.get(from..to), text.get(from..to));
+            hollow::is_one(code.unwrap_or_default(), text.unwrap_or_default(), language)
+        });
+        case.is_skipped |= never_built || hollow && !case.holds_others;
+    }
+    all.extend(file.never());
     all.sort_by_key(|case| case.from);
     let skipped: Vec<(usize, usize)> =
         all.iter().filter(|case| case.is_skipped).map(|case| (case.from, case.to)).collect();
@@ -57,12 +83,22 @@ pub(super) fn said(text: &str, language: Language) -> Option<String> {
     let mut parts = String::new();
     let mut done = 0;
     for case in alive.iter().filter(|case| !case.holds_others || has_one(case)) {
-        // What stands in another is said with it.
-        parts.push_str(text.get(case.from.max(done)..case.said).unwrap_or_default());
+        // What stands in another is said with it, but for what shows nothing.
+        let mut from = case.from.max(done);
+        let first = skipped.partition_point(|(begins, _)| *begins < from);
+        for (begins, ends) in skipped[first..].iter().take_while(|(begins, _)| *begins < case.said) {
+            parts.push_str(text.get(from..*begins).unwrap_or_default());
+            parts.push('\n');
+            from = from.max((*ends).min(case.said));
+        }
+        parts.push_str(text.get(from..case.said).unwrap_or_default());
         parts.push('\n');
         done = done.max(case.said);
     }
-    (!tests.is_empty()).then_some(parts)
+    let own: Vec<&Case> = alive.iter().copied().filter(|case| !case.holds_others).collect();
+    parts.push_str(&file.tables(&own));
+    let idle = skipped.iter().filter_map(|(from, to)| text.get(*from..*to));
+    Told { by_tests: (!tests.is_empty()).then_some(parts), in_vain: idle.collect::<Vec<_>>().join("\n") }
 }
 
 /// Of each, how far it and all before it go.
@@ -197,11 +233,24 @@ impl File<'_> {
     }
 
     fn python(&self) -> Vec<Case> {
-        let head = pattern!(r"(?m)^([ \t]*)(?:(?:async[ \t]+)?def[ \t]+test\w*[ \t]*[\[(]|(class)[ \t]+\w+)");
+        let head = pattern!(r"(?m)^([ \t]*)(?:(?:async[ \t]+)?def[ \t]+(test\w*)[ \t]*[\[(]|class[ \t]+(\w+))");
         let module = pattern!(
-            r"(?m)^(?:pytestmark[ \t]*=[ \t]*\[?[ \t]*(?:pytest\.)?mark\.skip[ \t\r]*(?:\(|\]|,|$)|pytest\.skip[ \t]*\(|raise[ \t]+(?:unittest\.)?SkipTest\b)"
+            r"(?m)^(?:pytestmark[ \t]*=[ \t]*\[?[ \t]*(?:pytest\.)?mark\.skip(?:[ \t\r]*(?:\(|\]|,|$)|if[ \t]*\(\s*(?:True|1)\s*[,)])|pytest\.skip[ \t]*\(|raise[ \t]+(?:unittest\.)?SkipTest\b|__test__[ \t]*=[ \t]*False\b)"
         );
-        let skip = pattern!(r"(?m)^[ \t]*@(?:[\w.]+\.)?skip[ \t\r]*(?:\(|$)");
+        // Under a condition that always holds it is under none.
+        let skip = pattern!(
+            r"(?m)^[ \t]*@(?:[\w.]+\.)?(?:skip[ \t\r]*(?:\(|$)|skip[iI]f[ \t]*\(\s*(?:True|1|not[ \t]+False)\s*[,)]|skipUnless[ \t]*\(\s*(?:False|0|None|not[ \t]+True)\s*[,)]|xfail[ \t]*\((?:[^()]*,)?\s*run[ \t]*=[ \t]*False)"
+        );
+        let own_mark = pattern!(r"(?m)^[ \t]+__test__[ \t]*=[ \t]*False\b");
+        let mark = pattern!(r"(?m)^[ \t]*(\w+)\.__test__[ \t]*=[ \t]*False\b");
+        let marked: BTreeSet<&str> = mark
+            .iter()
+            .flat_map(|mark| mark.captures_iter(self.code))
+            .filter_map(|one| one.get(1).map(|name| name.as_str()))
+            .collect();
+        let inner = self.in_functions();
+        // What it does stands in a file of its own: `@scenario("dim.feature", "AC-1")`.
+        let elsewhere = pattern!(r"(?m)^[ \t]*@(?:[\w.]+\.)?scenarios?[ \t]*\(");
         let fixture = pattern!(r"(?m)^[ \t]*@(?:[\w.]+\.)?fixture\b");
         let first = pattern!(r"^(?:pytest\.skip[ \t]*\(|self\.skipTest[ \t]*\(|raise[ \t]+(?:[\w.]+\.)?SkipTest\b)");
         let all_skipped = fits(module, self.code);
@@ -210,20 +259,92 @@ impl File<'_> {
             let (Some(whole), Some(own)) = (one.get(0), one.get(1)) else { continue };
             let (from, to) = (self.decorated(whole.start()), self.below(whole.start(), own.len(), &[]));
             let decorators = &self.code[from..whole.start()];
-            let holds_others = one.get(2).is_some();
-            if fits(fixture, decorators) && !holds_others {
+            let holds_others = one.get(3).is_some();
+            if !holds_others && (fits(fixture, decorators) || inner.contains(&whole.start())) {
                 continue;
             }
+            let name = one.get(2).or(one.get(3)).map_or("", |name| name.as_str());
             let body = self.code.get(whole.end()..to).unwrap_or_default();
             let body = behind_signature(body);
             // Behind the docstring.
             let statement = body.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
             let docstring = self.code.len().min(self.line_end(whole.end()));
             let said = if holds_others { docstring + self.docstring(docstring) } else { to };
-            let is_skipped = all_skipped || fits(skip, decorators) || !holds_others && fits(first, statement);
-            all.push(Case { from, said, to, holds_others, is_skipped });
+            let own = self.code.get(whole.end()..to).unwrap_or_default();
+            let is_skipped = all_skipped
+                || fits(skip, decorators)
+                || marked.contains(name)
+                || !holds_others && fits(first, statement)
+                || holds_others && fits(own_mark, own);
+            let does = !holds_others && !body.is_empty() && !fits(elsewhere, decorators);
+            let body = does.then(|| (to - body.len(), to));
+            all.push(Case { from, said, to, holds_others, is_skipped, body });
         }
         all
+    }
+
+    /// The functions of Python called like tests that stand in another function, by where their lines begin. Nothing runs them but
+    /// what they stand in. (In `describe_…` a plugin does.)
+    fn in_functions(&self) -> BTreeSet<usize> {
+        let def = pattern!(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)");
+        let (mut all, mut open): (BTreeSet<usize>, Vec<(usize, bool)>) = (BTreeSet::new(), Vec::new());
+        let mut at = 0;
+        for line in self.code.split_inclusive('\n') {
+            let begins = at;
+            at += line.len();
+            // The end of a list of parameters, or of a string, is no line of its own.
+            if line.trim_start().is_empty() || line.trim_start().starts_with([')', ']', '}', '"', '\'']) {
+                continue;
+            }
+            while open.last().is_some_and(|(own, _)| *own >= indent(line)) {
+                open.pop();
+            }
+            let Some(name) = def.and_then(|def| def.captures(line)).and_then(|found| found.get(1)) else {
+                if line.trim_start().starts_with("class ") {
+                    open.push((indent(line), false));
+                }
+                continue;
+            };
+            if open.last().is_some_and(|(_, is_function)| *is_function) {
+                all.insert(begins);
+            }
+            open.push((indent(line), !name.as_str().starts_with("describe")));
+        }
+        all
+    }
+
+    /// What stands under a condition that never holds.
+    fn never(&self) -> Vec<Case> {
+        let dead =
+            |from: usize, to: usize| Case { from, said: from, to, holds_others: true, is_skipped: true, body: None };
+        if self.language == Language::Python {
+            let head = pattern!(r"(?m)^([ \t]*)(?:if|while)[ \t]+(?:False|0|(?:typing\.)?TYPE_CHECKING)[ \t]*:");
+            let all = head.iter().flat_map(|head| head.captures_iter(self.code)).take(MOST_NEVER);
+            let own = all.filter_map(|one| Some((one.get(0)?.start(), one.get(1)?.len())));
+            return own.map(|(from, own)| dead(from, self.below(from, own, &[]))).collect();
+        }
+        let head = pattern!(r"\b(?:if|while)\s*(?:\(\s*(?:false|0)\s*\)|false)\s*\{");
+        let found = head.iter().flat_map(|head| head.find_iter(self.code)).take(MOST_NEVER);
+        let mut all: Vec<Case> = found.filter_map(|one| Some(dead(one.start(), self.close(one.end() - 1)?))).collect();
+        if matches!(self.language, Language::CSharp | Language::Swift) {
+            let head = pattern!(r"(?m)^[ \t]*#if[ \t]+(?:false|0)\b");
+            let found = head.iter().flat_map(|head| head.find_iter(self.code)).take(MOST_NEVER);
+            let end = |from: usize| self.code[from..].find("#e").map_or(self.code.len(), |end| from + end);
+            all.extend(found.map(|one| dead(one.start(), end(one.end()))));
+        }
+        all
+    }
+
+    /// Whether the file says of itself that it is no part of any build.
+    fn is_never_built(&self) -> bool {
+        match self.language {
+            Language::Rust => fits(pattern!(r"(?m)^#!\s*\[\s*cfg\s*\(\s*(?:any\s*\(\s*\)|false)\s*\)"), self.code),
+            Language::Go => fits(
+                pattern!(r"\A(?:[ \t]*(?://[^\n]*)?\n)*//(?:go:build|[ \t]*\+build)[ \t]+ignore[ \t]*\r?\n"),
+                self.text,
+            ),
+            _ => false,
+        }
     }
 
     /// How long the docstring is that begins on this line, if one does.
@@ -261,7 +382,18 @@ impl File<'_> {
                 || line.contains("skip: true")
                 || line.contains(":skip");
             let from = self.above(whole.start());
-            all.push(Case { from, said: if holds_others { end } else { to }, to, holds_others, is_skipped });
+            let is_block = name == "def" && !line.contains(';') || line.ends_with(" do") || line.ends_with('|');
+            let inside = self.code.get(end..to).unwrap_or_default().trim_end();
+            let body = match self.code[whole.start()..end].find('{') {
+                _ if holds_others => None,
+                _ if is_block => inside.strip_suffix("end").map(|inside| (end, end + inside.len())),
+                Some(open) if name != "def" => {
+                    let open = whole.start() + open;
+                    self.close(open).map(|close| (open + 1, close - 1))
+                }
+                _ => None,
+            };
+            all.push(Case { from, said: if holds_others { end } else { to }, to, holds_others, is_skipped, body });
         }
         all
     }
@@ -289,15 +421,24 @@ impl File<'_> {
                 inside = &self.code[begins..end];
                 to = end;
             }
-            let inside = beginning(inside);
+            let (whole, inside) = (inside, beginning(inside));
             let own = name.as_str().rsplit('.').next().unwrap_or_default();
             let holds_others = fits(holder, own);
             let mut modifiers = more.as_str().split('.');
+            // `test.skipIf(true)(…)`
+            let under =
+                self.close(open.start()).filter(|end| *end < begins).map(|end| self.code[open.end()..end - 1].trim());
+            let never = match (more.as_str().rsplit('.').next(), under) {
+                (Some("skipIf"), Some("true" | "1" | "!false" | "!0" | "!!1")) => true,
+                (Some("runIf" | "if"), Some("false" | "0" | "!true" | "!1" | "null" | "undefined")) => true,
+                _ => false,
+            };
             let body = inside.find("=>").or(inside.find("function")).or(inside.find("func")).or(inside.find('{'));
             let arguments = &inside[..body.unwrap_or(inside.len())];
             let statement = body.and_then(|at| inside[at..].split_once('{')).map_or("", |(_, body)| body.trim_start());
             let only_named = !inside.contains([',', '{']) && !inside.contains("=>");
-            let is_skipped = own.starts_with(['x', 'X'])
+            let is_skipped = never
+                || own.starts_with(['x', 'X'])
                 || own.starts_with('P') && own.len() > 1
                 || modifiers.any(|word| matches!(word, "skip" | "todo" | "fixme"))
                 || !holds_others && (only_named || fits(first, statement))
@@ -305,9 +446,26 @@ impl File<'_> {
                 || fits(option, inside.split("=>").next().unwrap_or_default());
             let from = self.above(name.start());
             let said = if holds_others { self.line_end(begins).min(to) } else { to };
-            all.push(Case { from, said, to, holds_others, is_skipped });
+            // What is longer than its beginning does something.
+            let does = body.filter(|_| !holds_others && whole.len() == inside.len());
+            let body = does.and_then(|at| self.done_by(begins + at, begins + whole.len()));
+            all.push(Case { from, said, to, holds_others, is_skipped, body });
         }
         all
+    }
+
+    /// What a function does that begins here: between its braces, or behind its arrow.
+    fn done_by(&self, from: usize, to: usize) -> Option<(usize, usize)> {
+        let code = self.code.get(from..to)?;
+        if let Some(rest) = code.strip_prefix("=>")
+            && !rest.trim_start().starts_with('{')
+        {
+            return Some((from + 2, to - usize::from(code.ends_with(')'))));
+        }
+        let open = from + code.find('{')?;
+        let close = self.close(open).filter(|close| *close <= to)?;
+        // `{ level -> … }` of Kotlin is a list of what it takes first.
+        (!self.code[open..close].contains("->")).then_some((open + 1, close - 1))
     }
 
     /// Where the last list of arguments of a call begins and ends: `test.each([…])('…', …)` has two.
@@ -337,9 +495,25 @@ impl File<'_> {
     fn blocks(&self) -> Vec<Case> {
         let all = blocks(self.code);
         let own = 0..all.len().min(MOST_BLOCKS);
+        let own = own.filter(|at| !self.is_of_idle_macro(&all, *at));
         let own = own.filter_map(|at| self.block(&all[at], self.begin(&all, at)));
         let made = all.iter().filter_map(|block| self.maker(block)).take(MOST_MACROS).flat_map(|name| self.made(name));
         own.chain(made).collect()
+    }
+
+    /// Whether a block stands in a macro of Rust that nothing here calls, and that nothing elsewhere can.
+    fn is_of_idle_macro(&self, all: &[Block], at: usize) -> bool {
+        let mut above = all[at].parent.filter(|_| self.language == Language::Rust);
+        for _ in 0..MOST_MACROS {
+            let Some(block) = above.map(|above| &all[above]) else { return false };
+            if let Some((before, name)) = block.header.rsplit_once("macro_rules!") {
+                let name = name.trim();
+                let shared = before.contains("macro_export") || self.code.contains(&format!("use {name}"));
+                return !shared && !before.contains("macro_use") && self.made(name).is_empty();
+            }
+            above = block.parent;
+        }
+        false
     }
 
     /// The name of a macro of Rust that makes tests.
@@ -358,7 +532,7 @@ impl File<'_> {
         let case = |(at, _): (usize, &str)| {
             let rest = self.code[at + name.len()..].strip_prefix('!')?.trim_start();
             let to = self.close(self.code.len() - rest.len())?;
-            Some(Case { from: self.above(at), said: to, to, holds_others: false, is_skipped: false })
+            Some(Case { from: self.above(at), said: to, to, holds_others: false, is_skipped: false, body: None })
         };
         calls.take(MOST).filter_map(case).collect()
     }
@@ -418,7 +592,9 @@ impl File<'_> {
             return None;
         }
         let skip = match self.language {
-            Language::Rust => pattern!(r"#\s*\[\s*ignore\b"),
+            Language::Rust => pattern!(
+                r"#\s*\[\s*(?:ignore\b|cfg\s*\(\s*(?:any\s*\(\s*\)|false|not\s*\(\s*(?:all\s*\(\s*\)|true)\s*\))\s*\)|cfg_attr\s*\(\s*(?:all\s*\(\s*\)|true|not\s*\(\s*(?:any\s*\(\s*\)|false)\s*\))\s*,[^\]]*\bignore\b)"
+            ),
             Language::CSharp => pattern!(r"\bSkip\s*=|\[\s*(?:Ignore|Explicit)\b"),
             Language::Swift => pattern!(r"\.disabled\s*\("),
             _ => pattern!(r"@(?:\w+\.)*(?:Disabled|Ignore)\b"),
@@ -430,7 +606,10 @@ impl File<'_> {
         let to = (block.to + 1).min(self.code.len());
         let is_skipped = fits(skip, header) || is_test && !is_type && fits(first, body);
         let said = if is_type { block.from } else { to };
-        Some(Case { from: self.above(begins), said, to, holds_others: is_type, is_skipped })
+        // An application that starts is the test there.
+        let does = !is_type && !header.contains("contextLoads");
+        let body = does.then_some((block.from, block.to));
+        Some(Case { from: self.above(begins), said, to, holds_others: is_type, is_skipped, body })
     }
 
     /// Tests that are marked and have no block of their own: `@Test fun dims() = assertEquals(2, dim(3))`.
@@ -464,7 +643,7 @@ impl File<'_> {
             let to = one.start() + rest.find("\n\n").unwrap_or(rest.len());
             let skip = pattern!(r"@(?:\w+\.)*(?:Disabled|Ignore)\b|\bSkip\s*=");
             let is_skipped = fits(skip, &self.code[from..to]);
-            Case { from, said: to, to, holds_others: false, is_skipped }
+            Case { from, said: to, to, holds_others: false, is_skipped, body: None }
         });
         new.collect()
     }

@@ -78,6 +78,15 @@ pub(in crate::gate) struct Masked {
 
 impl Masked {
     pub(in crate::gate) fn new(text: &str, language: Language) -> Self {
+        Self::of(text, language, true)
+    }
+
+    /// With what stands in strings, but for those of several lines, which are comments in all but name.
+    pub(in crate::gate) fn with_strings(text: &str, language: Language) -> Self {
+        Self::of(text, language, false)
+    }
+
+    fn of(text: &str, language: Language, strings: bool) -> Self {
         let mut code = text.as_bytes().to_vec();
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -92,7 +101,9 @@ impl Masked {
             } else if let Some(end) = string(bytes, at, language, before) {
                 // The quotes stay, so that an argument is seen to be there.
                 let closed = bytes.get(end.saturating_sub(1)).is_some_and(|b| b"\"'`/#".contains(b));
-                blank(&mut code, at + 1, if closed { end - 1 } else { end });
+                if strings || language.triple(rest).is_some() {
+                    blank(&mut code, at + 1, if closed { end - 1 } else { end });
+                }
                 before = b'"';
                 at = end;
                 continue;
@@ -328,6 +339,8 @@ mod tests {
             assert_eq!(now.split_whitespace().collect::<Vec<_>>().join(" "), code, "{text}");
         }
         assert!(!masked("r#\"todo!()\"# c", Language::Rust).contains("todo"));
+        let kept = Masked::with_strings("'''no'''\na = 'yes' # no\n", Language::Python).code;
+        assert!(kept.contains("yes") && !kept.contains("no"), "{kept}");
     }
 
     #[test]

@@ -37,11 +37,17 @@ pub(in crate::gate) fn may_have_inline(path: &str) -> bool {
 pub(in crate::gate) fn test_text<'t>(path: &str, text: &'t str, by_path: bool) -> Option<Cow<'t, str>> {
     match Language::of(path) {
         Some(language) if by_path || language == Language::Rust && text.contains("test") => {
-            cases::said(text, language).map(Cow::Owned)
+            cases::said(text, language).by_tests.map(Cow::Owned)
         }
         None if by_path && has_test(text) => Some(Cow::Borrowed(text)),
         _ => None,
     }
+}
+
+/// The same of the tests that never run or look at nothing.
+pub(in crate::gate) fn said_in_vain(path: &str, text: &str, by_path: bool) -> String {
+    let language = Language::of(path).filter(|own| by_path || *own == Language::Rust && text.contains("test"));
+    language.map(|language| cases::said(text, language).in_vain).unwrap_or_default()
 }
 
 /// Whether what stands before a block of Rust makes it a test.
@@ -204,11 +210,10 @@ mod tests {
 
     #[test]
     fn of_a_source_only_its_tests_are_tests() {
-        let source =
-            "/// AC-1\npub fn dim() {}\n\n#[cfg(test)]\nmod tests {\n    // AC-2\n    #[test]\n    fn dims() {}\n}\n";
+        let source = "/// AC-1\npub fn dim() {}\n\n#[cfg(test)]\nmod tests {\n    // AC-2\n    #[test]\n    fn dims() { dim(); }\n}\n";
         let text = test_text("src/lib.rs", source, false).unwrap();
         assert!(names(&text, "AC-2") && !names(&text, "AC-1"), "{text}");
-        let alone = "fn x() {}\n\n// AC-3: dims\n#[test]\nfn dims() {}\n";
+        let alone = "fn x() {}\n\n// AC-3: dims\n#[test]\nfn dims() { dim(); }\n";
         assert!(names(&test_text("src/lib.rs", alone, false).unwrap(), "AC-3"));
         assert!(test_text("src/lib.rs", "// AC-1\nfn x() {}\n", false).is_none());
         // A file that only lists them tests nothing.

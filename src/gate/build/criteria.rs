@@ -2,8 +2,9 @@
 
 use super::super::paper::ids;
 use super::super::papers::{Found, READINESS, SCOPE};
-use super::covered::{is_test, names, test_text};
+use super::covered::{is_test, may_have_inline, names, said_in_vain, test_text};
 use super::{Bench, wanted};
+use crate::finding::quoted;
 
 /// The criteria of scope that no test names.
 pub(in crate::gate) fn unnamed(bench: &Bench<'_>) -> Vec<Found> {
@@ -16,7 +17,20 @@ pub(in crate::gate) fn unnamed(bench: &Bench<'_>) -> Vec<Found> {
         let Some(test) = test_text(path, text, is_test(path)) else { continue };
         missing.retain(|(id, _)| !(names(&test, id) || is_test(path) && names(path, id)));
     }
-    let told = missing.into_iter().map(|(id, line)| Found::at(SCOPE, *line, format!("No test names `{id}`.")));
+    let mut vain: Vec<(&str, String)> = Vec::new();
+    if !missing.is_empty() {
+        let tests = bench.site.texts().filter(|(path, _)| is_test(path) || may_have_inline(path));
+        vain.extend(tests.map(|(path, text)| (path, said_in_vain(path, text, is_test(path)))));
+    }
+    let in_vain = |id: &str| vain.iter().find(|(_, said)| names(said, id)).map(|(path, _)| *path);
+    let told = missing.into_iter().map(|(id, line)| match in_vain(id) {
+        Some(path) => {
+            let says =
+                format!("No test names `{id}` but one that never runs or looks at nothing, in {}.", quoted(path));
+            Found::at(SCOPE, *line, says).next("Let that test look at what the criterion asks for, and push.")
+        }
+        None => Found::at(SCOPE, *line, format!("No test names `{id}`.")),
+    });
     told.collect()
 }
 

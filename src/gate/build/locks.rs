@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::line_at;
 
+mod more;
 mod python;
 
 /// What is wrong with a manifest.
@@ -31,12 +32,55 @@ const KINDS: &[(&str, &[&str])] = &[
     ("go.mod", &["go.sum"]),
     ("Gemfile", &["Gemfile.lock", "gems.locked"]),
     ("composer.json", &["composer.lock"]),
+    // Those whose tools write no lock, or none that is usually committed.
+    ("setup.py", &[]),
+    ("setup.cfg", &[]),
+    ("build.gradle", &[]),
+    ("build.gradle.kts", &[]),
+    ("pom.xml", &[]),
+    ("pubspec.yaml", &[]),
+    ("deno.json", &[]),
+    ("deno.jsonc", &[]),
 ];
+
+/// Whether a file is a list of requirements of Python: `requirements.txt`, `requirements-dev.txt`, `requirements/prod.txt`.
+fn is_requirements(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let Some(stem) = name.strip_suffix(".txt") else { return false };
+    let in_folder = folder.rsplit('/').next() == Some("requirements");
+    stem == "requirements"
+        || stem.starts_with("requirements-")
+        || stem.starts_with("requirements_")
+        || stem.ends_with("-requirements")
+        || in_folder
+}
+
+/// Whether one is for those who work on the project only, by its name.
+fn is_for_work(path: &str) -> bool {
+    const WORK: &[&str] = &[
+        "dev",
+        "develop",
+        "development",
+        "test",
+        "tests",
+        "testing",
+        "lint",
+        "docs",
+        "doc",
+        "ci",
+        "tools",
+        "local",
+        "build",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.trim_end_matches(".txt").split(['-', '_', '.']).any(|word| WORK.contains(&word))
+}
 
 /// The locks that a manifest of this name may have; `None` where it is no manifest that is understood.
 pub(super) fn locks_of(path: &str) -> Option<&'static [&'static str]> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    KINDS.iter().find(|(own, _)| *own == name).map(|(_, locks)| *locks)
+    let known = KINDS.iter().find(|(own, _)| *own == name).map(|(_, locks)| *locks);
+    known.or((is_requirements(path) || name.ends_with(".csproj")).then_some(&[]))
 }
 
 /// The manifest that a lock belongs to, by its name.
@@ -70,8 +114,8 @@ pub(super) type There<'t> = BTreeMap<&'t str, Option<&'t str>>;
 /// What is wrong with a manifest and its lock.
 pub(super) fn loose(path: &str, text: &str, there: &There<'_>) -> Vec<Loose> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    if name == "requirements.txt" {
-        return python::unpinned(path, text, there);
+    if is_requirements(path) {
+        return if is_for_work(path) { Vec::new() } else { python::unpinned(path, text, there) };
     }
     let Some(wanted) = dependencies(path, name, text, there) else { return Vec::new() };
     if wanted.is_empty() {
@@ -149,49 +193,97 @@ fn dependencies(path: &str, name: &str, text: &str, there: &There<'_>) -> Option
     Some(all)
 }
 
-/// The dependencies of a manifest without which what it builds does not run, with their lines.
-pub(super) fn runtime(path: &str, text: &str) -> Vec<(String, Option<u32>)> {
+/// A dependency without which what is built does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Needed {
+    /// What it is: `openssl-sys` of `tls = { package = "openssl-sys" }`, `left-pad` of `"pad": "npm:left-pad@1"`.
+    pub(super) name: String,
+    /// What it is called in the manifest.
+    pub(super) written: String,
+    pub(super) line: Option<u32>,
+    /// By Go: what is needed by what is needed.
+    pub(super) indirect: bool,
+}
+
+/// The dependencies of a manifest without which what it builds does not run.
+pub(super) fn runtime(path: &str, text: &str, there: &There<'_>) -> Vec<Needed> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let names = |tables: &[&str], table: &toml::Table| -> Vec<String> {
-        let own = tables.iter().filter_map(|name| table.get(*name)?.as_table());
-        own.flatten().map(|(name, _)| name.clone()).collect()
-    };
     let parsed = || text.parse::<toml::Table>().unwrap_or_default();
-    let json = |table: &str| -> Vec<String> {
-        let manifest: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-        let own = manifest.get(table).and_then(serde_json::Value::as_object);
-        own.into_iter()
-            .flatten()
-            .filter(|(name, _)| table != "require" || name.contains('/'))
-            .map(|(name, _)| name.clone())
-            .collect()
+    let json = || serde_json::from_str::<serde_json::Value>(text).unwrap_or_default();
+    let needed = |(name, written): (String, String)| {
+        let line = line_of(text, &written);
+        Needed { name, written, line, indirect: false }
     };
-    let all: Vec<String> = match name {
-        "Cargo.toml" => {
-            let own = |table: &toml::Table| -> Vec<String> {
-                let own = table.get("dependencies").and_then(toml::Value::as_table);
-                // What lies in the repository itself is no one else's.
-                let others = own.into_iter().flatten().filter(|(_, one)| one.get("path").is_none());
-                others.map(|(name, _)| name.clone()).collect()
-            };
-            own(&parsed())
+    let same = |name: String| needed((name.clone(), name));
+    match name {
+        "Cargo.toml" => crates(path, &parsed(), there).into_iter().map(needed).collect(),
+        "package.json" => more::npm(&json()).into_iter().map(needed).collect(),
+        "composer.json" => {
+            let all = json().get("require").and_then(serde_json::Value::as_object).cloned().unwrap_or_default();
+            all.into_iter().map(|(name, _)| name).filter(|name| name.contains('/')).map(same).collect()
         }
-        "package.json" => json("dependencies"),
-        "composer.json" => json("require"),
-        "pyproject.toml" => python::needed(&parsed()),
-        "Pipfile" => names(&["packages"], &parsed()),
-        "requirements.txt" | "requirements.in" => {
-            python::required(text).into_iter().map(|(_, one, _)| one.written).collect()
+        "pyproject.toml" => python::needed(&parsed()).into_iter().map(same).collect(),
+        "Pipfile" => {
+            let all = parsed().get("packages").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+            all.into_iter().map(|(name, _)| same(name)).collect()
         }
+        "requirements.in" => python::required(text).into_iter().map(|(_, one, _)| same(one.written)).collect(),
         "go.mod" => {
-            let direct: String =
-                text.lines().filter(|line| !line.contains("// indirect")).map(|line| format!("{line}\n")).collect();
-            go(&direct).into_iter().map(|one| one.written).collect()
+            let of = |text: &str| go(text).into_iter().map(|one| one.written);
+            let marked = |indirect: bool| -> String {
+                // What opens and closes a list belongs to both, and so does what is replaced.
+                let shared = |line: &str| line.trim().ends_with(['(', ')']) || line.contains("=>");
+                let own = |line: &&str| line.contains("// indirect") == indirect || shared(line);
+                text.lines().filter(own).map(|line| format!("{line}\n")).collect()
+            };
+            let indirect = of(&marked(true)).map(|one| Needed { indirect: true, ..same(one) });
+            of(&marked(false)).map(same).chain(indirect).collect()
         }
-        "Gemfile" => gems(text).into_iter().map(|one| one.written).collect(),
-        _ => Vec::new(),
+        "Gemfile" => gems(text).into_iter().map(|one| same(one.written)).collect(),
+        _ if is_requirements(path) => match is_for_work(path) {
+            true => Vec::new(),
+            false => python::required(text).into_iter().map(|(_, one, _)| same(one.written)).collect(),
+        },
+        _ => more::names(name, text).into_iter().map(same).collect(),
+    }
+}
+
+/// What a manifest of Cargo needs to run, on whatever system, by its real name and as it is written.
+fn crates(path: &str, manifest: &toml::Table, there: &There<'_>) -> Vec<(String, String)> {
+    let of = |table: &toml::Table| -> Vec<(String, toml::Value)> {
+        let own = table.get("dependencies").and_then(toml::Value::as_table);
+        own.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
     };
-    all.into_iter().map(|one| (one.clone(), line_of(text, &one))).collect()
+    let mut all = of(manifest);
+    let targets = manifest.get("target").and_then(toml::Value::as_table);
+    all.extend(targets.into_iter().flatten().filter_map(|(_, table)| table.as_table()).flat_map(of));
+    let real = all.into_iter().filter_map(|(written, value)| {
+        let inherits = value.get("workspace").and_then(toml::Value::as_bool) == Some(true);
+        let value = if inherits { shared(path, &written, there).unwrap_or(value) } else { value };
+        // What lies in the repository itself is no one else's.
+        if value.get("path").is_some() {
+            return None;
+        }
+        let name = value.get("package").and_then(toml::Value::as_str).unwrap_or(&written).to_owned();
+        Some((name, written))
+    });
+    real.collect()
+}
+
+/// What `x.workspace = true` is, by the workspace above.
+fn shared(path: &str, name: &str, there: &There<'_>) -> Option<toml::Value> {
+    let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    loop {
+        let own = if folder.is_empty() { "Cargo.toml".to_owned() } else { format!("{folder}/Cargo.toml") };
+        let root = there.get(own.as_str()).copied().flatten().and_then(|text| text.parse::<toml::Table>().ok());
+        if let Some(one) = root.as_ref().and_then(|root| root.get("workspace")?.get("dependencies")?.get(name)) {
+            return Some(one.clone());
+        }
+        if folder.is_empty() {
+            return None;
+        }
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
 }
 
 fn cargo(path: &str, manifest: &toml::Table, there: &There<'_>) -> Vec<Wanted> {
@@ -203,25 +295,12 @@ fn cargo(path: &str, manifest: &toml::Table, there: &There<'_>) -> Vec<Wanted> {
     let mut all = of(manifest);
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     all.extend(targets.into_iter().flatten().filter_map(|(_, table)| table.as_table()).flat_map(of));
-    // `x.workspace = true` may be another package there.
-    let shared = |name: &str| -> Option<String> {
-        let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        loop {
-            let own = if folder.is_empty() { "Cargo.toml".to_owned() } else { format!("{folder}/Cargo.toml") };
-            let root = there.get(own.as_str()).copied().flatten().and_then(|text| text.parse::<toml::Table>().ok());
-            if let Some(one) = root.as_ref().and_then(|root| root.get("workspace")?.get("dependencies")?.get(name)) {
-                return one.get("package")?.as_str().map(str::to_owned);
-            }
-            if folder.is_empty() {
-                return None;
-            }
-            folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
-        }
-    };
     let wanted = all.into_iter().map(|(name, value)| {
         let package = value.get("package").and_then(toml::Value::as_str).map(str::to_owned);
         let inherits = value.get("workspace").and_then(toml::Value::as_bool) == Some(true);
-        let locked = package.or_else(|| inherits.then(|| shared(&name)).flatten()).unwrap_or_else(|| name.clone());
+        // `x.workspace = true` may be another package there.
+        let there = || shared(path, &name, there)?.get("package")?.as_str().map(str::to_owned);
+        let locked = package.or_else(|| inherits.then(there).flatten()).unwrap_or_else(|| name.clone());
         Wanted { written: name, locked, version: None }
     });
     wanted.collect()

@@ -77,10 +77,33 @@ const MOST_QUIET: usize = 3_000;
 /// Whether words say that something is still to be done.
 fn puts_off(words: &str) -> bool {
     static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"\b(?i:not[ _-]?(?:yet[ _-]?)?(?:been[ _-]?)?implemented|unimplemented|not[ _-]supported[ _-]yet|implement[ _-](?:me|this|later)|to[ _-]be[ _-]implemented|placeholder|stub(?:bed)?|fixme|coming[ _-]soon)\b|\bTODO\b|\b(?i:todo):")
+        Regex::new(r"\b(?i:not[ _-]?(?:yet[ _-]?)?(?:been[ _-]?)?implemented|unimplemented|not[ _-]supported[ _-]yet|implement[ _-](?:me|this|later)|to[ _-]be[ _-]implemented|placeholder|stub(?:bed)?|fixme|coming[ _-]soon)\b|\b(?i:todo):")
             .ok()
     });
-    WORDS.as_ref().is_some_and(|pattern| pattern.is_match(words))
+    static COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"\bTODO\b|\b(?i:will (?:come|follow|be (?:added|done|written|implemented|filled))|in (?:the|a) (?:next|later|follow-?up) (?:change|pr|commit|release|version|step)|for later)\b")
+            .ok()
+    });
+    let says = |pattern: &LazyLock<Option<Regex>>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(words));
+    says(&WORDS) || says(&COMMENT)
+}
+
+/// The same of a message that is thrown or returned: there a TODO may be what an application keeps (`TODO 7 not found`).
+fn message_puts_off(words: &str) -> bool {
+    static TODO: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r#"["'`(]\s*TODO\s*(?:["'`:!…)(-]|[.]|\s(?i:add|build|complete|do|fill|finish|fix|handle|implement|later|make|support|write)\b)"#)
+            .ok()
+    });
+    let said = words.replace("TODO", "");
+    puts_off(&said) || TODO.as_ref().is_some_and(|pattern| pattern.is_match(words))
+}
+
+/// Whether words say that something is not done here, and never will be: a system, a format.
+fn refuses(words: &str) -> bool {
+    static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(?:not (?:supported|available|possible)|unsupported|only (?:supported|available|works?|runs?)|requires?)\b").ok()
+    });
+    WORDS.as_ref().is_some_and(|pattern| pattern.is_match(words)) && !puts_off(words) && !words.contains("yet")
 }
 
 /// Whether words say that others are to do it.
@@ -109,6 +132,8 @@ const LOUD: &[(Language, &str, &str)] = &[
     (Language::Ruby, r"\braise\s*\(?\s*(?:::)?NotImplementedError\b", "NotImplementedError"),
 ];
 const QUIET: &str = r"\b(?:throw|raise|panic|fatalError|preconditionFailure|assertionFailure|unreachable|return\s+(?:nil\s*,\s*)?(?:errors\.New|fmt\.Errorf)|Promise\.reject)\b";
+/// What may say it only in a string: `Err("not implemented")`, `assert False, "TODO"`. `StatusCode::NOT_IMPLEMENTED` is an answer.
+const IN_STRING: &str = r"\b(?:Err\s*\(|bail\s*!|assert\s*!?[ \t]*\(?[ \t]*(?:false|False)\b)";
 
 impl File<'_> {
     /// Where it says that nothing is there.
@@ -122,7 +147,7 @@ impl File<'_> {
                 continue;
             }
             for one in pattern.iter().flat_map(|pattern| pattern.find_iter(self.code)).take(MOST) {
-                if !self.is_for_others(one.start(), false) {
+                if !self.is_for_others(one.start(), false) && !self.is_refusal(one.start(), one.end()) {
                     found.push((one.start(), *what));
                 }
             }
@@ -131,11 +156,53 @@ impl File<'_> {
             let end = self.statement_end(one.end());
             let words = self.text.get(one.end()..end).unwrap_or_default();
             let known = found.iter().any(|(at, _)| *at >= one.start() && *at < end);
-            if !known && puts_off(words) && !leaves_to_others(words) && !self.is_for_others(one.start(), false) {
+            if !known && message_puts_off(words) && !leaves_to_others(words) && !self.is_for_others(one.start(), false)
+            {
+                found.push((one.start(), "a “not implemented”"));
+            }
+        }
+        static STRING_ONE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(IN_STRING).ok());
+        for one in STRING_ONE.iter().flat_map(|pattern| pattern.find_iter(self.code)).take(MOST_QUIET) {
+            let end = self.statement_end(one.start());
+            let known = found.iter().any(|(at, _)| *at >= one.start() && *at < end);
+            if !known && self.strings(one.end(), end).iter().any(|words| message_puts_off(words)) {
                 found.push((one.start(), "a “not implemented”"));
             }
         }
         found
+    }
+
+    /// The strings in a part of the code, with their quotes.
+    fn strings(&self, from: usize, to: usize) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut open: Option<(usize, u8)> = None;
+        for (at, byte) in self.code.bytes().enumerate().take(to).skip(from) {
+            match open {
+                Some((begins, quote)) if byte == quote => {
+                    all.extend(self.text.get(begins..=at).map(str::to_owned));
+                    open = None;
+                }
+                None if matches!(byte, b'"' | b'\'') => open = Some((at, byte)),
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// In Python and Ruby: whether what is raised under a condition says that something is not supported, which is an answer.
+    fn is_refusal(&self, at: usize, end: usize) -> bool {
+        if !matches!(self.language, Language::Python | Language::Ruby) {
+            return false;
+        }
+        let line = self.code[..at].rfind('\n').map_or(0, |end| end + 1);
+        let own = self.code[line..at].trim_start();
+        let is_guard = |line: &str| {
+            ["if ", "elif ", "elsif ", "else", "unless ", "case ", "when "].iter().any(|word| line.starts_with(word))
+        };
+        let behind = self.code[end..].lines().next().unwrap_or_default();
+        let guarded =
+            is_guard(own) || behind.contains(" if ") || self.outer(at).first().is_some_and(|line| is_guard(line));
+        guarded && refuses(self.text.get(end..self.statement_end(end)).unwrap_or_default())
     }
 
     /// The end of a statement: its line, or where its parenthesis closes, within a few lines.
@@ -239,7 +306,7 @@ impl File<'_> {
     /// Methods of Ruby with nothing in them.
     fn ruby_bodies(&self) -> Vec<(usize, &'static str)> {
         static BODY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            let rest = r"(?:[ \t]*\([^)]*\)[ \t;]*|[ \t]*;[ \t;]*|[ \t]*(?:\([^)]*\)[ \t]*)?;?[ \t]*\n[ \t\n]*)end\b";
+            let rest = r"(?:[ \t]*\([^)]*\)[ \t;]*|[ \t]*;[ \t;]*|[ \t]*(?:\([^)]*\)[ \t]*)?;?[ \t]*\n[ \t\n]*)(?:return[ \t]*[;\n][ \t\n]*)?end\b";
             Regex::new(&format!(r"(?m)^[ \t]*def[ \t]+([\w.?!=]+){rest}")).ok()
         });
         let mut found = Vec::new();
@@ -274,7 +341,10 @@ impl File<'_> {
                 Language::Swift => {
                     // Of another's protocol it is what that asks for, and of one's own the default.
                     let extended = header.rsplit_once("extension ").map(|(_, rest)| rest.trim());
-                    has_word(header, "protocol")
+                    // What is never made from a file: `required init?(coder:)`, as Xcode writes it.
+                    let unmade = !empty && has_word(header, "required") && has_word(header, "init");
+                    unmade
+                        || has_word(header, "protocol")
                         || extended.is_some_and(|rest| {
                             let name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
                             empty && rest.contains(':') || name.is_some_and(|name| self.bases.contains(name))
@@ -289,12 +359,15 @@ impl File<'_> {
     fn bodies(&self, blocks: &[Block]) -> Vec<(usize, &'static str)> {
         let mut found = Vec::new();
         let is_empty = |block: &&Block| {
-            self.code[block.from..block.to].trim_matches(|c: char| c.is_whitespace() || c == ';').is_empty()
+            let code = self.code[block.from..block.to].trim_matches(|c: char| c.is_whitespace() || c == ';');
+            // What only returns does nothing else.
+            matches!(code, "" | "return") || self.language == Language::Rust && matches!(code, "()" | "return ()")
         };
         for block in blocks.iter().filter(is_empty).take(MOST_QUIET) {
-            let comment = self.text.get(block.from..block.to).unwrap_or_default();
-            let says = !comment.trim_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
-            if says && !puts_off(comment) {
+            let comment = self.comments(block.from, block.to);
+            // One letter says nothing.
+            let says = comment.chars().filter(|c| c.is_alphanumeric()).count() > 1;
+            if says && !puts_off(&comment) {
                 continue;
             }
             if found.len() >= MOST {
@@ -310,6 +383,16 @@ impl File<'_> {
             }
         }
         found
+    }
+
+    /// What stands in the text where the code is blank.
+    fn comments(&self, from: usize, to: usize) -> String {
+        let (code, text) = (self.code.as_bytes(), self.text.as_bytes());
+        let said: Vec<u8> = (from..to.min(text.len()))
+            .filter(|at| code.get(*at).is_some_and(u8::is_ascii_whitespace))
+            .map(|at| text[at])
+            .collect();
+        String::from_utf8_lossy(&said).into_owned()
     }
 
     /// Whether what stands before a block makes it a function that has something to do: one with a name, that is no constructor,

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::code::Language;
-use super::covered::{is_test, may_have_inline, names as is_named, test_text};
+use super::code::{Language, Masked, blocks};
+use super::covered::{is_of_tests, is_rust_test, is_test, may_have_inline, names as is_named, test_text};
 use super::{
     Finding, Site, Touched, brake, criteria, is_paper, is_vendored, judge, locks, paper, secrets, structure, wanted,
 };
@@ -51,25 +51,88 @@ const MOST_SOURCES: usize = 300;
 
 /// A text in which names are found however they are written: `nextLevel` is `next_level`.
 fn folded(text: &str) -> String {
-    text.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
+    text.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }
 
-/// Of these names, those that no source at the head has. None of them where there is more than is looked through: then nobody
-/// knows.
-pub fn unseen(reader: &dyn Reader, head: &CommitId, site: &Site, names: &BTreeSet<String>) -> Result<BTreeSet<String>> {
-    let mut left = names.clone();
-    for (_, text) in site.texts().filter(|(path, _)| !is_paper(path)) {
-        let text = folded(text);
-        left.retain(|name| !text.contains(&folded(name)));
+/// Of the names that are looked for, those that are still not found, with what each is found by.
+struct Left(Vec<(String, Sought)>);
+
+enum Sought {
+    /// A name in the code.
+    Name(String),
+    /// The last part of an address that is no parameter: it may be put together of several.
+    Address(String),
+}
+
+impl Left {
+    fn new(names: &BTreeSet<String>) -> Self {
+        let sought = |name: &String| match name.split_once('/') {
+            Some((_, path)) => {
+                let fixed = |part: &&str| {
+                    part.len() > 2 && part.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+                };
+                let parts = path.split(['/', '?']).filter(fixed);
+                let own = parts.filter(|part| !matches!(*part, "api")).next_back();
+                own.map(|part| Sought::Address(folded(part)))
+            }
+            None => Some(Sought::Name(folded(name))),
+        };
+        Self(names.iter().filter_map(|name| Some((name.clone(), sought(name)?))).collect())
     }
-    if left.is_empty() || site.more || !site.unread.is_empty() {
+
+    /// Takes out what a source has. A word in a comment, in a string or in a test is no interface; an address stands in a string, or
+    /// in the path of its file.
+    fn look(&mut self, path: &str, text: &str) {
+        if self.0.is_empty() || is_of_tests(path) || !brake::is_code(path, text) {
+            return;
+        }
+        let (code, strings) = match Language::of(path) {
+            Some(language) => {
+                let code = without_tests(Masked::new(text, language).code, language);
+                (folded(&code), folded(&Masked::with_strings(text, language).code))
+            }
+            None => (folded(text), folded(text)),
+        };
+        let path = folded(path);
+        self.0.retain(|(_, sought)| match sought {
+            Sought::Name(name) => !code.contains(name),
+            Sought::Address(part) => !(strings.contains(part) || path.contains(part)),
+        });
+    }
+}
+
+/// Masked code without the tests that stand among it.
+fn without_tests(code: String, language: Language) -> String {
+    if language != Language::Rust || !code.contains("test") {
+        return code;
+    }
+    let tests: Vec<(usize, usize)> =
+        blocks(&code).iter().filter(|block| is_rust_test(&block.header)).map(|block| (block.from, block.to)).collect();
+    let (mut kept, mut at) = (String::with_capacity(code.len()), 0);
+    for (from, to) in tests {
+        kept.push_str(code.get(at..from.max(at)).unwrap_or_default());
+        at = at.max(to);
+    }
+    kept.push_str(code.get(at..).unwrap_or_default());
+    kept
+}
+
+/// Of these names and addresses (`POST /lamps`), those that no source at the head has. None of them where there is more than is looked
+/// through: then nobody knows.
+pub fn unseen(reader: &dyn Reader, head: &CommitId, site: &Site, names: &BTreeSet<String>) -> Result<BTreeSet<String>> {
+    let mut left = Left::new(names);
+    for (path, text) in site.texts().filter(|(path, _)| !is_paper(path)) {
+        left.look(path, text);
+    }
+    if left.0.is_empty() || site.more || !site.unread.is_empty() {
         return Ok(BTreeSet::new());
     }
     let touched: BTreeSet<&str> = site.texts().map(|(path, _)| path).collect();
     let mut others: Vec<String> = Vec::new();
     for entry in reader.tree(head, Filter::All)? {
         let path = String::from_utf8_lossy(entry.path.as_bytes()).into_owned();
-        if entry.mode.is_file() && Language::of(&path).is_some() && !touched.contains(path.as_str()) {
+        let may_be = brake::is_code(&path, "") && !is_of_tests(&path) && !is_paper(&path);
+        if entry.mode.is_file() && may_be && !touched.contains(path.as_str()) {
             others.push(path);
         }
     }
@@ -79,29 +142,20 @@ pub fn unseen(reader: &dyn Reader, head: &CommitId, site: &Site, names: &BTreeSe
     let mut reading = Reading::new(reader);
     for path in others {
         match reading.text(head, &RepoPath::from(path.as_str()))? {
-            Text::Read(text) => {
-                let text = folded(&text);
-                left.retain(|name| !text.contains(&folded(name)));
-            }
+            Text::Read(text) => left.look(&path, &text),
             Text::TooLarge => return Ok(BTreeSet::new()),
             Text::Opaque(_) | Text::None => {}
         }
-        if left.is_empty() {
+        if left.0.is_empty() {
             break;
         }
     }
-    reading.absent.map_or(Ok(left), Err)
+    reading.absent.map_or_else(|| Ok(left.0.into_iter().map(|(name, _)| name).collect()), Err)
 }
 
 /// Files that name what a project depends on.
 pub fn is_manifest(path: &RepoPath) -> bool {
-    let name = path.to_string();
-    let name = name.rsplit('/').next().unwrap_or_default();
-    matches!(
-        name,
-        "Cargo.toml" | "package.json" | "pyproject.toml" | "requirements.txt" | "go.mod" | "pom.xml" | "Gemfile"
-    ) || name.ends_with(".csproj")
-        || name.starts_with("build.gradle")
+    locks::locks_of(&path.to_string()).is_some()
 }
 
 impl Site {
@@ -111,6 +165,7 @@ impl Site {
         let mut reading = Reading::new(reader);
         let mut site = Self::default();
         let removed = removed(&deltas);
+        site.removed = deltas.iter().filter(|delta| delta.new.is_none()).count();
         for delta in &deltas {
             let path = String::from_utf8_lossy(delta.path.as_bytes()).into_owned();
             let Some((mode, blob)) = &delta.new else { continue };
@@ -131,6 +186,9 @@ impl Site {
             match reading.text(head, &delta.path)? {
                 Text::Read(text) => {
                     let old = reading.old(base, delta, &removed, &text)?;
+                    if delta.old.is_none() && old.is_some() {
+                        site.moved.insert(path.clone());
+                    }
                     let lines = lines_added(&path, old.as_deref(), &text)?;
                     let lines_before = old.map(|old| brake::length(&path, &old));
                     site.files.push(Touched { lines, lines_before, path, text });
@@ -483,6 +541,7 @@ mod tests {
         };
         // It was moved, and one line of it is another.
         assert_eq!(lines("src/new.py"), [4]);
+        assert_eq!((site.moved.iter().map(String::as_str).collect::<Vec<_>>(), site.removed), (vec!["src/new.py"], 1));
         assert_eq!(lines("src/same.py"), [2]);
         assert_eq!(lines("src/dimmer.py"), [1, 2, 3]);
         assert_eq!(site.unread, ["data/large.txt"]);
@@ -493,6 +552,46 @@ mod tests {
         assert_eq!(site.manifests.iter().collect::<Vec<_>>(), ["crates/a/Cargo.toml"]);
         assert!(site.locks["Cargo.lock"].is_some());
         assert!(!site.more);
+    }
+
+    /// A word in a comment, a string or a test is no interface, and an address is looked for in strings.
+    #[test]
+    fn an_interface_is_looked_for_in_code() {
+        let unseen_in = |before: &[(&str, &str)], after: &[(&str, &str)]| -> Vec<String> {
+            let scratch = Scratch::new();
+            let files = |list: &[(&str, &str)]| -> Vec<(&'static [u8], u32, &'static [u8])> {
+                let leak = |text: &str| -> &'static [u8] { text.to_owned().leak().as_bytes() };
+                list.iter().map(|(path, text)| (leak(path), 0o100_644, leak(text))).collect()
+            };
+            let base = scratch.commit(&[], &files(before));
+            let head = scratch.commit(&[&base], &files(&[before, after].concat()));
+            let site = Site::read(&scratch.reader(), &base, &head, &good_papers()).unwrap();
+            let names = ["brighten", "POST /lamps/{id}/dim"].into_iter().map(str::to_owned).collect();
+            unseen(&scratch.reader(), &head, &site, &names).unwrap().into_iter().collect()
+        };
+        let both = ["POST /lamps/{id}/dim", "brighten"];
+        let none: [&str; 0] = [];
+        let old = ("src/old.py", "x = 1\n");
+        for (path, text) in [
+            ("src/a.py", "# brighten is later, and so is /lamps/{id}/dim\nx = 1\n"),
+            ("src/a.py", "\"\"\"brighten, and /lamps/{id}/dim\"\"\"\nx = 1\n"),
+            ("tests/test_a.py", "def test_brighten():\n    post('/lamps/1/dim')\n"),
+            ("README.md", "brighten /lamps/1/dim\n"),
+        ] {
+            assert_eq!(unseen_in(&[old], &[(path, text)]), both, "{text}");
+        }
+        assert_eq!(unseen_in(&[old], &[("src/a.py", "X = \"brighten\"\n")]), both);
+        assert_eq!(unseen_in(&[old], &[("src/a.rs", "#[cfg(test)]\nmod tests {\n    fn brighten() {}\n}\n")]), both);
+        for (path, text) in [
+            ("src/a.py", "def brighten(x):\n    return x\n\n\n@router.post('/{id}/dim')\ndef set(id): return 1\n"),
+            ("src/a.ts", "class A { reBrighten() { return app.post(`/lamps/:id/dim`, x); } }\n"),
+            ("src/a.c", "int brighten(int x) { serve(\"/dim\"); }\n"),
+            ("web/lamps/[id]/dim/route.ts", "export function brighten() { return 1; }\n"),
+        ] {
+            assert_eq!(unseen_in(&[old], &[(path, text)]), none, "{text}");
+            // It may have been there before.
+            assert_eq!(unseen_in(&[(path, text)], &[old]), none, "{text}");
+        }
     }
 
     /// A NUL in a comment compiles, and hides nothing.

@@ -94,6 +94,6 @@ pub(in crate::gate) fn is_tolerated(path: &str) -> bool {
         || FILES.contains(&name)
         || name.ends_with(".md")
         || is_lock(name)
-        || locks_of(name).is_some()
+        || locks_of(path).is_some()
         || !path.contains('/') && (Language::of(name).is_none() || is_config)
 }

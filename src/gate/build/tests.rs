@@ -56,6 +56,11 @@ fn a_criterion_has_a_test_that_names_it() {
     assert_eq!(found(&with("tests/test_dimmer.py", both)), ["BLD-03 scope.md:14"]);
     let both = "# AC-1 and AC-2 are for later.\n\n\ndef helper():\n    assert True\n";
     assert_eq!(found(&with("tests/test_dimmer.py", both)), ["BLD-03 scope.md:14", "BLD-03 scope.md:15"]);
+    // One that looks at nothing shows nothing either, and that is said.
+    let both = "def test_ac_1():\n    assert dim(3) == 2\n\n\ndef test_ac_2():\n    assert True\n";
+    let findings = judge(&with("tests/test_dimmer.py", both), &good_papers(), &Policy::default());
+    assert_eq!(told(&findings), ["BLD-03 scope.md:15"]);
+    assert!(findings[0].says.contains("looks at nothing, in `tests/test_dimmer.py`"), "{}", findings[0].says);
     // It may have been there before.
     let mut site = with("tests/test_dimmer.py", test);
     site.beside.push(("tests/test_dark.py".to_owned(), "def test_ac_2():\n    assert dim(0) == 0\n".to_owned()));
@@ -133,7 +138,7 @@ fn dependencies_are_locked() {
 #[test]
 fn the_tree_is_the_designs() {
     assert_eq!(
-        found(&of(&[("src/dimmer.py", "x = 1\n"), ("src/test_x.py", "def test_ac_1_ac_2(): assert 1\n")])),
+        found(&of(&[("src/dimmer.py", "x = 1\n"), ("src/test_x.py", "def test_ac_1_ac_2(): assert x\n")])),
         [
             "BLD-03 warning readiness.md:15",
             "BLD-03 warning readiness.md:16",
@@ -173,6 +178,14 @@ fn many_more_files_than_designed_pull_the_brake() {
     assert_eq!(found(&of(&few)), [] as [&str; 0]);
     let many = [good::CODE[0], good::CODE[1], ("src/a.py", "a = 1\n"), ("src/b.py", "b = 1\n")];
     assert_eq!(found(&of(&many)), ["BRK-01 warning"]);
+    let findings = judge(&of(&many), &good_papers(), &Policy::default());
+    assert!(findings[0].says.ends_with("more than 2 files, and the design names 1."), "{}", findings[0].says);
+    // What was only moved is not more, as far as something is gone elsewhere.
+    let mut site = of(&many);
+    site.moved = ["src/a.py", "src/b.py"].into_iter().map(str::to_owned).collect();
+    assert_eq!(found(&site), ["BRK-01 warning"]);
+    site.removed = 2;
+    assert_eq!(found(&site), [] as [&str; 0]);
     let mut policy = Policy::default();
     policy.limits.files_over_design = 3;
     assert_eq!(told(&judge(&of(&many), &good_papers(), &policy)), [] as [&str; 0]);
@@ -190,6 +203,20 @@ fn a_file_that_outgrows_its_limit_pulls_the_brake() {
     }
     assert_eq!(found(&with("src/a.py", &"x = 1\n".repeat(300))), [] as [&str; 0]);
     assert_eq!(found(&with("tests/data/a.py", &long)), [] as [&str; 0]);
+    // It was too long, and grows by half of that again.
+    site.files[2].text = "x = 1\n".repeat(452);
+    assert_eq!(found(&site), ["BRK-02 warning src/a.py"]);
+    assert!(judge(&site, &good_papers(), &Policy::default())[0].says.contains("more than 450 lines"));
+    site.files[2].lines_before = Some(302);
+    assert_eq!(found(&site), [] as [&str; 0]);
+    // Whatever it is written in.
+    for path in ["src/engine.c", "src/run.sh", "src/a.sql", "src/App.vue", "src/a.scss", "src/lamp"] {
+        let text = format!("#!/bin/sh\n{long}");
+        assert_eq!(found(&with(path, &text)), [format!("BRK-02 warning {path}")], "{path}");
+    }
+    for path in ["src/levels.csv", "src/levels.json", "src/a.min.css", "vendor/a.c"] {
+        assert!(!found(&with(path, &long)).iter().any(|one| one.starts_with("BRK-02")), "{path}");
+    }
     // What stands on one line is not shorter for that, and what stands in a string is no statement.
     assert_eq!(found(&with("src/a.py", &"x = 1; ".repeat(310))), ["BRK-02 warning src/a.py"]);
     assert_eq!(found(&with("src/a.py", &format!("x = \"{}\"\n", "x; ".repeat(310)))), [] as [&str; 0]);
@@ -210,4 +237,35 @@ fn a_dependency_that_nobody_designed_pulls_the_brake() {
     assert_eq!(concerns(&findings).into_iter().collect::<Vec<_>>(), [expected]);
     site.manifests_before.insert("pyproject.toml".to_owned(), manifest.to_owned());
     assert_eq!(found(&site), [] as [&str; 0]);
+}
+
+/// By what it really is, on whatever system, and what only happens to be a word of the papers is not named.
+#[test]
+fn a_dependency_does_not_hide_behind_a_word() {
+    let lock = ["openssl-sys", "nix", "press"].map(|name| format!("[[package]]\nname = \"{name}\"\n")).concat();
+    let of_cargo = |manifest: &str| {
+        let files = [good::CODE[0], good::CODE[1], ("Cargo.toml", manifest), ("Cargo.lock", lock.as_str())];
+        found(&of(&files))
+    };
+    for manifest in [
+        "[dependencies]\nlevel = { package = \"openssl-sys\", version = \"1\" }\n",
+        "[target.\"cfg(all())\".dependencies]\nnix = \"1\"\n",
+        // The design has "Each press logs".
+        "[dependencies]\npress = \"1\"\n",
+    ] {
+        assert_eq!(of_cargo(manifest), ["BRK-04 warning Cargo.toml:2"], "{manifest}");
+    }
+    // The code imports what is called indirect; what it does not import is somebody else's.
+    let module = "module a\n\nrequire golang.org/x/text v0.3.0 // indirect\n";
+    let sum = "golang.org/x/text v0.3.0 h1:abc=\n";
+    for (code, expected) in
+        [("import \"golang.org/x/text/width\"\n", &["BRK-04 warning go.mod:3"][..]), ("import \"fmt\"\n", &[])]
+    {
+        let code = format!("package a\n\n{code}");
+        let files = [good::CODE[0], good::CODE[1], ("go.mod", module), ("go.sum", sum), ("src/a.go", code.as_str())];
+        assert_eq!(found(&of(&files)), expected, "{code}");
+    }
+    // A manifest that asks for no lock has dependencies all the same.
+    let files = [good::CODE[0], good::CODE[1], ("setup.py", "setup(install_requires=['left-pad'])\n")];
+    assert_eq!(found(&of(&files)), ["BRK-04 warning setup.py:1"]);
 }

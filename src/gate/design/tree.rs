@@ -111,8 +111,11 @@ fn nested(lines: &[Line]) -> Vec<Named> {
         let small = line.text.to_lowercase();
         let later = ["generated", "optional", "ignored", "not committed", "later", "planned", "deferred"];
         let is_required = !later.iter().any(|word| small.contains(word));
-        // `src/  # the function, …`
-        let is_open = many || line.text.trim_end().ends_with('…') || line.text.trim_end().ends_with("...");
+        // `src/  # the function, …`, `src/ …   # all of it`
+        let is_open = many
+            || ends_open(&line.text)
+            || line.text.trim_end().ends_with('…')
+            || line.text.trim_end().ends_with("...");
         all.push(Named { line: line.at, path, has_children: false, is_open, is_required });
         open.push((indent, all.len() - 1));
     }
@@ -137,14 +140,32 @@ fn path_in(line: &str) -> Result<Option<bool>, ()> {
     Ok(path_of(line)?.map(|path| marked || path.contains(['/', '.'])))
 }
 
-/// The path of a line, or the first of several that it stands for.
-fn path_of(line: &str) -> Result<Option<&str>, ()> {
+/// A path without what says that there is more below it: `src/…`, `src/ ...`.
+fn closed(path: &str) -> &str {
+    let end = path.trim_end_matches('…');
+    let end = if end.len() == path.len() { path.strip_suffix("...").unwrap_or(path) } else { end };
+    if end.trim_end().ends_with('/') { end.trim_end() } else { path }
+}
+
+fn ends_open(line: &str) -> bool {
+    written(line).is_some_and(|path| closed(path).len() < path.len())
+}
+
+/// What stands as a path on a line, before what is said of it.
+fn written(line: &str) -> Option<&str> {
     let bare = line.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
     let end = [" #", "\t#", " //", " —", " –", ": ", " (", " - ", " <-", " ←", " [", "  "]
         .iter()
         .filter_map(|mark| bare.find(mark))
         .min();
     let path = end.map_or(bare, |end| &bare[..end]).trim().trim_end_matches(':').trim_matches('`').trim();
+    (!path.is_empty()).then_some(path)
+}
+
+/// The path of a line, or the first of several that it stands for.
+fn path_of(line: &str) -> Result<Option<&str>, ()> {
+    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
+    let path = closed(written(line).unwrap_or_default());
     // What `tree` prints below it, and how it was called.
     let counts = |word: &String| {
         matches!(word.as_str(), "directories" | "directory" | "file" | "files")
@@ -215,7 +236,7 @@ mod tests {
         ];
         assert_eq!(paths, expected);
         let open = tree(
-            "src/\n  a.py\n  …\nweb/*.ts\nlib/  # more, …\nrecipes/01.txt … 30.txt\ndist/  # generated\nsrc/b/c.py\n",
+            "src/\n  a.py\n  …\nweb/*.ts\nlib/  # more, …\nrecipes/01.txt … 30.txt\ndist/  # generated\nsrc/b/c.py\nx/ …\ny/…\nz/...   # all\n└── w/ ...\n",
         );
         let told: Vec<(&str, bool, bool)> =
             open.iter().map(|one| (one.path.as_str(), one.is_open, one.is_required)).collect();
@@ -227,7 +248,12 @@ mod tests {
             ("recipes", true, true),
             ("dist", false, false),
             ("src/b/c.py", false, true),
+            ("x", true, true),
+            ("y", true, true),
+            ("z", true, true),
+            ("z/w", true, true),
         ];
         assert_eq!(told, expected);
+        assert_eq!((path_in("src/ …"), path_in("src/…"), path_in("…")), (Ok(Some(true)), Ok(Some(true)), Ok(None)));
     }
 }

@@ -208,6 +208,21 @@ fn what_only_reads_is_told_from_what_runs() {
         "if true; then cat out.txt; fi",
         "while read line; do echo $line; done < out.txt",
         "cp out.txt x && cat x",
+        "\\cat out.txt",
+        "\"cat\" out.txt",
+        "sh -c 'cat out.txt'",
+        "bash -ec \"cat out.txt\"",
+        "eval cat out.txt",
+        "echo $(cat out.txt)",
+        "echo \"level $(cat out.txt)\"",
+        "echo `cat out.txt`",
+        "case x in x) cat out.txt;; esac",
+        "X=cat; $X out.txt",
+        "find docs -name out.txt -exec cat {} +",
+        "dd if=out.txt",
+        "python3 src/nothing.py 0 || cat out.txt",
+        "cat out.txt 2>&1",
+        "for f in a b; do cat $f; done",
     ] {
         assert!(only_reads(idle), "{idle}");
     }
@@ -221,6 +236,19 @@ fn what_only_reads_is_told_from_what_runs() {
         "(cd src; env ./lamp 1)",
         "for n in 1 2; do ./lamp $n; done",
         "if ./lamp 1; then echo on; fi",
+        "sh -c './lamp 1'",
+        "sh lamp.sh",
+        "eval ./lamp 1",
+        "echo $(./lamp 1)",
+        "echo \"$(./lamp 1)\" | grep 2",
+        "find . -name lamp -exec {} \\;",
+        "./lamp 1 || true",
+        "./lamp 1 || { echo failed; exit 1; }",
+        "./lamp 1 || (cat lamp.log; exit 1)",
+        "./lamp 1 || { cat lamp.log; exit 1; }",
+        "./lamp 1 2>&1 | head -1",
+        "python3 -c 'print(\"cat out.txt\")'",
+        "X=./lamp; $X 1",
     ] {
         assert!(!only_reads(runs), "{runs}");
     }

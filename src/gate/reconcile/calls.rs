@@ -9,6 +9,7 @@ use super::Table;
 use crate::gate::build::code::{Language, Masked, line_at};
 use crate::gate::build::covered::is_of_tests;
 use crate::gate::build::is_vendored;
+use crate::gate::paper::Part;
 use crate::gate::papers::{DESIGN, Found, SCOPE};
 
 /// Each service whose API is called in a line that the change added, and that neither scope nor design names. An address in a
@@ -84,7 +85,6 @@ fn called(language: Language) -> (&'static str, &'static [&'static str]) {
                 "react",
                 "vue",
                 "svelte",
-                "next",
                 "nextjs",
                 "deno",
                 "bun",
@@ -94,7 +94,8 @@ fn called(language: Language) -> (&'static str, &'static [&'static str]) {
                 "html",
             ],
         ),
-        Language::Go => ("Go", &["go", "golang"]),
+        // `go` is a word, so it is asked for with its capital.
+        Language::Go => ("Go", &["Go", "golang"]),
         Language::Java => ("Java", &["java", "jvm", "spring", "maven", "gradle", "android"]),
         Language::Kotlin => ("Kotlin", &["kotlin", "jvm", "android", "gradle"]),
         Language::CSharp => ("C#", &["csharp", "c", "net", "dotnet", "aspnet"]),
@@ -104,16 +105,39 @@ fn called(language: Language) -> (&'static str, &'static [&'static str]) {
     }
 }
 
+/// The words of scope and design, small, and `Go`. Paths name no language: the drawn tree, and `src/lamp.go` in the text.
+fn words(table: &Table<'_>) -> BTreeSet<String> {
+    const ENDS: &[&str] = &["go", "py", "rs", "rb", "kt", "cs", "php", "swift", "java", "ts", "tsx", "jsx", "mjs"];
+    let mut all = BTreeSet::new();
+    for paper in [&table.bench.scope, &table.bench.design].into_iter().flatten() {
+        let tree = paper.section("Directory Structure");
+        let drawn: BTreeSet<u32> = tree.iter().flat_map(Part::lines).map(|line| line.at).collect();
+        for line in paper.lines().into_iter().filter(|line| !drawn.contains(&line.at)) {
+            for word in line.text.split_whitespace() {
+                let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+                let is_path = bare.contains('/') && bare.contains('.');
+                if is_path
+                    || bare.rsplit_once('.').is_some_and(|(before, end)| !before.is_empty() && ENDS.contains(&end))
+                {
+                    continue;
+                }
+                let parts = bare.split(|c: char| !c.is_alphanumeric());
+                all.extend(parts.map(|part| if part == "Go" { part.to_owned() } else { part.to_lowercase() }));
+            }
+        }
+    }
+    all
+}
+
 /// Each language of a file that was added and that neither scope nor design names.
 pub(super) fn languages(table: &Table<'_>) -> Vec<Found> {
-    let told = table.told();
-    let words: BTreeSet<&str> = told.split(|c: char| !c.is_alphanumeric()).collect();
+    let words = words(table);
     let (mut seen, mut all) = (BTreeSet::new(), Vec::new());
     let sources = table.bench.site.added.iter().filter(|path| !is_of_tests(path) && !is_vendored(path));
     for path in sources.filter(|path| path.contains('/')) {
         let Some(language) = Language::of(path) else { continue };
         let (name, others) = called(language);
-        if !others.iter().any(|word| words.contains(word)) && seen.insert(name) {
+        if !others.iter().any(|word| words.contains(*word)) && seen.insert(name) {
             let says = format!("this is {name}, which the Stack of scope does not name.");
             all.push(Found::in_file(path, says).next(format!("Add the line `- {name}` to the Stack in `{SCOPE}`.")));
         }

@@ -28,12 +28,24 @@ struct Interface {
 
 type Pattern = LazyLock<Option<Regex>>;
 
-/// The names of the design's interfaces.
+/// The names of the design's interfaces, and the addresses that it serves.
 pub(super) fn names(design: Option<&Paper>) -> BTreeSet<String> {
     of(design).into_iter().map(|one| one.name).collect()
 }
 
-/// What can be called by the design: code in the text that begins with a name and parentheses, and declarations in code blocks.
+/// A type that is declared: `class Lamp`, `pub struct Lamp`.
+static TYPE: Pattern = LazyLock::new(|| {
+    let before = r"(?:pub|export|default|declare|public|abstract|final|sealed|data|frozen|const)\s+";
+    let kinds = "class|interface|struct|enum|trait|record|protocol|type";
+    Regex::new(&format!(r"^\s*(?:{before})*(?:{kinds})\s+([A-Z]\w{{2,}})\b")).ok()
+});
+
+/// An address that is served: `POST /lamps/{id}/dim`.
+static ROUTE: Pattern =
+    LazyLock::new(|| Regex::new(r"^\s*((?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+/[^\s?#]*)").ok());
+
+/// What there is by the design: code in the text that begins with a name and parentheses, is an address or declares a type, and
+/// declarations in code blocks.
 fn of(design: Option<&Paper>) -> Vec<Interface> {
     static SPAN: Pattern = LazyLock::new(|| {
         let before = r"(?:pub|async|export|static|public|def|fn|func|function)\s+";
@@ -44,9 +56,10 @@ fn of(design: Option<&Paper>) -> Vec<Interface> {
     let mut all: Vec<Interface> = Vec::new();
     let mut add = |pattern: &Pattern, line: u32, text: &str| {
         let Some(found) = pattern.as_ref().and_then(|pattern| pattern.captures(text)) else { return };
-        let (name, inside) = (found[1].to_owned(), &found[2]);
+        let name = found[1].split_whitespace().collect::<Vec<_>>().join(" ");
+        let takes = found.get(2).and_then(|inside| counted(inside.as_str()));
         if all.len() < MOST && !all.iter().any(|one| one.name == name) {
-            all.push(Interface { name, takes: counted(inside), line, written: found[0].trim().to_owned() });
+            all.push(Interface { name, takes, line, written: found[0].trim().to_owned() });
         }
     };
     for item in part.described() {
@@ -56,12 +69,18 @@ fn of(design: Option<&Paper>) -> Vec<Interface> {
             continue;
         }
         for span in &item.spans {
-            add(&SPAN, item.line, span.trim());
+            for pattern in [&SPAN, &TYPE, &ROUTE] {
+                add(pattern, item.line, span.trim());
+            }
         }
     }
     for code in part.all_code() {
-        for line in &code.lines {
-            add(&DECLARED, line.at, &line.text);
+        // A drawing declares nothing.
+        let drawn = matches!(code.language.as_str(), "mermaid" | "plantuml" | "dot");
+        for line in code.lines.iter().filter(|_| !drawn) {
+            for pattern in [&DECLARED, &TYPE, &ROUTE] {
+                add(pattern, line.at, &line.text);
+            }
         }
     }
     all
@@ -110,8 +129,9 @@ fn counted(inside: &str) -> Option<usize> {
 pub(super) fn missing(table: &Table<'_>) -> Vec<Found> {
     let gone = of(table.bench.design.as_ref()).into_iter().filter(|one| table.unseen.contains(&one.name));
     gone.map(|one| {
-        let says =
-            format!("the design's Interfaces have {}, and nothing in the code is called so.", quoted(&one.written));
+        let nothing =
+            if one.name.contains('/') { "nothing in the code serves it" } else { "nothing in the code is called so" };
+        let says = format!("the design's Interfaces have {}, and {nothing}.", quoted(&one.written));
         let next = format!("Write into line {} of `{DESIGN}` what it is called now, or take it out.", one.line);
         Found::at(DESIGN, one.line, says).next(next)
     })

@@ -109,7 +109,8 @@ pub(super) fn impossible(table: &Table<'_>) -> Vec<Found> {
             };
             let says =
                 SAYS.iter().find_map(|phrase| at(&phrase)).is_some_and(|(at, denies)| denies || !is_denied(&said, at));
-            if says && !said.iter().any(|word| MAYBE.contains(&word.as_str())) {
+            let of_it = || !is_of_something_else(&line.text, &id, &said);
+            if says && !said.iter().any(|word| MAYBE.contains(&word.as_str())) && of_it() {
                 all.push(Found::at(
                     path,
                     line.at,
@@ -121,10 +122,85 @@ pub(super) fn impossible(table: &Table<'_>) -> Vec<Found> {
     all
 }
 
+/// Whether it is something else than the criterion that can't be: what must not happen (`impossible to fail AC-1`), or what the line
+/// says of it by itself (`AC-2: negative levels are not possible`).
+fn is_of_something_else(line: &str, id: &str, said: &[String]) -> bool {
+    const MEET: &[&str] = &[
+        "meet",
+        "satisfy",
+        "fulfil",
+        "fulfill",
+        "reach",
+        "achieve",
+        "implement",
+        "build",
+        "do",
+        "pass",
+        "verify",
+        "test",
+        "show",
+        "deliver",
+        "guarantee",
+        "keep",
+        "have",
+        "get",
+        "make",
+    ];
+    const FILL: &[&str] = &[
+        "it",
+        "this",
+        "that",
+        "is",
+        "are",
+        "seems",
+        "proves",
+        "remains",
+        "still",
+        "also",
+        "now",
+        "simply",
+        "just",
+        "as",
+        "written",
+        "stated",
+        "to",
+        "be",
+        "technically",
+        "physically",
+        "currently",
+        "not",
+    ];
+    // That it can't be met is said of nothing else.
+    if ["met", "built", "done"].iter().any(|word| said.iter().any(|own| own == word)) {
+        return false;
+    }
+    let Some(at) =
+        said.iter().position(|word| matches!(word.as_str(), "impossible" | "infeasible" | "possible" | "feasible"))
+    else {
+        return false;
+    };
+    if said.get(at + 1).is_some_and(|word| word == "to") {
+        return said.get(at + 2).is_some_and(|verb| !MEET.contains(&verb.as_str()));
+    }
+    let small = line.to_ascii_lowercase();
+    let behind = small.find(&id.to_ascii_lowercase()).map_or("", |at| &small[at + id.len()..]);
+    match behind.trim_start_matches(['*', '`', ')', ' ']).strip_prefix(':') {
+        Some(rest) => {
+            let own = words(rest);
+            let is_end =
+                |word: &&String| !matches!(word.as_str(), "impossible" | "infeasible" | "possible" | "feasible");
+            own.iter().take_while(is_end).any(|word| !FILL.contains(&word.as_str()))
+        }
+        None => false,
+    }
+}
+
 /// `REC-10`: each line of design and readiness with another tier than scope's.
 pub(super) fn other_tier(table: &Table<'_>) -> Vec<Found> {
-    static LABEL: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)\btier\s*[:=]\s*(shed|house|skyscraper)\b").ok());
+    static LABEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let begins = r"(?:^|[.;!(|]\s*|\b(?:quality|the)\s+)";
+        Regex::new(&format!(r#"(?i){begins}tier\s*[:=]\s*[`"*]*(shed|house|skyscraper)\b\s*(?:$|[.,;!)(`"*|–—])"#)).ok()
+    });
     let Some(tier) = table.bench.scope.as_ref().and_then(expand::tier) else { return Vec::new() };
     let mut all = Vec::new();
     for (path, paper) in [(DESIGN, &table.bench.design), (READINESS, &table.bench.readiness)] {

@@ -84,7 +84,13 @@ fn an_interface_that_nothing_has_is_found_and_one_that_is_there_is_not() {
     };
     assert_eq!(names("- `lamp.dim(level: int) -> int`\n- `fn next_level(&self) -> u8`"), ["dim", "next_level"]);
     assert_eq!(names("```python\ndef dim(level: int) -> int: ...\n```"), ["dim"]);
-    assert_eq!(names("- `GET /levels/{id}` gives a level\n- `Level { value: u8 }`"), none());
+    assert_eq!(names("- `GET  /levels/{id}` gives a level\n- `Level { value: u8 }`"), ["GET /levels/{id}"]);
+    assert_eq!(
+        names("- `class Lamp`\n- `export interface Level { value: number }`\n- `the class of it`"),
+        ["Lamp", "Level"]
+    );
+    assert_eq!(names("```rust\npub struct Lamp {\n    level: u8,\n}\n```"), ["Lamp"]);
+    assert_eq!(names("```mermaid\nclassDiagram\nclass Lamp\n```"), none());
     assert_eq!(names("- `fade(level: int)`: planned for later"), none());
 }
 
@@ -144,6 +150,14 @@ fn a_target_and_a_language_that_nobody_named_are_found() {
     let papers = scope("A package on the lantern.", "A package on the lantern, and Fly for its page.");
     assert_eq!(told(&site(&[("fly.toml", "app = 'x'\n")]), &papers), none());
     assert_eq!(with_code("src/lamp.go", "package lamp\n"), ["REC-05 (warning) src/lamp.go"]);
+    // The end of a file's name names no language, nor does a word of every day.
+    let drawn =
+        design("  dimmer.py             # the function\n", "  dimmer.py             # the function\n  lamp.go\n");
+    let mut with_lamp = site(&[("src/lamp.go", "package lamp\n")]);
+    with_lamp.there.insert("src/lamp.go".to_owned());
+    assert_eq!(told(&with_lamp, &drawn), ["REC-05 (warning) src/lamp.go"]);
+    let papers = design("One module with one function;", "One module, from which levels go out; see `src/lamp.go`;");
+    assert_eq!(told(&with_lamp, &papers), ["REC-05 (warning) src/lamp.go"]);
     let papers = scope("Python 3.11, without dependencies.", "Python 3.11 and Go, without dependencies.");
     assert_eq!(told(&site(&[("src/lamp.go", "package lamp\n")]), &papers), none());
 }
@@ -183,12 +197,19 @@ fn a_criterion_that_cant_be_met_is_a_persons_to_decide() {
         told(&site(&[]), &papers)
     };
     let line = good::LOG.lines().count() + 1;
-    for said in ["AC-2 is impossible on this lantern.", "AC-1 can't be met in 10 ms.", "Meeting AC-2 is not feasible."]
-    {
+    for said in [
+        "AC-2 is impossible on this lantern.",
+        "AC-1 can't be met in 10 ms.",
+        "Meeting AC-2 is not feasible.",
+        "It is impossible to meet AC-1.",
+        "AC-2: this is not possible here.",
+    ] {
         assert_eq!(log(said), [format!("REC-09 scaffolding/log.md:{line}")], "{said}");
     }
     for fine in [
         "AC-2 is not impossible.",
+        "It is impossible to fail AC-1 by accident.",
+        "AC-2: negative levels are not possible.",
         "AC-2 would be impossible on the old lantern.",
         "AC-1 was impossible with the first clock; it is met now.",
         "Fading is impossible.",
@@ -203,8 +224,12 @@ fn design_and_scope_are_of_one_tier() {
     let papers = design("One module with one function;", "Tier: shed. One module with one function;");
     let line = line_of(good::DESIGN, "One module");
     assert_eq!(told(&site(&[]), &papers), [format!("REC-10 scaffolding/design.md:{line}")]);
-    let papers = design("One module with one function;", "Tier: house. One module with one function;");
-    assert_eq!(told(&site(&[]), &papers), none());
+    for fine in ["Tier: house.", "Pricing tier: shed brand.", "Tier: shed-like prices."] {
+        let papers = design("One module with one function;", &format!("{fine} One module with one function;"));
+        assert_eq!(told(&site(&[]), &papers), none(), "{fine}");
+    }
+    let papers = design("One module with one function;", "Quality tier: skyscraper (as asked). One module;");
+    assert_eq!(told(&site(&[]), &papers), [format!("REC-10 scaffolding/design.md:{line}")]);
 }
 
 /// What puts it right, without the lines of the patch that say where.

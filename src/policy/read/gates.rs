@@ -151,6 +151,14 @@ fn unrun(d: &mut Decoder, build: &Fields<'_>, verify: &Verify) {
     }
 }
 
+/// Where `gates.build.run` stands, out of a file that may be invalid elsewhere.
+pub(in crate::policy) fn build_run(d: &mut Decoder, root: &Spot<'_>) -> Option<At> {
+    let top = d.map(root, &["gates"], &[])?;
+    let gates = d.map(top.get("gates")?, &["build"], &[])?;
+    let build = d.map(gates.get("build")?, &["run"], &[])?;
+    build.get("run").map(|spot| spot.key)
+}
+
 fn environments(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<String>> {
     let mut list = Vec::new();
     for item in d.items(spot, "environments", MAX_DEPLOY)? {

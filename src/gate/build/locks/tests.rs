@@ -165,6 +165,39 @@ fn a_list_of_requirements_is_its_own_lock() {
     assert_eq!(said("requirements.txt", text, &[("uv.lock", "")]), [] as [&str; 0]);
 }
 
+/// However they are called; those for who works on the project need no versions.
+#[test]
+fn every_list_of_requirements_is_one() {
+    for path in ["requirements/prod.txt", "requirements-web.txt", "app/requirements.txt", "web-requirements.txt"] {
+        let found = ["1: `flask` has no one version, and no lock file gives it one."];
+        assert_eq!(said(path, "flask\n", &[]), found, "{path}");
+    }
+    for path in ["requirements-dev.txt", "requirements/test.txt", "notes/prod.txt", "requirements/README.md"] {
+        assert_eq!(said(path, "flask\n", &[]), [] as [&str; 0], "{path}");
+    }
+    for path in ["setup.py", "setup.cfg", "pom.xml", "a/b.csproj", "build.gradle", "pubspec.yaml", "deno.json"] {
+        assert_eq!(locks_of(path), Some([].as_slice()), "{path}");
+        assert_eq!(said(path, "", &[]), [] as [&str; 0], "{path}");
+    }
+}
+
+/// By what it is, wherever it stands.
+#[test]
+fn what_is_needed_to_run_is_known_by_its_real_name() {
+    let needed = |path: &str, text: &str, others: &[(&str, &str)]| -> Vec<String> {
+        let there: There<'_> = others.iter().map(|(path, text)| (*path, Some(*text))).collect();
+        let mark = |one: &Needed| if one.indirect { "?" } else { "" };
+        runtime(path, text, &there).iter().map(|one| format!("{}{}@{:?}", one.name, mark(one), one.line)).collect()
+    };
+    let text = "[dependencies]\nlevel = { package = \"openssl-sys\", version = \"1\" }\nown = { path = \"../own\" }\n[target.\"cfg(all())\".dependencies]\nnix = \"1\"\n[dev-dependencies]\nx = \"1\"\n";
+    assert_eq!(needed("Cargo.toml", text, &[]), ["openssl-sys@Some(2)", "nix@Some(5)"]);
+    let root = "[workspace.dependencies]\nshort = { package = \"real\", version = \"1\" }\nown = { path = \"own\" }\n";
+    let member = "[dependencies]\nown.workspace = true\nshort.workspace = true\n";
+    assert_eq!(needed("a/Cargo.toml", member, &[("Cargo.toml", root)]), ["real@Some(3)"]);
+    let go = "module a\n\nrequire (\n\tgolang.org/x/text v0.3.0 // indirect\n\tgithub.com/a/b v1.0.0\n\tx.org/y v1 // indirect\n)\n\nreplace x.org/y => ../y\n";
+    assert_eq!(needed("go.mod", go, &[]), ["github.com/a/b@Some(5)", "golang.org/x/text?@Some(4)"]);
+}
+
 #[test]
 fn a_name_can_not_leave_its_quotes() {
     let said = said("package.json", "{\"dependencies\": {\"a` <!-- \\n@all\": \"1\"}}", &[]);

@@ -36,7 +36,7 @@ pub(super) fn is_named(code: &str, block: &Block, parent: &str) -> bool {
             let of_object = is_export(parent) || is_exported_object(parent);
             let is_setter = line.split_whitespace().last() == Some("set");
             let is_asked_for = ["override", "abstract"].iter().any(|word| has_word(line, word));
-            (is_member || of_object) && !is_setter && !is_asked_for && is_ours(name, of_object && !is_export(parent))
+            (is_member || of_object) && !is_setter && !is_asked_for && is_ours(name, !is_export(parent))
         }
         Head::Value(rest) => match assigned(past_generics(without_async(rest)), parent) {
             Some(Assigned::Default) => true,

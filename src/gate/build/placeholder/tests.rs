@@ -279,6 +279,69 @@ fn what_is_meant_by_its_kind_holds_no_place() {
     }
 }
 
+/// What is an answer, what another's class or tool asks for, and what an application is about.
+#[test]
+fn what_is_an_answer_holds_no_place() {
+    for (path, text) in [
+        (
+            "A.swift",
+            "class V: UIView {\n  required init?(coder: NSCoder) {\n    fatalError(\"init(coder:) has not been implemented\")\n  }\n}\n",
+        ),
+        ("src/a.ts", "class Lamp {\n  onInit() {}\n  protected onChange(): void {}\n}\n"),
+        ("src/a.py", "def get(i):\n    raise KeyError(f\"TODO {i} not found\")\n"),
+        ("src/a.js", "function end() {\n  throw new Error(\"TODO is already done\");\n}\n"),
+        ("src/a.js", "function end() {\n  throw new Error('cannot delete TODO');\n}\n"),
+        (
+            "src/a.py",
+            "def dim(x):\n    if x == \"win\":\n        raise NotImplementedError(\"Windows is not supported\")\n    return 1\n",
+        ),
+        ("src/a.py", "def dim(x):\n    if x: raise NotImplementedError(\"only works on Linux\")\n    return 1\n"),
+        ("src/a.rb", "def dim(x)\n  raise NotImplementedError, 'Windows is not supported' if x\n  1\nend\n"),
+        ("src/a.py", "class H(BaseHTTPRequestHandler):\n    def log_message(self, *args):\n        pass\n"),
+        ("src/a.rs", "fn put() -> Result<(), StatusCode> {\n    Err(StatusCode::NOT_IMPLEMENTED)\n}\n"),
+        ("src/a.rs", "fn put() -> Result<(), String> {\n    Err(\"the lamp is broken\".into())\n}\n"),
+        ("src/a.go", "func Dim() {\n\treturn // a lantern has no such button\n}\n"),
+        ("src/a.ts", "export function dim() {\n  return;  // the lantern does it\n}\n"),
+    ] {
+        assert_eq!(in_new(path, text), [] as [u32; 0], "{text}");
+    }
+}
+
+/// And what is none, however it is said.
+#[test]
+fn what_only_returns_or_fails_holds_a_place() {
+    for (path, text, line) in [
+        ("src/a.ts", "export function dim() {\n  return;\n}\n", 1),
+        ("a.go", "func Dim() {\n\treturn\n}\n", 1),
+        ("A.java", "class A {\n  public void save(int x) {\n    return;\n  }\n}\n", 2),
+        ("A.kt", "fun dim() {\n  return\n}\n", 1),
+        ("a.php", "<?php\nfunction dim($level) {\n  return;\n}\n", 2),
+        ("a.rb", "def dim(level)\n  return\nend\n", 1),
+        ("src/a.rs", "pub fn dim() { () }\n", 1),
+        ("src/a.rs", "fn dim() -> Result<u8, String> {\n    Err(\"not implemented\".into())\n}\n", 2),
+        ("src/a.rs", "fn dim() -> Result<u8> {\n    bail!(\"not implemented yet\")\n}\n", 2),
+        ("src/a.rs", "fn dim() {\n    assert!(false, \"not implemented\");\n}\n", 2),
+        ("src/a.py", "def dim(level):\n    assert False, \"TODO\"\n", 2),
+        ("src/a.ts", "export function dim() {\n  // x\n}\n", 1),
+        ("src/a.ts", "export function dim() {\n  // will come in the next change\n}\n", 1),
+        ("src/a.js", "function dim() {\n  throw new Error('TODO');\n}\n", 2),
+        ("src/a.js", "function dim() {\n  throw new Error('TODO: dim');\n}\n", 2),
+        ("src/a.py", "def dim(x):\n    raise NotImplementedError(\"Windows is not supported\")\n", 2),
+        (
+            "src/a.py",
+            "def dim(x):\n    if x:\n        raise NotImplementedError(\"not supported yet\")\n    return 1\n",
+            3,
+        ),
+        (
+            "A.swift",
+            "class V {\n  func dim() {\n    fatalError(\"init(coder:) has not been implemented\")\n  }\n}\n",
+            3,
+        ),
+    ] {
+        assert_eq!(in_new(path, text), [line], "{text}");
+    }
+}
+
 #[test]
 fn what_stands_there_is_told_by_its_own_name() {
     let what = |path: &str, text: &str| held(path, text, &[true; 4], &BTreeSet::new())[0].what;
