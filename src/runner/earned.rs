@@ -309,8 +309,8 @@ fn masked(name: &str) -> String {
     words.map(|word| if is_number(word) { "0" } else { word }).collect::<Vec<_>>().join(" ")
 }
 
-/// The tests of the head that the base does not have. One that moved is not new: it has the name of one that is gone. So has one that
-/// is called otherwise each time.
+/// The tests of the head that the base does not have, not even skipped. One that moved is not new: it has the name of one that is gone.
+/// So has one that is called otherwise each time.
 fn new_ones<'a>(head: &'a Carried, base: &Carried, again: Option<&Carried>) -> Vec<&'a Listed> {
     let (before, now, repeats) = (Index::of(base), Index::of(head), repeats(base, again));
     let mut moved: BTreeMap<String, usize> = BTreeMap::new();
@@ -325,7 +325,9 @@ fn new_ones<'a>(head: &'a Carried, base: &Carried, again: Option<&Carried>) -> V
         }
         None => false,
     };
-    let is_new = |test: &&Listed| !before.has(test) && !is_moved(&test.bare) && !is_moved(&masked(&test.bare));
+    let skipped = skips(base);
+    let is_new =
+        |test: &&Listed| !before.has(test) && !skipped(test) && !is_moved(&test.bare) && !is_moved(&masked(&test.bare));
     head.read.tests.iter().filter(is_new).collect()
 }
 

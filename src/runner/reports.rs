@@ -18,7 +18,7 @@ use super::artefact::{Counts, Failing, FailingKind, Report, ReportState, TestRes
 use super::earned::Place;
 use super::environ::Masks;
 use super::junit::{self, Case, Outcome};
-use super::{place, text};
+use super::{place, text, worktree};
 use crate::ids::Digest;
 use crate::policy;
 
@@ -335,11 +335,20 @@ fn in_the_copy(mut cases: Vec<Case>, folder: &Path) -> Vec<Case> {
         case.outcome == Outcome::Passed && case.class == "test" && path.starts_with(folder) && path.is_file()
     };
     cases.retain(|case| !is_a_file(case));
-    let here = format!("{}/", folder.display());
+    // The folder, and what is beside a copy of ours: both are called otherwise each time.
+    let here = folder.display().to_string();
+    let around = folder.parent().filter(|around| {
+        let name = around.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| name.starts_with(worktree::PREFIX))
+    });
+    let around = around.map(|around| around.display().to_string());
     for case in &mut cases {
         for name in [&mut case.suite, &mut case.class, &mut case.name] {
             if name.contains(&here) {
-                *name = name.replace(&here, "");
+                *name = name.replace(&format!("{here}/"), "");
+            }
+            if let Some(around) = around.as_ref().filter(|around| name.contains(around.as_str())) {
+                *name = name.replace(&here, ".").replace(around, "~");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `VER-10`, `VER-11`, `VER-12`: whether the green was earned.
 
-use super::shown;
+use super::{said_last, shown};
 use crate::finding::{Finding, Severity};
 use crate::runner::artefact::{Counts, Failing};
 use crate::runner::earned::{Earned, NewTests, OldTests};
@@ -176,7 +176,39 @@ fn old_tests(earned: &Earned, old: &OldTests) -> Vec<Finding> {
             false => Finding::warning("VER-11", says, look),
         });
     }
+    findings.extend(red_commands(earned, old, people));
     findings
+}
+
+/// Commands that pass on the base and fail there, and no report tells why. One that is itself a file of tests asks like a test; of
+/// others it may be that new code is not covered without the new tests.
+fn red_commands<'a>(earned: &'a Earned, old: &'a OldTests, people: &'a str) -> impl Iterator<Item = Finding> + 'a {
+    let pairs = earned.on_base.commands.iter().zip(&old.run.commands);
+    let red = pairs.filter(|(before, now)| before.command == now.command && before.passed() && !now.passed());
+    red.map(move |(_, command)| {
+        let is_test = |file: &String| {
+            command
+                .command
+                .split(|c: char| c.is_whitespace() || "'\"".contains(c))
+                .any(|word| word.trim_start_matches("./") == file)
+        };
+        let says = format!(
+            "With the tests as on the base, {} {} on the head's code, and passes on the base.{}",
+            shown(&command.command),
+            command.ending(),
+            said_last(command)
+        );
+        match old.files.iter().any(is_test) {
+            true => Finding::error(
+                "VER-11",
+                says,
+                format!(
+                    "Mend the code so that it passes as the base has it. Where what is asked for has changed, {people}"
+                ),
+            ),
+            false => Finding::warning("VER-11", says, "Look why: no test of a report failed there."),
+        }
+    })
 }
 
 /// `VER-11`: what is frozen passes on the head's code by itself.

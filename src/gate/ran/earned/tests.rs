@@ -1,6 +1,6 @@
 use super::*;
 use crate::ids::CommitId;
-use crate::runner::artefact::FailingKind;
+use crate::runner::artefact::{CommandOutcome, CommandRun, FailingKind};
 use crate::runner::earned::Side;
 
 fn counts(ran: u64) -> Counts {
@@ -114,6 +114,50 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
     assert_eq!(told(&beside, 4), [only]);
     let next = &judge(&beside, &counts(4))[0].next;
     assert!(next.ends_with("Where it is so, somebody who may approve can agree to it on the pull request."), "{next}");
+}
+
+/// A command without a report asks too. Coverage that only the new tests reach is no such question.
+#[test]
+fn a_command_that_is_red_with_the_bases_tests_is_told() {
+    let command = |text: &str, status: i32| CommandRun {
+        command: text.to_owned(),
+        outcome: CommandOutcome::Exited,
+        status: Some(status),
+        signal: None,
+        why: None,
+        started: None,
+        ended: None,
+        duration_ms: 20,
+        output: None,
+        audit: false,
+    };
+    let run = |commands: &[(&str, i32)]| Side {
+        commands: commands.iter().map(|(text, status)| command(text, *status)).collect(),
+        ..side(3)
+    };
+    let told = |before: &[(&str, i32)], now: &[(&str, i32)]| {
+        let old = OldTests {
+            files: names(&["tests/smoke.sh"]),
+            run: run(now),
+            failing: Vec::new(),
+            failing_left_out: 0,
+            skipped: Vec::new(),
+            beside_new: false,
+            beside: Vec::new(),
+            may_bend: false,
+        };
+        told(&Earned { on_base: run(before), old_tests: Some(old), ..good() }, 4)
+    };
+    let says = |text: &str| {
+        format!(
+            "VER-11 With the tests as on the base, `{text}` ended with exit status 1 after 20 ms on the head's code, and passes on the base."
+        )
+    };
+    let (smoke, covered) = ("sh ./tests/smoke.sh", "pytest --cov-fail-under=90");
+    assert_eq!(told(&[(smoke, 0)], &[(smoke, 0)]), [""; 0]);
+    assert_eq!(told(&[(smoke, 0)], &[(smoke, 1)]), [says(smoke)]);
+    assert_eq!(told(&[(smoke, 1)], &[(smoke, 1)]), [""; 0], "it is red on the base too");
+    assert_eq!(told(&[(covered, 0)], &[(covered, 1)]), [format!("~{}", says(covered))]);
 }
 
 #[test]
