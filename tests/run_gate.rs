@@ -1103,6 +1103,28 @@ fn names_that_are_others_each_time_stop_nobody() {
     assert_eq!(Earning::by(suites, "demand", &[paper]).told(), (0, vec![]));
 }
 
+/// Where tests ran on the base, a new file that is only called like one does not tell where these are.
+#[test]
+fn a_file_that_is_called_like_a_test_does_not_put_a_warning_out() {
+    let checks = RUNNER.replace("tests/*", "checks/*");
+    let on = |files: &[(&str, &str)]| {
+        let mut on = Earning::by(
+            &checks,
+            "demand",
+            &[("checks/on", Some("test $(sh lamp 1) = on\n")), ("tests/on", None), ("tests/off", None)],
+        );
+        let main = ["branch", "-qf", "main", "HEAD"];
+        assert!(Command::new("git").current_dir(on.stage.path()).args(main).status().unwrap().success());
+        std::fs::create_dir_all(on.stage.path().join("tests")).unwrap();
+        on.goes_on(files);
+        on.told().1
+    };
+    let unknown = "~VER-11 A test ran, and no file of this content is known as a test: nothing of the tests is frozen.";
+    assert_eq!(on(&[("lamp", "echo on\n")]), [unknown]);
+    assert_eq!(on(&[("lamp", "echo on\n"), ("tests/README.md", "Tests.\n")]), [unknown]);
+    assert_eq!(on(&[("lamp", "echo on\n"), ("tests/none", "true\n")]), [unknown]);
+}
+
 /// Like a compiler, it wants the files that the code names.
 #[test]
 fn tests_that_run_only_beside_new_ones_are_for_a_person_unless_the_code_names_these() {

@@ -191,7 +191,9 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
             _ => None,
         };
         let beside = match &shows {
-            Some(shows) => shows.carried_out(&plan, &carried, &mut live, orphans.as_ref(), &stop).await?,
+            Some(shows) => {
+                shows.carried_out(&plan, (&carried, earned.as_ref()), &mut live, orphans.as_ref(), &stop).await?
+            }
             None => runner::Beside::default(),
         };
         Some(runner::conclude(&plan, carried, runner::Beside { earned, ..beside }, ran::judge))

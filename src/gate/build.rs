@@ -338,13 +338,6 @@ pub fn is_paper(path: &str) -> bool {
     path.starts_with("scaffolding/") || path.starts_with("docs/")
 }
 
-/// Whether a file is a text for people and nothing else.
-pub fn is_document(path: &str) -> bool {
-    const ENDS: [&str; 5] = ["md", "rst", "adoc", "markdown", "txt"];
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').is_some_and(|(_, end)| ENDS.contains(&end.to_ascii_lowercase().as_str()))
-}
-
 /// Whether a file is a source that somebody wrote, by its name: no tool makes it anew.
 pub fn is_written_by_hand(path: &str) -> bool {
     const MADE: [&str; 9] =

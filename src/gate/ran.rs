@@ -101,7 +101,8 @@ fn commands(rules: &Rules, facts: &Facts<'_>) -> Vec<Finding> {
             _ => format!("Read what it said, mend the change, and try it here: `phasegate run {gate}`."),
         };
         let says = format!("{} {}.", shown(&command.command), command.ending());
-        Finding::error(rule(rules, command), format!("{says}{}", said_last(command)), next)
+        let last = if command.audit { said_last(command) } else { String::new() };
+        Finding::error(rule(rules, command), format!("{says}{last}"), next)
     };
     let mut findings: Vec<Finding> = facts.commands.iter().filter(failed).map(told).collect();
     // Without one that failed before it, it should have been its turn.
@@ -122,9 +123,9 @@ fn rule(rules: &Rules, command: &CommandRun) -> &'static str {
     if command.audit { "BLD-05" } else { rules.commands }
 }
 
-/// How an audit ended, in its own words: its last lines name what it found.
+/// How a command ended, in its own words: an audit's last lines name what it found.
 fn said_last(command: &CommandRun) -> String {
-    let tail = command.output.as_ref().filter(|_| command.audit).map(|output| output.tail.as_str()).unwrap_or_default();
+    let tail = command.output.as_ref().map(|output| output.tail.as_str()).unwrap_or_default();
     let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(6)..].join(" · ");
     if last.is_empty() { String::new() } else { format!(" It said last: {}", quoted(&text::line(&last, 500))) }

@@ -309,8 +309,8 @@ fn masked(name: &str) -> String {
     words.map(|word| if is_number(word) { "0" } else { word }).collect::<Vec<_>>().join(" ")
 }
 
-/// The tests of the head that the base does not have. One that moved is not new: it has the name of one that is gone. So has one that
-/// is called otherwise each time. One that the base skips was there before.
+/// The tests of the head that the base does not have, not even skipped. One that moved is not new: it has the name of one that is gone.
+/// So has one that is called otherwise each time.
 fn new_ones<'a>(head: &'a Carried, base: &Carried, again: Option<&Carried>) -> Vec<&'a Listed> {
     let (before, now, repeats) = (Index::of(base), Index::of(head), repeats(base, again));
     let mut moved: BTreeMap<String, usize> = BTreeMap::new();

@@ -380,7 +380,11 @@ fn unnamed(root: &Node<'_, '_>, mut cases: Vec<Case>) -> Vec<Case> {
 /// The failures that a suite counts, itself or in the suites below it, whichever are more: not all of them count what is below.
 /// How deep they are nested is bounded.
 fn counted(suite: &Node<'_, '_>) -> u64 {
-    let of = |name: &str| suite.attribute(name).and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
+    // As many as there are, in whatever form: what is too large for a number is many.
+    let of = |name: &str| {
+        let count = suite.attribute(name).and_then(|text| text.trim().parse::<f64>().ok());
+        count.filter(|count| count.is_finite()).unwrap_or_default().clamp(0.0, 1e15).ceil() as u64
+    };
     let below = suite.children().filter(|node| is(node, "testsuite") || is(node, "testsuites"));
     let below = below.map(|suite| counted(&suite)).fold(0, u64::saturating_add);
     of("failures").saturating_add(of("errors")).max(below)

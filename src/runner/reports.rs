@@ -18,7 +18,7 @@ use super::artefact::{Counts, Failing, FailingKind, Report, ReportState, TestRes
 use super::earned::Place;
 use super::environ::Masks;
 use super::junit::{self, Case, Outcome};
-use super::{place, text};
+use super::{place, text, worktree};
 use crate::ids::Digest;
 use crate::policy;
 
@@ -335,21 +335,20 @@ fn in_the_copy(mut cases: Vec<Case>, folder: &Path) -> Vec<Case> {
         case.outcome == Outcome::Passed && case.class == "test" && path.starts_with(folder) && path.is_file()
     };
     cases.retain(|case| !is_a_file(case));
+    // The folder, and what is beside a copy of ours: both are called otherwise each time.
     let here = folder.display().to_string();
-    let mut places = vec![(format!("{here}/"), String::new()), (here, ".".to_owned())];
-    // Beside the copy is the home of the commands, which is another each time as well.
-    if let Some(work) = folder.ancestors().find(|folder| folder.ends_with("work"))
-        && let Some(place) = work.parent().filter(|place| !place.as_os_str().is_empty())
-    {
-        places.push((work.display().to_string(), "work".to_owned()));
-        places.push((place.join("home").display().to_string(), "~".to_owned()));
-    }
+    let is_place = |place: &&Path| {
+        let name = place.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| name.starts_with(worktree::PREFIX))
+    };
+    let around = folder.ancestors().skip(1).find(is_place).map(|around| around.display().to_string());
     for case in &mut cases {
         for name in [&mut case.suite, &mut case.class, &mut case.name] {
-            for (place, short) in &places {
-                if name.contains(place.as_str()) {
-                    *name = name.replace(place.as_str(), short);
-                }
+            if name.contains(&here) {
+                *name = name.replace(&format!("{here}/"), "");
+            }
+            if let Some(around) = around.as_ref().filter(|around| name.contains(around.as_str())) {
+                *name = name.replace(&here, ".").replace(around, "~");
             }
         }
     }

@@ -14,6 +14,8 @@ use tempfile::TempDir;
 use crate::ids::CommitId;
 use crate::repo::{self, Laid};
 
+/// What the folder around a copy begins with.
+pub(super) const PREFIX: &str = "phasegate-";
 /// Making one takes at most so long.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -35,7 +37,7 @@ impl Worktree {
         below: &Path,
         user: Option<u32>,
     ) -> anyhow::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("phasegate-").tempdir_in(below);
+        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(below);
         let dir = dir.with_context(|| format!("no folder can be made in {}", below.display()))?;
         let place = dir.path().canonicalize().context("the new folder can't be found")?;
         // Others may pass through, and see nothing.

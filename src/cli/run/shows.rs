@@ -14,6 +14,7 @@ use crate::ids::{BlobId, CommitId};
 use crate::policy::{Flow, Policy, Proofs as Wanted, Runs};
 use crate::repo::{Entry, Filter, LocalRepo, Reader as _, RepoPath};
 use crate::runner::artefact::{CommandRun, Subject};
+use crate::runner::earned::Earned;
 use crate::runner::proofs::{Asked, Proofs, Proved};
 use crate::runner::rewritten::Noted;
 use crate::runner::{self, Beside, Carried, Orphans, Plan, Watcher as _};
@@ -28,7 +29,8 @@ pub(super) struct Shows<'a> {
     base: Option<CommitId>,
     demanded: bool,
     asked: Option<Asked>,
-    test_files: Option<u64>,
+    /// What is known as a test: of the head, and of the base.
+    tests: (Tests, Tests),
     noted: Option<Noted>,
 }
 
@@ -61,35 +63,35 @@ impl<'a> Shows<'a> {
         }
         let (mut watched, mut sources): (Vec<RepoPath>, Vec<(RepoPath, BlobId)>) = Default::default();
         let added = set::Added::by(law);
-        let (mut tests, mut inline) = (0, false);
+        let mut tests = (Tests::default(), Tests::default());
         for Entry { path, blob, .. } in repo.tree(&head, Filter::All)? {
             let (kind, name) = (set::kind(&path, &added), String::from_utf8_lossy(path.as_bytes()).into_owned());
-            // A document beside the tests is none.
-            tests += u64::from(kind == Some(Kind::Test) && !build::is_document(&name));
-            inline |= set::may_hold_tests(&path);
+            tests.0.count(&path, kind);
             match kind {
                 Some(_) => watched.push(path),
                 None if build::is_written_by_hand(&name) => sources.push((path, blob)),
                 None => {}
             }
         }
-        // Where tests may stand among the code, no file of tests need not mean anything.
-        let test_files = Some(tests).filter(|tests| *tests > 0 || !inline);
         if let Some(base) = &base {
+            for entry in repo.tree(base, Filter::All)? {
+                tests.1.count(&entry.path, set::kind(&entry.path, &added));
+            }
             watched.extend(
                 repo.diff(base, &head)?.into_iter().filter(|delta| delta.new.is_some()).map(|delta| delta.path),
             );
         }
         let noted = ground.root().map(|root| Noted::of(root, watched).with_sources(sources));
         let demanded = wanted == Wanted::Demand;
-        Ok(Some(Self { repo, asked_in, runs, machine, base, demanded, asked, test_files, noted }))
+        Ok(Some(Self { repo, asked_in, runs, machine, base, demanded, asked, tests, noted }))
     }
 
-    /// Runs what shows the criteria, and says which files were written anew. None when it was stopped.
+    /// Runs what shows the criteria, and says which files were written anew. None when it was stopped. Where tests ran on the base, a
+    /// new file that is called like a test does not tell where these are.
     pub(super) async fn carried_out(
         &self,
         plan: &Plan,
-        carried: &Carried,
+        (carried, earned): (&Carried, Option<&Earned>),
         live: &mut Live,
         orphans: Option<&Orphans>,
         stop: &CancellationToken,
@@ -100,7 +102,14 @@ impl<'a> Shows<'a> {
         };
         let proofs = self.asked.clone().map(|asked| Proofs { demanded: self.demanded, asked, ran });
         let rewritten = self.noted.as_ref().map(Noted::changed).unwrap_or_default();
-        Some(Beside { earned: None, proofs, test_files: self.test_files, rewritten })
+        let (head, base) = self.tests;
+        let known = match earned.is_some_and(|earned| earned.on_base.totals.ran() > 0) {
+            true => Tests { files: head.files.min(base.files), ..base },
+            false => head,
+        };
+        // Where tests may stand among the code, no file of tests need not mean anything.
+        let test_files = Some(known.files).filter(|files| *files > 0 || !known.inline);
+        Some(Beside { earned: None, proofs, test_files, rewritten })
     }
 
     async fn proved(
@@ -146,4 +155,25 @@ impl<'a> Shows<'a> {
         runner::carry_out(&built, live, orphans, stop).await?;
         Some(runner::carry_out(&plan, live, orphans, stop).await?.into_commands())
     }
+}
+
+/// What is known as a test in some content.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tests {
+    files: u64,
+    /// Tests may stand among the code.
+    inline: bool,
+}
+
+impl Tests {
+    fn count(&mut self, path: &RepoPath, kind: Option<Kind>) {
+        self.files += u64::from(kind == Some(Kind::Test) && !is_paper(path));
+        self.inline |= set::may_hold_tests(path);
+    }
+}
+
+/// Whether it is for people to read, and no test, whatever folder it is in.
+fn is_paper(path: &RepoPath) -> bool {
+    let name = path.as_bytes().to_ascii_lowercase();
+    [&b".md"[..], b".rst", b".adoc", b"readme", b"readme.txt"].iter().any(|end| name.ends_with(end))
 }

@@ -118,6 +118,16 @@ fn a_failed_assertion_is_told_from_what_broke_in_what_the_tools_write() {
     );
 }
 
+#[test]
+fn a_count_that_is_no_plain_number_is_one() {
+    for count in ["18446744073709551616", "1.0", " 2 "] {
+        let cases =
+            read(format!("<testsuite failures='{count}'><testcase name='a'/></testsuite>").as_bytes(), 9).unwrap();
+        assert!(cases.iter().any(Case::failed), "{count}");
+    }
+    assert_eq!(read(b"<testsuite failures='0.0' errors='none'><testcase name='a'/></testsuite>", 9).unwrap().len(), 1);
+}
+
 fn one(inside: &str) -> Vec<Case> {
     read(format!("<testsuite name='s'>{inside}</testsuite>").as_bytes(), 10).unwrap()
 }

@@ -230,16 +230,19 @@ fn a_file_without_a_test_is_none_and_names_do_not_say_where_the_copy_lies() {
     let read = read(&here, &owned(&["a.xml"]), &before, &Masks::default());
     let names: Vec<&str> = read.tests.iter().map(|test| test.run.name.as_str()).collect();
     assert_eq!((names, read.totals.tests), (vec!["test b.test.js", "test a.test.js"], 2));
+}
 
-    // Nor where their home does.
-    let place = tempfile::tempdir().unwrap();
-    let (place, work) = (place.path().canonicalize().unwrap(), place.path().canonicalize().unwrap().join("work/sub"));
-    std::fs::create_dir_all(&work).unwrap();
-    let at = place.display();
-    let names = ["work/sub", "work/sub/a", "work", "home/x"].map(|name| case(&format!("t[{at}/{name}]"), ""));
-    let before = Before::note(&work, &owned(&["a.xml"]), true);
-    std::fs::write(work.join("a.xml"), report(&names.concat())).unwrap();
-    let read = super::read(&work, &owned(&["a.xml"]), &before, &Masks::default());
+#[test]
+fn a_copy_of_ours_is_in_no_name() {
+    let around = tempfile::Builder::new().prefix(worktree::PREFIX).tempdir().unwrap();
+    let around = around.path().canonicalize().unwrap();
+    let folder = around.join("work");
+    std::fs::create_dir(&folder).unwrap();
+    let before = Before::note(&folder, &owned(&["a.xml"]), true);
+    let name = |name: &Path| format!("<testcase name='t[{}]'/>", name.display());
+    let cases = [name(&folder), name(&folder.join("a")), name(&around.join("home"))].concat();
+    std::fs::write(folder.join("a.xml"), format!("<testsuite>{cases}</testsuite>")).unwrap();
+    let read = read(&folder, &owned(&["a.xml"]), &before, &Masks::default());
     let names: Vec<&str> = read.tests.iter().map(|test| test.run.name.as_str()).collect();
-    assert_eq!(names, ["test t[.]", "test t[a]", "test t[work]", "test t[~/x]"]);
+    assert_eq!(names, ["t[.]", "t[a]", "t[~/home]"]);
 }

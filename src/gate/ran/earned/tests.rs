@@ -31,12 +31,6 @@ fn told(earned: &Earned, head: u64) -> Vec<String> {
     judge(earned, &counts(head)).iter().map(|one| format!("{}{} {}", mark(one), one.rule, one.says)).collect()
 }
 
-fn command(text: &str, status: i32) -> CommandRun {
-    let (signal, why, started, ended, output) = (None, None, None, None, None);
-    let (command, outcome, status) = (text.to_owned(), CommandOutcome::Exited, Some(status));
-    CommandRun { command, outcome, status, signal, why, started, ended, duration_ms: 1, output, audit: false }
-}
-
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
@@ -95,13 +89,6 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
         told(&old(Side { why: Some("no room".to_owned()), ..side(1) }, Vec::new()), 4),
         ["VER-11 With `tests/a.rs` as on the base, 1 of the base's 3 tests ran on the head's code (no room)."]
     );
-    // A command may be a test by itself.
-    let ended = |status: i32| Side { commands: vec![command("sh smoke", status)], ..side(3) };
-    let broke = Earned { on_base: ended(0), ..old(ended(3), Vec::new()) };
-    let says = "VER-11 With `tests/a.rs` as on the base, `sh smoke` ended with exit status 3 after 1 ms on the head's code, and passes \
-                on the base.";
-    assert_eq!(told(&broke, 4), [says]);
-    assert_eq!(told(&Earned { on_base: ended(3), ..old(ended(3), Vec::new()) }, 4), [""; 0], "it is red on the base");
     let mut hidden = old(side(3), Vec::new());
     hidden.old_tests.as_mut().unwrap().skipped = names(&["b"]);
     assert_eq!(
@@ -127,6 +114,50 @@ fn the_bases_tests_must_pass_as_the_base_has_them() {
     assert_eq!(told(&beside, 4), [only]);
     let next = &judge(&beside, &counts(4))[0].next;
     assert!(next.ends_with("Where it is so, somebody who may approve can agree to it on the pull request."), "{next}");
+}
+
+/// A command without a report asks too. Coverage that only the new tests reach is no such question.
+#[test]
+fn a_command_that_is_red_with_the_bases_tests_is_told() {
+    let command = |text: &str, status: i32| CommandRun {
+        command: text.to_owned(),
+        outcome: CommandOutcome::Exited,
+        status: Some(status),
+        signal: None,
+        why: None,
+        started: None,
+        ended: None,
+        duration_ms: 20,
+        output: None,
+        audit: false,
+    };
+    let run = |commands: &[(&str, i32)]| Side {
+        commands: commands.iter().map(|(text, status)| command(text, *status)).collect(),
+        ..side(3)
+    };
+    let told = |before: &[(&str, i32)], now: &[(&str, i32)]| {
+        let old = OldTests {
+            files: names(&["tests/smoke.sh"]),
+            run: run(now),
+            failing: Vec::new(),
+            failing_left_out: 0,
+            skipped: Vec::new(),
+            beside_new: false,
+            beside: Vec::new(),
+            may_bend: false,
+        };
+        told(&Earned { on_base: run(before), old_tests: Some(old), ..good() }, 4)
+    };
+    let says = |text: &str| {
+        format!(
+            "VER-11 With the tests as on the base, `{text}` ended with exit status 1 after 20 ms on the head's code, and passes on the base."
+        )
+    };
+    let (smoke, covered) = ("sh ./tests/smoke.sh", "pytest --cov-fail-under=90");
+    assert_eq!(told(&[(smoke, 0)], &[(smoke, 0)]), [""; 0]);
+    assert_eq!(told(&[(smoke, 0)], &[(smoke, 1)]), [says(smoke)]);
+    assert_eq!(told(&[(smoke, 1)], &[(smoke, 1)]), [""; 0], "it is red on the base too");
+    assert_eq!(told(&[(covered, 0)], &[(covered, 1)]), [format!("~{}", says(covered))]);
 }
 
 #[test]
