@@ -502,7 +502,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                     let says = "somebody has said so of this content before.";
                     return Err(Refusal::new("CMD-03", says, "Nothing: it is recorded."));
                 }
-            } else if !asked::is_held_back_by(&draft.state, rule) && !(rule == "VER-03" && waits_for_a_word(draft)) {
+            } else if !(asked::is_held_back_by(&draft.state, rule) || rule == "VER-03" && waits_for_a_word(draft)) {
                 return Err(Refusal::new(
                     "CMD-03",
                     format!("no run of this content was held back by {rule}."),
