@@ -181,3 +181,17 @@ async fn what_comes_from_a_fork_is_known_by_its_branch() {
     assert_eq!(bodies(&on, number, "ran")[0]["body"]["findings"], json!([]));
     on.end().await;
 }
+
+/// Nothing is started, so nothing has to be allowed to be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_takes_no_more_than_reading_what_ran() {
+    let on = Rehearsal::start(Setup { bot: Bot::Advisory, ..after() }).await.unwrap();
+    let number = proposes(&on, "dim", DIM).await;
+    let run = Trusted::after(&on, ci(&on, number));
+    assert!(run.executes(&on).status.success());
+    leaves(&on, run.run, &uploaded(&run), "success").await;
+    // What is left is a person's to say.
+    let says = merge_says(&on, number);
+    assert!(says.contains("MRG-02") && !says.contains("MRG-01"), "{says}");
+    on.end().await;
+}
