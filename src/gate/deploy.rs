@@ -157,16 +157,37 @@ fn delivery(desk: &Desk<'_>) -> Vec<Finding> {
 }
 
 /// How people name the way back.
-const BACK: &[&str] =
-    &["rollback", "roll back", "rolled back", "rolling back", "rolls back", "revert", "reverts", "undo", "restore"];
+#[rustfmt::skip]
+const BACK: &[&str] = &[
+    "rollback", "roll back", "rolled back", "rolling back", "rolls back", "revert", "reverts", "undo", "restore", "go back", "going back",
+    "get back", "return to the previous", "return to what", "back to the previous", "back to the last", "back to what ran",
+];
+
+/// Whether a text speaks of a way back, and not of there being none.
+fn speaks_of_it(said: &str) -> bool {
+    const NONE: &[&str] = &["not", "never", "impossible", "unsupported", "cannot", "cant", "isnt"];
+    text::sentences(said).into_iter().any(|sentence| {
+        let words = text::words(sentence);
+        BACK.iter().any(|phrase| {
+            let phrase: Vec<&str> = phrase.split(' ').collect();
+            let at =
+                words.windows(phrase.len()).position(|some| some.iter().zip(&phrase).all(|(word, part)| word == part));
+            at.is_some_and(|at| {
+                let behind = words.iter().skip(at + phrase.len()).take(3);
+                !text::is_denied(&words, at) && !behind.into_iter().any(|word| NONE.contains(&word.as_str()))
+            })
+        })
+    })
+}
 
 /// Whether a section has the way back as a command: the word for it, and code with it, after it or below its heading.
 fn has_way_back(part: &Part<'_>) -> bool {
-    let says = |said: &str| text::says_any(&text::words(said), BACK);
+    let says = speaks_of_it;
+    let denies = |piece: &Piece| text::says_any(&text::words(&piece.text), BACK) && !says(&piece.text);
     let pieces = part.pieces();
     let coded = |piece: &Piece| !piece.spans.is_empty() || !piece.code.is_empty();
     let follows = |two: &[Piece]| says(&two[0].text) && !two[1].code.is_empty();
-    pieces.iter().any(|piece| coded(piece) && (says(&piece.text) || says(&part.heading)))
+    pieces.iter().any(|piece| coded(piece) && (says(&piece.text) || says(&part.heading) && !denies(piece)))
         || pieces.windows(2).any(follows)
 }
 

@@ -110,6 +110,26 @@ fn the_way_back_is_a_command_that_was_there_before() {
         "It replaces the previous lamp; run `lamp --help`.",
     );
     assert_eq!(delivery_says(&apart), [format!("DEP-02 DELIVERY.md:3 {no}")]);
+    // That there is none is none, whatever code stands beside it; and there are many words for it.
+    let says = |text: &str| {
+        delivery_says(
+            &papers::DELIVERY.replace("To roll back to what ran before: `lantern install lamp==previous`.", text),
+        )
+    };
+    for denied in [
+        "There is no way to roll back; see `lamp --help`.",
+        "Rollback is not supported: `lamp --help`.",
+        "It can't be rolled back: `lamp`.",
+    ] {
+        assert_eq!(says(denied), [format!("DEP-02 DELIVERY.md:3 {no}")], "{denied}");
+    }
+    for way in [
+        "To return to the previous version: `docker compose up -d lamp:1.2`.",
+        "To go back, run `git push origin v1.2:main`.",
+        "Data can't be lost. To roll back: `make back`.",
+    ] {
+        assert_eq!(says(way), none(), "{way}");
+    }
     let later = "The command for going back was written down after the commit that was deployed.";
     for before in [None, sheet(&without)] {
         assert_eq!(found(&Delivered { before, ..good() }), [format!("DEP-02 warning DELIVERY.md:3 {later}")]);

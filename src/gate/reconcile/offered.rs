@@ -30,16 +30,28 @@ pub fn is_structural(reader: &dyn Reader, from: &CommitId, to: &CommitId) -> boo
 
 fn is_reshaped(reader: &dyn Reader, (from, to): (&CommitId, &CommitId), path: &RepoPath) -> bool {
     let name = String::from_utf8_lossy(path.as_bytes()).into_owned();
-    if Language::of(&name).is_none() || is_of_tests(&name) {
+    if is_of_tests(&name) || Language::of(&name).is_none() && !is_contract(&name) {
         return false;
     }
     let text = |at: &CommitId| reader.blob(at, path).map(|blob| blob.map(|blob| blob.bytes).unwrap_or_default());
     match (text(from), text(to)) {
+        // Nobody here reads them, so that they are not taken for small.
+        (Ok(old), Ok(new)) if is_contract(&name) => old != new,
         (Ok(old), Ok(new)) => {
             offered(&name, &String::from_utf8_lossy(&old)) != offered(&name, &String::from_utf8_lossy(&new))
         }
         _ => true,
     }
+}
+
+/// Whether a file is made to say what is offered.
+fn is_contract(path: &str) -> bool {
+    const ENDS: &[&str] =
+        &["proto", "graphql", "graphqls", "gql", "thrift", "avsc", "wsdl", "xsd", "sql", "h", "hpp", "hh"];
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    name.rsplit_once('.').is_some_and(|(_, end)| ENDS.contains(&end))
+        || name.starts_with("openapi")
+        || name.starts_with("swagger")
 }
 
 /// Each thing that a file offers, in a form that differs where it does.
@@ -65,6 +77,21 @@ fn offered(path: &str, text: &str) -> BTreeSet<String> {
         if let Some(found) = method.filter(|found| found.get(1).is_none_or(|before| before.as_str() != "new")) {
             all.insert(told(&["function", &found[2], &found[3]]));
         }
+    }
+    for found in all_of(&LAMBDA, &code).chain(all_of(&EXPORT, &code)) {
+        all.insert(told(&["function", &found[1], &found[2]]));
+    }
+    // What others see of a shape: its public fields, in an interface all of them.
+    for block in blocks.iter().filter(|block| counts(block.begins)) {
+        let Some(shape) = all_of(&SHAPE, &block.header).next() else { continue };
+        let seen = |line: &&str| match language {
+            Language::Rust => line.trim_start().starts_with("pub"),
+            Language::Go => line.trim_start().starts_with(char::is_uppercase),
+            _ => true,
+        };
+        let fields: Vec<&str> = code[block.from..block.to].lines().filter(seen).collect();
+        let name = shape.iter().skip(1).flatten().next().map_or("", |name| name.as_str());
+        all.insert(told(&["shape", name, &fields.join(" ")]));
     }
     for found in all_of(&CLASS, &code).filter(|found| found.get(0).is_some_and(|whole| counts(whole.start()))) {
         all.insert(told(&[&found[1], &found[2], &found[3]]));
@@ -96,6 +123,21 @@ static FUNCTION: Pattern = LazyLock::new(|| {
 static ARROW: Pattern = LazyLock::new(|| {
     let begins = r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=\n]+)?=\s*(?:async\b\s*)?";
     Regex::new(&format!(r"{begins}(?:function\b\s*\*?\s*|(?:<[^<>]*>)?)(?:\(|([A-Za-z_$][\w$]*)\s*=>)")).ok()
+});
+
+/// A function of Python without a word for it: `glow = lambda level: level`.
+static LAMBDA: Pattern =
+    LazyLock::new(|| Regex::new(r"(?m)^([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[ \t]*lambda\b([^:\n]*):").ok());
+
+/// What a module of Node gives away: `exports.glow = (level) => level`.
+static EXPORT: Pattern = LazyLock::new(|| {
+    Regex::new(r"\bexports\.([A-Za-z_$][\w$]*)\s*=\s*((?:async\b\s*)?(?:function\b[^({]*)?(?:\([^()]*\))?)").ok()
+});
+
+/// What stands before the fields of something that has a shape.
+static SHAPE: Pattern = LazyLock::new(|| {
+    Regex::new(r"(?:^|\s)(?:struct\s+(\w+)[^()]*|interface\s+(\w+)[^()]*|type\s+(\w+)\s+struct|type\s+(\w+)[^()=]*=)$")
+        .ok()
 });
 
 /// What stands before the block of a method in languages that have no word for it.
@@ -218,6 +260,20 @@ mod tests {
             ("a.rb", "def dim(level)\n  1\nend\n", "def dim(level, step)\n  1\nend\n"),
             ("a.rb", "def dim\n  1\nend\n", "def dim2\n  1\nend\n"),
             ("a.kt", "fun dim(a: Int): Int = a\n", "fun dim(a: Int): Long = 1\n"),
+            ("a.py", "x = 1\n", "x = 1\nglow = lambda level, times=1: level * times\n"),
+            ("a.js", "exports.dim = (a) => a;\n", "exports.dim = (a) => a;\nexports.glow = (a) => a;\n"),
+            ("a.js", "exports.dim = (a) => a;\n", "exports.dim = (a, b) => a;\n"),
+            (
+                "a.rs",
+                "pub struct Lamp {\n    pub a: u8,\n}\n",
+                "pub struct Lamp {\n    pub a: u8,\n    pub b: u8,\n}\n",
+            ),
+            (
+                "a.ts",
+                "export interface Lamp {\n  a: number;\n}\n",
+                "export interface Lamp {\n  a: number;\n  b: number;\n}\n",
+            ),
+            ("a.go", "type Lamp struct {\n\tA int\n}\n", "type Lamp struct {\n\tA int\n\tB int\n}\n"),
         ] {
             assert!(differs(path, old, new), "{path}: {old} {new} {:?}", offered(path, new));
         }
@@ -247,9 +303,23 @@ mod tests {
                 "class A { int dim(int a) { while (a > 1) { a--; } return a; } }\n",
             ),
             ("notes.md", "one", "def two():"),
+            ("a.rs", "pub struct Lamp {\n    a: u8,\n}\n", "pub struct Lamp {\n    a: u8,\n    b: u8,\n}\n"),
+            (
+                "a.py",
+                "def dim(a):\n    f = lambda x: x\n    return f(a)\n",
+                "def dim(a):\n    f = lambda x, y=1: x\n    return f(a)\n",
+            ),
         ] {
             assert!(!differs(path, old, new), "{path}: {:?} {:?}", offered(path, old), offered(path, new));
         }
+    }
+
+    #[test]
+    fn a_file_that_says_what_is_offered_is_never_small() {
+        for path in ["api/lamp.proto", "openapi.yaml", "db/schema.sql", "include/lamp.h", "a/schema.graphql"] {
+            assert!(is_contract(path), "{path}");
+        }
+        assert!(!is_contract("config.yaml") && !is_contract("README.md"));
     }
 
     #[test]
