@@ -97,13 +97,15 @@ fn explained(state: &State, report: &Report, seen: Option<Vec<Finding>>) -> Expl
 
 fn told(explained: &Explained, report: &Report) -> String {
     let mut text = status::heading(report);
-    if !explained.open {
+    if !explained.open && explained.findings.is_empty() {
         return text;
     }
     if let Some(why) = &explained.waits_for {
         let _ = writeln!(text, "waits for a person: {}", out::plain(why));
     }
-    if !explained.findings.iter().any(Finding::blocks) {
+    if !explained.open {
+        text.push_str("It is merged, and not delivered yet. First things first:\n");
+    } else if !explained.findings.iter().any(Finding::blocks) {
         text.push_str("Nothing stands against merging, by its records.\n");
     } else {
         text.push_str("Why it is not merging, first things first:\n");

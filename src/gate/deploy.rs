@@ -160,7 +160,8 @@ fn delivery(desk: &Desk<'_>) -> Vec<Finding> {
 #[rustfmt::skip]
 const BACK: &[&str] = &[
     "rollback", "roll back", "rolled back", "rolling back", "rolls back", "revert", "reverts", "undo", "restore",
-    "go back", "goes back", "going back", "return to the previous", "back to the previous", "redeploy the previous", "downgrade",
+    "go back", "goes back", "going back", "return to the previous", "return to what", "back to the previous",
+    "back to the last", "back to what ran", "redeploy the previous", "downgrade",
 ];
 
 /// Whether a text names the way back, and does not say that there is none.

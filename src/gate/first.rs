@@ -15,17 +15,24 @@ use crate::ledger::state::Judged;
 use crate::policy::Commands;
 
 /// What stands against merging a change by its records: of the gate of the phase that it is in, and of the merge gate.
-/// There is nothing to be done about one that is not open.
+/// There is nothing to be done about one that is not open, but for what is to be delivered.
 pub fn against(state: &State) -> Vec<Finding> {
     let phase = state.pipeline.as_ref().and_then(|pipeline| pipeline.phase());
     let gates = phase.map(GateName::Phase).into_iter().chain([GateName::Merge]);
-    let judged = gates.filter_map(|gate| Some((gate, state.gates.get(&gate)?))).filter(|_| state.open);
+    let told = |gate: &GateName| state.open || is_delivered(state) && *gate != GateName::Merge;
+    let judged = gates.filter(told).filter_map(|gate| Some((gate, state.gates.get(&gate)?)));
     let told = judged.flat_map(|(gate, judged)| {
         // A preview told of a moment: what stands in the content stands there still, and what was waited for may have come.
         let passing = is_preview(gate, judged);
         judged.findings.iter().filter(move |one| !passing || one.path.is_some()).cloned().collect::<Vec<_>>()
     });
     of_change(state, told, &Commands::default())
+}
+
+/// Whether it is merged, and DEPLOY still asks for something.
+pub fn is_delivered(state: &State) -> bool {
+    let phase = state.pipeline.as_ref().and_then(|pipeline| pipeline.phase());
+    !state.open && state.merged.is_some() && phase == Some(Phase::Deploy)
 }
 
 /// Whether a phase's gate was only looked at, so that nothing was counted. The next look is on record only where it is red.
@@ -181,6 +188,24 @@ mod tests {
         assert_eq!(unrecorded(game.now()), Some(Phase::Review));
         game.review("mia", crate::ids::Role::Maintain, "CHANGES_REQUESTED");
         assert_eq!(unrecorded(game.now()), None, "a FAIL is on record");
+    }
+
+    /// Merged is not delivered: what DEPLOY found is told, and nothing of merging.
+    #[test]
+    fn what_is_still_to_be_delivered_is_told() {
+        let mut game = crate::engine::kit::Game::pipeline();
+        game.until_reviewing();
+        game.review("mia", crate::ids::Role::Maintain, "CHANGES_REQUESTED");
+        let mut state = game.now().clone();
+        let mut judged = state.gates[&GateName::Phase(Phase::Review)].clone();
+        judged.findings = vec![Finding::error("DEP-02", "no way back", "write it").at("DELIVERY.md", Some(3))];
+        let commit = judged.about.head.clone();
+        state.gates.insert(GateName::Phase(Phase::Deploy), judged);
+        state.open = false;
+        assert_eq!(against(&state), []);
+        state.merged = Some(crate::ledger::state::Merged { commit, bypassed: BTreeSet::new() });
+        state.pipeline.as_mut().unwrap().stage = Stage::Deploying;
+        assert_eq!(against(&state).iter().map(|one| one.rule.as_str()).collect::<Vec<_>>(), ["DEP-02"]);
     }
 
     /// What a preview waited for may have come since, and nothing is recorded then.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::design::tree::named as drawn;
+use super::super::design::tree::{Named, named as drawn};
 use super::super::papers::Found;
 use super::code::{Language, Masked};
 use super::covered::is_of_tests;
@@ -17,8 +17,19 @@ use named::Said;
 pub(super) fn too_many_files(bench: &Bench<'_>) -> Vec<Found> {
     let named = bench.design.as_ref().map(drawn).unwrap_or_default();
     let is_file = |path: &str| path.rsplit('/').next().is_some_and(|name| name.contains('.'));
-    let counts = |path: &str| !structure::is_tolerated(path) && !is_vendored(path);
-    let designed = named.iter().filter(|one| !one.has_children && is_file(&one.path) && counts(&one.path)).count();
+    let is_ours = |path: &str| !structure::is_tolerated(path) && !is_vendored(path);
+    let designed = |one: &&Named| !one.has_children && is_code(&one.path, "") && is_ours(&one.path);
+    let designed = named.iter().filter(designed).count();
+    // A folder of which no more is drawn may hold what it likes; above it may stand the project's name.
+    let free: Vec<&str> =
+        named.iter().filter(|one| !one.has_children && !is_file(&one.path)).map(|one| one.path.as_str()).collect();
+    let below = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    let is_free = |path: &str| {
+        free.iter()
+            .any(|folder| below(path, folder) || folder.split_once('/').is_some_and(|(_, folder)| below(path, folder)))
+    };
+    let counts =
+        |path: &str| is_code(path, bench.site.text(path).unwrap_or_default()) && is_ours(path) && !is_free(path);
     let added = bench.site.added.iter().filter(|path| counts(path)).count();
     // What was only moved is not more.
     let moved = bench.site.moved.iter().filter(|path| counts(path)).count();

@@ -428,11 +428,11 @@ impl File<'_> {
             // `test.skipIf(true)(…)`
             let under =
                 self.close(open.start()).filter(|end| *end < begins).map(|end| self.code[open.end()..end - 1].trim());
-            let never = match (more.as_str().rsplit('.').next(), under) {
-                (Some("skipIf"), Some("true" | "1" | "!false" | "!0" | "!!1")) => true,
-                (Some("runIf" | "if"), Some("false" | "0" | "!true" | "!1" | "null" | "undefined")) => true,
-                _ => false,
-            };
+            let never = matches!(
+                (more.as_str().rsplit('.').next(), under),
+                (Some("skipIf"), Some("true" | "1" | "!false" | "!0" | "!!1"))
+                    | (Some("runIf" | "if"), Some("false" | "0" | "!true" | "!1" | "null" | "undefined"))
+            );
             let body = inside.find("=>").or(inside.find("function")).or(inside.find("func")).or(inside.find('{'));
             let arguments = &inside[..body.unwrap_or(inside.len())];
             let statement = body.and_then(|at| inside[at..].split_once('{')).map_or("", |(_, body)| body.trim_start());
@@ -606,8 +606,12 @@ impl File<'_> {
         let to = (block.to + 1).min(self.code.len());
         let is_skipped = fits(skip, header) || is_test && !is_type && fits(first, body);
         let said = if is_type { block.from } else { to };
-        // An application that starts is the test there.
-        let does = !is_type && !header.contains("contextLoads");
+        // What stands in the argument of an attribute is no body: `#[test_case(json!({}))]`. And an application that starts is the
+        // test there.
+        let follows = header.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ')' | '>' | '_' | '`' | '"' | '?'));
+        let of_function = self.language != Language::Rust || fits(pattern!(r"\bfn\s+\$?\w+[^;]*$"), header);
+        let does =
+            !is_type && follows && of_function && !header.contains("contextLoads") && !header.contains("#[template]");
         let body = does.then_some((block.from, block.to));
         Some(Case { from: self.above(begins), said, to, holds_others: is_type, is_skipped, body })
     }

@@ -71,8 +71,7 @@ impl Left {
                 let fixed = |part: &&str| {
                     part.len() > 2 && part.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
                 };
-                let parts = path.split(['/', '?']).filter(fixed);
-                let own = parts.filter(|part| !matches!(*part, "api")).next_back();
+                let own = path.split(['/', '?']).rfind(|part| fixed(part) && *part != "api");
                 own.map(|part| Sought::Address(folded(part)))
             }
             None => Some(Sought::Name(folded(name))),

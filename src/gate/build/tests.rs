@@ -180,6 +180,21 @@ fn many_more_files_than_designed_pull_the_brake() {
     assert_eq!(found(&of(&many)), ["BRK-01 warning"]);
     let findings = judge(&of(&many), &good_papers(), &Policy::default());
     assert!(findings[0].says.ends_with("more than 2 files, and the design names 1."), "{}", findings[0].says);
+    // Pictures and data are no sources, and a folder of which no more is drawn holds what it likes.
+    let data = [
+        good::CODE[0],
+        good::CODE[1],
+        ("src/a.png", "a"),
+        ("src/b.json", "{}"),
+        ("src/c.csv", "1"),
+        ("src/d.svg", "<svg/>"),
+    ];
+    assert!(!found(&of(&data)).iter().any(|one| one.starts_with("BRK-01")));
+    let design = good::DESIGN.replace("  dimmer.py             # the function\n", "  dimmer.py\n  handlers/\n");
+    assert_ne!(design, good::DESIGN);
+    let papers = Papers { design: Some(sheet(&design)), ..good_papers() };
+    let handlers = [good::CODE[0], good::CODE[1], ("src/handlers/a.py", "a = 1\n"), ("src/handlers/b.py", "b = 1\n")];
+    assert_eq!(told(&judge(&of(&handlers), &papers, &Policy::default())), [] as [&str; 0]);
     // What was only moved is not more, as far as something is gone elsewhere.
     let mut site = of(&many);
     site.moved = ["src/a.py", "src/b.py"].into_iter().map(str::to_owned).collect();

@@ -70,13 +70,35 @@ pub(in crate::gate) fn named(design: &Paper) -> Vec<Named> {
     all
 }
 
+/// A line without what draws the tree. A star with something at it is a pattern, and no mark of a list.
+fn unmarked(line: &str) -> &str {
+    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
+    let before = &line[..line.len() - bare.len()];
+    &line[before.trim_end_matches('*').len()..]
+}
+
+/// `{a,b}.py` as what it stands for; nothing where it is some other pattern.
+fn alternatives(path: &str) -> Vec<String> {
+    let parts = path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    let Some((before, (inside, after))) = parts else { return Vec::new() };
+    let is_plain = |part: &str| !part.contains(['*', '<', '{', '$', '…', '.']);
+    if !inside.contains(',')
+        || !is_plain(before)
+        || !inside.split(',').all(|one| is_plain(one) && !one.trim().is_empty())
+        || after.contains(['*', '<', '{', '$'])
+    {
+        return Vec::new();
+    }
+    inside.split(',').map(|one| format!("{before}{}{after}", one.trim())).collect()
+}
+
 /// Paths by how far their lines are indented.
 fn nested(lines: &[Line]) -> Vec<Named> {
     let mut all: Vec<Named> = Vec::new();
     // The indent of each folder that is open, and which it is.
     let mut open: Vec<(usize, usize)> = Vec::new();
     for line in lines {
-        let bare = line.text.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
+        let bare = unmarked(&line.text);
         let indent = line.text.chars().count() - bare.chars().count();
         let elided = matches!(bare.split_whitespace().next(), Some("..." | "…" | "etc." | "etc"));
         let Some(path) = path_of(&line.text).ok().flatten().or(elided.then_some("…")) else { continue };
@@ -85,7 +107,7 @@ fn nested(lines: &[Line]) -> Vec<Named> {
         }
         let parent = open.last().map(|(_, parent)| *parent);
         let ranged = [" … ", " ... ", " .. "].iter().any(|mark| line.text.contains(mark));
-        let many = path.contains(['*', '<', '{', '$']) || ranged || elided;
+        let many = path.contains(['*', '<', '{', '$']) && alternatives(path).is_empty() || ranged || elided;
         if let Some(parent) = parent {
             all[parent].has_children = true;
             all[parent].is_open |= many && !path.trim_end_matches('/').contains('/');
@@ -94,13 +116,14 @@ fn nested(lines: &[Line]) -> Vec<Named> {
             continue;
         }
         let own = path.trim_start_matches("./").trim_end_matches('/');
+        let several = alternatives(own);
         // Of what stands for many, the folder is known.
         let known = match own.find(['*', '<', '{', '$']) {
             Some(at) => own[..at].rsplit_once('/').map_or("", |(folder, _)| folder),
             None if ranged => own.rsplit_once('/').map_or("", |(folder, _)| folder),
             None => own,
         };
-        if known.is_empty() || known == "." {
+        if (known.is_empty() || known == ".") && several.is_empty() {
             continue;
         }
         let above = parent.map(|parent| all[parent].path.clone());
@@ -111,6 +134,18 @@ fn nested(lines: &[Line]) -> Vec<Named> {
         let small = line.text.to_lowercase();
         let later = ["generated", "optional", "ignored", "not committed", "later", "planned", "deferred"];
         let is_required = !later.iter().any(|word| small.contains(word));
+        if !several.is_empty() {
+            let above = parent.map(|parent| format!("{}/", all[parent].path)).unwrap_or_default();
+            let each = several.into_iter().map(|one| Named {
+                line: line.at,
+                path: format!("{above}{one}"),
+                has_children: false,
+                is_open: false,
+                is_required,
+            });
+            all.extend(each);
+            continue;
+        }
         // `src/  # the function, …`, `src/ …   # all of it`
         let is_open = many
             || ends_open(&line.text)
@@ -153,7 +188,7 @@ fn ends_open(line: &str) -> bool {
 
 /// What stands as a path on a line, before what is said of it.
 fn written(line: &str) -> Option<&str> {
-    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
+    let bare = unmarked(line);
     let end = [" #", "\t#", " //", " —", " –", ": ", " (", " - ", " <-", " ←", " [", "  "]
         .iter()
         .filter_map(|mark| bare.find(mark))
@@ -164,7 +199,7 @@ fn written(line: &str) -> Option<&str> {
 
 /// The path of a line, or the first of several that it stands for.
 fn path_of(line: &str) -> Result<Option<&str>, ()> {
-    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(&c));
+    let bare = unmarked(line);
     let path = closed(written(line).unwrap_or_default());
     // What `tree` prints below it, and how it was called.
     let counts = |word: &String| {
@@ -252,6 +287,18 @@ mod tests {
             ("y", true, true),
             ("z", true, true),
             ("z/w", true, true),
+        ];
+        assert_eq!(told, expected);
+        let many = tree("migrations/\n  *.sql\n└── db/\n    └── *.py\n* lib/\nweb/\n  {a,b}.ts\n");
+        let told: Vec<(&str, bool, bool)> =
+            many.iter().map(|one| (one.path.as_str(), one.has_children, one.is_open)).collect();
+        let expected = [
+            ("migrations", true, true),
+            ("migrations/db", true, true),
+            ("migrations/lib", false, false),
+            ("web", true, false),
+            ("web/a.ts", false, false),
+            ("web/b.ts", false, false),
         ];
         assert_eq!(told, expected);
         assert_eq!((path_in("src/ …"), path_in("src/…"), path_in("…")), (Ok(Some(true)), Ok(Some(true)), Ok(None)));

@@ -45,98 +45,35 @@ fn is_put_together(code: &str, text: &str, language: Language) -> bool {
 }
 
 /// Words that begin something which only asserts, prints or ends.
+#[rustfmt::skip]
 const ROOTS: &[&str] = &[
-    "true",
-    "false",
-    "True",
-    "False",
-    "None",
-    "null",
-    "nil",
-    "undefined",
-    "not",
-    "and",
-    "or",
-    "is",
-    "pass",
-    "return",
-    "await",
-    "expect",
-    "Expect",
-    "chai",
-    "Assert",
-    "Ok",
-    "eq",
-    "be",
-    "shouldBe",
-    "print",
-    "println",
-    "eprintln",
-    "console",
-    "puts",
-    "echo",
-    "fmt",
+    "true", "false", "True", "False", "None", "null", "nil", "undefined", "not", "and", "or", "is", "pass", "return", "await",
+    "expect", "Expect", "chai", "Assert", "Ok", "shouldBe", "print", "println", "eprintln", "console", "puts", "echo", "fmt",
     "System",
 ];
 /// The same of what stands behind a dot.
+#[rustfmt::skip]
 const MEMBERS: &[&str] = &[
-    "to",
-    "not",
-    "not_to",
-    "to_not",
-    "be",
-    "a",
-    "an",
-    "and",
-    "eq",
-    "equal",
-    "equals",
-    "Equal",
-    "strictEqual",
-    "deepEqual",
-    "deepStrictEqual",
-    "notEqual",
-    "NotEqual",
-    "toEqual",
-    "toStrictEqual",
-    "ok",
-    "is",
-    "isTrue",
-    "isFalse",
-    "isEqualTo",
-    "isNotNull",
-    "true",
-    "false",
-    "True",
-    "False",
-    "That",
-    "Is",
-    "AreEqual",
-    "IsTrue",
-    "NotNull",
-    "Nil",
-    "NotNil",
-    "pass",
-    "Pass",
-    "end",
-    "plan",
-    "log",
-    "Log",
-    "Logf",
-    "info",
-    "out",
-    "println",
-    "Println",
-    "Printf",
-    "Print",
-    "exist",
-    "truthy",
-    "falsy",
-    "assert",
-    "expect",
-    "Parallel",
-    "Helper",
+    "to", "not", "not_to", "to_not", "be", "a", "an", "and", "eq", "equal", "equals", "Equal", "strictEqual", "deepEqual",
+    "deepStrictEqual", "notEqual", "NotEqual", "toEqual", "toStrictEqual", "ok", "is", "isTrue", "isFalse", "isEqualTo",
+    "isNotNull", "true", "false", "True", "False", "That", "Is", "AreEqual", "IsTrue", "NotNull", "Nil", "NotNil", "pass",
+    "Pass", "end", "plan", "log", "Log", "Logf", "info", "out", "println", "Println", "Printf", "Print", "exist", "truthy",
+    "falsy", "assert", "expect", "Parallel", "Helper",
 ];
+
+/// Assertions of the usual libraries, small and without what stands between words. One's own (`assert_dims(3, 2)`) look at something.
+#[rustfmt::skip]
+const ASSERTS: &[&str] = &[
+    "assert", "asserteq", "assertne", "debugassert", "debugasserteq", "debugassertne", "asserttrue", "assertfalse", "assertequal",
+    "assertequals", "assertnotequal", "assertnotequals", "assertis", "assertisnot", "assertisnone", "assertisnotnone", "assertnull",
+    "assertnotnull", "assertnil", "assertnotnil", "assertsame", "assertnotsame", "assertin", "assertgreater", "assertless", "assertthat",
+    "assertions", "assertstrictequals", "assertexists", "xctassert", "xctasserttrue", "xctassertfalse", "xctassertequal",
+    "xctassertnotequal", "xctassertnil", "xctassertnotnil",
+];
+
+fn plain(word: &str) -> String {
+    word.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
+}
 
 /// Whether nothing but literals and the words of assertions stands in it. Then it says nothing of any code.
 fn is_of_literals(body: &str, language: Language) -> bool {
@@ -146,11 +83,10 @@ fn is_of_literals(body: &str, language: Language) -> bool {
         let (before, after) = (body[..word.start()].trim_end(), body[word.end()..].trim_start());
         let is_member = [".", "->", "::"].iter().any(|mark| before.ends_with(mark));
         let word = word.as_str().trim_start_matches('$');
-        let small = word.to_ascii_lowercase();
-        if word.starts_with(|c: char| c.is_ascii_digit())
-            || small.starts_with("assert")
-            || small.starts_with("xctassert")
-        {
+        // In Rust it is a macro, or somebody's own function.
+        let is_assert =
+            ASSERTS.contains(&plain(word).as_str()) && (language != Language::Rust || after.starts_with('!'));
+        if word.starts_with(|c: char| c.is_ascii_digit()) || is_assert {
             return true;
         }
         if is_member {
@@ -161,6 +97,7 @@ fn is_of_literals(body: &str, language: Language) -> bool {
             // Who is handed to a test; called, they are something else.
             "t" | "self" | "this" | "tap" => [".", "->", ","].iter().any(|mark| after.starts_with(mark)),
             "done" => after.starts_with('('),
+            "eq" | "be" => language == Language::Ruby,
             "require" => language == Language::Go,
             word => ROOTS.contains(&word),
         }
@@ -221,6 +158,10 @@ mod tests {
             (Language::JavaScript, "expect(ok).toBe(true);"),
             (Language::JavaScript, "require('./lamp');"),
             (Language::Rust, "dim(3);"),
+            (Language::Rust, "assert_dims(3, 2);"),
+            (Language::Rust, "assert(\"a\", \"b\");"),
+            (Language::Rust, "eq!(\"foo\", \"FOO\");"),
+            (Language::Python, "\n    self.assertDims(3, 2)\n"),
             (Language::Rust, "assert!(ok);"),
             (Language::Go, "Dim(3)"),
             (Language::Kotlin, "assertEquals(\"2\", \"$level\")"),

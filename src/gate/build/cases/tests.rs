@@ -198,6 +198,10 @@ fn what_shows_nothing_names_no_criterion() {
         ("a.ts", "test('AC-1', () => expect(dim(3)).toBe(2));\n"),
         ("a.ts", "test('AC-1', dims);\n"),
         ("a.ts", "test('AC-1', async () => {\n  await expect(dim(-1)).rejects.toThrow();\n});\n"),
+        (
+            "a.rs",
+            "#[test_case(&json!({\"a\": {}}), &[]; \"AC-1 one\")]\n#[test_case(&json!({\"b\": {}}), &[]; \"two\")]\nfn dims(a: &Value, b: &[u8]) {\n    assert_dims(a, b);\n}\n",
+        ),
         ("a.rs", "#[cfg(any(unix, windows))]\n#[test]\nfn ac_1() { dim(3); }\n"),
         ("a.rs", "#[test]\n#[cfg_attr(windows, ignore)]\nfn ac_1() { dim(3); }\n"),
         ("A.java", "class A {\n  /** AC-1: it starts. */\n  @Test\n  void contextLoads() {}\n}\n"),
