@@ -21,8 +21,11 @@ pub(super) fn too_many_files(bench: &Bench<'_>) -> Vec<Found> {
     let designed = |one: &&Named| !one.has_children && is_code(&one.path, "") && is_ours(&one.path);
     let designed = named.iter().filter(designed).count();
     // A folder of which no more is drawn may hold what it likes; above it may stand the project's name.
-    let free: Vec<&str> =
-        named.iter().filter(|one| !one.has_children && !is_file(&one.path)).map(|one| one.path.as_str()).collect();
+    let is_empty = |one: &&Named| {
+        let inside = format!("{}/", one.path);
+        !is_file(&one.path) && !named.iter().any(|other| other.path.starts_with(&inside))
+    };
+    let free: Vec<&str> = named.iter().filter(is_empty).map(|one| one.path.as_str()).collect();
     let below = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
     let is_free = |path: &str| {
         free.iter()

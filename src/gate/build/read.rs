@@ -87,8 +87,12 @@ impl Left {
         }
         let (code, strings) = match Language::of(path) {
             Some(language) => {
-                let code = without_tests(Masked::new(text, language).code, language);
-                (folded(&code), folded(&Masked::with_strings(text, language).code))
+                let masked = Masked::new(text, language).code;
+                let whole = Masked::with_strings(text, language).code;
+                // Some frameworks make addresses out of names: `post :dim`, `[controller]/[action]`.
+                let by_name = language == Language::Ruby || whole.contains("[action]");
+                let strings = if by_name { whole } else { only_in(&whole, &masked) };
+                (folded(&without_tests(masked, language)), folded(&strings))
             }
             None => (folded(text), folded(text)),
         };
@@ -98,6 +102,12 @@ impl Left {
             Sought::Address(part) => !(strings.contains(part) || path.contains(part)),
         });
     }
+}
+
+/// What stands in one text and is blank in the other, which is as long.
+fn only_in(whole: &str, masked: &str) -> String {
+    let bytes = whole.bytes().zip(masked.bytes()).map(|(one, other)| if one == other { b' ' } else { one });
+    String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned()
 }
 
 /// Masked code without the tests that stand among it.
@@ -580,6 +590,10 @@ mod tests {
             assert_eq!(unseen_in(&[old], &[(path, text)]), both, "{text}");
         }
         assert_eq!(unseen_in(&[old], &[("src/a.py", "X = \"brighten\"\n")]), both);
+        // A name of the code is no address.
+        let named = ("src/a.py", "def brighten(x): return dim(x)\n");
+        assert_eq!(unseen_in(&[old], &[named]), ["POST /lamps/{id}/dim"]);
+        assert_eq!(unseen_in(&[old], &[("src/a.rb", "def brighten; end\npost :dim, on: :member\n")]), none);
         assert_eq!(unseen_in(&[old], &[("src/a.rs", "#[cfg(test)]\nmod tests {\n    fn brighten() {}\n}\n")]), both);
         for (path, text) in [
             ("src/a.py", "def brighten(x):\n    return x\n\n\n@router.post('/{id}/dim')\ndef set(id): return 1\n"),

@@ -195,6 +195,8 @@ fn many_more_files_than_designed_pull_the_brake() {
     let papers = Papers { design: Some(sheet(&design)), ..good_papers() };
     let handlers = [good::CODE[0], good::CODE[1], ("src/handlers/a.py", "a = 1\n"), ("src/handlers/b.py", "b = 1\n")];
     assert_eq!(told(&judge(&of(&handlers), &papers, &Policy::default())), [] as [&str; 0]);
+    let papers = Papers { design: Some(sheet(&design.replace("  handlers/\n", "  handlers/\n    ...\n"))), ..papers };
+    assert_eq!(told(&judge(&of(&handlers), &papers, &Policy::default())), [] as [&str; 0]);
     // What was only moved is not more, as far as something is gone elsewhere.
     let mut site = of(&many);
     site.moved = ["src/a.py", "src/b.py"].into_iter().map(str::to_owned).collect();

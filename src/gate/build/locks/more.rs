@@ -83,7 +83,7 @@ fn setup_cfg(text: &str) -> Vec<String> {
 fn gradle(text: &str) -> Vec<String> {
     static LINE: Pattern = LazyLock::new(|| {
         Regex::new(
-            r#"(?m)^\s*(?:implementation|api|compileOnly|runtimeOnly|kapt|ksp|compile)\s*\(?\s*["']([\w.-]+:[\w.-]+)"#,
+            r#"(?m)(?:^|[\s{;])(?:implementation|api|compileOnly|runtimeOnly|kapt|ksp|compile)\s*\(?\s*["']([\w.-]+:[\w.-]+)"#,
         )
         .ok()
     });
@@ -156,7 +156,7 @@ mod tests {
             ),
             (
                 "build.gradle.kts",
-                "dependencies {\n    api(\"io.ktor:ktor-core:2\")\n    implementation(libs.other)\n}\n",
+                "dependencies { api(\"io.ktor:ktor-core:2\")\n    implementation(libs.other)\n}\n",
                 &["io.ktor:ktor-core"],
             ),
             (
