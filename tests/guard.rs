@@ -2,19 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
+#[path = "support/frozen.rs"]
+mod frozen;
+
 use std::path::Path;
-use std::sync::Arc;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use git2::{Oid, Repository, RepositoryInitOptions, Signature, Time};
-use phasegate::flow::{FlowName, Mode};
 use phasegate::guard::Manifest;
-use phasegate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
-use phasegate::ledger::local::LocalStore;
-use phasegate::ledger::record::{Froze, Why};
-use phasegate::ledger::unsigned::{ADVISORY, Unsigned};
-use phasegate::ledger::{About, Body, By, Entry, Ledger, manifest_path};
-use phasegate::policy::Autonomy;
+use phasegate::ids::{ChangeNumber, Digest};
+use phasegate::ledger::manifest_path;
+use phasegate::ledger::unsigned::ADVISORY;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -220,42 +218,8 @@ impl House {
     /// The head's manifest is frozen on a ledger that nobody signs, in this repository.
     fn ledger(&self) -> Digest {
         let text = self.run(&["guard", "freeze"]).out.trim_end().to_owned();
-        let manifest = Digest::of(&text);
-        let head = CommitId::new(self.repo.head().unwrap().target().unwrap().to_string()).unwrap();
-        let about = About { base_ref: "main".to_owned(), base: head.clone(), head, content: Digest::of("content") };
-        let author = Person { id: 1, login: "ada".to_owned(), bot: false };
-        let law = Body::Law {
-            policy: Digest::of("policy"),
-            flow: FlowName::Pipeline,
-            mode: Mode::Auto,
-            autonomy: Autonomy::Auto,
-        };
-        let subject = Body::Subject {
-            why: Why::Opened,
-            pushed_by: None,
-            present: Default::default(),
-            origin: None,
-            based_since: None,
-            older_reviews: Default::default(),
-            older_runs: Default::default(),
-        };
-        let frozen = Body::Frozen { manifest: manifest.clone(), files: 5, why: Froze::Built };
-        let entries = vec![
-            Entry::new(By::Bot, None, Body::Opened { author }),
-            Entry::new(By::Bot, None, law),
-            Entry::new(By::Bot, Some(about.clone()), subject),
-            Entry { file: Some(text.into()), ..Entry::new(By::Bot, Some(about), frozen) },
-        ];
-        let store = Arc::new(LocalStore::new(self.path(), &branch()));
-        let ledger = Ledger::new(RepoId(7), store, Arc::new(Unsigned), Arc::new(Unsigned));
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        runtime.block_on(async {
-            let loaded = ledger.load(CHANGE).await.unwrap();
-            let state = ledger.append(loaded, jiff::Timestamp::now(), entries).await.unwrap().state;
-            assert_eq!(state.frozen.unwrap().manifest, manifest);
-            assert!(ledger.manifest(CHANGE, &manifest).await.unwrap().is_some());
-        });
-        manifest
+        let head = self.repo.head().unwrap().target().unwrap().to_string();
+        frozen::on_ledger(self.path(), &branch(), CHANGE, &head, &text)
     }
 
     /// Somebody takes a file out of the ledger, or writes another in its place.

@@ -2,21 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
+#[path = "support/frozen.rs"]
+mod frozen;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use phasegate::flow::{FlowName, Mode};
-use phasegate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
-use phasegate::ledger::local::LocalStore;
-use phasegate::ledger::record::{Froze, Why};
-use phasegate::ledger::unsigned::Unsigned;
-use phasegate::ledger::{About, Body, By, Entry, Ledger};
-use phasegate::policy::{Autonomy, RunGate};
+use phasegate::ids::ChangeNumber;
+use phasegate::policy::RunGate;
 use phasegate::runner::artefact::{self, Artefact, CommandOutcome, Expected, PolicyFrom, ReportState};
 use phasegate::runner::wall::Wall;
 use serde_json::{Value, json};
@@ -1166,7 +1163,7 @@ fn frozen_tests_are_asked_without_those_that_came_later() {
     assert_eq!(on.told(), (0, vec![]), "nobody knows that it is frozen");
     assert_eq!(on.told_by(&["verify", "--frozen", &manifest]), (1, vec![says.to_owned()]));
     // A job finds it on the ledger.
-    freeze_on_ledger(&on.stage, text);
+    frozen::on_ledger(on.stage.path(), "phasegate/ledger", ChangeNumber(7), &on.stage.head, &text);
     let (step, temp) = on.stage.step(&["verify"]);
     let ended = end(step);
     let log = std::fs::read(temp.join("phasegate-verify/execution_log.json")).unwrap();
@@ -1182,38 +1179,6 @@ fn frozen_tests_are_asked_without_those_that_came_later() {
     let (code, told) = on.told_by(&["verify", "--frozen", &manifest]);
     let skipped = "VER-11 Tests that are frozen are skipped on the head's code: `dims`.".to_owned();
     assert!(code == 1 && told.contains(&skipped), "{told:?}");
-}
-
-/// The manifest is frozen on a ledger of the change that the job is about.
-fn freeze_on_ledger(stage: &Stage, text: String) {
-    let head: CommitId = stage.head.parse().unwrap();
-    let about = About { base_ref: "main".to_owned(), base: head.clone(), head, content: Digest::of("content") };
-    let author = Person { id: 1, login: "ada".to_owned(), bot: false };
-    let (flow, mode, autonomy) = (FlowName::Pipeline, Mode::Auto, Autonomy::Auto);
-    let law = Body::Law { policy: Digest::of("policy"), flow, mode, autonomy };
-    let subject = Body::Subject {
-        why: Why::Opened,
-        pushed_by: None,
-        present: Default::default(),
-        origin: None,
-        based_since: None,
-        older_reviews: Default::default(),
-        older_runs: Default::default(),
-    };
-    let frozen = Body::Frozen { manifest: Digest::of(&text), files: 5, why: Froze::Built };
-    let entries = vec![
-        Entry::new(By::Bot, None, Body::Opened { author }),
-        Entry::new(By::Bot, None, law),
-        Entry::new(By::Bot, Some(about.clone()), subject),
-        Entry { file: Some(text.into()), ..Entry::new(By::Bot, Some(about), frozen) },
-    ];
-    let store = Arc::new(LocalStore::new(stage.path(), "phasegate/ledger"));
-    let ledger = Ledger::new(RepoId(7), store, Arc::new(Unsigned), Arc::new(Unsigned));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    runtime.block_on(async {
-        let loaded = ledger.load(ChangeNumber(7)).await.unwrap();
-        ledger.append(loaded, jiff::Timestamp::now(), entries).await.unwrap();
-    });
 }
 
 /// Who parts from a commit where no test ran yet is held to those of where it goes.

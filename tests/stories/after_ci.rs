@@ -56,15 +56,20 @@ async fn a_change_merges_on_what_ran_after_its_ci() {
     on.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_red_is_run_anew_by_another_run_and_no_run_answers_twice() {
-    let on = Rehearsal::start(after()).await.unwrap();
+/// A change whose test is red until there is a file `on` in the folder that comes with it.
+async fn flaky(on: &Rehearsal) -> (u64, tempfile::TempDir) {
     let flag = tempfile::tempdir().unwrap();
     let flaky = format!(". ./lamp.sh\n[ \"$dim\" = 1 ] && [ -e {}/on ]\n", flag.path().display());
     let before = on.admin().file(REPO, "main", ".github/phasegate.yml").unwrap().unwrap();
     let policy = format!("{before}    earned: show\n    confine: {{ read: [\"{}\"] }}\n", flag.path().display());
     on.lands("mia", "read there", &[(".github/phasegate.yml", &policy)]).await.unwrap();
-    let number = proposes(&on, "dim", &[DIM[0], ("tests/dim.sh", &flaky)]).await;
+    (proposes(on, "dim", &[DIM[0], ("tests/dim.sh", &flaky)]).await, flag)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_red_is_run_anew_by_another_run_and_no_run_answers_twice() {
+    let on = Rehearsal::start(after()).await.unwrap();
+    let (number, flag) = flaky(&on).await;
     let first = Trusted::after(&on, ci(&on, number));
     first.answers(&on).await;
     assert_merge(&on, number, "failure");
@@ -91,12 +96,7 @@ async fn a_red_is_run_anew_by_another_run_and_no_run_answers_twice() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_attempt_of_the_same_run_does_not_take_its_red_back() {
     let on = Rehearsal::start(after()).await.unwrap();
-    let flag = tempfile::tempdir().unwrap();
-    let flaky = format!(". ./lamp.sh\n[ \"$dim\" = 1 ] && [ -e {}/on ]\n", flag.path().display());
-    let before = on.admin().file(REPO, "main", ".github/phasegate.yml").unwrap().unwrap();
-    let policy = format!("{before}    earned: show\n    confine: {{ read: [\"{}\"] }}\n", flag.path().display());
-    on.lands("mia", "read there", &[(".github/phasegate.yml", &policy)]).await.unwrap();
-    let number = proposes(&on, "dim", &[DIM[0], ("tests/dim.sh", &flaky)]).await;
+    let (number, flag) = flaky(&on).await;
     let run = Trusted::after(&on, ci(&on, number));
     run.answers(&on).await;
     assert_merge(&on, number, "failure");
