@@ -43,7 +43,9 @@ pub(super) async fn runs_for(
         runs => runs?,
     };
     let title = title(start, state.change.0, asked);
-    runs.retain(|run| run.display_title == title && !has_answered(state, run.id, run.run_attempt));
+    // One whose jobs were all skipped has run nothing: so ends what is started by a push of the same commit.
+    let ran = |run: &WorkflowRun| run.conclusion.as_deref() != Some("skipped");
+    runs.retain(|run| run.display_title == title && ran(run) && !has_answered(state, run.id, run.run_attempt));
     Ok(runs)
 }
 
@@ -124,7 +126,7 @@ impl Pass<'_> {
             return Ok(Looked { seen: AskedRun::Refused(why), ..Looked::default() });
         }
         let (start, mut looked) = (self.start(), Looked::default());
-        let asking = Asking { home: self.home, change: state.change.0, asked, start };
+        let asking = Asking { home: self.home, change: state.change.0, asked, start, frozen: state.frozen.is_some() };
         // Anybody who may write can start a run under this title, with another file on another branch.
         for run in runs_for(&self.repo, start, state, asked).await? {
             match asking.is_answered_by(&run) {

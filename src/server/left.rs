@@ -61,7 +61,13 @@ impl Pass<'_> {
         };
         let others = looked.others.iter().filter(|(run, _)| !is_told(run));
         let mut happened: Vec<Happened> = others.map(|(run, refused)| tried(run, refused)).collect();
-        let asking = Asking { home: self.home, change: state.change.0, asked, start: self.start() };
+        let asking = Asking {
+            home: self.home,
+            change: state.change.0,
+            asked,
+            start: self.start(),
+            frozen: state.frozen.is_some(),
+        };
         for (at, run) in looked.runs.iter().enumerate() {
             if run.status != "completed" {
                 world.asked_run = known(run, None);

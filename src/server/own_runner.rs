@@ -383,7 +383,7 @@ impl Passes {
         };
         let shows = proof::shows(&mirror, &policy, asked).await?;
         let by = asked.own_job(read.tip);
-        let asking = Asking { home, change: number, asked, start: policy.gates.verify.start };
+        let asking = Asking { home, change: number, asked, start: policy.gates.verify.start, frozen: false };
         match asking.judged(&log, &policy, shows.as_ref(), &by) {
             Ok((ran, log)) => {
                 metrics::counter!("phasegate_runs_total", "came_to" => "log").increment(1);

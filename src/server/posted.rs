@@ -206,7 +206,8 @@ impl Looked {
         }
         self.workflow(policy)?;
         let (state, asked) = asked(*change, state.as_ref(), nonce)?;
-        let asking = Asking { home: &self.home, change: *change, asked, start: policy.gates.verify.start };
+        let (start, frozen) = (policy.gates.verify.start, state.frozen.is_some());
+        let asking = Asking { home: &self.home, change: *change, asked, start, frozen };
         let beside = self.run(asking, state).await?;
         let by = Job {
             run: self.claims.run_id,

@@ -211,6 +211,8 @@ pub(super) struct Asking<'a> {
     pub(super) asked: &'a Asked,
     /// What is to have started the run.
     pub(super) start: Start,
+    /// Something of the change is frozen, and the run has to find that by the change's number. Our own runner is handed it.
+    pub(super) frozen: bool,
 }
 
 impl Asking<'_> {
@@ -259,8 +261,20 @@ impl Asking<'_> {
         same(&understood, policy, self.asked, shows).map_err(Refused::OtherContent)?;
         let text = String::from_utf8(log.to_vec()).map_err(|error| Refused::NotNow(error.to_string()))?;
         let (nonce, tests) = (self.asked.nonce.clone(), understood.totals.ran());
-        Ok((Ran { nonce, log: Digest::of(&text), tests, findings: judged(understood, policy) }, text))
+        let unknown = (self.frozen && understood.subject.change != Some(self.change)).then(unfrozen);
+        let mut findings = judged(understood, policy);
+        findings.extend(unknown);
+        Ok((Ran { nonce, log: Digest::of(&text), tests, findings }, text))
     }
+}
+
+/// `VER-11`, of a run that could not look up what is frozen.
+fn unfrozen() -> Finding {
+    Finding::error(
+        "VER-11",
+        "The run did not know which pull request it is for, so what is frozen was not run without tests that came later.",
+        "Let the App start the workflow: `gates.verify.start: app`.",
+    )
 }
 
 /// `VER-13`: what other runs came to that were started for the same. Whoever can write can end one before it tells of a red, and

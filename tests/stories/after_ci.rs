@@ -195,3 +195,18 @@ async fn it_takes_no_more_than_reading_what_ran() {
     assert!(says.contains("MRG-02") && !says.contains("MRG-01"), "{says}");
     on.end().await;
 }
+
+/// A push starts CI as well as the pull request does, and what follows the push has nothing to run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_was_skipped_is_nobodys() {
+    let on = Rehearsal::start(after()).await.unwrap();
+    let number = proposes(&on, "dim", DIM).await;
+    let run = Trusted::after(&on, ci(&on, number));
+    let skipped = Trusted::after(&on, ci(&on, number));
+    on.admin().end_run(REPO, skipped.run, "skipped").unwrap();
+    on.settle().await.unwrap();
+    assert!(!merge_says(&on, number).contains("skipped"), "{}", merge_says(&on, number));
+    run.answers(&on).await;
+    assert_eq!(bodies(&on, number, "ran")[0]["body"]["findings"], json!([]));
+    on.end().await;
+}

@@ -1,7 +1,7 @@
 //! What is frozen of the change that is run, as far as it is known here.
 //!
-//! A job has no key of the App's, so the ledger's branch is taken as it stands. That is enough: what is found there can only ask for
-//! more, and what holds the frozen files themselves is the tripwire, which is judged elsewhere and with the key.
+//! A job has no key of the App's, so the ledger's branch is taken as it stands. Who could write there, which a ruleset keeps for the App,
+//! could have less taken away; what holds the frozen files themselves is the tripwire, which is judged elsewhere and with the key.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -73,7 +73,7 @@ fn a_log_that_was_left_is_judged_as_one_that_was_posted() {
     let told = log.run.clone().unwrap();
     (run.id, run.run_attempt) = (told.id, u64::from(told.attempt));
     log.subject.repository = Some(home.slug.clone());
-    let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::App };
+    let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::App, frozen: false };
     let archive = packed(&log.text().unwrap());
     let with = |digest: Option<String>| Artifact { digest, ..read(artifact()) };
     let sum = format!("sha256:{}", Digest::of(&archive));

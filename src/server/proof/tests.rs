@@ -173,7 +173,7 @@ pub(in crate::server) fn run_of(asked: &Asked) -> Value {
 fn a_run_that_was_started_for_it_is_known_by_all_that_github_tells() {
     let (_, _, asked) = honest();
     let (home, good) = (home(), run_of(&asked));
-    let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::App };
+    let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::App, frozen: false };
     let read = |told: Value| serde_json::from_value::<WorkflowRun>(told).unwrap();
     assert_eq!(asking.is_answered_by(&read(good.clone())), Ok(()));
     let at = format!("{}@refs/heads/main", asked.workflow);
@@ -206,7 +206,7 @@ fn a_run_that_was_started_for_it_is_known_by_all_that_github_tells() {
 fn a_run_that_another_runs_end_started_is_known_by_the_head_that_it_names() {
     let (_, _, asked) = honest();
     let (home, mut good) = (home(), run_of(&asked));
-    let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::WorkflowRun };
+    let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::WorkflowRun, frozen: false };
     let read = |told: &Value| serde_json::from_value::<WorkflowRun>(told.clone()).unwrap();
     // The App's own start is not what this policy names.
     assert_eq!(asking.is_answered_by(&read(&good)).unwrap_err().name(), "other_run");
@@ -236,4 +236,24 @@ fn runs_that_were_started_for_the_same_are_told() {
     assert_eq!(one.says, "Run 42 was started for the same, and what it came to was not told.");
     let two = besides(&[run(44), run(43), run(42)], 44).unwrap();
     assert_eq!(two.says, "Runs 43, 42 were started for the same, and what they came to was not told.");
+}
+
+/// A fork's run after another one does not know the pull request, and what is frozen of that.
+#[test]
+fn what_is_frozen_was_run_by_itself_only_where_the_run_knew_of_it() {
+    let (mut log, policy, asked) = honest();
+    let home = home();
+    log.subject.repository = Some(home.slug.clone());
+    let (run, attempt) = log.run.as_ref().map(|run| (run.id, run.attempt)).unwrap();
+    let (sha, workflow) = (commit("main"), String::new());
+    let by = Job { run, attempt, workflow, sha, actor: 1 };
+    let shows = log.proofs.as_ref().map(|proofs| proofs.asked.clone());
+    let mut found = |change: Option<u64>, frozen: bool| {
+        log.subject.change = change;
+        let asking = Asking { home: &home, change: 3, asked: &asked, start: Start::WorkflowRun, frozen };
+        let (ran, _) = asking.judged(log.text().unwrap().as_bytes(), &policy, shows.as_ref(), &by).unwrap();
+        ran.findings.into_iter().filter(|one| one.rule == "VER-11" && one.says.contains("which pull request")).count()
+    };
+    assert_eq!((found(Some(3), true), found(None, false)), (0, 0));
+    assert_eq!((found(None, true), found(Some(4), true)), (1, 1));
 }
