@@ -122,6 +122,10 @@ impl House {
             .collect();
         edit(&mut files);
         let mut inner = repo.treebuilder(None).unwrap();
+        // What stands in folders below stays.
+        for entry in tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree)) {
+            inner.insert(entry.name_bytes(), entry.id(), entry.filemode()).unwrap();
+        }
         for (name, content) in &files {
             inner.insert(name, repo.blob(content).unwrap(), 0o100_644).unwrap();
         }
@@ -154,6 +158,38 @@ impl House {
         let anchor = anchor.to_string();
         self.run("42", &["--key", "app.pem", "--repository-id", "7", "--json", "--anchor", &anchor])
     }
+}
+
+#[test]
+fn an_edited_or_deleted_snapshot_is_located() {
+    let house = House::with(5);
+    assert_eq!(house.replay().code, 0);
+    let replace = |text: Option<&str>| {
+        let repo = Repository::open(house.path()).unwrap();
+        let tip = repo.find_branch(BRANCH, git2::BranchType::Local).unwrap().get().peel_to_commit().unwrap();
+        let path = "changes/0/42/context/iter-0001.md";
+        let was = tip.tree().unwrap().get_path(Path::new(path)).unwrap().to_object(&repo).unwrap();
+        let was = String::from_utf8(was.peel_to_blob().unwrap().content().to_vec()).unwrap();
+        let mut update = git2::build::TreeUpdateBuilder::new();
+        match text {
+            Some(text) => {
+                let edited = repo.blob(was.replace("none", text).as_bytes()).unwrap();
+                update.upsert(path, edited, git2::FileMode::Blob);
+            }
+            None => drop(update.remove(path)),
+        }
+        let tree = repo.find_tree(update.create_updated(&repo, &tip.tree().unwrap()).unwrap()).unwrap();
+        let who = Signature::now("mallory", "m@example.com").unwrap();
+        repo.commit(Some(&format!("refs/heads/{BRANCH}")), &who, &who, "tidy up", &tree, &[&tip]).unwrap();
+    };
+    replace(Some("iteration"));
+    let edited = house.replay();
+    assert_eq!((edited.code, edited.json()["findings"][0]["rule"].clone()), (1, "SNP-04".into()), "{}", edited.out);
+    assert_eq!(edited.json()["findings"][0]["kind"], "altered");
+    replace(None);
+    let gone = house.replay();
+    assert_eq!(gone.json()["findings"][0]["path"], "changes/0/42/context/iter-0001.md");
+    assert_eq!((gone.code, gone.json()["findings"][0]["kind"].clone()), (1, "dropped".into()), "{}", gone.out);
 }
 
 /// The place of a record's file.

@@ -132,6 +132,7 @@ impl Change {
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([(WORKFLOW.to_owned(), Ok(BTreeMap::new()))]),
             guard: Guard::default(),
+            context: phasegate::gate::memory::Files::default(),
             trailer: None,
             structural_fix: false,
         });

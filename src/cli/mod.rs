@@ -26,6 +26,7 @@ mod post;
 mod replay;
 mod run;
 mod serve;
+mod snapshot;
 mod status;
 mod twin;
 
@@ -94,6 +95,7 @@ enum Command {
     Replay(replay::Args),
     Run(run::Args),
     Serve(serve::Args),
+    Snapshot(snapshot::Args),
     /// Say where a change stands, by its records
     ///
     /// Exits with 0 when it may merge or is merged, 1 when something stands against it, 3 when a person must decide, and also
@@ -118,6 +120,7 @@ impl Command {
             Self::Replay(args) => replay::run(&args).await,
             Self::Run(args) => run::run(&args).await,
             Self::Serve(args) => serve::run(&args).await,
+            Self::Snapshot(args) => snapshot::run(&args).await,
             Self::Status(args) => status::run(&args).await,
             Self::Twin(args) => twin::run(&args).await,
         }
@@ -129,7 +132,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "post", "inbox", "key"]),
     ("Rules", &["check", "guard", "run", "config", "flow"]),
-    ("Proof", &["status", "explain", "replay"]),
+    ("Proof", &["status", "explain", "snapshot", "replay"]),
 ];
 
 /// Runs the command that the process was started with.

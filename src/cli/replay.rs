@@ -24,11 +24,12 @@ use crate::github::{Keys, PublicKey};
 use crate::ids::{ChangeNumber, Digest, InstallationId, RepoId, Slug};
 use crate::ledger::chain::{self, From, Proven};
 use crate::ledger::local::LocalStore;
+use crate::ledger::snapshot::{self, Snapshot};
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
 use crate::ledger::{
-    Anchor, Anchors, Body, Break, BreakKind, CHECKPOINT_FILE, KeyRing, State, alias_path, file_name, folder, log_path,
-    manifest_path,
+    Anchor, Anchors, Body, Break, BreakKind, CHECKPOINT_FILE, KeyRing, Record, State, alias_path, file_name, folder,
+    log_path, manifest_path, snapshot_path,
 };
 use crate::surface::witness;
 
@@ -133,7 +134,10 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let examined = examine(repo, change, &folder.files, ring, anchor.as_ref());
 
-    let lost = lost_file(store.as_ref(), change, &examined.named).await?;
+    let lost = match lost_file(store.as_ref(), change, &examined.named).await? {
+        Some(lost) => Some(lost),
+        None => lost_snapshot(store.as_ref(), change, &examined.snapshots).await?,
+    };
     let records = record_numbers(&folder.files).count() as u64;
     let mut notes = Vec::new();
     if change.0 != args.change {
@@ -207,6 +211,8 @@ struct Examined {
     broken: Option<Break>,
     /// The files that its records name by their digests, each with the record's number.
     named: Vec<(u64, Named)>,
+    /// The snapshots that they come to, each with the record that made it.
+    snapshots: Vec<(u64, Snapshot)>,
 }
 
 /// A file that a record names by its digest.
@@ -226,7 +232,7 @@ fn examine(
 ) -> Examined {
     let proven = match chain::prove(repo, change, files, keys, From::Beginning) {
         Ok(proven) => proven,
-        Err(broken) => return Examined { state: None, broken: Some(broken), named: Vec::new() },
+        Err(broken) => return Examined { state: None, broken: Some(broken), named: Vec::new(), snapshots: Vec::new() },
     };
     let held = match anchor {
         Some(anchor) => chain::hold_against(&proven, anchor),
@@ -238,7 +244,46 @@ fn examine(
         Body::Ran(ran) => Some((record.seq, Named::Log(ran.log.clone()))),
         _ => None,
     });
-    Examined { named: named.collect(), state: proven.state, broken }
+    Examined { named: named.collect(), snapshots: snapshots(&proven.records), state: proven.state, broken }
+}
+
+/// What was to be remembered after each record that brought something to remember.
+fn snapshots(records: &[Record]) -> Vec<(u64, Snapshot)> {
+    let (mut state, mut all): (Option<State>, Vec<(u64, Snapshot)>) = (None, Vec::new());
+    for record in records {
+        // They are proven, so they fold.
+        let Ok(next) = State::fold(state.take(), record, Digest::of("")) else { return all };
+        let last = all.last().map(|(_, snapshot)| snapshot.iteration);
+        all.extend(
+            next.snapshot().filter(|latest| Some(latest.iteration) != last).map(|latest| (record.seq, latest.clone())),
+        );
+        state = Some(next);
+    }
+    all
+}
+
+/// A snapshot that is not there, or does not say what the records come to. Nothing is read back from it; people and agents read it.
+async fn lost_snapshot(
+    store: &dyn Store,
+    change: ChangeNumber,
+    snapshots: &[(u64, Snapshot)],
+) -> anyhow::Result<Option<Finding>> {
+    for (seq, wanted) in snapshots {
+        let path = snapshot_path(change, wanted.iteration);
+        let (kind, says) = match store.file(&path).await.context("can't read the ledger")? {
+            Some(text) if snapshot::read(&path, &text).whole(0, 0).as_ref() == Some(wanted) => continue,
+            Some(_) => {
+                (BreakKind::Altered, format!("the snapshot {} does not say what the records come to", wanted.name()))
+            }
+            None => (BreakKind::Dropped, format!("the snapshot {} is not there", wanted.name())),
+        };
+        let next = format!(
+            "`git log -p -- {path}` on the ledger's branch shows the commit that did it: revert that one. The records are whole, and \
+             nothing is read back from it."
+        );
+        return Ok(Some(Finding { rule: "SNP-04", severity: "error", path, seq: *seq, kind, says, next }));
+    }
+    Ok(None)
 }
 
 /// A file that a record names by its digest, and that is not there as it was. Without it nobody can say what was frozen, or what

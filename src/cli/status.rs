@@ -25,19 +25,19 @@ use crate::policy::Policy;
 pub(super) struct Args {
     /// The change's number, or that of an issue or pull request that belongs to it
     #[arg(value_parser = replay::number)]
-    change: u64,
+    pub(super) change: u64,
     /// A local repository that has the ledger's branch
     #[arg(long, default_value = ".", value_name = "PATH")]
-    repo: PathBuf,
+    pub(super) repo: PathBuf,
     /// Read the ledger from GitHub instead: as the App with APP_ID and its private key, or with GITHUB_TOKEN
     #[arg(long, value_name = "OWNER/REPO", conflicts_with = "repo")]
-    github: Option<Slug>,
+    pub(super) github: Option<Slug>,
     /// The ledger's branch [default: phasegate/ledger, or the advisory one beside it where there is no other]
     #[arg(long)]
-    branch: Option<String>,
+    pub(super) branch: Option<String>,
     /// A PEM file with a key of the App, public or private. Without one, signatures are not looked at
     #[arg(long = "key", value_name = "FILE")]
-    keys: Vec<PathBuf>,
+    pub(super) keys: Vec<PathBuf>,
     /// Print one object, with a field `schema`
     #[arg(long)]
     pub(super) json: bool,

@@ -35,6 +35,10 @@ pub enum Verb {
     AuditStack,
     Iterate,
     Pmf,
+    Slice,
+    Scope,
+    Ladder,
+    Audit,
 }
 
 /// What a command takes after its name.
@@ -53,6 +57,8 @@ pub enum Args {
     Choice(&'static str),
     /// One of these rules, and free text that must be there.
     Rule(&'static [&'static str], &'static str),
+    /// Something of a form of its own, which the command itself reads.
+    Form(&'static str),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +120,29 @@ pub const COMMANDS: &[Spec] = &[
     Spec {
         args: Args::OneOf(&["start", "validated", "iterate"]),
         ..moves("pmf", Verb::Pmf, "Begins or ends the validation with real users.")
+    },
+    Spec {
+        args: Args::Form("\"WHAT\" --scope \"WHY in: GLOBS out: GLOBS\""),
+        binds: false,
+        ..spec("slice", Verb::Slice, May::Move, "Begins a slice of the work, with what is in its scope.")
+    },
+    Spec {
+        args: Args::Form("WHY in: GLOBS out: GLOBS"),
+        binds: false,
+        ..spec("scope", Verb::Scope, May::Move, "Revises what is in the slice's scope.")
+    },
+    Spec {
+        args: Args::Form("fix-forward|re-scout|re-plan REASON"),
+        binds: false,
+        ..spec("ladder", Verb::Ladder, May::Move, "Says how it goes on after a FAIL.")
+    },
+    Spec {
+        args: Args::Optional("promote F-0001 …"),
+        ..asks(
+            "audit",
+            Verb::Audit,
+            "Asks for an audit's subject, hands in its report (below it), or lets plans rest on facts.",
+        )
     },
     Spec {
         args: Args::Required("reason"),
@@ -178,6 +207,7 @@ impl Spec {
             Args::Number => format!("{written} #NUMBER"),
             Args::Choice(what) => format!("{written} A|B|C {}", what.to_uppercase()),
             Args::Rule(_, what) => format!("{written} RULE {}", what.to_uppercase()),
+            Args::Form(form) => format!("{written} {form}"),
         }
     }
 }
@@ -231,7 +261,7 @@ const LONGEST_ARGS: usize = 1000;
 pub const COMMANDS_A_COMMENT: usize = 20;
 
 /// Commands of the whole design whose work is not in this version. Whoever gives one is told.
-pub const LATER: &[&str] = &["audit", "flow", "risk-accept"];
+pub const LATER: &[&str] = &["flow", "risk-accept"];
 
 /// The commands of a comment, in order. `strip` takes the policy's prefix off a line. What is more than
 /// [`COMMANDS_A_COMMENT`] comes as one, which says how many there are.

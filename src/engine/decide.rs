@@ -17,6 +17,7 @@ use super::binding;
 use super::command::Given;
 use super::freeze;
 use super::hear::hear;
+use super::memory;
 use super::repair;
 use super::verbs::on_escalation;
 use crate::fact::Comment;
@@ -211,6 +212,7 @@ pub fn decide(
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
     ask::answered(&mut draft, happened)?;
+    memory::take_in(&mut draft)?;
     if draft.state.merged.is_none() {
         binding::reviewed(&mut draft)?;
     }
@@ -393,7 +395,16 @@ fn red_rules(draft: &Draft<'_>) -> BTreeSet<String> {
 
 /// Claims that come with a push or with the pull request being ready.
 fn claims(draft: &mut Draft<'_>, before: &State, happened: &[Happened]) -> Result<(), Refusal> {
-    let Some(current) = draft.state.pipeline.as_ref().and_then(pipeline::State::phase) else { return Ok(()) };
+    if memory::is_held(draft) {
+        return Ok(());
+    }
+    let current = match (&draft.state.pipeline, draft.state.flow) {
+        (Some(pipeline), _) => pipeline.phase(),
+        // Without phases what is claimed is the exit: that it may be merged.
+        (None, FlowName::Merge) => Some(Phase::Verify),
+        (None, FlowName::Pipeline) => None,
+    };
+    let Some(current) = current.filter(|_| draft.state.open || draft.state.pipeline.is_some()) else { return Ok(()) };
     let new_head =
         before.subject.as_ref().map(|about| &about.head) != draft.state.subject.as_ref().map(|about| &about.head);
     let trailer = draft.world.subject.as_ref().and_then(|subject| subject.trailer);
@@ -454,6 +465,8 @@ fn renew(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let Some(pipeline) = draft.state.pipeline.clone() else { return Ok(false) };
     let Some(phase) = pipeline::phase_of(pipeline.stage) else { return Ok(false) };
+    // What is looked at while an audit is owed shows, and counts for nothing.
+    let held = memory::is_held(draft);
     let in_gate = pipeline.stage == phase.stage() || pipeline::retry_action(pipeline.stage).is_some();
     let alive = draft.state.open || (phase == Phase::Deploy && draft.state.merged.is_some());
     if !in_gate || !alive || draft.state.stopped.is_some() {
@@ -465,6 +478,7 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let detour = phase == Phase::Reconcile && pipeline.return_to.is_some();
     let counts = match (&judged.outcome, claimed, draft.state.mode) {
         (GateOutcome::Pending, _, _) => None,
+        _ if held => None,
         (_, Some(how), _) => Some(how),
         // Whoever sent it back to its scope wants another one, or somebody's word that this is it.
         (GateOutcome::Pass, None, _) if phase == Phase::Expand && same_scope(&draft.state) => None,

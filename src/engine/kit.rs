@@ -41,6 +41,10 @@ pub(crate) const TEST: &str = "ci / test";
 pub(crate) const OUR_APP: u64 = 4711;
 const CHECKS: &str = "gates: { verify: { checks: [{ name: ci / test, workflow: .github/workflows/ci.yml }] } }\n";
 
+/// A verifier's report.
+pub(crate) const REPORT: &str = "/audit\nVerdict: FAIL\nMismatches: AC-1 is unmet\nDiagnosis: stale cache \
+     (confidence: high)\nEvidence gaps: none\nRisk flags: none\nVerification: compare the two logs";
+
 pub(crate) fn commit(word: &str) -> CommitId {
     CommitId::new(&Digest::of(format!("commit {word}")).as_str()[..40]).unwrap()
 }
@@ -238,6 +242,7 @@ impl Game {
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([CI, EVIDENCE, "runner"].map(|path| (path.to_owned(), Ok(BTreeMap::new())))),
             guard: Guard::default(),
+            context: crate::gate::memory::Files::default(),
             trailer: None,
             structural_fix: false,
         });
@@ -522,6 +527,14 @@ impl Game {
     }
 
     /// The bot has opened this issue for the escalation that is open.
+    /// A verifier hands in the report that is owed, and plans may rest on it.
+    pub(crate) fn audited(&mut self) -> &mut Self {
+        self.says("zoe", Role::Write, REPORT).done();
+        let facts = self.now().audit_owed().map(|audit| audit.facts.clone()).expect("an audit is owed");
+        let first = facts.first().expect("it has facts").to_string();
+        self.says("zoe", Role::Write, &format!("/audit promote {first}")).done()
+    }
+
     pub(crate) fn asked_in(&mut self, issue: u64) -> &mut Self {
         let id = self.now().escalation.as_ref().expect("an escalation is open").id;
         self.happens(&[Happened::Escalated { id, issue }])

@@ -15,6 +15,7 @@ mod hear;
 #[cfg(test)]
 pub(crate) mod kit;
 mod late;
+mod memory;
 mod repair;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::answer::{Answerer, choice};
 use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason};
 use super::decide::{Draft, Order, Shown, Target};
-use super::{ask, freeze, late};
+use super::{ask, freeze, late, memory};
 use crate::finding::quoted;
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
@@ -63,6 +63,7 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     entitled(spec, draft, order)?;
     known_in(spec, draft, &commands)?;
     arguments(spec, given, &commands)?;
+    memory::held(draft, spec.verb, spec.may, &commands)?;
     // What holds it back is taken while it is closed, too: closing it and opening it again must not outrun that.
     let holds_back = matches!(spec.verb, Verb::Stop | Verb::Reject);
     if spec.binds && !holds_back && !draft.state.open && draft.state.merged.is_none() {
@@ -127,6 +128,7 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
     let says = match spec.args {
         Args::None if !given.args.is_empty() => format!("it takes nothing after its name, but got {said}."),
         Args::Required(what) if given.args.is_empty() => format!("the {what} is missing."),
+        Args::Form(_) if given.args.is_empty() => "it says nothing.".to_owned(),
         Args::OneOf(words) if !words.iter().any(|word| word.eq_ignore_ascii_case(&given.args)) => {
             let words = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
             if got.is_empty() {
@@ -450,6 +452,10 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                 draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural } })?;
             }
         }
+        Verb::Slice => return memory::slice(draft, order, by, commands),
+        Verb::Scope => return memory::scope(draft, order, by, commands),
+        Verb::Ladder => return memory::ladder(draft, order, by, commands),
+        Verb::Audit => return memory::audit(draft, order, by, commands),
         Verb::Unblock => return answer.unblock(draft, &given.args),
         Verb::BrakeResolved => return answer.release_brake(draft, &given.args),
         Verb::Resolve => {

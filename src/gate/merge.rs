@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::evidence::{self, listed};
 use super::frozen;
+use super::memory;
 use super::review;
 use super::{Finding, Verdict, bounded, verdict};
 use crate::finding::quoted;
@@ -43,6 +44,8 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(unproved(world));
             findings.extend(stopped(state, policy));
             findings.extend(audit(state, policy));
+            findings.extend(audit_owed(state, policy));
+            findings.extend(memory::findings(state, world));
             findings.extend(forged(&world.checks, world.app));
             findings.extend(frozen::tripwire(state, world));
             findings.extend(unread(world.checks_unread, &world.pull.head));
@@ -241,6 +244,21 @@ fn audit(state: &State, policy: &Policy) -> Option<Finding> {
         format!("{reds} pushes were red at {phase}; more than {} ask for an audit.", policy.limits.previews),
         lifted_by(policy, "unblock"),
     ))
+}
+
+/// `MRG-06`: a slice that failed three times in a row is looked at by somebody who does not build it.
+fn audit_owed(state: &State, policy: &Policy) -> Option<Finding> {
+    let audit = state.audit_owed()?;
+    let kind = audit.asked?;
+    let written = policy.commands.written("audit");
+    let next = match audit.facts.iter().next() {
+        None => format!("`{written}` says what is asked for, and takes the report."),
+        Some(fact) => format!("`{written} promote {fact}` lets plans rest on what the report found."),
+    };
+    let fails = audit.fails.of(kind);
+    let says =
+        format!("The {kind} gate of {} failed {fails} times in a row, and a verifier's audit is owed.", audit.slice_id);
+    Some(Finding::error("MRG-06", says, next))
 }
 
 /// `MRG-04`: a check of our name that is not ours.

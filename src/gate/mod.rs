@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod expand;
 pub mod first;
 pub mod frozen;
+pub mod memory;
 pub mod merge;
 pub mod paper;
 pub mod papers;

@@ -7,6 +7,7 @@
 use super::deploy;
 use super::evidence::{self, Heard};
 use super::frozen;
+use super::memory;
 use super::reconcile;
 use super::review;
 use super::verify;
@@ -68,6 +69,13 @@ pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
     if !tripped.is_empty() {
         judged.outcome = Outcome::Fail;
         judged.findings.splice(0..0, tripped);
+    }
+    let against = if phase == Phase::Deploy { Vec::new() } else { memory::against(state, world) };
+    if !against.is_empty() {
+        if judged.outcome == Outcome::Pass {
+            judged.outcome = Outcome::Fail;
+        }
+        judged.findings.extend(against);
     }
     Judgement { findings: bounded(judged.findings), ..judged }
 }

@@ -207,6 +207,8 @@ pub struct Subject {
     pub drift: BTreeMap<String, Drift>,
     /// What would be frozen here, and what became of what was; not read where no pipeline asks for it.
     pub guard: Guard,
+    /// What agents have pushed of snapshots.
+    pub context: super::memory::Files,
     /// `Phasegate-Claim:` on the head commit.
     pub trailer: Option<Phase>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.

@@ -117,14 +117,17 @@ impl State {
             given_up: None,
             answered: None,
             face: Face { began: Some(record.at), ..Face::default() },
+            memory: None,
         })
     }
 
     /// One record further.
     pub fn fold(state: Option<State>, record: &Record, tip: Digest) -> Result<State, FoldError> {
         let Some(mut state) = state else { return Self::begin(record, tip) };
+        let run = state.gate_run(record);
         state.apply(record)?;
         state.face(record);
+        state.remember(record, run);
         state.escalate(record);
         state.seq = record.seq;
         state.tip = tip;
@@ -300,7 +303,14 @@ impl State {
                 }
             }
             Body::Shown { .. } if record.about.is_none() => return Err(FoldError::NoSubject { seq }),
-            Body::Shown { .. } => {}
+            // What they say is remembered.
+            Body::Shown { .. }
+            | Body::Sliced { .. }
+            | Body::Scoped { .. }
+            | Body::Laddered { .. }
+            | Body::Remembered(_)
+            | Body::Audited { .. }
+            | Body::Promoted { .. } => {}
             Body::Objected { evidence } => {
                 let about = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?;
                 self.reviews(evidence, &about.content);

@@ -19,7 +19,10 @@ use super::origin;
 use super::record::{About, Body, By, Prev, Record};
 use super::state::State;
 use super::store::{NewFile, Store, StoreError};
-use super::{CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, evidence_page, file_name, folder, log_path, manifest_path};
+use super::{
+    CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, change_record, context_path, evidence_page, file_name, folder,
+    log_path, manifest_path, snapshot, snapshot_path,
+};
 use crate::ids::{ChangeNumber, CommitId, Digest, RepoId};
 
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +59,9 @@ pub struct Loaded {
 pub trait Pages: Send + Sync {
     /// Of the state, and of the records that it is known by, the oldest first: all, or the newest of them.
     fn page(&self, state: &State, records: &[Record]) -> String;
+
+    /// The change record, once the change is through its exit.
+    fn record(&self, state: &State) -> Option<String>;
 }
 
 /// So many records before the checkpoint are proven again for a page. A change with more has only its newest on it.
@@ -247,7 +253,14 @@ impl Ledger {
             let record =
                 Record { repo: self.repo, change, seq, prev, at, by: entry.by, about: entry.about, body: entry.body };
             let (bytes, digest) = chain::seal_record(&record, self.signer.as_ref()).map_err(LedgerError::Unwritable)?;
+            let before = state.as_ref().and_then(State::snapshot).map(|latest| latest.iteration);
             let new = State::fold(state, &record, digest)?;
+            if let Some(latest) = new.snapshot().filter(|latest| Some(latest.iteration) != before) {
+                let bytes = snapshot::write(latest).into_bytes();
+                files.retain(|file| file.path != context_path(change));
+                files.push(NewFile { path: snapshot_path(change, latest.iteration), bytes: bytes.clone() });
+                files.push(NewFile { path: context_path(change), bytes });
+            }
             files.push(NewFile { path: format!("{}/{}", folder(change), file_name(seq)), bytes });
             if seq.is_multiple_of(CHECKPOINT_EVERY) {
                 let bytes =
@@ -265,6 +278,9 @@ impl Ledger {
         if let Some(pages) = self.pages.as_ref().filter(|_| news) {
             let page = pages.page(&state, &self.history(change, &loaded.earlier, &records));
             files.push(NewFile { path: evidence_page(change), bytes: page.into_bytes() });
+            if let Some(text) = pages.record(&state) {
+                files.push(NewFile { path: change_record(change), bytes: text.into_bytes() });
+            }
         }
         let (done, result) = oneshot::channel();
         self.queue().push(Waiting { change, after, seen_at: loaded.head, files, done });

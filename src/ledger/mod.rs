@@ -15,9 +15,11 @@ pub mod findings;
 pub mod fold;
 mod journal;
 pub mod local;
+pub mod memory;
 pub mod objection;
 pub mod origin;
 pub mod record;
+pub mod snapshot;
 pub mod state;
 pub mod store;
 pub mod unsigned;
@@ -62,6 +64,21 @@ pub fn log_path(change: ChangeNumber, log: &Digest) -> String {
 /// it, and it stands in a folder of its own, so that who reads the records does not fetch it.
 pub fn evidence_page(change: ChangeNumber) -> String {
     format!("{}/page/evidence.html", folder(change))
+}
+
+/// Where a change's snapshot with this number stands.
+pub fn snapshot_path(change: ChangeNumber, iteration: u32) -> String {
+    format!("{}/context/{}.md", folder(change), snapshot::name(iteration))
+}
+
+/// Where the latest one stands for people. Like the page it is made of the records, and nothing is read back from it.
+pub fn context_path(change: ChangeNumber) -> String {
+    format!("{}/context/latest.md", folder(change))
+}
+
+/// Where it is written what changed, why, how it was verified and which risks are known, once a change is through its exit.
+pub fn change_record(change: ChangeNumber) -> String {
+    format!("{}/context/change-record.md", folder(change))
 }
 
 /// The newest checkpoint of a change.

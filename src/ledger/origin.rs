@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::against::{Counted, Mark, raise, rejection_key, review_key};
 use super::findings::Held;
+use super::memory::Handed;
 use super::objection::Rejection;
 use super::record::{By, Moment};
 use super::state::{Frozen, Red, State, Stop};
@@ -147,6 +148,9 @@ pub struct Inherited {
     /// What is frozen there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
+    /// Its slice, where that failed more often in a row, or owes an audit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<Handed>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,6 +279,7 @@ impl Inherited {
                 .cloned()
                 .collect(),
             frozen: now.freeze(earlier, Some(heir)).cloned(),
+            slice: slice_of(earlier, heir, related),
         };
         let inherited =
             Self { back: heir.released.contains(&earlier.change) && now.brings_people(earlier, heir), ..inherited };
@@ -300,6 +305,7 @@ impl Inherited {
             runs: Vec::new(),
             reds: BTreeSet::new(),
             frozen: None,
+            slice: None,
         }
     }
 
@@ -315,6 +321,7 @@ impl Inherited {
         self.blocked = later.blocked.clone().or(self.blocked);
         self.stopped = later.stopped.clone().or(self.stopped);
         self.frozen = later.frozen.clone().or(self.frozen);
+        self.slice = later.slice.clone().or(self.slice);
         let over = |one: &Rejection| later.withdrawn.iter().any(|review| one.review == Some(*review));
         self.rejections.retain(|one| !over(one) && !later.rejections.iter().any(|newer| newer.renews(one)));
         self.rejections.extend(later.rejections.iter().cloned());
@@ -342,6 +349,8 @@ impl Inherited {
         }));
         says.extend(self.findings.iter().map(|held| format!("{}'s finding {} is open", held.by.login, held.key())));
         says.extend(self.frozen.as_ref().map(|frozen| format!("{} files are frozen", frozen.files)));
+        let owed = self.slice.as_ref().filter(|slice| slice.audit.is_some());
+        says.extend(owed.map(|slice| format!("an audit of {} is owed", slice.slice_id)));
         if !self.operators.is_empty() {
             let logins: Vec<&str> = self.operators.iter().map(|person| person.login.as_str()).collect();
             says.push(format!("{} worked on it", logins.join(", ")));
@@ -403,6 +412,16 @@ fn stopped(earlier: &State, heir: &State, related: &[State]) -> Option<Stopped> 
     let at = unlifted(&earlier.against.stops, &heir.against.stops, heir, related);
     let stop = earlier.stopped.clone().filter(|_| !at.is_empty())?;
     Some(Stopped { stop, at })
+}
+
+/// The row of FAILs of its slice. What was taken over once is not taken again: it may have ended here since.
+fn slice_of(earlier: &State, heir: &State, related: &[State]) -> Option<Handed> {
+    let handed = earlier.hands_down_slice(heir.memory.as_ref())?;
+    let taken = |by: &State| {
+        let mut from = by.inherited.iter().filter(|taken| taken.from == earlier.change);
+        from.any(|taken| taken.slice.as_ref() == Some(&handed))
+    };
+    (!related.iter().chain([heir]).any(taken)).then_some(handed)
 }
 
 type Reds = (BTreeMap<Phase, u32>, BTreeMap<Phase, u32>);

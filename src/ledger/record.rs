@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::findings::{Axis, Reviewed};
+use super::memory::Taken;
 use super::origin::{Inherited, Origin};
+use super::snapshot::{self, Cap, FactId, SliceId};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal};
@@ -450,6 +452,35 @@ pub enum Body {
     /// A person gives the change up. Its pull request is closed.
     GivenUp {
         reason: String,
+    },
+    /// A slice of work begins; one that is known goes by other words, or has its cap now.
+    Sliced {
+        id: SliceId,
+        slice: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cap: Option<Cap>,
+    },
+    /// The slice may touch this from now on.
+    Scoped {
+        cap: Cap,
+    },
+    /// How somebody means to go on after a FAIL.
+    Laddered {
+        action: snapshot::Action,
+        reason: String,
+        /// It cites what an audit brought.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        grounded: bool,
+    },
+    /// A snapshot that an agent has pushed is taken in.
+    Remembered(Box<Taken>),
+    /// A verifier's report is taken in as evidence, an entry a line.
+    Audited {
+        lines: Vec<String>,
+    },
+    /// Plans may rest on these facts from now on.
+    Promoted {
+        facts: BTreeSet<FactId>,
     },
     /// This content is what the comment shows. Recorded by a run in a workflow, which remembers nothing else.
     Shown {

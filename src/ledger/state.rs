@@ -8,6 +8,7 @@ use super::against::Against;
 use super::escalation::{Escalation, Try};
 use super::face::Face;
 use super::findings::Findings;
+use super::memory::Memory;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
 use super::record::{About, By, Claim, Evidence, Froze, Grouped, Job, Mended, Moment, Outcome, Ran};
@@ -172,6 +173,9 @@ pub struct State {
     /// What people were shown and what was heard.
     #[serde(default)]
     pub face: Face,
+    /// Its latest snapshot; none before there is a law.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
 }
 
 /// A command that let a change go on, sent it back or gave it up.

@@ -29,8 +29,8 @@ pub use render::render_problems;
 pub use types::{
     Account, Approver, Autonomy, Axes, Base, Build, Check, Commands, Confine, Deploy, Deploying, Earned, Enforce, Flow,
     Freeze, Gates, Labels, Ledger, Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Proofs, Queue,
-    Reconciling, Repairs, Require, Reviewing, Risk, RunGate, Runs, Size, Source, Start, Tier, TighterMode, Timeout,
-    Verify, Who, security,
+    Reconciling, Repairs, Require, Reviewing, Risk, RunGate, Runs, Size, Slices, Source, Start, Tier, TighterMode,
+    Timeout, Verify, Who, security,
 };
 pub(crate) use types::{Word, words};
 

@@ -15,7 +15,7 @@ const MAX_LIST: usize = 200;
 
 const KEYS: &[&str] = &[
     "version", "flow", "enforce", "mode", "autonomy", "tier", "branches", "match", "people", "risk", "merge", "gates",
-    "freeze", "secrets", "limits", "ledger", "deploy", "base", "labels", "commands",
+    "freeze", "secrets", "limits", "ledger", "deploy", "base", "slices", "labels", "commands",
 ];
 
 /// Sets a field from a key, when the key is there and its value can be read.
@@ -39,6 +39,7 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     set(&mut p.branches, f.get("branches").and_then(|s| globs(d, s, "branch globs")));
     set(&mut p.deploy, f.get("deploy").and_then(|s| d.word(s)));
     set(&mut p.base, f.get("base").and_then(|s| d.word(s)));
+    set(&mut p.slices, f.get("slices").and_then(|s| d.word(s)));
     if let Some(f) = f.get("people").and_then(|s| d.map(s, &["approve", "escalate", "solo"], &[])) {
         set(&mut p.people.approve, f.get("approve").and_then(|s| approvers(d, s)));
         set(&mut p.people.escalate, f.get("escalate").and_then(|s| approvers(d, s)));

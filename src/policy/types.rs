@@ -89,6 +89,10 @@ words! {
     Queue { Reverify = "reverify", Carry = "carry" }
 }
 words! {
+    /// Whether a slice of work has to be declared, with its scope, before there is work.
+    Slices { Open = "open", Declared = "declared" }
+}
+words! {
     /// When a moved base makes evidence stale: where it touches the change, or always.
     Base { Touch = "touch", Strict = "strict" }
 }
@@ -139,6 +143,9 @@ pub struct Policy {
     pub deploy: Deploy,
     /// When a moved base makes evidence stale.
     pub base: Base,
+    /// Whether a slice of work has to be declared, with its scope, before there is work.
+    #[serde(skip_serializing_if = "is_open")]
+    pub slices: Slices,
     /// The labels that the bot sets.
     pub labels: Labels,
     /// The commands that people write.
@@ -166,6 +173,7 @@ impl Default for Policy {
             ledger: Ledger::default(),
             deploy: Deploy::AfterMerge,
             base: Base::Touch,
+            slices: Slices::Open,
             labels: Labels::default(),
             commands: Commands::default(),
         }
@@ -348,6 +356,10 @@ pub struct Limits {
     #[serde(skip_serializing_if = "is_files_over_design")]
     #[schemars(range(min = 1, max = 100))]
     pub files_over_design: u32,
+}
+
+fn is_open(slices: &Slices) -> bool {
+    *slices == Slices::Open
 }
 
 // A policy written before these were there keeps its digest.

@@ -24,6 +24,7 @@ mod own_runner;
 mod pass;
 mod posted;
 mod proof;
+mod remembered;
 mod repair;
 mod route;
 mod runs;

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::delivered;
 use super::frozen::{self, Kept};
+use super::remembered;
 use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::gate::build;
+use crate::gate::memory::Files;
 use crate::gate::papers::{self, Judged, Papers};
 use crate::gate::people::{May, Standing};
 use crate::gate::reconcile;
@@ -94,6 +96,7 @@ pub(super) async fn content(
     let known = state.and_then(|state| state.subject.clone());
     let pipeline = state.is_some_and(|state| state.pipeline.is_some());
     let accepted = state.map(|state| state.accepted.clone()).unwrap_or_default();
+    let latest = state.and_then(State::snapshot).cloned();
     let bot = state.map(|state| Repaired {
         files: state.written_by_bot(),
         of: state.repairs.iter().map(|repair| repair.content.clone()).collect(),
@@ -104,6 +107,7 @@ pub(super) async fn content(
         let mut subject = subject(reader, &law, &tip, &base_ref, &fetched, (failed_at.as_ref(), &bot), pipeline)?;
         if let Some(subject) = &mut subject {
             let About { base, head, .. } = &subject.about;
+            subject.context = remembered::files(reader, head, &subject.changed, latest.as_ref())?;
             if let Law::Valid(policy) = &law
                 && (pipeline || wants_papers(&law))
             {
@@ -307,6 +311,7 @@ fn subject(
             Law::Invalid(_) => BTreeMap::new(),
         },
         guard: Guard::default(),
+        context: Files::default(),
         trailer: trailer(&reader.commit(&fetched.head)?.message),
         structural_fix,
         about,
@@ -423,6 +428,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         proposal: Proposal::Untouched,
         drift: BTreeMap::new(),
         guard: Guard::default(),
+        context: Files::default(),
         trailer: None,
         structural_fix: false,
     })

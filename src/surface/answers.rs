@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::comment::{commands, cut, next_step};
 use super::project::{Reply, standing};
 use super::text::{Links, phases, plain, plain_to, steps, strange_files};
-use super::{Seen, escalation};
+use super::{Seen, escalation, memory};
 use crate::engine::command::COMMANDS;
 use crate::flow::{FlowName, Refusal};
 use crate::gate::Verdict;
@@ -21,6 +21,7 @@ pub(super) fn replies(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Repl
         (Outcome::Answered, "help") => Some(help(state, seen)),
         (Outcome::Answered, "status") => Some(status(state, seen)),
         (Outcome::Answered, "explain") => Some(explain(state, seen, links)),
+        (Outcome::Answered, "audit") => Some(memory::request(state, seen)),
         _ => None,
     };
     let mut found: Vec<(Reply, Vec<String>)> = Vec::new();

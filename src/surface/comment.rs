@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::project::{ADVISORY, headline, observes, self_approved, standing};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
-use super::{Seen, escalation};
+use super::{Seen, change_record, escalation, memory};
 use crate::engine::possible;
 use crate::finding::quoted;
 use crate::flow::{Exported, Phase, Stage, merge, pipeline};
@@ -34,6 +34,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let _ = writeln!(out, "_{ADVISORY}_\n");
     }
     let _ = writeln!(out, "**Next:** {}\n", next_step(state, seen));
+    for line in [memory::slice(state, seen), memory::ladder(state, seen)].into_iter().flatten() {
+        let _ = writeln!(out, "{line}\n");
+    }
     let asked = escalation::pointer(state, seen);
     if !asked.is_empty() {
         let _ = writeln!(out, "{asked}\n");
@@ -104,6 +107,14 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     }
     for what in &state.tampered {
         let _ = writeln!(out, "⚠️ {}\n", plain_to(400, what));
+    }
+    if let Some(record) = change_record(state) {
+        let (_, parts) = record.split_once("\n\n").unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "<details><summary>Change record</summary>\n\n{}\n</details>\n",
+            parts.replace("## ", "#### ")
+        );
     }
     details(&mut out, state);
     if let Some(about) = &state.subject {
@@ -246,11 +257,19 @@ fn what_next(state: &State, seen: &Seen<'_>) -> String {
             commands.written(if brake { "brake-resolved" } else { "unblock" })
         );
     }
+    if let Some(owed) = memory::owed(state, seen).filter(|_| !waits_for_person(state)) {
+        return owed;
+    }
     match (&state.pipeline, state.merge) {
         (Some(pipeline), _) => in_pipeline(state, seen, pipeline, &commands),
         (None, merge::Stage::Merged) => "Nothing: it is merged.".to_owned(),
         (None, _) => first_step(&seen.merge.findings).unwrap_or_else(|| may_be_merged(seen)),
     }
+}
+
+/// Whether a person is to decide before anything else.
+fn waits_for_person(state: &State) -> bool {
+    state.pipeline.as_ref().is_some_and(|at| pipeline::waits_for_human(at.stage))
 }
 
 /// What is left to do about a change that was given up.

@@ -7,6 +7,7 @@
 
 mod answers;
 pub mod broken;
+mod change_record;
 pub mod closed;
 mod comment;
 mod end;
@@ -15,6 +16,7 @@ pub mod group;
 pub mod hindrance;
 pub mod issues;
 mod labels;
+mod memory;
 pub mod page;
 mod project;
 pub mod sync;
@@ -23,5 +25,6 @@ mod tests;
 mod text;
 pub mod witness;
 
+pub use change_record::change_record;
 pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, label, our_labels, project, standing};
 pub use text::{MARKS, plain};

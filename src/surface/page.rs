@@ -361,4 +361,8 @@ impl Pages for Painter {
     fn page(&self, state: &State, records: &[Record]) -> String {
         self.paint(state, records, &[])
     }
+
+    fn record(&self, state: &State) -> Option<String> {
+        super::change_record(state)
+    }
 }

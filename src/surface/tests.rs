@@ -333,6 +333,27 @@ fn may_merge_merged_and_around_the_gate() {
 
     **Next:** It may be merged.
 
+    <details><summary>Change record</summary>
+
+    #### What changed
+
+    - `8dbd7b672502` to `cbb8c768af4a`, into `main`; content `7692c3ad3540`
+
+    #### Why
+
+    - Nobody has declared a slice; the pull request says it in its own words.
+
+    #### How verified
+
+    - check `ci / test` on `cbb8c768af4a`: success
+    - review of `cbb8c768af4a` by `mia`: APPROVED
+
+    #### Known risks
+
+    - None that is on record.
+
+    </details>
+
     <details><summary>Where this is in the merge flow</summary>
 
     - merge: PASS on `cbb8c768af4a`
@@ -368,6 +389,28 @@ fn may_merge_merged_and_around_the_gate() {
     **Next:** Nothing: it is merged.
 
     Merged as `338346dcee64`.
+
+    <details><summary>Change record</summary>
+
+    #### What changed
+
+    - `8dbd7b672502` to `cbb8c768af4a`, into `main`; content `7692c3ad3540`
+    - merged as `338346dcee64`
+
+    #### Why
+
+    - Nobody has declared a slice; the pull request says it in its own words.
+
+    #### How verified
+
+    - check `ci / test` on `cbb8c768af4a`: success
+    - review of `cbb8c768af4a` by `mia`: APPROVED
+
+    #### Known risks
+
+    - None that is on record.
+
+    </details>
 
     <details><summary>Where this is in the merge flow</summary>
 
@@ -406,6 +449,27 @@ fn may_merge_merged_and_around_the_gate() {
     Merged as `338346dcee64`.
 
     ❌ `bypassed_gate` It was merged while `MRG-02` stood against it.
+
+    <details><summary>Change record</summary>
+
+    #### What changed
+
+    - `8dbd7b672502` to `cbb8c768af4a`, into `main`; content `7692c3ad3540`
+    - merged as `338346dcee64`
+
+    #### Why
+
+    - Nobody has declared a slice; the pull request says it in its own words.
+
+    #### How verified
+
+    - check `ci / test` on `cbb8c768af4a`: success
+
+    #### Known risks
+
+    - it was merged around `MRG-02`
+
+    </details>
 
     <details><summary>Where this is in the merge flow</summary>
 

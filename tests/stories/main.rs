@@ -15,6 +15,7 @@ mod freeze;
 mod identity;
 mod installation;
 mod ledger_branch;
+mod memory;
 mod own_runner;
 mod page;
 mod playground;

@@ -94,7 +94,11 @@ async fn three_claimed_failures_block_until_a_person_unblocks() {
     assert_label(&on, number, "phase:blocked");
     on.says("mia", number, "/unblock the scope is clear now").await.unwrap();
     assert_label(&on, number, "phase:expand");
+    // What failed three times in a row is looked at by somebody who does not build it.
     writes(&on, "scaffolding/scope.md").await;
+    assert_label(&on, number, "phase:expand");
+    on.says("ada", number, super::memory::REPORT).await.unwrap();
+    on.says("ada", number, "/audit promote F-0003").await.unwrap();
     assert_label(&on, number, "phase:design");
     on.end().await;
 }

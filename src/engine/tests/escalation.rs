@@ -77,11 +77,14 @@ fn the_trail_has_what_was_tried_and_by_whom() {
     for round in 0..10 {
         game.says("mia", Role::Maintain, "/unblock again");
         for try_ in 0..3 {
+            if game.now().audit_owed().is_some() {
+                game.audited();
+            }
             game.push(&format!("r{round}-{try_}")).red().says("ada", Role::Write, "/build");
         }
     }
     assert!(game.now().tries.len() <= 12, "{}", game.now().tries.len());
-    game.says("mia", Role::Maintain, "/unblock again").push("good").green();
+    game.says("mia", Role::Maintain, "/unblock again").audited().push("good").green();
     assert!(game.now().tries.iter().all(|one| one.verdict == crate::gate::Verdict::Pass));
 }
 
@@ -172,13 +175,16 @@ fn b_goes_back_to_the_scope_from_wherever_it_stopped() {
         assert!(game.table().passed.is_empty() && game.table().attempts.is_empty());
         // The same scope passes only by somebody's word.
         game.green().at(Stage::Expanding);
+        if game.now().audit_owed().is_some() {
+            game.audited();
+        }
         game.says("ada", Role::Write, "/expand").done();
         assert_ne!(game.stage(), Stage::Expanding);
         assert_eq!(game.now().rescoped, None);
     }
     // Another scope passes as ever.
     let mut game = blocked();
-    game.says("mia", Role::Maintain, "/resolve B half of it").at(Stage::Expanding);
+    game.says("mia", Role::Maintain, "/resolve B half of it").at(Stage::Expanding).audited();
     game.push_with("smaller", |game| {
         game.rewrites_documents("second");
     });

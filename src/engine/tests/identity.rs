@@ -29,10 +29,11 @@ fn three_fails_and_the_block_are_taken_over() {
     let comment = second.surface().comment;
     assert!(comment.contains("Carries on from #3: 3 FAILs at expand; "), "{comment}");
     assert!(comment.contains("it waits for a person"), "{comment}");
-    second.green().approved_by("mia").may_not_merge(&["MRG-01", "MRG-05"]);
-    second.says("ada", Role::Write, "/expand").refused_with("CMD-03");
-    // All that it takes is there, so a person's word is enough.
-    second.says("mia", Role::Maintain, "/unblock go on").done().may_merge();
+    second.green().approved_by("mia").may_not_merge(&["MRG-01", "MRG-05", "MRG-06"]);
+    assert!(comment.contains("an audit of S-0001 is owed"), "{comment}");
+    second.says("ada", Role::Write, "/expand").refused_with("SNP-10");
+    // All that it takes is there, so a verifier's report and a person's word are enough.
+    second.audited().says("mia", Role::Maintain, "/unblock go on").done().may_merge();
     assert_eq!(second.table().fails(Phase::Expand), 0);
 }
 

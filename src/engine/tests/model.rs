@@ -85,6 +85,24 @@ impl Ledger {
         if let Some(open) = &mut state.escalation {
             (open.id, open.since) = (1, jiff::Timestamp::UNIX_EPOCH);
         }
+        // What is remembered in words holds nothing up; rows of FAILs and audits do.
+        if let Some(memory) = &mut state.memory {
+            let latest = &mut memory.latest;
+            (latest.iteration, latest.parent, latest.last) = (1, None, None);
+            latest.slice.clear();
+            latest.open.clear();
+            latest.resolved.clear();
+            latest.context.clear();
+            memory.watched.clear();
+            memory.last_issue = 0;
+            match &mut memory.audit {
+                Some(audit) => audit.since = 0,
+                None => {
+                    latest.evidence.clear();
+                    memory.last_fact = 0;
+                }
+            }
+        }
         // By which records it came to what it is matters to other changes only. What was counted decides here, too.
         state.against = Against { counted: state.against.counted, ..Against::default() };
         state.seq = 1;
@@ -543,7 +561,11 @@ impl Engine {
             if at.stage() == Some(Stage::PipelineComplete) || bypassed {
                 return Ok(());
             }
+            let audit = state.audit_owed();
             let word = match at.stage() {
+                Some(stage) if !closed_door(stage) && audit.is_some() => {
+                    if audit.is_some_and(|audit| audit.facts.is_empty()) { "/audit\n" } else { "/audit promote" }
+                }
                 Some(Stage::PreferencesConfigured) => "/expand",
                 Some(Stage::SteppedModePaused) => "/continue",
                 Some(Stage::SessionDropped) => "/recover",
@@ -604,6 +626,8 @@ const HELPFUL: Menu = &[
     ("zoe", Role::Write, "/recover"),
     ("mia", Role::Maintain, "/unblock looked at it"),
     ("mia", Role::Maintain, "/brake-resolved smaller now"),
+    ("zoe", Role::Write, REPORT),
+    ("zoe", Role::Write, "/audit promote F-0001"),
 ];
 const HELPFUL_REVIEW: Menu = &[("mia", Role::Maintain, "APPROVED")];
 

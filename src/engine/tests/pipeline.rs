@@ -118,12 +118,13 @@ fn three_claimed_failures_block_and_only_an_independent_person_unblocks() {
     assert!(game.against().contains("MRG-05"));
     // Work goes on, the block stays.
     game.push("b4").green().at(Stage::BlockedOnGate);
-    game.says("ada", Role::Write, "/build").refused_with("CMD-03");
+    game.says("ada", Role::Write, "/build").refused_with("SNP-10");
     game.says("ada", Role::Admin, "/unblock please").refused_with("CMD-07");
     game.says("bob", Role::Write, "/unblock please").refused_with("CMD-02");
     game.at(Stage::BlockedOnGate);
-    game.says("mia", Role::Maintain, "/unblock one cause, mended").done().at(Stage::Reviewing);
+    game.says("mia", Role::Maintain, "/unblock one cause, mended").done().at(Stage::Building);
     assert_eq!(fails(&game, Phase::Build), 0);
+    game.audited().at(Stage::Reviewing);
 }
 
 #[test]

@@ -293,6 +293,26 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         Body::Escalated { issue, .. } => {
             format!("A person is asked in {}.", link(&home.issue(*issue), &format!("#{issue}")))
         }
+        Body::Sliced { id, slice, cap } => {
+            let cap = cap.as_ref().map(|cap| format!(" Scope cap: {}.", code(&cap.to_string()))).unwrap_or_default();
+            format!("{who} says what the slice {id} is: {}.{cap}", prose(&quoted(slice)))
+        }
+        Body::Scoped { cap } => format!("{who} sets the scope cap to {}.", code(&cap.to_string())),
+        Body::Laddered { action, reason, .. } => {
+            format!("{who} goes on by {}: {}.", code(action.step()), prose(&quoted(reason)))
+        }
+        Body::Remembered(taken) => {
+            format!(
+                "A snapshot of the agent's is taken in, as slice {}: {}.",
+                taken.slice_id,
+                prose(&quoted(&taken.slice))
+            )
+        }
+        Body::Audited { lines } => format!("{who} hands in a verifier's report: {} entries of evidence.", lines.len()),
+        Body::Promoted { facts } => {
+            let facts: Vec<String> = facts.iter().map(ToString::to_string).collect();
+            format!("{who} lets plans rest on {}.", facts.join(", "))
+        }
         Body::GivenUp { reason } => format!("{who} gives it up: {}.", prose(&quoted(reason))),
         // Those with nothing to say but their name.
         other => format!("{}.", safe(&kind(other).replace('_', " "))),

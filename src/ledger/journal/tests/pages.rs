@@ -11,6 +11,10 @@ impl Pages for Numbers {
         let numbers: Vec<String> = records.iter().map(|record| record.seq.to_string()).collect();
         format!("{}: {}", state.seq, numbers.join(" "))
     }
+
+    fn record(&self, state: &State) -> Option<String> {
+        (state.seq > 3).then(|| format!("record of {}", state.change))
+    }
 }
 
 impl House {
@@ -37,6 +41,8 @@ async fn a_page_is_written_in_the_records_commit_and_is_none_of_them() {
     let house = House::with_pages();
     let state = house.long(42, 3).await;
     assert_eq!(house.page(42).await, Some(up_to(3)));
+    let record = crate::ledger::change_record(ChangeNumber(42));
+    assert_eq!(house.store().file(&record).await.unwrap(), None, "it is not through yet");
     assert_eq!(house.commits(), 2, "the page has no commit of its own");
     let names: Vec<String> = house.files(42).await.into_keys().collect();
     assert_eq!(names, ["0001.json", "0002.json", "0003.json"], "who reads the records does not fetch it");

@@ -1,0 +1,347 @@
+//! What a change remembers: slices, their scope, the steps after a FAIL, audits, and snapshots that agents push.
+//!
+//! None of it moves the change. It says what the work is and what is known of it; the gates hold the work against it. While an
+//! audit is asked for, nothing else is carried out but what people decide: whoever is stuck does not get out by trying once
+//! more.
+
+use std::collections::BTreeSet;
+
+use super::command::Verb;
+use super::decide::{Draft, Order};
+use crate::finding::{Finding, quoted};
+use crate::flow::Refusal;
+use crate::gate::memory::{self, ENDS_A_ROW};
+use crate::gate::people::May;
+use crate::ledger::memory::Memory;
+use crate::ledger::record::Outcome;
+use crate::ledger::snapshot::{self, Action, Cap, FactId, SliceId};
+use crate::ledger::{Body, By};
+use crate::policy::Commands;
+
+/// Takes in the snapshot that an agent has pushed, where it follows from the latest one.
+pub(super) fn take_in(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some(memory) = draft.state.memory.as_ref().filter(|_| draft.state.open) else { return Ok(()) };
+    let Some(subject) = &draft.world.subject else { return Ok(()) };
+    let next = memory.latest.iteration + 1;
+    let Some(file) = subject.context.there.get(&next) else { return Ok(()) };
+    let (Some(Ok(text)), Some(blob)) = (&file.text, &file.blob) else { return Ok(()) };
+    match memory::claim(memory, draft.state.flow, &memory::path_of(next), text, blob) {
+        Ok(taken) => draft.bot(Body::Remembered(Box::new(taken))),
+        // The gates show what is wrong with it.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Whether nothing may go on, because an audit is owed.
+pub(super) fn is_held(draft: &Draft<'_>) -> bool {
+    draft.state.audit_owed().is_some()
+}
+
+/// `SNP-10`: what is carried out while an audit is owed.
+pub(super) fn held(draft: &Draft<'_>, verb: Verb, may: May, commands: &Commands) -> Result<(), Refusal> {
+    let passes =
+        matches!(verb, Verb::Help | Verb::Status | Verb::Explain | Verb::Audit | Verb::Drop | Verb::Stop | Verb::Link)
+            || may == May::Approve;
+    let Some(audit) = draft.state.audit_owed().filter(|_| !passes) else { return Ok(()) };
+    let next = match audit.facts.is_empty() {
+        true => format!(
+            "A verifier looks at it and hands the report in: `{}`, with the report below it.",
+            commands.written("audit")
+        ),
+        false => format!(
+            "Say what of the report plans may rest on: `{} promote {}`, or push a snapshot that has it.",
+            commands.written("audit"),
+            audit.facts.iter().next().map(ToString::to_string).unwrap_or_default()
+        ),
+    };
+    Err(Refusal::new(
+        "SNP-10",
+        format!(
+            "{} has failed its gate {} times in a row, and a verifier's audit is owed before anything else.",
+            audit.slice_id,
+            audit.asked.map_or(0, |kind| audit.fails.of(kind))
+        ),
+        next,
+    ))
+}
+
+fn no_memory() -> Refusal {
+    Refusal::new("CMD-03", "nothing is remembered of this change yet.", "Push its content first.")
+}
+
+fn remembered<'d>(draft: &'d Draft<'_>) -> Result<&'d Memory, Refusal> {
+    draft.state.memory.as_ref().ok_or_else(no_memory)
+}
+
+fn usage(says: impl Into<String>, example: String) -> Refusal {
+    Refusal::new("CMD-05", says, format!("Write it as `{example}`."))
+}
+
+/// `"WHAT"`, with the marks of any keyboard; or all of it up to the next option.
+fn quoted_text(text: &str) -> (String, &str) {
+    let text = text.trim_start();
+    let marks = [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('\'', '\'')];
+    for (open, close) in marks {
+        if let Some(rest) = text.strip_prefix(open) {
+            // A mark of another kind at the end is a keyboard's.
+            let end = rest.find(|c| c == close || (open != '\'' && c == '"'));
+            if let Some(end) = end {
+                let after = rest[end..].chars().next().map_or("", |c| &rest[end + c.len_utf8()..]);
+                return (snapshot::line(&rest[..end]), after);
+            }
+        }
+    }
+    match text.find("--scope") {
+        Some(at) => (snapshot::line(&text[..at]), &text[at..]),
+        None => (snapshot::line(text), ""),
+    }
+}
+
+fn slice_number(word: &str) -> Option<SliceId> {
+    let digits = word.strip_prefix(['S', 's'])?.strip_prefix('-')?;
+    digits.parse().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit())).map(SliceId)
+}
+
+fn read_cap(text: &str, example: String) -> Result<Cap, Refusal> {
+    Cap::declared(text).map_err(|why| Refusal::new("SNP-07", format!("that is no scope cap: {why}."), example))
+}
+
+/// `/slice "WHAT" --scope "CAP"` begins one; `/slice S-0001 "WHAT"` says what a known one is in other words.
+pub(super) fn slice(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Commands) -> Result<Outcome, Refusal> {
+    let memory = remembered(draft)?;
+    let written = commands.written("slice");
+    let example =
+        format!("{written} \"Parse dates with a zone\" --scope \"The parser. in: src/parser/**, tests/** out: none\"");
+    let args = order.given.args.trim();
+    let first = args.split_whitespace().next().unwrap_or_default();
+    let (named, rest) = match slice_number(first) {
+        Some(id) => (Some(id), args[first.len()..].trim_start()),
+        None => (None, args),
+    };
+    let (what, rest) = quoted_text(rest);
+    let rest = rest.trim();
+    let cap = match rest.strip_prefix("--scope") {
+        Some(cap) => {
+            let (text, more) = quoted_text(cap.trim_start_matches('='));
+            if !more.trim().is_empty() {
+                return Err(usage(format!("what {} is for is not known.", quoted(more.trim())), example));
+            }
+            Some(read_cap(&text, format!("Write it as `{example}`."))?)
+        }
+        None if rest.is_empty() => None,
+        None => return Err(usage(format!("what {} is for is not known.", quoted(rest)), example)),
+    };
+    if what.is_empty() {
+        return Err(usage("what the slice is, in one sentence, is missing.", example));
+    }
+    if what.chars().count() > 300 {
+        return Err(usage("a slice is one sentence of at most 300 characters.", example));
+    }
+    let latest = &memory.latest;
+    let id = match named {
+        Some(id) if id == latest.slice_id => id,
+        Some(id) => {
+            return Err(Refusal::new(
+                "SNP-05",
+                format!("the slice is {}, not {id}.", latest.slice_id),
+                format!("Say it of {}, or leave the number out to begin another.", latest.slice_id),
+            ));
+        }
+        // The first one has its number, and waits for its words.
+        None if !memory.is_declared() && memory.last_slice == 1 => latest.slice_id,
+        None => SliceId(memory.last_slice + 1),
+    };
+    if named.is_none() && cap.is_none() {
+        return Err(usage("a slice begins with its scope cap: `--scope` is missing.", example));
+    }
+    if id != latest.slice_id
+        && !May::Approve.allows(order.standing)
+        && let Err(why) = memory::may_begin(memory)
+    {
+        return Err(Refusal::new(
+            "SNP-06",
+            why,
+            format!("{ENDS_A_ROW} Other words for this one: `{written} {} \"WHAT\"`.", latest.slice_id),
+        ));
+    }
+    draft.by(by.clone(), Body::Sliced { id, slice: what, cap })?;
+    Ok(Outcome::Done)
+}
+
+/// `/scope CAP` revises what the slice may touch.
+pub(super) fn scope(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Commands) -> Result<Outcome, Refusal> {
+    let memory = remembered(draft)?;
+    let example = format!(
+        "Write it as `{} The parser and its tests. in: src/parser/**, tests/** out: src/parser/generated/**`.",
+        commands.written("scope")
+    );
+    let args = order.given.args.trim();
+    let (text, rest) = quoted_text(args);
+    let whole = if rest.trim().is_empty() { text } else { format!("{text} {rest}") };
+    let cap = read_cap(&whole, example)?;
+    if !memory.is_declared() {
+        return Err(Refusal::new(
+            "SNP-05",
+            "there is no declared slice whose scope could be revised.",
+            format!("Begin one: `{} \"WHAT\" --scope \"{cap}\"`.", commands.written("slice")),
+        ));
+    }
+    if memory.latest.cap == cap {
+        return Err(Refusal::new("CMD-03", "that is the scope cap already.", "Nothing: it is recorded."));
+    }
+    draft.by(by.clone(), Body::Scoped { cap })?;
+    Ok(Outcome::Done)
+}
+
+/// `/ladder fix-forward|re-scout|re-plan REASON` says how it goes on after a FAIL.
+pub(super) fn ladder(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Commands) -> Result<Outcome, Refusal> {
+    let memory = remembered(draft)?;
+    let example = format!("{} re-scout the zone table is not where the plan has it", commands.written("ladder"));
+    let (word, reason) = order.given.args.split_once(char::is_whitespace).unwrap_or((&order.given.args, ""));
+    let Some(action) = Action::parse(word) else {
+        return Err(usage(format!("the ladder has fix-forward, re-scout and re-plan, not {}.", quoted(word)), example));
+    };
+    let reason = snapshot::line(reason);
+    if reason.is_empty() {
+        return Err(usage("the reason is missing.", example));
+    }
+    if !memory.latest.fails.any() {
+        return Err(Refusal::new(
+            "CMD-03",
+            format!("no gate of {} has failed since it last passed.", memory.latest.slice_id),
+            "The ladder is for after a FAIL.",
+        ));
+    }
+    let cited = snapshot::cited(&reason);
+    if let Some(loose) = cited.iter().find(|id| !memory.latest.is_consolidated(**id)) {
+        return Err(Refusal::new(
+            "SNP-08",
+            format!("{loose} is not in the Consolidated Context, so nothing can rest on it."),
+            format!("Promote it first: `{} promote {loose}`.", commands.written("audit")),
+        ));
+    }
+    let audited = memory.audited.any();
+    if audited && cited.is_empty() {
+        return Err(Refusal::new(
+            "SNP-08",
+            "after an audit the next step rests on what is in the Consolidated Context, and this cites nothing of it.",
+            format!("Name the fact it rests on: `{} {} F-0001 WHY`.", commands.written("ladder"), action.step()),
+        ));
+    }
+    draft.by(by.clone(), Body::Laddered { action, reason, grounded: audited })?;
+    Ok(Outcome::Done)
+}
+
+/// `/audit` alone says what is asked for; with a report below it, hands that in; `/audit promote F-0001 …` lets plans rest on facts.
+pub(super) fn audit(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Commands) -> Result<Outcome, Refusal> {
+    let memory = remembered(draft)?;
+    let written = commands.written("audit");
+    let args = order.given.args.trim();
+    let (first, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+    if first.eq_ignore_ascii_case("promote") {
+        return promote(draft, rest, by, &written);
+    }
+    if !args.is_empty() {
+        return Err(usage(
+            format!("it takes `promote` and facts, or nothing and the report below it, not {}.", quoted(first)),
+            format!("{written} promote F-0001"),
+        ));
+    }
+    let text = below(&order.comment.body, &order.given.name);
+    if text.trim().is_empty() {
+        return Ok(Outcome::Answered);
+    }
+    if !May::Move.allows(order.standing) {
+        return Err(Refusal::new(
+            "CMD-02",
+            format!("a report is taken from {}; your role is {}.", May::Move.who(), order.standing.role.as_str()),
+            "Ask one of them to hand it in.",
+        ));
+    }
+    if memory.audit.as_ref().is_some_and(|audit| audit.asked.is_some() && !audit.facts.is_empty()) {
+        return Err(Refusal::new(
+            "CMD-03",
+            "a report was handed in, and nothing of it is in the Consolidated Context yet.",
+            format!("Say what plans may rest on: `{written} promote F-0001`, with its facts."),
+        ));
+    }
+    let report = memory::report(&text).map_err(|found| refused(&found))?;
+    draft.by(by.clone(), Body::Audited { lines: report.lines })?;
+    Ok(Outcome::Done)
+}
+
+/// All that is wrong with a report, as one answer.
+fn refused(found: &[Finding]) -> Refusal {
+    let says: Vec<&str> = found.iter().take(6).map(|finding| finding.says.as_str()).collect();
+    let first = found.first();
+    let rule = first.map_or("SNP-14", |finding| finding.rule.as_str());
+    Refusal::new(rule, says.join(" "), first.map(|finding| finding.next.clone()).unwrap_or_default())
+}
+
+fn promote(draft: &mut Draft<'_>, facts: &str, by: &By, written: &str) -> Result<Outcome, Refusal> {
+    let memory = remembered(draft)?;
+    let example = format!("{written} promote F-0001");
+    let cited: BTreeSet<FactId> = snapshot::cited(&facts.replace("f-", "F-")).into_iter().collect();
+    if cited.is_empty() {
+        return Err(usage("the facts are missing.", example));
+    }
+    for id in &cited {
+        if memory.latest.is_consolidated(*id) {
+            return Err(Refusal::new(
+                "CMD-03",
+                format!("{id} is in the Consolidated Context already."),
+                "Leave it out.",
+            ));
+        }
+        if !memory.latest.is_evidence(*id) {
+            let there: Vec<String> =
+                memory.latest.evidence.iter().rev().take(8).map(|fact| fact.id.to_string()).collect();
+            let there = if there.is_empty() {
+                "The evidence is empty.".to_owned()
+            } else {
+                format!("There are {}.", there.join(", "))
+            };
+            return Err(Refusal::new("SNP-08", format!("there is no fact {id} in the evidence."), there));
+        }
+    }
+    if memory.latest.context.len() + cited.len() > snapshot::MOST_FACTS {
+        return Err(Refusal::new("CMD-03", "the Consolidated Context is full.", "Push a snapshot that distils it."));
+    }
+    draft.by(by.clone(), Body::Promoted { facts: cited })?;
+    Ok(Outcome::Done)
+}
+
+/// What a comment says below the line with this command.
+fn below(body: &str, name: &str) -> String {
+    let is_it = |line: &&str| line.to_ascii_lowercase().contains(name) && line.trim_start().starts_with('/');
+    let mut lines = body.lines().skip_while(|line| !is_it(line));
+    lines.next();
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_in_any_marks_is_one() {
+        for text in [
+            "\"a b\" --scope x",
+            "“a b” --scope x",
+            "'a b' --scope x",
+            "a b --scope x",
+            "«a b» --scope x",
+            "„a b“ --scope x",
+        ] {
+            let (what, rest) = quoted_text(text);
+            assert_eq!((what.as_str(), rest.trim()), ("a b", "--scope x"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_stands_below_a_command_is_its_report() {
+        assert_eq!(below("Hello\n/audit\n\nVerdict: PASS", "audit"), "\nVerdict: PASS");
+        assert_eq!(below("/pg audit\nx", "audit"), "x");
+        assert_eq!(below("/audit", "audit"), "");
+    }
+}

@@ -1,0 +1,423 @@
+//! What a change remembers, held against what it does and claims (`SNP-…`).
+//!
+//! The snapshots on the ledger are ours. What agents push to `agent/context/` is a claim: [`claim`] says whether it follows from
+//! the latest snapshot, rule by rule, and only then it is taken in. [`findings`] is what the gates see of all that: work outside
+//! of the declared scope, files that were taken in and are not what they were, documents that plan on what nobody has
+//! consolidated.
+
+mod report;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Finding, Severity};
+use crate::finding::quoted;
+use crate::flow::FlowName;
+use crate::gate::world::World;
+use crate::ids::BlobId;
+use crate::ledger::State;
+use crate::ledger::memory::{Memory, Taken, gates_of};
+use crate::ledger::snapshot::{self, Cap, FOLDER, Fact, FactId, Fails, IssueId, Read, Snapshot, name};
+use crate::policy::Slices;
+
+pub use report::{EXAMPLE, Report, report};
+pub use snapshot::Field;
+
+/// What a change has of agents' snapshots at its head, as far as it touches them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    pub there: BTreeMap<u32, File>,
+    /// Where its documents cite facts.
+    pub cited: Vec<Cited>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// None where it can't be read.
+    pub blob: Option<BlobId>,
+    /// Its text; only of the one that could be taken in. Or why it can't be read.
+    pub text: Option<Result<String, String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cited {
+    pub path: String,
+    pub line: u32,
+    pub fact: FactId,
+}
+
+/// The file of a snapshot on the branch of a change.
+pub fn path_of(iteration: u32) -> String {
+    format!("{FOLDER}{}.md", name(iteration))
+}
+
+/// What belongs to the process, and to no slice: the pipeline's documents and the snapshots themselves.
+const OWN: [&str; 2] = ["scaffolding/", FOLDER];
+
+/// So many paths outside of the scope are told one by one.
+const MOST_PATHS: usize = 10;
+
+/// What stands against a change by what it remembers. None of it is about an audit: that holds everything, and `MRG-06` says so.
+pub fn findings(state: &State, world: &World) -> Vec<Finding> {
+    let (Some(memory), Some(policy)) = (&state.memory, world.policy()) else { return Vec::new() };
+    let Some(subject) = world.subject.as_ref().filter(|_| state.merged.is_none()) else { return Vec::new() };
+    let mut found = Vec::new();
+    let work = || subject.changed.iter().filter(|path| !OWN.iter().any(|own| path.starts_with(own)));
+    if policy.slices == Slices::Declared && !memory.is_declared() && work().next().is_some() {
+        let slice = policy.commands.written("slice");
+        found.push(Finding::error(
+            "SNP-05",
+            "There is work, and nobody has said which slice it is and what is in its scope: the policy asks for that first.",
+            format!("Say `{slice} \"WHAT\" --scope \"WHY in: GLOBS out: GLOBS\"`, or push `{}` with it.", path_of(memory.latest.iteration + 1)),
+        ));
+    }
+    if memory.is_declared() {
+        found.extend(outside(memory, work(), &policy.commands.written("scope")));
+    }
+    found.extend(files(memory, state.flow, &subject.context));
+    for Cited { path, line, fact } in &subject.context.cited {
+        if memory.latest.is_evidence(*fact) && !memory.latest.is_consolidated(*fact) {
+            let says = format!("It rests on {fact}, which is evidence and no more: nobody has promoted it.");
+            let next = format!(
+                "Promote it: a newer snapshot that has {fact} in its Consolidated Context, or `{} promote {fact}`.",
+                policy.commands.written("audit")
+            );
+            found.push(Finding::error("SNP-08", says, next).at(path, Some(*line)));
+        }
+    }
+    found
+}
+
+/// `SNP-07`: paths that the slice's scope does not have.
+fn outside<'p>(memory: &Memory, work: impl Iterator<Item = &'p String>, scope: &str) -> Vec<Finding> {
+    let Snapshot { slice_id, cap, .. } = &memory.latest;
+    let out: Vec<&String> = work.filter(|path| !cap.allows(path)).collect();
+    let next = format!(
+        "Take it out, or revise the cap first: `{scope} WHY in: GLOBS out: GLOBS`. It is now {}.",
+        quoted(&cap.to_string())
+    );
+    let mut found: Vec<Finding> = out
+        .iter()
+        .take(MOST_PATHS)
+        .map(|path| {
+            Finding::error("SNP-07", format!("It is outside of the scope of {slice_id}."), next.clone()).at(*path, None)
+        })
+        .collect();
+    if let Some(more) = out.len().checked_sub(MOST_PATHS).filter(|more| *more > 0) {
+        found.push(Finding::error(
+            "SNP-07",
+            format!("And {more} more paths outside of the scope of {slice_id}."),
+            next,
+        ));
+    }
+    found
+}
+
+/// `SNP-02` and `SNP-04`, and all that is wrong with the file that would be next.
+fn files(memory: &Memory, flow: FlowName, files: &Files) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let latest = memory.latest.iteration;
+    for (number, blob) in &memory.taken {
+        let path = path_of(*number);
+        let says = match files.there.get(number) {
+            Some(there) if there.blob.as_ref() == Some(blob) => continue,
+            Some(_) => format!("{} was taken in, and was edited since. A snapshot is never changed.", name(*number)),
+            None => format!("{} was taken in, and is gone. A snapshot is never deleted.", name(*number)),
+        };
+        let next = format!(
+            "Bring it back as it was (blob {}), and write what is new into {}.",
+            blob.short(),
+            path_of(latest + 1)
+        );
+        found.push(Finding::error("SNP-04", says, next).at(path, None));
+    }
+    for (number, file) in &files.there {
+        let path = path_of(*number);
+        if memory.taken.contains_key(number) {
+            continue;
+        }
+        if *number == latest + 1 {
+            found.extend(match (&file.text, &file.blob) {
+                (Some(Ok(text)), Some(blob)) => claim(memory, flow, &path, text, blob).err().unwrap_or_default(),
+                (Some(Err(why)), _) => {
+                    vec![Finding::error("SNP-01", why.clone(), "Make it a plain text file.").at(&path, None)]
+                }
+                _ => Vec::new(),
+            });
+            continue;
+        }
+        let says = match *number <= latest {
+            true => format!("{} is on the ledger already, and this is another.", name(*number)),
+            false => format!("It skips a number: the latest is {}.", name(latest)),
+        };
+        let next = format!("Name it `{}`, with {} as its parent.", path_of(latest + 1), name(latest));
+        found.push(Finding::error("SNP-02", says, next).at(path, None));
+    }
+    found
+}
+
+/// Whether a file that an agent has pushed follows from the latest snapshot; what of it is taken in, or everything that is
+/// wrong with it.
+pub fn claim(memory: &Memory, flow: FlowName, path: &str, text: &str, blob: &BlobId) -> Result<Taken, Vec<Finding>> {
+    let read = snapshot::read(path, text);
+    let mut judge = Judge { memory, path, read: &read, found: read.findings.clone() };
+    judge.number();
+    judge.parent();
+    judge.slice();
+    judge.counters();
+    judge.gates(flow);
+    judge.issues();
+    judge.facts();
+    judge.scouts();
+    let found = judge.found;
+    match read.whole(memory.last_fact, memory.last_issue) {
+        Some(whole) if !found.iter().any(Finding::blocks) => {
+            let Snapshot { slice_id, slice, cap, evidence, context, open, resolved, .. } = whole;
+            Ok(Taken { blob: blob.clone(), slice_id, slice, cap, evidence, context, open, resolved })
+        }
+        _ => Err(found),
+    }
+}
+
+struct Judge<'j> {
+    memory: &'j Memory,
+    path: &'j str,
+    read: &'j Read,
+    found: Vec<Finding>,
+}
+
+impl Judge<'_> {
+    fn find(&mut self, rule: &str, at: Option<u32>, says: String, next: String) {
+        self.found.push(Finding::error(rule, says, next).at(self.path, at));
+    }
+
+    fn at(&self, field: Field) -> Option<u32> {
+        self.read.line(field)
+    }
+
+    fn number(&mut self) {
+        let next = self.memory.latest.iteration + 1;
+        let named = snapshot::number_of(self.path);
+        let Some(says) = self.read.iteration else { return };
+        if named.is_some_and(|named| named != says) {
+            let text = format!("The file is named otherwise than its `Iteration: {says:04}`.");
+            self.find("SNP-02", self.at(Field::Iteration), text, format!("Call both {}.", name(next)));
+        } else if says != next {
+            let text = format!("It is {}, and the next one is {}.", name(says), name(next));
+            self.find("SNP-02", self.at(Field::Iteration), text, format!("Number it {next:04}."));
+        }
+    }
+
+    fn parent(&mut self) {
+        let latest = self.memory.latest.iteration;
+        let (Some(parent), iteration) = (self.read.parent, self.read.iteration) else { return };
+        let says = match parent {
+            Some(parent) if parent == latest && iteration.is_none_or(|own| parent < own) => return,
+            None => format!("It has no parent, and there is {}.", name(latest)),
+            Some(parent) if iteration.is_some_and(|own| parent >= own) => {
+                format!("Its parent {} is not earlier than itself.", name(parent))
+            }
+            Some(parent) => format!("Its parent is {}, and the latest is {}.", name(parent), name(latest)),
+        };
+        let next = format!("Read {} and go on from there: `Parent snapshot: {}`.", name(latest), name(latest));
+        self.find("SNP-03", self.at(Field::Parent), says, next);
+    }
+
+    /// `SNP-05` and `SNP-07`: the same slice, or the next, which begins with its cap and what is known of it.
+    fn slice(&mut self) {
+        let Some(id) = self.read.slice_id else { return };
+        let own = self.memory.latest.slice_id;
+        let next = self.memory.last_slice + 1;
+        if id != own && id.0 != next {
+            let says = format!("The slice is {own}, and this says {id}.");
+            let next = format!("Keep {own}, whatever words it goes by, or begin S-{next:04}.");
+            self.find("SNP-05", self.at(Field::SliceId), says, next);
+        }
+        if self.read.cap.as_ref().is_some_and(|cap| !cap.is_declared()) {
+            let says = "Its scope cap has no paths in it; a slice never has everything in its scope.".to_owned();
+            self.find("SNP-07", self.at(Field::Cap), says, "Name globs behind `in:`.".to_owned());
+        }
+        if id != own && id.0 == next && self.read.context.is_empty() {
+            let says = format!("{id} begins, and its Consolidated Context is empty.");
+            let next = "Say there what it is to bring: constraints, acceptance criteria and gates.".to_owned();
+            self.find("SNP-05", self.at(Field::SliceId), says, next);
+        }
+    }
+
+    /// `SNP-06`: counters come from gate runs, and from nowhere else.
+    fn counters(&mut self) {
+        let (Some(id), Some(fails), Some(last)) = (self.read.slice_id, self.read.fails, self.read.last) else { return };
+        let latest = &self.memory.latest;
+        let begins = id != latest.slice_id;
+        if begins && let Err(why) = may_begin(self.memory) {
+            self.find("SNP-06", self.at(Field::SliceId), why, ENDS_A_ROW.to_owned());
+        }
+        let (due, due_last) = if begins { (Fails::default(), None) } else { (latest.fails, latest.last) };
+        if fails != due {
+            let says = format!(
+                "It counts {} and {} FAILs in a row; the gate runs on the ledger come to {} and {}.",
+                fails.iteration, fails.exit, due.iteration, due.exit
+            );
+            let next = format!("Write {} and {}: other words for a slice reset nothing.", due.iteration, due.exit);
+            self.find("SNP-06", self.at(Field::IterationFails), says, next);
+        }
+        if last != due_last {
+            let says = "The last gate run that it names is not the last one on the ledger.".to_owned();
+            let next = match due_last {
+                Some((kind, verdict)) => {
+                    let verdict = if verdict == super::Verdict::Pass { "PASS" } else { "FAIL" };
+                    format!("Write `{kind}` and `{verdict}`.")
+                }
+                None => "Write `none` and `none`.".to_owned(),
+            };
+            self.find("SNP-06", self.at(Field::LastRun), says, next);
+        }
+    }
+
+    /// `SNP-12`
+    fn gates(&mut self, flow: FlowName) {
+        let due = gates_of(flow);
+        let Some(gates) = &self.read.gates else { return };
+        let list = |gates: &[String]| if gates.is_empty() { "none".to_owned() } else { gates.join(", ") };
+        for (field, named, due) in
+            [(Field::IterationGate, &gates.iteration, &due.iteration), (Field::ExitGate, &gates.exit, &due.exit)]
+        {
+            if named != due {
+                let says =
+                    format!("It names {} as a gate, and {} is what is run.", quoted(&list(named)), quoted(&list(due)));
+                self.find("SNP-12", self.at(field), says, format!("Write `{}: {}`.", field.name(), list(due)));
+            }
+        }
+    }
+
+    /// `SNP-09`: every open issue is carried forward or resolved, and what a gate opened is closed by its next run.
+    fn issues(&mut self) {
+        let memory = self.memory;
+        let open: BTreeSet<IssueId> = self.read.open.iter().filter_map(|(item, _)| item.id.map(IssueId)).collect();
+        let resolved: BTreeMap<IssueId, u32> =
+            self.read.resolved.iter().filter_map(|(item, _)| Some((IssueId(item.id?), item.line))).collect();
+        for issue in &memory.latest.open {
+            if open.contains(&issue.id) {
+                continue;
+            }
+            let Some(line) = resolved.get(&issue.id) else {
+                let says =
+                    format!("{} was open in {} and is neither open nor resolved here.", issue.id, memory.latest.name());
+                let next = format!("Carry it forward with its next action, or resolve it: {}", quoted(&issue.text));
+                self.find("SNP-09", None, says, next);
+                continue;
+            };
+            if let Some(watched) = memory.watched.get(&issue.id) {
+                let says = format!("{} was opened by the {} gate, and its next run closes it.", issue.id, watched.gate);
+                self.find("SNP-09", Some(*line), says, "Carry it forward until then.".to_owned());
+            }
+        }
+        for (id, line) in resolved {
+            if !memory.latest.open.iter().any(|issue| issue.id == id) {
+                let says = format!("{id} is resolved here and was not open in {}.", memory.latest.name());
+                self.find("SNP-09", Some(line), says, "Leave it out.".to_owned());
+            }
+        }
+        for (item, _) in &self.read.open {
+            let known = item.id.is_some_and(|id| memory.latest.open.iter().any(|issue| issue.id.0 == id));
+            if item.id.is_some_and(|id| id <= memory.last_issue) && !known {
+                let says =
+                    format!("I-{:04} was resolved before; a number is never used twice.", item.id.unwrap_or_default());
+                self.find("SNP-09", Some(item.line), says, "Leave the number out: it gets the next.".to_owned());
+            }
+        }
+    }
+
+    /// `SNP-08`: a fact keeps its words, and enters the context with what shows it.
+    fn facts(&mut self) {
+        let latest = &self.memory.latest;
+        let known: BTreeMap<u32, &Fact> =
+            latest.evidence.iter().chain(&latest.context).map(|fact| (fact.id.0, fact)).collect();
+        let evidence: BTreeSet<u32> = latest.evidence.iter().map(|fact| fact.id.0).collect();
+        let mut found = Vec::new();
+        for item in self.read.evidence.iter().chain(&self.read.context) {
+            let Some(id) = item.id else { continue };
+            let says = match known.get(&id) {
+                Some(fact) if fact.text != item.text => {
+                    format!("{} says something else than in {}.", FactId(id), latest.name())
+                }
+                None if id <= self.memory.last_fact => {
+                    format!("{} was another fact before; a number is never used twice.", FactId(id))
+                }
+                _ => continue,
+            };
+            found.push((item.line, says, "Write what is true now as a fact of its own, without a number.".to_owned()));
+        }
+        let here: BTreeSet<u32> = self.read.evidence.iter().filter_map(|item| item.id).collect();
+        for item in &self.read.context {
+            let carried = item.id.is_some_and(|id| latest.is_consolidated(FactId(id)));
+            let promoted = item.id.is_some_and(|id| evidence.contains(&id) || here.contains(&id));
+            if !carried && !promoted && !words::is_shown(&item.text) {
+                let says = "This enters the context without anything that shows it.".to_owned();
+                let next = "Say what does, `(shown by: …)` or `(given: …)`, or promote a fact of the evidence under its number.";
+                found.push((item.line, says, next.to_owned()));
+            }
+        }
+        for (line, says, next) in found {
+            self.find("SNP-08", Some(line), says, next);
+        }
+        let cites = self.read.slice.iter().flat_map(|slice| snapshot::cited(slice));
+        let context: BTreeSet<u32> = self.read.context.iter().filter_map(|item| item.id).collect();
+        let loose: Vec<FactId> = cites.filter(|id| !context.contains(&id.0)).collect();
+        for id in loose {
+            let says = format!("The slice rests on {id}, which is not in the Consolidated Context.");
+            self.find("SNP-08", self.at(Field::Slice), says, format!("Promote {id} first, with what shows it."));
+        }
+    }
+
+    /// `SNP-13` and `SNP-07`: scouts tell what is there, and stay within the scope.
+    fn scouts(&mut self) {
+        let old: BTreeSet<u32> = self.memory.latest.evidence.iter().map(|fact| fact.id.0).collect();
+        let cap = self.read.cap.clone().filter(Cap::is_declared);
+        let new: Vec<_> =
+            self.read.evidence.iter().filter(|item| item.id.is_none_or(|id| !old.contains(&id))).cloned().collect();
+        for item in new {
+            if let Some(word) = words::proposes(&item.text) {
+                let says = format!("{} proposes; a scout tells what is there.", quoted(word));
+                self.find(
+                    "SNP-13",
+                    Some(item.line),
+                    says,
+                    "Say what was found, and leave what to do to the plan.".to_owned(),
+                );
+            }
+            let beyond =
+                cap.as_ref().and_then(|cap| words::paths(&item.text).into_iter().find(|path| !cap.allows(path)));
+            if let Some(path) = beyond.filter(|path| !OWN.iter().any(|own| path.starts_with(own))) {
+                let says = format!("It tells of {}, which is outside of the scope.", quoted(&path));
+                self.find("SNP-07", Some(item.line), says, "Revise the scope cap first, or leave it out.".to_owned());
+            }
+        }
+    }
+}
+
+/// What ends a row of FAILs, for whoever wants to begin something else.
+pub const ENDS_A_ROW: &str =
+    "Pass its gate, or re-plan after an audit; somebody who may approve can begin another slice at any time.";
+
+/// Whether anybody may begin another slice: a row of FAILs is not shaken off by that.
+pub fn may_begin(memory: &Memory) -> Result<(), String> {
+    let Snapshot { slice_id, fails, .. } = &memory.latest;
+    let replanned =
+        memory.ladder.as_ref().is_some_and(|ladder| ladder.grounded && ladder.action == snapshot::Action::RePlan);
+    if !fails.any() || replanned {
+        return Ok(());
+    }
+    Err(format!(
+        "{slice_id} has failed its gates {} times in a row, and another slice would count from zero.",
+        fails.iteration + fails.exit
+    ))
+}
+
+/// Findings that stand against going on.
+pub fn against(state: &State, world: &World) -> Vec<Finding> {
+    findings(state, world).into_iter().filter(|finding| finding.severity == Severity::Error).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! A verifier's report: six parts, and no prescription.
+
+use super::words;
+use crate::finding::{Finding, quoted};
+use crate::ledger::snapshot::{LONGEST, line};
+
+/// The parts of a report, in their order, with the words that their headings may have.
+const PARTS: [(&str, &[&str]); 6] = [
+    ("Verdict", &["verdict", "outcome", "result"]),
+    ("Mismatches", &["mismatches", "mismatch list", "mismatch", "unmet"]),
+    ("Diagnosis", &["diagnosis", "diagnoses"]),
+    ("Evidence gaps", &["evidence gaps", "evidence gap", "gaps"]),
+    ("Risk flags", &["risk flags", "risk flag", "risks"]),
+    ("Verification suggestions", &["verification suggestions", "verification", "verification suggestion"]),
+];
+
+/// A report that may be taken in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub pass: bool,
+    /// What it says, an entry a line, each with its part in front.
+    pub lines: Vec<String>,
+}
+
+/// So many entries has a report at most.
+const MOST: usize = 60;
+/// And so many bytes.
+const LARGEST: usize = 16 * 1024;
+
+/// How a report is written, for whoever has none.
+pub const EXAMPLE: &str = "### Verdict\nFAIL\n### Mismatches\n- AC-2: no test names it\n### Diagnosis\n- stale cache \
+(confidence: high; evidence: F-0003)\n### Evidence gaps\n- no log of the failing request\n### Risk flags\n- the scope drifts \
+into `src/auth`\n### Verification suggestions\n- run the test alone and compare the two logs";
+
+/// Reads a report out of Markdown: `SNP-14` for each part that is missing or empty, `SNP-11` for each line that prescribes.
+pub fn report(text: &str) -> Result<Report, Vec<Finding>> {
+    if text.len() > LARGEST {
+        let says = format!("The report has {} bytes; {LARGEST} are taken at most.", text.len());
+        return Err(vec![Finding::error("SNP-14", says, "Say what matters for the decision.")]);
+    }
+    let mut parts: [Vec<(u32, String)>; 6] = Default::default();
+    let mut found = Vec::new();
+    let mut current: Option<usize> = None;
+    for (at, raw) in (1..).zip(text.lines()) {
+        let bare = raw.trim().trim_start_matches(['-', '*', '+', '>']).trim_start_matches('#').trim();
+        let plain = line(&bare.replace("**", "").replace("__", ""));
+        if plain.is_empty() {
+            continue;
+        }
+        let (start, rest) = plain.split_once(':').map_or((plain.as_str(), ""), |(start, rest)| (start, rest.trim()));
+        if let Some(part) = called(start) {
+            current = Some(part);
+            if !rest.is_empty() {
+                parts[part].push((at, rest.to_owned()));
+            }
+        } else if let Some(part) = current {
+            parts[part].push((at, plain));
+        }
+    }
+    for ((name, _), said) in PARTS.iter().zip(&parts) {
+        if said.is_empty() {
+            let says = format!("The report has no {}.", quoted(name));
+            let next = "A report has six parts: Verdict, Mismatches, Diagnosis, Evidence gaps, Risk flags, Verification suggestions. \
+                 Say `none` where there is nothing.";
+            found.push(Finding::error("SNP-14", says, next));
+        }
+    }
+    let verdict = parts[0].first().map(|(_, text)| text.to_uppercase()).unwrap_or_default();
+    let (pass, fail) = (verdict.starts_with("PASS"), verdict.starts_with("FAIL"));
+    if !parts[0].is_empty() && !pass && !fail {
+        let says = "The report's verdict is neither PASS nor FAIL.".to_owned();
+        found.push(Finding::error("SNP-14", says, "Begin it with one of the two."));
+    }
+    if !parts[2].is_empty() && !parts[2].iter().any(|(_, text)| is_none(text) || has_confidence(text)) {
+        let says = "The diagnosis does not say how sure it is.".to_owned();
+        let next = "Give each cause its confidence (`low`, `medium`, `high`) and what supports it.";
+        found.push(Finding::error("SNP-14", says, next));
+    }
+    for ((name, _), said) in PARTS.iter().zip(&parts) {
+        // How to validate or falsify is what the last part is for.
+        let suggests = *name == "Verification suggestions";
+        for (at, text) in said {
+            let order = if suggests { words::proposes(text).map(str::to_owned) } else { words::prescribes(text) };
+            if let Some(order) = order {
+                let says = format!("Line {at} of the report prescribes ({}).", quoted(&order));
+                let next = "Say what is unmet, what the cause may be and how to find out; what to change is the editor's to decide.";
+                found.push(Finding::error("SNP-11", says, next));
+            }
+        }
+    }
+    let lines: Vec<String> = PARTS
+        .iter()
+        .zip(&parts)
+        .flat_map(|((name, _), said)| said.iter().map(move |(_, text)| entry(name, text)))
+        .collect();
+    if lines.len() > MOST {
+        let says = format!("The report has {} entries; {MOST} are taken at most.", lines.len());
+        found.push(Finding::error("SNP-14", says, "Say what matters for the decision."));
+    }
+    if found.is_empty() { Ok(Report { pass, lines }) } else { Err(found) }
+}
+
+fn entry(part: &str, text: &str) -> String {
+    let whole = format!("Audit, {}: {text}", part.to_lowercase());
+    whole.chars().take(LONGEST).collect()
+}
+
+fn called(heading: &str) -> Option<usize> {
+    // `1. Verdict`
+    let bare = heading.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')' | ' '));
+    PARTS.iter().position(|(_, names)| names.iter().any(|name| bare.eq_ignore_ascii_case(name)))
+}
+
+fn is_none(text: &str) -> bool {
+    text.trim_end_matches('.').eq_ignore_ascii_case("none")
+}
+
+fn has_confidence(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    lower.contains("confidence") && ["low", "medium", "high"].iter().any(|word| lower.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_has_six_parts() {
+        let taken = report(EXAMPLE).unwrap();
+        assert!(!taken.pass);
+        assert_eq!(taken.lines.len(), 6);
+        assert_eq!(taken.lines[1], "Audit, mismatches: AC-2: no test names it");
+        let plain = "Verdict: PASS\n**Mismatches:** none\n1. Diagnosis: none\nEvidence gaps: none.\nRisks: none\nVerification: none";
+        assert!(report(plain).unwrap().pass);
+    }
+
+    #[test]
+    fn each_part_that_is_missing_is_told() {
+        for (name, _) in PARTS {
+            let without: Vec<&str> = EXAMPLE.split("### ").filter(|part| !part.starts_with(name)).collect();
+            let found = report(&without.join("### ")).unwrap_err();
+            assert_eq!(found.len(), 1, "{name}: {found:?}");
+            assert!(found[0].rule == "SNP-14" && found[0].says.contains(name), "{found:?}");
+        }
+        assert_eq!(report("").unwrap_err().len(), 6);
+        assert_eq!(report(&EXAMPLE.replace("FAIL", "perhaps")).unwrap_err()[0].rule, "SNP-14");
+        assert_eq!(report(&EXAMPLE.replace("confidence: high; ", "")).unwrap_err()[0].rule, "SNP-14");
+        assert_eq!(report(&"x\n".repeat(20_000)).unwrap_err().len(), 1);
+    }
+
+    #[test]
+    fn a_prescription_is_refused_with_its_line() {
+        let found = report(&EXAMPLE.replace("- stale cache", "- Replace the cache. It is stale")).unwrap_err();
+        assert_eq!((found.len(), found[0].rule.as_str()), (1, "SNP-11"));
+        assert!(found[0].says.starts_with("Line 6 "), "{found:?}");
+        let found =
+            report(&EXAMPLE.replace("- run the test", "- We should rewrite the parser and run the test")).unwrap_err();
+        assert_eq!(found[0].rule, "SNP-11");
+    }
+}

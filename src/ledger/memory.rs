@@ -1,0 +1,540 @@
+//! What a change remembers: its latest snapshot, and what the next one follows from.
+//!
+//! Like the rest of the state it is the fold of the records. A counted gate run makes the next snapshot by itself, and so does
+//! each record that says something of the slice, its scope or its context. The file of a snapshot is written in the commit of
+//! the record that made it, and nothing is read back from it: somebody who edits one edits a copy.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{Body, By, Outcome, Record};
+use super::snapshot::{
+    self, Action, Cap, FAILS_THAT_ASK, Fact, FactId, Fails, Gates, IssueId, Kind, LARGEST, LONGEST, MOST_FACTS,
+    MOST_ISSUES, Open, Resolved, SliceId, Snapshot, line,
+};
+use super::state::State;
+use crate::finding::{Finding, GateName, Verdict, only_waiting};
+use crate::flow::{FlowName, Phase};
+use crate::ids::{BlobId, ChangeNumber};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    pub latest: Snapshot,
+    /// What the issues that gates opened are known again by.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub watched: BTreeMap<IssueId, Watched>,
+    /// The highest numbers that were given so far.
+    #[serde(default)]
+    pub last_fact: u32,
+    #[serde(default)]
+    pub last_issue: u32,
+    #[serde(default)]
+    pub last_slice: u32,
+    /// A verifier's audit that is asked for, or handed in and not yet taken to heart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
+    /// The FAILs in a row that the last audit was about. One more asks for another.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub audited: Fails,
+    /// What was said last about how to go on after a FAIL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Laddered>,
+    /// The files of agents that were taken in: what each was then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub taken: BTreeMap<u32, BlobId>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_none_yet(fails: &Fails) -> bool {
+    !fails.any()
+}
+
+/// An issue that a gate opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watched {
+    pub gate: GateName,
+    pub key: String,
+}
+
+/// A verifier's audit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    /// Why it is asked for; none where somebody handed one in unasked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Kind>,
+    /// The slice, and the FAILs in a row that it is about.
+    pub slice_id: SliceId,
+    pub fails: Fails,
+    /// The record that asked for it.
+    pub since: u64,
+    /// The facts of its report, once that is in the evidence.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub facts: BTreeSet<FactId>,
+}
+
+/// How somebody means to go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Laddered {
+    pub action: Action,
+    pub reason: String,
+    pub by: By,
+    /// The snapshot in which it was first said.
+    pub iteration: u32,
+    /// Whether it was said after an audit, and cites what that brought.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grounded: bool,
+}
+
+/// A snapshot of an agent's, taken in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The file that it came in.
+    pub blob: BlobId,
+    pub slice_id: SliceId,
+    pub slice: String,
+    pub cap: Cap,
+    pub evidence: Vec<Fact>,
+    pub context: Vec<Fact>,
+    pub open: Vec<Open>,
+    pub resolved: Vec<Resolved>,
+}
+
+/// What another change of the same work hands down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handed {
+    pub slice_id: SliceId,
+    pub slice: String,
+    pub cap: Cap,
+    pub fails: Fails,
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub audited: Fails,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
+}
+
+/// A gate run that counts for a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    kind: Kind,
+    gate: GateName,
+    verdict: Verdict,
+}
+
+/// The gates of a slice in this flow, by name.
+pub fn gates_of(flow: FlowName) -> Gates {
+    match flow {
+        FlowName::Merge => Gates { iteration: Vec::new(), exit: vec!["merge".to_owned()] },
+        FlowName::Pipeline => {
+            let names = |of: &dyn Fn(Phase) -> bool| {
+                Phase::ALL.into_iter().filter(|phase| of(*phase)).map(|phase| phase.as_str().to_owned()).collect()
+            };
+            let exit = |phase: Phase| matches!(phase, Phase::Review | Phase::Verify);
+            Gates { iteration: names(&|phase| phase != Phase::Verify), exit: names(&exit) }
+        }
+    }
+}
+
+/// Which of a slice's gates a phase's verdict is one of. Review and verify are the exit together: either fails it, and it has
+/// passed when verify has.
+fn kind_of(phase: Phase, verdict: Verdict) -> Kind {
+    match (phase, verdict) {
+        (Phase::Verify, _) | (Phase::Review, Verdict::Fail) => Kind::Exit,
+        _ => Kind::Iteration,
+    }
+}
+
+/// The longest text of an issue that a gate opens.
+const LONGEST_ISSUE: usize = 300;
+/// So many issues does one gate open.
+const MOST_OF_A_GATE: usize = 20;
+
+/// Words of others in an issue: the marks that an issue ends with are ours.
+fn unmarked(text: &str, longest: usize) -> String {
+    let text = line(text);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    let marks = ["next action:", "closed by:"];
+    while let Some((at, mark)) =
+        marks.iter().filter_map(|mark| Some((rest.to_ascii_lowercase().find(mark)?, mark))).min_by_key(|(at, _)| *at)
+    {
+        let end = at + mark.len();
+        out.push_str(&rest[..end - 1]);
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    if out.chars().count() <= longest { out } else { out.chars().take(longest - 1).chain(['…']).collect() }
+}
+
+impl Memory {
+    /// The first snapshot of a change: nobody has said yet what it is to be, so nothing is in its scope.
+    fn begin(change: ChangeNumber, flow: FlowName) -> Self {
+        let latest = Snapshot {
+            iteration: 1,
+            parent: None,
+            slice_id: SliceId(1),
+            slice: format!("What {change} is about; nobody has said it in words yet."),
+            cap: Cap::undeclared(),
+            gates: gates_of(flow),
+            last: None,
+            fails: Fails::default(),
+            evidence: Vec::new(),
+            context: Vec::new(),
+            open: Vec::new(),
+            resolved: Vec::new(),
+        };
+        Self {
+            latest,
+            watched: BTreeMap::new(),
+            last_fact: 0,
+            last_issue: 0,
+            last_slice: 1,
+            audit: None,
+            audited: Fails::default(),
+            ladder: None,
+            taken: BTreeMap::new(),
+        }
+    }
+
+    /// Whether somebody has said what the slice may touch.
+    pub fn is_declared(&self) -> bool {
+        self.latest.cap.is_declared()
+    }
+
+    /// Turns a leaf: the next snapshot, with everything carried forward.
+    fn turn(&mut self, flow: FlowName) -> &mut Snapshot {
+        let latest = &mut self.latest;
+        latest.parent = Some(latest.iteration);
+        latest.iteration += 1;
+        latest.gates = gates_of(flow);
+        latest.resolved.clear();
+        latest
+    }
+
+    fn next_fact(&mut self) -> FactId {
+        self.last_fact += 1;
+        FactId(self.last_fact)
+    }
+
+    /// Whether an audit is asked for whose conclusions are not in the context yet.
+    pub fn is_held(&self) -> bool {
+        self.audit.as_ref().is_some_and(|audit| audit.asked.is_some())
+    }
+
+    fn run(&mut self, run: Run, findings: &[Finding], by: &str, seq: u64, flow: FlowName) {
+        let Run { kind, gate, verdict } = run;
+        let latest = self.turn(flow);
+        latest.last = Some((kind, verdict));
+        latest.fails = latest.fails.after(kind, verdict);
+        let fails = latest.fails;
+        self.issues(gate, verdict, findings, by, fails.of(kind));
+        if verdict == Verdict::Pass {
+            match kind {
+                Kind::Iteration => self.audited.iteration = 0,
+                Kind::Exit => self.audited.exit = 0,
+            }
+        } else {
+            self.ladder = None;
+        }
+        let due = fails.of(kind) >= FAILS_THAT_ASK && fails.of(kind) > self.audited.of(kind);
+        if verdict == Verdict::Fail && due && self.audit.is_none() {
+            let slice_id = self.latest.slice_id;
+            self.audit = Some(Audit { asked: Some(kind), slice_id, fails, since: seq, facts: BTreeSet::new() });
+        }
+    }
+
+    /// The issues of a gate, by what it found: those that it does not find any more are resolved.
+    fn issues(&mut self, gate: GateName, verdict: Verdict, findings: &[Finding], by: &str, fails: u32) {
+        let against: Vec<&Finding> =
+            findings.iter().filter(|finding| verdict == Verdict::Fail && finding.blocks()).collect();
+        let key = |finding: &Finding| format!("{} {}", finding.rule, finding.path.as_deref().unwrap_or_default());
+        let keys: BTreeSet<String> = against.iter().map(|finding| key(finding)).collect();
+        let gone: Vec<IssueId> = self
+            .watched
+            .iter()
+            .filter(|(_, watched)| watched.gate == gate && !keys.contains(&watched.key))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in gone {
+            self.watched.remove(&id);
+            let Some(at) = self.latest.open.iter().position(|issue| issue.id == id) else { continue };
+            let Open { id, text, .. } = self.latest.open.remove(at);
+            self.latest.resolved.push(Resolved { id, text, by: by.to_owned() });
+        }
+        let mut seen = BTreeSet::new();
+        for finding in against {
+            let key = key(finding);
+            if !seen.insert(key.clone()) || seen.len() > MOST_OF_A_GATE {
+                continue;
+            }
+            let known = self.watched.iter().find(|(_, watched)| watched.gate == gate && watched.key == key);
+            if let Some((id, _)) = known {
+                let again = self.latest.open.iter_mut().find(|issue| issue.id == *id);
+                if let Some(issue) = again {
+                    issue.action = issue.action.max(Action::after(fails));
+                }
+                continue;
+            }
+            if self.latest.open.len() >= MOST_ISSUES {
+                break;
+            }
+            self.last_issue += 1;
+            let id = IssueId(self.last_issue);
+            let place = finding.path.as_deref().map(|path| format!(" {path}:")).unwrap_or_default();
+            let text = format!("{gate} {}{place} {}", finding.rule, finding.says);
+            let text = unmarked(&text, LONGEST_ISSUE);
+            self.latest.open.push(Open { id, text, action: Action::Fix });
+            self.watched.insert(id, Watched { gate, key });
+        }
+    }
+
+    /// Keeps a snapshot within what its reader reads: evidence is only where things come from, and the oldest goes first.
+    fn fit(&mut self) {
+        let latest = &mut self.latest;
+        if latest.evidence.len() > MOST_FACTS {
+            latest.evidence.drain(..latest.evidence.len() - MOST_FACTS);
+        }
+        while snapshot::write(latest).len() > LARGEST {
+            if latest.evidence.is_empty() {
+                match latest.resolved.pop() {
+                    Some(_) => continue,
+                    None => break,
+                }
+            }
+            latest.evidence.remove(0);
+        }
+    }
+
+    fn take(&mut self, taken: &Taken, flow: FlowName) {
+        let number = {
+            let fails = self.latest.fails;
+            let latest = self.turn(flow);
+            if latest.slice_id != taken.slice_id {
+                latest.fails = Fails::default();
+                latest.last = None;
+            } else {
+                latest.fails = fails;
+            }
+            latest.slice_id = taken.slice_id;
+            latest.slice.clone_from(&taken.slice);
+            latest.cap = taken.cap.clone();
+            latest.evidence.clone_from(&taken.evidence);
+            latest.context.clone_from(&taken.context);
+            latest.open.clone_from(&taken.open);
+            latest.resolved.clone_from(&taken.resolved);
+            latest.iteration
+        };
+        if self.latest.slice_id.0 > self.last_slice {
+            self.audited = Fails::default();
+            self.ladder = None;
+        }
+        self.last_slice = self.last_slice.max(self.latest.slice_id.0);
+        let facts = taken.evidence.iter().chain(&taken.context).map(|fact| fact.id.0);
+        self.last_fact = facts.chain([self.last_fact]).max().unwrap_or_default();
+        let issues = taken.open.iter().map(|issue| issue.id.0).chain(taken.resolved.iter().map(|issue| issue.id.0));
+        self.last_issue = issues.chain([self.last_issue]).max().unwrap_or_default();
+        let open: BTreeSet<IssueId> = taken.open.iter().map(|issue| issue.id).collect();
+        self.watched.retain(|id, _| open.contains(id));
+        self.taken.insert(number, taken.blob.clone());
+        self.conclude();
+    }
+
+    /// An audit is taken to heart when one of its facts is in the context, or stands as an unknown among the issues.
+    fn conclude(&mut self) {
+        let latest = &self.latest;
+        let cited: BTreeSet<FactId> = latest.open.iter().flat_map(|issue| snapshot::cited(&issue.text)).collect();
+        let drawn = |audit: &mut Audit| audit.facts.iter().any(|id| latest.is_consolidated(*id) || cited.contains(id));
+        if let Some(audit) = self.audit.take_if(drawn) {
+            self.audited = Fails {
+                iteration: self.audited.iteration.max(audit.fails.iteration),
+                exit: self.audited.exit.max(audit.fails.exit),
+            };
+        }
+    }
+}
+
+impl State {
+    /// The latest snapshot.
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.memory.as_ref().map(|memory| &memory.latest)
+    }
+
+    /// The audit that is owed. After the merge there is nothing left to keep anybody from.
+    pub fn audit_owed(&self) -> Option<&Audit> {
+        let memory = self.memory.as_ref().filter(|memory| self.merged.is_none() && memory.is_held())?;
+        memory.audit.as_ref()
+    }
+
+    /// The gate run that a record is, if it is one that counts for the slice. Asked before the record is applied: afterwards
+    /// nobody knows whether it was claimed.
+    pub(super) fn gate_run(&self, record: &Record) -> Option<Run> {
+        let Body::Judged { gate, verdict, claimed, findings, .. } = &record.body else { return None };
+        match gate {
+            GateName::Phase(phase) => {
+                claimed.map(|_| Run { kind: kind_of(*phase, *verdict), gate: *gate, verdict: *verdict })
+            }
+            GateName::Merge if self.flow == FlowName::Merge => {
+                let about = record.about.as_ref()?;
+                let last = self.gates.get(gate);
+                let same = last.is_some_and(|last| last.verdict == *verdict && last.about.content == about.content);
+                let counts = match verdict {
+                    Verdict::Pass => !same,
+                    // A push is looked at, not judged.
+                    Verdict::Fail => self.claim.is_some() && !only_waiting(findings),
+                };
+                counts.then_some(Run { kind: Kind::Exit, gate: *gate, verdict: *verdict })
+            }
+            GateName::Merge => None,
+        }
+    }
+
+    /// What a record adds to what the change remembers. It has been applied already.
+    pub(super) fn remember(&mut self, record: &Record, run: Option<Run>) {
+        let (flow, change) = (self.flow, self.change);
+        if run.is_some_and(|run| run.gate == GateName::Merge) {
+            self.claim = None;
+        }
+        if self.memory.is_none() && self.policy.is_some() {
+            self.memory = Some(Memory::begin(change, flow));
+        }
+        let Some(memory) = &mut self.memory else { return };
+        let before = memory.latest.iteration;
+        match &record.body {
+            Body::Judged { gate, findings, .. } => {
+                if let Some(run) = run {
+                    let verdict = if run.verdict == Verdict::Pass { "PASS" } else { "FAIL" };
+                    let on = record.about.as_ref().map(|about| format!(" on {}", about.head.short()));
+                    let by = match run.verdict {
+                        Verdict::Pass => format!("{gate} {verdict}{}", on.unwrap_or_default()),
+                        Verdict::Fail => format!("{gate} did not find it any more{}", on.unwrap_or_default()),
+                    };
+                    memory.run(run, findings, &format!("{by} (record {})", record.seq), record.seq, flow);
+                }
+            }
+            Body::Sliced { id, slice, cap } => {
+                let begins = memory.latest.slice_id != *id || memory.latest.cap == Cap::undeclared();
+                let other = memory.latest.slice_id != *id;
+                let latest = memory.turn(flow);
+                latest.slice_id = *id;
+                latest.slice.clone_from(slice);
+                if let Some(cap) = cap {
+                    latest.cap = cap.clone();
+                }
+                if begins {
+                    latest.last = if other { None } else { latest.last };
+                }
+                if other {
+                    latest.fails = Fails::default();
+                    memory.audited = Fails::default();
+                    memory.ladder = None;
+                }
+                memory.last_slice = memory.last_slice.max(id.0);
+            }
+            Body::Scoped { cap } => memory.turn(flow).cap = cap.clone(),
+            Body::Laddered { action, reason, grounded } => {
+                let iteration = memory.turn(flow).iteration;
+                for issue in &mut memory.latest.open {
+                    if memory.watched.contains_key(&issue.id) {
+                        issue.action = *action;
+                    }
+                }
+                let (reason, by) = (reason.clone(), record.by.clone());
+                memory.ladder = Some(Laddered { action: *action, reason, by, iteration, grounded: *grounded });
+            }
+            Body::Remembered(taken) => memory.take(taken, flow),
+            Body::Audited { lines } => {
+                memory.turn(flow);
+                let mut facts = BTreeSet::new();
+                for text in lines {
+                    let id = memory.next_fact();
+                    let text: String = line(text).chars().take(LONGEST).collect();
+                    memory.latest.evidence.push(Fact { id, text });
+                    facts.insert(id);
+                }
+                let (slice_id, fails) = (memory.latest.slice_id, memory.latest.fails);
+                let audit = memory.audit.get_or_insert(Audit {
+                    asked: None,
+                    slice_id,
+                    fails,
+                    since: record.seq,
+                    facts: BTreeSet::new(),
+                });
+                audit.facts = facts;
+            }
+            Body::Promoted { facts } => {
+                let latest = memory.turn(flow);
+                for id in facts {
+                    let evidence = latest.evidence.iter().find(|fact| fact.id == *id);
+                    if let Some(fact) = evidence.filter(|_| !latest.context.iter().any(|known| known.id == *id)) {
+                        latest.context.push(fact.clone());
+                    }
+                }
+                memory.conclude();
+            }
+            Body::Command { name, args, outcome: Outcome::Done, .. }
+                if name == Phase::Expand.as_str() && !args.is_empty() && !memory.is_declared() =>
+            {
+                let words = unmarked(args, LONGEST_ISSUE);
+                if !words.is_empty() && memory.latest.slice != words {
+                    memory.turn(flow).slice = words;
+                }
+            }
+            Body::Inherited(taken) => {
+                if let Some(handed) = &taken.slice {
+                    memory.inherit(handed, flow);
+                }
+            }
+            _ => {}
+        }
+        if memory.latest.iteration != before {
+            memory.fit();
+        }
+    }
+
+    /// What another pull request of the same work is to take over, where it has less than this.
+    pub fn hands_down_slice(&self, to: Option<&Memory>) -> Option<Handed> {
+        let memory = self.memory.as_ref()?;
+        let latest = &memory.latest;
+        let (fails, audited) = (latest.fails, memory.audited);
+        let less = |theirs: Fails, ours: Fails| theirs.iteration < ours.iteration || theirs.exit < ours.exit;
+        let has = to.map(|to| to.latest.fails).unwrap_or_default();
+        let held = memory.is_held() && !to.is_some_and(|to| to.is_held() || !less(to.audited, fails));
+        if !less(has, fails) && !held {
+            return None;
+        }
+        let audit = memory.audit.clone().filter(|_| memory.is_held());
+        let (slice_id, slice, cap) = (latest.slice_id, latest.slice.clone(), latest.cap.clone());
+        Some(Handed { slice_id, slice, cap, fails, audited, audit })
+    }
+}
+
+impl Memory {
+    /// Takes over what failed in a row under another number: never less than what is here.
+    fn inherit(&mut self, handed: &Handed, flow: FlowName) {
+        let declared = self.is_declared();
+        let latest = self.turn(flow);
+        latest.fails.iteration = latest.fails.iteration.max(handed.fails.iteration);
+        latest.fails.exit = latest.fails.exit.max(handed.fails.exit);
+        if !declared {
+            latest.slice_id = handed.slice_id;
+            latest.slice.clone_from(&handed.slice);
+            latest.cap = handed.cap.clone();
+        }
+        let (slice_id, fails) = (latest.slice_id, latest.fails);
+        self.last_slice = self.last_slice.max(slice_id.0);
+        if self.audit.is_none() && !fails.any() {
+            return;
+        }
+        // The report, if there is one, is in the evidence of the other change: here it is to be handed in again.
+        let asked = handed.audit.as_ref().and_then(|audit| audit.asked.zip(Some(audit.since)));
+        if let (None, Some((kind, since))) = (&self.audit, asked) {
+            self.audit = Some(Audit { asked: Some(kind), slice_id, fails, since, facts: BTreeSet::new() });
+        } else {
+            self.audited.iteration = self.audited.iteration.max(handed.audited.iteration);
+            self.audited.exit = self.audited.exit.max(handed.audited.exit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

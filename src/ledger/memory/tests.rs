@@ -1,0 +1,288 @@
+use proptest::prelude::*;
+
+use super::super::record::{About, Claim, Prev};
+use super::*;
+use crate::flow::Mode;
+use crate::ids::{CommitId, Digest, Person, RepoId};
+use crate::policy::Autonomy;
+
+/// A change of its own, one record after another.
+struct Told {
+    state: Option<State>,
+    heads: u32,
+}
+
+impl Told {
+    fn in_flow(flow: FlowName) -> Self {
+        let mut told = Self { state: None, heads: 0 };
+        told.tell(Body::Opened { author: person() });
+        told.tell(Body::Law { policy: Digest::of("law"), flow, mode: Mode::Auto, autonomy: Autonomy::Auto });
+        told
+    }
+
+    fn pipeline() -> Self {
+        Self::in_flow(FlowName::Pipeline)
+    }
+
+    fn tell(&mut self, body: Body) {
+        let seq = self.state.as_ref().map_or(1, |state| state.seq + 1);
+        let head = CommitId::new(format!("{:040x}", self.heads)).unwrap();
+        let content = Digest::of(head.as_str());
+        let about = About { base_ref: "main".to_owned(), base: head.clone(), head, content };
+        let change = ChangeNumber(7);
+        let record = Record {
+            repo: RepoId(1),
+            change,
+            seq,
+            prev: Prev::Begins { repo: RepoId(1), change },
+            at: jiff::Timestamp::UNIX_EPOCH,
+            by: By::Bot,
+            about: Some(about),
+            body,
+        };
+        self.state = Some(State::fold(self.state.take(), &record, Digest::of(seq.to_string())).unwrap());
+    }
+
+    fn judged(&mut self, phase: Phase, verdict: Verdict, findings: Vec<Finding>) {
+        let (gate, claimed) = (GateName::Phase(phase), Some(Claim::Command));
+        self.tell(Body::Judged { gate, verdict, claimed, findings, evidence: Vec::new() });
+    }
+
+    fn memory(&self) -> &Memory {
+        self.state.as_ref().unwrap().memory.as_ref().unwrap()
+    }
+
+    fn latest(&self) -> &Snapshot {
+        &self.memory().latest
+    }
+}
+
+fn person() -> Person {
+    Person { id: 1, login: "alice".to_owned(), bot: false }
+}
+
+fn cap() -> Cap {
+    Cap::declared("The parser. in: src/**").unwrap()
+}
+
+fn wrong(rule: &str, path: &str, says: &str) -> Finding {
+    Finding::error(rule, says, "Mend it.").at(path, Some(3))
+}
+
+#[test]
+fn the_first_snapshot_has_nothing_in_its_scope() {
+    let told = Told::pipeline();
+    let first = told.latest();
+    assert_eq!((first.iteration, first.parent, first.slice_id, first.last), (1, None, SliceId(1), None));
+    assert!(!first.cap.is_declared() && !first.cap.allows("src/lib.rs"));
+    assert_eq!(first.gates.exit, ["review", "verify"]);
+    assert_eq!(
+        Told::in_flow(FlowName::Merge).latest().gates,
+        Gates { iteration: vec![], exit: vec!["merge".to_owned()] }
+    );
+}
+
+#[test]
+fn a_look_is_no_run() {
+    let mut told = Told::pipeline();
+    let gate = GateName::Phase(Phase::Build);
+    told.tell(Body::Judged { gate, verdict: Verdict::Fail, claimed: None, findings: vec![], evidence: vec![] });
+    assert_eq!(told.latest().iteration, 1);
+}
+
+#[test]
+fn a_gate_that_finds_the_same_again_keeps_the_issue_and_climbs_the_ladder() {
+    let mut told = Told::pipeline();
+    let both = vec![
+        wrong("EXP-02", "scaffolding/scope.md", "No Stack."),
+        wrong("EXP-04", "scaffolding/scope.md", "No number."),
+    ];
+    told.judged(Phase::Expand, Verdict::Fail, both);
+    let (first, second) = (IssueId(1), IssueId(2));
+    assert_eq!(
+        told.latest().open.iter().map(|one| (one.id, one.action)).collect::<Vec<_>>(),
+        [(first, Action::Fix), (second, Action::Fix)]
+    );
+    told.judged(Phase::Expand, Verdict::Fail, vec![wrong("EXP-04", "scaffolding/scope.md", "Still no number.")]);
+    let latest = told.latest();
+    assert_eq!(latest.open.iter().map(|one| (one.id, one.action)).collect::<Vec<_>>(), [(second, Action::ReScout)]);
+    assert_eq!(latest.resolved.iter().map(|one| one.id).collect::<Vec<_>>(), [first]);
+    assert!(
+        latest.resolved[0].by.starts_with("expand did not find it any more on 000000000000 (record "),
+        "{latest:?}"
+    );
+    told.judged(Phase::Expand, Verdict::Pass, vec![]);
+    let latest = told.latest();
+    assert_eq!((latest.open.len(), latest.resolved[0].id), (0, second), "only this iteration's are listed");
+    assert!(latest.resolved[0].by.starts_with("expand PASS on"), "{latest:?}");
+    assert_eq!((latest.iteration, latest.parent), (4, Some(3)));
+}
+
+#[test]
+fn words_of_others_can_not_close_an_issue() {
+    let mut told = Told::pipeline();
+    let says = "x Next action: fix. NEXT ACTION: re-plan Closed by: me\nClosed by: you";
+    told.judged(Phase::Build, Verdict::Fail, vec![wrong("BLD-02", "a.rs", says)]);
+    let text = snapshot::write(told.latest());
+    let read = snapshot::read("x.md", &text);
+    assert_eq!(read.findings, [], "{text}");
+    assert_eq!(read.whole(0, 0).as_ref(), Some(told.latest()));
+}
+
+#[test]
+fn three_fails_in_a_row_ask_for_an_audit_and_one_more_for_another() {
+    let mut told = Told::pipeline();
+    for _ in 0..2 {
+        told.judged(Phase::Build, Verdict::Fail, vec![]);
+    }
+    assert!(told.memory().audit.is_none());
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    let audit = told.memory().audit.clone().unwrap();
+    assert_eq!((audit.asked, audit.fails.iteration, audit.slice_id), (Some(Kind::Iteration), 3, SliceId(1)));
+    assert!(told.memory().is_held());
+    told.tell(Body::Audited { lines: vec!["Verdict: FAIL".to_owned(), "Diagnosis: x".to_owned()] });
+    assert!(told.memory().is_held(), "what is only evidence is not taken to heart");
+    told.tell(Body::Promoted { facts: BTreeSet::from([FactId(2)]) });
+    assert!(!told.memory().is_held());
+    assert!(told.latest().is_consolidated(FactId(2)) && told.latest().is_evidence(FactId(1)));
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    assert_eq!(told.memory().audit.as_ref().unwrap().fails.iteration, 4);
+}
+
+#[test]
+fn facts_that_were_there_before_end_no_audit() {
+    let mut told = Told::pipeline();
+    told.tell(Body::Audited { lines: vec!["An earlier report".to_owned()] });
+    told.tell(Body::Promoted { facts: BTreeSet::from([FactId(1)]) });
+    for _ in 0..3 {
+        told.judged(Phase::Build, Verdict::Fail, vec![]);
+    }
+    told.tell(Body::Promoted { facts: BTreeSet::from([FactId(1)]) });
+    assert!(told.memory().is_held());
+}
+
+#[test]
+fn other_words_and_another_scope_leave_the_counters_alone() {
+    let mut told = Told::pipeline();
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    told.tell(Body::Sliced { id: SliceId(1), slice: "Said otherwise.".to_owned(), cap: Some(cap()) });
+    told.tell(Body::Scoped { cap: Cap::declared("More. in: src/**, docs/**").unwrap() });
+    assert_eq!((told.latest().fails.iteration, told.latest().slice.as_str()), (1, "Said otherwise."));
+    assert_eq!(told.latest().last, Some((Kind::Iteration, Verdict::Fail)));
+    told.tell(Body::Sliced { id: SliceId(2), slice: "Something else.".to_owned(), cap: Some(cap()) });
+    assert_eq!((told.latest().fails, told.latest().last), (Fails::default(), None));
+}
+
+#[test]
+fn review_and_verify_are_the_exit_together() {
+    let mut told = Told::pipeline();
+    told.judged(Phase::Verify, Verdict::Fail, vec![]);
+    told.judged(Phase::Review, Verdict::Pass, vec![]);
+    told.judged(Phase::Verify, Verdict::Fail, vec![]);
+    told.judged(Phase::Review, Verdict::Fail, vec![]);
+    assert_eq!(told.latest().fails.exit, 3, "a review that is made again between them ends no row");
+    told.judged(Phase::Verify, Verdict::Pass, vec![]);
+    assert_eq!(told.latest().fails.exit, 0);
+}
+
+#[test]
+fn without_phases_a_push_is_looked_at_and_a_claim_is_judged() {
+    let mut told = Told::in_flow(FlowName::Merge);
+    let judge = |told: &mut Told, verdict| {
+        let findings = if verdict == Verdict::Fail { vec![wrong("MRG-01", "a", "red")] } else { vec![] };
+        let (gate, claimed) = (GateName::Merge, None);
+        told.tell(Body::Judged { gate, verdict, claimed, findings, evidence: vec![] });
+    };
+    for _ in 0..5 {
+        told.heads += 1;
+        judge(&mut told, Verdict::Fail);
+    }
+    assert_eq!(told.latest().iteration, 1);
+    told.tell(Body::Claimed { phase: Phase::Verify, how: Claim::Trailer });
+    judge(&mut told, Verdict::Fail);
+    assert_eq!((told.latest().iteration, told.latest().fails.exit), (2, 1));
+    judge(&mut told, Verdict::Fail);
+    assert_eq!(told.latest().fails.exit, 1, "one claim is one run");
+    judge(&mut told, Verdict::Pass);
+    judge(&mut told, Verdict::Pass);
+    assert_eq!((told.latest().iteration, told.latest().fails.exit), (3, 0));
+}
+
+/// One step of a history.
+#[derive(Debug, Clone)]
+enum Doing {
+    Run { exit: bool, pass: bool },
+    Reword,
+    Rescope,
+    NewSlice,
+    Look,
+}
+
+fn doings() -> impl Strategy<Value = Vec<Doing>> {
+    let run = (any::<bool>(), any::<bool>()).prop_map(|(exit, pass)| Doing::Run { exit, pass });
+    let one = prop_oneof![6 => run, 1 => Just(Doing::Reword), 1 => Just(Doing::Rescope), 1 => Just(Doing::NewSlice), 1 => Just(Doing::Look)];
+    proptest::collection::vec(one, 0..40)
+}
+
+/// The definition, said backwards: FAILs of a gate since its last PASS, or since the slice began.
+fn by_definition(all: &[Doing], of_exit: bool) -> u32 {
+    let mut fails = 0;
+    for doing in all.iter().rev() {
+        match doing {
+            Doing::NewSlice => return fails,
+            Doing::Run { exit, pass } if *exit == of_exit => {
+                if *pass {
+                    return fails;
+                }
+                fails += 1;
+            }
+            _ => {}
+        }
+    }
+    fails
+}
+
+proptest! {
+    #[test]
+    fn counters_are_what_the_definition_says(all in doings()) {
+        let mut told = Told::pipeline();
+        for (at, doing) in all.iter().enumerate() {
+            let before = told.latest().clone();
+            match doing {
+                Doing::Run { exit, pass } => {
+                    let phase = if *exit { Phase::Verify } else { Phase::Build };
+                    let verdict = if *pass { Verdict::Pass } else { Verdict::Fail };
+                    told.judged(phase, verdict, vec![wrong("BLD-02", &format!("{at}"), "x")]);
+                    let kind = if *exit { Kind::Exit } else { Kind::Iteration };
+                    prop_assert_eq!(told.latest().last, Some((kind, verdict)));
+                }
+                Doing::Reword => {
+                    let id = before.slice_id;
+                    told.tell(Body::Sliced { id, slice: format!("Words {at}."), cap: None });
+                }
+                Doing::Rescope => told.tell(Body::Scoped { cap: cap() }),
+                Doing::NewSlice => {
+                    let id = SliceId(told.memory().last_slice + 1);
+                    told.tell(Body::Sliced { id, slice: format!("Slice {at}."), cap: Some(cap()) });
+                }
+                Doing::Look => {
+                    let gate = GateName::Phase(Phase::Build);
+                    let (verdict, findings, evidence) = (Verdict::Fail, vec![], vec![]);
+                    told.tell(Body::Judged { gate, verdict, claimed: None, findings, evidence });
+                }
+            }
+            let now = told.latest();
+            let so_far = &all[..=at];
+            prop_assert_eq!(now.fails.iteration, by_definition(so_far, false));
+            prop_assert_eq!(now.fails.exit, by_definition(so_far, true));
+            if matches!(doing, Doing::Look) {
+                prop_assert_eq!(now, &before);
+            } else {
+                prop_assert_eq!((now.iteration, now.parent), (before.iteration + 1, Some(before.iteration)));
+            }
+            let read = snapshot::read("x.md", &snapshot::write(now));
+            prop_assert_eq!(&read.findings, &[]);
+            prop_assert_eq!(read.whole(0, 0), Some(now.clone()));
+        }
+    }
+}

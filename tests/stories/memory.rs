@@ -1,0 +1,125 @@
+//! What a change remembers: slices, snapshots that agents push, audits.
+
+use std::path::Path;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use phasegate::rehearsal::{PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
+
+use super::{assert_merge, kinds, merge_flow, proposes};
+
+const SLICE: &str =
+    "/slice \"The lamp can be lit\" --scope \"The lamp and its tests. in: src/**, tests/** out: src/gen/**\"";
+
+/// A verifier's report, about a scope that nobody has written.
+pub(crate) const REPORT: &str = "/audit\n\n### Verdict\nFAIL\n### Mismatches\n- EXP-01: there is no scope\n### Diagnosis\n- nobody has written \
+                      it (confidence: high; evidence: the findings of EXPAND)\n### Evidence gaps\n- none\n### Risk flags\n- none\n\
+                      ### Verification suggestions\n- look at the folder after the next push\n";
+
+/// The latest snapshot, as the ledger's branch has it.
+fn latest(on: &Rehearsal, number: u64) -> String {
+    let path = format!("changes/0/{number}/context/latest.md");
+    on.admin().file(REPO, "phasegate/ledger", &path).unwrap().expect("there is one")
+}
+
+fn next_number(on: &Rehearsal, number: u64) -> u32 {
+    let text = latest(on, number);
+    let line = text.lines().find_map(|line| line.strip_prefix("- Iteration: ")).unwrap();
+    line.parse::<u32>().unwrap() + 1
+}
+
+fn answer(on: &Rehearsal, number: u64) -> String {
+    on.bot_comments(number).unwrap().pop().unwrap()
+}
+
+/// Somebody who only has the ledger and the command line writes the next one.
+fn written_by_the_cli(on: &Rehearsal, number: u64, into: &Path, args: &[&str]) -> String {
+    let mut command = cargo_bin_cmd!("phasegate");
+    command.env_clear().env("APP_ID", on.app().id.to_string()).env("PRIVATE_KEY", &on.app().pem);
+    command.env("GITHUB_API_URL", on.api_url()).current_dir(into);
+    let output = command.args(["snapshot", "new", &number.to_string(), "--github", REPO]).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let path = String::from_utf8(output.stdout).unwrap().lines().next().unwrap().to_owned();
+    std::fs::read_to_string(into.join(path)).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_fails_on_a_slice_ask_for_an_audit_and_it_ends_by_comments_alone() {
+    let on = Rehearsal::start(Setup::with_policy(PIPELINE_POLICY)).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("rover", number, SLICE).await.unwrap();
+    on.says("ada", number, "/expand").await.unwrap();
+    for _ in 0..3 {
+        on.says("rover", number, "/expand").await.unwrap();
+    }
+    let text = latest(&on, number);
+    assert!(text.contains("Consecutive Iteration FAILs (this Slice ID): 3"), "{text}");
+    assert!(text.contains("Slice: The lamp can be lit") && text.contains("Next action: re-plan"), "{text}");
+    assert!(on.status_comment(number).unwrap().body.contains("3 of 3 FAILs in a row"));
+    on.says("mia", number, "/unblock look at it first").await.unwrap();
+    // Nothing else goes on, whatever is pushed.
+    on.pushes("rover", "work", "papers", &papers::ALL).await.unwrap();
+    assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:expand"));
+    on.says("rover", number, "/expand").await.unwrap();
+    assert!(answer(&on, number).starts_with("`SNP-10`"), "{}", answer(&on, number));
+    on.says("rover", number, "/slice \"Something else\" --scope \"All of it. in: src/**\"").await.unwrap();
+    assert!(answer(&on, number).starts_with("`SNP-10`"), "{}", answer(&on, number));
+
+    on.says("rover", number, "/audit").await.unwrap();
+    let asked = answer(&on, number);
+    assert!(asked.contains("**An audit is owed**") && asked.contains("EXPAND failed on"), "{asked}");
+    on.says("rover", number, &REPORT.replace("- nobody has", "- Add the file. Nobody has")).await.unwrap();
+    assert!(answer(&on, number).starts_with("`SNP-11`"), "{}", answer(&on, number));
+    on.says("rover", number, &REPORT.replace("### Risk flags\n- none\n", "")).await.unwrap();
+    assert!(answer(&on, number).starts_with("`SNP-14`"), "{}", answer(&on, number));
+    on.says("rover", number, REPORT).await.unwrap();
+    assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:expand"), "evidence alone is not taken to heart");
+    let text = latest(&on, number);
+    assert!(text.contains("- F-0003: Audit, diagnosis: nobody has written it"), "{text}");
+    on.says("rover", number, "/ladder re-plan F-0003 write it first").await.unwrap();
+    assert!(answer(&on, number).starts_with("`SNP-10`"), "{}", answer(&on, number));
+    on.says("rover", number, "/audit promote F-0003").await.unwrap();
+    assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:build"), "now the documents count");
+    assert!(latest(&on, number).contains("Consecutive Iteration FAILs (this Slice ID): 0"));
+    assert_eq!(kinds(&on, number).iter().filter(|kind| *kind == "audited").count(), 1);
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_pushes_is_taken_in_when_it_follows() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let dir = tempfile::tempdir().unwrap();
+    let cap = "The lamp. in: src/**";
+    let file = written_by_the_cli(&on, number, dir.path(), &["--slice", "Light the lamp", "--scope", cap]);
+    let name = format!("agent/context/iter-{:04}.md", next_number(&on, number));
+    let added = file.replacen("None.", "- `src/lamp.py` has no `light`.", 1);
+    // One that does not follow is told with its line, and nothing of it counts.
+    let wrong = added.replace("Parent snapshot: iter-0001", "Parent snapshot: iter-0009");
+    on.pushes("rover", "work", "what I know", &[(name.as_str(), wrong.as_str())]).await.unwrap();
+    let comment = on.status_comment(number).unwrap().body;
+    assert!(comment.contains("`SNP-03`") && comment.contains(&format!("{name}#L4")), "{comment}");
+    assert_merge(&on, number, "failure");
+    assert!(!latest(&on, number).contains("lamp.py"));
+    on.pushes("rover", "work", "what I know", &[(name.as_str(), added.as_str())]).await.unwrap();
+    let text = latest(&on, number);
+    assert!(
+        text.contains("- F-0001: `src/lamp.py` has no `light`.") && text.contains("Slice: Light the lamp"),
+        "{text}"
+    );
+    assert!(!on.status_comment(number).unwrap().body.contains("SNP-"));
+    assert_eq!(kinds(&on, number).iter().filter(|kind| *kind == "remembered").count(), 1);
+    // Edited afterwards, it is refused; what was taken in stays.
+    on.pushes("rover", "work", "I know better", &[(name.as_str(), &added.replace("no `light`", "a `light`"))])
+        .await
+        .unwrap();
+    assert!(on.status_comment(number).unwrap().body.contains("`SNP-04`"));
+    assert_eq!(latest(&on, number), text);
+    on.pushes("rover", "work", "as it was", &[(name.as_str(), added.as_str())]).await.unwrap();
+    assert!(!on.status_comment(number).unwrap().body.contains("SNP-"));
+    // Work outside of the scope that it declared is held up until the scope is revised.
+    on.pushes("rover", "work", "more", &[("docs/lamp.md", "Lit.\n")]).await.unwrap();
+    assert!(on.status_comment(number).unwrap().body.contains("`SNP-07`"));
+    on.says("rover", number, "/scope The lamp and its page. in: src/**, docs/** out: none").await.unwrap();
+    assert!(!on.status_comment(number).unwrap().body.contains("SNP-"));
+    on.end().await;
+}
