@@ -46,6 +46,8 @@ pub enum Happened {
     Tampered { what: String, told: Option<String> },
     /// An issue was opened for the escalation with this id.
     Escalated { id: u64, issue: u64 },
+    /// The tasks of the resolution in this record have these issues.
+    Split { of: u64, issues: Vec<u64> },
     /// What the escalation's issue shows. What is said there counts for that.
     Displayed { issue: u64, shown: Shown },
     /// A run that was asked for has answered.
@@ -204,8 +206,10 @@ pub fn decide(
         }
     }
     for one in happened {
-        if let Happened::Escalated { id, issue } = one {
-            draft.bot(Body::Escalated { id: *id, issue: *issue })?;
+        match one {
+            Happened::Escalated { id, issue } => draft.bot(Body::Escalated { id: *id, issue: *issue })?,
+            Happened::Split { of, issues } => draft.bot(Body::Split { of: *of, issues: issues.clone() })?,
+            _ => {}
         }
     }
     content(&mut draft, happened)?;
@@ -468,6 +472,7 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         (_, Some(how), _) => Some(how),
         // Whoever sent it back to its scope wants another one, or somebody's word that this is it.
         (GateOutcome::Pass, None, _) if phase == Phase::Expand && same_scope(&draft.state) => None,
+        (GateOutcome::Pass, None, _) if phase == Phase::Design && same_design(&draft.state) => None,
         (GateOutcome::Pass, None, Mode::Auto) => Some(Claim::Preview),
         (GateOutcome::Pass, None, Mode::Stepped) if detour => Some(Claim::Preview),
         // What a reviewer says is a verdict, not a preview.
@@ -559,6 +564,12 @@ fn brake(draft: &mut Draft<'_>, findings: &[Finding], claimed: bool) -> Result<b
 fn same_scope(state: &State) -> bool {
     let present = state.pipeline.as_ref().and_then(|pipeline| pipeline.present.get(&Phase::Expand));
     state.rescoped.is_some() && state.rescoped.as_ref() == present
+}
+
+/// The same of its design.
+fn same_design(state: &State) -> bool {
+    let present = state.pipeline.as_ref().and_then(|pipeline| pipeline.present.get(&Phase::Design));
+    state.replanned.is_some() && state.replanned.as_ref() == present
 }
 
 fn resume_after_reconcile(back: Stage) -> Option<Action> {

@@ -679,6 +679,14 @@ impl Game {
     }
 
     #[track_caller]
+    pub(crate) fn last_refusal(&self) -> Refusal {
+        match self.outcome() {
+            Outcome::Refused(refusal) => refusal.clone(),
+            other => panic!("not refused: {other:?}"),
+        }
+    }
+
+    #[track_caller]
     pub(crate) fn done(&mut self) -> &mut Self {
         assert_eq!(*self.outcome(), Outcome::Done);
         self

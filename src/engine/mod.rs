@@ -16,6 +16,7 @@ mod hear;
 pub(crate) mod kit;
 mod late;
 mod repair;
+pub(crate) mod resolution;
 
 #[cfg(test)]
 mod tests;

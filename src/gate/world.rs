@@ -303,6 +303,11 @@ impl World {
         Origin { branch: self.pull.branch.clone(), patch }
     }
 
+    /// Whether the bot may commit to the branch of this change.
+    pub fn bot_may_commit(&self) -> bool {
+        self.commits && self.pull.open && !self.pull.fork && self.pull.branch.is_some()
+    }
+
     pub fn policy(&self) -> Option<&Policy> {
         match &self.law {
             Law::Valid(policy) => Some(policy),

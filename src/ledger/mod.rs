@@ -18,6 +18,7 @@ pub mod local;
 pub mod objection;
 pub mod origin;
 pub mod record;
+pub mod resolution;
 pub mod state;
 pub mod store;
 pub mod unsigned;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::findings::{Axis, Reviewed};
 use super::origin::{Inherited, Origin};
+use super::resolution::Resolved;
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal};
@@ -447,6 +448,16 @@ pub enum Body {
     /// A person sends the change back to its scope: no gate that passed counts any more, and EXPAND passes on the same
     /// scope only when somebody claims it.
     Rescoped {},
+    /// A person wants another design: DESIGN and what comes after it count no more, and DESIGN passes on the same design
+    /// only when somebody claims it.
+    Replanned {},
+    /// A person's answer to a stop, as it was given. What follows from it are records of their own.
+    Resolved(Box<Resolved>),
+    /// The tasks that the resolution in the record `of` splits the change into have these issues, in their order.
+    Split {
+        of: u64,
+        issues: Vec<u64>,
+    },
     /// A person gives the change up. Its pull request is closed.
     GivenUp {
         reason: String,

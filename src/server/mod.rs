@@ -25,6 +25,7 @@ mod pass;
 mod posted;
 mod proof;
 mod repair;
+mod resolve;
 mod route;
 mod runs;
 mod show;

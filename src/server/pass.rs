@@ -194,6 +194,7 @@ impl Pass<'_> {
         let unheard = decision.unheard.clone();
         let Some(loaded) = Box::pin(self.record(loaded, decision)).await? else { return Ok(Raced::Yes) };
         let newest = before.as_ref().map_or(0, |state| state.seq);
+        let Some(loaded) = Box::pin(self.open_parts(pull, loaded, &world)).await? else { return Ok(Raced::Yes) };
         let Some((loaded, no_issues)) = Box::pin(self.escalate(pull, loaded, &world, events, newest)).await? else {
             return Ok(Raced::Yes);
         };
@@ -207,6 +208,7 @@ impl Pass<'_> {
             }
             self.close_given_up(pull, state).await?;
             Box::pin(self.commit_repair(pull, state, &world)).await?;
+            Box::pin(self.commit_fix(pull, state, &world)).await?;
         }
         self.remember_head(pull).await;
         match &state {

@@ -18,6 +18,7 @@ mod labels;
 pub mod page;
 mod project;
 pub mod sync;
+pub mod tasks;
 #[cfg(test)]
 mod tests;
 mod text;
