@@ -758,6 +758,8 @@ impl Game {
             no_issues: self.no_issues,
             advisory: false,
             evidence: "https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html",
+            repo: RepoId(1),
+            owners: &[],
         };
         look(self.now(), &seen)
     }

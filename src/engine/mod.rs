@@ -22,6 +22,6 @@ pub(crate) mod resolution;
 mod tests;
 mod verbs;
 
-pub use decide::{Answer, Decision, Happened, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
+pub use decide::{Answer, Decision, Happened, MOST_NOTES, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
 pub use hear::COMMANDS_AN_HOUR;
 pub(crate) use verbs::possible;

@@ -14,7 +14,7 @@ use super::state::State;
 use crate::finding::{Finding, GateName, Verdict, only_waiting};
 use crate::flow::pipeline::phase_of;
 use crate::flow::{FlowName, Phase, Stage};
-use crate::ids::CommitId;
+use crate::ids::{ChangeNumber, CommitId, Digest, RepoId};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
@@ -37,8 +37,27 @@ pub struct Escalation {
     /// The resolution that answered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<Settled>,
+    /// How often it was brought to mind.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub reminded: u32,
+    /// Comments that were kept as notes.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub noted: BTreeSet<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<End>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_none_yet(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Escalation {
+    /// The name of its artefact. Made of what it is known by, so that whoever decides needs neither a clock nor luck.
+    pub fn artefact(repo: RepoId, change: ChangeNumber, id: u64) -> String {
+        let digest = Digest::of_parts([repo.0.to_string(), change.0.to_string(), id.to_string()]);
+        format!("ESC-{}", digest.as_str().get(..8).unwrap_or_default())
+    }
 }
 
 /// Why a change waits for a person.
@@ -211,6 +230,8 @@ impl State {
                 issue: None,
                 answer: None,
                 settled: None,
+                reminded: 0,
+                noted: BTreeSet::new(),
                 ended: None,
             },
         }

@@ -438,6 +438,16 @@ impl State {
                 self.beside(&Beside::Replanned, seq);
             }
             Body::Resolved(resolved) => self.resolved(record, resolved),
+            Body::Reminded { of, number } => {
+                if let Some(open) = self.escalation.as_mut().filter(|open| open.id == *of) {
+                    open.reminded = open.reminded.max(*number);
+                }
+            }
+            Body::Noted { of, comment, .. } => {
+                if let Some(open) = self.escalation.as_mut().filter(|open| open.id == *of) {
+                    open.noted.insert(*comment);
+                }
+            }
             Body::Split { of, issues } => {
                 self.split.take_if(|split| split.record == *of);
                 let settled =

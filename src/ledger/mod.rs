@@ -59,6 +59,11 @@ pub fn log_path(change: ChangeNumber, log: &Digest) -> String {
     format!("{}/evidence/{log}.json", folder(change))
 }
 
+/// Where the artefact of an escalation stands. It is written once, in the commit of the record that opened it.
+pub fn escalation_path(change: ChangeNumber, name: &str) -> String {
+    format!("{}/escalations/{name}.json", folder(change))
+}
+
 /// Where a change's page for people stands. It is made of the records and goes into their commit; nothing is read back from
 /// it, and it stands in a folder of its own, so that who reads the records does not fetch it.
 pub fn evidence_page(change: ChangeNumber) -> String {

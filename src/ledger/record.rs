@@ -453,6 +453,20 @@ pub enum Body {
     Replanned {},
     /// A person's answer to a stop, as it was given. What follows from it are records of their own.
     Resolved(Box<Resolved>),
+    /// The stop that the record `of` opened was brought to mind for this time.
+    Reminded {
+        of: u64,
+        number: u32,
+    },
+    /// What somebody said on the issue of the stop that the record `of` opened, and that is no command. It decides nothing.
+    Noted {
+        of: u64,
+        comment: u64,
+        /// The digest of all of it.
+        text: Digest,
+        /// Its beginning.
+        says: String,
+    },
     /// The tasks that the resolution in the record `of` splits the change into have these issues, in their order.
     Split {
         of: u64,

@@ -24,6 +24,7 @@ mod own_runner;
 mod pass;
 mod posted;
 mod proof;
+mod remind;
 mod repair;
 mod resolve;
 mod route;
@@ -224,6 +225,11 @@ pub struct Lookout {
 }
 
 impl Lookout {
+    /// Has the changes looked at that are to be brought to mind by now.
+    pub async fn remind(&self) -> anyhow::Result<usize> {
+        remind::look(&self.door).await
+    }
+
     /// See [`Server::catch_up`].
     pub async fn catch_up(&self) -> anyhow::Result<usize> {
         let app = self.door.app.wait().await;

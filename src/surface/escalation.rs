@@ -7,6 +7,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::Seen;
 use super::comment::commands;
 use super::project::{observes, pages};
@@ -15,14 +18,14 @@ use crate::engine::resolution::example;
 use crate::finding::quoted;
 use crate::flow::pipeline::limit;
 use crate::flow::{FlowName, Phase};
-use crate::gate::people::who_decides_first;
+use crate::gate::people::{who_decides, who_decides_first};
 use crate::gate::{GateName, Verdict};
 use crate::ledger::escalation::{Cause, End, Ending, Escalation, Try};
 use crate::ledger::record::{By, Claim};
 use crate::ledger::resolution::{Module, Remedy, Resolution, Settled, offered};
 use crate::ledger::state::Judged;
-use crate::ledger::{About, State};
-use crate::policy::{Commands, Policy};
+use crate::ledger::{About, State, escalation_path};
+use crate::policy::{Approver, Commands, Policy};
 
 /// The label of every escalation's issue.
 pub const LABEL: &str = "phasegate:escalation";
@@ -62,13 +65,13 @@ fn title(state: &State, open: &Escalation) -> String {
 }
 
 /// The verdict that stands against the change, when it is a gate's.
-fn judged<'s>(state: &'s State, open: &Escalation) -> Option<&'s Judged> {
+pub(super) fn judged<'s>(state: &'s State, open: &Escalation) -> Option<&'s Judged> {
     let blocks = matches!(open.cause, Cause::Gate | Cause::Reconcile);
     state.gates.get(&GateName::Phase(open.phase?)).filter(|judged| blocks && judged.verdict == Verdict::Fail)
 }
 
 /// What was tried at the gate in question, oldest first.
-fn tries<'s>(state: &'s State, open: &Escalation) -> Vec<&'s Try> {
+pub(super) fn tries<'s>(state: &'s State, open: &Escalation) -> Vec<&'s Try> {
     let gate = match (state.flow, open.phase) {
         (FlowName::Pipeline, Some(phase)) => Some(GateName::Phase(phase)),
         (FlowName::Pipeline, None) => None,
@@ -91,7 +94,14 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     options(&mut out, state, open, seen, &policy.commands);
     let (remedy, why) = recommended(open, &tried);
     let _ = writeln!(out, "**Recommendation:** ({}) `{remedy}`: {why}\n", remedy.letter());
-    post_mortem(&mut out, state, open, &tried);
+    if let Some(PostMortem { what_went_wrong, what_to_try_differently, what_to_avoid }) =
+        post_mortem(state, open, &tried)
+    {
+        let _ = writeln!(out, "**Post-mortem**\n");
+        let _ = writeln!(out, "- What went wrong: {what_went_wrong}");
+        let _ = writeln!(out, "- What to try differently: {what_to_try_differently}");
+        let _ = writeln!(out, "- What to avoid: {what_to_avoid}\n");
+    }
     if !tried.is_empty() {
         let _ = writeln!(out, "<details>\n<summary>What was tried ({})</summary>\n", tried.len());
         for one in &tried {
@@ -103,9 +113,8 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     if open.cause == Cause::Pause {
         let _ = write!(out, " `{}` is for anyone with write access.", say("continue"));
     }
-    if !policy.people.escalate.is_empty() {
-        // Names of the policy, whose form has no room for anything else.
-        let names: Vec<&str> = policy.people.escalate.iter().map(|one| one.as_str()).collect();
+    let names = asked(policy, seen.owners);
+    if !names.is_empty() {
         let _ = write!(out, " {}", names.join(" "));
     }
     out.push_str("\n\n");
@@ -114,12 +123,59 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     if let Some(About { head, .. }) = &state.subject {
         let _ = write!(out, "What is said here counts for the head that is shown. Head `{}` · ", head.short());
     }
-    let _ = write!(out, "{pull} · since {since} · record {}", open.id);
+    let name = Escalation::artefact(seen.repo, state.change, open.id);
+    let path = escalation_path(state.change, &name);
+    let artefact = Links::read_at(seen.server, seen.slug, &seen.world.ledger, &path, None);
+    let _ = write!(out, "{pull} · since {since} · record {} · [{name}]({artefact}) · ", open.id);
+    let _ = write!(out, "[evidence]({})", seen.evidence);
     out
 }
 
+/// Whom the issue mentions: names of the policy and of code owners, whose form has no room for anything else. Each once.
+fn asked<'n>(policy: &'n Policy, owners: &'n [Approver]) -> Vec<&'n str> {
+    let mut names: Vec<&str> = Vec::new();
+    for one in policy.people.escalate.iter().chain(owners).map(Approver::as_str) {
+        if !names.iter().any(|known| known.eq_ignore_ascii_case(one)) {
+            names.push(one);
+        }
+    }
+    names.truncate(MOST_MENTIONED);
+    names
+}
+
+/// Nobody reads a longer list, and each on it is told.
+const MOST_MENTIONED: usize = 30;
+/// GitHub takes no more.
+const MOST_ASSIGNED: usize = 10;
+
+/// Whom the issue is assigned to: people, because a team can't be.
+pub fn assignees(policy: &Policy, owners: &[Approver]) -> Vec<String> {
+    let people = asked(policy, owners).into_iter().filter(|name| !name.contains('/'));
+    people.map(|name| name.trim_start_matches('@').to_owned()).take(MOST_ASSIGNED).collect()
+}
+
+/// The comment that brings a stop to mind.
+pub fn reminder(state: &State, open: &Escalation, policy: &Policy, owners: &[Approver], number: u32) -> String {
+    let since = open.since.strftime("%Y-%m-%d %H:%M UTC");
+    let what = match open.cause {
+        Cause::Pause => format!("{} waits too long: since {since} nobody has said that it may go on.", state.change),
+        _ => format!("{} still waits for an answer, since {since}.", state.change),
+    };
+    let names = asked(policy, owners);
+    let names = if names.is_empty() { String::new() } else { format!(" {}", names.join(" ")) };
+    let last = if number >= MOST_REMINDERS { " This is the last reminder." } else { "" };
+    format!(
+        "{what} {} It is for {}; the replies to copy stand above.{last}{names}",
+        decision(state, open),
+        plain(&who_decides(policy))
+    )
+}
+
+/// A stop is brought to mind so often.
+pub const MOST_REMINDERS: u32 = 3;
+
 /// What is wrong, in a sentence or two.
-fn wrong(state: &State, open: &Escalation) -> String {
+pub(super) fn wrong(state: &State, open: &Escalation) -> String {
     let (change, phase) = (state.change, named(open.phase));
     match open.cause {
         Cause::Gate => {
@@ -189,10 +245,19 @@ fn common(tried: &[&Try]) -> BTreeSet<String> {
     sets.reduce(|all, one| all.intersection(&one).cloned().collect()).unwrap_or_default()
 }
 
-/// The three parts of a post-mortem, as far as the records know them. A wait is no accident, and has none.
-fn post_mortem(out: &mut String, state: &State, open: &Escalation, tried: &[&Try]) {
+/// The three parts of a post-mortem.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PostMortem {
+    pub what_went_wrong: String,
+    pub what_to_try_differently: String,
+    pub what_to_avoid: String,
+}
+
+/// A post-mortem, as far as the records know it. A wait is no accident, and has none.
+pub(super) fn post_mortem(state: &State, open: &Escalation, tried: &[&Try]) -> Option<PostMortem> {
     if open.cause == Cause::Pause {
-        return;
+        return None;
     }
     let failed: Vec<&&Try> = tried.iter().filter(|one| one.verdict == Verdict::Fail).collect();
     let common = common(tried);
@@ -224,14 +289,11 @@ fn post_mortem(out: &mut String, state: &State, open: &Escalation, tried: &[&Try
             format!("What was tried on {}: it failed.", heads.join(", "))
         }
     };
-    let _ = writeln!(out, "**Post-mortem**\n");
-    let _ = writeln!(out, "- What went wrong: {wrong}");
-    let _ = writeln!(out, "- What to try differently: {differently}");
-    let _ = writeln!(out, "- What to avoid: {avoid}\n");
+    Some(PostMortem { what_went_wrong: wrong, what_to_try_differently: differently, what_to_avoid: avoid })
 }
 
 /// What a remedy comes to here.
-fn what_it_does(state: &State, open: &Escalation, remedy: Remedy) -> &'static str {
+pub(super) fn what_it_does(state: &State, open: &Escalation, remedy: Remedy) -> &'static str {
     let pipeline = state.flow == FlowName::Pipeline;
     match (remedy, open.cause) {
         (Remedy::ApproveOverride, Cause::Gate | Cause::Reconcile) => {

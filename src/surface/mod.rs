@@ -6,6 +6,7 @@
 //! ledger is [`broken`] there is no state, and that is what is shown.
 
 mod answers;
+pub mod artefact;
 pub mod broken;
 pub mod closed;
 mod comment;

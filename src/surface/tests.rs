@@ -257,7 +257,7 @@ fn the_issue_of_a_gate_that_blocked() {
 
     **Who may answer:** A maintainer or `zoe` (not its author, and nobody who pushed to it), here or on #7. @octo/leads @lea
 
-    What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 51
+    What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 51 · [ESC-9332a15e](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-9332a15e.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
     let before = issue(&game);
     game.asked_in(12);
@@ -364,7 +364,7 @@ fn the_issue_of_a_stop_in_the_merge_flow() {
 
     **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7.
 
-    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 6
+    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 6 · [ESC-dd10d82a](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-dd10d82a.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
 }
 
@@ -459,7 +459,7 @@ fn the_issue_of_the_brake() {
 
     **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7.
 
-    What is said here counts for the head that is shown. Head `d1e5d5368a86` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 25
+    What is said here counts for the head that is shown. Head `d1e5d5368a86` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 25 · [ESC-c5c4cce0](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-c5c4cce0.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
 }
 
@@ -506,7 +506,7 @@ fn the_issue_of_a_stepped_wait() {
 
     **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7. `/continue` is for anyone with write access.
 
-    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 12
+    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 12 · [ESC-722555b7](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-722555b7.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
 }
 

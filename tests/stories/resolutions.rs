@@ -283,3 +283,166 @@ async fn giving_up_is_one_of_the_ways_out() {
     assert!(last.starts_with(&format!("`mia` gave #{number} up: `nobody needs it`.")), "{last}");
     on.end().await;
 }
+
+/// The artefact of the newest stop, as it stands on the ledger.
+async fn artefact(on: &Rehearsal, number: u64) -> (String, Value) {
+    let body = asked(on).body.unwrap();
+    let from = body.find("[ESC-").expect("the issue links to it") + 1;
+    let name = body[from..from + 12].to_owned();
+    let path = format!("/contents/changes/0/{number}/escalations/{name}.json?ref=phasegate/ledger");
+    let file = on.does("mia", "GET", &path, json!({})).await.unwrap();
+    let text: String = file["content"].as_str().unwrap().split_whitespace().collect();
+    let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text).unwrap();
+    (name, serde_json::from_slice(&bytes).unwrap())
+}
+
+/// One kind of artefact for every stop, written once, by the published schema.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_stop_leaves_its_artefact_on_the_ledger() {
+    let published: Value = serde_json::from_str(include_str!("../../docs/schemas/escalation.schema.json")).unwrap();
+    let made = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("escalation.schema.json");
+    let schema = phasegate::surface::artefact::EscalationArtifact::schema_of();
+    std::fs::write(&made, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
+    assert!(published == schema, "the types say something else: put {} into docs/schemas", made.display());
+    let valid = jsonschema::validator_for(&published).unwrap();
+
+    let on = Rehearsal::start(Setup::default()).await.unwrap();
+    let number = blocked(&on).await;
+    let (name, first) = artefact(&on, number).await;
+    let wrong: Vec<String> = valid.iter_errors(&first).map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}\n{first:#}");
+    assert_eq!((first["escalation_id"].as_str(), first["cause"].as_str()), (Some(name.as_str()), Some("gate")));
+    assert_eq!(first["task_id"], format!("{REPO}#{number}"));
+    assert_eq!(first["state_machine_snapshot"]["pipeline"]["stage"], "BlockedOnGate", "{first:#}");
+    assert_eq!(first["recommended_resolution"], "APPROVE_OVERRIDE");
+    assert!(first["failed_invariants"][0]["invariant"].as_str().unwrap().starts_with("EXP-"), "{first:#}");
+    let trail = &first["debate_trail"];
+    assert_eq!(trail["proposals"].as_array().unwrap().len(), 3, "{trail:#}");
+    assert!(trail["challenges"].as_array().unwrap().iter().any(|one| one["what"] == "expand FAIL"), "{trail:#}");
+    let actions: Vec<&str> =
+        first["options"].as_array().unwrap().iter().filter_map(|one| one["action"].as_str()).collect();
+    assert_eq!(actions, ["APPROVE_OVERRIDE", "AMEND_SPEC", "ABANDON_TASK", "PROVIDE_FIX", "SPLIT_TASK"]);
+    assert!(first["post_mortem"]["what_to_avoid"].as_str().unwrap().contains("it failed"), "{first:#}");
+
+    // What happens to the stop changes nothing in it.
+    on.deletes_issue("root", asked(&on).number).await.unwrap();
+    on.pushes("rover", "work", "more", &[("docs/try.md", "4")]).await.unwrap();
+    assert_eq!(artefact(&on, number).await, (name.clone(), first.clone()));
+    on.says("mia", number, "/unblock it is clear").await.unwrap();
+    on.says("ada", number, "/stop it is not").await.unwrap();
+    let (second, stop) = artefact(&on, number).await;
+    assert!(second != name && stop["cause"] == "stop" && valid.is_valid(&stop), "{stop:#}");
+    assert_eq!(stop["failed_invariants"][0]["evidence"], "ada: it is not");
+    let decided = stop["debate_trail"]["adjudications"].as_array().unwrap();
+    assert!(decided.iter().any(|one| one["what"] == "lets it go on" && one["says"] == "it is clear"), "{stop:#}");
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_the_policy_and_the_code_owners_name_is_assigned_and_mentioned() {
+    let policy = format!(
+        "{MERGE_POLICY}people: {{ escalate: [\"@octo-org/leads\", \"@tim\", \"@nobody-there\"] }}\nescalation: {{ code_owners: true }}\n"
+    );
+    for bot in [Bot::Server, Bot::Action] {
+        let owners = "* @root\n/src/ @ada @octo-org/leads eve@example.com\n".to_owned();
+        let files =
+            vec![(".github/CODEOWNERS".to_owned(), owners), ("docs/CODEOWNERS".to_owned(), "* @eve\n".to_owned())];
+        let on = Rehearsal::start(Setup { bot, files, ..Setup::with_policy(&policy) }).await.unwrap();
+        let number = proposes(&on, "work").await;
+        on.says("mia", number, "/stop it leaks").await.unwrap();
+        let issue = asked(&on);
+        let assigned: Vec<&str> = issue.assignees.iter().map(|one| one.login.as_str()).collect();
+        assert_eq!(assigned, ["tim", "ada"], "{bot:?}");
+        let body = issue.body.clone().unwrap();
+        assert!(body.contains(" @octo-org/leads @tim @nobody-there @ada\n"), "{body}");
+        // Who takes themselves off stays off.
+        on.does("tim", "PATCH", &format!("/issues/{}", issue.number), json!({ "assignees": ["ada"] })).await.unwrap();
+        on.pushes("rover", "work", "more", &[("src/more.py", "x = 1\n")]).await.unwrap();
+        on.says("tim", number, "/status").await.unwrap();
+        assert_eq!(asked(&on).assignees.len(), 1, "{bot:?}");
+        on.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_that_nobody_answers_is_brought_to_mind_three_times_and_no_more() {
+    let policy = format!("{MERGE_POLICY}people: {{ escalate: [\"@mia\"] }}\nescalation: {{ remind: 2h }}\n");
+    let mut on = Rehearsal::start(Setup::with_policy(&policy)).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/stop it leaks").await.unwrap();
+    let issue = asked(&on).number;
+    let reminders = |on: &Rehearsal| -> Vec<String> {
+        let said = on.bot_comments(issue).unwrap();
+        said.into_iter().filter(|one| one.contains("still waits for an answer")).collect()
+    };
+    let hours = |hours: u64| std::time::Duration::from_secs(hours * 3600);
+    on.time_passes(hours(1)).await.unwrap();
+    assert!(reminders(&on).is_empty(), "it is not time");
+    for round in 1..=2 {
+        on.time_passes(hours(2)).await.unwrap();
+        assert_eq!(reminders(&on).len(), round);
+        // Looking again reminds nobody again.
+        on.says("tim", number, "/status").await.unwrap();
+        assert_eq!(reminders(&on).len(), round);
+    }
+    assert!(reminders(&on)[0].contains(" @mia"), "{:?}", reminders(&on));
+    // A lost database loses none, and doubles none.
+    on.loses_its_database().await.unwrap();
+    on.says("tim", number, "/status").await.unwrap();
+    assert_eq!(reminders(&on).len(), 2);
+    on.time_passes(hours(50)).await.unwrap();
+    on.time_passes(hours(50)).await.unwrap();
+    assert_eq!(reminders(&on).len(), 3);
+    assert!(reminders(&on)[2].contains("This is the last reminder."));
+    let told = kinds(&on, number).iter().filter(|kind| *kind == "reminded").count();
+    assert_eq!(told, 3);
+    on.says("mia", issue, "/resolve A it is tight").await.unwrap();
+    on.time_passes(hours(50)).await.unwrap();
+    assert_eq!(reminders(&on).len(), 3);
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stepped_wait_waits_too_long_and_never_means_never() {
+    for (remind, words) in [("24h", 1), ("never", 0)] {
+        let policy = format!("{PIPELINE_POLICY}mode: stepped\nescalation: {{ remind: {remind} }}\n");
+        let on = Rehearsal::start(Setup { bot: Bot::Action, ..Setup::with_policy(&policy) }).await.unwrap();
+        let number = proposes(&on, "work").await;
+        on.says("ada", number, "/expand").await.unwrap();
+        builds(&on, "the dimmer").await;
+        on.says("ada", number, "/expand").await.unwrap();
+        let issue = asked(&on).number;
+        on.time_passes(std::time::Duration::from_secs(25 * 3600)).await.unwrap();
+        // A run in a workflow reminds when it comes.
+        on.says("tim", number, "/status").await.unwrap();
+        on.says("tim", number, "/status").await.unwrap();
+        let said = on.bot_comments(issue).unwrap();
+        assert_eq!(said.iter().filter(|one| one.contains("waits too long")).count(), words, "{said:#?}");
+        on.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_on_the_issue_is_kept_and_never_acts() {
+    for bot in [Bot::Server, Bot::Action] {
+        let on = Rehearsal::start(Setup { bot, ..Setup::with_policy(MERGE_POLICY) }).await.unwrap();
+        let number = proposes(&on, "work").await;
+        on.says("ada", number, "/stop it leaks").await.unwrap();
+        let issue = asked(&on);
+        on.says("mia", issue.number, "Resolved. I approve the override: APPROVE_OVERRIDE.").await.unwrap();
+        on.says("tim", issue.number, &format!("I saw it too.\n{}", "x".repeat(3_000))).await.unwrap();
+        // Who only reads is not kept, nor what is said elsewhere, nor what is a command.
+        on.says("eve", issue.number, "Me too.").await.unwrap();
+        on.says("mia", number, "Hm.").await.unwrap();
+        on.says("tim", issue.number, "/status").await.unwrap();
+        let records = on.records(number).unwrap();
+        let notes: Vec<&Value> =
+            records.iter().map(|one| &one["record"]["body"]).filter(|one| one["kind"] == "noted").collect();
+        assert_eq!(notes.len(), 2, "{bot:?}: {notes:#?}");
+        assert_eq!(notes[0]["says"], "Resolved. I approve the override: APPROVE_OVERRIDE.");
+        assert_eq!(notes[1]["says"].as_str().map(|text| text.chars().count()), Some(1_000));
+        assert!(asked(&on).open);
+        assert_merge(&on, number, "failure");
+        on.end().await;
+    }
+}

@@ -412,6 +412,35 @@ fn another_head_is_answered_with_the_same_payload_for_that_head() {
     game.answers("mia", Role::Maintain, &again).done().at(Stage::Expanding);
 }
 
+#[test]
+fn notes_are_kept_up_to_fifty_and_decide_nothing() {
+    let mut game = stopped();
+    let said = |game: &Game, at: u64, role: Role, bot: bool| {
+        let comment = crate::fact::Comment {
+            number: 12,
+            on_pull: false,
+            id: 1_000 + at,
+            author: crate::ids::Person { bot, ..person("tim") },
+            body: "I approve the override.".to_owned(),
+            created_at: game.shown.as_ref().expect("something is shown").since,
+        };
+        crate::engine::Happened::Noted(comment, standing(role))
+    };
+    let notes = |game: &Game| game.log.iter().filter(|entry| matches!(entry.body, Body::Noted { .. })).count();
+    for (role, bot) in [(Role::Read, false), (Role::Admin, true)] {
+        let note = said(&game, 99, role, bot);
+        game.happens(&[note]);
+    }
+    assert_eq!(notes(&game), 0);
+    for at in 0..60 {
+        let note = said(&game, at, Role::Triage, false);
+        game.happens(&[note.clone()]).happens(&[note]);
+    }
+    assert_eq!(notes(&game), 50);
+    assert!(game.now().escalation.is_some());
+    game.answers("mia", Role::Maintain, "/resolve A fine").done();
+}
+
 /// Whatever is written as the payload, reading it ends, and a refusal changes nothing.
 mod odd {
     use proptest::prelude::*;

@@ -298,6 +298,10 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let why = resolved.resolution.reason().map(|reason| format!(": {}", prose(&quoted(&reason))));
             format!("{who} answers with {}{} (digest {digest}).", code(remedy.as_str()), why.unwrap_or_default())
         }
+        Body::Noted { comment, says, .. } => {
+            format!("{who} notes in comment {comment}: {}", prose(&quoted(says)))
+        }
+        Body::Reminded { number, .. } => format!("Brought to mind, for time {number}."),
         Body::Split { issues, .. } => {
             let issues: Vec<String> =
                 issues.iter().map(|issue| link(&home.issue(*issue), &format!("#{issue}"))).collect();
