@@ -156,10 +156,9 @@ pub fn assignees(policy: &Policy, owners: &[Approver]) -> Vec<String> {
 
 /// The comment that brings a stop to mind.
 pub fn reminder(state: &State, open: &Escalation, policy: &Policy, owners: &[Approver], number: u32) -> String {
-    let since = open.since.strftime("%Y-%m-%d %H:%M UTC");
     let what = match open.cause {
-        Cause::Pause => format!("{} waits too long: since {since} nobody has said that it may go on.", state.change),
-        _ => format!("{} still waits for an answer, since {since}.", state.change),
+        Cause::Pause => format!("{} waits too long: nobody has said that it may go on.", state.change),
+        _ => format!("{} still waits for an answer.", state.change),
     };
     let names = asked(policy, owners);
     let names = if names.is_empty() { String::new() } else { format!(" {}", names.join(" ")) };

@@ -434,7 +434,7 @@ fn notes_are_kept_up_to_fifty_and_decide_nothing() {
     assert_eq!(notes(&game), 0);
     for at in 0..60 {
         let note = said(&game, at, Role::Triage, false);
-        game.happens(&[note.clone()]).happens(&[note]);
+        game.happens(std::slice::from_ref(&note)).happens(&[note]);
     }
     assert_eq!(notes(&game), 50);
     assert!(game.now().escalation.is_some());
