@@ -303,9 +303,10 @@ impl World {
         Origin { branch: self.pull.branch.clone(), patch }
     }
 
-    /// Whether the bot may commit to the branch of this change.
+    /// Whether the bot may commit to the branch of this change. The default branch is nobody's to answer a stop with.
     pub fn bot_may_commit(&self) -> bool {
-        self.commits && self.pull.open && !self.pull.fork && self.pull.branch.is_some()
+        let branch = self.pull.branch.as_ref().filter(|branch| branch.name != self.default_branch);
+        self.commits && self.pull.open && !self.pull.fork && branch.is_some()
     }
 
     pub fn policy(&self) -> Option<&Policy> {

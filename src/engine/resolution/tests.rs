@@ -260,6 +260,9 @@ fn each_cause_offers_what_makes_sense_there() {
     fork.answers("mia", Role::Maintain, &example(&Commands::default(), None, Remedy::ProvideFix))
         .refused_with("CMD-03");
     assert!(fork.last_refusal().says.contains("the branch is a fork's"));
+    let mut trunk = stopped();
+    trunk.world.pull.branch.as_mut().expect("a branch").name = "main".to_owned();
+    assert_eq!(names(&trunk), "ABCF", "the default branch is not written to");
     let mut advisory = stopped();
     advisory.world.commits = false;
     assert_eq!(names(&advisory), "ABCF");
@@ -336,6 +339,18 @@ fn another_plan_goes_back_to_design_and_the_same_design_needs_a_word() {
         assert!(game.table().holds(Phase::Design));
         assert_eq!(game.now().replanned, None);
     }
+    // A wait goes back just as well, where there is a design.
+    let mut waits = Game::pipeline_with("mode: stepped\n");
+    waits.says("ada", Role::Write, "/expand").green();
+    for (phase, says) in [("expand", "/continue"), ("design", "/continue"), ("analyze", "")] {
+        waits.says("ada", Role::Write, &format!("/{phase}")).at(Stage::SteppedModePaused);
+        if !says.is_empty() {
+            waits.says("ada", Role::Write, says).done();
+        }
+    }
+    let text = example(&Commands::default(), None, Remedy::RevisePlan);
+    waits.says("mia", Role::Maintain, &text).done().at(Stage::Designing);
+    assert!(waits.table().holds(Phase::Expand) && !waits.table().passed.contains_key(&Phase::Analyze));
     // Another design passes as ever.
     let mut game = blocked();
     game.answers("mia", Role::Maintain, &example(&Commands::default(), None, Remedy::RevisePlan)).at(Stage::Designing);
