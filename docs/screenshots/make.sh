@@ -47,7 +47,7 @@ does /pull/3 do=comment as=ada "body=/stop nobody asked for a strobe"
 looks repository 1280 1100 ""
 looks failed-gate 1280 1940 /pull/2
 looks merged 1280 1100 /pull/1
-looks escalation 1280 1000 /issues/4
+looks escalation 1280 2400 /issues/4
 if [[ -n ${ALL:-} ]]; then # more, to look at while working on the pages
     looks narrow-repository 400 1800 ""
     looks narrow-failed-gate 400 3600 /pull/2

@@ -1,35 +1,12 @@
 //! Answers to a stop: what lets a change go on, sends it back or gives it up.
 
 use super::decide::Draft;
-use super::verbs::{after_the_merge, not_now};
+use super::verbs::not_now;
 use crate::flow::{Action, Actor, Refusal, Stage};
 use crate::ledger::record::{Moment, Outcome};
+use crate::ledger::resolution::{Remedy, Resolution, Resolved};
 use crate::ledger::{Body, By};
 use crate::policy::Commands;
-
-/// The options of an escalation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
-    /// Go on.
-    A,
-    /// Change the scope.
-    B,
-    /// Give up.
-    C,
-}
-
-/// `A because` or `b: because`: the option and the reason.
-pub(super) fn choice(args: &str) -> Option<(Choice, &str)> {
-    let (first, reason) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
-    let word = first.trim_matches(|c: char| matches!(c, '(' | ')' | ':' | '.' | ','));
-    let choice = match word {
-        "A" | "a" => Choice::A,
-        "B" | "b" => Choice::B,
-        "C" | "c" => Choice::C,
-        _ => return None,
-    };
-    Some((choice, reason.trim()))
-}
 
 /// Who answers.
 pub(super) struct Answerer<'a> {
@@ -83,25 +60,26 @@ impl Answerer<'_> {
         Ok(Outcome::Done)
     }
 
-    /// `/resolve`: answers whatever stop there is by one of its options.
-    pub(super) fn resolve(&self, draft: &mut Draft<'_>, choice: Choice, reason: &str) -> Result<Outcome, Refusal> {
-        if draft.state.escalation.is_none() {
-            return self.refuse(draft);
-        }
+    /// `/resolve`: answers the stop that there is. What was read and offered is recorded first, then what follows from it.
+    pub(super) fn resolve(&self, draft: &mut Draft<'_>, resolution: Resolution) -> Result<Outcome, Refusal> {
+        let Some(of) = draft.state.escalation.as_ref().map(|open| open.id) else { return self.refuse(draft) };
+        let (remedy, reason) = (resolution.remedy(), resolution.reason().unwrap_or_default());
+        let (digest, said) = (resolution.digest(), self.said);
+        draft.by(self.by.clone(), Body::Resolved(Box::new(Resolved { of, resolution, digest, said })))?;
         let paused = draft.stage() == Some(Stage::SteppedModePaused);
-        match choice {
-            Choice::A if paused => return self.go_on(draft),
-            Choice::A => self.lift(draft, reason)?,
-            Choice::B if draft.state.merged.is_some() => return Err(after_the_merge(draft, self.commands)),
-            Choice::B => {
+        match remedy {
+            Remedy::Continue => return self.go_on(draft),
+            Remedy::ApproveOverride | Remedy::ProvideFix => self.lift(draft, &reason)?,
+            Remedy::AmendSpec | Remedy::RevisePlan => {
                 if !paused {
-                    self.lift(draft, reason)?;
+                    self.lift(draft, &reason)?;
                 }
                 if draft.state.pipeline.is_some() {
-                    draft.by(self.by.clone(), Body::Rescoped {})?;
+                    let back = if remedy == Remedy::AmendSpec { Body::Rescoped {} } else { Body::Replanned {} };
+                    draft.by(self.by.clone(), back)?;
                 }
             }
-            Choice::C => draft.by(self.by.clone(), Body::GivenUp { reason: reason.to_owned() })?,
+            Remedy::AbandonTask | Remedy::SplitTask => draft.by(self.by.clone(), Body::GivenUp { reason })?,
         }
         draft.settle()?;
         Ok(Outcome::Done)
@@ -141,19 +119,4 @@ fn resumes(draft: &Draft<'_>) -> Option<Action> {
         Stage::Deploying => Action::ResumeToDeploy,
         _ => return None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_option_is_one_letter_and_the_rest_is_the_reason() {
-        assert_eq!(choice("A it is mended"), Some((Choice::A, "it is mended")));
-        assert_eq!(choice("(b): too large"), Some((Choice::B, "too large")));
-        assert_eq!(choice("C"), Some((Choice::C, "")));
-        for none in ["", "D why", "because", "AB why", "Already mended"] {
-            assert_eq!(choice(none), None, "{none:?}");
-        }
-    }
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::flow::{FlowName, Phase};
 use crate::gate::asked::SAID;
@@ -53,7 +53,7 @@ pub enum Args {
     OneOf(&'static [&'static str]),
     /// `#12`
     Number,
-    /// A, B or C, and free text that must be there.
+    /// One of a stop's options, with what it needs: free text, or a fenced block behind the line.
     Choice(&'static str),
     /// One of these rules, and free text that must be there.
     Rule(&'static [&'static str], &'static str),
@@ -165,7 +165,7 @@ pub const COMMANDS: &[Spec] = &[
         "resolve",
         Verb::Resolve,
         Args::Choice("reason"),
-        "Answers a stop: A goes on, B goes back to the scope, C gives the change up.",
+        "Answers a stop by one of the options that its issue lists, with what that option needs.",
     ),
     Spec {
         flow: Some(FlowName::Pipeline),
@@ -205,7 +205,7 @@ impl Spec {
             Args::Required(what) => format!("{written} {}", what.to_uppercase()),
             Args::OneOf(words) => format!("{written} {}", words.join("|")),
             Args::Number => format!("{written} #NUMBER"),
-            Args::Choice(what) => format!("{written} A|B|C {}", what.to_uppercase()),
+            Args::Choice(what) => format!("{written} ACTION {}", what.to_uppercase()),
             Args::Rule(_, what) => format!("{written} RULE {}", what.to_uppercase()),
             Args::Form(form) => format!("{written} {form}"),
         }
@@ -231,6 +231,18 @@ pub struct Given {
     pub close_to: Option<&'static str>,
     /// How many commands of the comment are too many, this one included. Then it stands for all of them.
     pub too_many: usize,
+    /// The fenced block right behind its line.
+    pub payload: Option<Fence>,
+}
+
+/// A fenced block of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fence {
+    /// What stands behind the fence.
+    pub info: String,
+    pub text: String,
+    /// Another one follows it at once.
+    pub more: bool,
 }
 
 impl Given {
@@ -267,8 +279,9 @@ pub const LATER: &[&str] = &["flow", "risk-accept"];
 /// [`COMMANDS_A_COMMENT`] comes as one, which says how many there are.
 pub fn parse(body: &str, strip: impl for<'a> Fn(&'a str) -> Option<&'a str>) -> Vec<Given> {
     let mut found: Vec<Given> = Vec::new();
-    for line in plain_lines(body) {
+    for (line, payload) in plain_lines(body) {
         let Some(mut given) = given(line, &strip) else { continue };
+        given.payload = payload;
         match found.get_mut(COMMANDS_A_COMMENT) {
             None => {
                 given.index = u32::try_from(found.len()).unwrap_or(u32::MAX);
@@ -352,6 +365,7 @@ fn given(line: &str, strip: &impl for<'a> Fn(&'a str) -> Option<&'a str>) -> Opt
         spec,
         close_to,
         too_many: 0,
+        payload: None,
     })
 }
 
@@ -390,24 +404,49 @@ const DIALECT: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_STRIKETHROUGH)
     .union(Options::ENABLE_MATH);
 
-/// The lines of ordinary paragraphs at the top level of the document, outside every HTML element.
-fn plain_lines(body: &str) -> Vec<&str> {
-    let mut paragraphs: Vec<Range<usize>> = Vec::new();
+/// What stands at the top level of a document, one behind the other.
+enum Part {
+    Paragraph(Range<usize>),
+    Fence(usize, Fence),
+    Other,
+}
+
+/// The lines of ordinary paragraphs at the top level of the document, outside every HTML element; and with the last line of
+/// one the fenced block that follows it, with nothing but blank lines between.
+fn plain_lines(body: &str) -> Vec<(&str, Option<Fence>)> {
+    let mut parts: Vec<Part> = Vec::new();
     let mut holes: Vec<Range<usize>> = Vec::new();
     let mut elements = Elements::default();
-    let (mut depth, mut inside) = (0usize, false);
+    let (mut depth, mut inside, mut fenced) = (0usize, false, false);
     for (event, range) in Parser::new_ext(body, DIALECT).into_offset_iter() {
         match event {
             Event::Start(Tag::Paragraph) if depth == 0 => {
                 inside = true;
-                paragraphs.push(range);
+                parts.push(Part::Paragraph(range));
             }
             Event::End(TagEnd::Paragraph) if depth == 0 => inside = false,
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if depth == 0 && !inside => {
+                (depth, fenced) = (1, true);
+                let fence = Fence { info: info.trim().to_owned(), text: String::new(), more: false };
+                parts.push(Part::Fence(range.start, fence));
+            }
+            Event::Text(text) if fenced => {
+                if let Some(Part::Fence(_, fence)) = parts.last_mut() {
+                    fence.text.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::CodeBlock) if fenced => (depth, fenced) = (0, false),
             // A link's title and an image's text are not shown where they stand; what is struck out is taken back.
             Event::Start(Tag::Link { .. } | Tag::Image { .. } | Tag::Strikethrough) if inside => holes.push(range),
             // Emphasis nests too, but does not hide a line's beginning.
-            Event::Start(_) if !inside => depth += 1,
+            Event::Start(_) if !inside => {
+                if depth == 0 {
+                    parts.push(Part::Other);
+                }
+                depth += 1;
+            }
             Event::End(_) if !inside => depth = depth.saturating_sub(1),
+            Event::Rule if depth == 0 => parts.push(Part::Other),
             Event::Html(html) | Event::InlineHtml(html) => {
                 holes.extend(elements.read(&html, &range));
                 holes.push(range);
@@ -423,14 +462,25 @@ fn plain_lines(body: &str) -> Vec<&str> {
         let before = holes.partition_point(|hole| hole.start <= at);
         before > 0 && holes[before - 1].end > at
     };
+    let fence = |at: usize| match parts.get(at) {
+        Some(Part::Fence(start, fence)) if !hidden(*start) => Some(fence),
+        _ => None,
+    };
     let mut lines = Vec::new();
-    for paragraph in paragraphs {
+    for (place, part) in parts.iter().enumerate() {
+        let Part::Paragraph(paragraph) = part else { continue };
         let mut at = paragraph.start;
-        for line in body[paragraph].split('\n') {
-            if !hidden(at + (line.len() - line.trim_start().len())) {
-                lines.push(line.trim());
-            }
+        let before = lines.len();
+        for line in body[paragraph.clone()].split('\n') {
+            let shown = !hidden(at + (line.len() - line.trim_start().len()));
             at += line.len() + 1;
+            // What is hidden is a line all the same: what stands behind it is not the payload of the one before it.
+            if !line.trim().is_empty() {
+                lines.push((if shown { line.trim() } else { "" }, None));
+            }
+        }
+        if let (Some((_, payload)), Some(found)) = (lines[before..].last_mut(), fence(place + 1)) {
+            *payload = Some(Fence { more: fence(place + 2).is_some(), ..found.clone() });
         }
     }
     lines

@@ -24,7 +24,7 @@ use crate::fact::Comment;
 use crate::flow::merge::Stage as MergeStage;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
-use crate::gate::people::Standing;
+use crate::gate::people::{May, Standing};
 use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, build, merge, phase, reconcile};
@@ -47,6 +47,12 @@ pub enum Happened {
     Tampered { what: String, told: Option<String> },
     /// An issue was opened for the escalation with this id.
     Escalated { id: u64, issue: u64 },
+    /// The tasks of the resolution in this record have these issues.
+    Split { of: u64, issues: Vec<u64> },
+    /// The stop that is open was brought to mind for this time.
+    Reminded { of: u64, number: u32 },
+    /// Somebody said something on the issue of the stop that is open, and it is no command.
+    Noted(Comment, Standing),
     /// What the escalation's issue shows. What is said there counts for that.
     Displayed { issue: u64, shown: Shown },
     /// A run that was asked for has answered.
@@ -205,8 +211,11 @@ pub fn decide(
         }
     }
     for one in happened {
-        if let Happened::Escalated { id, issue } = one {
-            draft.bot(Body::Escalated { id: *id, issue: *issue })?;
+        match one {
+            Happened::Escalated { id, issue } => draft.bot(Body::Escalated { id: *id, issue: *issue })?,
+            Happened::Split { of, issues } => draft.bot(Body::Split { of: *of, issues: issues.clone() })?,
+            Happened::Reminded { of, number } => draft.bot(Body::Reminded { of: *of, number: *number })?,
+            _ => {}
         }
     }
     content(&mut draft, happened)?;
@@ -215,6 +224,11 @@ pub fn decide(
     memory::take_in(&mut draft)?;
     if draft.state.merged.is_none() {
         binding::reviewed(&mut draft)?;
+    }
+    for one in happened {
+        if let Happened::Noted(comment, standing) = one {
+            note(&mut draft, comment, *standing)?;
+        }
     }
     let mut unheard = BTreeSet::new();
     for order in in_order(happened) {
@@ -236,6 +250,26 @@ pub fn decide(
         binding::objections(&mut draft)?;
     }
     Ok(Decision { entries: draft.entries, unheard })
+}
+
+/// So many notes are kept of one stop.
+pub const MOST_NOTES: usize = 50;
+/// So much is kept of one, in characters.
+const LONGEST_NOTE: usize = 1_000;
+
+/// Keeps what somebody said about the stop, beside what is decided. Nothing follows from it.
+fn note(draft: &mut Draft<'_>, comment: &Comment, standing: Standing) -> Result<(), Refusal> {
+    let Some(open) = draft.state.escalation.as_ref().filter(|open| open.issue == Some(comment.number)) else {
+        return Ok(());
+    };
+    let known = open.noted.contains(&comment.id) || open.noted.len() >= MOST_NOTES;
+    if known || comment.author.bot || !May::Ask.allows(standing) || comment.body.trim().is_empty() {
+        return Ok(());
+    }
+    let by = By::Person { person: comment.author.clone(), role: standing.role.as_str().to_owned() };
+    let text = Digest::of(&comment.body);
+    let says = comment.body.chars().filter(|c| !c.is_control() || *c == '\n').take(LONGEST_NOTE).collect();
+    draft.by(by, Body::Noted { of: open.id, comment: comment.id, text, says })
 }
 
 /// The commands in the order in which they were said. Deliveries come in any.
@@ -482,6 +516,7 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         (_, Some(how), _) => Some(how),
         // Whoever sent it back to its scope wants another one, or somebody's word that this is it.
         (GateOutcome::Pass, None, _) if phase == Phase::Expand && same_scope(&draft.state) => None,
+        (GateOutcome::Pass, None, _) if phase == Phase::Design && same_design(&draft.state) => None,
         (GateOutcome::Pass, None, Mode::Auto) => Some(Claim::Preview),
         (GateOutcome::Pass, None, Mode::Stepped) if detour => Some(Claim::Preview),
         // What a reviewer says is a verdict, not a preview.
@@ -573,6 +608,12 @@ fn brake(draft: &mut Draft<'_>, findings: &[Finding], claimed: bool) -> Result<b
 fn same_scope(state: &State) -> bool {
     let present = state.pipeline.as_ref().and_then(|pipeline| pipeline.present.get(&Phase::Expand));
     state.rescoped.is_some() && state.rescoped.as_ref() == present
+}
+
+/// The same of its design.
+fn same_design(state: &State) -> bool {
+    let present = state.pipeline.as_ref().and_then(|pipeline| pipeline.present.get(&Phase::Design));
+    state.replanned.is_some() && state.replanned.as_ref() == present
 }
 
 fn resume_after_reconcile(back: Stage) -> Option<Action> {

@@ -692,6 +692,14 @@ impl Game {
     }
 
     #[track_caller]
+    pub(crate) fn last_refusal(&self) -> Refusal {
+        match self.outcome() {
+            Outcome::Refused(refusal) => refusal.clone(),
+            other => panic!("not refused: {other:?}"),
+        }
+    }
+
+    #[track_caller]
     pub(crate) fn done(&mut self) -> &mut Self {
         assert_eq!(*self.outcome(), Outcome::Done);
         self
@@ -763,6 +771,8 @@ impl Game {
             no_issues: self.no_issues,
             advisory: false,
             evidence: "https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html",
+            repo: RepoId(1),
+            owners: &[],
         };
         look(self.now(), &seen)
     }

@@ -17,11 +17,12 @@ pub(crate) mod kit;
 mod late;
 mod memory;
 mod repair;
+pub(crate) mod resolution;
 
 #[cfg(test)]
 mod tests;
 mod verbs;
 
-pub use decide::{Answer, Decision, Happened, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
+pub use decide::{Answer, Decision, Happened, MOST_NOTES, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
 pub use hear::COMMANDS_AN_HOUR;
 pub(crate) use verbs::possible;

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answer::{Answerer, choice};
+use super::answer::Answerer;
 use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason};
 use super::decide::{Draft, Order, Shown, Target};
-use super::{ask, freeze, late, memory};
+use super::{ask, freeze, late, memory, resolution};
 use crate::finding::quoted;
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
@@ -64,6 +64,10 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     known_in(spec, draft, &commands)?;
     arguments(spec, given, &commands)?;
     memory::held(draft, spec.verb, spec.may, &commands)?;
+    let resolution = match spec.verb {
+        Verb::Resolve => Some(resolution::given(draft, order, &commands)?),
+        _ => None,
+    };
     // What holds it back is taken while it is closed, too: closing it and opening it again must not outrun that.
     let holds_back = matches!(spec.verb, Verb::Stop | Verb::Reject);
     if spec.binds && !holds_back && !draft.state.open && draft.state.merged.is_none() {
@@ -81,14 +85,23 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
             late::overtaken(spec, draft, order, &commands)?;
             return late::outrun(draft, order, by, shown, refusal.clone());
         }
-        seen?;
+        seen.map_err(|refusal| resolution::for_this_head(refusal, draft, given, &commands))?;
     }
     if spec.verb == Verb::Refreeze {
         seen_files(draft, order, shown, &commands)?;
     }
     independent(spec, draft, order)?;
     late::overtaken(spec, draft, order, &commands)?;
+    if let Some(resolution) = resolution {
+        let actor = actor(order);
+        return Answerer { actor, by, said: order.said(), commands: &commands }.resolve(draft, resolution);
+    }
     act(draft, spec, order, by, &commands)
+}
+
+/// Whom the policy names to decide is a person, with or without write access.
+fn actor(order: &Order) -> Actor {
+    if May::Object.allows(order.standing) { Actor::Human } else { Actor::Agent }
 }
 
 /// `CMD-02`: who may.
@@ -137,12 +150,8 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
                 format!("it takes one of {words}, not {said}.")
             }
         }
-        Args::Choice(what) => match choice(&given.args) {
-            Some((_, "")) => format!("the {what} is missing."),
-            Some(_) => return Ok(()),
-            None if got.is_empty() => "it takes one of the options A, B and C.".to_owned(),
-            None => format!("it takes one of the options A, B and C, not {said}."),
-        },
+        // What it takes depends on the stop.
+        Args::Choice(_) => return Ok(()),
         Args::Rule(rules, what) => match rule_and_reason(&given.args, rules) {
             Some((_, "")) => format!("the {what} is missing."),
             Some(_) => return Ok(()),
@@ -398,9 +407,7 @@ pub(crate) fn possible(state: &State, commands: &Commands) -> Option<String> {
 fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Commands) -> Result<Outcome, Refusal> {
     let given = &order.given;
     let stage = draft.stage();
-    // Whom the policy names to decide is a person, with or without write access.
-    let person = May::Object.allows(order.standing);
-    let actor = if person { Actor::Human } else { Actor::Agent };
+    let actor = actor(order);
     let refuse = |draft: &Draft<'_>| Err(not_now(draft, commands));
     let needs_content = matches!(spec.verb, Verb::Approve | Verb::Reject | Verb::Stop);
     if needs_content && draft.state.merged.is_some() && stage != Some(Stage::IterationProposed) {
@@ -458,11 +465,8 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
         Verb::Audit => return memory::audit(draft, order, by, commands),
         Verb::Unblock => return answer.unblock(draft, &given.args),
         Verb::BrakeResolved => return answer.release_brake(draft, &given.args),
-        Verb::Resolve => {
-            // The arguments were looked at before.
-            let Some((choice, reason)) = choice(&given.args) else { return refuse(draft) };
-            return answer.resolve(draft, choice, reason);
-        }
+        // It has its own way, with what it was given.
+        Verb::Resolve => return refuse(draft),
         Verb::Refreeze => {
             if draft.world.subject.is_none() {
                 return Err(Refusal::new(

@@ -149,10 +149,19 @@ pub struct Refusal {
     pub rule: String,
     pub says: String,
     pub next: String,
+    /// A whole command that would be taken, of several lines, ready to copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub example: Option<String>,
 }
 
 impl Refusal {
     pub fn new(rule: &str, says: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { rule: rule.to_owned(), says: says.into(), next: next.into() }
+        Self { rule: rule.to_owned(), says: says.into(), next: next.into(), example: None }
+    }
+
+    /// The same with a command that would be taken.
+    #[must_use]
+    pub fn with_example(self, example: String) -> Self {
+        Self { example: Some(example), ..self }
     }
 }

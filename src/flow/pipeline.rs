@@ -75,6 +75,8 @@ pub enum Beside {
     Retargeted,
     /// A person wants another scope: nothing that passed counts any more, and every gate starts with no FAIL.
     Rescoped,
+    /// A person wants another design: DESIGN and what passed after it count no more, and start with no FAIL.
+    Replanned,
     /// The change was closed and is open again.
     Reopened,
     /// The agent is gone.

@@ -305,6 +305,12 @@ impl World {
         Origin { branch: self.pull.branch.clone(), patch }
     }
 
+    /// Whether the bot may commit to the branch of this change. The default branch is nobody's to answer a stop with.
+    pub fn bot_may_commit(&self) -> bool {
+        let branch = self.pull.branch.as_ref().filter(|branch| branch.name != self.default_branch);
+        self.commits && self.pull.open && !self.pull.fork && branch.is_some()
+    }
+
     pub fn policy(&self) -> Option<&Policy> {
         match &self.law {
             Law::Valid(policy) => Some(policy),

@@ -14,6 +14,15 @@ impl Inbox {
         Ok(row.map(|row| row.bytes(0)).transpose()?)
     }
 
+    /// Every entry of a namespace, by its key.
+    pub async fn cache_all(&self, namespace: &str) -> Result<Vec<(String, Vec<u8>)>, InboxError> {
+        let mut tx = self.db.read().await?;
+        let sql = "select key, value from inbox_cache where namespace = $1 order by key";
+        let rows = tx.rows(sql, args![namespace]).await?;
+        tx.commit().await?;
+        rows.iter().map(|row| Ok((row.text(0)?, row.bytes(1)?))).collect()
+    }
+
     pub async fn cache_put(&self, namespace: &str, key: &str, value: &[u8]) -> Result<(), InboxError> {
         let note = Note { namespace: namespace.to_owned(), key: key.to_owned(), value: value.to_vec() };
         let mut tx = self.db.begin().await?;

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::record::{About, Body, By, Claim, Outcome, Record};
+use super::resolution::Settled;
 use super::state::State;
 use crate::finding::{Finding, GateName, Verdict, only_waiting};
 use crate::flow::pipeline::phase_of;
 use crate::flow::{FlowName, Phase, Stage};
-use crate::ids::CommitId;
+use crate::ids::{ChangeNumber, CommitId, Digest, RepoId};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
@@ -33,8 +34,30 @@ pub struct Escalation {
     /// What was said when it was let go on. The step that follows ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// The resolution that answered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+    /// How often it was brought to mind.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub reminded: u32,
+    /// Comments that were kept as notes.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub noted: BTreeSet<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<End>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_none_yet(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Escalation {
+    /// The name of its artefact. Made of what it is known by, so that whoever decides needs neither a clock nor luck.
+    pub fn artefact(repo: RepoId, change: ChangeNumber, id: u64) -> String {
+        let digest = Digest::of_parts([repo.0.to_string(), change.0.to_string(), id.to_string()]);
+        format!("ESC-{}", digest.as_str().get(..8).unwrap_or_default())
+    }
 }
 
 /// Why a change waits for a person.
@@ -61,6 +84,8 @@ pub struct End {
     pub by: By,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<jiff::Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,6 +95,8 @@ pub enum Ending {
     Lifted,
     /// Somebody sent it back to its scope.
     Rescoped,
+    /// Somebody sent it back to its design.
+    Replanned,
     GivenUp,
     Closed,
     Merged,
@@ -155,6 +182,14 @@ impl State {
         if let (Some(open), Body::Resumed { reason, .. }) = (&mut self.escalation, &record.body) {
             open.answer = Some(reason.clone());
         }
+        if let (Some(open), Body::Resolved(resolved)) = (&mut self.escalation, &record.body)
+            && open.id == resolved.of
+        {
+            open.answer = resolved.resolution.reason();
+            let (record, digest) = (record.seq, resolved.digest.clone());
+            let resolution = resolved.resolution.in_short();
+            open.settled = Some(Settled { record, digest, resolution, issues: Vec::new() });
+        }
         self.amend(record);
         let now = waits(self);
         if let Some(open) = self.escalation.take_if(|open| now.is_none_or(|(now, _)| !same_stop(open.cause, now))) {
@@ -185,7 +220,7 @@ impl State {
         };
         let last = self.escalated.pop_if(|one| matches!(record.body, Body::Reopened {}) && by_closing(one));
         match last {
-            Some(last) => Escalation { cause, phase, answer: None, ended: None, ..last },
+            Some(last) => Escalation { cause, phase, answer: None, settled: None, ended: None, ..last },
             None => Escalation {
                 id: record.seq,
                 cause,
@@ -194,6 +229,9 @@ impl State {
                 about: self.subject.clone(),
                 issue: None,
                 answer: None,
+                settled: None,
+                reminded: 0,
+                noted: BTreeSet::new(),
                 ended: None,
             },
         }
@@ -202,9 +240,11 @@ impl State {
     /// What the records after the end still say of it: that it was sent back, and the reason, where only the command has it.
     fn amend(&mut self, record: &Record) {
         let Some(end) = self.escalated.last_mut().and_then(|last| last.ended.as_mut()) else { return };
-        let lifted = matches!(end.how, Ending::Lifted | Ending::Rescoped) && end.by == record.by;
+        let lifted = matches!(end.how, Ending::Lifted | Ending::Rescoped | Ending::Replanned) && end.by == record.by;
         match &record.body {
             Body::Rescoped {} if lifted && end.seq + 1 == record.seq => end.how = Ending::Rescoped,
+            Body::Replanned {} if lifted && end.seq + 1 == record.seq => end.how = Ending::Replanned,
+            // Ledgers from before there were resolutions have the reason here.
             Body::Command { name, args, outcome: Outcome::Done, .. } if lifted && name == "resolve" => {
                 let reason = args.split_once(char::is_whitespace).map(|(_, reason)| reason.trim().to_owned());
                 end.reason = end.reason.take().or(reason);
@@ -219,6 +259,7 @@ impl State {
             Body::Closed {} => Ending::Closed,
             Body::Merged { .. } => Ending::Merged,
             Body::Rescoped {} => Ending::Rescoped,
+            Body::Replanned {} => Ending::Replanned,
             _ if another || record.by == By::Bot => Ending::Overtaken,
             _ => Ending::Lifted,
         };
@@ -226,7 +267,7 @@ impl State {
             Body::GivenUp { reason } => Some(reason.clone()),
             _ => open.answer.take(),
         };
-        open.ended = Some(End { seq: record.seq, how, by: record.by.clone(), reason });
+        open.ended = Some(End { seq: record.seq, how, by: record.by.clone(), reason, at: Some(record.at) });
         self.escalated.push(open);
         if self.escalated.len() > ENDED {
             self.escalated.remove(0);

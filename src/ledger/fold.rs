@@ -7,6 +7,7 @@ use super::face::Face;
 use super::findings::Findings;
 use super::objection::{Rejection, objectors};
 use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Why};
+use super::resolution::{Fix, Resolution, Resolved, Split, in_order};
 use super::state::*;
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
@@ -114,6 +115,9 @@ impl State {
             tries: Vec::new(),
             claimant: None,
             rescoped: None,
+            replanned: None,
+            fix: None,
+            split: None,
             given_up: None,
             answered: None,
             face: Face { began: Some(record.at), ..Face::default() },
@@ -172,6 +176,8 @@ impl State {
                 self.worked(pushed_by.iter());
                 if self.subject.as_ref().is_none_or(|old| old.head != about.head) {
                     self.claim = None;
+                    // It was for what was there, or it is there now.
+                    self.fix = None;
                 }
                 if *why == Why::Retargeted {
                     self.retargeted(seq);
@@ -207,6 +213,9 @@ impl State {
                 }
                 if new.passed.contains_key(&Phase::Expand) {
                     self.rescoped = None;
+                }
+                if new.passed.contains_key(&Phase::Design) {
+                    self.replanned = None;
                 }
                 self.pipeline = Some(new);
                 self.note(&old, seq);
@@ -433,11 +442,56 @@ impl State {
                 self.rescoped = self.pipeline.as_ref().and_then(present);
                 self.beside(&Beside::Rescoped, seq);
             }
+            Body::Replanned {} => {
+                let present = |pipeline: &pipeline::State| pipeline.present.get(&Phase::Design).cloned();
+                self.replanned = self.pipeline.as_ref().and_then(present);
+                self.beside(&Beside::Replanned, seq);
+            }
+            Body::Resolved(resolved) => self.resolved(record, resolved),
+            Body::Reminded { of, number } => {
+                if let Some(open) = self.escalation.as_mut().filter(|open| open.id == *of) {
+                    open.reminded = open.reminded.max(*number);
+                }
+            }
+            Body::Noted { of, comment, .. } => {
+                if let Some(open) = self.escalation.as_mut().filter(|open| open.id == *of) {
+                    open.noted.insert(*comment);
+                }
+            }
+            Body::Split { of, issues } => {
+                self.split.take_if(|split| split.record == *of);
+                let settled =
+                    self.escalated.iter_mut().chain(&mut self.escalation).filter_map(|one| one.settled.as_mut());
+                if let Some(settled) = settled.into_iter().find(|settled| settled.record == *of) {
+                    settled.issues = issues.clone();
+                }
+            }
             Body::GivenUp { reason } => {
                 self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone(), said: None });
             }
         }
         Ok(())
+    }
+
+    /// What a resolution leaves to be done. Whoever gives files to the branch has a hand in the change.
+    fn resolved(&mut self, record: &Record, resolved: &Resolved) {
+        let (by, seq) = (record.by.clone(), record.seq);
+        match &resolved.resolution {
+            Resolution::ProvideFix { fix_description, fix_artifacts } => {
+                if let By::Person { person, .. } = &by {
+                    self.worked([person]);
+                }
+                let head = record.about.as_ref().map(|about| about.head.clone());
+                let (description, files) = (fix_description.clone(), fix_artifacts.clone());
+                self.fix = head.map(|head| Fix { record: seq, head, by, description, files });
+            }
+            Resolution::SplitTask { new_tasks } => {
+                let tasks = in_order(new_tasks, |one| &one.name, |one| &one.depends_on);
+                let tasks = tasks.unwrap_or_else(|| new_tasks.clone());
+                self.split = Some(Split { record: seq, at: record.at, by, tasks });
+            }
+            _ => {}
+        }
     }
 
     /// Of several stops the one that was said last is shown: nothing that was said before it lifts it.

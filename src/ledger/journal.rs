@@ -14,14 +14,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 use super::chain::{self, Anchor, Break, KeyRing, Proven, Signer};
+use super::escalation::Escalation;
 use super::fold::FoldError;
 use super::origin;
 use super::record::{About, Body, By, Prev, Record};
 use super::state::State;
 use super::store::{NewFile, Store, StoreError};
 use super::{
-    CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, change_record, context_path, evidence_page, file_name, folder,
-    log_path, manifest_path, snapshot, snapshot_path,
+    CHECKPOINT_EVERY, CHECKPOINT_FILE, alias_path, change_record, context_path, escalation_path, evidence_page,
+    file_name, folder, log_path, manifest_path, snapshot, snapshot_path,
 };
 use crate::ids::{ChangeNumber, CommitId, Digest, RepoId};
 
@@ -62,6 +63,11 @@ pub trait Pages: Send + Sync {
 
     /// The change record, once the change is through its exit.
     fn record(&self, state: &State) -> Option<String>;
+
+    /// The artefact of the escalation that is open, from the same.
+    fn escalation(&self, _repo: RepoId, _state: &State, _records: &[Record]) -> Option<String> {
+        None
+    }
 }
 
 /// So many records before the checkpoint are proven again for a page. A change with more has only its newest on it.
@@ -276,10 +282,18 @@ impl Ledger {
             return Err(LedgerError::Unwritable("there is nothing to append".to_owned()));
         };
         if let Some(pages) = self.pages.as_ref().filter(|_| news) {
-            let page = pages.page(&state, &self.history(change, &loaded.earlier, &records));
+            let history = self.history(change, &loaded.earlier, &records);
+            let page = pages.page(&state, &history);
             files.push(NewFile { path: evidence_page(change), bytes: page.into_bytes() });
             if let Some(text) = pages.record(&state) {
                 files.push(NewFile { path: change_record(change), bytes: text.into_bytes() });
+            }
+            // One that was open before has its own, which nobody writes over.
+            if let Some(open) = state.escalation.as_ref().filter(|open| open.id > after)
+                && let Some(text) = pages.escalation(self.repo, &state, &history)
+            {
+                let name = Escalation::artefact(self.repo, change, open.id);
+                files.push(NewFile { path: escalation_path(change, &name), bytes: text.into_bytes() });
             }
         }
         let (done, result) = oneshot::channel();

@@ -19,6 +19,7 @@ pub mod memory;
 pub mod objection;
 pub mod origin;
 pub mod record;
+pub mod resolution;
 pub mod snapshot;
 pub mod state;
 pub mod store;
@@ -58,6 +59,11 @@ pub fn manifest_path(change: ChangeNumber, manifest: &Digest) -> String {
 /// Where an execution log with this digest stands, that a record of this change names.
 pub fn log_path(change: ChangeNumber, log: &Digest) -> String {
     format!("{}/evidence/{log}.json", folder(change))
+}
+
+/// Where the artefact of an escalation stands. It is written once, in the commit of the record that opened it.
+pub fn escalation_path(change: ChangeNumber, name: &str) -> String {
+    format!("{}/escalations/{name}.json", folder(change))
 }
 
 /// Where a change's page for people stands. It is made of the records and goes into their commit; nothing is read back from

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::findings::{Axis, Reviewed};
 use super::memory::Taken;
 use super::origin::{Inherited, Origin};
+use super::resolution::Resolved;
 use super::snapshot::{self, Cap, FactId, SliceId};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::Beside;
@@ -449,6 +450,30 @@ pub enum Body {
     /// A person sends the change back to its scope: no gate that passed counts any more, and EXPAND passes on the same
     /// scope only when somebody claims it.
     Rescoped {},
+    /// A person wants another design: DESIGN and what comes after it count no more, and DESIGN passes on the same design
+    /// only when somebody claims it.
+    Replanned {},
+    /// A person's answer to a stop, as it was given. What follows from it are records of their own.
+    Resolved(Box<Resolved>),
+    /// The stop that the record `of` opened was brought to mind for this time.
+    Reminded {
+        of: u64,
+        number: u32,
+    },
+    /// What somebody said on the issue of the stop that the record `of` opened, and that is no command. It decides nothing.
+    Noted {
+        of: u64,
+        comment: u64,
+        /// The digest of all of it.
+        text: Digest,
+        /// Its beginning.
+        says: String,
+    },
+    /// The tasks that the resolution in the record `of` splits the change into have these issues, in their order.
+    Split {
+        of: u64,
+        issues: Vec<u64>,
+    },
     /// A person gives the change up. Its pull request is closed.
     GivenUp {
         reason: String,

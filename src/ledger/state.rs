@@ -12,6 +12,7 @@ use super::memory::Memory;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
 use super::record::{About, By, Claim, Evidence, Froze, Grouped, Job, Mended, Moment, Outcome, Ran};
+use super::resolution::{Fix, Split};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
 use crate::flow::{FlowName, Mode, Phase, merge};
@@ -164,6 +165,15 @@ pub struct State {
     /// What EXPAND read when the change was sent back to its scope, until it has passed again.
     #[serde(default)]
     pub rescoped: Option<Digest>,
+    /// What DESIGN read when the change was sent back to its design, until it has passed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replanned: Option<Digest>,
+    /// A person's files, which are to be committed on top of this head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
+    /// Tasks that it was split into, while their issues are not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
     /// Somebody gave the change up, for this reason.
     #[serde(default)]
     pub given_up: Option<Stop>,

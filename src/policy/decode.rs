@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::problem::{MAX_PROBLEMS, Problem, excerpt, join};
 use super::types::Word;
-use super::yaml::{At, Kind, Node, Scalar, scalar};
+use super::yaml::{At, Key, Kind, Node, Scalar, scalar};
 
 /// A node and where it stands.
 #[derive(Clone)]
@@ -79,6 +79,23 @@ impl Decoder {
             }
         }
         Some(Fields(fields))
+    }
+
+    /// The entries of a mapping whose keys are anybody's.
+    pub(crate) fn entries<'n>(&mut self, spot: &Spot<'n>, of: &str, max: usize) -> Option<Vec<(&'n str, Spot<'n>)>> {
+        let Kind::Map(entries) = &spot.node.kind else {
+            self.expected(spot, &format!("a mapping of {of}"), "Write it as `key: value`");
+            return None;
+        };
+        if entries.len() > max {
+            let says = format!("the mapping has {} entries; at most {max} are allowed", entries.len());
+            self.problem(spot.node.at, &spot.path, says, "Shorten it");
+            return None;
+        }
+        let entry = |(key, node): &'n (Key, Node)| {
+            (key.name.as_str(), Spot { node, path: join(&spot.path, &key.name), key: key.at })
+        };
+        Some(entries.iter().map(entry).collect())
     }
 
     /// Something of the vocabulary that this version does not act on. Never silently accepted: a limit that is

@@ -14,8 +14,28 @@ const MAX_GLOB: usize = 512;
 const MAX_LIST: usize = 200;
 
 const KEYS: &[&str] = &[
-    "version", "flow", "enforce", "mode", "autonomy", "tier", "branches", "match", "people", "risk", "merge", "gates",
-    "freeze", "secrets", "limits", "ledger", "deploy", "base", "slices", "labels", "commands",
+    "version",
+    "flow",
+    "enforce",
+    "mode",
+    "autonomy",
+    "tier",
+    "branches",
+    "match",
+    "people",
+    "risk",
+    "merge",
+    "gates",
+    "freeze",
+    "secrets",
+    "limits",
+    "ledger",
+    "deploy",
+    "base",
+    "slices",
+    "labels",
+    "commands",
+    "escalation",
 ];
 
 /// Sets a field from a key, when the key is there and its value can be read.
@@ -27,7 +47,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
 
 pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     let mut p = Policy::default();
-    let Some(f) = d.map(root, KEYS, &["agents", "budget", "escalation"]) else { return p };
+    let Some(f) = d.map(root, KEYS, &["agents", "budget"]) else { return p };
     if let Some(spot) = f.get("version") {
         version(d, spot);
     }
@@ -77,6 +97,10 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     }
     if let Some(f) = f.get("commands").and_then(|s| d.map(s, &["prefix"], &[])) {
         set(&mut p.commands.prefix, f.get("prefix").and_then(|s| command_prefix(d, s)));
+    }
+    if let Some(f) = f.get("escalation").and_then(|s| d.map(s, &["remind", "code_owners"], &[])) {
+        set(&mut p.escalation.remind, f.get("remind").and_then(|s| remind(d, s)));
+        set(&mut p.escalation.code_owners, f.get("code_owners").and_then(|s| d.boolean(s)));
     }
     p.rules = f.get("match").and_then(|s| rules(d, s, &p)).unwrap_or_default();
     gates::read(d, &f, &mut p);
@@ -157,6 +181,16 @@ fn required(d: &mut Decoder, top: &Fields<'_>, p: &Policy) {
             "Ask for `verify`, `review` or both",
         );
     }
+}
+
+fn remind(d: &mut Decoder, spot: &Spot<'_>) -> Option<Remind> {
+    let text = gates::with_unit(d, spot)?;
+    let remind = Remind::new(text);
+    if remind.is_none() {
+        let says = format!("`{}` is neither a time from one minute to 30 days nor `never`", excerpt(text));
+        d.problem(spot.at(), &spot.path, says, "Write a whole number and its unit, `90m`, `24h` or `3d`, or `never`");
+    }
+    remind
 }
 
 fn small(d: &mut Decoder, spot: &Spot<'_>, min: u64, max: u64) -> Option<u32> {

@@ -252,7 +252,7 @@ fn each_mistake_is_named() {
         ("? [a, b]\n: c", "1:3 : a key must be a single word -> Write `key: value`"),
         (
             "<<: { flow: merge }",
-            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `secrets`, `limits`, `ledger`, `deploy`, `base`, `slices`, `labels` or `commands`",
+            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `secrets`, `limits`, `ledger`, `deploy`, `base`, `slices`, `labels`, `commands` or `escalation`",
         ),
     ];
     for (text, expected) in cases {
@@ -371,20 +371,42 @@ fn what_a_merge_group_needs_is_reverify_or_carry() {
 #[test]
 fn what_a_later_version_will_know_is_refused_by_name() {
     let text = include_str!("../../tests/fixtures/policy/later.yml");
-    let expected = [
-        (3, "flow: factory"),
-        (17, "agents"),
-        (19, "budget"),
-        (20, "escalation"),
-        (21, "ledger.snapshots"),
-        (21, "ledger.repository"),
-    ];
+    let expected =
+        [(3, "flow: factory"), (17, "agents"), (19, "budget"), (20, "ledger.snapshots"), (20, "ledger.repository")];
     let found: Vec<(u32, String)> = bad(text).into_iter().map(|p| (p.line, p.says)).collect();
     let expected: Vec<(u32, String)> = expected
         .into_iter()
         .map(|(line, what)| (line, format!("`{what}` is not available in this version of Phasegate; remove it")))
         .collect();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn reminders_come_after_a_time_or_never() {
+    let text = |escalation: &str| {
+        format!("escalation: {escalation}\ngates: {{ verify: {{ checks: [{{ name: t, app: 5 }}] }} }}")
+    };
+    let read = |remind: &str| parse(text(&format!("{{ remind: {remind} }}")).as_bytes());
+    let minutes = |remind: &str| read(remind).unwrap().escalation.remind.after().map(|after| after.as_mins());
+    assert_eq!(["1m", "90m", "24h", "3d", "30d", "720h"].map(minutes), [1, 90, 1440, 4320, 43200, 43200].map(Some));
+    assert_eq!(minutes("never"), None);
+    let plain = parse(text("{}").as_bytes()).unwrap();
+    assert_eq!(plain.escalation.remind.after(), Some(jiff::SignedDuration::from_hours(24)));
+    assert_eq!(plain.digest(), read("1d").unwrap().digest(), "it is the default, in other words");
+    assert_ne!(plain.digest(), read("never").unwrap().digest());
+    let schema = jsonschema::validator_for(&Policy::schema()).unwrap();
+    for bad in ["0h", "24", "1w", "31d", "721h", "\"\"", "soon", "-1h", "1.5h", "[1h]"] {
+        let problems = read(bad).unwrap_err();
+        assert_eq!((problems.len(), problems[0].path.as_str()), (1, "escalation.remind"), "{bad}: {problems:?}");
+        let json = serde_json::json!({ "escalation": { "remind": bad.trim_matches('"') } });
+        assert!(!schema.is_valid(&json), "{bad}");
+    }
+    assert!(schema.is_valid(&serde_json::json!({ "escalation": { "remind": "3d", "code_owners": true } })));
+    assert!(parse(text("{ code_owners: true }").as_bytes()).unwrap().escalation.code_owners);
+    assert_eq!(
+        parse(text("{ codeowners: true }").as_bytes()).unwrap_err()[0].says,
+        "unknown key `codeowners`; did you mean `code_owners`?"
+    );
 }
 
 #[test]

@@ -41,9 +41,11 @@ macro_rules! words {
 pub(crate) use words;
 
 // Below the macro, which it uses.
+mod escalating;
 mod gates;
 pub mod security;
 
+pub use escalating::{Escalating, Remind};
 pub use gates::*;
 
 words! {
@@ -150,6 +152,9 @@ pub struct Policy {
     pub labels: Labels,
     /// The commands that people write.
     pub commands: Commands,
+    /// How people are asked about a stop.
+    #[serde(skip_serializing_if = "Escalating::says_nothing")]
+    pub escalation: Escalating,
 }
 
 impl Default for Policy {
@@ -176,6 +181,7 @@ impl Default for Policy {
             slices: Slices::Open,
             labels: Labels::default(),
             commands: Commands::default(),
+            escalation: Escalating::default(),
         }
     }
 }
@@ -211,7 +217,7 @@ pub struct People {
     /// Who may approve, unblock, resolve and refreeze, beside those with the `maintain` or `admin` role.
     #[schemars(length(max = 200))]
     pub approve: Vec<Approver>,
-    /// Whom the issue of an escalation mentions. Without any, nobody is.
+    /// Who is assigned to the issue of an escalation, and mentioned there. Without any, nobody is.
     #[schemars(length(max = 200))]
     pub escalate: Vec<Approver>,
     /// The only maintainer may approve their own change; the record says *self-approved*.

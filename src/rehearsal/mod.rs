@@ -320,6 +320,7 @@ impl Rehearsal {
     pub async fn time_passes(&self, by: Duration) -> anyhow::Result<()> {
         self.clock.put_forward(by);
         if let Some(server) = &self.server {
+            server.lookout().remind().await?;
             server.inbox().notify();
         }
         self.settle().await

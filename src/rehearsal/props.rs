@@ -177,7 +177,9 @@ impl Rehearsal {
     pub fn escalations(&self) -> anyhow::Result<Vec<Issue>> {
         let login = format!("{}[bot]", self.app.slug);
         let issues = self.admin.repo(REPO)?.issues.into_values();
-        Ok(issues.filter(|issue| issue.pull.is_none() && issue.user.login == login).collect())
+        let is_part = |issue: &Issue| issue.body.as_ref().is_some_and(|body| body.contains("<!-- phasegate:part:"));
+        let asks = |issue: &Issue| issue.pull.is_none() && issue.user.login == login && !is_part(issue);
+        Ok(issues.filter(asks).collect())
     }
 
     /// Someone deletes an issue.

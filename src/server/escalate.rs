@@ -11,8 +11,10 @@ use crate::gate::world::World;
 use crate::github::calls::issues::{IssueChange, IssueState};
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::ledger::{Loaded, State};
+use crate::policy::{Approver, Policy};
+use crate::repo::{Error as RepoError, OWNERS, Owners, Reader as _, RepoPath};
 use crate::surface::Seen;
-use crate::surface::escalation::{Notice, notice};
+use crate::surface::escalation::{Notice, assignees, notice};
 use crate::surface::issues::{self, Stands};
 
 /// Whether somebody did something to this issue.
@@ -60,7 +62,7 @@ impl Pass<'_> {
     }
 
     /// The issue of the open escalation, as it is to be.
-    pub(super) fn notice(&self, state: &State, world: &World) -> Option<Notice> {
+    pub(super) fn notice(&self, state: &State, world: &World, owners: &[Approver]) -> Option<Notice> {
         let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
         let evidence = self.app.evidence_link(self.home, &self.branch, state.change);
@@ -73,6 +75,8 @@ impl Pass<'_> {
             no_issues: false,
             advisory: self.app.is_advisory(),
             evidence: &evidence,
+            repo: self.home.id,
+            owners,
         };
         notice(state, &seen)
     }
@@ -93,19 +97,64 @@ impl Pass<'_> {
         if state.escalation.is_none() {
             return Ok(Some((loaded, false)));
         }
-        let (Some(open), Some(notice)) = (&state.escalation, self.notice(state, world)) else {
+        let owners = self.code_owners(world).await?;
+        let (Some(open), Some(notice)) = (&state.escalation, self.notice(state, world, &owners)) else {
             return Ok(Some((loaded, false)));
         };
         let (fresh, changed) = (open.id > before, touched(events, open.issue));
         let known = issues::Known { fresh, changed, alone: self.app.remembers() };
         let issue = match issues::open(state, open, &notice, known, place).await? {
-            Stands::Recorded => return Ok(Some((loaded, false))),
+            Stands::Recorded => return self.remind(pull, loaded, world, &owners).await,
             Stands::Disabled => return Ok(Some((loaded, true))),
             Stands::New(issue) => issue,
         };
+        self.assign(issue, &owners).await?;
         let opened = [Happened::Escalated { id: open.id, issue }];
         let decision = self.decide(pull, &loaded, world, &opened).await?;
-        Ok(self.record(loaded, decision).await?.map(|loaded| (loaded, false)))
+        match self.record(loaded, decision).await? {
+            Some(loaded) => self.remind(pull, loaded, world, &owners).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The code owners of what the change touches, by the default branch, where the policy asks for them.
+    pub(super) async fn code_owners(&self, world: &World) -> Result<Vec<Approver>, Halt> {
+        let wanted = self.policy().is_some_and(|policy| policy.escalation.code_owners);
+        let Some(subject) = world.subject.as_ref().filter(|_| wanted) else { return Ok(Vec::new()) };
+        let tip = self.tip.clone();
+        let found = self.mirror.read(move |reader| {
+            for path in OWNERS {
+                match reader.blob(&tip, &RepoPath::from(path)) {
+                    Ok(Some(blob)) => return Ok(Some(blob.bytes)),
+                    // What is no plain file, or too large, names nobody.
+                    Ok(None) | Err(RepoError::TooLarge { .. } | RepoError::NotAFile(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(None)
+        });
+        let Some(bytes) = found.await? else { return Ok(Vec::new()) };
+        let paths: Vec<RepoPath> = subject.changed.iter().filter_map(|path| RepoPath::parse(path).ok()).collect();
+        let owners = Owners::parse(&String::from_utf8_lossy(&bytes)).of(&paths);
+        Ok(owners.iter().filter_map(|owner| Approver::new(owner)).collect())
+    }
+
+    /// Assigns the issue, once: between its opening and the record that names it. Who takes themselves off stays off.
+    async fn assign(&self, issue: u64, owners: &[Approver]) -> Result<(), Halt> {
+        let fallback = Policy::default();
+        let people = assignees(self.policy().unwrap_or(&fallback), owners);
+        if people.is_empty() {
+            return Ok(());
+        }
+        match self.repo.add_assignees(issue, &people).await {
+            Ok(_) => Ok(()),
+            // They are mentioned all the same.
+            Err(error) if error.is_for_a_person() => {
+                tracing::warn!(issue, %error, "nobody can be assigned");
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Closes the pull request of a change that somebody gave up.

@@ -25,7 +25,9 @@ mod pass;
 mod posted;
 mod proof;
 mod remembered;
+mod remind;
 mod repair;
+mod resolve;
 mod route;
 mod runs;
 mod show;
@@ -224,6 +226,11 @@ pub struct Lookout {
 }
 
 impl Lookout {
+    /// Has the changes looked at that are to be brought to mind by now.
+    pub async fn remind(&self) -> anyhow::Result<usize> {
+        remind::look(&self.door).await
+    }
+
     /// See [`Server::catch_up`].
     pub async fn catch_up(&self) -> anyhow::Result<usize> {
         let app = self.door.app.wait().await;

@@ -194,6 +194,7 @@ impl Pass<'_> {
         let unheard = decision.unheard.clone();
         let Some(loaded) = Box::pin(self.record(loaded, decision)).await? else { return Ok(Raced::Yes) };
         let newest = before.as_ref().map_or(0, |state| state.seq);
+        let Some(loaded) = Box::pin(self.open_parts(pull, loaded, &world)).await? else { return Ok(Raced::Yes) };
         let Some((loaded, no_issues)) = Box::pin(self.escalate(pull, loaded, &world, events, newest)).await? else {
             return Ok(Raced::Yes);
         };
@@ -207,6 +208,7 @@ impl Pass<'_> {
             }
             self.close_given_up(pull, state).await?;
             Box::pin(self.commit_repair(pull, state, &world)).await?;
+            Box::pin(self.commit_fix(pull, state, &world)).await?;
         }
         self.remember_head(pull).await;
         match &state {
@@ -487,7 +489,10 @@ impl Pass<'_> {
                 Fact::Pull { what: PullEvent::ReadyForReview, head, .. } if *head == pull.head.sha => {
                     happened.push(Happened::Ready);
                 }
-                Fact::Comment(comment) => happened.extend(self.orders(state, world, comment).await?),
+                Fact::Comment(comment) => {
+                    happened.extend(self.orders(state, world, comment).await?);
+                    happened.extend(self.noted(state, world, comment).await?);
+                }
                 Fact::CommentChanged { comment, deleted, sender, .. } => {
                     if let Some(state) = state
                         && sync::is_tampered(state, &self.repo, &self.memory, *comment).await?
@@ -533,6 +538,22 @@ impl Pass<'_> {
             }
         }
         Ok(happened)
+    }
+
+    /// What is said on the issue of the stop that is open, without a command.
+    async fn noted(&self, state: Option<&State>, world: &World, comment: &Comment) -> Result<Option<Happened>, Halt> {
+        let open = state.and_then(|state| state.escalation.as_ref()).filter(|open| open.issue == Some(comment.number));
+        let Some(open) = open.filter(|_| !comment.author.bot) else { return Ok(None) };
+        let commands = self.policy().map(|policy| policy.commands.clone()).unwrap_or_default();
+        let said = !command::parse(&comment.body, |line| commands.strip(line)).is_empty();
+        if said || open.noted.contains(&comment.id) || open.noted.len() >= engine::MOST_NOTES {
+            return Ok(None);
+        }
+        let standing = match world.standings.get(&comment.author.id) {
+            Some(standing) => *standing,
+            None => observe::standing(&self.repo, self.policy(), &comment.author).await?,
+        };
+        Ok(Some(Happened::Noted(comment.clone(), standing)))
     }
 
     /// Somebody moved our label, and it is still where they put it.

@@ -38,8 +38,19 @@ impl Pass<'_> {
         let phase = phase.as_ref();
         let advisory = self.app.is_advisory();
         let evidence = self.app.evidence_link(self.home, &self.branch, state.change);
-        let (slug, merge) = (&self.home.slug, &merge);
-        let seen = Seen { slug, server: &server, world, merge, phase, no_issues, advisory, evidence: &evidence };
+        let (slug, repo, merge) = (&self.home.slug, self.home.id, &merge);
+        let seen = Seen {
+            slug,
+            server: &server,
+            world,
+            merge,
+            phase,
+            no_issues,
+            advisory,
+            evidence: &evidence,
+            repo,
+            owners: &[],
+        };
         let mut surface = surface::project(state, &seen);
         surface.reactions.retain(|(comment, _)| !unheard.contains(comment));
         surface.reactions.extend(unheard.iter().map(|comment| (*comment, false)));

@@ -78,7 +78,8 @@ impl Pass<'_> {
         state: &State,
         world: &World,
     ) -> Result<Option<(&'static str, Option<String>)>, Halt> {
-        let Some(wanted) = self.notice(state, world) else { return Ok(None) };
+        let owners = self.code_owners(world).await?;
+        let Some(wanted) = self.notice(state, world, &owners) else { return Ok(None) };
         let found = issues::meddled_unseen(open, state, &wanted, &self.repo).await?;
         if let (Some(("deleted", _)), true) = (&found, self.attempt < LAG_TRIES) {
             return Err(Halt::Behind("GitHub does not have the issue of the escalation".to_owned()));

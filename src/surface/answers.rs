@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::comment::{commands, cut, next_step};
 use super::project::{Reply, standing};
-use super::text::{Links, phases, plain, plain_to, steps, strange_files};
+use super::text::{Links, copied, phases, plain, plain_to, steps, strange_files};
 use super::{Seen, escalation, memory};
 use crate::engine::command::COMMANDS;
 use crate::flow::{FlowName, Refusal};
@@ -53,16 +53,18 @@ pub(super) fn reactions(state: &State) -> Vec<(u64, bool)> {
     fine.into_iter().collect()
 }
 
-/// Under 1 KB, so that an agent can read it.
+/// Under 1 KB, so that an agent can read it; a whole command to copy comes on top.
 fn refused(written: &str, refusal: &Refusal) -> String {
-    format!(
+    let example = refusal.example.as_deref().map(|example| format!("\n\n{}", copied(example))).unwrap_or_default();
+    let said = format!(
         "`{}` `{}` was not done: {}\n\n{}",
         refusal.rule,
         plain_to(60, written),
         cut(MOST_SAID, plain(&refusal.says)),
         // It may hold a command in code marks, ready to copy.
         cut(MOST_SAID, plain(&refusal.next))
-    )
+    );
+    format!("{said}{example}")
 }
 
 /// What half of a refusal may take, in bytes.

@@ -1,4 +1,5 @@
-//! What an escalation's issue says: what is wrong, what was tried, the options, a recommendation, who may answer.
+//! What an escalation's issue says: the one decision that is needed, what is wrong, the options as replies to copy, a
+//! recommendation, what was tried, who may answer.
 //!
 //! It is made from the records, so that it stays as it is while nothing is decided; only the head follows the pushes,
 //! because an answer counts for the head that it shows.
@@ -6,20 +7,25 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::Seen;
 use super::comment::commands;
 use super::project::{observes, pages};
-use super::text::{Links, items, plain, plain_to};
+use super::text::{Links, copied, items, plain, plain_to};
+use crate::engine::resolution::example;
 use crate::finding::quoted;
 use crate::flow::pipeline::limit;
 use crate::flow::{FlowName, Phase};
-use crate::gate::people::who_decides_first;
+use crate::gate::people::{who_decides, who_decides_first};
 use crate::gate::{GateName, Verdict};
 use crate::ledger::escalation::{Cause, End, Ending, Escalation, Try};
 use crate::ledger::record::{By, Claim};
+use crate::ledger::resolution::{Module, Remedy, Resolution, Settled, offered};
 use crate::ledger::state::Judged;
-use crate::ledger::{About, State};
-use crate::policy::Policy;
+use crate::ledger::{About, State, escalation_path};
+use crate::policy::{Approver, Commands, Policy};
 
 /// The label of every escalation's issue.
 pub const LABEL: &str = "phasegate:escalation";
@@ -59,13 +65,13 @@ fn title(state: &State, open: &Escalation) -> String {
 }
 
 /// The verdict that stands against the change, when it is a gate's.
-fn judged<'s>(state: &'s State, open: &Escalation) -> Option<&'s Judged> {
+pub(super) fn judged<'s>(state: &'s State, open: &Escalation) -> Option<&'s Judged> {
     let blocks = matches!(open.cause, Cause::Gate | Cause::Reconcile);
     state.gates.get(&GateName::Phase(open.phase?)).filter(|judged| blocks && judged.verdict == Verdict::Fail)
 }
 
 /// What was tried at the gate in question, oldest first.
-fn tries<'s>(state: &'s State, open: &Escalation) -> Vec<&'s Try> {
+pub(super) fn tries<'s>(state: &'s State, open: &Escalation) -> Vec<&'s Try> {
     let gate = match (state.flow, open.phase) {
         (FlowName::Pipeline, Some(phase)) => Some(GateName::Phase(phase)),
         (FlowName::Pipeline, None) => None,
@@ -78,32 +84,37 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     let fallback = Policy::default();
     let policy = seen.world.policy().unwrap_or(&fallback);
     let say = |name: &str| policy.commands.written(name);
-    let mut out = format!("**BLOCKED:** {}\n\n", wrong(state, open));
+    let mut out = format!("**{}**\n\n**BLOCKED:** {}\n\n", decision(state, open), wrong(state, open));
     if let Some(judged) = judged(state, open) {
         let links = Links { head: judged.about.head.clone(), ..pages(state, seen) };
         let _ = writeln!(out, "{}", items(&judged.findings, MOST_FINDINGS, &links));
     }
     let tried = tries(state, open);
+    let _ = writeln!(out, "**Options**, each as a reply to copy:\n");
+    options(&mut out, state, open, seen, &policy.commands);
+    let (remedy, why) = recommended(open, &tried);
+    let _ = writeln!(out, "**Recommendation:** ({}) `{remedy}`: {why}\n", remedy.letter());
+    if let Some(PostMortem { what_went_wrong, what_to_try_differently, what_to_avoid }) =
+        post_mortem(state, open, &tried)
+    {
+        let _ = writeln!(out, "**Post-mortem**\n");
+        let _ = writeln!(out, "- What went wrong: {what_went_wrong}");
+        let _ = writeln!(out, "- What to try differently: {what_to_try_differently}");
+        let _ = writeln!(out, "- What to avoid: {what_to_avoid}\n");
+    }
     if !tried.is_empty() {
-        let _ = writeln!(out, "**What was tried**\n");
+        let _ = writeln!(out, "<details>\n<summary>What was tried ({})</summary>\n", tried.len());
         for one in &tried {
             let _ = writeln!(out, "{}", tried_line(one, &say));
         }
-        out.push('\n');
+        let _ = writeln!(out, "\n</details>\n");
     }
-    post_mortem(&mut out, state, open, &tried);
-    let _ = writeln!(out, "**Options:**\n");
-    for option in options(state, open, &say) {
-        let _ = writeln!(out, "- {option}");
-    }
-    let _ = writeln!(out, "\n**Recommendation:** {}\n", recommendation(open, &tried));
     let _ = write!(out, "**Who may answer:** {}, here or on {}.", plain(&who_decides_first(policy)), state.change);
     if open.cause == Cause::Pause {
         let _ = write!(out, " `{}` is for anyone with write access.", say("continue"));
     }
-    if !policy.people.escalate.is_empty() {
-        // Names of the policy, whose form has no room for anything else.
-        let names: Vec<&str> = policy.people.escalate.iter().map(|one| one.as_str()).collect();
+    let names = asked(policy, seen.owners);
+    if !names.is_empty() {
         let _ = write!(out, " {}", names.join(" "));
     }
     out.push_str("\n\n");
@@ -112,12 +123,58 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     if let Some(About { head, .. }) = &state.subject {
         let _ = write!(out, "What is said here counts for the head that is shown. Head `{}` · ", head.short());
     }
-    let _ = write!(out, "{pull} · since {since} · record {}", open.id);
+    let name = Escalation::artefact(seen.repo, state.change, open.id);
+    let path = escalation_path(state.change, &name);
+    let artefact = Links::read_at(seen.server, seen.slug, &seen.world.ledger, &path, None);
+    let _ = write!(out, "{pull} · since {since} · record {} · [{name}]({artefact}) · ", open.id);
+    let _ = write!(out, "[evidence]({})", seen.evidence);
     out
 }
 
+/// Whom the issue mentions: names of the policy and of code owners, whose form has no room for anything else. Each once.
+fn asked<'n>(policy: &'n Policy, owners: &'n [Approver]) -> Vec<&'n str> {
+    let mut names: Vec<&str> = Vec::new();
+    for one in policy.people.escalate.iter().chain(owners).map(Approver::as_str) {
+        if !names.iter().any(|known| known.eq_ignore_ascii_case(one)) {
+            names.push(one);
+        }
+    }
+    names.truncate(MOST_MENTIONED);
+    names
+}
+
+/// Nobody reads a longer list, and each on it is told.
+const MOST_MENTIONED: usize = 30;
+/// GitHub takes no more.
+const MOST_ASSIGNED: usize = 10;
+
+/// Whom the issue is assigned to: people, because a team can't be.
+pub fn assignees(policy: &Policy, owners: &[Approver]) -> Vec<String> {
+    let people = asked(policy, owners).into_iter().filter(|name| !name.contains('/'));
+    people.map(|name| name.trim_start_matches('@').to_owned()).take(MOST_ASSIGNED).collect()
+}
+
+/// The comment that brings a stop to mind.
+pub fn reminder(state: &State, open: &Escalation, policy: &Policy, owners: &[Approver], number: u32) -> String {
+    let what = match open.cause {
+        Cause::Pause => format!("{} waits too long: nobody has said that it may go on.", state.change),
+        _ => format!("{} still waits for an answer.", state.change),
+    };
+    let names = asked(policy, owners);
+    let names = if names.is_empty() { String::new() } else { format!(" {}", names.join(" ")) };
+    let last = if number >= MOST_REMINDERS { " This is the last reminder." } else { "" };
+    format!(
+        "{what} {} It is for {}; the replies to copy stand above.{last}{names}",
+        decision(state, open),
+        plain(&who_decides(policy))
+    )
+}
+
+/// A stop is brought to mind so often.
+pub const MOST_REMINDERS: u32 = 3;
+
 /// What is wrong, in a sentence or two.
-fn wrong(state: &State, open: &Escalation) -> String {
+pub(super) fn wrong(state: &State, open: &Escalation) -> String {
     let (change, phase) = (state.change, named(open.phase));
     match open.cause {
         Cause::Gate => {
@@ -187,10 +244,19 @@ fn common(tried: &[&Try]) -> BTreeSet<String> {
     sets.reduce(|all, one| all.intersection(&one).cloned().collect()).unwrap_or_default()
 }
 
-/// The three parts of a post-mortem, as far as the records know them. A wait is no accident, and has none.
-fn post_mortem(out: &mut String, state: &State, open: &Escalation, tried: &[&Try]) {
+/// The three parts of a post-mortem.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PostMortem {
+    pub what_went_wrong: String,
+    pub what_to_try_differently: String,
+    pub what_to_avoid: String,
+}
+
+/// A post-mortem, as far as the records know it. A wait is no accident, and has none.
+pub(super) fn post_mortem(state: &State, open: &Escalation, tried: &[&Try]) -> Option<PostMortem> {
     if open.cause == Cause::Pause {
-        return;
+        return None;
     }
     let failed: Vec<&&Try> = tried.iter().filter(|one| one.verdict == Verdict::Fail).collect();
     let common = common(tried);
@@ -222,67 +288,96 @@ fn post_mortem(out: &mut String, state: &State, open: &Escalation, tried: &[&Try
             format!("What was tried on {}: it failed.", heads.join(", "))
         }
     };
-    let _ = writeln!(out, "**Post-mortem**\n");
-    let _ = writeln!(out, "- What went wrong: {wrong}");
-    let _ = writeln!(out, "- What to try differently: {differently}");
-    let _ = writeln!(out, "- What to avoid: {avoid}\n");
+    Some(PostMortem { what_went_wrong: wrong, what_to_try_differently: differently, what_to_avoid: avoid })
 }
 
-fn options(state: &State, open: &Escalation, say: &dyn Fn(&str) -> String) -> [String; 3] {
-    let resolve = say("resolve");
-    let short = match open.cause {
-        Cause::Pause => say("continue"),
-        Cause::Brake => format!("{} REASON", say("brake-resolved")),
-        _ => format!("{} REASON", say("unblock")),
-    };
-    let go_on = match open.cause {
-        Cause::Gate | Cause::Reconcile => "mend it and go on: its FAILs are counted from zero",
-        Cause::Stop => "go on: what the stop names is settled",
-        Cause::Brake => "go on: the design is simpler now, or the complexity is accepted",
-        Cause::Pause => "go on: what the phase left behind is good",
-    };
-    let rescope = match (state.flow, state.merged.is_some()) {
-        (_, true) => "(B) change the scope: it is merged, so that takes a pull request of its own".to_owned(),
-        (FlowName::Pipeline, _) => {
-            format!("(B) change the scope: back to EXPAND, and every gate is passed again. `{resolve} B REASON`")
+/// What a remedy comes to here.
+pub(super) fn what_it_does(state: &State, open: &Escalation, remedy: Remedy) -> &'static str {
+    let pipeline = state.flow == FlowName::Pipeline;
+    match (remedy, open.cause) {
+        (Remedy::ApproveOverride, Cause::Gate | Cause::Reconcile) => {
+            "mend it and go on: its FAILs are counted from zero, and the gate is still to be passed"
         }
-        (FlowName::Merge, _) => {
-            format!("(B) change what it does: it goes on, and its author pushes less. `{resolve} B REASON`")
+        (Remedy::ApproveOverride, Cause::Brake) => "go on: the design is simpler now, or the complexity is accepted",
+        (Remedy::ApproveOverride, _) => "go on: what the stop names is settled",
+        (Remedy::Continue, _) => "go on: what the phase left behind is good",
+        (Remedy::AmendSpec, _) if pipeline => {
+            "change the scope: these are the criteria now, it goes back to EXPAND, and every gate is passed again"
         }
-    };
-    let give_up = if state.merged.is_some() {
-        "give up: it is merged, so somebody reverts it in a pull request of its own"
-    } else {
-        "give up: the pull request is closed"
-    };
-    [
-        format!("(A) {go_on}. `{resolve} A REASON` (or `{short}`)"),
-        rescope,
-        format!("(C) {give_up}. `{resolve} C REASON`"),
-    ]
+        (Remedy::AmendSpec, _) => "change what it does: these are the criteria now, and it goes on",
+        (Remedy::AbandonTask, _) if state.merged.is_some() => {
+            "give up: it is merged, so somebody reverts it in a pull request of its own"
+        }
+        (Remedy::AbandonTask, _) => "give up: the pull request is closed",
+        (Remedy::RevisePlan, _) => "change the plan: this is it now, it goes back to DESIGN, and passes it again",
+        (Remedy::ProvideFix, _) => {
+            "give the fix: the bot commits these files on top of the head, and it goes on; they are judged like any others"
+        }
+        (Remedy::SplitTask, _) => "split it: each part gets an issue, and this pull request is closed",
+    }
 }
 
-fn recommendation(open: &Escalation, tried: &[&Try]) -> String {
+/// The ways out, each with a reply that is ready to be copied.
+fn options(out: &mut String, state: &State, open: &Escalation, seen: &Seen<'_>, commands: &Commands) {
+    let resolve = commands.written("resolve");
+    for remedy in offered(state, open, seen.world.bot_may_commit()) {
+        let (letter, what) = (remedy.letter(), what_it_does(state, open, remedy));
+        let as_well = match (remedy, open.cause) {
+            (Remedy::Continue, _) => format!(" or `{}`", commands.written("continue")),
+            (Remedy::ApproveOverride, Cause::Brake) => format!(" or `{} REASON`", commands.written("brake-resolved")),
+            (Remedy::ApproveOverride, _) => format!(" or `{} REASON`", commands.written("unblock")),
+            _ => String::new(),
+        };
+        let short = match remedy {
+            Remedy::Continue => format!(" In short: `{resolve} {letter}`{as_well}."),
+            one if one.takes_one_text() => format!(" In short: `{resolve} {letter} REASON`{as_well}."),
+            _ => String::new(),
+        };
+        let reply = copied(&example(commands, None, remedy));
+        let _ = writeln!(out, "**({letter}) `{remedy}`**: {what}.{short}\n\n{reply}\n");
+    }
+}
+
+/// The one decision that is needed, in a sentence.
+pub(super) fn decision(state: &State, open: &Escalation) -> String {
+    let (change, phase) = (state.change, named(open.phase));
+    let at = if phase.is_empty() { String::new() } else { format!(" at {phase}") };
+    match open.cause {
+        Cause::Gate | Cause::Reconcile if state.merged.is_some() => {
+            format!("Decide whether {change} is tried again{at} or given up.")
+        }
+        Cause::Gate | Cause::Reconcile => format!("Decide whether {change} is tried again{at}, changed or given up."),
+        Cause::Stop => format!("Decide whether what stopped {change}{at} is settled, or what becomes of it."),
+        Cause::Brake => format!("Decide whether {change} may be as complex as it has become."),
+        Cause::Pause => format!("Decide whether {phase} of {change} may begin."),
+    }
+}
+
+/// The remedy that is recommended, and why.
+pub(super) fn recommended(open: &Escalation, tried: &[&Try]) -> (Remedy, &'static str) {
     let failed = tried.iter().filter(|one| one.verdict == Verdict::Fail).count();
     match open.cause {
-        Cause::Gate | Cause::Reconcile if failed > 1 && common(tried).is_empty() => {
-            "(B): what fails in another place each time is mostly too large.".to_owned()
+        Cause::Gate | Cause::Reconcile
+            if failed > 1 && common(tried).is_empty() && open.phase != Some(Phase::Deploy) =>
+        {
+            (Remedy::AmendSpec, "what fails in another place each time is mostly too large.")
         }
         Cause::Gate | Cause::Reconcile => {
-            "(A), with another approach than those above: the findings name what to mend.".to_owned()
+            (Remedy::ApproveOverride, "with another approach than those that failed: the findings name what to mend.")
         }
-        Cause::Stop => "(A) once the reason is settled; (C) if it can't be.".to_owned(),
-        Cause::Brake => "(B): what outgrew its design is cut before it is built.".to_owned(),
-        Cause::Pause => "(A), after a look at what the phase left behind.".to_owned(),
+        Cause::Stop => (Remedy::ApproveOverride, "once the reason is settled; (C) if it can't be."),
+        Cause::Brake => (Remedy::AmendSpec, "what outgrew its design is cut before it is built."),
+        Cause::Pause => (Remedy::Continue, "after a look at what the phase left behind."),
     }
 }
 
 /// The last word on an issue: what was decided, by whom, why.
-pub(super) fn closing(state: &State, end: &End) -> String {
+pub(super) fn closing(state: &State, one: &Escalation, end: &End) -> String {
     let (who, change) = (login(&end.by), state.change);
     let what = match end.how {
         Ending::Lifted => format!("{who} let {change} go on"),
         Ending::Rescoped => format!("{who} sent {change} back to its scope"),
+        Ending::Replanned => format!("{who} sent {change} back to its design"),
         Ending::GivenUp => format!("{who} gave {change} up"),
         Ending::Closed => format!("{change} was closed, so nothing is asked here any more"),
         Ending::Merged => format!("{change} was merged, so nothing is asked here any more"),
@@ -294,7 +389,53 @@ pub(super) fn closing(state: &State, end: &End) -> String {
         Some(reason) => format!(": {}", quoted(&plain_to(600, reason))),
         None => String::new(),
     };
-    format!("{what}{why}. (Record {} of the ledger.)", end.seq)
+    let mut out = format!("{what}{why}. (Record {} of the ledger.)", end.seq);
+    if let Some(settled) = &one.settled {
+        settlement(&mut out, settled);
+    }
+    out
+}
+
+/// So many things of one resolution are listed; the record has all of them.
+const MOST_LISTED: usize = 20;
+
+/// What the resolution says, as it is recorded.
+fn settlement(out: &mut String, settled: &Settled) {
+    let (remedy, digest) = (settled.resolution.remedy(), settled.digest.short());
+    let _ = write!(out, "\n\n`{remedy}` is record {}, with the digest `{digest}`.", settled.record);
+    let list = |out: &mut String, items: Vec<String>| {
+        out.push('\n');
+        for item in items.iter().take(MOST_LISTED) {
+            let _ = write!(out, "\n- {item}");
+        }
+        if items.len() > MOST_LISTED {
+            let _ = write!(out, "\n- and {} more", items.len() - MOST_LISTED);
+        }
+    };
+    match &settled.resolution {
+        Resolution::AmendSpec { amended_acceptance_criteria, .. } => {
+            out.push_str(" The criteria are now:");
+            list(out, amended_acceptance_criteria.iter().map(|one| plain_to(300, one)).collect());
+        }
+        Resolution::RevisePlan { revised_micro_plan } => {
+            out.push_str(" The plan is now:");
+            let module = |one: &Module| {
+                let needs: Vec<String> = one.depends_on.iter().map(|need| quoted(&plain_to(60, need))).collect();
+                let needs = if needs.is_empty() { String::new() } else { format!(" (after {})", needs.join(", ")) };
+                format!("{}: {}{needs}", quoted(&plain_to(60, &one.module_id)), plain_to(300, &one.description))
+            };
+            list(out, revised_micro_plan.iter().map(module).collect());
+        }
+        Resolution::ProvideFix { fix_artifacts, .. } => {
+            out.push_str(" These files go onto the branch:");
+            list(out, fix_artifacts.keys().map(|path| quoted(&plain_to(200, path))).collect());
+        }
+        Resolution::SplitTask { .. } if !settled.issues.is_empty() => {
+            let issues: Vec<String> = settled.issues.iter().map(|issue| format!("#{issue}")).collect();
+            let _ = write!(out, " Its parts are {}.", issues.join(", "));
+        }
+        _ => {}
+    }
 }
 
 /// Where the stop is asked about, for the comment and `/status`. Empty where nothing is.

@@ -280,10 +280,10 @@ pub async fn close(state: &State, since: u64, place: Place<'_>) -> anyhow::Resul
         if let Some(issue) = issue {
             let marker = Marker::new(&format!("phasegate:escalation-end:{}:{}", state.change.0, end.seq))?;
             if repo.find_comment(issue.number, &marker, None).await?.is_none() {
-                repo.create_comment(issue.number, &closing(state, end), &marker).await?;
+                repo.create_comment(issue.number, &closing(state, one, end), &marker).await?;
             }
             if issue.state == "open" {
-                let as_done = matches!(end.how, Ending::Lifted | Ending::Rescoped);
+                let as_done = matches!(end.how, Ending::Lifted | Ending::Rescoped | Ending::Replanned);
                 let closed = if as_done { IssueState::Completed } else { IssueState::NotPlanned };
                 repo.update_issue(issue.number, &IssueChange { state: Some(closed), ..IssueChange::default() }).await?;
             }

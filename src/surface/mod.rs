@@ -6,6 +6,7 @@
 //! ledger is [`broken`] there is no state, and that is what is shown.
 
 mod answers;
+pub mod artefact;
 pub mod broken;
 mod change_record;
 pub mod closed;
@@ -20,6 +21,7 @@ mod memory;
 pub mod page;
 mod project;
 pub mod sync;
+pub mod tasks;
 #[cfg(test)]
 mod tests;
 mod text;

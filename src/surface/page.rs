@@ -21,7 +21,7 @@ use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::Phase;
 use crate::flow::pipeline::{self, words};
 use crate::gate::first;
-use crate::ids::{ChangeNumber, CommitId, Digest, Slug};
+use crate::ids::{ChangeNumber, CommitId, Digest, RepoId, Slug};
 use crate::ledger::{Body, Pages, Record, State, evidence_page, log_path, manifest_path};
 use crate::runner::artefact::{Artefact, Subject};
 
@@ -364,5 +364,9 @@ impl Pages for Painter {
 
     fn record(&self, state: &State) -> Option<String> {
         super::change_record(state)
+    }
+
+    fn escalation(&self, repo: RepoId, state: &State, records: &[Record]) -> Option<String> {
+        super::artefact::text(self, repo, state, records)
     }
 }

@@ -11,10 +11,10 @@ use crate::flow::{Phase, Stage};
 use crate::gate::phase::{self, Outcome};
 use crate::gate::world::World;
 use crate::gate::{Finding, Severity, Verdict, evidence, merge, only_waiting};
-use crate::ids::{CommitId, Digest, Slug};
+use crate::ids::{CommitId, Digest, RepoId, Slug};
 use crate::ledger::record::Evidence;
 use crate::ledger::{Anchor, State};
-use crate::policy::Enforce;
+use crate::policy::{Approver, Enforce};
 
 /// What the projection needs beside the state: how the gates look now, and what to call things.
 pub struct Seen<'a> {
@@ -30,6 +30,9 @@ pub struct Seen<'a> {
     pub advisory: bool,
     /// Where the change's evidence page is.
     pub evidence: &'a str,
+    pub repo: RepoId,
+    /// The code owners of what the change touches, where they are to be asked about a stop.
+    pub owners: &'a [Approver],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -156,16 +156,88 @@ fn the_issue_of_a_gate_that_blocked() {
     insta::assert_snapshot!(issue(&game), @r#"
     Phasegate: #7 is blocked at BUILD
 
+    **Decide whether #7 is tried again at BUILD, changed or given up.**
+
     **BLOCKED:** BUILD failed 3 times on #7, which blocks it. Nothing goes on before a person decides.
 
     - ❌ `BLD-02` `ci / test` ended as failure on a6e18682aa5b.<br>→ Read its log, mend the change and push; where it is not to blame, run that job again.
 
-    **What was tried**
+    **Options**, each as a reply to copy:
 
-    1. `cbb8c768af4a`: PASS (record 17)
-    1. `e8157116a51d`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on e8157116a51d. (record 31)
-    1. `cffcbe8f0e90`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on cffcbe8f0e90. (record 40)
-    1. `a6e18682aa5b`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on a6e18682aa5b. (record 49)
+    **(A) `APPROVE_OVERRIDE`**: mend it and go on: its FAILs are counted from zero, and the gate is still to be passed. In short: `/resolve A REASON` or `/unblock REASON`.
+
+    ````text
+    /resolve APPROVE_OVERRIDE
+    ```yaml
+    rationale: "Why it may go on."
+    ```
+    ````
+
+    **(B) `AMEND_SPEC`**: change the scope: these are the criteria now, it goes back to EXPAND, and every gate is passed again.
+
+    ````text
+    /resolve AMEND_SPEC
+    ```yaml
+    amended_acceptance_criteria:
+      - "AC-1: What must be true now."
+    amendment_rationale: "Why the criteria changed."
+    ```
+    ````
+
+    **(C) `ABANDON_TASK`**: give up: the pull request is closed. In short: `/resolve C REASON`.
+
+    ````text
+    /resolve ABANDON_TASK
+    ```yaml
+    rationale: "Why it is not needed any more."
+    ```
+    ````
+
+    **(D) `REVISE_PLAN`**: change the plan: this is it now, it goes back to DESIGN, and passes it again.
+
+    ````text
+    /resolve REVISE_PLAN
+    ```yaml
+    revised_micro_plan:
+      - module_id: "reader"
+        description: "What it does."
+        depends_on: []
+      - module_id: "writer"
+        description: "What it does."
+        depends_on: ["reader"]
+    ```
+    ````
+
+    **(E) `PROVIDE_FIX`**: give the fix: the bot commits these files on top of the head, and it goes on; they are judged like any others.
+
+    ````text
+    /resolve PROVIDE_FIX
+    ```yaml
+    fix_description: "What the fix does, and why."
+    fix_artifacts:
+      "src/example.py": |
+        print("the whole file as it is to be")
+    ```
+    ````
+
+    **(F) `SPLIT_TASK`**: split it: each part gets an issue, and this pull request is closed.
+
+    ````text
+    /resolve SPLIT_TASK
+    ```yaml
+    new_tasks:
+      - name: "The first part"
+        description: "What it does."
+        acceptance_criteria: ["What must be true of it."]
+        depends_on: []
+      - name: "The second part"
+        description: "What it does."
+        acceptance_criteria: ["What must be true of it."]
+        depends_on: ["The first part"]
+    ```
+    ````
+
+    **Recommendation:** (A) `APPROVE_OVERRIDE`: with another approach than those that failed: the findings name what to mend.
 
     **Post-mortem**
 
@@ -173,17 +245,19 @@ fn the_issue_of_a_gate_that_blocked() {
     - What to try differently: Read its log, mend the change and push; where it is not to blame, run that job again.
     - What to avoid: What was tried on `e8157116a51d`, `cffcbe8f0e90`, `a6e18682aa5b`: it failed.
 
-    **Options:**
+    <details>
+    <summary>What was tried (4)</summary>
 
-    - (A) mend it and go on: its FAILs are counted from zero. `/resolve A REASON` (or `/unblock REASON`)
-    - (B) change the scope: back to EXPAND, and every gate is passed again. `/resolve B REASON`
-    - (C) give up: the pull request is closed. `/resolve C REASON`
+    1. `cbb8c768af4a`: PASS (record 17)
+    1. `e8157116a51d`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on e8157116a51d. (record 31)
+    1. `cffcbe8f0e90`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on cffcbe8f0e90. (record 40)
+    1. `a6e18682aa5b`, claimed by `ada` with `/build`: FAIL: `BLD-02` `ci / test` ended as failure on a6e18682aa5b. (record 49)
 
-    **Recommendation:** (A), with another approach than those above: the findings name what to mend.
+    </details>
 
     **Who may answer:** A maintainer or `zoe` (not its author, and nobody who pushed to it), here or on #7. @octo/leads @lea
 
-    What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 51
+    What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 51 · [ESC-9332a15e](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-9332a15e.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
     let before = issue(&game);
     game.asked_in(12);
@@ -209,11 +283,71 @@ fn the_issue_of_a_stop_in_the_merge_flow() {
     insta::assert_snapshot!(issue(&game).replace('\u{200b}', "|"), @r#"
     Phasegate: #7 is stopped
 
+    **Decide whether what stopped #7 is settled, or what becomes of it.**
+
     **BLOCKED:** `ada` stopped #7: `it 'leaks', @|everybody <|b>see<|/b> #1`. Nothing goes on before a person decides.
 
-    **What was tried**
+    **Options**, each as a reply to copy:
 
-    1. `cbb8c768af4a`: FAIL: `MRG-01`, `MRG-02` `ci / test` ended as failure on cbb8c768af4a. (record 5)
+    **(A) `APPROVE_OVERRIDE`**: go on: what the stop names is settled. In short: `/resolve A REASON` or `/unblock REASON`.
+
+    ````text
+    /resolve APPROVE_OVERRIDE
+    ```yaml
+    rationale: "Why it may go on."
+    ```
+    ````
+
+    **(B) `AMEND_SPEC`**: change what it does: these are the criteria now, and it goes on.
+
+    ````text
+    /resolve AMEND_SPEC
+    ```yaml
+    amended_acceptance_criteria:
+      - "AC-1: What must be true now."
+    amendment_rationale: "Why the criteria changed."
+    ```
+    ````
+
+    **(C) `ABANDON_TASK`**: give up: the pull request is closed. In short: `/resolve C REASON`.
+
+    ````text
+    /resolve ABANDON_TASK
+    ```yaml
+    rationale: "Why it is not needed any more."
+    ```
+    ````
+
+    **(E) `PROVIDE_FIX`**: give the fix: the bot commits these files on top of the head, and it goes on; they are judged like any others.
+
+    ````text
+    /resolve PROVIDE_FIX
+    ```yaml
+    fix_description: "What the fix does, and why."
+    fix_artifacts:
+      "src/example.py": |
+        print("the whole file as it is to be")
+    ```
+    ````
+
+    **(F) `SPLIT_TASK`**: split it: each part gets an issue, and this pull request is closed.
+
+    ````text
+    /resolve SPLIT_TASK
+    ```yaml
+    new_tasks:
+      - name: "The first part"
+        description: "What it does."
+        acceptance_criteria: ["What must be true of it."]
+        depends_on: []
+      - name: "The second part"
+        description: "What it does."
+        acceptance_criteria: ["What must be true of it."]
+        depends_on: ["The first part"]
+    ```
+    ````
+
+    **Recommendation:** (A) `APPROVE_OVERRIDE`: once the reason is settled; (C) if it can't be.
 
     **Post-mortem**
 
@@ -221,17 +355,16 @@ fn the_issue_of_a_stop_in_the_merge_flow() {
     - What to try differently: That is for whoever answers; the reason given is kept with the record.
     - What to avoid: What was tried on `cbb8c768af4a`: it failed.
 
-    **Options:**
+    <details>
+    <summary>What was tried (1)</summary>
 
-    - (A) go on: what the stop names is settled. `/resolve A REASON` (or `/unblock REASON`)
-    - (B) change what it does: it goes on, and its author pushes less. `/resolve B REASON`
-    - (C) give up: the pull request is closed. `/resolve C REASON`
+    1. `cbb8c768af4a`: FAIL: `MRG-01`, `MRG-02` `ci / test` ended as failure on cbb8c768af4a. (record 5)
 
-    **Recommendation:** (A) once the reason is settled; (C) if it can't be.
+    </details>
 
     **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7.
 
-    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 6
+    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 6 · [ESC-dd10d82a](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-dd10d82a.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
 }
 
@@ -242,11 +375,74 @@ fn the_issue_of_the_brake() {
     insta::assert_snapshot!(issue(&game), @r#"
     Phasegate: #7 is stopped by the complexity brake
 
+    **Decide whether #7 may be as complex as it has become.**
+
     **BLOCKED:** `ada` pulled the complexity brake on #7: `scope: it has doubled`. Nothing goes on before a person decides.
 
-    **What was tried**
+    **Options**, each as a reply to copy:
 
-    1. `cbb8c768af4a`: PASS (record 17)
+    **(A) `APPROVE_OVERRIDE`**: go on: the design is simpler now, or the complexity is accepted. In short: `/resolve A REASON` or `/brake-resolved REASON`.
+
+    ````text
+    /resolve APPROVE_OVERRIDE
+    ```yaml
+    rationale: "Why it may go on."
+    ```
+    ````
+
+    **(B) `AMEND_SPEC`**: change the scope: these are the criteria now, it goes back to EXPAND, and every gate is passed again.
+
+    ````text
+    /resolve AMEND_SPEC
+    ```yaml
+    amended_acceptance_criteria:
+      - "AC-1: What must be true now."
+    amendment_rationale: "Why the criteria changed."
+    ```
+    ````
+
+    **(C) `ABANDON_TASK`**: give up: the pull request is closed. In short: `/resolve C REASON`.
+
+    ````text
+    /resolve ABANDON_TASK
+    ```yaml
+    rationale: "Why it is not needed any more."
+    ```
+    ````
+
+    **(D) `REVISE_PLAN`**: change the plan: this is it now, it goes back to DESIGN, and passes it again.
+
+    ````text
+    /resolve REVISE_PLAN
+    ```yaml
+    revised_micro_plan:
+      - module_id: "reader"
+        description: "What it does."
+        depends_on: []
+      - module_id: "writer"
+        description: "What it does."
+        depends_on: ["reader"]
+    ```
+    ````
+
+    **(F) `SPLIT_TASK`**: split it: each part gets an issue, and this pull request is closed.
+
+    ````text
+    /resolve SPLIT_TASK
+    ```yaml
+    new_tasks:
+      - name: "The first part"
+        description: "What it does."
+        acceptance_criteria: ["What must be true of it."]
+        depends_on: []
+      - name: "The second part"
+        description: "What it does."
+        acceptance_criteria: ["What must be true of it."]
+        depends_on: ["The first part"]
+    ```
+    ````
+
+    **Recommendation:** (B) `AMEND_SPEC`: what outgrew its design is cut before it is built.
 
     **Post-mortem**
 
@@ -254,17 +450,16 @@ fn the_issue_of_the_brake() {
     - What to try differently: That is for whoever answers; the reason given is kept with the record.
     - What to avoid: Nothing failed before this.
 
-    **Options:**
+    <details>
+    <summary>What was tried (1)</summary>
 
-    - (A) go on: the design is simpler now, or the complexity is accepted. `/resolve A REASON` (or `/brake-resolved REASON`)
-    - (B) change the scope: back to EXPAND, and every gate is passed again. `/resolve B REASON`
-    - (C) give up: the pull request is closed. `/resolve C REASON`
+    1. `cbb8c768af4a`: PASS (record 17)
 
-    **Recommendation:** (B): what outgrew its design is cut before it is built.
+    </details>
 
     **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7.
 
-    What is said here counts for the head that is shown. Head `d1e5d5368a86` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 25
+    What is said here counts for the head that is shown. Head `d1e5d5368a86` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 25 · [ESC-c5c4cce0](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-c5c4cce0.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
 }
 
@@ -275,19 +470,43 @@ fn the_issue_of_a_stepped_wait() {
     insta::assert_snapshot!(issue(&game), @r#"
     Phasegate: #7 waits before DESIGN
 
+    **Decide whether DESIGN of #7 may begin.**
+
     **BLOCKED:** #7 is in stepped mode. Nothing is wrong: DESIGN begins when a person has looked at what the phase before left behind.
 
-    **Options:**
+    **Options**, each as a reply to copy:
 
-    - (A) go on: what the phase left behind is good. `/resolve A REASON` (or `/continue`)
-    - (B) change the scope: back to EXPAND, and every gate is passed again. `/resolve B REASON`
-    - (C) give up: the pull request is closed. `/resolve C REASON`
+    **(A) `CONTINUE`**: go on: what the phase left behind is good. In short: `/resolve A` or `/continue`.
 
-    **Recommendation:** (A), after a look at what the phase left behind.
+    ```text
+    /resolve CONTINUE
+    ```
+
+    **(B) `AMEND_SPEC`**: change the scope: these are the criteria now, it goes back to EXPAND, and every gate is passed again.
+
+    ````text
+    /resolve AMEND_SPEC
+    ```yaml
+    amended_acceptance_criteria:
+      - "AC-1: What must be true now."
+    amendment_rationale: "Why the criteria changed."
+    ```
+    ````
+
+    **(C) `ABANDON_TASK`**: give up: the pull request is closed. In short: `/resolve C REASON`.
+
+    ````text
+    /resolve ABANDON_TASK
+    ```yaml
+    rationale: "Why it is not needed any more."
+    ```
+    ````
+
+    **Recommendation:** (A) `CONTINUE`: after a look at what the phase left behind.
 
     **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7. `/continue` is for anyone with write access.
 
-    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 12
+    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 12 · [ESC-722555b7](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-722555b7.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
 }
 
@@ -300,7 +519,7 @@ fn nobody_is_asked_where_we_only_observe_and_everything_is_asked_here_without_is
 
     let mut game = Game::merge();
     game.says("ada", Role::Write, "/stop it leaks");
-    assert!(!comment(&game).contains("**Options:**"), "{}", comment(&game));
+    assert!(!comment(&game).contains("**Options**"), "{}", comment(&game));
     game.no_issues = true;
     let shown = comment(&game);
     assert!(

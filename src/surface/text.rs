@@ -44,6 +44,15 @@ pub(super) fn plain_to(most: usize, text: &str) -> String {
     out
 }
 
+/// Text to be copied as it is: a block of code that nothing in it ends.
+pub(super) fn copied(text: &str) -> String {
+    let longest = text.lines().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let text: String = text.chars().filter(|c| !turns(c) && (!c.is_control() || matches!(c, '\n' | '\t'))).collect();
+    format!("{fence}text\n{}\n{fence}", text.trim_end())
+}
+
 /// Text for where no markup is read: one line that reads in the direction it is written in.
 pub(super) fn one_line(text: &str) -> String {
     let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

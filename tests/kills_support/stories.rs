@@ -14,6 +14,8 @@ pub(crate) enum Story {
     Merged,
     /// Stopped, asked about in an issue, answered there; then given up.
     Stopped,
+    /// Stopped, with people assigned; answered with a fix; stopped again, brought to mind, and split.
+    Resolved,
     /// The pipeline flow: a gate fails with more findings than GitHub takes at once, then passes.
     Expanded,
     /// Two pull requests with one head.
@@ -38,13 +40,14 @@ pub(crate) enum Story {
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Acted,
         Self::Queued,
         Self::Rivals,
         Self::Merged,
         Self::Expanded,
         Self::Repaired,
+        Self::Resolved,
         Self::Stopped,
         Self::Meddled,
         Self::Stormy,
@@ -66,6 +69,7 @@ impl Story {
                 let by_commit = "gates:\n  reconcile: { repairs: commit }\n";
                 Setup::with_policy(&PIPELINE_POLICY.replacen("gates:\n", by_commit, 1))
             }
+            Self::Resolved => Setup::with_policy(&format!("{MERGE_POLICY}people: {{ escalate: [\"@mia\"] }}\n")),
             Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
             Self::Plain => {
                 Setup { without: &[Feature::Graphql, Feature::GitOverHttp], ..Setup::with_policy(MERGE_POLICY) }
@@ -88,6 +92,7 @@ impl Story {
             Self::Acted => acted(on).await,
             Self::Merged => merged(on).await,
             Self::Stopped => stopped(on).await,
+            Self::Resolved => resolved(on).await,
             Self::Expanded => expanded(on).await,
             Self::Rivals => rivals(on).await,
             Self::Queued => queued(on).await,
@@ -168,6 +173,32 @@ async fn stopped(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     on.says("ada", number, "/stop it leaks again").await?;
     on.says("mia", asked(on)?, "/resolve C nobody needs it").await?;
     ensure!(on.pull(number)?["state"] == "closed", "it was not given up");
+    Ok(vec![number])
+}
+
+async fn resolved(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.says("ada", number, "/stop it leaks").await?;
+    let head = on.head(number)?;
+    let fix = "fix_description: it is tight\nfix_artifacts:\n  src/work.py: |\n    def shine(): return 1";
+    on.says("mia", asked(on)?, &format!("/resolve PROVIDE_FIX\n```yaml\n{fix}\n```")).await?;
+    ensure!(on.head(number)? != head, "the fix is not there");
+    on.says("ada", number, "/stop it is two things").await?;
+    let issue = asked(on)?;
+    on.time_passes(std::time::Duration::from_secs(25 * 3600)).await?;
+    on.says("tim", issue, "What is it about?").await?;
+    let reminders = on.bot_comments(issue)?.iter().filter(|said| said.contains("still waits")).count();
+    ensure!(reminders == 1, "{reminders} reminders");
+    let part = |name: &str, needs: &str| {
+        format!("\n  - {{ name: {name}, description: it, acceptance_criteria: [it works], depends_on: [{needs}] }}")
+    };
+    let parts = format!("new_tasks:{}{}", part("bulb", "wire"), part("wire", ""));
+    // Whoever gave the fix has a hand in it now.
+    on.says("root", issue, &format!("/resolve SPLIT_TASK\n```yaml\n{parts}\n```")).await?;
+    ensure!(on.pull(number)?["state"] == "closed", "it was not given up");
+    let issues = on.admin().repo(REPO)?.issues;
+    let made = issues.values().filter(|issue| ["bulb", "wire"].contains(&issue.title.as_str())).count();
+    ensure!(made == 2, "{made} parts");
     Ok(vec![number])
 }
 

@@ -21,6 +21,7 @@ mod page;
 mod playground;
 mod queue;
 mod reconcile;
+mod resolutions;
 mod rest_only;
 mod review;
 mod rivals;

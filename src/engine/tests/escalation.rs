@@ -45,6 +45,11 @@ fn paused() -> Game {
     game
 }
 
+/// Other criteria, for this reason.
+fn amends(why: &str) -> String {
+    format!("/resolve B\n```yaml\namended_acceptance_criteria: [less]\namendment_rationale: {why}\n```")
+}
+
 /// The sequence number of the last record of a kind.
 fn last_seq(game: &Game, of: impl Fn(&Body) -> bool) -> u64 {
     game.log.iter().rposition(|entry| of(&entry.body)).expect("such a record") as u64 + 1
@@ -158,7 +163,7 @@ fn a_block_after_the_merge_is_asked_about_too() {
     }
     game.at(Stage::BlockedOnGate);
     assert_eq!((open(&game).cause, open(&game).phase), (Cause::Gate, Some(Phase::Deploy)));
-    game.says("mia", Role::Maintain, "/resolve B smaller").refused_with("CMD-03");
+    game.says("mia", Role::Maintain, &amends("smaller")).refused_with("CMD-03");
     game.says("mia", Role::Maintain, "/resolve C not worth it").done();
     assert_eq!(ended(&game), lifted(Ending::GivenUp, "mia", Some("not worth it")));
 }
@@ -170,7 +175,7 @@ fn b_goes_back_to_the_scope_from_wherever_it_stopped() {
         game.until_building().says("ada", Role::Write, "/stop scope: it has doubled");
         game
     }] {
-        game.says("mia", Role::Maintain, "/resolve B half of it").done().at(Stage::Expanding);
+        game.says("mia", Role::Maintain, &amends("half of it")).done().at(Stage::Expanding);
         assert_eq!(ended(&game), lifted(Ending::Rescoped, "mia", Some("half of it")));
         assert!(game.table().passed.is_empty() && game.table().attempts.is_empty());
         // The same scope passes only by somebody's word.
@@ -184,7 +189,7 @@ fn b_goes_back_to_the_scope_from_wherever_it_stopped() {
     }
     // Another scope passes as ever.
     let mut game = blocked();
-    game.says("mia", Role::Maintain, "/resolve B half of it").at(Stage::Expanding).audited();
+    game.says("mia", Role::Maintain, &amends("half of it")).at(Stage::Expanding).audited();
     game.push_with("smaller", |game| {
         game.rewrites_documents("second");
     });
@@ -235,14 +240,14 @@ fn only_who_may_answers_and_for_the_head_that_the_issue_shows() {
 fn a_solo_maintainer_answers_and_the_record_says_who() {
     let mut game = Game::with("people: { solo: true }");
     game.opened().says("ada", Role::Maintain, "/stop it leaks").asked_in(12);
-    game.answers("ada", Role::Maintain, "/resolve B a smaller hole").done();
+    game.answers("ada", Role::Maintain, &amends("a smaller hole")).done();
     assert_eq!(ended(&game), lifted(Ending::Lifted, "ada", Some("a smaller hole")));
 }
 
 #[test]
 fn it_follows_from_the_records_alone() {
     let mut game = blocked();
-    game.asked_in(12).answers("mia", Role::Maintain, "/resolve B half of it").done();
+    game.asked_in(12).answers("mia", Role::Maintain, &amends("half of it")).done();
     let text = serde_json::to_string(game.now()).unwrap();
     assert_eq!(serde_json::from_str::<State>(&text).unwrap(), *game.now());
     // What a version without escalations has kept is read too.

@@ -36,6 +36,13 @@ pub fn beside(state: &State, fact: &Beside) -> State {
                 recover(&mut next);
             }
         }
+        Beside::Replanned => {
+            next.passed.retain(|gate, _| *gate < Phase::Design);
+            next.attempts.retain(|gate, _| *gate < Phase::Design);
+            if rests_on_stale(&next) {
+                recover(&mut next);
+            }
+        }
         Beside::Reopened => {
             if phase_of(state.stage).is_some() && !waits_for_human(state.stage) {
                 recover(&mut next);

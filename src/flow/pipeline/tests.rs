@@ -256,6 +256,7 @@ fn any_beside() -> impl Strategy<Value = Beside> {
         prop::sample::select(&Phase::ALL[..]).prop_map(|phase| Beside::Renewed { phase }),
         Just(Beside::Retargeted),
         Just(Beside::Rescoped),
+        Just(Beside::Replanned),
         Just(Beside::Reopened),
         Just(Beside::Dropped),
         any::<bool>().prop_map(|structural| Beside::Stopped { structural }),

@@ -137,6 +137,16 @@ impl Repo {
         self.fetch(request).await
     }
 
+    /// Assigns people to an issue, beside those who are already. Whom GitHub does not let be assigned it leaves out.
+    pub async fn add_assignees(&self, number: u64, people: &[String]) -> Result<Issue> {
+        let route = "/repos/{owner}/{repo}/issues/{number}/assignees";
+        let request = self
+            .request(Method::POST, route, &[&number.to_string()])?
+            .body(json!({ "assignees": people }))
+            .idempotent();
+        self.fetch(request).await
+    }
+
     pub async fn list_labels(&self) -> Result<Vec<Label>> {
         self.list(self.get("/repos/{owner}/{repo}/labels", &[])?, None).await
     }

@@ -316,7 +316,7 @@ fn variables(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<String>> {
 }
 
 /// A number with a unit, which is no number to YAML.
-fn with_unit<'n>(d: &mut Decoder, spot: &Spot<'n>) -> Option<&'n str> {
+pub(super) fn with_unit<'n>(d: &mut Decoder, spot: &Spot<'n>) -> Option<&'n str> {
     match &spot.node.kind {
         // `20` would be asked to be put in quotes, which does not help.
         Kind::Scalar { text, .. } if !spot.node.is_nothing() => Some(text),

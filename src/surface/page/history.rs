@@ -313,6 +313,20 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let facts: Vec<String> = facts.iter().map(ToString::to_string).collect();
             format!("{who} lets plans rest on {}.", facts.join(", "))
         }
+        Body::Resolved(resolved) => {
+            let (remedy, digest) = (resolved.resolution.remedy(), code(resolved.digest.short()));
+            let why = resolved.resolution.reason().map(|reason| format!(": {}", prose(&quoted(&reason))));
+            format!("{who} answers with {}{} (digest {digest}).", code(remedy.as_str()), why.unwrap_or_default())
+        }
+        Body::Noted { comment, says, .. } => {
+            format!("{who} notes in comment {comment}: {}", prose(&quoted(says)))
+        }
+        Body::Reminded { number, .. } => format!("Brought to mind, for time {number}."),
+        Body::Split { issues, .. } => {
+            let issues: Vec<String> =
+                issues.iter().map(|issue| link(&home.issue(*issue), &format!("#{issue}"))).collect();
+            format!("Its parts are {}.", issues.join(", "))
+        }
         Body::GivenUp { reason } => format!("{who} gives it up: {}.", prose(&quoted(reason))),
         // Those with nothing to say but their name.
         other => format!("{}.", safe(&kind(other).replace('_', " "))),

@@ -24,6 +24,12 @@ pub(crate) const ROUTES: &[Route] = &[
     Route { method: "GET", path: "/repos/{owner}/{repo}/issues/{n}", access: READ, run: get },
     Route { method: "PATCH", path: "/repos/{owner}/{repo}/issues/{n}", access: WRITE, run: edit },
     Route { method: "GET", path: "/repos/{owner}/{repo}/issues/{n}/events", access: READ, run: events },
+    Route {
+        method: "POST",
+        path: "/repos/{owner}/{repo}/issues/{n}/assignees",
+        access: Access::Repo(&[("issues", Level::Write), ("pull_requests", Level::Write)], Role::Triage),
+        run: assign,
+    },
 ];
 
 fn list(state: &mut State, call: &Call) -> Answer {
@@ -100,6 +106,27 @@ fn create(state: &mut State, call: &Call) -> Answer {
 fn assignees(state: &State, call: &Call) -> Option<Vec<Account>> {
     let given = call.body.get("assignees")?.as_array()?;
     Some(given.iter().filter_map(Value::as_str).filter_map(|login| state.account(login)).cloned().collect())
+}
+
+/// GitHub takes no more.
+const MOST_ASSIGNEES: usize = 10;
+
+/// Adds assignees: whoever can't write there is left out, silently, and so are those beyond the tenth.
+fn assign(state: &mut State, call: &Call) -> Answer {
+    let (repo, number, by) = (call.repo, call.number("n"), call.account()?);
+    state.issue(repo, number)?;
+    let people = assignees(state, call).unwrap_or_default();
+    for person in people {
+        let may = state.role(state.repo(repo)?, person.id) >= Role::Triage;
+        let issue = state.issue_mut(repo, number)?;
+        let known = issue.assignees.iter().any(|one| one.id == person.id);
+        if may && !known && issue.assignees.len() < MOST_ASSIGNEES {
+            issue.assignees.push(person.clone());
+            let assignee = json!({"assignee": state.user_json(&person)});
+            tell(state, repo, number, "assigned", &by, assignee)?;
+        }
+    }
+    Ok(Reply::Created(state.issue_json(state.repo(repo)?, state.issue(repo, number)?)))
 }
 
 fn tell(state: &mut State, repo: u64, number: u64, action: &str, by: &Account, more: Value) -> Result<(), Problem> {

@@ -115,6 +115,7 @@ async fn issues(on: &mut Tour, app: &str, ada: &str) {
     on.call(ada, Method::PATCH, &format!("issues/{one}"), json!({"body": "More", "state": "open"})).await;
     on.get(app, &format!("issues/{one}/events")).await;
     on.post(ada, &format!("issues/{one}/labels"), json!({"labels": ["new"]})).await;
+    on.post(app, &format!("issues/{one}/assignees"), json!({"assignees": ["ada", "nobody"]})).await;
     on.get(app, &format!("issues/{one}/labels")).await;
     on.call(ada, Method::PUT, &format!("issues/{one}/labels"), json!({"labels": ["fault", "new"]})).await;
     on.call(ada, Method::DELETE, &format!("issues/{one}/labels/new"), Value::Null).await;

@@ -1,0 +1,478 @@
+use super::*;
+use crate::engine::command;
+use crate::engine::kit::*;
+use crate::flow::{Phase, Stage};
+use crate::gate::people::Standing;
+use crate::ids::Role;
+use crate::ledger::Body;
+use crate::ledger::resolution::Resolved;
+
+/// BUILD has failed three times, and it is asked about in an issue.
+fn blocked() -> Game {
+    let mut game = Game::pipeline();
+    game.until_building();
+    for head in ["b1", "b2", "b3"] {
+        game.push(head).red().says("ada", Role::Write, "/build");
+    }
+    game.at(Stage::BlockedOnGate).asked_in(12);
+    game
+}
+
+fn stopped() -> Game {
+    let mut game = Game::merge();
+    game.says("ada", Role::Write, "/stop it leaks").asked_in(12);
+    game
+}
+
+fn braked() -> Game {
+    let mut game = Game::pipeline();
+    game.until_building().says("ada", Role::Write, "/stop scope: it has doubled").asked_in(12);
+    game
+}
+
+fn paused() -> Game {
+    let mut game = Game::pipeline_with("mode: stepped\n");
+    game.says("ada", Role::Write, "/expand").green();
+    game.says("ada", Role::Write, "/expand").at(Stage::SteppedModePaused).asked_in(12);
+    game
+}
+
+fn kinds(game: &Game) -> usize {
+    game.log.iter().filter(|entry| !matches!(entry.body, Body::Command { .. })).count()
+}
+
+fn taken(game: &Game) -> Vec<Resolved> {
+    let resolved = game.log.iter().filter_map(|entry| match &entry.body {
+        Body::Resolved(resolved) => Some(Resolved::clone(resolved)),
+        _ => None,
+    });
+    resolved.collect()
+}
+
+fn with(action: &str, yaml: &str) -> String {
+    format!("/resolve {action}\n```yaml\n{yaml}\n```")
+}
+
+fn remedies(game: &Game) -> Vec<Remedy> {
+    let state = game.now();
+    offered(state, state.escalation.as_ref().expect("one is open"), game.world.bot_may_commit())
+}
+
+/// Everything that is wrong with a payload is refused with what is wrong, an example that would be taken, and no change.
+#[test]
+fn every_wrong_shape_is_refused_with_an_example_that_works() {
+    let long = format!("rationale: {}", "x".repeat(4_001));
+    let many = format!("amended_acceptance_criteria: [{}]\namendment_rationale: w", vec!["a"; 51].join(", "));
+    let task = "name: n\n    description: d\n    acceptance_criteria: [c]\n    depends_on: []";
+    let files: String = (0..21).map(|n| format!("\n  f{n}: x")).collect();
+    let at_path = |path: &str| format!("fix_description: d\nfix_artifacts: {{ \"{path}\": x }}");
+    let cases: &[(&str, String, &str)] = &[
+        ("", "/resolve".to_owned(), "it takes one of the options of this stop: A `APPROVE_OVERRIDE`, B `AMEND_SPEC`"),
+        ("", "/resolve because it is fine".to_owned(), "there is no option `because`"),
+        ("", "/resolve APROVE_OVERRIDE fine".to_owned(), "Did you mean `APPROVE_OVERRIDE`?"),
+        ("", "/resolve G fine".to_owned(), "there is no option `G`"),
+        ("APPROVE_OVERRIDE", "/resolve APPROVE_OVERRIDE".to_owned(), "`rationale` is missing. It takes a fenced block"),
+        ("APPROVE_OVERRIDE", "/resolve A".to_owned(), "`rationale` is missing"),
+        (
+            "AMEND_SPEC",
+            "/resolve B half of it".to_owned(),
+            "`amended_acceptance_criteria` and `amendment_rationale` are missing",
+        ),
+        ("SPLIT_TASK", "/resolve SPLIT_TASK two".to_owned(), "`new_tasks` is missing"),
+        (
+            "APPROVE_OVERRIDE",
+            "/resolve A fine\n```yaml\nrationale: fine\n```".to_owned(),
+            "words stand on its line and a block behind it",
+        ),
+        ("APPROVE_OVERRIDE", "/resolve A\n```json\nrationale: fine\n```".to_owned(), "its block is marked as `json`"),
+        ("APPROVE_OVERRIDE", "/resolve A\n```yaml\n\n```".to_owned(), "its block is empty"),
+        (
+            "APPROVE_OVERRIDE",
+            "/resolve A\n```\nrationale: one\n```\n\n```\nrationale: two\n```".to_owned(),
+            "two blocks stand behind it",
+        ),
+        (
+            "APPROVE_OVERRIDE",
+            "/resolve A\n> ```yaml\n> rationale: fine\n> ```".to_owned(),
+            "one in a quote, in a list or below other words is not read",
+        ),
+        ("APPROVE_OVERRIDE", "/resolve A\n\n- ```yaml\n  rationale: fine\n  ```".to_owned(), "`rationale` is missing"),
+        (
+            "APPROVE_OVERRIDE",
+            "/resolve A\n\nThat is:\n\n```yaml\nrationale: fine\n```".to_owned(),
+            "`rationale` is missing",
+        ),
+        (
+            "APPROVE_OVERRIDE",
+            "/resolve A\n\n<!--\n```yaml\nrationale: fine\n```\n-->".to_owned(),
+            "`rationale` is missing",
+        ),
+        (
+            "APPROVE_OVERRIDE",
+            "/resolve A\n\n<details>\n\n```yaml\nrationale: fine\n```\n\n</details>".to_owned(),
+            "`rationale` is missing",
+        ),
+        ("APPROVE_OVERRIDE", "/resolve A\n\n    rationale: fine".to_owned(), "`rationale` is missing"),
+        ("APPROVE_OVERRIDE", with("A", "- fine"), "expected a mapping, found a list"),
+        ("APPROVE_OVERRIDE", with("A", "fine"), "expected a mapping, found the text `fine`"),
+        (
+            "APPROVE_OVERRIDE",
+            with("A", "rational: fine"),
+            "line 1: `rational`: unknown key `rational`; did you mean `rationale`?",
+        ),
+        (
+            "APPROVE_OVERRIDE",
+            with("A", "rationale: fine\nverified: true"),
+            "line 2: `verified`: unknown key `verified`",
+        ),
+        (
+            "APPROVE_OVERRIDE",
+            with("A", "rationale: fine\nrationale: fine"),
+            "line 2: `rationale`: the key `rationale` stands twice",
+        ),
+        ("APPROVE_OVERRIDE", with("A", "rationale: [fine]"), "`rationale`: expected text, found a list"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: 7"), "`rationale`: expected text, found the number `7`"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: true"), "expected text, found the boolean `true`"),
+        ("APPROVE_OVERRIDE", with("A", "rationale:"), "expected text, found nothing"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: \"  \""), "`rationale`: it is empty"),
+        ("APPROVE_OVERRIDE", with("A", &long), "it has more than 4000 characters"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: &a fine"), "anchors (`&name`)"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: !!str fine"), "YAML tags"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: \"fine"), "not valid YAML"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: a\n---\nrationale: b"), "a second YAML document"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: \"a\u{202e}b\""), "U+202E is not allowed"),
+        ("ABANDON_TASK", with("C", "reason: no"), "unknown key `reason`"),
+        ("AMEND_SPEC", with("B", "amended_acceptance_criteria: [a]"), "`amendment_rationale`: it is missing"),
+        ("AMEND_SPEC", with("B", "amended_acceptance_criteria: []\namendment_rationale: w"), "the list is empty"),
+        (
+            "AMEND_SPEC",
+            with("B", "amended_acceptance_criteria: a\namendment_rationale: w"),
+            "expected a list of criteria",
+        ),
+        (
+            "AMEND_SPEC",
+            with("B", "amended_acceptance_criteria: [a, a]\namendment_rationale: w"),
+            "stands in the list twice",
+        ),
+        (
+            "AMEND_SPEC",
+            with("B", "amended_acceptance_criteria: [a, '']\namendment_rationale: w"),
+            "`amended_acceptance_criteria[1]`: it is empty",
+        ),
+        ("AMEND_SPEC", with("B", &many), "at most 50 are allowed"),
+        ("SPLIT_TASK", with("F", "new_tasks: []"), "the list is empty"),
+        ("SPLIT_TASK", with("F", "new_tasks: [one]"), "`new_tasks[0]`: expected a mapping"),
+        ("SPLIT_TASK", with("F", "new_tasks:\n  - name: one"), "`new_tasks[0].description`: it is missing"),
+        ("SPLIT_TASK", with("F", &format!("new_tasks:\n  - {task}\n  - {task}")), "two tasks have this name"),
+        ("SPLIT_TASK", with("F", &format!("new_tasks:\n  - {}", task.replace("[]", "[n]"))), "it depends on itself"),
+        (
+            "SPLIT_TASK",
+            with(
+                "F",
+                &format!(
+                    "new_tasks:\n  - {}\n  - {}",
+                    task.replace("[]", "[m]"),
+                    task.replace("name: n", "name: m").replace("[]", "[n]")
+                ),
+            ),
+            "the tasks wait for each other",
+        ),
+        (
+            "SPLIT_TASK",
+            with("F", &format!("new_tasks:\n  - {}", task.replace("name: n", "name: \"a\\nb\""))),
+            "it has more than one line",
+        ),
+        ("SPLIT_TASK", with("F", &format!("new_tasks:\n  - {task}\n    owner: mia")), "unknown key `owner`"),
+        (
+            "REVISE_PLAN",
+            with("D", "revised_micro_plan:\n  - module_id: a\n    description: d"),
+            "`revised_micro_plan[0].depends_on`: it is missing",
+        ),
+        (
+            "REVISE_PLAN",
+            with(
+                "D",
+                "revised_micro_plan:\n  - { module_id: a, description: d, depends_on: [b] }\n  - { module_id: b, description: d, depends_on: [a] }",
+            ),
+            "the modules wait for each other",
+        ),
+        ("PROVIDE_FIX", with("E", "fix_description: d"), "`fix_artifacts`: it is missing"),
+        ("PROVIDE_FIX", with("E", "fix_description: d\nfix_artifacts: {}"), "there is no file"),
+        ("PROVIDE_FIX", with("E", "fix_description: d\nfix_artifacts: [a]"), "expected a mapping of files"),
+        ("PROVIDE_FIX", with("E", "fix_description: d\nfix_artifacts: { a: [b] }"), "`fix_artifacts.a`: expected text"),
+        ("PROVIDE_FIX", with("E", &format!("fix_description: d\nfix_artifacts:{files}")), "at most 20 are allowed"),
+        ("PROVIDE_FIX", with("E", &at_path("/etc/passwd")), "it leaves the repository"),
+        ("PROVIDE_FIX", with("E", &at_path("../up")), "it leaves the repository"),
+        ("PROVIDE_FIX", with("E", &at_path("a/../../up")), "it leaves the repository"),
+        ("PROVIDE_FIX", with("E", &at_path(".git/config")), "it leaves the repository"),
+        ("PROVIDE_FIX", with("E", &at_path("a/.GIT/hooks/x")), "it leaves the repository"),
+        ("PROVIDE_FIX", with("E", &at_path("a//b")), "it leaves the repository"),
+        ("PROVIDE_FIX", with("E", &at_path("a/")), "it leaves the repository"),
+        ("PROVIDE_FIX", with("E", &at_path("a\\\\b")), "it is no plain path"),
+        ("PROVIDE_FIX", with("E", &at_path(".github/workflows/ci.yml")), "the bot writes no workflows"),
+        (
+            "PROVIDE_FIX",
+            with("E", "fix_description: d\nfix_artifacts: { a: x, a/b: y }"),
+            "is both a file and a folder",
+        ),
+        ("APPROVE_OVERRIDE", "/resolve CONTINUE".to_owned(), "`CONTINUE` is not offered here: it ends a stepped wait"),
+    ];
+    let mut game = blocked();
+    let before = kinds(&game);
+    for (at, (example_of, said, expected)) in cases.iter().enumerate() {
+        // Each by somebody else, because nobody may say so much within an hour.
+        let refusal = game.answers(&format!("mia{at}"), Role::Maintain, said).last_refusal();
+        assert!(["CMD-05", "CMD-03"].contains(&refusal.rule.as_str()), "{said}\n{refusal}");
+        assert!(refusal.says.contains(expected), "{said}\nexpected: {expected}\nsays:     {}", refusal.says);
+        let example = refusal.example.unwrap_or_else(|| panic!("{said}: no example"));
+        assert!(example.contains(example_of), "{said}\n{example}");
+        assert!(example.starts_with(&format!("/resolve {} ", commit("b3").short())), "{example}");
+        assert_eq!(kinds(&game), before, "{said}: nothing changes");
+    }
+}
+
+/// What is shown as an example is taken, wherever it is shown.
+#[test]
+fn every_example_is_taken_where_it_is_offered() {
+    for start in [blocked, stopped, braked, paused] {
+        for remedy in remedies(&start()) {
+            let mut game = start();
+            let text = example(&Commands::default(), None, remedy);
+            game.answers("mia", Role::Maintain, &text).done();
+            assert_eq!(taken(&game).len(), 1, "{remedy}");
+            assert_eq!(taken(&game)[0].resolution.remedy(), remedy);
+            assert_eq!(game.now().escalation, None, "{remedy} ends it");
+        }
+    }
+}
+
+#[test]
+fn each_cause_offers_what_makes_sense_there() {
+    let names = |game: &Game| -> String { remedies(game).iter().map(|one| one.letter()).collect() };
+    assert_eq!(names(&blocked()), "ABCDEF");
+    assert_eq!(names(&stopped()), "ABCEF", "the merge flow has no design");
+    assert_eq!(names(&braked()), "ABCDF");
+    assert_eq!(names(&paused()), "ABC", "before DESIGN there is none to revise");
+    assert_eq!(remedies(&paused())[0], Remedy::Continue);
+    let mut fork = blocked();
+    fork.world.pull.fork = true;
+    assert_eq!(names(&fork), "ABCDF");
+    fork.answers("mia", Role::Maintain, &example(&Commands::default(), None, Remedy::ProvideFix))
+        .refused_with("CMD-03");
+    assert!(fork.last_refusal().says.contains("the branch is a fork's"));
+    let mut trunk = stopped();
+    trunk.world.pull.branch.as_mut().expect("a branch").name = "main".to_owned();
+    assert_eq!(names(&trunk), "ABCF", "the default branch is not written to");
+    let mut advisory = stopped();
+    advisory.world.commits = false;
+    assert_eq!(names(&advisory), "ABCF");
+    let mut merged = Game::pipeline();
+    merged.through_verify().merged();
+    for _ in 0..3 {
+        merged.deployment("failure").says("ada", Role::Write, "/deploy");
+    }
+    assert_eq!(names(&merged), "AC");
+    // Blocked at EXPAND there is no design yet.
+    let mut first = Game::pipeline();
+    first.without("scaffolding/scope.md").says("ada", Role::Write, "/expand");
+    for head in ["e1", "e2", "e3"] {
+        first.push(head).says("ada", Role::Write, "/expand");
+    }
+    assert_eq!((first.stage(), names(&first).as_str()), (Stage::BlockedOnGate, "ABCEF"));
+}
+
+#[test]
+fn one_text_may_stand_on_the_line_and_a_block_may_be_bare() {
+    for said in [
+        "/resolve A because it is known",
+        "/resolve (a): because it is known",
+        "/resolve APPROVE_OVERRIDE because it is known",
+        "/resolve approve_override because it is known",
+        "/resolve A\n```\nrationale: because it is known\n```",
+        "/resolve A\n\n\n~~~yml\nrationale: because it is known\n~~~\nThanks.",
+        "Looked at it.\n/resolve A\n````YAML\nrationale: >-\n  because it\n  is known\n````",
+    ] {
+        let mut game = blocked();
+        game.answers("mia", Role::Maintain, said).done();
+        let rationale = "because it is known".to_owned();
+        assert_eq!(taken(&game)[0].resolution, Resolution::ApproveOverride { rationale }, "{said}");
+    }
+    let mut game = paused();
+    game.answers("mia", Role::Maintain, "/resolve A").done().at(Stage::Designing);
+    assert_eq!(taken(&game)[0].resolution, Resolution::Continue { rationale: None });
+}
+
+/// Two commands with a block each: every one has its own.
+#[test]
+fn a_block_belongs_to_the_line_before_it() {
+    let given = command::parse("/resolve A\n```\none: 1\n```\n/resolve B\n/status\n```\ntwo: 2\n```", |line| {
+        line.strip_prefix('/')
+    });
+    let payloads: Vec<Option<String>> =
+        given.iter().map(|one| one.payload.as_ref().map(|one| one.text.clone())).collect();
+    assert_eq!(payloads, [Some("one: 1\n".to_owned()), None, Some("two: 2\n".to_owned())]);
+}
+
+#[test]
+fn an_override_lets_it_go_on_and_passes_nothing() {
+    let mut game = blocked();
+    game.answers("mia", Role::Maintain, "/resolve APPROVE_OVERRIDE it is green elsewhere").done();
+    assert_eq!(game.now().pipeline.as_ref().and_then(|one| one.phase()), Some(Phase::Build));
+    assert_eq!(game.table().fails(Phase::Build), 0);
+    assert!(!game.table().passed.contains_key(&Phase::Build));
+    assert!(game.against().contains("MRG-01") && game.against().contains("MRG-02"), "{:?}", game.against());
+}
+
+#[test]
+fn another_plan_goes_back_to_design_and_the_same_design_needs_a_word() {
+    for mut game in [blocked(), braked()] {
+        let text = example(&Commands::default(), None, Remedy::RevisePlan);
+        game.answers("mia", Role::Maintain, &text).done().at(Stage::Designing);
+        assert_eq!(
+            game.now().escalated.last().and_then(|one| one.ended.as_ref()).map(|end| end.how),
+            Some(Ending::Replanned)
+        );
+        assert!(game.table().holds(Phase::Expand), "the scope stands");
+        assert!(!game.table().passed.contains_key(&Phase::Design));
+        game.green().at(Stage::Designing);
+        game.says("ada", Role::Write, "/design").done();
+        assert!(game.table().holds(Phase::Design));
+        assert_eq!(game.now().replanned, None);
+    }
+    // A wait goes back just as well, where there is a design.
+    let mut waits = Game::pipeline_with("mode: stepped\n");
+    waits.says("ada", Role::Write, "/expand").green();
+    for (phase, says) in [("expand", "/continue"), ("design", "/continue"), ("analyze", "")] {
+        waits.says("ada", Role::Write, &format!("/{phase}")).at(Stage::SteppedModePaused);
+        if !says.is_empty() {
+            waits.says("ada", Role::Write, says).done();
+        }
+    }
+    let text = example(&Commands::default(), None, Remedy::RevisePlan);
+    waits.says("mia", Role::Maintain, &text).done().at(Stage::Designing);
+    assert!(waits.table().holds(Phase::Expand) && !waits.table().passed.contains_key(&Phase::Analyze));
+    // Another design passes as ever.
+    let mut game = blocked();
+    game.answers("mia", Role::Maintain, &example(&Commands::default(), None, Remedy::RevisePlan)).at(Stage::Designing);
+    game.push_with("anew", |game| {
+        game.rewrites_documents("second");
+    });
+    game.green();
+    assert!(game.table().passed.contains_key(&Phase::Design), "{:?}", game.stage());
+}
+
+#[test]
+fn a_fix_waits_for_its_commit_and_makes_its_giver_an_operator() {
+    let mut game = blocked();
+    let text = example(&Commands::default(), None, Remedy::ProvideFix);
+    game.answers("mia", Role::Maintain, &text).done();
+    let fix = game.now().fix.clone().expect("it is to be committed");
+    assert_eq!((fix.head, fix.files.len()), (commit("b3"), 1));
+    assert!(game.now().operators.iter().any(|one| one.login == "mia"));
+    // What was given is kept once, in its record.
+    let settled = game.now().escalated.last().and_then(|one| one.settled.clone()).expect("it is settled");
+    let Resolution::ProvideFix { fix_artifacts, .. } = settled.resolution else { panic!("{settled:?}") };
+    assert_eq!(fix_artifacts.values().collect::<Vec<_>>(), [""]);
+    // Whoever wrote it does not approve it.
+    game.push("fixed").green().says("mia", Role::Maintain, "/approve").refused_with("CMD-07");
+    assert_eq!(game.now().fix, None, "there is another head");
+    // Being named to approve is not write access.
+    let mut game = blocked();
+    let mut named = game.comment("zoe", Standing { role: Role::Triage, named: true }, &text);
+    for one in &mut named {
+        if let crate::engine::Happened::Command(order) = one {
+            order.comment.number = 7;
+        }
+    }
+    game.happens(&named).refused_with("CMD-02");
+    assert_eq!(game.now().fix, None);
+}
+
+#[test]
+fn a_split_is_given_up_and_its_parts_come_in_order() {
+    let mut game = stopped();
+    let yaml = "new_tasks:\n  - { name: last, description: d, acceptance_criteria: [c], depends_on: [first, '#3'] }\n  \
+                - { name: first, description: d, acceptance_criteria: [c], depends_on: [] }";
+    game.answers("mia", Role::Maintain, &with("SPLIT_TASK", yaml)).done();
+    let split = game.now().split.clone().expect("its issues are to be opened");
+    assert_eq!(split.tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["first", "last"]);
+    assert!(game.now().given_up.is_some());
+    game.happens(&[crate::engine::Happened::Split { of: split.record, issues: vec![20, 21] }]);
+    assert_eq!(game.now().split, None);
+    let settled = game.now().escalated.last().and_then(|one| one.settled.as_ref()).expect("it is settled");
+    assert_eq!(settled.issues, [20, 21]);
+}
+
+#[test]
+fn what_is_over_says_by_whom_when_and_how() {
+    let mut game = stopped();
+    game.answers("mia", Role::Maintain, "/resolve A it is tight").done();
+    let refusal = game.says("root", Role::Admin, "/resolve C no").refused_with("CMD-03").clone();
+    let says = &refusal.says;
+    assert!(says.starts_with("this stop is over: `mia` answered it with `APPROVE_OVERRIDE` on 1970-"), "{says}");
+    assert!(says.ends_with(": `it is tight`."), "{says}");
+    assert_eq!(taken(&game).len(), 1);
+}
+
+#[test]
+fn another_head_is_answered_with_the_same_payload_for_that_head() {
+    let mut game = blocked();
+    let stale = game.shown.clone();
+    game.push("b4");
+    game.shown = stale;
+    let said = with("AMEND_SPEC", "amended_acceptance_criteria: [less]\namendment_rationale: too much");
+    let refusal = game.answers("mia", Role::Maintain, &said).refused_with("CMD-04").clone();
+    let again = refusal.example.expect("an example");
+    assert_eq!(again, said.replace("/resolve ", &format!("/resolve {} ", commit("b4").short())));
+    game.answers("mia", Role::Maintain, &again).done().at(Stage::Expanding);
+}
+
+#[test]
+fn notes_are_kept_up_to_fifty_and_decide_nothing() {
+    let mut game = stopped();
+    let said = |game: &Game, at: u64, role: Role, bot: bool| {
+        let comment = crate::fact::Comment {
+            number: 12,
+            on_pull: false,
+            id: 1_000 + at,
+            author: crate::ids::Person { bot, ..person("tim") },
+            body: "I approve the override.".to_owned(),
+            created_at: game.shown.as_ref().expect("something is shown").since,
+        };
+        crate::engine::Happened::Noted(comment, standing(role))
+    };
+    let notes = |game: &Game| game.log.iter().filter(|entry| matches!(entry.body, Body::Noted { .. })).count();
+    for (role, bot) in [(Role::Read, false), (Role::Admin, true)] {
+        let note = said(&game, 99, role, bot);
+        game.happens(&[note]);
+    }
+    assert_eq!(notes(&game), 0);
+    for at in 0..60 {
+        let note = said(&game, at, Role::Triage, false);
+        game.happens(std::slice::from_ref(&note)).happens(&[note]);
+    }
+    assert_eq!(notes(&game), 50);
+    assert!(game.now().escalation.is_some());
+    game.answers("mia", Role::Maintain, "/resolve A fine").done();
+}
+
+/// Whatever is written as the payload, reading it ends, and a refusal changes nothing.
+mod odd {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #[test]
+        fn nothing_breaks_it(text in "(\\PC|\n|- |: |\\[|\\{|\"|`|rationale: ){0,60}", at in 0usize..7) {
+            let remedy = Remedy::ALL[at];
+            let fence = Fence { info: "yaml".to_owned(), text, more: false };
+            if let Ok(read) = payload(remedy, &fence) {
+                prop_assert_eq!(read.remedy(), remedy);
+                let json = serde_json::to_string(&read).unwrap();
+                prop_assert_eq!(serde_json::from_str::<Resolution>(&json).unwrap(), read);
+            }
+        }
+    }
+}

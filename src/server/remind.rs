@@ -1,0 +1,111 @@
+//! Stops that nobody answers are brought to mind, three times at most.
+//!
+//! When the next reminder is due is kept in the inbox's cache, and looked for now and then; then the change is looked at, and
+//! whoever looks finds by the records and the clock that it is time. A lost cache costs a reminder until the next look at the
+//! change. A run in a workflow has nobody who waits: it reminds when it comes.
+
+use serde::{Deserialize, Serialize};
+
+use super::Door;
+use super::pass::Pass;
+use super::route::{Halt, derived};
+use crate::engine::Happened;
+use crate::fact::Fact;
+use crate::gate::world::World;
+use crate::github::calls::comments::Marker;
+use crate::github::calls::pulls::Pull as Fetched;
+use crate::ids::RepoRef;
+use crate::inbox::Put;
+use crate::ledger::{Loaded, State};
+use crate::policy::Approver;
+use crate::surface::escalation::{MOST_REMINDERS, reminder};
+
+/// Where the times are kept.
+const NAMESPACE: &str = "reminders";
+
+/// When a change is to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Due {
+    repo: RepoRef,
+    number: u64,
+    at: jiff::Timestamp,
+}
+
+fn key(repo: &RepoRef, number: u64) -> String {
+    format!("{}/{number}", repo.id.0)
+}
+
+/// How many reminders are due, and when the next one is.
+fn due(state: &State, every: jiff::SignedDuration, now: jiff::Timestamp) -> Option<(u32, Option<jiff::Timestamp>)> {
+    let open = state.escalation.as_ref()?;
+    let at = |number: u32| {
+        every.checked_mul(i32::try_from(number).ok()?).and_then(|after| open.since.checked_add(after).ok())
+    };
+    let come = (1..=MOST_REMINDERS).rev().find(|number| at(*number).is_some_and(|at| at <= now)).unwrap_or(0);
+    let next = (come < MOST_REMINDERS).then(|| at(come + 1)).flatten();
+    Some((come, next))
+}
+
+impl Pass<'_> {
+    /// Reminds where it is time, and keeps when the next time is. Answers the change as it is then. None: another writer was
+    /// faster.
+    pub(super) async fn remind(
+        &self,
+        pull: &Fetched,
+        loaded: Loaded,
+        world: &World,
+        owners: &[Approver],
+    ) -> Result<Option<(Loaded, bool)>, Halt> {
+        let policy = self.policy().filter(|policy| policy.escalation.remind.after().is_some());
+        let (Some(state), Some(policy)) = (&loaded.state, policy) else { return Ok(Some((loaded, false))) };
+        let every = policy.escalation.remind.after().unwrap_or(jiff::SignedDuration::MAX);
+        let (Some(open), Some((come, next))) = (&state.escalation, due(state, every, self.app.inbox.now())) else {
+            return Ok(Some((loaded, false)));
+        };
+        self.wait_until(pull.number, next).await?;
+        let Some(issue) = open.issue.filter(|_| come > open.reminded) else { return Ok(Some((loaded, false))) };
+        let marker = Marker::new(&format!("phasegate:escalation-reminder:{}:{}:{come}", state.change.0, open.id))?;
+        if self.repo.find_comment(issue, &marker, None).await?.is_none() {
+            self.repo.create_comment(issue, &reminder(state, open, policy, owners, come), &marker).await?;
+        }
+        let reminded = [Happened::Reminded { of: open.id, number: come }];
+        let decision = self.decide(pull, &loaded, world, &reminded).await?;
+        Ok(self.record(loaded, decision).await?.map(|loaded| (loaded, false)))
+    }
+
+    /// Keeps when the change is to be looked at again, where that is news.
+    async fn wait_until(&self, number: u64, next: Option<jiff::Timestamp>) -> Result<(), Halt> {
+        if !self.app.remembers() {
+            return Ok(());
+        }
+        let (inbox, key) = (&self.app.inbox, key(self.home, number));
+        let due = next.map(|at| Due { repo: self.home.clone(), number, at });
+        let wanted = due.map(|due| serde_json::to_vec(&due)).transpose()?.unwrap_or_default();
+        let kept = inbox.cache_get(NAMESPACE, &key).await?.unwrap_or_default();
+        if kept != wanted {
+            inbox.cache_put(NAMESPACE, &key, &wanted).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Has the changes looked at whose time has come. However often that is asked, it is one look. Says how many.
+pub(super) async fn look(door: &Door) -> anyhow::Result<usize> {
+    let now = door.inbox.now();
+    let mut looks = 0;
+    for (key, value) in door.inbox.cache_all(NAMESPACE).await? {
+        let Ok(due) = serde_json::from_slice::<Due>(&value) else { continue };
+        if due.at > now {
+            continue;
+        }
+        let guid = format!("remind/{}/{}", due.repo.id.0, due.at.as_second());
+        let look = derived(&guid, &due.repo, due.number, Fact::Look { number: due.number });
+        let Some(look) = look else { continue };
+        match door.inbox.put(&look).await? {
+            Put::New(_) => looks += 1,
+            // It was looked at, and nothing came of it: the stop is over.
+            Put::Duplicate => door.inbox.cache_put(NAMESPACE, &key, &[]).await?,
+        }
+    }
+    Ok(looks)
+}

@@ -1,0 +1,103 @@
+//! What a resolution asks for outside of the ledger: a person's files on the branch, an issue for each part of a change that
+//! was split.
+//!
+//! Each is found again by what it is known by, so that a process that dies in between does it once: the commit names the head
+//! that it is on top of, and an issue has a hidden marker with the record and its place in it.
+
+use super::pass::Pass;
+use super::route::Halt;
+use crate::engine::Happened;
+use crate::fault::around;
+use crate::gate::world::World;
+use crate::github::Error;
+use crate::github::calls::comments::Marker;
+use crate::github::calls::git::Addition;
+use crate::github::calls::issues::Issue;
+use crate::github::calls::pulls::Pull as Fetched;
+use crate::ledger::resolution::Split;
+use crate::ledger::{Loaded, State};
+use crate::surface::sync::Memory as _;
+use crate::surface::tasks;
+
+impl Pass<'_> {
+    /// Commits the files of a fix, where the branch is still where it was when they were given.
+    pub(super) async fn commit_fix(&self, pull: &Fetched, state: &State, world: &World) -> Result<(), Halt> {
+        let (Some(fix), Some(branch)) = (&state.fix, &world.pull.branch) else { return Ok(()) };
+        let refused = format!("unfixed:{}:{}", state.change.0, fix.record);
+        let here = fix.head == pull.head.sha && state.open && world.bot_may_commit();
+        if !here || self.memory.recall(&refused).await.is_some() {
+            return Ok(());
+        }
+        let message = tasks::fix_message(state, fix);
+        let file =
+            |(path, text): (&String, &String)| Addition { path: path.clone(), contents: text.clone().into_bytes() };
+        let files: Vec<Addition> = fix.files.iter().map(file).collect();
+        let written = self.repo.create_commit_on_branch(&branch.name, &fix.head, &message, &files);
+        match around!("server.fix", written.await) {
+            Ok(commit) => tracing::info!(change = pull.number, commit = commit.short(), "a fix was committed"),
+            Err(Error::StaleHead) => tracing::debug!(change = pull.number, "the branch has moved before the fix"),
+            Err(error) if error.is_for_a_person() => {
+                tracing::warn!(change = pull.number, %error, "a fix can't be committed here");
+                let marker = Marker::new(&format!("phasegate:fix:{}:{}", state.change.0, fix.record))?;
+                if self.repo.find_comment(pull.number, &marker, None).await?.is_none() {
+                    self.repo.create_comment(pull.number, &tasks::not_committed(fix), &marker).await?;
+                }
+                self.memory.keep(&refused, "yes").await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Opens the issues of the parts of a change that was split, and records them. None: another writer was faster.
+    pub(super) async fn open_parts(
+        &self,
+        pull: &Fetched,
+        loaded: Loaded,
+        world: &World,
+    ) -> Result<Option<Loaded>, Halt> {
+        let Some(state) = loaded.state.as_ref().filter(|state| state.split.is_some()) else { return Ok(Some(loaded)) };
+        let Some(split) = state.split.clone() else { return Ok(Some(loaded)) };
+        let issues = self.parts_of(state, &split).await?;
+        let opened = [Happened::Split { of: split.record, issues }];
+        let decision = self.decide(pull, &loaded, world, &opened).await?;
+        self.record(loaded, decision).await
+    }
+
+    /// The issues of the parts, in the order of the tasks; none where the repository has no issues.
+    async fn parts_of(&self, state: &State, split: &Split) -> Result<Vec<u64>, Halt> {
+        let mut made: Vec<(String, u64)> = Vec::new();
+        for (at, task) in split.tasks.iter().enumerate() {
+            let marker = Marker::new(&format!("phasegate:part:{}:{}:{at}", state.change.0, split.record))?;
+            let before = tasks::since(split);
+            let found = self.repo.labelled(&marker, tasks::LABEL, before).await?;
+            let issue = match found.into_iter().next() {
+                Some(found) => found,
+                None => match self.open_part(state, split, task, &made, &marker).await? {
+                    Some(issue) => issue,
+                    None => return Ok(Vec::new()),
+                },
+            };
+            made.push((task.name.clone(), issue.number));
+        }
+        Ok(made.into_iter().map(|(_, number)| number).collect())
+    }
+
+    async fn open_part(
+        &self,
+        state: &State,
+        split: &Split,
+        task: &crate::ledger::resolution::NewTask,
+        made: &[(String, u64)],
+        marker: &Marker,
+    ) -> Result<Option<Issue>, Halt> {
+        tasks::ensure_label(&self.repo, &self.memory).await?;
+        let body = tasks::body(state, split, task, made);
+        match self.repo.create_issue(&tasks::title(task), &body, &[tasks::LABEL], marker).await {
+            Ok(issue) => Ok(Some(issue)),
+            // The repository has no issues. The record has the tasks.
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a resolution leaves on GitHub: the issues of the parts that a change was split into, and a fix's commit.
+
+use std::fmt::Write as _;
+
+use super::labels;
+use super::project::Label;
+use super::sync::Memory;
+use super::text::{copied, plain, plain_to};
+use crate::finding::quoted;
+use crate::github::{Repo, Result};
+use crate::ledger::State;
+use crate::ledger::record::By;
+use crate::ledger::resolution::{Fix, NewTask, Split};
+
+/// The label of every part's issue.
+pub const LABEL: &str = "phasegate:task";
+
+pub async fn ensure_label(repo: &Repo, memory: &dyn Memory) -> Result<()> {
+    let about = "A part of a change that was split";
+    labels::ensure(&Label { name: LABEL.to_owned(), color: "1d76db", description: about }, repo, memory).await
+}
+
+/// Since when an issue of the split can have been there. Our clock and GitHub's may differ.
+pub fn since(split: &Split) -> jiff::Timestamp {
+    split.at.checked_sub(jiff::SignedDuration::from_hours(1)).unwrap_or(split.at)
+}
+
+fn login(by: &By) -> String {
+    match by {
+        By::Person { person, .. } => quoted(&plain(&person.login)),
+        By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
+    }
+}
+
+pub fn title(task: &NewTask) -> String {
+    plain_to(200, &task.name)
+}
+
+/// What a part's issue says. `made`: the issues of the parts before it, by their names.
+pub fn body(state: &State, split: &Split, task: &NewTask, made: &[(String, u64)]) -> String {
+    let mut out = String::new();
+    for line in task.description.lines() {
+        let _ = writeln!(out, "{}", plain_to(1_000, line));
+    }
+    let _ = writeln!(out, "\n**Acceptance criteria**\n");
+    for one in &task.acceptance_criteria {
+        let _ = writeln!(out, "- [ ] {}", plain_to(1_000, one));
+    }
+    if !task.depends_on.is_empty() {
+        let named = |need: &String| match made.iter().find(|(name, _)| name == need) {
+            Some((_, number)) => format!("#{number}"),
+            None => quoted(&plain_to(200, need)),
+        };
+        let needs: Vec<String> = task.depends_on.iter().map(named).collect();
+        let _ = writeln!(out, "\n**Depends on:** {}", needs.join(", "));
+    }
+    let _ = write!(
+        out,
+        "\nA part of {}, which {} split. (Record {} of its ledger.)",
+        state.change,
+        login(&split.by),
+        split.record
+    );
+    out
+}
+
+/// The message of a fix's commit. Somebody's words are its headline and nothing more: a trailer would be a claim.
+pub fn fix_message(state: &State, fix: &Fix) -> String {
+    let line: String =
+        fix.description.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).take(60).collect();
+    let who = match &fix.by {
+        By::Person { person, .. } => person.login.clone(),
+        By::Bot | By::Workflow(_) | By::Runner(_) => "somebody".to_owned(),
+    };
+    format!(
+        "fix: {}\n\nGiven by {who} as the answer to a stop of {}, record {} of its ledger. Nothing vouches for it but what is shown \
+         of it like of any other commit.",
+        line.trim(),
+        state.change,
+        fix.record
+    )
+}
+
+/// Where GitHub does not take the commit.
+pub fn not_committed(fix: &Fix) -> String {
+    let names: Vec<String> = fix.files.keys().map(|path| quoted(&plain_to(200, path))).collect();
+    let mut out = format!(
+        "GitHub does not let the bot commit the fix that {} gave ({}). The change goes on without it; whoever may push does it by \
+         hand:\n",
+        login(&fix.by),
+        names.join(", ")
+    );
+    for (path, text) in &fix.files {
+        if out.len() + text.len() < 40_000 {
+            let _ = write!(out, "\n{}\n\n{}\n", quoted(&plain_to(200, path)), copied(text));
+        }
+    }
+    out
+}
