@@ -15,6 +15,7 @@ mod hear;
 #[cfg(test)]
 pub(crate) mod kit;
 mod late;
+mod lease;
 mod repair;
 
 #[cfg(test)]
@@ -23,4 +24,5 @@ mod verbs;
 
 pub use decide::{Answer, Decision, Happened, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
 pub use hear::COMMANDS_AN_HOUR;
-pub(crate) use verbs::possible;
+pub use lease::runs_out;
+pub(crate) use verbs::{possible, possible_names};

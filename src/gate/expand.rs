@@ -1,7 +1,7 @@
 //! EXPAND reads `scaffolding/scope.md`: what is to be built, small enough and measurable.
 
 mod conflict;
-mod inputs;
+pub(super) mod inputs;
 
 use std::collections::{HashMap, HashSet};
 

@@ -300,6 +300,11 @@ pub(super) fn document_is_read(desk: &Desk<'_>) -> Vec<Found> {
     turned.collect()
 }
 
+/// Whether a finding of the first rule says that there is no such file: one that is there has its path.
+pub fn is_absent(finding: &Finding) -> bool {
+    ["EXP-01", "DSN-01", "ANL-01"].contains(&finding.rule.as_str()) && finding.path.is_none()
+}
+
 /// The second rule of each gate: every section of the document is there and says something.
 pub(super) fn sections_have_content(desk: &Desk<'_>) -> Vec<Found> {
     let (Some(path), Some(paper)) = (document(desk.phase), desk.paper()) else { return Vec::new() };
@@ -322,7 +327,7 @@ pub(super) fn sections_have_content(desk: &Desk<'_>) -> Vec<Found> {
 }
 
 /// An item in a message: its beginning, on one line.
-pub(super) fn excerpt(text: &str) -> String {
+pub(in crate::gate) fn excerpt(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ").replace('`', "'");
     if line.chars().count() <= 60 {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::aside::Aside;
 use super::papers::Judged;
 use super::people::Standing;
 use super::reconcile::repair::Repair;
@@ -73,6 +74,8 @@ pub struct World {
     pub asked_run: AskedRun,
     /// The same two of the server's own runner.
     pub runner: Offer,
+    /// What lies beside the phases; none where no stage asks for it, or where it can't be read.
+    pub aside: Option<Aside>,
     /// Other pull requests of the same branch. They are looked for only where everything else is green.
     pub siblings: Vec<Sibling>,
     /// Other open pull requests with this head.

@@ -10,7 +10,7 @@ use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, 
 use super::state::*;
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
-use crate::flow::{FlowName, Mode, Phase, Refusal, Stage, merge};
+use crate::flow::{Action, FlowName, Mode, Phase, Refusal, Stage, merge};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::policy::{Autonomy, Source};
 
@@ -115,6 +115,11 @@ impl State {
             claimant: None,
             rescoped: None,
             given_up: None,
+            round: None,
+            noted: None,
+            active: Some(record.at),
+            lapsed: None,
+            recovered: None,
             answered: None,
             face: Face { began: Some(record.at), ..Face::default() },
         })
@@ -124,6 +129,7 @@ impl State {
     pub fn fold(state: Option<State>, record: &Record, tip: Digest) -> Result<State, FoldError> {
         let Some(mut state) = state else { return Self::begin(record, tip) };
         state.apply(record)?;
+        state.heard_of(record);
         state.face(record);
         state.escalate(record);
         state.seq = record.seq;
@@ -194,7 +200,7 @@ impl State {
                 self.told(merge::Told::Merged { bypassed: !bypassed.is_empty() });
                 self.merged = Some(Merged { commit: commit.clone(), bypassed: bypassed.clone() });
             }
-            Body::Step { action, actor } => {
+            Body::Step { action, actor, why } => {
                 let old = self.pipeline.as_ref().ok_or(FoldError::NoPipeline { seq })?;
                 let step = Step { action: *action, actor: *actor };
                 let new = pipeline::apply(old, &step).map_err(|refusal| FoldError::Unlawful { seq, refusal })?;
@@ -205,9 +211,21 @@ impl State {
                 if new.passed.contains_key(&Phase::Expand) {
                     self.rescoped = None;
                 }
+                // It stays in the record.
+                if *action == Action::RejectIteration {
+                    self.round = None;
+                }
+                let phase = new.phase();
                 self.pipeline = Some(new);
                 self.note(&old, seq);
                 self.note_fix();
+                match (why, phase) {
+                    (Some(why), Some(phase)) => {
+                        self.recovered = Some(Recovered { phase, why: why.clone(), record: seq });
+                    }
+                    // What was taken up there is done, or left again.
+                    _ => self.recovered = self.recovered.take().filter(|one| Some(one.phase) == phase),
+                }
             }
             Body::Beside { fact } => self.beside(fact, seq),
             Body::Claimed { phase, how } => {
@@ -278,6 +296,9 @@ impl State {
             Body::Command { on, comment, index, name, args, outcome, written, .. } => {
                 self.heard(&record.by, written.unwrap_or(record.at), outcome);
                 self.commands.insert((*comment, *index));
+                // The step of a recovery stands right before the command that led to it.
+                let taken_up = self.recovered.as_ref().filter(|one| one.record + 1 == seq && *outcome == Outcome::Done);
+                let says = taken_up.map(|one| one.why.clone());
                 self.recent.push(Answered {
                     on: *on,
                     comment: *comment,
@@ -288,6 +309,7 @@ impl State {
                     at: record.at,
                     outcome: outcome.clone(),
                     came: None,
+                    says,
                 });
                 if self.recent.len() > RECENT {
                     self.recent.remove(0);
@@ -298,6 +320,21 @@ impl State {
                         self.answered = Some(Answer { by, name, said });
                     }
                 }
+            }
+            Body::Proposed { changes, impact, document } => {
+                let (changes, impact, document) = (changes.clone(), *impact, document.clone());
+                self.round = Some(Round { changes, impact, document, accepted: None });
+            }
+            Body::Accepted { changes } => {
+                if let Some(round) = &mut self.round {
+                    round.accepted = Some(changes.clone());
+                }
+            }
+            Body::Noted(noted) => self.noted = Some(noted.clone()),
+            Body::Active { .. } => {}
+            Body::Lapsed { since, lease } => {
+                self.beside(&Beside::Dropped, seq);
+                self.lapsed = Some(Lapsed { since: *since, lease: lease.clone() });
             }
             Body::Shown { .. } if record.about.is_none() => return Err(FoldError::NoSubject { seq }),
             Body::Shown { .. } => {}
@@ -334,10 +371,10 @@ impl State {
                     said: *said,
                 });
             }
-            Body::Stopped { reason, said, concerns } => {
+            Body::Stopped { reason, said, concerns, condition } => {
                 self.braked.extend(concerns.iter().cloned());
                 self.against.stops.insert(Mark { change: self.change, seq });
-                self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said });
+                self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said, condition: *condition });
             }
             Body::Resumed { said, .. } => {
                 self.stopped = None;
@@ -424,7 +461,8 @@ impl State {
                 self.beside(&Beside::Rescoped, seq);
             }
             Body::GivenUp { reason } => {
-                self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone(), said: None });
+                self.given_up =
+                    Some(Stop { reason: reason.clone(), by: record.by.clone(), said: None, condition: None });
             }
         }
         Ok(())
@@ -454,6 +492,22 @@ impl State {
         self.findings.held.retain(|_, one| !green || one.on != Some(from));
         let theirs = self.inherited.iter().filter(|taken| !self.released.contains(&taken.from));
         self.operators = theirs.flat_map(|taken| taken.operators.clone()).chain(self.own.clone()).collect();
+    }
+
+    /// Notes when somebody who works on it was heard of. What a gate says is told to them: from then on they have their time.
+    fn heard_of(&mut self, record: &Record) {
+        let heard = match &record.body {
+            Body::Subject { why, .. } => matches!(why, Why::Opened | Why::Pushed),
+            Body::Command { .. } => self.is_operators(&record.by),
+            Body::Judged { gate, .. } => *gate != GateName::Merge,
+            Body::Step { .. } | Body::Claimed { .. } | Body::Active { .. } => true,
+            _ => false,
+        };
+        if heard {
+            self.active = self.active.max(Some(record.at));
+        }
+        let dropped = self.pipeline.as_ref().is_some_and(|pipeline| pipeline.stage == Stage::SessionDropped);
+        self.lapsed = self.lapsed.take().filter(|_| dropped);
     }
 
     /// Notes when somebody gave a command, and forgets what is more than an hour older.

@@ -10,7 +10,9 @@ use super::face::Face;
 use super::findings::Findings;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
-use super::record::{About, By, Claim, Evidence, Froze, Grouped, Job, Mended, Moment, Outcome, Ran};
+use super::record::{
+    About, By, Change, Claim, Condition, Evidence, Froze, Grouped, Impact, Job, Mended, Moment, Noted, Outcome, Ran,
+};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
 use crate::flow::{FlowName, Mode, Phase, merge};
@@ -166,12 +168,58 @@ pub struct State {
     /// Somebody gave the change up, for this reason.
     #[serde(default)]
     pub given_up: Option<Stop>,
+    /// The round that is proposed, or confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<Round>,
+    /// What was there when the detour began that it is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noted: Option<Noted>,
+    /// When somebody who works on it was last heard of, or something was last told them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<jiff::Timestamp>,
+    /// It was dropped because nobody was heard of, and is dropped still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lapsed: Option<Lapsed>,
+    /// Where the last recovery took the change up, while that is where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovered: Option<Recovered>,
     /// The newest command that answered a stop, a block or a pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<Answer>,
     /// What people were shown and what was heard.
     #[serde(default)]
     pub face: Face,
+}
+
+/// Another round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Round {
+    pub changes: Vec<Change>,
+    pub impact: Impact,
+    /// The proposal.
+    pub document: BlobId,
+    /// Those of them that somebody wants; none while nobody has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<BTreeSet<String>>,
+}
+
+/// A lease that ran out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lapsed {
+    /// When somebody was last heard of.
+    pub since: jiff::Timestamp,
+    /// How long the policy waits.
+    pub lease: String,
+}
+
+/// A change that was taken up again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovered {
+    pub phase: Phase,
+    /// The phase and the reason, in a sentence.
+    pub why: String,
+    /// The record that says so.
+    pub record: u64,
 }
 
 /// A command that let a change go on, sent it back or gave it up.
@@ -293,6 +341,8 @@ pub struct Stop {
     pub reason: String,
     pub by: By,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Condition>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Moment>,
 }
 
@@ -329,6 +379,9 @@ pub struct Answered {
     /// Of a claim: what the gate said to it, once it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub came: Option<Verdict>,
+    /// Of what took a change up again: where, and why there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
 }
 
 /// The rule of the refusal that tells a person that they have said too much within an hour.
@@ -349,6 +402,11 @@ impl State {
     pub fn written_by_bot(&self) -> Written {
         let files = self.repairs.iter().flat_map(|repair| &repair.files);
         files.map(|file| ((RepoPath::from(file.path.as_str()), file.is.clone()), Some(file.was.clone()))).collect()
+    }
+
+    /// Whether this is the act of somebody who works on the change.
+    pub fn is_operators(&self, by: &By) -> bool {
+        matches!(by, By::Person { person, .. } if self.operators.iter().any(|one| one.id == person.id))
     }
 
     /// What stood against merging it as this commit, where a merge queue did that. A queue may merge several groups at once

@@ -15,7 +15,7 @@ const MAX_LIST: usize = 200;
 
 const KEYS: &[&str] = &[
     "version", "flow", "enforce", "mode", "autonomy", "tier", "branches", "match", "people", "risk", "merge", "gates",
-    "freeze", "secrets", "limits", "ledger", "deploy", "base", "labels", "commands",
+    "freeze", "secrets", "agents", "limits", "ledger", "deploy", "base", "labels", "commands",
 ];
 
 /// Sets a field from a key, when the key is there and its value can be read.
@@ -27,7 +27,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
 
 pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     let mut p = Policy::default();
-    let Some(f) = d.map(root, KEYS, &["agents", "budget", "escalation"]) else { return p };
+    let Some(f) = d.map(root, KEYS, &["budget", "escalation"]) else { return p };
     if let Some(spot) = f.get("version") {
         version(d, spot);
     }
@@ -58,6 +58,9 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     }
     if let Some(f) = f.get("secrets").and_then(|s| d.map(s, &["allow"], &[])) {
         set(&mut p.secrets.allow, f.get("allow").and_then(|s| globs(d, s, "path globs")));
+    }
+    if let Some(f) = f.get("agents").and_then(|s| d.map(s, &["lease"], &["main"])) {
+        p.agents.lease = f.get("lease").and_then(|s| gates::time(d, s));
     }
     let limits = &["previews", "criteria", "components", "file_lines", "files_over_design"];
     if let Some(f) = f.get("limits").and_then(|s| d.map(s, limits, &[])) {

@@ -131,6 +131,9 @@ pub struct Policy {
     /// Where something that looks like a secret is none.
     #[serde(skip_serializing_if = "Secrets::says_nothing")]
     pub secrets: Secrets,
+    /// Agents at work.
+    #[serde(skip_serializing_if = "Agents::says_nothing")]
+    pub agents: Agents,
     /// Numbers.
     pub limits: Limits,
     /// Where the record is kept.
@@ -162,6 +165,7 @@ impl Default for Policy {
             gates: Gates::default(),
             freeze: Freeze::default(),
             secrets: Secrets::default(),
+            agents: Agents::default(),
             limits: Limits::default(),
             ledger: Ledger::default(),
             deploy: Deploy::AfterMerge,
@@ -311,6 +315,22 @@ pub struct Freeze {
     /// Globs of files that decide what a test run means, added to the built-in set.
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
     pub meaning: Vec<String>,
+}
+
+/// Agents at work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Agents {
+    /// How long nobody who works on a change may be silent before the agent is taken to be gone. Without it, nobody is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Timeout>,
+}
+
+impl Agents {
+    /// A policy written before the key was there keeps its digest.
+    fn says_nothing(&self) -> bool {
+        self.lease.is_none()
+    }
 }
 
 /// Where something that looks like a secret is none.

@@ -17,6 +17,8 @@ use super::{App, delivered, ledger_branch, observe, proof, runs};
 use crate::engine::{self, Answer, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::flow::Phase;
+use crate::flow::pipeline::phase_of;
+use crate::gate::aside::Aside;
 use crate::gate::people::May;
 use crate::gate::world::{AskedRun, Asks, CheckRun, Law, Pull, Rival, Untold, World};
 use crate::gate::{GateName, Verdict};
@@ -29,8 +31,8 @@ use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
 use crate::ledger::origin::Branch;
 use crate::ledger::record::Ran;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
-use crate::policy::{Enforce, Policy};
-use crate::repo::Mirror;
+use crate::policy::{Enforce, Flow, Policy};
+use crate::repo::{Mirror, Want};
 use crate::surface::sync::Memory as _;
 use crate::surface::{self, sync, witness};
 
@@ -207,6 +209,7 @@ impl Pass<'_> {
             }
             self.close_given_up(pull, state).await?;
             Box::pin(self.commit_repair(pull, state, &world)).await?;
+            self.set_lease(state).await?;
         }
         self.remember_head(pull).await;
         match &state {
@@ -336,6 +339,7 @@ impl Pass<'_> {
             // What a workflow's own token pushes starts no workflow.
             commits: !self.app.is_advisory(),
             asked_run: AskedRun::Unseen,
+            aside: self.aside(pull, state).await?,
             runner: self.own_run(state).await,
             siblings: Vec::new(),
             rivals: Vec::new(),
@@ -347,6 +351,26 @@ impl Pass<'_> {
             ledger: self.branch.clone(),
             landed: BTreeMap::new(),
         })
+    }
+
+    /// What lies beside the phases, while the change is between them: at the head, and after the merge on the branch that it went
+    /// into, as that is now.
+    async fn aside(&self, pull: &Fetched, state: Option<&State>) -> Result<Option<Aside>, Halt> {
+        let stage = state.and_then(|state| state.pipeline.as_ref()).map(|pipeline| pipeline.stage);
+        let flow = self.policy().is_some_and(|policy| policy.flow == Flow::Pipeline);
+        if !stage.map_or(state.is_none() && flow, |stage| phase_of(stage).is_none()) {
+            return Ok(None);
+        }
+        let at = match pull.merge_commit_sha.as_ref().filter(|_| pull.is_merged()) {
+            Some(_) if pull.base.r#ref == self.home.default_branch => self.tip.clone(),
+            Some(merged) => merged.clone(),
+            None => pull.head.sha.clone(),
+        };
+        match self.mirror.fetch(&[Want::Commit(at.clone())]).await {
+            Err(crate::repo::Error::Missing(_)) => return Ok(None),
+            fetched => drop(fetched?),
+        }
+        Ok(Some(self.mirror.read(move |reader| Aside::read(reader, &at)).await?))
     }
 
     /// Adds the other pull requests with this head, where they could matter: a red is red without them.
@@ -480,6 +504,10 @@ impl Pass<'_> {
             happened.extend(self.on_the_issue(state, world, events).await?);
             happened.extend(self.unseen(pull, state, events).await?);
         }
+        // Nobody but a lease asks how late it is.
+        if self.policy().is_some_and(|policy| policy.agents.lease.is_some()) {
+            happened.push(Happened::Now { at: self.app.inbox.now() });
+        }
         happened.extend(self.pushers(pull, state, world, events).await?.into_iter().map(Happened::Pushed));
         for (guid, event) in events {
             match &event.fact {
@@ -487,7 +515,10 @@ impl Pass<'_> {
                 Fact::Pull { what: PullEvent::ReadyForReview, head, .. } if *head == pull.head.sha => {
                     happened.push(Happened::Ready);
                 }
-                Fact::Comment(comment) => happened.extend(self.orders(state, world, comment).await?),
+                Fact::Comment(comment) => {
+                    happened.push(Happened::Spoke(comment.author.clone()));
+                    happened.extend(self.orders(state, world, comment).await?);
+                }
                 Fact::CommentChanged { comment, deleted, sender, .. } => {
                     if let Some(state) = state
                         && sync::is_tampered(state, &self.repo, &self.memory, *comment).await?

@@ -7,6 +7,7 @@
 
 mod answers;
 pub mod broken;
+pub mod capsule;
 pub mod closed;
 mod comment;
 mod end;

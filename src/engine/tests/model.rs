@@ -81,6 +81,7 @@ impl Ledger {
         state.recent.clear();
         // What is only told of stops, and the numbers they are told by.
         state.tries.clear();
+        state.recovered = None;
         state.escalated.clear();
         if let Some(open) = &mut state.escalation {
             (open.id, open.since) = (1, jiff::Timestamp::UNIX_EPOCH);
