@@ -24,6 +24,7 @@ use crate::fact::Comment;
 use crate::flow::merge::Stage as MergeStage;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
+use crate::gate::papers::Followed;
 use crate::gate::people::Standing;
 use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
@@ -209,6 +210,7 @@ pub fn decide(
     law(&mut draft)?;
     binding::inherit(&mut draft)?;
     binding::release(&mut draft)?;
+    continues(&mut draft)?;
     for one in happened {
         if let Happened::Tampered { what, told } = one
             && !told.as_ref().is_some_and(|told| draft.state.tampering_told.contains(told))
@@ -291,6 +293,15 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     draft.bot(Body::Law { policy: digest, flow, mode, autonomy })
+}
+
+/// Notes that the change is the work of a round that was confirmed on another.
+fn continues(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some((of, Followed::Round(round))) = &draft.world.continues else { return Ok(()) };
+    if draft.state.pipeline.is_none() || draft.state.round.is_some() || !draft.world.pull.open {
+        return Ok(());
+    }
+    draft.bot(Body::Continues { of: *of, round: round.clone() })
 }
 
 fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> {

@@ -164,6 +164,7 @@ impl Game {
                 commits: true,
                 asked_run: AskedRun::Unseen,
                 aside: Some(Aside::default()),
+                continues: None,
                 runner: Offer { asks: Asks::Yes, run: AskedRun::Unseen },
                 siblings: Vec::new(),
                 rivals: Vec::new(),
@@ -240,6 +241,7 @@ impl Game {
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([CI, EVIDENCE, "runner"].map(|path| (path.to_owned(), Ok(BTreeMap::new())))),
             guard: Guard::default(),
+            logged: BTreeSet::new(),
             trailer: None,
             structural_fix: false,
         });

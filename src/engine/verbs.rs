@@ -17,7 +17,7 @@ use crate::gate::people::{May, who_decides};
 use crate::gate::verify;
 use crate::gate::world::UNREADABLE;
 use crate::ids::Person;
-use crate::ledger::record::{Claim, Condition, Froze, Impact, Noted, Outcome};
+use crate::ledger::record::{Claim, Condition, Froze, Impact, Noted, Outcome, Round};
 use crate::ledger::{Body, By, State};
 use crate::policy::{Commands, Source};
 
@@ -608,7 +608,10 @@ fn propose(draft: &mut Draft<'_>, by: &By) -> Result<(), Refusal> {
     let Some(document) = document else {
         return Err(Refusal::new("ITR-01", "the proposal can't be read.", UNREADABLE));
     };
-    draft.by(by.clone(), Body::Proposed { changes: proposed.changes, impact: proposed.impact, document })
+    let aside::Proposed { changes, impact, version } = proposed;
+    let scope = aside.scope.as_ref().and_then(|sheet| sheet.blob.clone());
+    let round = Round { changes, impact, document, version, scope, accepted: None };
+    draft.by(by.clone(), Body::Proposed(Box::new(round)))
 }
 
 /// A refusal by what was found, the first of it with its next step.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::aside::Aside;
-use super::papers::Judged;
+use super::papers::{Followed, Judged};
 use super::people::Standing;
 use super::reconcile::repair::Repair;
 use crate::flow::Phase;
@@ -76,6 +76,8 @@ pub struct World {
     pub runner: Offer,
     /// What lies beside the phases; none where no stage asks for it, or where it can't be read.
     pub aside: Option<Aside>,
+    /// The change whose confirmed round this says it is the work of, where that is not on record.
+    pub continues: Option<(ChangeNumber, Followed)>,
     /// Other pull requests of the same branch. They are looked for only where everything else is green.
     pub siblings: Vec<Sibling>,
     /// Other open pull requests with this head.
@@ -210,6 +212,8 @@ pub struct Subject {
     pub drift: BTreeMap<String, Drift>,
     /// What would be frozen here, and what became of what was; not read where no pipeline asks for it.
     pub guard: Guard,
+    /// The records that the log tells of, by their numbers.
+    pub logged: BTreeSet<u64>,
     /// `Phasegate-Claim:` on the head commit.
     pub trailer: Option<Phase>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::against::{Against, Mark, things_against};
+use super::diary::Diary;
 use super::face::Face;
 use super::findings::Findings;
 use super::objection::{Rejection, objectors};
-use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Why};
+use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Round, Why};
 use super::state::*;
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
@@ -115,6 +116,7 @@ impl State {
             claimant: None,
             rescoped: None,
             given_up: None,
+            diary: Diary::default(),
             round: None,
             noted: None,
             active: Some(record.at),
@@ -130,6 +132,7 @@ impl State {
         let Some(mut state) = state else { return Self::begin(record, tip) };
         state.apply(record)?;
         state.heard_of(record);
+        state.diarise(record);
         state.face(record);
         state.escalate(record);
         state.seq = record.seq;
@@ -321,10 +324,7 @@ impl State {
                     }
                 }
             }
-            Body::Proposed { changes, impact, document } => {
-                let (changes, impact, document) = (changes.clone(), *impact, document.clone());
-                self.round = Some(Round { changes, impact, document, accepted: None });
-            }
+            Body::Proposed(round) | Body::Continues { round, .. } => self.round = Some(Round::clone(round)),
             Body::Accepted { changes } => {
                 if let Some(round) = &mut self.round {
                     round.accepted = Some(changes.clone());

@@ -118,6 +118,22 @@ pub struct Noted {
     pub preferences: Option<BlobId>,
 }
 
+/// Another round after a delivery.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Round {
+    pub changes: Vec<Change>,
+    pub impact: Impact,
+    /// The proposal.
+    pub document: BlobId,
+    /// The version of the scope that was delivered, and that scope itself, which is to be kept.
+    pub version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<BlobId>,
+    /// Those of the changes that somebody wants; none while nobody has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<BTreeSet<String>>,
+}
+
 /// One change of a proposed round.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Change {
@@ -532,11 +548,12 @@ pub enum Body {
     GivenUp {
         reason: String,
     },
-    /// Another round is proposed, by the document with this blob: these changes, and so much of the architecture.
-    Proposed {
-        changes: Vec<Change>,
-        impact: Impact,
-        document: BlobId,
+    /// Another round is proposed.
+    Proposed(Box<Round>),
+    /// This pull request is the work of a round that was confirmed on another change.
+    Continues {
+        of: ChangeNumber,
+        round: Box<Round>,
     },
     /// Of what was proposed, an entitled person wants these changes.
     Accepted {

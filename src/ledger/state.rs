@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::against::Against;
+use super::diary::Diary;
 use super::escalation::{Escalation, Try};
 use super::face::Face;
 use super::findings::Findings;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
 use super::record::{
-    About, By, Change, Claim, Condition, Evidence, Froze, Grouped, Impact, Job, Mended, Moment, Noted, Outcome, Ran,
+    About, By, Claim, Condition, Evidence, Froze, Grouped, Job, Mended, Moment, Noted, Outcome, Ran, Round,
 };
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
@@ -168,6 +169,9 @@ pub struct State {
     /// Somebody gave the change up, for this reason.
     #[serde(default)]
     pub given_up: Option<Stop>,
+    /// What every gate has said so far, and what was learned.
+    #[serde(default, skip_serializing_if = "Diary::is_empty")]
+    pub diary: Diary,
     /// The round that is proposed, or confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<Round>,
@@ -189,18 +193,6 @@ pub struct State {
     /// What people were shown and what was heard.
     #[serde(default)]
     pub face: Face,
-}
-
-/// Another round.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Round {
-    pub changes: Vec<Change>,
-    pub impact: Impact,
-    /// The proposal.
-    pub document: BlobId,
-    /// Those of them that somebody wants; none while nobody has decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accepted: Option<BTreeSet<String>>,
 }
 
 /// A lease that ran out.

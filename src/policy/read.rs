@@ -15,7 +15,7 @@ const MAX_LIST: usize = 200;
 
 const KEYS: &[&str] = &[
     "version", "flow", "enforce", "mode", "autonomy", "tier", "branches", "match", "people", "risk", "merge", "gates",
-    "freeze", "secrets", "agents", "limits", "ledger", "deploy", "base", "labels", "commands",
+    "freeze", "secrets", "agents", "log", "limits", "ledger", "deploy", "base", "labels", "commands",
 ];
 
 /// Sets a field from a key, when the key is there and its value can be read.
@@ -61,6 +61,9 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     }
     if let Some(f) = f.get("agents").and_then(|s| d.map(s, &["lease"], &["main"])) {
         p.agents.lease = f.get("lease").and_then(|s| gates::time(d, s));
+    }
+    if let Some(f) = f.get("log").and_then(|s| d.map(s, &["write"], &[])) {
+        set(&mut p.log.write, f.get("write").and_then(|s| d.word(s)));
     }
     let limits = &["previews", "criteria", "components", "file_lines", "files_over_design"];
     if let Some(f) = f.get("limits").and_then(|s| d.map(s, limits, &[])) {

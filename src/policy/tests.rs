@@ -252,7 +252,7 @@ fn each_mistake_is_named() {
         ("? [a, b]\n: c", "1:3 : a key must be a single word -> Write `key: value`"),
         (
             "<<: { flow: merge }",
-            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `secrets`, `agents`, `limits`, `ledger`, `deploy`, `base`, `labels` or `commands`",
+            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `secrets`, `agents`, `log`, `limits`, `ledger`, `deploy`, `base`, `labels` or `commands`",
         ),
     ];
     for (text, expected) in cases {

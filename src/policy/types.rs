@@ -89,6 +89,17 @@ words! {
     Queue { Reverify = "reverify", Carry = "carry" }
 }
 words! {
+    /// What becomes of the diary of gate runs.
+    #[derive(Default)]
+    LogWrite {
+        /// It is shown, for the next push to bring along.
+        #[default]
+        Propose = "propose",
+        /// Nothing.
+        Off = "off",
+    } later ["commit"]
+}
+words! {
     /// When a moved base makes evidence stale: where it touches the change, or always.
     Base { Touch = "touch", Strict = "strict" }
 }
@@ -134,6 +145,9 @@ pub struct Policy {
     /// Agents at work.
     #[serde(skip_serializing_if = "Agents::says_nothing")]
     pub agents: Agents,
+    /// The log of the project, `scaffolding/log.md`.
+    #[serde(skip_serializing_if = "Log::says_nothing")]
+    pub log: Log,
     /// Numbers.
     pub limits: Limits,
     /// Where the record is kept.
@@ -166,6 +180,7 @@ impl Default for Policy {
             freeze: Freeze::default(),
             secrets: Secrets::default(),
             agents: Agents::default(),
+            log: Log::default(),
             limits: Limits::default(),
             ledger: Ledger::default(),
             deploy: Deploy::AfterMerge,
@@ -315,6 +330,21 @@ pub struct Freeze {
     /// Globs of files that decide what a test run means, added to the built-in set.
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
     pub meaning: Vec<String>,
+}
+
+/// The log of the project, `scaffolding/log.md`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// What becomes of the lines that each gate run and each block leave for it.
+    pub write: LogWrite,
+}
+
+impl Log {
+    /// A policy written before the key was there keeps its digest.
+    fn says_nothing(&self) -> bool {
+        self.write == LogWrite::default()
+    }
 }
 
 /// Agents at work.

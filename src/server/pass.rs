@@ -19,6 +19,7 @@ use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::flow::Phase;
 use crate::flow::pipeline::phase_of;
 use crate::gate::aside::Aside;
+use crate::gate::papers::Followed;
 use crate::gate::people::May;
 use crate::gate::world::{AskedRun, Asks, CheckRun, Law, Pull, Rival, Untold, World};
 use crate::gate::{GateName, Verdict};
@@ -32,7 +33,7 @@ use crate::ledger::origin::Branch;
 use crate::ledger::record::Ran;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
 use crate::policy::{Enforce, Flow, Policy};
-use crate::repo::{Mirror, Want};
+use crate::repo::{Mirror, Reader as _, Want};
 use crate::surface::sync::Memory as _;
 use crate::surface::{self, sync, witness};
 
@@ -263,9 +264,13 @@ impl Pass<'_> {
     async fn world(&self, pull: &Fetched, listed: &[Listed], state: Option<&State>) -> Result<World, Halt> {
         let (repo, policy) = (&self.repo, self.policy());
         let merged = pull.merge_commit_sha.clone().filter(|_| pull.is_merged());
+        let continues = self.continues(pull, state).await?;
         let subject = if pull.is_open() {
             let tip = (&self.tip, self.home.default_branch.as_str());
-            let known = (state, self.frozen(state).await?);
+            let own = state.and_then(|state| state.round.clone()).filter(|round| round.accepted.is_some());
+            let round = own.map(|round| Followed::Round(Box::new(round)));
+            let round = round.or_else(|| continues.as_ref().map(|(_, followed)| followed.clone()));
+            let known = (state, self.frozen(state).await?, round);
             observe::content(&self.mirror, &self.law, tip, &pull.base.r#ref, &pull.head.sha, known).await?
         } else {
             // What was merged or closed does not change any more. (Once merged, head and base have nothing between
@@ -340,6 +345,7 @@ impl Pass<'_> {
             commits: !self.app.is_advisory(),
             asked_run: AskedRun::Unseen,
             aside: self.aside(pull, state).await?,
+            continues,
             runner: self.own_run(state).await,
             siblings: Vec::new(),
             rivals: Vec::new(),
@@ -351,6 +357,29 @@ impl Pass<'_> {
             ledger: self.branch.clone(),
             landed: BTreeMap::new(),
         })
+    }
+
+    /// The change whose confirmed round this says it is the work of: by the message of its head, or by its text. Once that is on
+    /// record, nobody asks again.
+    async fn continues(&self, pull: &Fetched, state: Option<&State>) -> Result<Option<(ChangeNumber, Followed)>, Halt> {
+        let piped = self.policy().is_some_and(|policy| policy.flow == Flow::Pipeline);
+        if !pull.is_open() || !piped || state.is_some_and(|state| state.round.is_some()) {
+            return Ok(None);
+        }
+        let head = pull.head.sha.clone();
+        let by_head = match self.mirror.fetch(&[Want::Commit(head.clone())]).await {
+            Err(crate::repo::Error::Missing(_)) => None,
+            fetched => {
+                drop(fetched?);
+                self.mirror.read(move |reader| Ok(observe::belongs_to(&reader.commit(&head)?.message))).await?
+            }
+        };
+        let named = by_head.or_else(|| observe::belongs_to(&pull.body));
+        let Some(of) = named.filter(|of| of.0 != pull.number) else { return Ok(None) };
+        let state = self.ledger.load(of).await.ok().and_then(|loaded| loaded.state);
+        let round = state.filter(|state| state.merged.is_some()).and_then(|state| state.round);
+        let confirmed = round.filter(|round| round.accepted.is_some()).map(|round| Followed::Round(Box::new(round)));
+        Ok(Some((of, confirmed.unwrap_or(Followed::Nothing(of)))))
     }
 
     /// What lies beside the phases, while the change is between them: at the head, and after the merge on the branch that it went

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::capsule::Capsule;
 use super::project::{ADVISORY, headline, observes, self_approved, standing};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
-use super::{Seen, answers, escalation};
+use super::{Seen, answers, diary, escalation};
 use crate::engine::possible;
 use crate::finding::quoted;
 use crate::flow::{Exported, Mode, Phase, Stage, merge, pipeline};
@@ -55,6 +55,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let name = phase.as_str().to_uppercase();
         let title = if seen.advisory { name.clone() } else { format!("{name} gate") };
         findings(&mut out, &title, &judged.findings, links);
+        if let Some(before) = diary::tried_before(state, seen) {
+            let _ = writeln!(out, "{before}");
+        }
         out.push_str(&repair(state, seen, *phase).unwrap_or_default());
         let _ = writeln!(out, "_{name}: {}_\n", judged_by(*phase));
     }
@@ -111,6 +114,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     }
     for what in &state.tampered {
         let _ = writeln!(out, "⚠️ {}\n", plain_to(400, what));
+    }
+    if let Some(log) = diary::to_append(state, seen) {
+        let _ = writeln!(out, "{log}");
     }
     capsule(&mut out, state, seen);
     details(&mut out, state);

@@ -10,6 +10,7 @@ pub mod broken;
 pub mod capsule;
 pub mod closed;
 mod comment;
+mod diary;
 mod end;
 pub mod escalation;
 pub mod group;

@@ -109,6 +109,19 @@ fn waiting_for_a_review() {
 
     Last command: `/expand` by `ada`: done.
 
+    <details><summary>What belongs into <code>scaffolding/log.md</code></summary>
+
+    Append it with the next push:
+
+    ```markdown
+    - record 7: EXPAND PASS on cbb8c768af4a
+    - record 10: DESIGN PASS on cbb8c768af4a
+    - record 13: ANALYZE PASS on cbb8c768af4a
+    - record 17: BUILD PASS on cbb8c768af4a
+    ```
+
+    </details>
+
     <details><summary>For an agent that starts fresh</summary>
 
     ```text

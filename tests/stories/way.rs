@@ -198,6 +198,31 @@ async fn after_the_delivery_users_are_asked_input_is_distilled_and_a_round_is_pr
     on.says("mia", number, "/approve CH-1").await.unwrap();
     assert!(on.status_comment(number).unwrap().body.contains("`CH-2` (low, not in this round)"));
     assert_eq!((count(&on, number, "proposed"), count(&on, number, "accepted")), (1, 1));
+
+    // The round's work is a pull request of its own, which says whose round it is.
+    let line = format!("the second version\n\nPhasegate-Change: #{number}\n");
+    let second =
+        papers::SCOPE.replacen("\n## ", "\nVersion: 2, with CH-1, from docs/input/distilled-feedback.md.\n\n## ", 1);
+    let files = [("scaffolding/scope.md", second.as_str())];
+    on.pushes("rover", "round", &line, &files).await.unwrap();
+    let round = on.opens("rover", "Brighter", "round").await.unwrap();
+    on.says("ada", round, "/expand").await.unwrap();
+    assert_label(&on, round, "phase:expand");
+    let comment = on.status_comment(round).unwrap().body;
+    assert!(comment.contains("`scaffolding/scope-v1.md` is not the scope that was delivered."), "{comment}");
+    on.pushes("rover", "round", "kept", &[("scaffolding/scope-v1.md", papers::SCOPE)]).await.unwrap();
+    assert_ne!(on.label(round).unwrap().as_deref(), Some("phase:expand"), "{}", on.status_comment(round).unwrap().body);
+    assert_eq!(count(&on, round, "continues"), 1);
+    // A change that has no confirmed round lends none.
+    let line = format!("more\n\nPhasegate-Change: #{round}\n");
+    let third = papers::SCOPE.replacen("\n## ", "\nMore of docs/input/distilled-feedback.md.\n\n## ", 1);
+    on.pushes("rover", "other", &line, &[("scaffolding/scope.md", third.as_str())]).await.unwrap();
+    let other = on.opens("rover", "More", "other").await.unwrap();
+    on.says("ada", other, "/expand").await.unwrap();
+    assert_label(&on, other, "phase:expand");
+    let comment = on.status_comment(other).unwrap().body;
+    assert!(comment.contains("names a change that has no confirmed round"), "{comment}");
+    assert_eq!(count(&on, other, "continues"), 0);
     on.end().await;
 }
 

@@ -663,7 +663,7 @@ fn a_proposal_that_is_rejected_stays_in_the_record() {
     game.says("mia", Role::Maintain, "/reject not now").done().at(Stage::PipelineComplete);
     assert!(game.now().round.is_none() && !game.surface().comment.contains("CH-1"));
     let recorded =
-        game.log.iter().any(|entry| matches!(&entry.body, Body::Proposed { changes, .. } if changes.len() == 2));
+        game.log.iter().any(|entry| matches!(&entry.body, Body::Proposed(round) if round.changes.len() == 2));
     assert!(recorded);
     // Another one may be proposed later.
     game.says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").done();

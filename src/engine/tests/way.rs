@@ -226,3 +226,53 @@ fn each_condition_of_a_stop_is_recorded_and_said_in_its_own_words() {
     assert_eq!(game.now().stopped.as_ref().unwrap().condition, Some(Condition::Unsafe));
     assert!(game.surface().comment.contains("BLOCKED: nobody knows whether it is safe"));
 }
+
+/// BUILD fails three times by the same rule, and somebody lets it go on.
+fn blocked_once(game: &mut Game) {
+    game.until_building();
+    for head in ["b1", "b2", "b3"] {
+        game.push(head).red().says("ada", Role::Write, "/build").done();
+    }
+    game.at(Stage::BlockedOnGate);
+}
+
+#[test]
+fn when_a_gate_fails_again_it_says_what_was_tried_before() {
+    let mut game = Game::pipeline();
+    blocked_once(&mut game);
+    assert!(!game.surface().comment.contains("Tried before"), "it is being told");
+    game.says("mia", Role::Maintain, "/unblock another way").done().at(Stage::Building);
+    game.push("b4").green().at(Stage::Reviewing);
+    assert!(!game.surface().comment.contains("Tried before"), "what passes needs no warning");
+    game.push("b5").at(Stage::Building).red();
+    let comment = game.surface().comment;
+    assert!(comment.contains("**Tried before:** BUILD was blocked"), "{comment}");
+    assert!(comment.contains("`BLD-02` stood against every try"), "{comment}");
+    for head in ["b1", "b2", "b3"] {
+        assert!(comment.contains(&format!("`{}`", commit(head).short())), "{comment}");
+    }
+}
+
+#[test]
+fn the_log_gets_a_line_for_each_run_and_a_post_mortem_for_each_block() {
+    let mut game = Game::pipeline();
+    blocked_once(&mut game);
+    let comment = game.surface().comment;
+    let fails = game.now().diary.lines.iter().filter(|one| one.verdict == crate::gate::Verdict::Fail).count();
+    assert_eq!(fails, 3);
+    for part in
+        ["BUILD FAIL on", "post-mortem of BUILD", "What went wrong:", "What to try differently:", "What to avoid:"]
+    {
+        assert!(comment.contains(part), "{part}\n{comment}");
+    }
+    // What the log tells of is not told again.
+    let told: Vec<u64> = game.now().diary.lines.iter().map(|one| one.record).collect();
+    let learned = game.now().diary.learned[&crate::flow::Phase::Build].record;
+    game.subject().logged.extend(told);
+    assert!(!game.surface().comment.contains("BUILD FAIL on"), "{}", game.surface().comment);
+    game.subject().logged.insert(learned);
+    assert!(!game.surface().comment.contains("scaffolding/log.md</code>"));
+    let mut game = Game::pipeline_with("log: { write: off }\n");
+    blocked_once(&mut game);
+    assert!(!game.surface().comment.contains("scaffolding/log.md</code>"));
+}

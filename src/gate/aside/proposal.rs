@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Aside, ITERATION};
 use crate::finding::Finding;
-use crate::gate::expand::inputs::unnamed_in;
+use crate::gate::expand::{self, inputs::unnamed_in};
 use crate::gate::paper::{Name, Paper, Part, Piece, names, text};
 use crate::gate::papers::{Document, Sheet, excerpt};
 use crate::ledger::record::{Change, Impact};
@@ -14,6 +14,8 @@ use crate::ledger::record::{Change, Impact};
 pub struct Proposed {
     pub changes: Vec<Change>,
     pub impact: Impact,
+    /// That of the scope that was delivered.
+    pub version: u32,
 }
 
 /// A rule over the proposal.
@@ -40,7 +42,11 @@ pub fn proposed(aside: &Aside) -> Result<Proposed, Vec<Finding>> {
     let impact = impact(&paper, &mut found);
     found.extend(left_out(&paper, aside));
     match (found.is_empty(), impact) {
-        (true, Some(impact)) => Ok(Proposed { changes, impact }),
+        (true, Some(impact)) => {
+            let scope = aside.scope.as_ref().and_then(|sheet| Paper::read(sheet.text()?, names::SCOPE).ok());
+            let version = scope.as_ref().and_then(expand::version).unwrap_or(1);
+            Ok(Proposed { changes, impact, version })
+        }
         _ => Err(found),
     }
 }
@@ -58,7 +64,12 @@ fn read(sheet: Option<&Sheet>) -> Result<Paper, Box<Finding>> {
     let text = match &sheet.document {
         Document::Text(text) => text,
         _ => {
-            return Err(Box::new(error("ITR-01", None, "It is no text that can be read.", "Write it as a plain file.")));
+            return Err(Box::new(error(
+                "ITR-01",
+                None,
+                "It is no text that can be read.",
+                "Write it as a plain file.",
+            )));
         }
     };
     match Paper::read(text, names::ITERATION) {
@@ -182,7 +193,7 @@ fn after_id(text: &str) -> &str {
 
 /// The identifiers of changes that somebody names.
 pub fn named(text: &str) -> BTreeSet<String> {
-    let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     words.filter_map(identifier).collect()
 }
 

@@ -296,7 +296,11 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         Body::Escalated { issue, .. } => {
             format!("A person is asked in {}.", link(&home.issue(*issue), &format!("#{issue}")))
         }
-        Body::Proposed { changes, impact, .. } => {
+        Body::Continues { of, .. } => {
+            format!("It is the work of the round that was confirmed on {}.", link(&home.pull(of.0), &of.to_string()))
+        }
+        Body::Proposed(round) => {
+            let (changes, impact) = (&round.changes, round.impact);
             let ids: Vec<&str> = changes.iter().map(|one| one.id.as_str()).collect();
             format!(
                 "Another round is proposed: {}; impact on the architecture: {}.",
