@@ -87,6 +87,8 @@ impl Change {
                 asks: Asks::Yes,
                 commits: true,
                 asked_run: AskedRun::Unseen,
+                aside: None,
+                continues: None,
                 runner: Offer { asks: Asks::NoRunner, run: AskedRun::Unseen },
                 siblings: Vec::new(),
                 rivals: Vec::new(),
@@ -132,6 +134,7 @@ impl Change {
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([(WORKFLOW.to_owned(), Ok(BTreeMap::new()))]),
             guard: Guard::default(),
+            logged: BTreeSet::new(),
             trailer: None,
             structural_fix: false,
         });

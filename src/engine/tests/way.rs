@@ -92,7 +92,8 @@ fn a_lease_that_runs_out_drops_the_change_once() {
 
 #[test]
 fn whoever_works_on_it_renews_the_lease() {
-    let renewals: [(&str, fn(&mut Game)); 4] = [
+    type Renews = fn(&mut Game);
+    let renewals: [(&str, Renews); 4] = [
         ("a push", |game| {
             game.push_with("more", |game| {
                 game.documents().without("scaffolding/design.md");
