@@ -11,9 +11,9 @@ use crate::policy::Commands;
 use crate::repo::LocalRepo;
 use crate::surface::capsule::Capsule;
 
-/// Say what an agent needs to go on with a change: its phase, what may be done there and what not, and what fails
+/// Say what an agent that starts fresh needs to go on with a change
 ///
-/// It is under 1 KB, and the same for the same records and the same content. It exits as `phasegate status` does.
+/// Its phase, what may be done there and what not, and what fails, in less than a kilobyte. It exits as `phasegate status` does.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The change's number, or that of an issue or pull request that belongs to it [default: the change whose head is checked

@@ -396,6 +396,12 @@ impl State {
         files.map(|file| ((RepoPath::from(file.path.as_str()), file.is.clone()), Some(file.was.clone()))).collect()
     }
 
+    /// Where the last recovery took the change up, while that is what is worked on.
+    pub fn taken_up(&self) -> Option<&Recovered> {
+        let at = self.pipeline.as_ref().and_then(|pipeline| pipeline::phase_of(pipeline.stage));
+        self.recovered.as_ref().filter(|one| self.open && at == Some(one.phase))
+    }
+
     /// Whether this is the act of somebody who works on the change.
     pub fn is_operators(&self, by: &By) -> bool {
         matches!(by, By::Person { person, .. } if self.operators.iter().any(|one| one.id == person.id))

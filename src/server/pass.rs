@@ -545,8 +545,12 @@ impl Pass<'_> {
                     happened.push(Happened::Ready);
                 }
                 Fact::Comment(comment) => {
-                    happened.push(Happened::Spoke(comment.author.clone()));
-                    happened.extend(self.orders(state, world, comment).await?);
+                    let orders = self.orders(state, world, comment).await?;
+                    // A command has a record of its own.
+                    if orders.is_empty() {
+                        happened.push(Happened::Spoke(comment.author.clone()));
+                    }
+                    happened.extend(orders);
                 }
                 Fact::CommentChanged { comment, deleted, sender, .. } => {
                     if let Some(state) = state

@@ -65,7 +65,7 @@ impl Capsule {
             change: state.change.0,
             head: state.subject.as_ref().map(|about| about.head.short().to_owned()),
             phase: stands(state),
-            taken_up: state.recovered.as_ref().filter(|_| state.open).map(|one| short(140, &one.why)),
+            taken_up: state.taken_up().map(|one| short(140, &one.why)),
             slice: slice(state),
             allowed: allowed(state, commands),
             forbidden: forbidden(state),

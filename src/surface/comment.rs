@@ -37,7 +37,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let _ = writeln!(out, "_{ADVISORY}_\n");
     }
     let _ = writeln!(out, "**Next:** {}\n", next_step(state, seen));
-    if let Some(recovered) = state.recovered.as_ref().filter(|_| state.open) {
+    if let Some(recovered) = state.taken_up() {
         let _ = writeln!(out, "{}\n", answers::taken_up(&recovered.why));
     }
     let asked = escalation::pointer(state, seen);
