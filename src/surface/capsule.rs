@@ -282,6 +282,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn it_is_always_under_a_kilobyte(
             stage in proptest::sample::select(Stage::ALL),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use phasegate::rehearsal::{Bot, CHECK, PIPELINE_POLICY, REPO, Rehearsal, Setup, WORKFLOW, papers};
+use phasegate::rehearsal::{Bot, CHECK, LEDGER, PIPELINE_POLICY, REPO, Rehearsal, Setup, WORKFLOW, papers};
 
 use super::{kinds, proposes};
 
@@ -250,6 +250,25 @@ async fn an_agent_that_starts_fresh_goes_on_by_the_capsule_alone() {
     let found = cli(&on, &["next", &number.to_string(), "--json"]);
     let object: serde_json::Value = serde_json::from_str(&found).unwrap();
     assert_eq!((&object["schema"], &object["change"]), (&"phasegate/next@1".into(), &number.into()));
+
+    // In a clone nobody has to know the number.
+    let clone = tempfile::tempdir().unwrap();
+    let git = |args: &[&str]| {
+        let done = std::process::Command::new("git").args(args).current_dir(clone.path()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["clone", "-q", "-b", "work", &format!("{}/{REPO}.git", on.url()), "here"]);
+    git(&["-C", "here", "fetch", "-q", "origin", &format!("{LEDGER}:{LEDGER}")]);
+    let told = || {
+        let mut phasegate = cargo_bin_cmd!("phasegate");
+        phasegate.env_clear().current_dir(clone.path().join("here")).arg("next").output().unwrap()
+    };
+    let text = String::from_utf8(told().stdout).unwrap();
+    assert!(text.starts_with(&format!("change #{number}, head ")) && text.contains("phase: BUILD"), "{text}");
+    git(&["-C", "here", "checkout", "-q", "main"]);
+    let lost = told();
+    let says = String::from_utf8(lost.stderr).unwrap();
+    assert!(lost.status.code() == Some(2) && says.contains("no change on the ledger has"), "{says}");
     on.end().await;
 }
 
