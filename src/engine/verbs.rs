@@ -604,7 +604,7 @@ fn beside<'w>(draft: &Draft<'w>) -> Result<&'w Aside, Refusal> {
 fn propose(draft: &mut Draft<'_>, by: &By) -> Result<(), Refusal> {
     let aside = beside(draft)?;
     let document = aside.iteration.as_ref().and_then(|sheet| sheet.blob.clone());
-    let proposed = aside::proposed(aside).map_err(|found| unproposed(&found))?;
+    let proposed = aside::proposed(aside, &aside::red(draft.world)).map_err(|found| unproposed(&found))?;
     let Some(document) = document else {
         return Err(Refusal::new("ITR-01", "the proposal can't be read.", UNREADABLE));
     };

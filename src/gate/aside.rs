@@ -5,7 +5,7 @@
 
 mod proposal;
 
-pub use proposal::{Proposed, RULES, Rule, named, proposed};
+pub use proposal::{Proposed, RULES, Rule, named, proposed, red};
 
 use std::collections::BTreeMap;
 

@@ -181,7 +181,12 @@ pub(super) fn repair(state: &State, seen: &Seen<'_>, phase: Phase) -> Option<Str
 fn round(out: &mut String, state: &State, seen: &Seen<'_>, links: &Links) {
     let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
     if let (Some(Stage::Iterating), Some(aside)) = (stage, &seen.world.aside) {
-        findings(out, "The proposal", &aside::proposed(aside).err().unwrap_or_default(), links);
+        findings(
+            out,
+            "The proposal",
+            &aside::proposed(aside, &aside::red(seen.world)).err().unwrap_or_default(),
+            links,
+        );
     }
     let Some(round) =
         state.round.as_ref().filter(|_| matches!(stage, Some(Stage::IterationProposed | Stage::IterationConfirmed)))

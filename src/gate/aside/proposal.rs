@@ -7,7 +7,9 @@ use crate::finding::Finding;
 use crate::gate::expand::{self, inputs::unnamed_in};
 use crate::gate::paper::{Name, Paper, Part, Piece, names, text};
 use crate::gate::papers::{Document, Sheet, excerpt};
+use crate::gate::world::{CheckRun, World};
 use crate::ledger::record::{Change, Impact};
+use crate::ledger::state::RED;
 
 /// A proposal that can be decided about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,15 +34,27 @@ pub const RULES: &[Rule] = &[
     Rule { id: "ITR-04", about: "Each change has a source that exists." },
     Rule { id: "ITR-05", about: "The impact on the architecture is none, minor or major." },
     Rule { id: "ITR-06", about: "New input and what was deferred are used or set aside by name." },
+    Rule { id: "ITR-07", about: "What is red before the round begins is listed." },
 ];
 
-/// What the proposal comes to, or what is found of it.
-pub fn proposed(aside: &Aside) -> Result<Proposed, Vec<Finding>> {
+/// The checks that are red on what was delivered, by their newest runs.
+pub fn red(world: &World) -> BTreeSet<String> {
+    let newest = |run: &&CheckRun| {
+        let later = |other: &CheckRun| other.name == run.name && other.id > run.id;
+        !world.is_ours(run) && !world.merge_checks.iter().any(later)
+    };
+    let is_red = |run: &&CheckRun| run.conclusion.as_deref().is_some_and(|conclusion| RED.contains(&conclusion));
+    world.merge_checks.iter().filter(newest).filter(is_red).map(|run| run.name.clone()).collect()
+}
+
+/// What the proposal comes to, or what is found of it, where these checks are red.
+pub fn proposed(aside: &Aside, red: &BTreeSet<String>) -> Result<Proposed, Vec<Finding>> {
     let paper = read(aside.iteration.as_ref()).map_err(|finding| vec![*finding])?;
     let mut found = sections(&paper);
     let changes = changes(&paper, aside, &mut found);
     let impact = impact(&paper, &mut found);
     found.extend(left_out(&paper, aside));
+    found.extend(unlisted(&paper, red));
     match (found.is_empty(), impact) {
         (true, Some(impact)) => {
             let scope = aside.scope.as_ref().and_then(|sheet| Paper::read(sheet.text()?, names::SCOPE).ok());
@@ -262,6 +276,19 @@ fn impact(paper: &Paper, found: &mut Vec<Finding>) -> Option<Impact> {
         found.push(error("ITR-05", Some(part.line), says, "Say `none`, `minor` or `major` first, then why."));
     }
     impact
+}
+
+/// `ITR-07`
+fn unlisted(paper: &Paper, red: &BTreeSet<String>) -> Vec<Finding> {
+    let Some(part) = said(paper, "Existing Failures") else { return Vec::new() };
+    let told = part.text().to_lowercase();
+    let lost = red.iter().filter(|name| !told.contains(&name.to_lowercase()));
+    let next = "List it, so that nobody takes it for the round's own failure.";
+    lost.map(|name| {
+        let says = format!("The check `{}` is red on what was delivered, and is not listed.", excerpt(name));
+        error("ITR-07", Some(part.line), says, next)
+    })
+    .collect()
 }
 
 /// `ITR-06`. What scope names was dealt with when it was delivered; other input has come since.

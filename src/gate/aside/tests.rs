@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::engine::kit::{blob, sheet};
 
@@ -80,7 +82,7 @@ fn round(proposal: &str) -> Aside {
 
 #[track_caller]
 fn found(aside: &Aside) -> Vec<String> {
-    let found = proposed(aside).err().unwrap_or_default();
+    let found = proposed(aside, &BTreeSet::new()).err().unwrap_or_default();
     let line = |line: Option<u32>| line.map(|line| format!(":{line}")).unwrap_or_default();
     found.iter().map(|one| format!("{}{} {}", one.rule, line(one.line), one.says)).collect()
 }
@@ -92,7 +94,7 @@ fn with(was: &str, is: &str) -> Vec<String> {
 
 #[test]
 fn a_proposal_names_its_changes_with_their_sources_and_priorities() {
-    let proposed = proposed(&round(PROPOSAL)).unwrap();
+    let proposed = proposed(&round(PROPOSAL), &BTreeSet::new()).unwrap();
     let told: Vec<_> = proposed.changes.iter().map(|one| (one.id.as_str(), one.priority.as_str())).collect();
     assert_eq!(told, [("CH-1", "high"), ("CH-2", "low")]);
     assert_eq!(proposed.impact, crate::ledger::record::Impact::None);
@@ -147,7 +149,7 @@ fn a_proposal_has_every_section_and_says_what_becomes_of_the_architecture() {
         ["ITR-05:12 How much the architecture is changed is not said."]
     );
     let major = PROPOSAL.replace("None: both stay within the list.", "Major, none of the old store stays.");
-    assert_eq!(proposed(&round(&major)).unwrap().impact, crate::ledger::record::Impact::Major);
+    assert_eq!(proposed(&round(&major), &BTreeSet::new()).unwrap().impact, crate::ledger::record::Impact::Major);
 }
 
 #[test]
@@ -174,4 +176,13 @@ fn changes_are_named_in_any_writing() {
     assert_eq!(ids("CH-1 CH-3"), "CH-1 CH-3");
     assert_eq!(ids("ch-1, CH-3; looks good"), "CH-1 CH-3");
     assert_eq!(ids("fine, which is all"), "");
+}
+
+#[test]
+fn what_is_red_before_the_round_begins_is_listed() {
+    let red = BTreeSet::from(["ci / Test".to_owned()]);
+    let says =
+        |text: &str| proposed(&round(text), &red).err().unwrap_or_default().pop().map(|one| (one.rule, one.line));
+    assert_eq!(says(PROPOSAL), Some(("ITR-07".to_owned(), Some(24))));
+    assert_eq!(says(&PROPOSAL.replace("none\n", "- `ci / test` fails since the clocks went back.\n")), None);
 }
