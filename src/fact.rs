@@ -77,6 +77,8 @@ pub enum Fact {
     /// A run that this change asks the server's own runner for is to be carried out. `turn` tells apart the times that it was not
     /// its time.
     Run { number: u64, nonce: Digest, turn: u32 },
+    /// The lease on this change may have run out: look at it then.
+    Lease { number: u64, until: jiff::Timestamp },
     /// Look at this change again: something it rests on has moved.
     Look { number: u64 },
     /// Look at everything that is open in this repository: the App was let in.

@@ -87,6 +87,8 @@ impl Change {
                 asks: Asks::Yes,
                 commits: true,
                 asked_run: AskedRun::Unseen,
+                aside: None,
+                continues: None,
                 runner: Offer { asks: Asks::NoRunner, run: AskedRun::Unseen },
                 siblings: Vec::new(),
                 rivals: Vec::new(),
@@ -133,6 +135,7 @@ impl Change {
             drift: BTreeMap::from([(WORKFLOW.to_owned(), Ok(BTreeMap::new()))]),
             guard: Guard::default(),
             context: phasegate::gate::memory::Files::default(),
+            logged: BTreeSet::new(),
             trailer: None,
             structural_fix: false,
         });

@@ -47,12 +47,21 @@ pub(super) async fn run(args: &status::Args) -> anyhow::Result<Exit> {
         _ => None,
     };
     let explained = explained(&state, &report, seen);
-    if args.json {
+    if args.place.json {
         out::json(&explained)?;
     } else {
         out::text(&told(&explained, &report))?;
     }
     Ok(status::exit(&report))
+}
+
+/// What stands against a change by its records and, where it is here, by its content: first things first.
+pub(super) fn against(args: &status::Args, state: &State) -> Vec<Finding> {
+    let seen = match (first::unrecorded(state), args.here()) {
+        (Some(phase), Some(repo)) => look(repo, state, phase),
+        _ => None,
+    };
+    first::first_things_first(seen.into_iter().flatten().chain(first::against(state)))
 }
 
 /// What the content shows of what a gate waits for, judged here as the App does it. None where it is not here, or can't be read: the

@@ -21,6 +21,7 @@ mod flow;
 mod guard;
 mod inbox;
 mod key;
+mod next;
 mod out;
 mod post;
 mod replay;
@@ -91,6 +92,7 @@ enum Command {
     Guard(guard::Args),
     Inbox(inbox::Args),
     Key(key::Args),
+    Next(next::Args),
     Post(post::Args),
     Replay(replay::Args),
     Run(run::Args),
@@ -116,6 +118,7 @@ impl Command {
             Self::Guard(args) => guard::run(&args).await,
             Self::Inbox(args) => inbox::run(&args).await,
             Self::Key(args) => key::run(&args),
+            Self::Next(args) => next::run(args).await,
             Self::Post(args) => post::run(&args).await,
             Self::Replay(args) => replay::run(&args).await,
             Self::Run(args) => run::run(&args).await,
@@ -132,7 +135,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "post", "inbox", "key"]),
     ("Rules", &["check", "guard", "run", "config", "flow"]),
-    ("Proof", &["status", "explain", "snapshot", "replay"]),
+    ("Proof", &["status", "next", "explain", "snapshot", "replay"]),
 ];
 
 /// Runs the command that the process was started with.

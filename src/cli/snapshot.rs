@@ -7,10 +7,11 @@ use anyhow::{Context as _, bail};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
-use super::{Exit, out, replay, status};
+use super::status::{self, Place};
+use super::{Exit, out, replay};
 use crate::finding::{Finding, Verdict, verdict};
 use crate::gate::memory;
-use crate::ids::{BlobId, Slug};
+use crate::ids::BlobId;
 use crate::ledger::State;
 use crate::ledger::memory::Memory;
 use crate::ledger::snapshot::{self, Cap, Fails, LARGEST, SliceId, Snapshot};
@@ -37,34 +38,6 @@ enum Command {
     Validate(Validate),
 }
 
-/// Where the ledger is.
-#[derive(Debug, Clone, clap::Args)]
-struct Ledger {
-    /// A local repository that has the ledger's branch
-    #[arg(long, default_value = ".", value_name = "PATH")]
-    repo: PathBuf,
-    /// Read the ledger from GitHub instead: as the App with APP_ID and its private key, or with GITHUB_TOKEN
-    #[arg(long, value_name = "OWNER/REPO")]
-    github: Option<Slug>,
-    /// The ledger's branch [default: phasegate/ledger, or the advisory one beside it where there is no other]
-    #[arg(long)]
-    branch: Option<String>,
-    /// A PEM file with a key of the App, public or private. Without one, signatures are not looked at
-    #[arg(long = "key", value_name = "FILE")]
-    keys: Vec<PathBuf>,
-    /// Print one object, with a field `schema`
-    #[arg(long)]
-    json: bool,
-}
-
-impl Ledger {
-    async fn state(&self, change: u64) -> anyhow::Result<State> {
-        let Self { repo, github, branch, keys, json } = self.clone();
-        let args = status::Args { change, repo, github, branch, keys, json };
-        Ok(status::read(&args).await?.0)
-    }
-}
-
 #[derive(Debug, clap::Args)]
 struct New {
     /// The change's number, or that of an issue or pull request that belongs to it
@@ -80,7 +53,7 @@ struct New {
     #[arg(long, default_value = ".", value_name = "PATH")]
     into: PathBuf,
     #[command(flatten)]
-    ledger: Ledger,
+    place: Place,
 }
 
 #[derive(Debug, clap::Args)]
@@ -91,7 +64,7 @@ struct Validate {
     #[arg(long, value_parser = replay::number, value_name = "N")]
     change: Option<u64>,
     #[command(flatten)]
-    ledger: Ledger,
+    place: Place,
 }
 
 #[derive(Debug, Serialize)]
@@ -128,6 +101,11 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     }
 }
 
+async fn of(change: u64, place: &Place) -> anyhow::Result<State> {
+    let args = status::Args { change, place: place.clone() };
+    Ok(status::read(&args).await?.0)
+}
+
 fn remembered(state: &State) -> anyhow::Result<&Memory> {
     let Some(memory) = &state.memory else {
         bail!(
@@ -142,7 +120,7 @@ async fn latest(args: &status::Args) -> anyhow::Result<Exit> {
     let (state, _) = status::read(args).await?;
     let memory = remembered(&state)?;
     let snapshot = &memory.latest;
-    if args.json {
+    if args.place.json {
         let (schema, change, name) = ("phasegate/snapshot@1", state.change.0, snapshot.name());
         let audit_owed = state.audit_owed().is_some();
         out::json(&Latest { schema, change, name, audit_owed, snapshot })?;
@@ -188,12 +166,12 @@ fn next(memory: &Memory, args: &New) -> anyhow::Result<Snapshot> {
 }
 
 async fn new(args: &New) -> anyhow::Result<Exit> {
-    let state = args.ledger.state(args.change).await?;
+    let state = of(args.change, &args.place).await?;
     let next = next(remembered(&state)?, args)?;
     let path = memory::path_of(next.iteration);
     let file = args.into.join(&path);
     create(&file, &snapshot::write(&next))?;
-    if args.ledger.json {
+    if args.place.json {
         let (schema, change, slice) = ("phasegate/snapshot-new@1", state.change.0, next.slice_id);
         out::json(&Written { schema, change, path, slice })?;
     } else {
@@ -226,7 +204,7 @@ async fn validate(args: &Validate) -> anyhow::Result<Exit> {
     let mut findings = match args.change {
         None => snapshot::read(&path, &text).findings,
         Some(change) => {
-            let state = args.ledger.state(change).await?;
+            let state = of(change, &args.place).await?;
             // The file is not in git yet; what it is named by there decides nothing here.
             let unnamed = BlobId::new("0".repeat(40))?;
             let memory = remembered(&state)?;
@@ -238,7 +216,7 @@ async fn validate(args: &Validate) -> anyhow::Result<Exit> {
         findings.push(Finding::error("SNP-02", says, "Rename it.").at(&path, None));
     }
     let verdict = verdict(&findings);
-    if args.ledger.json {
+    if args.place.json {
         out::json(&Checked { schema: "phasegate/snapshot-check@1", verdict, file: shown, findings })?;
     } else {
         out::text(&told(&shown, args.change, &findings))?;

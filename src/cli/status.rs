@@ -26,6 +26,13 @@ pub(super) struct Args {
     /// The change's number, or that of an issue or pull request that belongs to it
     #[arg(value_parser = replay::number)]
     pub(super) change: u64,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+/// Where the records are, and how they are told.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Place {
     /// A local repository that has the ledger's branch
     #[arg(long, default_value = ".", value_name = "PATH")]
     pub(super) repo: PathBuf,
@@ -46,7 +53,7 @@ pub(super) struct Args {
 impl Args {
     /// The repository on this machine, where the ledger is read there.
     pub(super) fn here(&self) -> Option<&Path> {
-        self.github.is_none().then_some(self.repo.as_path())
+        self.place.github.is_none().then_some(self.place.repo.as_path())
     }
 }
 
@@ -72,7 +79,7 @@ pub(super) struct Report {
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let (_, report) = read(args).await?;
-    if args.json {
+    if args.place.json {
         out::json(&report)?;
     } else {
         out::text(&told(&report))?;
@@ -82,7 +89,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// What the records of a change come to, and where it stands by them.
 pub(super) async fn read(args: &Args) -> anyhow::Result<(State, Report)> {
-    let read = match &args.github {
+    let read = match &args.place.github {
         Some(slug) => on_github(args, slug).await?,
         None => locally(args).await?,
     };
@@ -90,7 +97,7 @@ pub(super) async fn read(args: &Args) -> anyhow::Result<(State, Report)> {
     let Some(repo) = repo.or_else(|| replay::claimed_repository(&folder.files)) else {
         bail!("the ledger on {} has no records of #{}", out::plain(&branch), args.change);
     };
-    let keys = replay::keys(&args.keys)?;
+    let keys = replay::keys(&args.place.keys)?;
     let proven = !advisory && !keys.is_empty();
     let ring: Box<dyn KeyRing> = match (advisory, proven) {
         (true, _) => Box::new(Unsigned),
@@ -132,8 +139,8 @@ struct Read {
 }
 
 /// The branches to look at, in turn.
-fn branches(args: &Args) -> Vec<String> {
-    match &args.branch {
+pub(super) fn branches(place: &Place) -> Vec<String> {
+    match &place.branch {
         Some(named) => vec![named.clone()],
         None => {
             let usual = Policy::default().ledger.branch;
@@ -144,8 +151,8 @@ fn branches(args: &Args) -> Vec<String> {
 
 async fn locally(args: &Args) -> anyhow::Result<Read> {
     let mut missing = None;
-    for branch in branches(args) {
-        match replay::store(&args.repo, &branch) {
+    for branch in branches(&args.place) {
+        match replay::store(&args.place.repo, &branch) {
             Ok(store) => {
                 let (change, folder) = replay::find(args.change, &store).await?;
                 let advisory = branch.ends_with(ADVISORY);
@@ -159,7 +166,7 @@ async fn locally(args: &Args) -> anyhow::Result<Read> {
 
 async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<Read> {
     let (repo, id) = app::reader(slug).await?;
-    let all = branches(args);
+    let all = branches(&args.place);
     for (at, branch) in all.iter().enumerate() {
         let store = GitHubStore::new(repo.clone(), branch);
         if at + 1 < all.len() && store.head().await.context("can't read the ledger")?.is_none() {

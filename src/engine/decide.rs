@@ -17,6 +17,7 @@ use super::binding;
 use super::command::Given;
 use super::freeze;
 use super::hear::hear;
+use super::lease;
 use super::memory;
 use super::repair;
 use super::verbs::on_escalation;
@@ -24,10 +25,11 @@ use crate::fact::Comment;
 use crate::flow::merge::Stage as MergeStage;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
+use crate::gate::papers::Followed;
 use crate::gate::people::{May, Standing};
 use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
-use crate::gate::{Finding, GateName, Verdict, build, merge, phase, reconcile};
+use crate::gate::{Finding, GateName, Verdict, build, merge, papers, phase, reconcile};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
 use crate::ledger::record::{Claim, Job, Moment, Prev, Ran, Why};
@@ -57,6 +59,10 @@ pub enum Happened {
     Displayed { issue: u64, shown: Shown },
     /// A run that was asked for has answered.
     Ran(Box<Answer>),
+    /// Somebody said something that is no command.
+    Spoke(Person),
+    /// It is so late now. Told where the policy gives leases.
+    Now { at: jiff::Timestamp },
 }
 
 /// What a run that was asked for has answered, proved and judged.
@@ -144,7 +150,7 @@ impl Draft<'_> {
     }
 
     pub(super) fn step(&mut self, action: Action, actor: Actor, by: By) -> Result<(), Refusal> {
-        self.by(by, Body::Step { action, actor })
+        self.by(by, Body::Step { action, actor, why: None })
     }
 
     /// What follows by itself from where the pipeline stands.
@@ -152,9 +158,17 @@ impl Draft<'_> {
         let Some(pipeline) = &self.state.pipeline else { return Ok(()) };
         let before_merge = self.world.policy().is_some_and(|policy| policy.deploy == Deploy::BeforeMerge);
         for Step { action, actor } in pipeline::settle(pipeline, before_merge || self.state.merged.is_some()) {
-            self.step(action, actor, By::Bot)?;
+            let why =
+                self.state.pipeline.as_ref().and_then(|at| pipeline::why(at, action, |phase| self.is_absent(phase)));
+            self.bot(Body::Step { action, actor, why })?;
         }
         Ok(())
+    }
+
+    /// Whether a phase's document is known not to be there.
+    fn is_absent(&self, phase: Phase) -> bool {
+        let found = self.world.subject.as_ref().and_then(|subject| subject.documents.get(&phase));
+        found.is_some_and(|found| found.iter().any(papers::is_absent))
     }
 
     pub(super) fn stage(&self) -> Option<Stage> {
@@ -203,6 +217,7 @@ pub fn decide(
     law(&mut draft)?;
     binding::inherit(&mut draft)?;
     binding::release(&mut draft)?;
+    continues(&mut draft)?;
     for one in happened {
         if let Happened::Tampered { what, told } = one
             && !told.as_ref().is_some_and(|told| draft.state.tampering_told.contains(told))
@@ -230,6 +245,7 @@ pub fn decide(
             note(&mut draft, comment, *standing)?;
         }
     }
+    lease::heard(&mut draft, happened)?;
     let mut unheard = BTreeSet::new();
     for order in in_order(happened) {
         let there = happened.iter().find_map(|one| match one {
@@ -243,6 +259,7 @@ pub fn decide(
     }
     claims(&mut draft, &before, happened)?;
     gates(&mut draft)?;
+    lease::end(&mut draft, happened)?;
     if draft.state.open {
         let judged = merge::judge(&draft.state, world);
         record_judgement(&mut draft, GateName::Merge, judged.verdict, None, judged.findings, judged.evidence)?;
@@ -312,6 +329,15 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     draft.bot(Body::Law { policy: digest, flow, mode, autonomy })
+}
+
+/// Notes that the change is the work of a round that was confirmed on another.
+fn continues(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some((of, Followed::Round(round))) = &draft.world.continues else { return Ok(()) };
+    if draft.state.pipeline.is_none() || draft.state.round.is_some() || !draft.world.pull.open {
+        return Ok(());
+    }
+    draft.bot(Body::Continues { of: *of, round: round.clone() })
 }
 
 fn content(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> {
@@ -599,7 +625,7 @@ fn brake(draft: &mut Draft<'_>, findings: &[Finding], claimed: bool) -> Result<b
         if fresh.len() > told.len() { format!(" And {} more.", fresh.len() - told.len()) } else { String::new() };
     let reason = format!("{}{more}", told.join(" "));
     take_up(draft, Phase::Build)?;
-    draft.bot(Body::Stopped { reason, said: None, concerns })?;
+    draft.bot(Body::Stopped { reason, said: None, concerns, condition: None })?;
     draft.step(Action::TriggerComplexityBrake, Actor::Bot, By::Bot)?;
     Ok(true)
 }

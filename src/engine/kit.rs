@@ -16,6 +16,7 @@ use super::{Happened, Order, Shown, Target, decide};
 use crate::fact::Comment;
 use crate::flow::pipeline::State as Pipeline;
 use crate::flow::{Phase, Refusal, Stage};
+use crate::gate::aside::Aside;
 use crate::gate::papers::{self, Document, Judged, Papers, Sheet};
 use crate::gate::people::Standing;
 use crate::gate::world::{
@@ -166,6 +167,8 @@ impl Game {
                 asks: Asks::Yes,
                 commits: true,
                 asked_run: AskedRun::Unseen,
+                aside: Some(Aside::default()),
+                continues: None,
                 runner: Offer { asks: Asks::Yes, run: AskedRun::Unseen },
                 siblings: Vec::new(),
                 rivals: Vec::new(),
@@ -243,10 +246,25 @@ impl Game {
             drift: BTreeMap::from([CI, EVIDENCE, "runner"].map(|path| (path.to_owned(), Ok(BTreeMap::new())))),
             guard: Guard::default(),
             context: crate::gate::memory::Files::default(),
+            logged: BTreeSet::new(),
             trailer: None,
             structural_fix: false,
         });
         self.world.checks.clear();
+    }
+
+    /// What lies beside the phases.
+    pub(crate) fn aside(&mut self) -> &mut Aside {
+        self.world.aside.as_mut().expect("it can be read")
+    }
+
+    /// This is what another round is to bring.
+    pub(crate) fn proposal(&mut self, text: &str) -> &mut Self {
+        let feedback = ("docs/input/feedback.md".to_owned(), blob("feedback"));
+        let aside = self.aside();
+        aside.inputs.extend([feedback]);
+        aside.iteration = Some(sheet(text));
+        self
     }
 
     pub(crate) fn subject(&mut self) -> &mut Subject {
@@ -515,6 +533,24 @@ impl Game {
             Some(WorkflowRun { event: "push".to_owned(), ..self.workflow_run(2, run.id, CI, commit("merge")) });
         self.world.merge_checks.push(run);
         self.look()
+    }
+
+    /// Nothing happens for so long, and then somebody looks at the clock.
+    pub(crate) fn hours_pass(&mut self, hours: i64) -> &mut Self {
+        self.now += hours * 3600;
+        let at = self.time();
+        self.happens(&[Happened::Now { at }])
+    }
+
+    /// What the clock says.
+    pub(crate) fn time(&self) -> jiff::Timestamp {
+        jiff::Timestamp::from_second(self.now).unwrap()
+    }
+
+    /// Somebody says something that is no command.
+    pub(crate) fn chats(&mut self, login: &str) -> &mut Self {
+        let at = self.time();
+        self.happens(&[Happened::Spoke(person(login)), Happened::Now { at }])
     }
 
     pub(crate) fn ready(&mut self) -> &mut Self {

@@ -15,6 +15,7 @@ mod hear;
 #[cfg(test)]
 pub(crate) mod kit;
 mod late;
+mod lease;
 mod memory;
 mod repair;
 pub(crate) mod resolution;
@@ -25,4 +26,5 @@ mod verbs;
 
 pub use decide::{Answer, Decision, Happened, MOST_NOTES, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
 pub use hear::COMMANDS_AN_HOUR;
-pub(crate) use verbs::possible;
+pub use lease::runs_out;
+pub(crate) use verbs::{possible, possible_names};

@@ -14,3 +14,4 @@ mod pipeline;
 mod properties;
 mod reconcile;
 mod review;
+mod way;

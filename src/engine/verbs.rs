@@ -6,9 +6,10 @@ use super::answer::Answerer;
 use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason};
 use super::decide::{Draft, Order, Shown, Target};
 use super::{ask, freeze, late, memory, resolution};
-use crate::finding::quoted;
+use crate::finding::{Finding, quoted};
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
+use crate::gate::aside::{self, Aside};
 use crate::gate::asked::{self, AGREEABLE, SAID};
 use crate::gate::evidence::{self, strange};
 use crate::gate::frozen::tripwire;
@@ -16,7 +17,7 @@ use crate::gate::people::{May, who_decides};
 use crate::gate::verify;
 use crate::gate::world::UNREADABLE;
 use crate::ids::Person;
-use crate::ledger::record::{Claim, Froze, Outcome};
+use crate::ledger::record::{Claim, Condition, Froze, Impact, Noted, Outcome, Round};
 use crate::ledger::{Body, By, State};
 use crate::policy::{Commands, Source};
 
@@ -367,6 +368,12 @@ fn what_can(draft: &Draft<'_>, commands: &Commands) -> String {
 
 /// The commands that lead on from where a change stands.
 pub(crate) fn possible(state: &State, commands: &Commands) -> Option<String> {
+    let names = possible_names(state)?;
+    Some(names.iter().map(|name| format!("`{}`", commands.written(name))).collect::<Vec<_>>().join(", "))
+}
+
+/// Their names.
+pub(crate) fn possible_names(state: &State) -> Option<&'static [&'static str]> {
     use Stage as S;
     let pipeline = state.pipeline.as_ref()?;
     let merged = state.merged.is_some();
@@ -374,7 +381,7 @@ pub(crate) fn possible(state: &State, commands: &Commands) -> Option<String> {
     if merged && !rests(pipeline.stage) && pipeline.phase().is_some_and(|phase| phase < Phase::Deploy) {
         return None;
     }
-    let names: &[&str] = match pipeline.stage {
+    Some(match pipeline.stage {
         S::PreferencesConfigured => &["expand", "distill", "audit-stack"],
         S::Expanding | S::ExpandRetrying => &["expand", "drop", "stop"],
         S::Designing | S::DesignRetrying => &["design", "reconcile", "drop", "stop"],
@@ -400,8 +407,7 @@ pub(crate) fn possible(state: &State, commands: &Commands) -> Option<String> {
         S::ValidatingPMF => &["pmf"],
         S::Ideating => &["iterate", "distill"],
         _ => &["status"],
-    };
-    Some(names.iter().map(|name| format!("`{}`", commands.written(name))).collect::<Vec<_>>().join(", "))
+    })
 }
 
 fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Commands) -> Result<Outcome, Refusal> {
@@ -426,7 +432,12 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             let number = linkable(draft, order)?;
             draft.by(by.clone(), Body::Linked { number })?;
         }
-        Verb::Approve if stage == Some(Stage::IterationProposed) => return go(draft, Action::ConfirmIteration),
+        Verb::Approve if stage == Some(Stage::IterationProposed) => {
+            if let Some(changes) = wanted(draft, &given.args)? {
+                draft.by(by.clone(), Body::Accepted { changes })?;
+            }
+            return go(draft, Action::ConfirmIteration);
+        }
         Verb::Reject if stage == Some(Stage::IterationProposed) => return go(draft, Action::RejectIteration),
         Verb::Approve => {
             if !draft.state.open || draft.state.subject.is_none() {
@@ -447,15 +458,13 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             if draft.state.merged.is_some() {
                 return refuse(draft);
             }
-            draft.by(
-                by.clone(),
-                Body::Stopped { reason: given.args.clone(), said: Some(said), concerns: BTreeSet::new() },
-            )?;
+            let condition = Condition::of(&given.args);
+            let (reason, concerns) = (given.args.clone(), BTreeSet::new());
+            draft.by(by.clone(), Body::Stopped { reason, said: Some(said), concerns, condition })?;
             if draft.state.pipeline.is_some() {
                 // A scope that outgrew its design is a concern about the design itself; the rest is for a person to
                 // unblock.
-                let first = given.args.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-                let structural = first.eq_ignore_ascii_case("scope");
+                let structural = condition.is_some_and(Condition::is_structural);
                 draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural } })?;
             }
         }
@@ -532,6 +541,9 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
         Verb::Recover if stage == Some(Stage::SessionDropped) => return go(draft, Action::StartContextRecovery),
         Verb::Recover => return refuse(draft),
         Verb::Distill => {
+            if stage == Some(Stage::Distilling) {
+                left_behind(draft, aside::distilled)?;
+            }
             let action = match (stage, draft.state.pipeline.as_ref().and_then(|pipeline| pipeline.return_to)) {
                 (Some(Stage::PreferencesConfigured), _) => Action::DistillFromConfigured,
                 (Some(Stage::PipelineComplete), _) => Action::DistillFromComplete,
@@ -541,20 +553,30 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                 (Some(Stage::Distilling), _) => Action::DistillCompleteToExpand,
                 _ => return refuse(draft),
             };
-            return go(draft, action);
+            go(draft, action)?;
+            if stage != Some(Stage::Distilling) {
+                note(draft)?;
+            }
         }
-        Verb::AuditStack => {
-            return match stage {
-                Some(Stage::PreferencesConfigured) => go(draft, Action::AuditStackFromConfigured),
-                Some(Stage::AuditingStack) => go(draft, Action::StackAuditComplete),
-                _ => refuse(draft),
-            };
-        }
+        Verb::AuditStack => match stage {
+            Some(Stage::PreferencesConfigured) => {
+                go(draft, Action::AuditStackFromConfigured)?;
+                note(draft)?;
+            }
+            Some(Stage::AuditingStack) => {
+                left_behind(draft, aside::audited)?;
+                return go(draft, Action::StackAuditComplete);
+            }
+            _ => return refuse(draft),
+        },
         Verb::Iterate => {
             return match stage {
                 Some(Stage::PipelineComplete) => go(draft, Action::StartIteration),
                 Some(Stage::Ideating) => go(draft, Action::ReenterFromIdeation),
-                Some(Stage::Iterating) => go(draft, Action::ProposeIteration),
+                Some(Stage::Iterating) => {
+                    propose(draft, by)?;
+                    go(draft, Action::ProposeIteration)
+                }
                 Some(Stage::IterationConfirmed) if draft.state.merged.is_some() => Err(Refusal::new(
                     "CMD-03",
                     "the round is confirmed, and this pull request is merged.",
@@ -563,7 +585,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                         commands.written(Phase::Expand.as_str())
                     ),
                 )),
-                Some(Stage::IterationConfirmed) if given.args.eq_ignore_ascii_case("design") => {
+                Some(Stage::IterationConfirmed) if given.args.eq_ignore_ascii_case("design") || redesigns(draft) => {
                     go(draft, Action::IterateToDesign)
                 }
                 Some(Stage::IterationConfirmed) => go(draft, Action::IterateDirectToAnalyze),
@@ -580,6 +602,71 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
         }
     }
     Ok(Outcome::Done)
+}
+
+/// What lies beside the phases, or why nothing can be said of it.
+fn beside<'w>(draft: &Draft<'w>) -> Result<&'w Aside, Refusal> {
+    let unread = || Refusal::new("CMD-12", "the repository could not be read.", UNREADABLE);
+    draft.world.aside.as_ref().ok_or_else(unread)
+}
+
+/// The proposal of another round, or what is found of it.
+fn propose(draft: &mut Draft<'_>, by: &By) -> Result<(), Refusal> {
+    let aside = beside(draft)?;
+    let document = aside.iteration.as_ref().and_then(|sheet| sheet.blob.clone());
+    let proposed = aside::proposed(aside, &aside::red(draft.world)).map_err(|found| unproposed(&found))?;
+    let Some(document) = document else {
+        return Err(Refusal::new("ITR-01", "the proposal can't be read.", UNREADABLE));
+    };
+    let aside::Proposed { changes, impact, version } = proposed;
+    let scope = aside.scope.as_ref().and_then(|sheet| sheet.blob.clone());
+    let round = Round { changes, impact, document, version, scope, accepted: None };
+    draft.by(by.clone(), Body::Proposed(Box::new(round)))
+}
+
+/// A refusal by what was found, the first of it with its next step.
+fn unproposed(found: &[Finding]) -> Refusal {
+    let Some(first) = found.first() else { return Refusal::new("ITR-01", "the proposal can't be read.", UNREADABLE) };
+    let place = first.place().map(|place| format!("{place}: ")).unwrap_or_default();
+    let more: Vec<String> = found.iter().skip(1).take(3).map(|one| format!("{} {}", one.rule, one.says)).collect();
+    let rest = found.len().saturating_sub(1 + more.len());
+    let and = if rest > 0 { format!(" And {rest} more.") } else { String::new() };
+    let says = [format!("{place}{}", first.says)].into_iter().chain(more).collect::<Vec<_>>().join(" ");
+    Refusal::new(&first.rule, format!("{says}{and}"), first.next.clone())
+}
+
+/// The changes of the proposed round that somebody wants: those that they name, or all. None where none is on record.
+fn wanted(draft: &Draft<'_>, args: &str) -> Result<Option<BTreeSet<String>>, Refusal> {
+    let Some(round) = &draft.state.round else { return Ok(None) };
+    let all: BTreeSet<String> = round.changes.iter().map(|one| one.id.clone()).collect();
+    let named = aside::named(args);
+    match named.iter().find(|id| !all.contains(*id)) {
+        Some(unknown) => {
+            let known: Vec<String> = all.iter().map(|id| format!("`{id}`")).collect();
+            let says = format!("`{unknown}` is no change of the proposal.");
+            Err(Refusal::new("CMD-05", says, format!("Name some of {}, or none to take them all.", known.join(", "))))
+        }
+        None if named.is_empty() => Ok(Some(all)),
+        None => Ok(Some(named)),
+    }
+}
+
+/// Whether the confirmed round changes the architecture: then the design is to be shown again.
+fn redesigns(draft: &Draft<'_>) -> bool {
+    draft.state.round.as_ref().is_some_and(|round| round.impact > Impact::None)
+}
+
+/// Notes what is there as a detour begins.
+fn note(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let noted = beside(draft)?.noted();
+    draft.bot(Body::Detoured(noted))
+}
+
+/// `CMD-12`: a detour ends with what it is for.
+fn left_behind(draft: &Draft<'_>, is_left: impl Fn(&Noted, &Aside) -> Result<(), Refusal>) -> Result<(), Refusal> {
+    let now = beside(draft)?;
+    let unnoted = || Noted { preferences: now.preferences.clone(), ..Noted::default() };
+    is_left(&draft.state.noted.clone().unwrap_or_else(unnoted), now)
 }
 
 /// Stages in which no agent is at work, so that none can be gone.

@@ -18,6 +18,7 @@
 mod beside;
 mod explorations;
 mod guards;
+mod recovery;
 mod settle;
 mod words;
 
@@ -31,6 +32,7 @@ use crate::ids::Digest;
 pub use beside::{beside, waits_for_human};
 pub(super) use explorations::{EXPLORATIONS, Exploration, outer};
 pub(super) use guards::{Guard, detour, guard};
+pub use recovery::why;
 pub use settle::settle;
 pub(super) use words::{GateEffect, gate_effect, gate_passed, needs_human};
 pub use words::{phase_of, rests, retry_action, verdict_action, words};

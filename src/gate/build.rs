@@ -37,6 +37,8 @@ pub struct Site {
     /// Of these, those that were only moved, with the same content or most of it; and how many files the change takes away.
     pub moved: BTreeSet<String>,
     pub removed: usize,
+    /// Files of the project's record that the change takes away, and that are nowhere else below it.
+    pub lost: BTreeSet<String>,
     /// Of the paths that the design names, those that are there.
     pub there: BTreeSet<String>,
     /// Manifests that the change touches itself or by their locks, and all that is there of locks and manifests that they need;
@@ -183,6 +185,13 @@ pub const RULES: &[Rule] = &[
         check: held,
         next: "Write what it is to do, or take it out; what is meant to do nothing says so in a comment.",
     },
+    Rule {
+        id: "BLD-09",
+        about: "What the project was asked with and planned by stays.",
+        severity: Severity::Error,
+        check: lost,
+        next: "Bring it back: later rounds and whoever asks why rest on it. What is out of date may say so in its text.",
+    },
 ];
 
 /// The complexity brake. Its findings are shown like warnings; a run that would count pulls it instead, and then nothing is
@@ -305,6 +314,12 @@ fn held(bench: &Bench<'_>) -> Vec<Found> {
         }
     }
     found
+}
+
+/// `BLD-09`.
+fn lost(bench: &Bench<'_>) -> Vec<Found> {
+    let says = |path: &String| Found::in_file(path, format!("`{path}` is deleted by the change."));
+    bench.site.lost.iter().map(says).collect()
 }
 
 fn paper(sheet: Option<&super::papers::Sheet>, names: &'static [super::paper::names::Name]) -> Option<Paper> {

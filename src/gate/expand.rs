@@ -1,7 +1,10 @@
 //! EXPAND reads `scaffolding/scope.md`: what is to be built, small enough and measurable.
 
 mod conflict;
-mod inputs;
+pub(super) mod inputs;
+mod version;
+
+pub(super) use version::version;
 
 use std::collections::{HashMap, HashSet};
 
@@ -101,6 +104,13 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Error,
         check: left_over,
         next: "Write what this change is to do in place of it.",
+    },
+    Rule {
+        id: "EXP-13",
+        about: "The scope of a round has the next version and its changes, and the one before is kept.",
+        severity: Severity::Error,
+        check: version::unversioned,
+        next: "Write it into scope.",
     },
 ];
 

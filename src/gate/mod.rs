@@ -4,6 +4,7 @@
 //! Nothing here writes anything or talks to anyone: a gate is a function of what it is given.
 
 pub mod analyze;
+pub mod aside;
 pub mod asked;
 pub mod build;
 pub mod deploy;

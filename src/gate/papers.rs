@@ -8,12 +8,13 @@ mod read;
 
 pub use read::read_sheet;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::paper::{LARGEST, Paper, names};
 use super::{Finding, Severity, analyze, design, expand};
 use crate::flow::Phase;
-use crate::ids::{BlobId, Digest};
+use crate::ids::{BlobId, ChangeNumber, Digest};
+use crate::ledger::record::Round;
 use crate::policy::{Policy, Tier};
 use crate::repo::{RepoPath, Written, written_over};
 
@@ -48,6 +49,28 @@ pub struct Papers {
     pub base_scope: Option<Sheet>,
     /// The files below `docs/input` at the head.
     pub inputs: Vec<String>,
+    /// The confirmed round that this change is the work of.
+    pub round: Option<Followed>,
+    /// The scope of the version before, where it is to be kept.
+    pub kept: Option<Sheet>,
+}
+
+/// A round that a change says it is the work of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Followed {
+    Round(Box<Round>),
+    /// That change has no confirmed round.
+    Nothing(ChangeNumber),
+}
+
+impl Followed {
+    /// Where the scope is to be kept that was delivered.
+    pub fn keeps(&self) -> Option<String> {
+        match self {
+            Self::Round(round) => Some(format!("scaffolding/scope-v{}.md", round.version)),
+            Self::Nothing(_) => None,
+        }
+    }
 }
 
 impl Papers {
@@ -300,6 +323,18 @@ pub(super) fn document_is_read(desk: &Desk<'_>) -> Vec<Found> {
     turned.collect()
 }
 
+/// The records that a log tells of: `record 41`.
+pub fn records_in(log: &str) -> BTreeSet<u64> {
+    let told = log.match_indices("record ").map(|(at, word)| &log[at + word.len()..]);
+    let number = |rest: &str| rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok();
+    told.filter_map(number).collect()
+}
+
+/// Whether a finding of the first rule says that there is no such file: one that is there has its path.
+pub fn is_absent(finding: &Finding) -> bool {
+    ["EXP-01", "DSN-01", "ANL-01"].contains(&finding.rule.as_str()) && finding.path.is_none()
+}
+
 /// The second rule of each gate: every section of the document is there and says something.
 pub(super) fn sections_have_content(desk: &Desk<'_>) -> Vec<Found> {
     let (Some(path), Some(paper)) = (document(desk.phase), desk.paper()) else { return Vec::new() };
@@ -322,7 +357,7 @@ pub(super) fn sections_have_content(desk: &Desk<'_>) -> Vec<Found> {
 }
 
 /// An item in a message: its beginning, on one line.
-pub(super) fn excerpt(text: &str) -> String {
+pub(in crate::gate) fn excerpt(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ").replace('`', "'");
     if line.chars().count() <= 60 {

@@ -43,11 +43,11 @@ pub fn judged_by(phase: Phase) -> &'static str {
             "Judged by the evidence that the policy names, on this head (VER-01 to VER-04, VER-07 to VER-16), by who tells of its \
              security (VER-05), and by the content (VER-06, VER-08)."
         }
-        Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-12.",
+        Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-13.",
         Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-09.",
         Phase::Analyze => "Judged by `scaffolding/readiness.md` at this head, by the rules ANL-01 to ANL-09.",
         Phase::Build => {
-            "Judged by what the change adds, by the rules BLD-03 to BLD-08, and by the checks that the policy names, on this \
+            "Judged by what the change adds, by the rules BLD-03 to BLD-09, and by the checks that the policy names, on this \
              head (BLD-02)."
         }
         Phase::Reconcile => {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::papers::Judged;
+use super::aside::Aside;
+use super::papers::{Followed, Judged};
 use super::people::Standing;
 use super::reconcile::repair::Repair;
 use crate::flow::Phase;
@@ -73,6 +74,10 @@ pub struct World {
     pub asked_run: AskedRun,
     /// The same two of the server's own runner.
     pub runner: Offer,
+    /// What lies beside the phases; none where no stage asks for it, or where it can't be read.
+    pub aside: Option<Aside>,
+    /// The change whose confirmed round this says it is the work of, where that is not on record.
+    pub continues: Option<(ChangeNumber, Followed)>,
     /// Other pull requests of the same branch. They are looked for only where everything else is green.
     pub siblings: Vec<Sibling>,
     /// Other open pull requests with this head.
@@ -209,6 +214,8 @@ pub struct Subject {
     pub guard: Guard,
     /// What agents have pushed of snapshots.
     pub context: super::memory::Files,
+    /// The records that the log tells of, by their numbers.
+    pub logged: BTreeSet<u64>,
     /// `Phasegate-Claim:` on the head commit.
     pub trailer: Option<Phase>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.

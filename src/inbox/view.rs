@@ -126,6 +126,7 @@ const LIST: &str = "
     where $5 = '' or shown = $5
     order by id desc limit $6";
 
+/// The timer of a lease that has not run out is no work that waits: nobody is to be called for it.
 const COUNT: &str = "
     select shown, count(*), min(received_at)
     from (select d.received_at, case
@@ -133,7 +134,8 @@ const COUNT: &str = "
                            where l.key = d.key and l.token = d.token and l.until > $1) then 'running'
               when d.not_before > $1 then 'parked'
               else 'ready' end as shown
-          from inbox_deliveries d where d.state = 'open') as waiting
+          from inbox_deliveries d
+          where d.state = 'open' and not (d.not_before > $1 and d.key like '%/lease-%')) as waiting
     group by shown
     union all
     select 'dead', count(*), min(received_at) from inbox_deliveries where state = 'dead'";

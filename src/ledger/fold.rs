@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::against::{Against, Mark, things_against};
+use super::diary::Diary;
 use super::face::Face;
 use super::findings::Findings;
 use super::objection::{Rejection, objectors};
-use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Why};
+use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Round, Why};
 use super::resolution::{Fix, Resolution, Resolved, Split, in_order};
 use super::state::*;
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
-use crate::flow::{FlowName, Mode, Phase, Refusal, Stage, merge};
+use crate::flow::{Action, FlowName, Mode, Phase, Refusal, Stage, merge};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::policy::{Autonomy, Source};
 
@@ -119,6 +120,12 @@ impl State {
             fix: None,
             split: None,
             given_up: None,
+            diary: Diary::default(),
+            round: None,
+            noted: None,
+            active: Some(record.at),
+            lapsed: None,
+            recovered: None,
             answered: None,
             face: Face { began: Some(record.at), ..Face::default() },
             memory: None,
@@ -130,6 +137,8 @@ impl State {
         let Some(mut state) = state else { return Self::begin(record, tip) };
         let run = state.gate_run(record);
         state.apply(record)?;
+        state.heard_of(record);
+        state.diarise(record);
         state.face(record);
         state.remember(record, run);
         state.escalate(record);
@@ -203,7 +212,7 @@ impl State {
                 self.told(merge::Told::Merged { bypassed: !bypassed.is_empty() });
                 self.merged = Some(Merged { commit: commit.clone(), bypassed: bypassed.clone() });
             }
-            Body::Step { action, actor } => {
+            Body::Step { action, actor, why } => {
                 let old = self.pipeline.as_ref().ok_or(FoldError::NoPipeline { seq })?;
                 let step = Step { action: *action, actor: *actor };
                 let new = pipeline::apply(old, &step).map_err(|refusal| FoldError::Unlawful { seq, refusal })?;
@@ -217,9 +226,21 @@ impl State {
                 if new.passed.contains_key(&Phase::Design) {
                     self.replanned = None;
                 }
+                // It stays in the record.
+                if *action == Action::RejectIteration {
+                    self.round = None;
+                }
+                let phase = new.phase();
                 self.pipeline = Some(new);
                 self.note(&old, seq);
                 self.note_fix();
+                match (why, phase) {
+                    (Some(why), Some(phase)) => {
+                        self.recovered = Some(Recovered { phase, why: why.clone(), record: seq });
+                    }
+                    // What was taken up there is done, or left again.
+                    _ => self.recovered = self.recovered.take().filter(|one| Some(one.phase) == phase),
+                }
             }
             Body::Beside { fact } => self.beside(fact, seq),
             Body::Claimed { phase, how } => {
@@ -290,6 +311,9 @@ impl State {
             Body::Command { on, comment, index, name, args, outcome, written, .. } => {
                 self.heard(&record.by, written.unwrap_or(record.at), outcome);
                 self.commands.insert((*comment, *index));
+                // The step of a recovery stands right before the command that led to it.
+                let taken_up = self.recovered.as_ref().filter(|one| one.record + 1 == seq && *outcome == Outcome::Done);
+                let says = taken_up.map(|one| one.why.clone());
                 self.recent.push(Answered {
                     on: *on,
                     comment: *comment,
@@ -300,6 +324,7 @@ impl State {
                     at: record.at,
                     outcome: outcome.clone(),
                     came: None,
+                    says,
                 });
                 if self.recent.len() > RECENT {
                     self.recent.remove(0);
@@ -310,6 +335,18 @@ impl State {
                         self.answered = Some(Answer { by, name, said });
                     }
                 }
+            }
+            Body::Proposed(round) | Body::Continues { round, .. } => self.round = Some(Round::clone(round)),
+            Body::Accepted { changes } => {
+                if let Some(round) = &mut self.round {
+                    round.accepted = Some(changes.clone());
+                }
+            }
+            Body::Detoured(noted) => self.noted = Some(noted.clone()),
+            Body::Active { .. } => {}
+            Body::Lapsed { since, lease } => {
+                self.beside(&Beside::Dropped, seq);
+                self.lapsed = Some(Lapsed { since: *since, lease: lease.clone() });
             }
             Body::Shown { .. } if record.about.is_none() => return Err(FoldError::NoSubject { seq }),
             // What they say is remembered.
@@ -353,10 +390,10 @@ impl State {
                     said: *said,
                 });
             }
-            Body::Stopped { reason, said, concerns } => {
+            Body::Stopped { reason, said, concerns, condition } => {
                 self.braked.extend(concerns.iter().cloned());
                 self.against.stops.insert(Mark { change: self.change, seq });
-                self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said });
+                self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said, condition: *condition });
             }
             Body::Resumed { said, .. } => {
                 self.stopped = None;
@@ -467,7 +504,8 @@ impl State {
                 }
             }
             Body::GivenUp { reason } => {
-                self.given_up = Some(Stop { reason: reason.clone(), by: record.by.clone(), said: None });
+                self.given_up =
+                    Some(Stop { reason: reason.clone(), by: record.by.clone(), said: None, condition: None });
             }
         }
         Ok(())
@@ -518,6 +556,22 @@ impl State {
         self.findings.held.retain(|_, one| !green || one.on != Some(from));
         let theirs = self.inherited.iter().filter(|taken| !self.released.contains(&taken.from));
         self.operators = theirs.flat_map(|taken| taken.operators.clone()).chain(self.own.clone()).collect();
+    }
+
+    /// Notes when somebody who works on it was heard of. What a gate says is told to them: from then on they have their time.
+    fn heard_of(&mut self, record: &Record) {
+        let heard = match &record.body {
+            Body::Subject { why, .. } => matches!(why, Why::Opened | Why::Pushed),
+            Body::Command { .. } => self.is_operators(&record.by),
+            Body::Judged { gate, .. } => *gate != GateName::Merge,
+            Body::Step { .. } | Body::Claimed { .. } | Body::Active { .. } => true,
+            _ => false,
+        };
+        if heard {
+            self.active = self.active.max(Some(record.at));
+        }
+        let dropped = self.pipeline.as_ref().is_some_and(|pipeline| pipeline.stage == Stage::SessionDropped);
+        self.lapsed = self.lapsed.take().filter(|_| dropped);
     }
 
     /// Notes when somebody gave a command, and forgets what is more than an hour older.

@@ -9,6 +9,7 @@
 
 pub mod against;
 pub mod chain;
+pub mod diary;
 pub mod escalation;
 pub mod face;
 pub mod findings;

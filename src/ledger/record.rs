@@ -112,6 +112,97 @@ pub enum Froze {
     Refrozen,
 }
 
+/// What was there when a detour began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noted {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub distilled: BTreeMap<String, BlobId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferences: Option<BlobId>,
+}
+
+/// Another round after a delivery.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Round {
+    pub changes: Vec<Change>,
+    pub impact: Impact,
+    /// The proposal.
+    pub document: BlobId,
+    /// The version of the scope that was delivered, and that scope itself, which is to be kept.
+    pub version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<BlobId>,
+    /// Those of the changes that somebody wants; none while nobody has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<BTreeSet<String>>,
+}
+
+/// One change of a proposed round.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Change {
+    pub id: String,
+    pub priority: String,
+    /// The beginning of what it is.
+    pub says: String,
+}
+
+/// What a round does to the architecture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Impact {
+    None,
+    Minor,
+    Major,
+}
+
+impl Impact {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minor => "minor",
+            Self::Major => "major",
+        }
+    }
+}
+
+/// What an agent stops for, beside a gate: the reason of a stop begins with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// The same error after three approaches.
+    Stuck,
+    /// It is much larger than its scope says.
+    Scope,
+    /// Something that it depends on is not there, or does not do what it should.
+    Dependency,
+    /// Nobody knows whether it is safe.
+    Unsafe,
+}
+
+impl Condition {
+    pub const ALL: [Condition; 4] = [Self::Stuck, Self::Scope, Self::Dependency, Self::Unsafe];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stuck => "stuck",
+            Self::Scope => "scope",
+            Self::Dependency => "dependency",
+            Self::Unsafe => "unsafe",
+        }
+    }
+
+    /// The condition that a reason begins with.
+    pub fn of(reason: &str) -> Option<Self> {
+        let first = reason.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        Self::ALL.into_iter().find(|one| first.eq_ignore_ascii_case(one.as_str()))
+    }
+
+    /// A concern about the design itself, which is not for a gate to unblock.
+    pub fn is_structural(self) -> bool {
+        self == Self::Scope
+    }
+}
+
 /// How a gate run was claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -314,6 +405,9 @@ pub enum Body {
     Step {
         action: Action,
         actor: Actor,
+        /// Of a recovery: the phase that it takes up, and why that one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
     },
     /// A fact beside the table.
     Beside {
@@ -382,6 +476,9 @@ pub enum Body {
         /// What the bot pulled the brake for. A person decides on each of them once.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         concerns: BTreeSet<String>,
+        /// Which of the conditions it is called for, where its reason begins with one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        condition: Option<Condition>,
     },
     /// A person lets it go on: they lift what was put before they said so.
     Resumed {
@@ -506,6 +603,29 @@ pub enum Body {
     /// Plans may rest on these facts from now on.
     Promoted {
         facts: BTreeSet<FactId>,
+    },
+    /// Another round is proposed.
+    Proposed(Box<Round>),
+    /// This pull request is the work of a round that was confirmed on another change.
+    Continues {
+        of: ChangeNumber,
+        round: Box<Round>,
+    },
+    /// Of what was proposed, an entitled person wants these changes.
+    Accepted {
+        changes: BTreeSet<String>,
+    },
+    /// What was there when a detour began: its end is held against it.
+    Detoured(Noted),
+    /// Somebody who works on the change was heard of, by nothing that has a record of its own.
+    Active {
+        person: Person,
+    },
+    /// Nobody who works on the change was heard of since then, and so long is what the policy gives them: the agent is taken to
+    /// be gone.
+    Lapsed {
+        since: jiff::Timestamp,
+        lease: String,
     },
     /// This content is what the comment shows. Recorded by a run in a workflow, which remembers nothing else.
     Shown {

@@ -5,13 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::against::Against;
+use super::diary::Diary;
 use super::escalation::{Escalation, Try};
 use super::face::Face;
 use super::findings::Findings;
 use super::memory::Memory;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
-use super::record::{About, By, Claim, Evidence, Froze, Grouped, Job, Mended, Moment, Outcome, Ran};
+use super::record::{
+    About, By, Claim, Condition, Evidence, Froze, Grouped, Job, Mended, Moment, Noted, Outcome, Ran, Round,
+};
 use super::resolution::{Fix, Split};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
@@ -177,6 +180,24 @@ pub struct State {
     /// Somebody gave the change up, for this reason.
     #[serde(default)]
     pub given_up: Option<Stop>,
+    /// What every gate has said so far, and what was learned.
+    #[serde(default, skip_serializing_if = "Diary::is_empty")]
+    pub diary: Diary,
+    /// The round that is proposed, or confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<Round>,
+    /// What was there when the detour began that it is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noted: Option<Noted>,
+    /// When somebody who works on it was last heard of, or something was last told them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<jiff::Timestamp>,
+    /// It was dropped because nobody was heard of, and is dropped still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lapsed: Option<Lapsed>,
+    /// Where the last recovery took the change up, while that is where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovered: Option<Recovered>,
     /// The newest command that answered a stop, a block or a pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<Answer>,
@@ -186,6 +207,25 @@ pub struct State {
     /// Its latest snapshot; none before there is a law.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
+}
+
+/// A lease that ran out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lapsed {
+    /// When somebody was last heard of.
+    pub since: jiff::Timestamp,
+    /// How long the policy waits.
+    pub lease: String,
+}
+
+/// A change that was taken up again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovered {
+    pub phase: Phase,
+    /// The phase and the reason, in a sentence.
+    pub why: String,
+    /// The record that says so.
+    pub record: u64,
 }
 
 /// A command that let a change go on, sent it back or gave it up.
@@ -307,6 +347,8 @@ pub struct Stop {
     pub reason: String,
     pub by: By,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Condition>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Moment>,
 }
 
@@ -343,6 +385,9 @@ pub struct Answered {
     /// Of a claim: what the gate said to it, once it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub came: Option<Verdict>,
+    /// Of what took a change up again: where, and why there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
 }
 
 /// The rule of the refusal that tells a person that they have said too much within an hour.
@@ -363,6 +408,17 @@ impl State {
     pub fn written_by_bot(&self) -> Written {
         let files = self.repairs.iter().flat_map(|repair| &repair.files);
         files.map(|file| ((RepoPath::from(file.path.as_str()), file.is.clone()), Some(file.was.clone()))).collect()
+    }
+
+    /// Where the last recovery took the change up, while that is what is worked on.
+    pub fn taken_up(&self) -> Option<&Recovered> {
+        let at = self.pipeline.as_ref().and_then(|pipeline| pipeline::phase_of(pipeline.stage));
+        self.recovered.as_ref().filter(|one| self.open && at == Some(one.phase))
+    }
+
+    /// Whether this is the act of somebody who works on the change.
+    pub fn is_operators(&self, by: &By) -> bool {
+        matches!(by, By::Person { person, .. } if self.operators.iter().any(|one| one.id == person.id))
     }
 
     /// What stood against merging it as this commit, where a merge queue did that. A queue may merge several groups at once

@@ -27,9 +27,10 @@ pub use law::{Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{
-    Account, Approver, Autonomy, Axes, Base, Build, Check, Commands, Confine, Deploy, Deploying, Earned, Enforce,
-    Escalating, Flow, Freeze, Gates, Labels, Ledger, Limits, MadeBy, MatchRule, Merge, Mode, Network, People, Policy,
-    Proofs, Queue, Reconciling, Remind, Repairs, Require, Reviewing, Risk, RunGate, Runs, Size, Slices, Source, Start,
+    Account, Agents, Approver, Autonomy, Axes, Base, Build, Check, Commands, Confine, Deploy, Deploying, Earned,
+    Enforce, Escalating, Flow, Freeze, Gates, Labels, Ledger, Limits, Log, LogWrite, MadeBy, MatchRule, Merge, Mode,
+    Network, People, Policy, Proofs, Queue, Reconciling, Remind, Repairs, Require, Reviewing, Risk, RunGate, Runs, Size,
+    Slices, Source, Start,
     Tier, TighterMode, Timeout, Verify, Who, security,
 };
 pub(crate) use types::{Word, words};

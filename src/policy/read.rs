@@ -28,6 +28,8 @@ const KEYS: &[&str] = &[
     "gates",
     "freeze",
     "secrets",
+    "agents",
+    "log",
     "limits",
     "ledger",
     "deploy",
@@ -47,7 +49,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
 
 pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     let mut p = Policy::default();
-    let Some(f) = d.map(root, KEYS, &["agents", "budget"]) else { return p };
+    let Some(f) = d.map(root, KEYS, &["budget"]) else { return p };
     if let Some(spot) = f.get("version") {
         version(d, spot);
     }
@@ -79,6 +81,12 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     }
     if let Some(f) = f.get("secrets").and_then(|s| d.map(s, &["allow"], &[])) {
         set(&mut p.secrets.allow, f.get("allow").and_then(|s| globs(d, s, "path globs")));
+    }
+    if let Some(f) = f.get("agents").and_then(|s| d.map(s, &["lease"], &["main"])) {
+        p.agents.lease = f.get("lease").and_then(|s| gates::time(d, s));
+    }
+    if let Some(f) = f.get("log").and_then(|s| d.map(s, &["write"], &[])) {
+        set(&mut p.log.write, f.get("write").and_then(|s| d.word(s)));
     }
     let limits = &["previews", "criteria", "components", "file_lines", "files_over_design"];
     if let Some(f) = f.get("limits").and_then(|s| d.map(s, limits, &[])) {

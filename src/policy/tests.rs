@@ -71,7 +71,7 @@ fn the_documented_example_is_valid_and_is_accepted_by_the_schema() {
     assert!(schema.is_valid(&json), "{:?}", schema.iter_errors(&json).map(|e| e.to_string()).collect::<Vec<_>>());
     assert!(schema.is_valid(&serde_json::to_value(&p).unwrap()), "what we write ourselves is in the schema too");
     assert_eq!(serde_json::from_value::<Policy>(serde_json::to_value(&p).unwrap()).unwrap(), p);
-    for (pointer, key) in [("", "agents"), ("/merge", "queue"), ("/gates/verify/checks/0", "id"), ("/match/0", "tier")]
+    for (pointer, key) in [("", "budget"), ("/merge", "queue"), ("/gates/verify/checks/0", "id"), ("/match/0", "tier")]
     {
         let mut wrong = json.clone();
         wrong.pointer_mut(pointer).unwrap()[key] = true.into();
@@ -238,8 +238,8 @@ fn each_mistake_is_named() {
             "1:19 merge.require: the pipeline can't do without `review`: nothing gets through it without VERIFY and REVIEW -> Write `require: [verify, review]`, or leave the key out",
         ),
         (
-            "agents: {}",
-            "1:1 agents: `agents` is not available in this version of Phasegate; remove it -> Remove `agents`",
+            "agents: { main: { command: [x] } }",
+            "1:11 agents.main: `agents.main` is not available in this version of Phasegate; remove it -> Remove `agents.main`",
         ),
         (
             "flow: task",
@@ -252,7 +252,7 @@ fn each_mistake_is_named() {
         ("? [a, b]\n: c", "1:3 : a key must be a single word -> Write `key: value`"),
         (
             "<<: { flow: merge }",
-            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `secrets`, `limits`, `ledger`, `deploy`, `base`, `slices`, `labels`, `commands` or `escalation`",
+            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `secrets`, `agents`, `log`, `limits`, `ledger`, `deploy`, `base`, `slices`, `labels`, `commands` or `escalation`",
         ),
     ];
     for (text, expected) in cases {
@@ -371,8 +371,13 @@ fn what_a_merge_group_needs_is_reverify_or_carry() {
 #[test]
 fn what_a_later_version_will_know_is_refused_by_name() {
     let text = include_str!("../../tests/fixtures/policy/later.yml");
-    let expected =
-        [(3, "flow: factory"), (17, "agents"), (19, "budget"), (20, "ledger.snapshots"), (20, "ledger.repository")];
+    let expected = [
+        (3, "flow: factory"),
+        (18, "agents.main"),
+        (19, "budget"),
+        (20, "ledger.snapshots"),
+        (20, "ledger.repository"),
+    ];
     let found: Vec<(u32, String)> = bad(text).into_iter().map(|p| (p.line, p.says)).collect();
     let expected: Vec<(u32, String)> = expected
         .into_iter()

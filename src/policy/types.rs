@@ -95,6 +95,17 @@ words! {
     Slices { Open = "open", Declared = "declared" }
 }
 words! {
+    /// What becomes of the diary of gate runs.
+    #[derive(Default)]
+    LogWrite {
+        /// It is shown, for the next push to bring along.
+        #[default]
+        Propose = "propose",
+        /// Nothing.
+        Off = "off",
+    } later ["commit"]
+}
+words! {
     /// When a moved base makes evidence stale: where it touches the change, or always.
     Base { Touch = "touch", Strict = "strict" }
 }
@@ -137,6 +148,12 @@ pub struct Policy {
     /// Where something that looks like a secret is none.
     #[serde(skip_serializing_if = "Secrets::says_nothing")]
     pub secrets: Secrets,
+    /// Agents at work.
+    #[serde(skip_serializing_if = "Agents::says_nothing")]
+    pub agents: Agents,
+    /// The log of the project, `scaffolding/log.md`.
+    #[serde(skip_serializing_if = "Log::says_nothing")]
+    pub log: Log,
     /// Numbers.
     pub limits: Limits,
     /// Where the record is kept.
@@ -174,6 +191,8 @@ impl Default for Policy {
             gates: Gates::default(),
             freeze: Freeze::default(),
             secrets: Secrets::default(),
+            agents: Agents::default(),
+            log: Log::default(),
             limits: Limits::default(),
             ledger: Ledger::default(),
             deploy: Deploy::AfterMerge,
@@ -325,6 +344,37 @@ pub struct Freeze {
     /// Globs of files that decide what a test run means, added to the built-in set.
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
     pub meaning: Vec<String>,
+}
+
+/// The log of the project, `scaffolding/log.md`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// What becomes of the lines that each gate run and each block leave for it.
+    pub write: LogWrite,
+}
+
+impl Log {
+    /// A policy written before the key was there keeps its digest.
+    fn says_nothing(&self) -> bool {
+        self.write == LogWrite::default()
+    }
+}
+
+/// Agents at work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Agents {
+    /// How long nobody who works on a change may be silent before the agent is taken to be gone. Without it, nobody is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Timeout>,
+}
+
+impl Agents {
+    /// A policy written before the key was there keeps its digest.
+    fn says_nothing(&self) -> bool {
+        self.lease.is_none()
+    }
 }
 
 /// Where something that looks like a secret is none.

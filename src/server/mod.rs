@@ -15,6 +15,7 @@ mod hands;
 mod installed;
 mod intake;
 mod kin;
+mod lease;
 mod ledger_branch;
 mod left;
 mod memory;

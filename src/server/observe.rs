@@ -11,7 +11,7 @@ use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::gate::build;
 use crate::gate::memory::Files;
-use crate::gate::papers::{self, Judged, Papers};
+use crate::gate::papers::{self, Followed, Judged, Papers, Sheet};
 use crate::gate::people::{May, Standing};
 use crate::gate::reconcile;
 use crate::gate::review::block;
@@ -19,7 +19,7 @@ use crate::gate::verify;
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::github::{Repo, Result};
 use crate::guard::Guard;
-use crate::ids::{CommitId, Digest, Person, RepoRef, Role};
+use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, Flow, Limits, MadeBy, OWN_ENVIRONMENT, Policy, RunGate, Source, Tier, Who};
 use crate::repo::meaning::{self, ByPolicy, Drift, Sides};
@@ -79,7 +79,7 @@ pub(super) async fn content(
     (tip, default_branch): (&CommitId, &str),
     base_ref: &str,
     head: &CommitId,
-    (state, kept): (Option<&State>, Option<Kept>),
+    (state, kept, round): (Option<&State>, Option<Kept>, Option<Followed>),
 ) -> anyhow::Result<Option<Subject>> {
     // The default branch was fetched a moment ago, and what is here already costs no fetch.
     let base = if base_ref == default_branch { Want::Commit(tip.clone()) } else { branch(base_ref) };
@@ -104,7 +104,8 @@ pub(super) async fn content(
     let bot = bot.unwrap_or_default();
     let (law, tip, base_ref) = (law.clone(), tip.clone(), base_ref.to_owned());
     let read = mirror.read(move |reader| {
-        let mut subject = subject(reader, &law, &tip, &base_ref, &fetched, (failed_at.as_ref(), &bot), pipeline)?;
+        let mut subject =
+            subject(reader, &law, &tip, &base_ref, &fetched, (failed_at.as_ref(), &bot, round.as_ref()), pipeline)?;
         if let Some(subject) = &mut subject {
             let About { base, head, .. } = &subject.about;
             subject.context = remembered::files(reader, head, &subject.changed, latest.as_ref())?;
@@ -224,7 +225,7 @@ fn subject(
     tip: &CommitId,
     base_ref: &str,
     fetched: &Fetched,
-    (failed_at, bot): (Option<&CommitId>, &Repaired),
+    (failed_at, bot, round): (Option<&CommitId>, &Repaired, Option<&Followed>),
     pipeline: bool,
 ) -> crate::repo::Result<Option<Subject>> {
     let Some(merge_base) = &fetched.merge_base else { return Ok(None) };
@@ -258,8 +259,11 @@ fn subject(
     let without = Some(content(&bot.files)).filter(|content| bot.of.contains(content));
     let content = without.unwrap_or_else(|| content(&Written::new()));
     let mut repair = None;
+    let mut logged = BTreeSet::new();
     let (documents, bound, tier) = if pipeline || wants_papers(law) {
         let papers = Papers::read(reader, tip, merge_base, &fetched.head)?;
+        logged = papers.log.as_ref().and_then(Sheet::text).map(papers::records_in).unwrap_or_default();
+        let papers = papers.following(reader, &fetched.head, round.cloned())?;
         // Under no valid policy nothing is judged, and what passed under one does not go stale by its mistake.
         let mut judged = match law {
             Law::Valid(policy) => papers::judge_all(&papers, policy),
@@ -312,6 +316,7 @@ fn subject(
         },
         guard: Guard::default(),
         context: Files::default(),
+        logged,
         trailer: trailer(&reader.commit(&fetched.head)?.message),
         structural_fix,
         about,
@@ -409,6 +414,14 @@ fn trailer(message: &str) -> Option<Phase> {
     last.lines().rev().find_map(|line| Phase::parse(line.strip_prefix("Phasegate-Claim:")?.trim()))
 }
 
+/// `Phasegate-Change: #N` in the last paragraph of a commit message, or of a pull request's text.
+pub(super) fn belongs_to(text: &str) -> Option<ChangeNumber> {
+    let text = text.replace('\r', "");
+    let last = text.trim_end().rsplit("\n\n").next()?;
+    let number = |line: &str| line.strip_prefix("Phasegate-Change:")?.trim().strip_prefix('#')?.parse().ok();
+    last.lines().rev().find_map(number).map(ChangeNumber)
+}
+
 /// The content as it was recorded, for a change that is closed or merged.
 pub(super) fn recorded(state: &State) -> Option<Subject> {
     let about = state.subject.clone()?;
@@ -429,6 +442,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         drift: BTreeMap::new(),
         guard: Guard::default(),
         context: Files::default(),
+        logged: BTreeSet::new(),
         trailer: None,
         structural_fix: false,
     })

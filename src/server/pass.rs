@@ -17,6 +17,9 @@ use super::{App, delivered, ledger_branch, observe, proof, runs};
 use crate::engine::{self, Answer, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::flow::Phase;
+use crate::flow::pipeline::phase_of;
+use crate::gate::aside::Aside;
+use crate::gate::papers::Followed;
 use crate::gate::people::May;
 use crate::gate::world::{AskedRun, Asks, CheckRun, Law, Pull, Rival, Untold, World};
 use crate::gate::{GateName, Verdict};
@@ -29,8 +32,8 @@ use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
 use crate::ledger::origin::Branch;
 use crate::ledger::record::Ran;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
-use crate::policy::{Enforce, Policy};
-use crate::repo::Mirror;
+use crate::policy::{Enforce, Flow, Policy};
+use crate::repo::{Mirror, Reader as _, Want};
 use crate::surface::sync::Memory as _;
 use crate::surface::{self, sync, witness};
 
@@ -209,6 +212,7 @@ impl Pass<'_> {
             self.close_given_up(pull, state).await?;
             Box::pin(self.commit_repair(pull, state, &world)).await?;
             Box::pin(self.commit_fix(pull, state, &world)).await?;
+            self.set_lease(state).await?;
         }
         self.remember_head(pull).await;
         match &state {
@@ -262,9 +266,13 @@ impl Pass<'_> {
     async fn world(&self, pull: &Fetched, listed: &[Listed], state: Option<&State>) -> Result<World, Halt> {
         let (repo, policy) = (&self.repo, self.policy());
         let merged = pull.merge_commit_sha.clone().filter(|_| pull.is_merged());
+        let continues = self.continues(pull, state).await?;
         let subject = if pull.is_open() {
             let tip = (&self.tip, self.home.default_branch.as_str());
-            let known = (state, self.frozen(state).await?);
+            let own = state.and_then(|state| state.round.clone()).filter(|round| round.accepted.is_some());
+            let round = own.map(|round| Followed::Round(Box::new(round)));
+            let round = round.or_else(|| continues.as_ref().map(|(_, followed)| followed.clone()));
+            let known = (state, self.frozen(state).await?, round);
             observe::content(&self.mirror, &self.law, tip, &pull.base.r#ref, &pull.head.sha, known).await?
         } else {
             // What was merged or closed does not change any more. (Once merged, head and base have nothing between
@@ -338,6 +346,8 @@ impl Pass<'_> {
             // What a workflow's own token pushes starts no workflow.
             commits: !self.app.is_advisory(),
             asked_run: AskedRun::Unseen,
+            aside: self.aside(pull, state).await?,
+            continues,
             runner: self.own_run(state).await,
             siblings: Vec::new(),
             rivals: Vec::new(),
@@ -349,6 +359,49 @@ impl Pass<'_> {
             ledger: self.branch.clone(),
             landed: BTreeMap::new(),
         })
+    }
+
+    /// The change whose confirmed round this says it is the work of: by the message of its head, or by its text. Once that is on
+    /// record, nobody asks again.
+    async fn continues(&self, pull: &Fetched, state: Option<&State>) -> Result<Option<(ChangeNumber, Followed)>, Halt> {
+        let piped = self.policy().is_some_and(|policy| policy.flow == Flow::Pipeline);
+        if !pull.is_open() || !piped || state.is_some_and(|state| state.round.is_some()) {
+            return Ok(None);
+        }
+        let head = pull.head.sha.clone();
+        let by_head = match self.mirror.fetch(&[Want::Commit(head.clone())]).await {
+            Err(crate::repo::Error::Missing(_)) => None,
+            fetched => {
+                drop(fetched?);
+                self.mirror.read(move |reader| Ok(observe::belongs_to(&reader.commit(&head)?.message))).await?
+            }
+        };
+        let named = by_head.or_else(|| observe::belongs_to(&pull.body));
+        let Some(of) = named.filter(|of| of.0 != pull.number) else { return Ok(None) };
+        let state = self.ledger.load(of).await.ok().and_then(|loaded| loaded.state);
+        let round = state.filter(|state| state.merged.is_some()).and_then(|state| state.round);
+        let confirmed = round.filter(|round| round.accepted.is_some()).map(|round| Followed::Round(Box::new(round)));
+        Ok(Some((of, confirmed.unwrap_or(Followed::Nothing(of)))))
+    }
+
+    /// What lies beside the phases, while the change is between them: at the head, and after the merge on the branch that it went
+    /// into, as that is now.
+    async fn aside(&self, pull: &Fetched, state: Option<&State>) -> Result<Option<Aside>, Halt> {
+        let stage = state.and_then(|state| state.pipeline.as_ref()).map(|pipeline| pipeline.stage);
+        let flow = self.policy().is_some_and(|policy| policy.flow == Flow::Pipeline);
+        if !stage.map_or(state.is_none() && flow, |stage| phase_of(stage).is_none()) {
+            return Ok(None);
+        }
+        let at = match pull.merge_commit_sha.as_ref().filter(|_| pull.is_merged()) {
+            Some(_) if pull.base.r#ref == self.home.default_branch => self.tip.clone(),
+            Some(merged) => merged.clone(),
+            None => pull.head.sha.clone(),
+        };
+        match self.mirror.fetch(&[Want::Commit(at.clone())]).await {
+            Err(crate::repo::Error::Missing(_)) => return Ok(None),
+            fetched => drop(fetched?),
+        }
+        Ok(Some(self.mirror.read(move |reader| Aside::read(reader, &at)).await?))
     }
 
     /// Adds the other pull requests with this head, where they could matter: a red is red without them.
@@ -482,6 +535,10 @@ impl Pass<'_> {
             happened.extend(self.on_the_issue(state, world, events).await?);
             happened.extend(self.unseen(pull, state, events).await?);
         }
+        // Nobody but a lease asks how late it is.
+        if self.policy().is_some_and(|policy| policy.agents.lease.is_some()) {
+            happened.push(Happened::Now { at: self.app.inbox.now() });
+        }
         happened.extend(self.pushers(pull, state, world, events).await?.into_iter().map(Happened::Pushed));
         for (guid, event) in events {
             match &event.fact {
@@ -490,7 +547,12 @@ impl Pass<'_> {
                     happened.push(Happened::Ready);
                 }
                 Fact::Comment(comment) => {
-                    happened.extend(self.orders(state, world, comment).await?);
+                    let orders = self.orders(state, world, comment).await?;
+                    // A command has a record of its own.
+                    if orders.is_empty() {
+                        happened.push(Happened::Spoke(comment.author.clone()));
+                    }
+                    happened.extend(orders);
                     happened.extend(self.noted(state, world, comment).await?);
                 }
                 Fact::CommentChanged { comment, deleted, sender, .. } => {

@@ -15,7 +15,7 @@ use super::intake::{BROKEN, delivery, group_key, matters};
 use super::memory::Kept;
 use super::observe::Read;
 use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
-use super::{App, Way, Word, group, ledger_branch, observe, own_runner};
+use super::{App, Way, Word, group, lease, ledger_branch, observe, own_runner};
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
 use crate::github::calls::issues::same_label;
@@ -189,6 +189,7 @@ impl Passes {
         match number(batch) {
             Some(number) => self.change(home, number, events, attempt).await,
             None if own_runner::is_run(&batch.key) => self.run(home, events, attempt).await,
+            None if lease::is_lease(&batch.key) => self.lease(home, events),
             None if batch.key.contains("/group-") => self.group(home, events, attempt).await,
             None => self.route(home, events).await,
         }

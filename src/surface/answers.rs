@@ -13,20 +13,22 @@ use crate::gate::Verdict;
 use crate::gate::first;
 use crate::ledger::State;
 use crate::ledger::record::Outcome;
+use crate::ledger::state::Answered;
 
 /// One reply for each comment with a command that needs words. What is asked twice in it is answered once.
 pub(super) fn replies(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Reply> {
-    let words = |outcome: &Outcome, name: &str| match (outcome, name) {
+    let words = |one: &Answered| match (&one.outcome, one.name.as_str()) {
         (Outcome::Refused(refusal), name) => Some(refused(&commands(seen).written(name), refusal)),
         (Outcome::Answered, "help") => Some(help(state, seen)),
         (Outcome::Answered, "status") => Some(status(state, seen)),
         (Outcome::Answered, "explain") => Some(explain(state, seen, links)),
         (Outcome::Answered, "audit") => Some(memory::request(state, seen)),
+        (Outcome::Done, "recover") => one.says.as_ref().map(|why| taken_up(why)),
         _ => None,
     };
     let mut found: Vec<(Reply, Vec<String>)> = Vec::new();
     for one in &state.recent {
-        let Some(said) = words(&one.outcome, &one.name) else { continue };
+        let Some(said) = words(one) else { continue };
         // A button is no comment: each press is answered by itself.
         let index = if one.comment == 0 { one.index } else { 0 };
         let key = format!("{}:{index}", one.comment);
@@ -51,6 +53,11 @@ pub(super) fn reactions(state: &State) -> Vec<(u64, bool)> {
         *fine.entry(one.comment).or_insert(true) &= !matches!(one.outcome, Outcome::Refused(_));
     }
     fine.into_iter().collect()
+}
+
+/// Where a change was taken up again, and why there.
+pub(super) fn taken_up(why: &str) -> String {
+    format!("Taken up again at {}.", plain_to(300, why))
 }
 
 /// Under 1 KB, so that an agent can read it; a whole command to copy comes on top.
@@ -79,7 +86,11 @@ fn help(state: &State, seen: &Seen<'_>) -> String {
     }
     if state.flow == FlowName::Pipeline {
         let stop = commands.written("stop");
-        let _ = writeln!(out, "\nA reason of `{stop}` that begins with `scope` pulls the complexity brake.");
+        let _ = writeln!(
+            out,
+            "\nA reason of `{stop}` that begins with `stuck`, `scope`, `dependency` or `unsafe` says which kind of stop it is; `scope` \
+             pulls the complexity brake."
+        );
     }
     out.push_str(
         "\nA command stands at the beginning of a line. It counts for the head that was shown when it was written; \

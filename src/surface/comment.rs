@@ -3,19 +3,22 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::capsule::Capsule;
 use super::project::{ADVISORY, headline, observes, self_approved, standing};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
-use super::{Seen, change_record, escalation, memory};
+use super::{Seen, answers, change_record, diary, escalation, memory};
 use crate::engine::possible;
 use crate::finding::quoted;
-use crate::flow::{Exported, Phase, Stage, merge, pipeline};
+use crate::flow::{Exported, Mode, Phase, Stage, merge, pipeline};
+use crate::gate::aside;
+use crate::gate::first;
 use crate::gate::people::who_decides_first;
 use crate::gate::phase::{Outcome as GateOutcome, judged_by};
 use crate::gate::{Finding, GateName, Verdict, only_waiting};
 use crate::ids::{ChangeNumber, CommitId};
 use crate::ledger::State;
 use crate::ledger::origin::Inherited;
-use crate::ledger::record::{By, Claim, Evidence, Grouped, Outcome};
+use crate::ledger::record::{By, Claim, Condition, Evidence, Grouped, Outcome};
 use crate::ledger::state::{Answered, Judged};
 use crate::policy::{Commands, Policy};
 
@@ -37,6 +40,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     for line in [memory::slice(state, seen), memory::ladder(state, seen)].into_iter().flatten() {
         let _ = writeln!(out, "{line}\n");
     }
+    if let Some(recovered) = state.taken_up() {
+        let _ = writeln!(out, "{}\n", answers::taken_up(&recovered.why));
+    }
     let asked = escalation::pointer(state, seen);
     if !asked.is_empty() {
         let _ = writeln!(out, "{asked}\n");
@@ -45,12 +51,16 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let _ = writeln!(out, "{whole}\n");
     }
 
+    round(&mut out, state, seen, links);
     if let Some((phase, judged)) =
         seen.phase.filter(|(phase, _)| state.open || (state.merged.is_some() && *phase == Phase::Deploy))
     {
         let name = phase.as_str().to_uppercase();
         let title = if seen.advisory { name.clone() } else { format!("{name} gate") };
         findings(&mut out, &title, &judged.findings, links);
+        if let Some(before) = diary::tried_before(state, seen) {
+            let _ = writeln!(out, "{before}");
+        }
         out.push_str(&repair(state, seen, *phase).unwrap_or_default());
         let _ = writeln!(out, "_{name}: {}_\n", judged_by(*phase));
     }
@@ -116,6 +126,10 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
             parts.replace("## ", "#### ")
         );
     }
+    if let Some(log) = diary::to_append(state, seen) {
+        let _ = writeln!(out, "{log}");
+    }
+    capsule(&mut out, state, seen);
     details(&mut out, state);
     if let Some(about) = &state.subject {
         let _ = write!(out, "Head `{}` · ", about.head.short());
@@ -172,6 +186,52 @@ pub(super) fn repair(state: &State, seen: &Seen<'_>, phase: Phase) -> Option<Str
     let fence = "`".repeat(ticks);
     let what = "<summary>What puts the documents right</summary>";
     Some(format!("\n<details>{what}\n\n{says}:\n\n{fence}diff\n{}{fence}\n\n</details>\n\n", repair.diff))
+}
+
+/// The proposal of another round: what it lacks while it is written, and what is to be decided about once it is there.
+fn round(out: &mut String, state: &State, seen: &Seen<'_>, links: &Links) {
+    let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
+    if let (Some(Stage::Iterating), Some(aside)) = (stage, &seen.world.aside) {
+        findings(
+            out,
+            "The proposal",
+            &aside::proposed(aside, &aside::red(seen.world)).err().unwrap_or_default(),
+            links,
+        );
+    }
+    let Some(round) =
+        state.round.as_ref().filter(|_| matches!(stage, Some(Stage::IterationProposed | Stage::IterationConfirmed)))
+    else {
+        return;
+    };
+    let _ = writeln!(out, "**The proposal** (impact on the architecture: {})\n", round.impact.as_str());
+    for change in round.changes.iter().take(MOST_FINDINGS) {
+        let out_of_it = round.accepted.as_ref().is_some_and(|accepted| !accepted.contains(&change.id));
+        let left = if out_of_it { ", not in this round" } else { "" };
+        let (id, priority, says) =
+            (plain_to(40, &change.id), plain_to(20, &change.priority), plain_to(200, &change.says));
+        let _ = writeln!(out, "- {} ({priority}{left}): {says}", quoted(&id));
+    }
+    if round.changes.len() > MOST_FINDINGS {
+        let _ = writeln!(out, "- … and {} more, in the document.", round.changes.len() - MOST_FINDINGS);
+    }
+    out.push('\n');
+}
+
+/// What an agent that remembers nothing needs to go on.
+fn capsule(out: &mut String, state: &State, seen: &Seen<'_>) {
+    // What is over is not gone on with.
+    if !state.open && (state.merged.is_none() || state.pipeline.is_none()) {
+        return;
+    }
+    let phase = seen.phase.iter().flat_map(|(_, judged)| judged.findings.clone());
+    let findings = first::of_change(state, phase.chain(seen.merge.findings.clone()), &commands(seen));
+    let findings = if state.open || first::is_delivered(state) { findings } else { Vec::new() };
+    let text = Capsule::of(state, &findings, &commands(seen)).text();
+    let _ = writeln!(
+        out,
+        "<details><summary>For an agent that starts fresh</summary>\n\n```text\n{text}```\n\n</details>\n"
+    );
 }
 
 fn details(out: &mut String, state: &State) {
@@ -250,6 +310,14 @@ fn what_next(state: &State, seen: &Seen<'_>) -> String {
     }
     if let Some(stop) = &state.stopped {
         let brake = state.pipeline.as_ref().is_some_and(|at| at.stage == Stage::ComplexityBrakeTriggered);
+        if let Some(condition) = stop.condition {
+            return stopped_for(
+                condition,
+                &stop.reason,
+                seen,
+                commands.written(if brake { "brake-resolved" } else { "unblock" }),
+            );
+        }
         return format!(
             "It is stopped ({}). {} looks at it and says `{} REASON`.",
             quoted(&plain_to(200, &stop.reason)),
@@ -330,7 +398,18 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
         }
         Stage::PreferencesConfigured => format!("Say {} to begin.", say("expand")),
         Stage::SteppedModePaused => format!("Look at what the phase left behind, then say {}.", say("continue")),
-        Stage::SessionDropped => format!("Say {} to take it up again.", say("recover")),
+        Stage::SessionDropped => match &state.lapsed {
+            Some(lapsed) => {
+                let by_itself = if state.mode == Mode::Auto { "Push, or say" } else { "Say" };
+                format!(
+                    "Nobody who works on it was heard of for {}, so it was dropped; what was reached is kept. {by_itself} {} to \
+                     take it up again.",
+                    lapsed.lease,
+                    say("recover")
+                )
+            }
+            None => format!("Say {} to take it up again.", say("recover")),
+        },
         Stage::BlockedOnGate | Stage::ReconcileBlocked => blocked(state, seen, pipeline, commands),
         Stage::ComplexityBrakeTriggered => {
             format!("{} looks at it and says `{} REASON`.", who(seen), commands.written("brake-resolved"))
@@ -349,9 +428,18 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
         Stage::AuditingStack => format!("Say {} when the stack is audited.", say("audit-stack")),
         Stage::Ideating => format!("Collect what the users said; {} begins another round with it.", say("iterate")),
         Stage::Iterating => {
-            format!("Write down what the round is to bring, then say {} to propose it.", say("iterate"))
+            format!(
+                "Write `scaffolding/iteration.md` on the default branch, then say {} to propose it.",
+                say("iterate")
+            )
         }
-        Stage::IterationProposed => format!("{} decides about the proposal: {}.", who(seen), can()),
+        Stage::IterationProposed => format!(
+            "{} decides about the proposal: {} takes all of it, `{} CH-1 CH-3` a part, {} none.",
+            who(seen),
+            say("approve"),
+            commands.written("approve"),
+            say("reject REASON")
+        ),
         Stage::IterationConfirmed if state.merged.is_some() => {
             format!("Open a pull request for the round's work and say {} there; this one is merged.", say("expand"))
         }
@@ -375,6 +463,42 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
             None => format!("Possible: {}.", can()),
         },
     }
+}
+
+/// The report of a stop that somebody called for one of the conditions, in the same form.
+fn stopped_for(condition: Condition, reason: &str, seen: &Seen<'_>, lift: String) -> String {
+    let (wrong, go_on, rescope, advice) = match condition {
+        Condition::Stuck => (
+            "the same error stands after several approaches",
+            "say what to try that was not tried",
+            "leave it out of the scope",
+            "A, with an approach that is not on the list of those that failed",
+        ),
+        Condition::Scope => (
+            "it is much larger than its scope says",
+            "let it be that large",
+            "cut the scope, and split off the rest",
+            "B: a smaller change is judged sooner",
+        ),
+        Condition::Dependency => (
+            "something that it depends on is not there, or does not do what it should",
+            "wait until it is, and go on",
+            "do without it, and change the scope",
+            "A where it is known to come back, else B",
+        ),
+        Condition::Unsafe => (
+            "nobody knows whether it is safe",
+            "say that it is, and why",
+            "change the scope so that it is not needed",
+            "B, unless somebody who knows says A",
+        ),
+    };
+    format!(
+        "BLOCKED: {wrong} ({}). Options: (A) {go_on}; (B) {rescope}; (C) close the pull request. After A or B: {} says \
+         `{lift} REASON`. Recommendation: {advice}.",
+        quoted(&plain_to(200, reason)),
+        who(seen).replacen('A', "a", 1),
+    )
 }
 
 /// The report in the form that people know: what is wrong, the options, a recommendation.

@@ -8,9 +8,11 @@
 mod answers;
 pub mod artefact;
 pub mod broken;
+pub mod capsule;
 mod change_record;
 pub mod closed;
 mod comment;
+mod diary;
 mod end;
 pub mod escalation;
 pub mod group;

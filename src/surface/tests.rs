@@ -45,6 +45,23 @@ fn a_fresh_change_of_the_pipeline() {
     - ⏳ `MRG-01` `ci / test` has not run on cbb8c768af4a.<br>→ It is looked at again when it has. If it never runs, check the workflow's triggers.
     - ⏳ `MRG-02` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
 
+    <details><summary>For an agent that starts fresh</summary>
+
+    ```text
+    change #7, head cbb8c768af4a
+    phase: ready to start
+    slice: none
+    allowed: /expand; /distill; /audit-stack; /explain
+    forbidden: to delete from scaffolding/ or docs/input/; to merge before phasegate/merge is green
+    failing:
+    - MRG-01 The pipeline has not begun. -> Somebody with write access says '/expand'.
+    - MRG-01 'ci / test' has not run on cbb8c768af4a. -> It is looked at again when it has. If it never runs, check the workflow's triggers.
+    - MRG-02 Nobody entitled has approved this content yet. -> Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says '/approve'.
+    snapshot: changes/0/7/context/iter-0001.md
+    ```
+
+    </details>
+
     <details><summary>Where this is in the pipeline flow</summary>
 
     - merge: FAIL on `cbb8c768af4a`
@@ -91,6 +108,35 @@ fn waiting_for_a_review() {
     - ⏳ `MRG-01` The pipeline is not through: the review gate has not passed for this content.<br>→ The check `phasegate/review` says what to do. This follows by itself.
 
     Last command: `/expand` by `ada`: done.
+
+    <details><summary>What belongs into <code>scaffolding/log.md</code></summary>
+
+    Append it with the next push:
+
+    ```markdown
+    - record 7: EXPAND PASS on cbb8c768af4a
+    - record 10: DESIGN PASS on cbb8c768af4a
+    - record 13: ANALYZE PASS on cbb8c768af4a
+    - record 17: BUILD PASS on cbb8c768af4a
+    ```
+
+    </details>
+
+    <details><summary>For an agent that starts fresh</summary>
+
+    ```text
+    change #7, head cbb8c768af4a
+    phase: REVIEW
+    slice: none
+    allowed: mend what reviewers found; /review; /drop; /stop; /explain
+    forbidden: to claim RECONCILE or later; to delete from scaffolding/ or docs/input/; to merge before phasegate/merge is green
+    failing:
+    - REV-01 Nobody entitled has approved this content yet. -> Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says '/approve'.
+    - MRG-01 The pipeline is not through: the review gate has not passed for this content. -> The check 'phasegate/review' says what to do. This follows by itself.
+    snapshot: changes/0/7/context/iter-0005.md
+    ```
+
+    </details>
 
     <details><summary>Where this is in the pipeline flow</summary>
 
@@ -570,6 +616,20 @@ fn may_merge_merged_and_around_the_gate() {
     #### Known risks
 
     - None that is on record.
+
+    </details>
+
+    <details><summary>For an agent that starts fresh</summary>
+
+    ```text
+    change #7, head cbb8c768af4a
+    phase: merge
+    slice: none
+    allowed: mend what fails; /explain
+    forbidden: to merge before phasegate/merge is green
+    failing: nothing
+    snapshot: changes/0/7/context/iter-0002.md
+    ```
 
     </details>
 
@@ -1073,7 +1133,7 @@ fn a_mark_behind_the_name_is_named() {
 fn the_complexity_brake_names_the_command_that_releases_it() {
     let mut game = Game::pipeline();
     game.until_reviewing().says("ada", Role::Write, "/stop Scope: it has doubled").at(Stage::ComplexityBrakeTriggered);
-    insta::assert_snapshot!(next(&game), @"It is stopped (`Scope: it has doubled`). A maintainer (not its author, and nobody who pushed to it) looks at it and says `/brake-resolved REASON`.");
+    insta::assert_snapshot!(next(&game), @"BLOCKED: it is much larger than its scope says (`Scope: it has doubled`). Options: (A) let it be that large; (B) cut the scope, and split off the rest; (C) close the pull request. After A or B: a maintainer (not its author, and nobody who pushed to it) says `/brake-resolved REASON`. Recommendation: B: a smaller change is judged sooner.");
     assert!(game.finding("MRG-05").next.contains("/brake-resolved"));
     game.says("mia", Role::Maintain, "/unblock fine");
     insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"

@@ -76,7 +76,7 @@ impl Links {
     fn place(&self, finding: &Finding, path: &str) -> String {
         let at = match &self.merged_into {
             _ if finding.rule == "MRG-07" => &self.default_branch,
-            Some(branch) if finding.rule.starts_with("DEP-") => branch,
+            Some(branch) if finding.rule.starts_with("DEP-") || finding.rule.starts_with("ITR-") => branch,
             _ => self.head.as_str(),
         };
         self.line(at, path, finding.line)

@@ -34,13 +34,15 @@ pub(crate) enum Story {
     Asked,
     /// The bot puts a document right by a commit of its own.
     Repaired,
+    /// Nobody is heard of, and the lease runs out once.
+    Leased,
     /// Without a server: each event starts a run of the Action, which keeps nothing.
     Acted,
 }
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Acted,
         Self::Queued,
         Self::Rivals,
@@ -49,6 +51,7 @@ impl Story {
         Self::Repaired,
         Self::Resolved,
         Self::Stopped,
+        Self::Leased,
         Self::Meddled,
         Self::Stormy,
         Self::Plain,
@@ -70,6 +73,7 @@ impl Story {
                 Setup::with_policy(&PIPELINE_POLICY.replacen("gates:\n", by_commit, 1))
             }
             Self::Resolved => Setup::with_policy(&format!("{MERGE_POLICY}people: {{ escalate: [\"@mia\"] }}\n")),
+            Self::Leased => Setup::with_policy(&format!("{PIPELINE_POLICY}agents: {{ lease: 2h }}\n")),
             Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
             Self::Plain => {
                 Setup { without: &[Feature::Graphql, Feature::GitOverHttp], ..Setup::with_policy(MERGE_POLICY) }
@@ -102,6 +106,7 @@ impl Story {
             Self::Plain => plain(on).await,
             Self::Asked => asks(on).await,
             Self::Repaired => repaired(on).await,
+            Self::Leased => leased(on).await,
         }
     }
 }
@@ -213,6 +218,21 @@ async fn expanded(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     on.pushes("rover", "work", "a scope", &papers::of("scaffolding/scope.md")).await?;
     on.says("rover", number, "/expand").await?;
     ensure!(on.label(number)?.as_deref() == Some("phase:design"), "a good scope did not pass");
+    Ok(vec![number])
+}
+
+/// One drop, however often the timer fires, and one way back.
+async fn leased(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.says("ada", number, "/expand a dimmer").await?;
+    for _ in 0..2 {
+        on.time_passes(std::time::Duration::from_secs(3 * 3600)).await?;
+        ensure!(on.label(number)?.as_deref() == Some("phase:dropped"), "it was not dropped");
+    }
+    on.pushes("rover", "work", "a scope", &papers::of("scaffolding/scope.md")).await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:design"), "it was not taken up");
+    let drops = on.records(number)?.iter().filter(|one| one.to_string().contains("\"lapsed\"")).count();
+    ensure!(drops == 1, "it was dropped {drops} times");
     Ok(vec![number])
 }
 

@@ -33,6 +33,7 @@ mod surface;
 mod tampering;
 #[path = "../support/trusted.rs"]
 mod trusted;
+mod way;
 
 use phasegate::rehearsal::{MERGE_POLICY, Rehearsal, Setup};
 

@@ -335,6 +335,9 @@ fn another_plan_goes_back_to_design_and_the_same_design_needs_a_word() {
         assert!(game.table().holds(Phase::Expand), "the scope stands");
         assert!(!game.table().passed.contains_key(&Phase::Design));
         game.green().at(Stage::Designing);
+        if game.now().audit_owed().is_some() {
+            game.audited();
+        }
         game.says("ada", Role::Write, "/design").done();
         assert!(game.table().holds(Phase::Design));
         assert_eq!(game.now().replanned, None);

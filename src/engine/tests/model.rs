@@ -18,6 +18,7 @@ use crate::gate::world::{CheckRun, Review, Subject, World};
 use crate::gate::{GateName, Verdict};
 use crate::ids::{ChangeNumber, Digest, Role};
 use crate::ledger::against::Against;
+use crate::ledger::diary::Diary;
 use crate::ledger::{Body, By, Entry, State};
 use crate::model::{documented, holds};
 
@@ -81,6 +82,8 @@ impl Ledger {
         state.recent.clear();
         // What is only told of stops, and the numbers they are told by.
         state.tries.clear();
+        state.recovered = None;
+        state.diary = Diary::default();
         state.escalated.clear();
         if let Some(open) = &mut state.escalation {
             (open.id, open.since) = (1, jiff::Timestamp::UNIX_EPOCH);

@@ -3,6 +3,7 @@
 use crate::engine::Happened;
 use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
+use crate::gate::aside::tests::PROPOSAL;
 use crate::gate::world::Untold;
 use crate::gate::{Finding, GateName, Severity, Verdict};
 use crate::ids::Role;
@@ -606,9 +607,18 @@ fn after_delivery_comes_the_next_round() {
     game.says("ada", Role::Write, "/pmf start").done().at(Stage::ValidatingPMF);
     game.says("ada", Role::Write, "/pmf validated").done().at(Stage::PipelineComplete);
     game.says("ada", Role::Write, "/iterate").done().at(Stage::Iterating);
-    game.says("ada", Role::Write, "/iterate").done().at(Stage::IterationProposed);
+    game.says("ada", Role::Write, "/iterate").refused_with("ITR-01");
+    assert!(game.surface().comment.contains("`ITR-01`"), "{}", game.surface().comment);
+    game.at(Stage::Iterating)
+        .proposal(PROPOSAL)
+        .says("ada", Role::Write, "/iterate")
+        .done()
+        .at(Stage::IterationProposed);
+    assert!(game.surface().comment.contains("- `CH-1` (high): export as CSV"), "{}", game.surface().comment);
     game.says("ada", Role::Admin, "/approve").refused_with("CMD-07");
-    game.says("mia", Role::Maintain, "/approve").done().at(Stage::IterationConfirmed);
+    game.says("mia", Role::Maintain, "/approve CH-1 CH-9").refused_with("CMD-05");
+    game.at(Stage::IterationProposed).says("mia", Role::Maintain, "/approve").done().at(Stage::IterationConfirmed);
+    assert_eq!(accepted(&game), ["CH-1", "CH-2"]);
     // The round's work needs a pull request; this one is merged.
     game.says("ada", Role::Write, "/iterate design").refused_with("CMD-03");
     let refusal = game.refused_with("CMD-03");
@@ -620,18 +630,68 @@ fn after_delivery_comes_the_next_round() {
 fn a_round_before_the_merge_goes_on_in_the_same_pull_request() {
     let mut game = Game::pipeline_with("deploy: before_merge\n");
     game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::PipelineComplete);
-    game.says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").done();
-    game.says("mia", Role::Maintain, "/approve").done().at(Stage::IterationConfirmed);
+    game.proposal(PROPOSAL).says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").done();
+    game.says("mia", Role::Maintain, "/approve ch-1, the rest later").done().at(Stage::IterationConfirmed);
+    assert_eq!(accepted(&game), ["CH-1"]);
+    assert!(game.surface().comment.contains("`CH-2` (low, not in this round)"), "{}", game.surface().comment);
     game.without("scaffolding/design.md").says("ada", Role::Write, "/iterate Design").done().at(Stage::Designing);
     game.says("ada", Role::Write, "/design").done();
+}
+
+fn accepted(game: &Game) -> Vec<&str> {
+    let accepted = game.now().round.as_ref().and_then(|round| round.accepted.as_ref());
+    accepted.into_iter().flatten().map(String::as_str).collect()
+}
+
+#[test]
+fn a_round_that_touches_the_architecture_is_designed_first() {
+    for (impact, next) in [("None", Stage::Analyzing), ("Minor", Stage::Designing), ("Major", Stage::Designing)] {
+        let mut game = Game::pipeline_with("deploy: before_merge\n");
+        game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::PipelineComplete);
+        game.proposal(&PROPOSAL.replace("None: both", &format!("{impact}: both")));
+        game.says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").done();
+        game.says("mia", Role::Maintain, "/approve").done().at(Stage::IterationConfirmed);
+        game.without("scaffolding/design.md").without("scaffolding/readiness.md");
+        game.says("ada", Role::Write, "/iterate").done().at(next);
+    }
+}
+
+#[test]
+fn a_proposal_that_is_rejected_stays_in_the_record() {
+    let mut game = Game::pipeline();
+    game.through_verify().merged().deployment("success").at(Stage::PipelineComplete);
+    game.proposal(PROPOSAL).says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").done();
+    game.says("mia", Role::Maintain, "/reject not now").done().at(Stage::PipelineComplete);
+    assert!(game.now().round.is_none() && !game.surface().comment.contains("CH-1"));
+    let recorded =
+        game.log.iter().any(|entry| matches!(&entry.body, Body::Proposed(round) if round.changes.len() == 2));
+    assert!(recorded);
+    // Another one may be proposed later.
+    game.says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").done();
+    game.at(Stage::IterationProposed);
 }
 
 #[test]
 fn before_it_begins_there_is_distilling_and_an_audit_of_the_stack() {
     let mut game = Game::pipeline();
     game.says("ada", Role::Write, "/audit-stack").done().at(Stage::AuditingStack);
+    // Each ends with what it is for.
+    assert!(game.says("ada", Role::Write, "/audit-stack").refused_with("CMD-12").says.contains("does not exist"));
+    game.aside().audit = Some(sheet("## Findings\n\n- Old.\n\n## Recommendation\n\nRenew it.\n"));
+    game.aside().preferences = Some(blob("edited"));
+    assert!(game.says("ada", Role::Write, "/audit-stack").refused_with("CMD-12").says.contains("`preferences.md`"));
+    game.aside().preferences = None;
     game.says("ada", Role::Write, "/audit-stack").done().at(Stage::PreferencesConfigured);
+    let old = ("docs/input/distilled-old.md".to_owned(), blob("old"));
+    game.aside().distilled.extend([old]);
     game.says("ada", Role::Write, "/distill").done().at(Stage::Distilling);
+    assert!(game.says("ada", Role::Write, "/distill").refused_with("CMD-12").says.contains("since it began"));
+    game.at(Stage::Distilling).aside().distilled.insert("docs/input/distilled-new.md".to_owned(), blob("new"));
+    game.says("ada", Role::Write, "/distill").done().at(Stage::PreferencesConfigured);
+    // What can't be read is not fine.
+    game.world.aside = None;
+    game.says("ada", Role::Write, "/distill").refused_with("CMD-12");
+    game.at(Stage::PreferencesConfigured);
 }
 
 #[test]

@@ -175,6 +175,7 @@ impl Site {
         let mut site = Self::default();
         let removed = removed(&deltas);
         site.removed = deltas.iter().filter(|delta| delta.new.is_none()).count();
+        site.lost = lost(&deltas);
         for delta in &deltas {
             let path = String::from_utf8_lossy(delta.path.as_bytes()).into_owned();
             let Some((mode, blob)) = &delta.new else { continue };
@@ -233,6 +234,26 @@ impl Site {
         }
     }
 }
+
+/// The files below `scaffolding/` and `docs/input/` that the change takes away. One that is moved within them is not lost, nor is
+/// one with nothing in it.
+fn lost(deltas: &[Delta]) -> BTreeSet<String> {
+    let is_record = |path: &str| path.starts_with("scaffolding/") || path.starts_with("docs/input/");
+    let named = |delta: &Delta| String::from_utf8_lossy(delta.path.as_bytes()).into_owned();
+    let there = deltas.iter().filter(|delta| is_record(&named(delta))).filter_map(|delta| delta.new.as_ref());
+    let there: BTreeSet<&BlobId> = there.map(|(_, blob)| blob).collect();
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let added = deltas.iter().filter(|delta| delta.old.is_none() && is_record(&named(delta)));
+    let added: BTreeSet<String> = added.map(|delta| name(&named(delta))).collect();
+    let gone = deltas.iter().filter(|delta| delta.new.is_none() && is_record(&named(delta)));
+    let gone = gone.filter(|delta| {
+        delta.old.as_ref().is_some_and(|(mode, blob)| mode.is_file() && !there.contains(blob) && blob.as_str() != EMPTY)
+    });
+    gone.map(named).filter(|path| !name(path).starts_with('.') && !added.contains(&name(path))).collect()
+}
+
+/// The blob of a file with nothing in it.
+const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
 /// Where each file is that the change takes away, by its content.
 fn removed(deltas: &[Delta]) -> BTreeMap<&BlobId, &RepoPath> {
@@ -561,6 +582,31 @@ mod tests {
         assert_eq!(site.manifests.iter().collect::<Vec<_>>(), ["crates/a/Cargo.toml"]);
         assert!(site.locks["Cargo.lock"].is_some());
         assert!(!site.more);
+    }
+
+    /// `BLD-09`
+    #[test]
+    fn what_the_project_rests_on_is_not_deleted() {
+        let before: &[(&str, &[u8])] = &[
+            ("scaffolding/scope.md", b"# One\n"),
+            ("scaffolding/old.md", b"# Old\n"),
+            ("scaffolding/.gitkeep", b""),
+            ("docs/input/idea.md", b"An idea.\n"),
+            ("docs/input/call.md", b"A call.\n"),
+            ("docs/guide.md", b"A guide.\n"),
+        ];
+        let kept: &[(&str, &[u8])] = &[
+            ("scaffolding/scope.md", b"# Two\n"),
+            ("scaffolding/scope-v1.md", b"# One\n"),
+            // Moved, and moved with a change.
+            ("scaffolding/archive/older.md", b"# Old\n"),
+            ("docs/input/2024/call.md", b"A call, in full.\n"),
+            ("docs/input/idea.md", b"An idea.\n"),
+        ];
+        assert_eq!(read(before, kept).lost, BTreeSet::new(), "a guide is no record");
+        let lost = read(before, &[("scaffolding/scope.md", b"# Two\n"), ("src/idea.py", b"An idea.\n")]).lost;
+        let lost: Vec<&str> = lost.iter().map(String::as_str).collect();
+        assert_eq!(lost, ["docs/input/call.md", "docs/input/idea.md", "scaffolding/old.md"]);
     }
 
     /// A word in a comment, a string or a test is no interface, and an address is looked for in strings.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use percent_encoding::percent_decode_str;
 
+use super::super::paper::Paper;
 use super::super::paper::seen::seen;
 use super::super::papers::{Desk, Found};
 
@@ -12,8 +13,14 @@ const MOST_ODD: usize = 100;
 
 pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
     let Some(paper) = &desk.scope else { return Vec::new() };
-    let is_hidden = |path: &&String| path.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
-    let inputs: Vec<&String> = desk.papers.inputs.iter().filter(|path| !is_hidden(path)).collect();
+    let says = |path: &String| Found::in_file(path, format!("`{path}` is neither used nor set aside in scope."));
+    unnamed_in(paper, &desk.papers.inputs.iter().collect::<Vec<_>>()).into_iter().map(says).collect()
+}
+
+/// Of these files, those that a document does not name.
+pub(in crate::gate) fn unnamed_in<'i>(paper: &Paper, inputs: &[&'i String]) -> Vec<&'i String> {
+    let is_hidden = |path: &&&String| path.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
+    let inputs: Vec<&String> = inputs.iter().filter(|path| !is_hidden(path)).copied().collect();
     if inputs.is_empty() {
         return Vec::new();
     }
@@ -32,7 +39,7 @@ pub(super) fn unnamed(desk: &Desk<'_>) -> Vec<Found> {
             odd <= MOST_ODD && small.rsplit('/').next().is_some_and(|name| text.contains(name))
         };
         if !named {
-            found.push(Found::in_file(path, format!("`{path}` is neither used nor set aside in scope.")));
+            found.push(path);
         }
     }
     found

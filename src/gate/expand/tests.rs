@@ -3,7 +3,9 @@
 use crate::engine::kit::{good_papers, sheet};
 use crate::flow::Phase;
 use crate::gate::papers::tests::told;
-use crate::gate::papers::{Document, Papers, Sheet, judge};
+use crate::gate::papers::{Document, Followed, Papers, Sheet, judge};
+use crate::ids::ChangeNumber;
+use crate::ledger::record::{Impact, Round};
 use crate::policy::{Policy, Tier};
 use crate::rehearsal::papers as good;
 
@@ -186,4 +188,40 @@ fn a_scope_is_the_changes_own() {
     assert_eq!(base(good::SCOPE.to_owned()), ["EXP-12 scope.md"]);
     assert_eq!(base(good::SCOPE.replace("## ", "### ").replace('\n', "\r\n")), ["EXP-12 scope.md"]);
     assert_eq!(base(good::SCOPE.replace("Four of ten", "Five of ten")), none());
+}
+
+/// `EXP-13`
+#[test]
+fn the_scope_of_a_round_is_the_next_version_and_keeps_the_one_before() {
+    let round = Round {
+        changes: Vec::new(),
+        impact: Impact::None,
+        document: crate::engine::kit::blob("proposal"),
+        version: 1,
+        scope: Some(crate::engine::kit::blob("delivered")),
+        accepted: Some(["CH-1".to_owned(), "CH-3".to_owned()].into()),
+    };
+    let says = |scope: &str, kept: Option<&str>| {
+        let papers = Papers {
+            scope: Some(sheet(scope)),
+            round: Some(Followed::Round(Box::new(round.clone()))),
+            kept: kept.map(sheet),
+            ..good_papers()
+        };
+        let found = judge(Phase::Expand, &papers, &policy());
+        found.into_iter().filter(|one| one.rule == "EXP-13").map(|one| one.says).collect::<Vec<_>>()
+    };
+    let second = good::SCOPE.replacen("\n## ", "\nVersion: 2, for CH-1 and (CH-3).\n\n## ", 1);
+    assert_eq!(says(&second, Some("delivered")), none());
+    assert_eq!(says(&second, None), ["`scaffolding/scope-v1.md` is not the scope that was delivered."]);
+    assert_eq!(says(&second, Some("rewritten")).len(), 1);
+    let third = second.replace("Version: 2", "Version: 3");
+    assert_eq!(says(&third, Some("delivered")), ["This is not version 2 of the scope."]);
+    let less = second.replace(" and (CH-3)", "");
+    assert_eq!(says(&less, Some("delivered")), ["`CH-3` was confirmed for this round, and scope does not name it."]);
+    assert_eq!(says(good::SCOPE, Some("delivered")).len(), 3);
+    // Whoever names a change without a round is told.
+    let papers = Papers { round: Some(Followed::Nothing(ChangeNumber(9))), ..good_papers() };
+    assert_eq!(of(papers), ["EXP-13 scope.md"]);
+    assert_eq!(of(good_papers()), none());
 }

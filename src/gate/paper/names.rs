@@ -93,6 +93,22 @@ pub const DELIVERY: &[Name] = &[
     or_none("Roadmap", &["Next Steps", "Future Work"]),
 ];
 
+/// Those of an audit of the stack.
+pub const AUDIT: &[Name] = &[
+    named("Findings", &["Finding", "Results", "What Was Found"]),
+    named("Recommendation", &["Recommendations", "Recommended"]),
+];
+
+/// Those of a proposal of another round.
+pub const ITERATION: &[Name] = &[
+    named("Summary", &["Overview"]),
+    named("Prioritised Changes", &["Prioritized Changes", "Changes", "Proposed Changes"]),
+    or_none("Architecture Impact", &["Impact", "Impact on the Architecture"]),
+    named("Risk", &["Risks", "Risk Assessment"]),
+    named("Recommended Approach", &["Approach", "Recommendation"]),
+    or_none("Existing Failures", &["Preexisting Failures", "Known Failures", "Failing Tests", "Existing Issues"]),
+];
+
 /// What the preferences are read for.
 pub const PREFERENCES: &[Name] =
     &[named("Stack", &["Technology"]), named("Deployment Target", &["Deploy Target", "Deployment", "Target"])];

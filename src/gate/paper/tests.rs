@@ -136,6 +136,7 @@ proptest! {
             let papers = Papers {
                 scope: one.clone(), design: one.clone(), readiness: one.clone(), log: one.clone(),
                 preferences: one.clone(), base_scope: one, inputs: vec!["docs/input/a".to_owned()],
+                ..Papers::default()
             };
             let findings = judge(phase, &papers, &Policy::default());
             let lines = u32::try_from(text.lines().count().max(text.split('\r').count())).unwrap() + 1;

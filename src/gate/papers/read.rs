@@ -1,6 +1,6 @@
 //! The documents, read out of a repository.
 
-use super::{DESIGN, Document, INPUT, LOG, PREFERENCES, Papers, READINESS, SCOPE, Sheet};
+use super::{DESIGN, Document, Followed, INPUT, LOG, PREFERENCES, Papers, READINESS, SCOPE, Sheet};
 use crate::ids::CommitId;
 use crate::repo::{Error, Filter, Reader, RepoPath, Result};
 
@@ -17,8 +17,21 @@ impl Papers {
             preferences: read_sheet(reader, tip, PREFERENCES)?,
             // On the base itself nothing is left by an earlier change.
             base_scope: if base == head { None } else { read_sheet(reader, base, SCOPE)? },
+            round: None,
+            kept: None,
             inputs: inputs.iter().map(|entry| String::from_utf8_lossy(entry.path.as_bytes()).into_owned()).collect(),
         })
+    }
+}
+
+impl Papers {
+    /// The same for the work of a round.
+    pub fn following(self, reader: &dyn Reader, head: &CommitId, round: Option<Followed>) -> Result<Self> {
+        let kept = match round.as_ref().and_then(Followed::keeps) {
+            Some(path) => read_sheet(reader, head, &path)?,
+            None => None,
+        };
+        Ok(Self { round, kept, ..self })
     }
 }
 

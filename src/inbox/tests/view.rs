@@ -52,6 +52,15 @@ both! {
         assert_eq!(bench.inbox.stats().await.unwrap(), Stats { dead: 1, ..Stats::default() }, "the dead wait for nothing");
     }
 
+    async fn the_timer_of_a_lease_is_no_work_that_waits(bench: Bench) {
+        bench.arrives("timer", "7/lease-42").await;
+        let soon = bench.inbox.now() + MINUTE;
+        bench.inbox.postpone(&bench.claims_something().await, "not yet", soon).await.unwrap();
+        assert_eq!(bench.inbox.stats().await.unwrap(), Stats::default());
+        bench.later(MINUTE);
+        assert_eq!(bench.inbox.stats().await.unwrap().ready, 1, "it is due");
+    }
+
     async fn a_guid_is_known_whatever_became_of_it(bench: Bench) {
         bench.arrives("done", "a").await;
         bench.inbox.complete(&bench.claims_something().await).await.unwrap();

@@ -117,7 +117,7 @@ async fn an_unlawful_decision_is_never_written() {
     let house = House::new();
     house.begin(1).await;
     let loaded = house.ledger.load(ChangeNumber(1)).await.unwrap();
-    let step = entry(Body::Step { action: Action::PassDeployGate, actor: Actor::Bot });
+    let step = entry(Body::Step { action: Action::PassDeployGate, actor: Actor::Bot, why: None });
     let error = house.ledger.append(loaded, AT, vec![tampered("x"), step]).await.unwrap_err();
     assert!(matches!(error, LedgerError::Unlawful(FoldError::NoPipeline { .. })), "{error}");
     assert_eq!(house.files(1).await.len(), 1, "nothing half written");
@@ -369,7 +369,7 @@ async fn steps_and_facts_beside_the_table_fold_into_the_stage() {
             mode: Mode::Auto,
             autonomy: Autonomy::Auto,
         }),
-        entry(Body::Step { action: Action::RequestBuild, actor: Actor::Human }),
+        entry(Body::Step { action: Action::RequestBuild, actor: Actor::Human, why: None }),
     ];
     let state = house.ledger.append(loaded, AT, entries).await.unwrap().state;
     assert_eq!(state.pipeline.unwrap().stage, Stage::Expanding);

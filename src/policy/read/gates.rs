@@ -334,7 +334,7 @@ fn size(d: &mut Decoder, spot: &Spot<'_>) -> Option<Size> {
     size
 }
 
-fn time(d: &mut Decoder, spot: &Spot<'_>) -> Option<Timeout> {
+pub(super) fn time(d: &mut Decoder, spot: &Spot<'_>) -> Option<Timeout> {
     let text = with_unit(d, spot)?;
     let time = Timeout::new(text);
     if time.is_none() {

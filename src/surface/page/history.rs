@@ -228,7 +228,10 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             };
             format!("Merged as {}{around}.", link(&home.commit(commit), &code(commit.short())))
         }
-        Body::Step { action, .. } => format!("Step {}.", code(&kind(action))),
+        Body::Step { action, why, .. } => {
+            let why = why.as_ref().map(|why| format!(" {}.", prose(why))).unwrap_or_default();
+            format!("Step {}.{why}", code(&kind(action)))
+        }
         Body::Claimed { phase, how } => {
             format!("{who} claims {}, {}.", phase.as_str().to_uppercase(), how_claimed(*how))
         }
@@ -326,6 +329,31 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let issues: Vec<String> =
                 issues.iter().map(|issue| link(&home.issue(*issue), &format!("#{issue}"))).collect();
             format!("Its parts are {}.", issues.join(", "))
+        }
+        Body::Continues { of, .. } => {
+            format!("It is the work of the round that was confirmed on {}.", link(&home.pull(of.0), &of.to_string()))
+        }
+        Body::Proposed(round) => {
+            let (changes, impact) = (&round.changes, round.impact);
+            let ids: Vec<&str> = changes.iter().map(|one| one.id.as_str()).collect();
+            format!(
+                "Another round is proposed: {}; impact on the architecture: {}.",
+                code(&ids.join(", ")),
+                impact.as_str()
+            )
+        }
+        Body::Accepted { changes } => {
+            let ids: Vec<&str> = changes.iter().map(String::as_str).collect();
+            format!("{who} wants {}.", code(&ids.join(", ")))
+        }
+        Body::Detoured(_) => "What is there as the detour begins is noted.".to_owned(),
+        Body::Active { person: who } => format!("{} was heard of.", person(who)),
+        Body::Lapsed { since, lease } => {
+            format!(
+                "Nobody who works on it was heard of for {} (since {}): dropped.",
+                code(lease),
+                code(&since.to_string())
+            )
         }
         Body::GivenUp { reason } => format!("{who} gives it up: {}.", prose(&quoted(reason))),
         // Those with nothing to say but their name.

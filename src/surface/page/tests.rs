@@ -109,7 +109,7 @@ fn nothing_that_somebody_wrote_is_more_than_text() {
     let bodies = [
         Body::Judged { gate, verdict: Verdict::Fail, claimed: Some(Claim::Trailer), findings: vec![hostile], evidence },
         Body::Tampered { what: bad.to_owned(), told: None },
-        Body::Stopped { reason: bad.to_owned(), said: None, concerns: BTreeSet::new() },
+        Body::Stopped { reason: bad.to_owned(), said: None, concerns: BTreeSet::new(), condition: None },
         Body::GivenUp { reason: bad.to_owned() },
     ];
     for (at, body) in bodies.into_iter().enumerate() {

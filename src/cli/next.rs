@@ -1,0 +1,66 @@
+//! `phasegate next`: what an agent needs to go on with a change, in less than a kilobyte.
+
+use anyhow::{Context as _, bail};
+
+use super::status::{self, Place};
+use super::{Exit, explain, out, replay};
+use crate::ids::CommitId;
+use crate::ledger::origin::{folder, head_key};
+use crate::ledger::store::Store as _;
+use crate::policy::Commands;
+use crate::repo::LocalRepo;
+use crate::surface::capsule::Capsule;
+
+/// Say what an agent that starts fresh needs to go on with a change
+///
+/// Its phase, what may be done there and what not, and what fails, in less than a kilobyte. It exits as `phasegate status` does.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The change's number, or that of an issue or pull request that belongs to it [default: the change whose head is checked
+    /// out]
+    #[arg(value_parser = replay::number)]
+    change: Option<u64>,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let change = match args.change {
+        Some(change) => change,
+        None => here(&args.place).await?,
+    };
+    let args = status::Args { change, place: args.place };
+    let (state, report) = status::read(&args).await?;
+    let capsule = Capsule::of(&state, &explain::against(&args, &state), &Commands::default());
+    if args.place.json {
+        out::raw(&format!("{}\n", capsule.json()))?;
+    } else {
+        out::text(&capsule.text())?;
+    }
+    Ok(status::exit(&report))
+}
+
+/// The change that has what is checked out as a head: the newest, where several have.
+async fn here(place: &Place) -> anyhow::Result<u64> {
+    if place.github.is_some() {
+        bail!("name the change: with --github nothing is checked out");
+    }
+    let repo = LocalRepo::around(&place.repo).context("there is no git repository here; name one with --repo")?;
+    let Some(head) = repo.revision("HEAD")? else { bail!("nothing is checked out; name the change") };
+    let mut missing = None;
+    for branch in status::branches(place) {
+        match replay::store(&place.repo, &branch) {
+            Ok(store) => {
+                let index = store.names(&[folder(&head_key(&head))]).await.context("can't read the ledger")?;
+                let newest = index.into_iter().flatten().filter_map(|name| name.parse::<u64>().ok()).max();
+                return newest.with_context(|| no_change(&head));
+            }
+            Err(error) => missing = missing.or(Some(error)),
+        }
+    }
+    Err(missing.unwrap_or_else(|| anyhow::anyhow!("there is no ledger")))
+}
+
+fn no_change(head: &CommitId) -> String {
+    format!("no change on the ledger has {} as its head: push it, fetch the ledger, or name the change", head.short())
+}

@@ -1,0 +1,349 @@
+//! What an agent needs to go on, in less than a kilobyte: where the change is, what may be done there and what not, what fails,
+//! and where its memory is. It follows from the state and the findings alone.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::comment::cut;
+use super::text::plain_to;
+use crate::engine::command::COMMANDS;
+use crate::engine::possible_names;
+use crate::finding::Finding;
+use crate::flow::pipeline::{limit, phase_of, waits_for_human, words};
+use crate::flow::{Phase, Stage};
+use crate::gate::papers::document;
+use crate::gate::people::May;
+use crate::ledger::memory::Memory;
+use crate::ledger::snapshot::Snapshot;
+use crate::ledger::{State, snapshot_path};
+use crate::policy::Commands;
+
+/// Fewer bytes than a kilobyte, in text as in JSON.
+pub const MOST_BYTES: usize = 1_023;
+/// So many findings at first; fewer where they don't fit.
+const MOST_FAILING: usize = 8;
+/// What one of them may say, in bytes, at first and where it is too much.
+const SAYS: usize = 220;
+const SAYS_LESS: usize = 90;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Capsule {
+    pub schema: &'static str,
+    pub change: u64,
+    pub head: Option<String>,
+    /// The stage, in words.
+    pub phase: String,
+    /// Why it was taken up again there, if it was.
+    pub taken_up: Option<String>,
+    pub slice: Option<String>,
+    pub allowed: Vec<String>,
+    pub forbidden: Vec<String>,
+    pub failing: Vec<Failing>,
+    /// How many more there are.
+    pub more: usize,
+    pub snapshot: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failing {
+    pub rule: String,
+    /// The file, and the line in it.
+    pub at: Option<String>,
+    pub says: String,
+}
+
+impl Capsule {
+    /// The capsule of a change, with what stands against it now, first things first.
+    pub fn of(state: &State, findings: &[Finding], commands: &Commands) -> Self {
+        // What several gates say in the same words is one thing.
+        let mut said = BTreeSet::new();
+        let against: Vec<&Finding> =
+            findings.iter().filter(|one| one.blocks() && said.insert((&one.path, one.line, &one.says))).collect();
+        let shown = against.iter().take(MOST_FAILING);
+        let mut capsule = Self {
+            schema: "phasegate/next@1",
+            change: state.change.0,
+            head: state.subject.as_ref().map(|about| about.head.short().to_owned()),
+            phase: stands(state),
+            taken_up: state.taken_up().map(|one| short(140, &one.why)),
+            slice: slice(state),
+            allowed: allowed(state, commands),
+            forbidden: forbidden(state),
+            failing: shown.map(|finding| Failing::of(finding, SAYS)).collect(),
+            more: against.len().saturating_sub(MOST_FAILING),
+            snapshot: snapshot(state),
+        };
+        capsule.fit(&against);
+        capsule
+    }
+
+    /// Says less until it fits: of the findings first, the last ones before the first.
+    fn fit(&mut self, against: &[&Finding]) {
+        let fits = |one: &Self| one.text().len() <= MOST_BYTES && one.json().len() <= MOST_BYTES;
+        while !fits(self) {
+            if self.failing.len() > 2 {
+                self.failing.pop();
+                self.more += 1;
+            } else if self.failing.iter().any(|one| one.says.len() > SAYS_LESS) {
+                for (one, finding) in self.failing.iter_mut().zip(against) {
+                    *one = Failing::of(finding, SAYS_LESS);
+                }
+            } else if self.failing.len() > 1 {
+                self.failing.pop();
+                self.more += 1;
+            } else if self.taken_up.take().is_none() && self.allowed.pop().is_none() && self.forbidden.pop().is_none() {
+                return;
+            }
+        }
+    }
+
+    /// As plain text, a line a thing.
+    pub fn text(&self) -> String {
+        let mut out = format!("change #{}", self.change);
+        if let Some(head) = &self.head {
+            let _ = write!(out, ", head {head}");
+        }
+        let _ = writeln!(out, "\nphase: {}", self.phase);
+        if let Some(why) = &self.taken_up {
+            let _ = writeln!(out, "taken up: {why}");
+        }
+        let _ = writeln!(out, "slice: {}", self.slice.as_deref().unwrap_or("none"));
+        let list = |all: &[String]| if all.is_empty() { "nothing".to_owned() } else { all.join("; ") };
+        let _ = writeln!(out, "allowed: {}\nforbidden: {}", list(&self.allowed), list(&self.forbidden));
+        let _ = writeln!(out, "failing:{}", if self.failing.is_empty() { " nothing" } else { "" });
+        for one in &self.failing {
+            let at = one.at.as_ref().map(|at| format!(" {at}")).unwrap_or_default();
+            let _ = writeln!(out, "- {}{at} {}", one.rule, one.says);
+        }
+        if self.more > 0 {
+            let _ = writeln!(out, "- and {} more", self.more);
+        }
+        let _ = writeln!(out, "snapshot: {}", self.snapshot.as_deref().unwrap_or("none"));
+        out
+    }
+
+    /// The same for a program.
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Failing {
+    fn of(finding: &Finding, most: usize) -> Self {
+        let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let at = finding.path.as_ref().map(|path| format!("{}{line}", short(100, path)));
+        let says = short(most, &format!("{} -> {}", finding.says, finding.next));
+        Self { rule: short(60, &finding.rule), at, says }
+    }
+}
+
+/// One line of so many bytes at most, that ends no block it stands in.
+fn short(most: usize, text: &str) -> String {
+    let text = cut(most, plain_to(most, &text.replace('`', "'")));
+    // What makes a mark harmless stands behind it.
+    match text.strip_suffix('…') {
+        Some(begun) => format!("{}…", begun.trim_end_matches(['@', '<', '&', ']'])),
+        None => text,
+    }
+}
+
+/// The slice that is worked on.
+fn slice(state: &State) -> Option<String> {
+    let memory = state.memory.as_ref()?;
+    let Snapshot { slice_id, slice, cap, fails, .. } = &memory.latest;
+    let failed = match fails.any() {
+        true => format!(", FAILs in a row {}/{}", fails.iteration, fails.exit),
+        false => String::new(),
+    };
+    let words = match memory.is_declared() {
+        true => format!(": {}; {}", short(80, slice), short(120, &cap.to_string())),
+        false if failed.is_empty() => return None,
+        false => " (not declared)".to_owned(),
+    };
+    Some(format!("{slice_id}{failed}{words}"))
+}
+
+/// Where the latest snapshot is.
+fn snapshot(state: &State) -> Option<String> {
+    state.snapshot().map(|latest| snapshot_path(state.change, latest.iteration))
+}
+
+fn stands(state: &State) -> String {
+    let Some(pipeline) = &state.pipeline else { return "merge".to_owned() };
+    let stage = words(pipeline.stage);
+    match phase_of(pipeline.stage).map(|phase| (phase, pipeline.fails(phase))) {
+        Some((phase, fails)) if fails > 0 => format!("{stage}, FAIL {fails} of {}", limit(phase)),
+        _ => stage,
+    }
+}
+
+/// What is to be worked on in a phase.
+fn work(phase: Phase) -> String {
+    match (document(phase), phase) {
+        (Some(document), _) => format!("write {document}"),
+        (None, Phase::Build) => "write code and tests".to_owned(),
+        (None, Phase::Review) => "mend what reviewers found".to_owned(),
+        (None, Phase::Reconcile) => "bring documents and code in step".to_owned(),
+        (None, Phase::Deploy) => "write README.md and DELIVERY.md".to_owned(),
+        (None, _) => "mend what fails".to_owned(),
+    }
+}
+
+/// Whether a person has to decide before anything goes on.
+fn waits(state: &State) -> bool {
+    let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
+    state.stopped.is_some()
+        || state.given_up.is_some()
+        || stage.is_some_and(|stage| waits_for_human(stage) || stage == Stage::IterationProposed)
+}
+
+fn allowed(state: &State, commands: &Commands) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some(audit) = state.audit_owed().filter(|_| !waits(state)) {
+        let written = commands.written("audit");
+        all.push(match audit.facts.iter().next() {
+            None => format!("{written}: hand in a verifier's report"),
+            Some(fact) => format!("{written} promote {fact}: what plans may rest on"),
+        });
+        all.push(commands.written("explain"));
+        return all;
+    }
+    if waits(state) {
+        all.push("wait: a person decides".to_owned());
+    } else {
+        let phase = state.pipeline.as_ref().and_then(|pipeline| phase_of(pipeline.stage));
+        all.extend(phase.filter(|_| state.open || state.merged.is_some()).map(work));
+        if state.pipeline.is_none() && state.open {
+            all.push("mend what fails".to_owned());
+        }
+    }
+    let agents = |name: &&&str| COMMANDS.iter().any(|spec| spec.name == **name && spec.may != May::Approve);
+    let names = possible_names(state).unwrap_or_default();
+    let waiting = waits(state);
+    all.extend(names.iter().filter(agents).filter(|_| !waiting).map(|name| commands.written(name)));
+    all.push(commands.written("explain"));
+    all.into_iter().map(|one| short(60, &one)).collect()
+}
+
+fn forbidden(state: &State) -> Vec<String> {
+    let mut all = Vec::new();
+    if waits(state) {
+        all.push("to go on before they have".to_owned());
+    }
+    if state.audit_owed().is_some() {
+        all.push("anything else before the audit (SNP-10)".to_owned());
+    }
+    if state.memory.as_ref().is_some_and(Memory::is_declared) {
+        all.push("work outside of the slice's scope".to_owned());
+    }
+    if let Some(phase) = state.pipeline.as_ref().and_then(|pipeline| phase_of(pipeline.stage)) {
+        let next = Phase::ALL.into_iter().find(|next| *next > phase);
+        all.extend(next.map(|next| format!("to claim {} or later", next.as_str().to_uppercase())));
+    }
+    if let Some(frozen) = state.frozen.as_ref().filter(|frozen| frozen.files > 0) {
+        all.push(format!("to change what is frozen since {} ({} files)", frozen.head.short(), frozen.files));
+    }
+    if state.pipeline.is_some() {
+        all.push("to delete from scaffolding/ or docs/input/".to_owned());
+    }
+    if state.open {
+        all.push("to merge before phasegate/merge is green".to_owned());
+    }
+    all.into_iter().map(|one| short(80, &one)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::kit::*;
+    use crate::ids::Role;
+    use crate::ledger::state::Recovered;
+
+    fn of(game: &Game, findings: &[Finding]) -> Capsule {
+        Capsule::of(game.now(), findings, &Commands::default())
+    }
+
+    #[test]
+    fn it_says_what_an_agent_needs_to_go_on() {
+        let mut game = Game::pipeline();
+        game.until_designing();
+        let finding =
+            Finding::error("DSN-03", "Nothing is said of storage.", "Say it.").at("scaffolding/design.md", Some(12));
+        let warning = Finding::warning("DSN-09", "a hint", "look");
+        let text = of(&game, &[finding, warning]).text();
+        let head = game.now().subject.clone().unwrap().head;
+        let wanted = format!(
+            "change #7, head {}\nphase: DESIGN\nslice: none\nallowed: write scaffolding/design.md; /design; /reconcile; /drop; \
+             /stop; /explain\nforbidden: to claim ANALYZE or later; to delete from scaffolding/ or docs/input/; to merge before \
+             phasegate/merge is green\nfailing:\n- DSN-03 scaffolding/design.md:12 Nothing is said of storage. -> Say it.\n\
+             snapshot: changes/0/7/context/iter-0002.md\n",
+            head.short()
+        );
+        assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn what_waits_for_a_person_is_not_for_an_agent_to_go_on_with() {
+        let mut game = Game::pipeline();
+        game.until_building().says("ada", Role::Write, "/stop it leaks").done();
+        let capsule = of(&game, &[]);
+        assert_eq!(capsule.allowed, ["wait: a person decides", "/explain"]);
+        assert_eq!(capsule.forbidden[0], "to go on before they have");
+        assert!(capsule.text().contains("failing: nothing"), "{}", capsule.text());
+    }
+
+    #[test]
+    fn a_change_without_phases_has_one_too() {
+        let mut game = Game::merge();
+        game.red();
+        let capsule = of(&game, &game.findings());
+        assert_eq!((capsule.phase.as_str(), capsule.allowed[0].as_str()), ("merge", "mend what fails"));
+        assert!(capsule.failing.iter().any(|one| one.says.contains(TEST)), "{capsule:?}");
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        prop_oneof![".{0,400}", "[`@<]{0,40}", "(🦀|é|\\PC){0,300}"]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn it_is_always_under_a_kilobyte(
+            stage in proptest::sample::select(Stage::ALL),
+            fails in 0u8..4,
+            frozen in any::<bool>(),
+            why in proptest::option::of(any_text()),
+            prefix in "/[a-z]{0,20}",
+            found in proptest::collection::vec((any_text(), any_text(), any_text(), any_text(), any::<u32>()), 0..40),
+        ) {
+            let mut game = Game::pipeline();
+            let state = game.until_reviewing().now();
+            let mut state = state.clone();
+            if let Some(pipeline) = &mut state.pipeline {
+                pipeline.stage = stage;
+                pipeline.attempts = Phase::ALL.into_iter().map(|phase| (phase, fails)).collect();
+            }
+            if !frozen {
+                state.frozen = None;
+            }
+            state.recovered = why.map(|why| Recovered { phase: Phase::Build, why, record: 9 });
+            let findings: Vec<Finding> = found
+                .into_iter()
+                .map(|(rule, says, next, path, line)| Finding::error(&rule, says, next).at(path, Some(line)))
+                .collect();
+            let commands = Commands { prefix: prefix.clone() };
+            let capsule = Capsule::of(&state, &findings, &commands);
+            prop_assert!(capsule.text().len() <= MOST_BYTES, "{}", capsule.text());
+            prop_assert!(capsule.json().len() <= MOST_BYTES, "{}", capsule.json());
+            prop_assert!(!capsule.text().contains('`'));
+            prop_assert_eq!(capsule.failing.is_empty(), findings.is_empty());
+            prop_assert!(capsule.failing.len() + capsule.more <= findings.len());
+            prop_assert_eq!(&capsule, &Capsule::of(&state, &findings, &commands));
+        }
+    }
+}
