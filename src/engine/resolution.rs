@@ -80,8 +80,10 @@ fn head(draft: &Draft<'_>) -> Option<String> {
 
 /// Adds to a refusal for another head what its author gave, with the head that is there.
 pub(super) fn for_this_head(refusal: Refusal, draft: &Draft<'_>, given: &Given, commands: &Commands) -> Refusal {
-    let Some(payload) = &given.payload else { return refusal };
-    let word = given.args.split_whitespace().next().unwrap_or_default();
+    let mut words = given.args.split_whitespace();
+    let word = words.next().unwrap_or_default();
+    // Where the words are all of it, they stand in the refusal already.
+    let Some(payload) = given.payload.as_ref().filter(|_| words.next().is_none()) else { return refusal };
     let head = head(draft);
     let own = payload.text.len() <= LONGEST_REPEATED;
     let example = match named(word) {
@@ -156,6 +158,10 @@ pub(super) fn given(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Re
     }
     let wrong = |says: String| takes(says, format!("`{remedy}` is written like this:"), remedy);
     let resolution = match (&given.payload, text.is_empty()) {
+        // What somebody shows behind their words is no payload.
+        (Some(fence), false) if remedy.takes_one_text() && !is_yaml(fence) => {
+            of_one_text(remedy, text).map_err(wrong)?
+        }
         (Some(_), false) => {
             return Err(wrong(
                 "words stand on its line and a block behind it, and it takes one of the two.".to_owned(),
@@ -269,12 +275,17 @@ fn of_one_text(remedy: Remedy, text: &str) -> Result<Resolution, String> {
     }
 }
 
+/// Whether a block says of itself that it is YAML.
+fn is_yaml(fence: &Fence) -> bool {
+    matches!(fence.info.to_ascii_lowercase().as_str(), "yaml" | "yml")
+}
+
 /// Reads the block, or says what is wrong with it.
 fn payload(remedy: Remedy, fence: &Fence) -> Result<Resolution, String> {
     if fence.more {
         return Err("two blocks stand behind it, and it takes one.".to_owned());
     }
-    if !matches!(fence.info.to_ascii_lowercase().as_str(), "" | "yaml" | "yml") {
+    if !fence.info.is_empty() && !is_yaml(fence) {
         let info: String = fence.info.chars().take(40).collect();
         return Err(format!("its block is marked as {}, and it is read as YAML.", quoted(&info)));
     }

@@ -288,6 +288,8 @@ fn one_text_may_stand_on_the_line_and_a_block_may_be_bare() {
         "/resolve (a): because it is known",
         "/resolve APPROVE_OVERRIDE because it is known",
         "/resolve approve_override because it is known",
+        "/resolve A because it is known\n```console\n$ make\nok\n```",
+        "/resolve A because it is known\n\n```\n$ make\nok\n```\n\n```\nand more\n```",
         "/resolve A\n```\nrationale: because it is known\n```",
         "/resolve A\n\n\n~~~yml\nrationale: because it is known\n~~~\nThanks.",
         "Looked at it.\n/resolve A\n````YAML\nrationale: >-\n  because it\n  is known\n````",

@@ -138,6 +138,9 @@ both! {
         inbox.cache_put("surface", "k", b"\0\xfftwo").await.unwrap();
         inbox.cache_put("fold", "k", b"other").await.unwrap();
         assert_eq!(inbox.cache_get("surface", "k").await.unwrap().as_deref(), Some(&b"\0\xfftwo"[..]));
+        inbox.cache_put("surface", "a", b"first").await.unwrap();
+        let all = inbox.cache_all("surface").await.unwrap();
+        assert_eq!(all, [("a".to_owned(), b"first".to_vec()), ("k".to_owned(), b"\0\xfftwo".to_vec())]);
         assert!(inbox.cache_delete("surface", "k").await.unwrap());
         assert!(!inbox.cache_delete("surface", "k").await.unwrap());
         assert_eq!(inbox.cache_clear("fold").await.unwrap(), 1);
