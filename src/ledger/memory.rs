@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::record::{Body, By, Outcome, Record};
+use super::resolution::Resolution;
 use super::snapshot::{
     self, Action, Cap, FAILS_THAT_ASK, Fact, FactId, Fails, Gates, IssueId, Kind, LARGEST, LONGEST, MOST_FACTS,
     MOST_ISSUES, Open, Resolved, SliceId, Snapshot, line,
@@ -479,6 +480,7 @@ impl State {
                     memory.turn(flow).slice = words;
                 }
             }
+            Body::Resolved(resolved) => memory.told(&resolved.resolution, &record.by, flow),
             Body::Inherited(taken) => {
                 if let Some(handed) = &taken.slice {
                     memory.inherit(handed, flow);
@@ -509,6 +511,29 @@ impl State {
 }
 
 impl Memory {
+    /// What a person decides about the work is what plans rest on from then on.
+    fn told(&mut self, resolution: &Resolution, by: &By, flow: FlowName) {
+        let said: Vec<String> = match resolution {
+            Resolution::AmendSpec { amended_acceptance_criteria, .. } => amended_acceptance_criteria.clone(),
+            Resolution::RevisePlan { revised_micro_plan } => {
+                revised_micro_plan.iter().map(|part| format!("{}: {}", part.module_id, part.description)).collect()
+            }
+            _ => return,
+        };
+        let who = match by {
+            By::Person { person, .. } => person.login.as_str(),
+            By::Bot | By::Workflow(_) | By::Runner(_) => "the bot",
+        };
+        self.turn(flow);
+        let room = MOST_FACTS.saturating_sub(self.latest.context.len());
+        for text in said.iter().take(room) {
+            let id = self.next_fact();
+            let text: String = line(text).chars().take(LONGEST_ISSUE).collect();
+            let text = format!("{text} (given: {} by {who})", resolution.remedy());
+            self.latest.context.push(Fact { id, text });
+        }
+    }
+
     /// Takes over what failed in a row under another number: never less than what is here.
     fn inherit(&mut self, handed: &Handed, flow: FlowName) {
         let declared = self.is_declared();

@@ -2,7 +2,7 @@
 //!
 //! A snapshot (`iter-0007.md`) has a header, which says what is attempted, within which scope and how often it failed, and
 //! three sections: evidence, which is only where things come from; consolidated context, which plans rest on; and issues.
-//! There is one reader ([`read`]) and one writer ([`write`]), and what the writer writes the reader reads back as it was.
+//! There is one reader ([`read()`]) and one writer ([`write()`]), and what the writer writes the reader reads back as it was.
 //!
 //! - **Tolerant of decoration**: order, letter case, bullets, bold, `CRLF`, a byte order mark.
 //! - **Strict in meaning**: each field once, in its form; whatever is not is a finding with its line.

@@ -91,6 +91,12 @@ async fn a_blocked_gate_gets_other_criteria_and_is_merged() {
     assert!(last.contains("`AMEND_SPEC` is record ") && last.contains("- AC-1: What must be true now."), "{last}");
     assert!(!asked(&on).open);
 
+    // Plans rest on what a person said, and what failed three times in a row is looked at by a verifier.
+    let latest =
+        on.admin().file(REPO, "phasegate/ledger", &format!("changes/0/{number}/context/latest.md")).unwrap().unwrap();
+    assert!(latest.contains("- F-0001: AC-1: What must be true now. (given: AMEND_SPEC by mia)"), "{latest}");
+    on.says("ada", number, super::memory::REPORT).await.unwrap();
+    on.says("ada", number, "/audit promote F-0004").await.unwrap();
     builds(&on, "less").await;
     on.reviews("mia", number, "APPROVE").await.unwrap();
     merges(&on, number).await;

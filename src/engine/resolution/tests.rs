@@ -359,6 +359,7 @@ fn another_plan_goes_back_to_design_and_the_same_design_needs_a_word() {
     // Another design passes as ever.
     let mut game = blocked();
     game.answers("mia", Role::Maintain, &example(&Commands::default(), None, Remedy::RevisePlan)).at(Stage::Designing);
+    game.audited();
     game.push_with("anew", |game| {
         game.rewrites_documents("second");
     });
