@@ -13,7 +13,7 @@ use crate::finding::{Finding, Verdict, verdict};
 use crate::gate::memory;
 use crate::ids::BlobId;
 use crate::ledger::State;
-use crate::ledger::memory::Memory;
+use crate::ledger::memory::{Memory, gates_of};
 use crate::ledger::snapshot::{self, Cap, Fails, LARGEST, SliceId, Snapshot};
 
 /// Context snapshots of a change
@@ -49,6 +49,9 @@ struct New {
     /// What may be touched: "WHY in: GLOBS out: GLOBS"
     #[arg(long, value_name = "CAP")]
     scope: Option<String>,
+    /// Write over a file that is there: one of a change that was merged before, or a draft
+    #[arg(long)]
+    replace: bool,
     /// The working tree that the file is written into
     #[arg(long, default_value = ".", value_name = "PATH")]
     into: PathBuf,
@@ -167,10 +170,10 @@ fn next(memory: &Memory, args: &New) -> anyhow::Result<Snapshot> {
 
 async fn new(args: &New) -> anyhow::Result<Exit> {
     let state = of(args.change, &args.place).await?;
-    let next = next(remembered(&state)?, args)?;
+    let next = Snapshot { gates: gates_of(state.flow), ..next(remembered(&state)?, args)? };
     let path = memory::path_of(next.iteration);
     let file = args.into.join(&path);
-    create(&file, &snapshot::write(&next))?;
+    create(&file, &snapshot::write(&next), args.replace)?;
     if args.place.json {
         let (schema, change, slice) = ("phasegate/snapshot-new@1", state.change.0, next.slice_id);
         out::json(&Written { schema, change, path, slice })?;
@@ -183,21 +186,44 @@ async fn new(args: &New) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn create(file: &Path, text: &str) -> anyhow::Result<()> {
+fn create(file: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
     use std::io::Write as _;
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
     }
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
-    let mut made = made.with_context(|| format!("can't make {}; a snapshot is never written over", file.display()))?;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true);
+    if replace {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
+    let mut made = options.open(file).with_context(|| {
+        format!(
+            "can't make {}. Where one is there that this change has not written (a change that was merged before has left it, or it is a draft), \
+             --replace writes over it",
+            file.display()
+        )
+    })?;
     made.write_all(text.as_bytes()).with_context(|| format!("can't write {}", file.display()))
 }
 
 async fn validate(args: &Validate) -> anyhow::Result<Exit> {
     let shown = args.file.display().to_string();
-    let size = std::fs::metadata(&args.file).with_context(|| format!("can't read {shown}"))?.len();
-    // A larger one is told so without being read.
-    let bytes = if size > 4 * LARGEST as u64 { vec![b' '; LARGEST + 1] } else { std::fs::read(&args.file)? };
+    let there = std::fs::metadata(&args.file).with_context(|| format!("can't read {shown}"))?;
+    if !there.is_file() {
+        bail!("{shown} is no plain file");
+    }
+    if there.len() > LARGEST as u64 {
+        let says = format!("It has {} bytes; a snapshot has at most {LARGEST}.", there.len());
+        let findings = vec![Finding::error(
+            "SNP-01",
+            says,
+            "Keep what plans rest on, and leave the rest to the files that it names.",
+        )];
+        return answer(args, shown, findings);
+    }
+    let bytes = std::fs::read(&args.file).with_context(|| format!("can't read {shown}"))?;
     let Ok(text) = String::from_utf8(bytes) else { bail!("{shown} is not UTF-8") };
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let path = format!("{}{name}", snapshot::FOLDER);
@@ -215,6 +241,10 @@ async fn validate(args: &Validate) -> anyhow::Result<Exit> {
         let says = format!("The file is called {name}, and a snapshot iter-0008.md, by its number.");
         findings.push(Finding::error("SNP-02", says, "Rename it.").at(&path, None));
     }
+    answer(args, shown, findings)
+}
+
+fn answer(args: &Validate, shown: String, findings: Vec<Finding>) -> anyhow::Result<Exit> {
     let verdict = verdict(&findings);
     if args.place.json {
         out::json(&Checked { schema: "phasegate/snapshot-check@1", verdict, file: shown, findings })?;

@@ -6,17 +6,24 @@
 
 use std::collections::BTreeSet;
 
-use super::command::Verb;
+use super::command::{Spec, Verb};
 use super::decide::{Draft, Order};
 use crate::finding::{Finding, quoted};
 use crate::flow::Refusal;
 use crate::gate::memory::{self, ENDS_A_ROW};
 use crate::gate::people::May;
-use crate::ledger::memory::Memory;
+use crate::ledger::memory::{Audit, Memory, concludes};
 use crate::ledger::record::Outcome;
 use crate::ledger::snapshot::{self, Action, Cap, FactId, SliceId};
 use crate::ledger::{Body, By};
 use crate::policy::Commands;
+
+/// Whether this person may decide about the change, and has no hand in it.
+fn decides(draft: &Draft<'_>, order: &Order) -> bool {
+    let operator = draft.state.operators.iter().any(|person| person.id == order.comment.author.id);
+    let solo = draft.world.policy().is_some_and(|policy| policy.people.solo);
+    May::Approve.allows(order.standing) && (!operator || solo)
+}
 
 /// Takes in the snapshot that an agent has pushed, where it follows from the latest one.
 pub(super) fn take_in(draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -38,10 +45,14 @@ pub(super) fn is_held(draft: &Draft<'_>) -> bool {
 }
 
 /// `SNP-10`: what is carried out while an audit is owed.
-pub(super) fn held(draft: &Draft<'_>, verb: Verb, may: May, commands: &Commands) -> Result<(), Refusal> {
-    let passes =
-        matches!(verb, Verb::Help | Verb::Status | Verb::Explain | Verb::Audit | Verb::Drop | Verb::Stop | Verb::Link)
-            || may == May::Approve;
+pub(super) fn held(draft: &Draft<'_>, spec: &Spec, order: &Order, commands: &Commands) -> Result<(), Refusal> {
+    let Spec { verb, may, .. } = *spec;
+    let passes = verb == Verb::Slice && decides(draft, order)
+        || matches!(
+            verb,
+            Verb::Help | Verb::Status | Verb::Explain | Verb::Audit | Verb::Drop | Verb::Stop | Verb::Link
+        )
+        || may == May::Approve;
     let Some(audit) = draft.state.audit_owed().filter(|_| !passes) else { return Ok(()) };
     let next = match audit.facts.is_empty() {
         true => format!(
@@ -131,8 +142,11 @@ pub(super) fn slice(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
         None if rest.is_empty() => None,
         None => return Err(usage(format!("what {} is for is not known.", quoted(rest)), example)),
     };
-    if what.is_empty() {
+    if snapshot::sentence(&what).is_none() {
         return Err(usage("what the slice is, in one sentence, is missing.", example));
+    }
+    if let Some(loose) = snapshot::cited(&what).into_iter().find(|id| !memory.latest.is_consolidated(*id)) {
+        return Err(not_consolidated(loose, commands));
     }
     if what.chars().count() > 300 {
         return Err(usage("a slice is one sentence of at most 300 characters.", example));
@@ -155,7 +169,7 @@ pub(super) fn slice(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
         return Err(usage("a slice begins with its scope cap: `--scope` is missing.", example));
     }
     if id != latest.slice_id
-        && !May::Approve.allows(order.standing)
+        && !decides(draft, order)
         && let Err(why) = memory::may_begin(memory)
     {
         return Err(Refusal::new(
@@ -214,13 +228,10 @@ pub(super) fn ladder(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &C
     }
     let cited = snapshot::cited(&reason);
     if let Some(loose) = cited.iter().find(|id| !memory.latest.is_consolidated(**id)) {
-        return Err(Refusal::new(
-            "SNP-08",
-            format!("{loose} is not in the Consolidated Context, so nothing can rest on it."),
-            format!("Promote it first: `{} promote {loose}`.", commands.written("audit")),
-        ));
+        return Err(not_consolidated(*loose, commands));
     }
     let audited = memory.audited.any();
+    let grounded = cited.iter().any(|id| memory.concluded.contains(id));
     if audited && cited.is_empty() {
         return Err(Refusal::new(
             "SNP-08",
@@ -228,8 +239,16 @@ pub(super) fn ladder(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &C
             format!("Name the fact it rests on: `{} {} F-0001 WHY`.", commands.written("ladder"), action.step()),
         ));
     }
-    draft.by(by.clone(), Body::Laddered { action, reason, grounded: audited })?;
+    draft.by(by.clone(), Body::Laddered { action, reason, grounded })?;
     Ok(Outcome::Done)
+}
+
+fn not_consolidated(id: FactId, commands: &Commands) -> Refusal {
+    Refusal::new(
+        "SNP-08",
+        format!("{id} is not in the Consolidated Context, so nothing can rest on it."),
+        format!("Promote it first: `{} promote {id}`.", commands.written("audit")),
+    )
 }
 
 /// `/audit` alone says what is asked for; with a report below it, hands that in; `/audit promote F-0001 …` lets plans rest on facts.
@@ -258,7 +277,8 @@ pub(super) fn audit(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
             "Ask one of them to hand it in.",
         ));
     }
-    if memory.audit.as_ref().is_some_and(|audit| audit.asked.is_some() && !audit.facts.is_empty()) {
+    let there = |audit: &Audit| audit.facts.iter().any(|id| memory.latest.is_evidence(*id));
+    if memory.audit.as_ref().is_some_and(|audit| audit.asked.is_some() && there(audit)) {
         return Err(Refusal::new(
             "CMD-03",
             "a report was handed in, and nothing of it is in the Consolidated Context yet.",
@@ -266,6 +286,14 @@ pub(super) fn audit(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
         ));
     }
     let report = memory::report(&text).map_err(|found| refused(&found))?;
+    let diagnosis = |line: &&String| line.starts_with("Audit, diagnosis:") && concludes(line);
+    if draft.state.audit_owed().is_some() && !report.lines.iter().any(|line| diagnosis(&line)) {
+        return Err(Refusal::new(
+            "SNP-14",
+            "the gate failed three times or more, and the diagnosis says nothing of why.",
+            "Say what the cause may be, how sure that is and what supports it; also where the gate seems to be wrong.",
+        ));
+    }
     draft.by(by.clone(), Body::Audited { lines: report.lines })?;
     Ok(Outcome::Done)
 }

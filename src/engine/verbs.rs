@@ -64,7 +64,7 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     entitled(spec, draft, order)?;
     known_in(spec, draft, &commands)?;
     arguments(spec, given, &commands)?;
-    memory::held(draft, spec.verb, spec.may, &commands)?;
+    memory::held(draft, spec, order, &commands)?;
     let resolution = match spec.verb {
         Verb::Resolve => Some(resolution::given(draft, order, &commands)?),
         _ => None,
@@ -384,9 +384,12 @@ pub(crate) fn possible_names(state: &State) -> Option<&'static [&'static str]> {
     Some(match pipeline.stage {
         S::PreferencesConfigured => &["expand", "distill", "audit-stack"],
         S::Expanding | S::ExpandRetrying => &["expand", "drop", "stop"],
-        S::Designing | S::DesignRetrying => &["design", "reconcile", "drop", "stop"],
-        S::Analyzing | S::AnalyzeRetrying => &["analyze", "reconcile", "drop", "stop"],
-        S::Building | S::BuildRetrying => &["build", "reconcile", "drop", "stop"],
+        S::Designing => &["design", "reconcile", "drop", "stop"],
+        S::DesignRetrying => &["design", "drop", "stop"],
+        S::Analyzing => &["analyze", "reconcile", "drop", "stop"],
+        S::AnalyzeRetrying => &["analyze", "drop", "stop"],
+        S::Building => &["build", "reconcile", "drop", "stop"],
+        S::BuildRetrying => &["build", "drop", "stop"],
         S::Reviewing | S::ReviewFixing | S::ReviewRetrying => &["review", "approve", "reject", "drop", "stop"],
         S::Reconciling => &["reconcile", "drop", "stop"],
         S::Verifying | S::VerifyFixing | S::VerifyRetrying => &["verify", "drop", "stop"],

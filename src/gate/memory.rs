@@ -17,7 +17,7 @@ use crate::gate::world::World;
 use crate::ids::BlobId;
 use crate::ledger::State;
 use crate::ledger::memory::{Memory, Taken, gates_of};
-use crate::ledger::snapshot::{self, Cap, FOLDER, Fact, FactId, Fails, IssueId, Read, Snapshot, name};
+use crate::ledger::snapshot::{self, Cap, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
 use crate::policy::Slices;
 
 pub use report::{EXAMPLE, Report, report};
@@ -53,6 +53,9 @@ pub fn path_of(iteration: u32) -> String {
 
 /// What belongs to the process, and to no slice: the pipeline's documents and the snapshots themselves.
 const OWN: [&str; 2] = ["scaffolding/", FOLDER];
+
+/// So far may the number of a new entry be from the last.
+const MOST_JUMP: u32 = 300;
 
 /// So many paths outside of the scope are told one by one.
 const MOST_PATHS: usize = 10;
@@ -298,6 +301,19 @@ impl Judge<'_> {
             self.read.resolved.iter().filter_map(|(item, _)| Some((IssueId(item.id?), item.line))).collect();
         for issue in &memory.latest.open {
             if open.contains(&issue.id) {
+                let same =
+                    |(item, _): &&(Item, snapshot::Action)| item.id == Some(issue.id.0) && item.text != issue.text;
+                let reworded = self.read.open.iter().find(same).map(|(item, _)| item.line);
+                if let (Some(line), Some(watched)) = (reworded, memory.watched.get(&issue.id)) {
+                    let says =
+                        format!("{} was opened by the {} gate, and says something else here.", issue.id, watched.gate);
+                    self.find(
+                        "SNP-09",
+                        Some(line),
+                        says,
+                        format!("Carry it forward as it is: {}", quoted(&issue.text)),
+                    );
+                }
                 continue;
             }
             let Some(line) = resolved.get(&issue.id) else {
@@ -320,11 +336,16 @@ impl Judge<'_> {
         }
         for (item, _) in &self.read.open {
             let known = item.id.is_some_and(|id| memory.latest.open.iter().any(|issue| issue.id.0 == id));
-            if item.id.is_some_and(|id| id <= memory.last_issue) && !known {
-                let says =
-                    format!("I-{:04} was resolved before; a number is never used twice.", item.id.unwrap_or_default());
-                self.find("SNP-09", Some(item.line), says, "Leave the number out: it gets the next.".to_owned());
-            }
+            let says = match item.id.map(IssueId) {
+                Some(id) if id.0 <= memory.last_issue && !known => {
+                    format!("{id} was resolved before; a number is never used twice.")
+                }
+                Some(id) if id.0 > memory.last_issue + MOST_JUMP => {
+                    format!("{id} skips far: the last number that was given is {}.", IssueId(memory.last_issue))
+                }
+                _ => continue,
+            };
+            self.find("SNP-09", Some(item.line), says, "Leave the number out: it gets the next.".to_owned());
         }
     }
 
@@ -344,9 +365,26 @@ impl Judge<'_> {
                 None if id <= self.memory.last_fact => {
                     format!("{} was another fact before; a number is never used twice.", FactId(id))
                 }
+                None if id > self.memory.last_fact + MOST_JUMP => {
+                    format!(
+                        "{} skips far: the last number that was given is {}.",
+                        FactId(id),
+                        FactId(self.memory.last_fact)
+                    )
+                }
                 _ => continue,
             };
             found.push((item.line, says, "Write what is true now as a fact of its own, without a number.".to_owned()));
+        }
+        let told: BTreeMap<u32, &str> =
+            self.read.evidence.iter().filter_map(|item| Some((item.id?, item.text.as_str()))).collect();
+        for item in &self.read.context {
+            let other = item.id.and_then(|id| told.get(&id)).is_some_and(|text| *text != item.text);
+            if other {
+                let says =
+                    format!("{} says one thing as evidence and another here.", FactId(item.id.unwrap_or_default()));
+                found.push((item.line, says, "Promote a fact in its own words, or write another.".to_owned()));
+            }
         }
         let here: BTreeSet<u32> = self.read.evidence.iter().filter_map(|item| item.id).collect();
         for item in &self.read.context {
@@ -360,6 +398,17 @@ impl Judge<'_> {
         }
         for (line, says, next) in found {
             self.find("SNP-08", Some(line), says, next);
+        }
+        // What a verifier found is not lost before somebody has drawn something from it.
+        let report = self.memory.audit.iter().flat_map(|audit| audit.facts.clone()).collect::<Vec<_>>();
+        let kept = |id: &FactId| {
+            let lists = self.read.evidence.iter().chain(&self.read.context);
+            lists.filter_map(|item| item.id).any(|there| there == id.0)
+        };
+        if let Some(lost) = report.iter().find(|id| !kept(id)) {
+            let says = format!("{lost} of the verifier's report is not in it any more.");
+            let next = "Carry the report forward until something of it is in the Consolidated Context.".to_owned();
+            self.find("SNP-10", None, says, next);
         }
         let cites = self.read.slice.iter().flat_map(|slice| snapshot::cited(slice));
         let context: BTreeSet<u32> = self.read.context.iter().filter_map(|item| item.id).collect();

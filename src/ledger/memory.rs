@@ -17,7 +17,7 @@ use super::snapshot::{
 use super::state::State;
 use crate::finding::{Finding, GateName, Verdict, only_waiting};
 use crate::flow::{FlowName, Phase};
-use crate::ids::{BlobId, ChangeNumber};
+use crate::ids::{BlobId, ChangeNumber, Digest};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
@@ -38,9 +38,19 @@ pub struct Memory {
     /// The FAILs in a row that the last audit was about. One more asks for another.
     #[serde(default, skip_serializing_if = "is_none_yet")]
     pub audited: Fails,
+    /// What the last audit that was asked for brought, and somebody has drawn from it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub concluded: BTreeSet<FactId>,
+    /// The latest phase whose gate is in the row of FAILs of the iteration gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<Phase>,
     /// What was said last about how to go on after a FAIL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Laddered>,
+    /// The content that the exit gate was last passed with, while it has not failed since. A check that runs again on the same
+    /// content passes nothing anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<Digest>,
     /// The files of agents that were taken in: what each was then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub taken: BTreeMap<u32, BlobId>,
@@ -55,7 +65,10 @@ fn is_none_yet(fails: &Fails) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
     pub gate: GateName,
-    pub key: String,
+    /// The rule and the file.
+    pub place: String,
+    /// What was found there, but for commits.
+    pub says: String,
 }
 
 /// A verifier's audit.
@@ -145,6 +158,12 @@ fn kind_of(phase: Phase, verdict: Verdict) -> Kind {
     }
 }
 
+/// Whether somebody can draw anything from an entry of a report: it says more than its verdict, and more than `none`.
+pub fn concludes(entry: &str) -> bool {
+    let bare = entry.trim_end_matches('.').to_ascii_lowercase();
+    !bare.starts_with("audit, verdict:") && !bare.ends_with(": none")
+}
+
 /// The longest text of an issue that a gate opens.
 const LONGEST_ISSUE: usize = 300;
 /// So many issues does one gate open.
@@ -165,6 +184,22 @@ fn unmarked(text: &str, longest: usize) -> String {
     }
     out.push_str(rest);
     if out.chars().count() <= longest { out } else { out.chars().take(longest - 1).chain(['…']).collect() }
+}
+
+/// What an issue says that a gate opens.
+fn text_of(gate: GateName, finding: &Finding) -> String {
+    let place = finding.path.as_deref().map(|path| format!(" {path}:")).unwrap_or_default();
+    unmarked(&format!("{gate} {}{place} {}", finding.rule, finding.says), LONGEST_ISSUE)
+}
+
+/// A failure is known again on another head: what names a commit is no part of it.
+fn without_commits(says: &str) -> String {
+    let commit = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        bare.len() >= 7 && bare.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let words = says.split_whitespace().filter(|word| !commit(word));
+    words.collect::<Vec<_>>().join(" ").chars().take(LONGEST_ISSUE).collect()
 }
 
 impl Memory {
@@ -192,7 +227,10 @@ impl Memory {
             last_slice: 1,
             audit: None,
             audited: Fails::default(),
+            concluded: BTreeSet::new(),
+            row: None,
             ladder: None,
+            passed: None,
             taken: BTreeMap::new(),
         }
     }
@@ -212,6 +250,14 @@ impl Memory {
         latest
     }
 
+    /// Nothing of the slice before counts for the one that begins.
+    fn anew(&mut self) {
+        self.audited = Fails::default();
+        self.concluded.clear();
+        self.row = None;
+        self.ladder = None;
+    }
+
     fn next_fact(&mut self) -> FactId {
         self.last_fact += 1;
         FactId(self.last_fact)
@@ -226,66 +272,95 @@ impl Memory {
         let Run { kind, gate, verdict } = run;
         let latest = self.turn(flow);
         latest.last = Some((kind, verdict));
-        latest.fails = latest.fails.after(kind, verdict);
+        // A row of a later phase's gate does not end because an earlier one was passed again.
+        let phase = match (kind, gate) {
+            (Kind::Iteration, GateName::Phase(phase)) => Some(phase),
+            _ => None,
+        };
+        let crossed_again = verdict == Verdict::Pass && phase.is_some() && phase < self.row;
+        let latest = &mut self.latest;
+        if !crossed_again {
+            latest.fails = latest.fails.after(kind, verdict);
+        }
         let fails = latest.fails;
+        match (phase, verdict) {
+            (Some(_), Verdict::Fail) => self.row = self.row.max(phase),
+            (Some(_), Verdict::Pass) if !crossed_again => self.row = None,
+            _ => {}
+        }
         self.issues(gate, verdict, findings, by, fails.of(kind));
-        if verdict == Verdict::Pass {
+        if verdict == Verdict::Pass && !crossed_again {
             match kind {
                 Kind::Iteration => self.audited.iteration = 0,
                 Kind::Exit => self.audited.exit = 0,
             }
-        } else {
+        } else if verdict == Verdict::Fail {
             self.ladder = None;
         }
         let due = fails.of(kind) >= FAILS_THAT_ASK && fails.of(kind) > self.audited.of(kind);
-        if verdict == Verdict::Fail && due && self.audit.is_none() {
+        // One that was handed in unasked, and nobody has drawn anything from, stands in for none.
+        if verdict == Verdict::Fail && due && !self.is_held() {
             let slice_id = self.latest.slice_id;
             self.audit = Some(Audit { asked: Some(kind), slice_id, fails, since: seq, facts: BTreeSet::new() });
         }
     }
 
-    /// The issues of a gate, by what it found: those that it does not find any more are resolved.
+    /// The issues of a gate, by what it found: those that it does not find any more are resolved. A failure is known again by its
+    /// words; where only one is left of a rule in a file on both sides, by that alone.
     fn issues(&mut self, gate: GateName, verdict: Verdict, findings: &[Finding], by: &str, fails: u32) {
-        let against: Vec<&Finding> =
-            findings.iter().filter(|finding| verdict == Verdict::Fail && finding.blocks()).collect();
-        let key = |finding: &Finding| format!("{} {}", finding.rule, finding.path.as_deref().unwrap_or_default());
-        let keys: BTreeSet<String> = against.iter().map(|finding| key(finding)).collect();
-        let gone: Vec<IssueId> = self
-            .watched
-            .iter()
-            .filter(|(_, watched)| watched.gate == gate && !keys.contains(&watched.key))
-            .map(|(id, _)| *id)
-            .collect();
-        for id in gone {
+        let mut found: Vec<(Watched, &Finding)> = Vec::new();
+        for finding in findings.iter().filter(|finding| verdict == Verdict::Fail && finding.blocks()) {
+            let place = format!("{} {}", finding.rule, finding.path.as_deref().unwrap_or_default());
+            let watched = Watched { gate, place, says: without_commits(&finding.says) };
+            if found.len() < MOST_OF_A_GATE && !found.iter().any(|(known, _)| *known == watched) {
+                found.push((watched, finding));
+            }
+        }
+        let mut before: Vec<(IssueId, Watched)> =
+            self.watched.iter().filter(|(_, one)| one.gate == gate).map(|(id, one)| (*id, one.clone())).collect();
+        let mut same: Vec<(IssueId, Watched, &Finding)> = Vec::new();
+        found.retain(|(watched, finding)| match before.iter().position(|(_, one)| one == watched) {
+            Some(at) => {
+                same.push((before.remove(at).0, watched.clone(), *finding));
+                false
+            }
+            None => true,
+        });
+        let alone = |place: &str, all: &mut dyn Iterator<Item = &str>| all.filter(|one| *one == place).count() == 1;
+        let places: Vec<String> = found.iter().map(|(watched, _)| watched.place.clone()).collect();
+        found.retain(|(watched, finding)| {
+            let at = before.iter().position(|(_, one)| one.place == watched.place);
+            let one_each = alone(&watched.place, &mut places.iter().map(String::as_str))
+                && alone(&watched.place, &mut before.iter().map(|(_, one)| one.place.as_str()));
+            match at.filter(|_| one_each) {
+                Some(at) => {
+                    same.push((before.remove(at).0, watched.clone(), *finding));
+                    false
+                }
+                None => true,
+            }
+        });
+        for (id, watched, finding) in same {
+            if let Some(issue) = self.latest.open.iter_mut().find(|issue| issue.id == id) {
+                issue.action = issue.action.max(Action::after(fails));
+                issue.text = text_of(gate, finding);
+            }
+            self.watched.insert(id, watched);
+        }
+        for (id, _) in before {
             self.watched.remove(&id);
             let Some(at) = self.latest.open.iter().position(|issue| issue.id == id) else { continue };
             let Open { id, text, .. } = self.latest.open.remove(at);
             self.latest.resolved.push(Resolved { id, text, by: by.to_owned() });
         }
-        let mut seen = BTreeSet::new();
-        for finding in against {
-            let key = key(finding);
-            if !seen.insert(key.clone()) || seen.len() > MOST_OF_A_GATE {
-                continue;
-            }
-            let known = self.watched.iter().find(|(_, watched)| watched.gate == gate && watched.key == key);
-            if let Some((id, _)) = known {
-                let again = self.latest.open.iter_mut().find(|issue| issue.id == *id);
-                if let Some(issue) = again {
-                    issue.action = issue.action.max(Action::after(fails));
-                }
-                continue;
-            }
+        for (watched, finding) in found {
             if self.latest.open.len() >= MOST_ISSUES {
                 break;
             }
             self.last_issue += 1;
             let id = IssueId(self.last_issue);
-            let place = finding.path.as_deref().map(|path| format!(" {path}:")).unwrap_or_default();
-            let text = format!("{gate} {}{place} {}", finding.rule, finding.says);
-            let text = unmarked(&text, LONGEST_ISSUE);
-            self.latest.open.push(Open { id, text, action: Action::Fix });
-            self.watched.insert(id, Watched { gate, key });
+            self.latest.open.push(Open { id, text: text_of(gate, finding), action: Action::Fix });
+            self.watched.insert(id, watched);
         }
     }
 
@@ -326,8 +401,7 @@ impl Memory {
             latest.iteration
         };
         if self.latest.slice_id.0 > self.last_slice {
-            self.audited = Fails::default();
-            self.ladder = None;
+            self.anew();
         }
         self.last_slice = self.last_slice.max(self.latest.slice_id.0);
         let facts = taken.evidence.iter().chain(&taken.context).map(|fact| fact.id.0);
@@ -345,7 +419,8 @@ impl Memory {
         let latest = &self.latest;
         let cited: BTreeSet<FactId> = latest.open.iter().flat_map(|issue| snapshot::cited(&issue.text)).collect();
         let drawn = |audit: &mut Audit| audit.facts.iter().any(|id| latest.is_consolidated(*id) || cited.contains(id));
-        if let Some(audit) = self.audit.take_if(drawn) {
+        if let Some(audit) = self.audit.take_if(drawn).filter(|audit| audit.asked.is_some()) {
+            self.concluded.clone_from(&audit.facts);
             self.audited = Fails {
                 iteration: self.audited.iteration.max(audit.fails.iteration),
                 exit: self.audited.exit.max(audit.fails.exit),
@@ -376,10 +451,9 @@ impl State {
             }
             GateName::Merge if self.flow == FlowName::Merge => {
                 let about = record.about.as_ref()?;
-                let last = self.gates.get(gate);
-                let same = last.is_some_and(|last| last.verdict == *verdict && last.about.content == about.content);
+                let passed = self.memory.as_ref().and_then(|memory| memory.passed.as_ref());
                 let counts = match verdict {
-                    Verdict::Pass => !same,
+                    Verdict::Pass => passed != Some(&about.content),
                     // A push is looked at, not judged.
                     Verdict::Fail => self.claim.is_some() && !only_waiting(findings),
                 };
@@ -410,6 +484,10 @@ impl State {
                         Verdict::Fail => format!("{gate} did not find it any more{}", on.unwrap_or_default()),
                     };
                     memory.run(run, findings, &format!("{by} (record {})", record.seq), record.seq, flow);
+                    if run.kind == Kind::Exit {
+                        let content = record.about.as_ref().map(|about| about.content.clone());
+                        memory.passed = content.filter(|_| run.verdict == Verdict::Pass);
+                    }
                 }
             }
             Body::Sliced { id, slice, cap } => {
@@ -426,8 +504,9 @@ impl State {
                 }
                 if other {
                     latest.fails = Fails::default();
-                    memory.audited = Fails::default();
-                    memory.ladder = None;
+                    memory.anew();
+                    // Only who may approve begins another while one is owed: that slice is over.
+                    memory.audit = None;
                 }
                 memory.last_slice = memory.last_slice.max(id.0);
             }
@@ -449,8 +528,10 @@ impl State {
                 for text in lines {
                     let id = memory.next_fact();
                     let text: String = line(text).chars().take(LONGEST).collect();
+                    if concludes(&text) {
+                        facts.insert(id);
+                    }
                     memory.latest.evidence.push(Fact { id, text });
-                    facts.insert(id);
                 }
                 let (slice_id, fails) = (memory.latest.slice_id, memory.latest.fails);
                 let audit = memory.audit.get_or_insert(Audit {
@@ -528,8 +609,8 @@ impl Memory {
         let room = MOST_FACTS.saturating_sub(self.latest.context.len());
         for text in said.iter().take(room) {
             let id = self.next_fact();
-            let text: String = line(text).chars().take(LONGEST_ISSUE).collect();
-            let text = format!("{text} (given: {} by {who})", resolution.remedy());
+            let given = format!(" (given: {} by {who})", resolution.remedy());
+            let text = format!("{}{given}", unmarked(text, LONGEST.saturating_sub(given.chars().count())));
             self.latest.context.push(Fact { id, text });
         }
     }

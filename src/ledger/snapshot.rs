@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::Verdict;
 
 pub use cap::{Cap, NoCap};
-pub use read::{Field, Read, read};
+pub use read::{Field, Item, Read, read, sentence};
 pub use write::write;
 
 /// A larger file is not read.
@@ -266,7 +266,8 @@ pub fn line(text: &str) -> String {
     };
     let clean: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !hidden(*c)).collect();
     let words: Vec<&str> = clean.split(' ').filter(|word| !word.is_empty()).collect();
-    words.join(" ")
+    // The beginning of what nobody sees: all behind it would be gone.
+    words.join(" ").replace("<!--", "< !--")
 }
 
 /// The facts that a text cites, each by its number.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Seen;
 use super::comment::commands;
-use super::text::{plain, plain_to};
+use super::text::plain_to;
 use crate::finding::quoted;
 use crate::gate::memory::EXAMPLE;
 use crate::gate::{GateName, Verdict};
@@ -132,7 +132,7 @@ pub(super) fn request(state: &State, seen: &Seen<'_>) -> String {
         out,
         "\nThe report has six parts and prescribes nothing: what is unmet, what the cause may be, how to find out. It is handed in as a \
          comment that begins with `{written}`:\n\n```\n{written}\n{}\n```\n\nThen `{written} promote F-0001` lets plans rest on what it found.",
-        plain(EXAMPLE).replace("\\", "")
+        EXAMPLE
     );
     out
 }

@@ -123,3 +123,77 @@ async fn what_an_agent_pushes_is_taken_in_when_it_follows() {
     assert!(!on.status_comment(number).unwrap().body.contains("SNP-"));
     on.end().await;
 }
+
+fn phasegate(on: &Rehearsal, args: &[&str]) -> String {
+    let mut command = cargo_bin_cmd!("phasegate");
+    command.env_clear().env("APP_ID", on.app().id.to_string()).env("PRIVATE_KEY", &on.app().pem);
+    let output = command.env("GITHUB_API_URL", on.api_url()).args(args).args(["--github", REPO]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What an agent does that has just been started, and knows the capsule and the latest snapshot. Whether it did anything.
+async fn a_fresh_agent_acts(on: &Rehearsal, number: u64) -> bool {
+    let capsule = phasegate(on, &["next", &number.to_string()]);
+    let snapshot = phasegate(on, &["snapshot", "latest", &number.to_string()]);
+    assert!(capsule.len() < 1024, "{capsule}");
+    let part = |name: &str| {
+        let line = capsule.lines().find_map(|line| line.strip_prefix(name).map(str::trim));
+        line.unwrap_or_else(|| panic!("no {name} in {capsule}")).to_owned()
+    };
+    assert!(part("snapshot:").ends_with(&format!("{}.md", snapshot.lines().next().unwrap().trim_start_matches("# "))));
+    let allowed = part("allowed:");
+    let first = allowed.split(';').next().unwrap().trim();
+    if first == "/audit: hand in a verifier's report" {
+        // What failed is in the snapshot, and nowhere else that it looks.
+        let open = snapshot.lines().find(|line| line.starts_with("- I-")).expect("what failed is open");
+        let (what, action) = open.split_once(" Next action: ").unwrap();
+        assert_eq!(action, "re-plan");
+        let what = what.split_once(": ").unwrap().1;
+        let report = format!(
+            "/audit\nVerdict: FAIL\nMismatches: {what}\nDiagnosis: nobody has written it (confidence: high)\nEvidence gaps: none\n\
+             Risk flags: none\nVerification: look at the folder after the next push"
+        );
+        on.says("rover", number, &report).await.unwrap();
+    } else if let Some(facts) = first.strip_prefix("/audit promote ") {
+        let fact = facts.split(':').next().unwrap();
+        assert!(snapshot.contains(&format!("- {fact}: Audit, mismatches: expand EXP-01")), "{snapshot}");
+        on.says("rover", number, &format!("/audit promote {fact}")).await.unwrap();
+    } else if let Some(document) = first.strip_prefix("write ").filter(|document| document.starts_with("scaffolding/"))
+    {
+        on.pushes("rover", "work", document, &papers::of(document)).await.unwrap();
+    } else if first == "write code and tests" {
+        let scope = snapshot.lines().find_map(|line| line.strip_prefix("- Scope cap: ")).unwrap();
+        assert!(scope.contains("in: src/**, tests/**"), "{scope}");
+        on.pushes("rover", "work", "code", &papers::CODE).await.unwrap();
+        on.ci(&on.head(number).unwrap(), "success").await.unwrap();
+    } else {
+        return false;
+    }
+    true
+}
+
+/// Each turn is another agent: none of them remembers anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn agents_that_remember_nothing_get_out_of_an_audit_and_through_the_build() {
+    let on = Rehearsal::start(Setup::with_policy(PIPELINE_POLICY)).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("rover", number, SLICE).await.unwrap();
+    on.says("ada", number, "/expand").await.unwrap();
+    for _ in 0..3 {
+        on.says("rover", number, "/expand").await.unwrap();
+    }
+    on.says("mia", number, "/unblock find out what it is").await.unwrap();
+    let mut turns = 0;
+    while turns < 12 && a_fresh_agent_acts(&on, number).await {
+        turns += 1;
+    }
+    assert_eq!(
+        on.label(number).unwrap().as_deref(),
+        Some("phase:review"),
+        "{}",
+        on.status_comment(number).unwrap().body
+    );
+    // Report, promotion, three documents, code.
+    assert_eq!(turns, 6);
+    on.end().await;
+}

@@ -630,7 +630,7 @@ const HELPFUL: Menu = &[
     ("mia", Role::Maintain, "/unblock looked at it"),
     ("mia", Role::Maintain, "/brake-resolved smaller now"),
     ("zoe", Role::Write, REPORT),
-    ("zoe", Role::Write, "/audit promote F-0001"),
+    ("zoe", Role::Write, "/audit promote F-0003"),
 ];
 const HELPFUL_REVIEW: Menu = &[("mia", Role::Maintain, "APPROVED")];
 

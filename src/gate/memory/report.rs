@@ -76,12 +76,9 @@ pub fn report(text: &str) -> Result<Report, Vec<Finding>> {
         let next = "Give each cause its confidence (`low`, `medium`, `high`) and what supports it.";
         found.push(Finding::error("SNP-14", says, next));
     }
-    for ((name, _), said) in PARTS.iter().zip(&parts) {
-        // How to validate or falsify is what the last part is for.
-        let suggests = *name == "Verification suggestions";
+    for said in &parts {
         for (at, text) in said {
-            let order = if suggests { words::proposes(text).map(str::to_owned) } else { words::prescribes(text) };
-            if let Some(order) = order {
+            if let Some(order) = words::prescribes(text) {
                 let says = format!("Line {at} of the report prescribes ({}).", quoted(&order));
                 let next = "Say what is unmet, what the cause may be and how to find out; what to change is the editor's to decide.";
                 found.push(Finding::error("SNP-11", says, next));

@@ -118,6 +118,8 @@ fn issues_are_carried_forward_and_a_gates_own_are_the_gates_to_close() {
         next.resolved.push(snapshot::Resolved { id: one.id, text: one.text, by: "I looked".to_owned() });
     });
     assert_eq!(closed, ["SNP-09"]);
+    let reworded = wrong(&game, |next| next.open[0].text = "All is well here.".to_owned());
+    assert_eq!(reworded, ["SNP-09"]);
     let strange = wrong(&game, |next| {
         next.resolved.push(snapshot::Resolved { id: IssueId(99), text: "x".to_owned(), by: "y".to_owned() });
     });
@@ -128,6 +130,11 @@ fn issues_are_carried_forward_and_a_gates_own_are_the_gates_to_close() {
 fn a_fact_enters_the_context_with_what_shows_it_and_keeps_its_words() {
     let mut game = declared();
     assert_eq!(wrong(&game, |next| next.context.push(fact(1, "It is fast."))), ["SNP-08"]);
+    let two = |next: &mut Snapshot| {
+        next.evidence.push(fact(1, "It is slow."));
+        next.context.push(fact(1, "It is fast."));
+    };
+    assert_eq!(wrong(&game, two), ["SNP-08"]);
     game.says("ada", Role::Write, REPORT).done();
     assert_eq!(wrong(&game, |next| next.evidence[0].text = "Something else.".to_owned()), ["SNP-08"]);
     assert_eq!(wrong(&game, |next| next.slice = "By F-0001.".to_owned()), ["SNP-08"]);
@@ -142,6 +149,52 @@ fn a_fact_enters_the_context_with_what_shows_it_and_keeps_its_words() {
         next.evidence.push(fact(1, "Another first."));
     };
     assert_eq!(wrong(&game, dropped), ["SNP-08"]);
+    assert_eq!(wrong(&game, |next| next.evidence.clear()), ["SNP-10"], "a report is carried forward");
+}
+
+#[test]
+fn numbers_do_not_run_away() {
+    let game = declared();
+    assert_eq!(wrong(&game, |next| next.evidence.push(fact(900_000, "`src/a.rs` is there."))), ["SNP-08"]);
+    assert_eq!(wrong(&game, |next| next.evidence.push(fact(7, "`src/a.rs` is there."))), [""; 0]);
+}
+
+#[test]
+fn a_row_is_not_shaken_off_by_an_audit_of_ones_own() {
+    let mut game = declared();
+    game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+    game.says("ada", Role::Write, "/expand").done();
+    game.says("ada", Role::Write, REPORT).done();
+    game.says("ada", Role::Write, "/slice \"By F-0003\" --scope \"It. in: src/**\"").refused_with("SNP-08");
+    game.says("ada", Role::Write, "/audit promote F-0003").done();
+    game.says("ada", Role::Write, "/ladder re-plan F-0003 says so").done();
+    game.says("ada", Role::Write, SLICE).refused_with("SNP-06");
+    for none in ["TBD", "none", "<what>"] {
+        game.says("ada", Role::Write, &format!("/slice S-0001 \"{none}\"")).refused_with("CMD-05");
+    }
+    // After the audit that was asked for, a step that cites it opens the way.
+    game.says("ada", Role::Write, "/expand").done();
+    game.says("ada", Role::Write, "/expand").done();
+    game.says("mia", Role::Maintain, "/unblock look again").done();
+    game.says("zoe", Role::Write, &REPORT.replace("stale cache (confidence: high)", "none")).refused_with("SNP-14");
+    game.audited().says("ada", Role::Write, "/ladder re-plan F-0003 says so").done();
+    game.says("ada", Role::Write, SLICE).refused_with("SNP-06");
+    let fact = memory(&game).concluded.first().unwrap().to_string();
+    game.says("ada", Role::Write, &format!("/ladder re-plan {fact} says so")).done();
+    game.says("ada", Role::Write, SLICE).done();
+    assert_eq!((memory(&game).latest.slice_id, memory(&game).latest.fails), (SliceId(2), Fails::default()));
+}
+
+#[test]
+fn who_may_decide_ends_a_slice_that_owes_an_audit() {
+    let mut game = declared();
+    game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+    for _ in 0..3 {
+        game.says("ada", Role::Write, "/expand").done();
+    }
+    game.says("bob", Role::Write, SLICE).refused_with("SNP-10");
+    game.says("mia", Role::Maintain, SLICE).done();
+    assert!(game.now().audit_owed().is_none());
 }
 
 #[test]

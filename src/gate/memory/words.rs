@@ -54,21 +54,27 @@ pub(super) fn proposes(text: &str) -> Option<&'static str> {
     PROPOSALS.into_iter().find(|words| lower.contains(words)).map(str::trim_end)
 }
 
-/// What a verifier prescribes: a change of code, in the imperative or as advice.
-const PRESCRIPTIONS: [&str; 12] = [
-    "replace ",
-    "rewrite ",
-    "refactor ",
-    "rename ",
-    "remove ",
-    "delete ",
-    "add ",
-    "change ",
-    "implement ",
-    "use ",
-    "fix ",
-    "move ",
+/// What a verifier prescribes: a change of code, in the imperative.
+const ORDERS: [&str; 13] = [
+    "replace",
+    "rewrite",
+    "refactor",
+    "rename",
+    "remove",
+    "delete",
+    "implement",
+    "fix",
+    "move",
+    "change",
+    "add",
+    "use",
+    "revert",
 ];
+/// What an order is about begins with one of these, or with code. `Use of a stale cache` is no order.
+const ABOUT: [&str; 12] = ["the", "a", "an", "this", "that", "it", "all", "each", "every", "its", "their", "some"];
+/// Advice that comes as a fact.
+const DUTIES: [&str; 6] = ["needs to be", "need to be", "has to be", "have to be", "must be", "ought to be"];
+const DONE: [&str; 8] = ["replaced", "rewritten", "removed", "deleted", "renamed", "added", "changed", "refactored"];
 
 /// The words that prescribe how to change the code, if there are any.
 pub(super) fn prescribes(text: &str) -> Option<String> {
@@ -76,14 +82,24 @@ pub(super) fn prescribes(text: &str) -> Option<String> {
         return Some(words.to_owned());
     }
     let own = own_words(text);
-    // An order begins its sentence.
-    let sentences = own.split(['.', ';', ':', '\n']).map(str::trim_start);
-    let orders = sentences.filter_map(|sentence| {
-        let lower = sentence.to_lowercase();
-        PRESCRIPTIONS.into_iter().find(|word| lower.starts_with(word)).map(|word| word.trim_end().to_owned())
-    });
-    let mut orders = orders;
-    orders.next()
+    let lower = own.to_lowercase();
+    for duty in DUTIES {
+        for (at, _) in lower.match_indices(duty) {
+            let next = lower[at + duty.len()..].split_whitespace().next().unwrap_or_default();
+            if DONE.iter().any(|done| next.starts_with(done)) {
+                return Some(format!("{duty} {next}"));
+            }
+        }
+    }
+    // An order begins its sentence, or goes on behind an `and`.
+    let parts = lower.split(['.', ';', ':', ',']).flat_map(|part| part.split(" and "));
+    parts.map(str::trim_start).find_map(|part| {
+        let (word, rest) = part.split_once(' ')?;
+        let code = rest.starts_with(' ');
+        let next = rest.split_whitespace().next().unwrap_or_default();
+        let path = next.contains('/');
+        (ORDERS.contains(&word) && (code || path || ABOUT.contains(&next))).then(|| word.to_owned())
+    })
 }
 
 /// Whether a fact says what shows it.
@@ -132,7 +148,13 @@ mod tests {
 
     #[test]
     fn an_order_is_told_from_a_diagnosis() {
-        for text in ["Replace the loop by a fold.", "It leaks. Add a lock around it.", "You should not cache here."] {
+        for text in [
+            "Replace the loop by a fold.",
+            "It leaks. Add a lock around it.",
+            "You should not cache here.",
+            "Replace `loop` by a fold and delete tests/b.rs",
+            "The loop needs to be replaced by a fold.",
+        ] {
             assert!(prescribes(text).is_some(), "{text}");
         }
         for text in [
@@ -140,6 +162,9 @@ mod tests {
             "AC-2 is unmet: no test names it.",
             "Run the load test at 50 connections and look whether p95 stays under 200 ms.",
             "Users rename files while it runs.",
+            "Use of a stale cache.",
+            "Change detection is off.",
+            "Run it alone and compare the two logs.",
         ] {
             assert_eq!(prescribes(text), None, "{text}");
         }

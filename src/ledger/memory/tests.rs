@@ -150,6 +150,40 @@ fn three_fails_in_a_row_ask_for_an_audit_and_one_more_for_another() {
 }
 
 #[test]
+fn a_report_that_nobody_asked_for_stands_in_for_none_that_is() {
+    let mut told = Told::pipeline();
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    told.tell(Body::Audited { lines: vec!["Audit, verdict: PASS".to_owned(), "Audit, diagnosis: x".to_owned()] });
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    assert!(told.memory().is_held());
+    // Neither a verdict nor a `none` is anything to rest on.
+    let lines =
+        ["Audit, verdict: FAIL", "Audit, risk flags: none", "Audit, diagnosis: a stale cache"].map(str::to_owned);
+    told.tell(Body::Audited { lines: lines.to_vec() });
+    told.tell(Body::Promoted { facts: BTreeSet::from([FactId(3), FactId(4)]) });
+    assert!(told.memory().is_held());
+    told.tell(Body::Promoted { facts: BTreeSet::from([FactId(5)]) });
+    assert!(!told.memory().is_held() && told.memory().concluded.contains(&FactId(5)));
+}
+
+#[test]
+fn an_earlier_phase_that_is_passed_again_ends_no_row() {
+    let mut told = Told::pipeline();
+    told.judged(Phase::Analyze, Verdict::Fail, vec![]);
+    told.judged(Phase::Analyze, Verdict::Pass, vec![]);
+    assert_eq!(told.latest().fails.iteration, 0);
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    told.judged(Phase::Analyze, Verdict::Pass, vec![]);
+    assert_eq!(told.latest().fails.iteration, 2);
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    assert!(told.memory().is_held());
+    told.judged(Phase::Build, Verdict::Pass, vec![]);
+    assert_eq!(told.latest().fails.iteration, 0);
+}
+
+#[test]
 fn facts_that_were_there_before_end_no_audit() {
     let mut told = Told::pipeline();
     told.tell(Body::Audited { lines: vec!["An earlier report".to_owned()] });
@@ -206,6 +240,13 @@ fn without_phases_a_push_is_looked_at_and_a_claim_is_judged() {
     judge(&mut told, Verdict::Pass);
     judge(&mut told, Verdict::Pass);
     assert_eq!((told.latest().iteration, told.latest().fails.exit), (3, 0));
+    // A check that runs again is red meanwhile, and green again: nothing was passed anew.
+    judge(&mut told, Verdict::Fail);
+    judge(&mut told, Verdict::Pass);
+    assert_eq!(told.latest().iteration, 3);
+    told.heads += 1;
+    judge(&mut told, Verdict::Pass);
+    assert_eq!(told.latest().iteration, 4, "other content is");
 }
 
 /// One step of a history.

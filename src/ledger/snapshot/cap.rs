@@ -140,6 +140,7 @@ fn listed(text: &str) -> Result<Vec<String>, NoCap> {
             continue;
         }
         // The full stop of a sentence.
+        let part = part.strip_prefix("./").unwrap_or(&part).to_owned();
         let glob = part.strip_suffix('.').filter(|rest| !rest.is_empty()).unwrap_or(&part).to_owned();
         if !all.contains(&glob) {
             all.push(glob);
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_folder_or_a_file_needs_no_star() {
-        let read = cap("Docs OUT: docs/private In: `docs/`, README.md.");
+        let read = cap("Docs OUT: docs/private In: `docs/`, ./README.md.");
         assert!(read.allows("docs/a/b.md") && read.allows("README.md"));
         assert!(!read.allows("docs/private/x.md") && !read.allows("README.md.bak") && !read.allows("docsx/a"));
     }

@@ -272,11 +272,6 @@ impl Reader<'_> {
         if is_nothing(&text) {
             return;
         }
-        if text.chars().count() > LONGEST {
-            let says = format!("This entry of {} is longer than {LONGEST} characters.", quoted(section.name()));
-            self.find(FORM, at, says, "Say it shorter, or make it several.");
-            return;
-        }
         let prefix = match section {
             Section::Evidence | Section::Context => "F-",
             Section::Issues | Section::Open | Section::Resolved => "I-",
@@ -290,6 +285,16 @@ impl Reader<'_> {
                 "This entry has a number and says nothing.".to_owned(),
                 "Say what it is, or leave it out.",
             );
+            return;
+        }
+        // What is said, without its number and the marks that an issue ends with.
+        let marks = match section {
+            Section::Evidence | Section::Context => 0,
+            Section::Issues | Section::Open | Section::Resolved => LONGEST + 100,
+        };
+        if item.text.chars().count() > LONGEST + marks {
+            let says = format!("This entry of {} is longer than {LONGEST} characters.", quoted(section.name()));
+            self.find(FORM, at, says, "Say it shorter, or make it several.");
             return;
         }
         match section {
@@ -526,7 +531,7 @@ fn count(text: &str) -> Option<u32> {
 }
 
 /// Words, and not what a template left standing.
-fn sentence(text: &str) -> Option<String> {
+pub fn sentence(text: &str) -> Option<String> {
     let template = text.starts_with('<') && text.ends_with('>');
     let empty = is_nothing(text) || ["tbd", "todo", "…", "..."].contains(&text.to_ascii_lowercase().as_str());
     (!template && !empty && text.chars().count() <= LONGEST).then(|| text.to_owned())
@@ -592,7 +597,7 @@ fn numbered(text: &str, prefix: &str) -> (Option<u32>, String) {
     let Some((start, rest)) = bare.split_at_checked(prefix.len()) else { return whole() };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let (number, mut rest) = rest.split_at(digits);
-    let id = number.parse::<u32>().ok().filter(|id| *id > 0 && (4..=9).contains(&digits));
+    let id = number.parse::<u32>().ok().filter(|id| *id > 0 && (4..=6).contains(&digits));
     let ends = !rest.chars().next().is_some_and(char::is_alphanumeric);
     let Some(id) = id.filter(|_| ends && start.eq_ignore_ascii_case(prefix)) else { return whole() };
     if decorated {
