@@ -58,7 +58,7 @@ pub(super) fn ladder(state: &State, seen: &Seen<'_>) -> Option<String> {
             let by_itself = Action::after(memory.latest.fails.of(kind)).step();
             let steps: Vec<&str> = Action::ALL.iter().map(|action| action.step()).collect();
             format!(
-                "How does it go on after the FAIL? `{written} {} WHY`. Nothing said is {by_itself}.",
+                "How does it go on after the FAIL? `{written} {} WHY`. If nobody says, it is {by_itself}.",
                 steps.join("|")
             )
         }

@@ -27,23 +27,8 @@ fn next_number(on: &Rehearsal, number: u64) -> u32 {
     line.parse::<u32>().unwrap() + 1
 }
 
-fn answer(on: &Rehearsal, number: u64) -> String {
-    on.bot_comments(number).unwrap().pop().unwrap()
-}
-
-/// Somebody who only has the ledger and the command line writes the next one.
-fn written_by_the_cli(on: &Rehearsal, number: u64, into: &Path, args: &[&str]) -> String {
-    let mut command = cargo_bin_cmd!("phasegate");
-    command.env_clear().env("APP_ID", on.app().id.to_string()).env("PRIVATE_KEY", &on.app().pem);
-    command.env("GITHUB_API_URL", on.api_url()).current_dir(into);
-    let output = command.args(["snapshot", "new", &number.to_string(), "--github", REPO]).args(args).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let path = String::from_utf8(output.stdout).unwrap().lines().next().unwrap().to_owned();
-    std::fs::read_to_string(into.join(path)).unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_fails_on_a_slice_ask_for_an_audit_and_it_ends_by_comments_alone() {
+/// A declared slice whose EXPAND has failed three times.
+async fn failed_three_times() -> (Rehearsal, u64) {
     let on = Rehearsal::start(Setup::with_policy(PIPELINE_POLICY)).await.unwrap();
     let number = proposes(&on, "work").await;
     on.says("rover", number, SLICE).await.unwrap();
@@ -51,6 +36,32 @@ async fn three_fails_on_a_slice_ask_for_an_audit_and_it_ends_by_comments_alone()
     for _ in 0..3 {
         on.says("rover", number, "/expand").await.unwrap();
     }
+    (on, number)
+}
+
+fn answer(on: &Rehearsal, number: u64) -> String {
+    on.bot_comments(number).unwrap().pop().unwrap()
+}
+
+/// What the command line says of this GitHub.
+fn phasegate(on: &Rehearsal, args: &[&str]) -> String {
+    let mut command = cargo_bin_cmd!("phasegate");
+    command.env_clear().env("APP_ID", on.app().id.to_string()).env("PRIVATE_KEY", &on.app().pem);
+    let output = command.env("GITHUB_API_URL", on.api_url()).args(args).args(["--github", REPO]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Somebody who only has the ledger and the command line writes the next one.
+fn written_by_the_cli(on: &Rehearsal, number: u64, into: &Path, args: &[&str]) -> String {
+    let (number, folder) = (number.to_string(), into.to_str().unwrap());
+    let said = phasegate(on, &[&["snapshot", "new", &number, "--into", folder], args].concat());
+    let path = said.lines().next().expect("it says where");
+    std::fs::read_to_string(into.join(path)).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_fails_on_a_slice_ask_for_an_audit_and_it_ends_by_comments_alone() {
+    let (on, number) = failed_three_times().await;
     let text = latest(&on, number);
     assert!(text.contains("Consecutive Iteration FAILs (this Slice ID): 3"), "{text}");
     assert!(text.contains("Slice: The lamp can be lit") && text.contains("Next action: re-plan"), "{text}");
@@ -124,13 +135,6 @@ async fn what_an_agent_pushes_is_taken_in_when_it_follows() {
     on.end().await;
 }
 
-fn phasegate(on: &Rehearsal, args: &[&str]) -> String {
-    let mut command = cargo_bin_cmd!("phasegate");
-    command.env_clear().env("APP_ID", on.app().id.to_string()).env("PRIVATE_KEY", &on.app().pem);
-    let output = command.env("GITHUB_API_URL", on.api_url()).args(args).args(["--github", REPO]).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
-}
-
 /// What an agent does that has just been started, and knows the capsule and the latest snapshot. Whether it did anything.
 async fn a_fresh_agent_acts(on: &Rehearsal, number: u64) -> bool {
     let capsule = phasegate(on, &["next", &number.to_string()]);
@@ -175,13 +179,7 @@ async fn a_fresh_agent_acts(on: &Rehearsal, number: u64) -> bool {
 /// Each turn is another agent: none of them remembers anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agents_that_remember_nothing_get_out_of_an_audit_and_through_the_build() {
-    let on = Rehearsal::start(Setup::with_policy(PIPELINE_POLICY)).await.unwrap();
-    let number = proposes(&on, "work").await;
-    on.says("rover", number, SLICE).await.unwrap();
-    on.says("ada", number, "/expand").await.unwrap();
-    for _ in 0..3 {
-        on.says("rover", number, "/expand").await.unwrap();
-    }
+    let (on, number) = failed_three_times().await;
     on.says("mia", number, "/unblock find out what it is").await.unwrap();
     let mut turns = 0;
     while turns < 12 && a_fresh_agent_acts(&on, number).await {

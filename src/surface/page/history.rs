@@ -324,7 +324,7 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         Body::Noted { comment, says, .. } => {
             format!("{who} notes in comment {comment}: {}", prose(&quoted(says)))
         }
-        Body::Reminded { number, .. } => format!("Brought to mind, for time {number}."),
+        Body::Reminded { number, .. } => format!("Whoever may answer was reminded (reminder {number})."),
         Body::Split { issues, .. } => {
             let issues: Vec<String> =
                 issues.iter().map(|issue| link(&home.issue(*issue), &format!("#{issue}"))).collect();
