@@ -76,6 +76,7 @@ impl Change {
                 subject: None,
                 checks: Vec::new(),
                 workflow_runs: BTreeSet::new(),
+                beneath: Vec::new(),
                 checks_unread: false,
                 merge_checks: Vec::new(),
                 deployments: Vec::new(),
@@ -137,6 +138,7 @@ impl Change {
             context: phasegate::gate::memory::Files::default(),
             logged: BTreeSet::new(),
             trailer: None,
+            beneath: Vec::new(),
             structural_fix: false,
         });
         Ok(())

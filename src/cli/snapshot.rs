@@ -19,7 +19,7 @@ use crate::ledger::snapshot::{self, Cap, Fails, LARGEST, SliceId, Snapshot};
 /// Context snapshots of a change
 ///
 /// What an agent needs to go on after it has forgotten everything. The ledger has one for each iteration; an agent adds to them by a
-/// file in its branch, agent/context/iter-0008.md, which is taken in when it follows from the latest.
+/// file in its branch, agent/context/pr-7/iter-0008.md (with the change's number), which is taken in when it follows from the latest.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -171,7 +171,7 @@ fn next(memory: &Memory, args: &New) -> anyhow::Result<Snapshot> {
 async fn new(args: &New) -> anyhow::Result<Exit> {
     let state = of(args.change, &args.place).await?;
     let next = Snapshot { gates: gates_of(state.flow), ..next(remembered(&state)?, args)? };
-    let path = memory::path_of(next.iteration);
+    let path = snapshot::path_of(state.change, next.iteration);
     let file = args.into.join(&path);
     create(&file, &snapshot::write(&next), args.replace)?;
     if args.place.json {
@@ -226,7 +226,7 @@ async fn validate(args: &Validate) -> anyhow::Result<Exit> {
     let bytes = std::fs::read(&args.file).with_context(|| format!("can't read {shown}"))?;
     let Ok(text) = String::from_utf8(bytes) else { bail!("{shown} is not UTF-8") };
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let path = format!("{}{name}", snapshot::FOLDER);
+    let path = shown.clone();
     let mut findings = match args.change {
         None => snapshot::read(&path, &text).findings,
         Some(change) => {
@@ -237,7 +237,7 @@ async fn validate(args: &Validate) -> anyhow::Result<Exit> {
             memory::claim(memory, state.flow, &path, &text, &unnamed).err().unwrap_or_default()
         }
     };
-    if snapshot::number_of(&path).is_none() {
+    if snapshot::named(&name).is_none() {
         let says = format!("The file is called {name}, and a snapshot iter-0008.md, by its number.");
         findings.push(Finding::error("SNP-02", says, "Rename it.").at(&path, None));
     }

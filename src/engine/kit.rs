@@ -156,6 +156,7 @@ impl Game {
                 subject: None,
                 checks: Vec::new(),
                 workflow_runs: BTreeSet::new(),
+                beneath: Vec::new(),
                 checks_unread: false,
                 merge_checks: Vec::new(),
                 deployments: Vec::new(),
@@ -248,6 +249,7 @@ impl Game {
             context: crate::gate::memory::Files::default(),
             logged: BTreeSet::new(),
             trailer: None,
+            beneath: Vec::new(),
             structural_fix: false,
         });
         self.world.checks.clear();

@@ -30,12 +30,15 @@ pub(super) fn take_in(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let Some(memory) = draft.state.memory.as_ref().filter(|_| draft.state.open) else { return Ok(()) };
     let Some(subject) = &draft.world.subject else { return Ok(()) };
     let next = memory.latest.iteration + 1;
-    let Some(file) = subject.context.there.get(&next) else { return Ok(()) };
-    let (Some(Ok(text)), Some(blob)) = (&file.text, &file.blob) else { return Ok(()) };
-    match memory::claim(memory, draft.state.flow, &memory::path_of(next), text, blob) {
-        Ok(taken) => draft.bot(Body::Remembered(Box::new(taken))),
-        // The gates show what is wrong with it.
-        Err(_) => Ok(()),
+    let files = subject.context.there.iter().filter(|(_, file)| file.number == next);
+    let taken = files.filter_map(|(path, file)| match (&file.text, &file.blob) {
+        (Some(Ok(text)), Some(blob)) => memory::claim(memory, draft.state.flow, path, text, blob).ok(),
+        _ => None,
+    });
+    // The gates show what is wrong with the others.
+    match taken.into_iter().next() {
+        Some(taken) => draft.bot(Body::Remembered(Box::new(taken))),
+        None => Ok(()),
     }
 }
 

@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::paper::{Paper, names};
 use super::papers::{Found, Papers};
 use super::{Finding, Severity, expand};
+use crate::ledger::snapshot::FOLDER;
 use crate::policy::Policy;
 
 /// What a change adds, and what of the rest the rules ask for.
@@ -350,7 +351,7 @@ pub fn judge(site: &Site, papers: &Papers, policy: &Policy) -> Vec<Finding> {
 
 /// Whether a path is one of the papers: where nothing else is touched, nothing is built yet.
 pub fn is_paper(path: &str) -> bool {
-    path.starts_with("scaffolding/") || path.starts_with("docs/")
+    path.starts_with("scaffolding/") || path.starts_with("docs/") || path.starts_with(FOLDER)
 }
 
 /// Whether a file is a source that somebody wrote, by its name: no tool makes it anew.

@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 
 use super::{Finding, asked, frozen};
 use crate::finding::quoted;
-use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling, UNREADABLE, Untold, WorkflowRun, World};
+use crate::gate::world::{ACTIONS_APP, Beneath, CheckRun, Sibling, UNREADABLE, Untold, WorkflowRun, World};
 use crate::ids::{BlobId, CommitId, Digest};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::{RED, Red, State};
@@ -38,6 +38,11 @@ impl Heard {
     pub fn passed(&self) -> bool {
         !self.findings.iter().any(Finding::blocks)
     }
+
+    /// Whether nothing is told yet, for or against.
+    fn waits(&self) -> bool {
+        !self.passed() && !self.failed()
+    }
 }
 
 /// What the policy's sources of evidence show for this head: each that it names has to.
@@ -56,9 +61,33 @@ pub fn proof(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard
 
 /// The checks that policy names, on this head.
 fn checks(rule: &str, policy: &Policy, state: &State, world: &World) -> Heard {
-    let (head, runs) = (&world.pull.head, world.checks.as_slice());
     let drift = world.subject.as_ref().map(|subject| &subject.drift);
-    all(&Sought { head, runs, drift, ..Sought::of(rule, policy, state, world) })
+    let (head, runs) = (&world.pull.head, world.checks.as_slice());
+    let mut heard = all(&Sought { head, runs, drift, ..Sought::of(rule, policy, state, world) });
+    // While the checks of the bot's own commit have not told, those of what it stands on do: it is the same content.
+    for Beneath { head, checks, workflow_runs } in
+        world.beneath.iter().filter(|below| is_on_record(below, policy, state, world))
+    {
+        if !heard.waits() {
+            break;
+        }
+        let below = all(&Sought { head, runs: checks, workflow_runs, drift, ..Sought::of(rule, policy, state, world) });
+        if !below.waits() {
+            heard.evidence.extend(below.evidence);
+            heard.findings = below.findings;
+        }
+    }
+    heard
+}
+
+/// Whether all that the policy's checks have told of an earlier head was counted there, for this very content. What nobody has looked
+/// at while it was the head may be of another base.
+fn is_on_record(below: &Beneath, policy: &Policy, state: &State, world: &World) -> bool {
+    let content = world.subject.as_ref().map(|subject| &subject.about.content);
+    let named = |run: &&CheckRun| policy.gates.verify.checks.iter().any(|check| check.name == run.name);
+    content.is_some()
+        && state.heads.get(&below.head) == content
+        && below.checks.iter().filter(named).all(|run| state.ran_for.get(&run.id) == content)
 }
 
 /// The same on the commit that the change was merged as. It is the default branch's own, workflows included.

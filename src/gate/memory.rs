@@ -26,13 +26,15 @@ pub use snapshot::Field;
 /// What a change has of agents' snapshots at its head, as far as it touches them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
-    pub there: BTreeMap<u32, File>,
+    /// By their paths.
+    pub there: BTreeMap<String, File>,
     /// Where its documents cite facts.
     pub cited: Vec<Cited>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
+    pub number: u32,
     /// None where it can't be read.
     pub blob: Option<BlobId>,
     /// Its text; only of the one that could be taken in. Or why it can't be read.
@@ -44,11 +46,6 @@ pub struct Cited {
     pub path: String,
     pub line: u32,
     pub fact: FactId,
-}
-
-/// The file of a snapshot on the branch of a change.
-pub fn path_of(iteration: u32) -> String {
-    format!("{FOLDER}{}.md", name(iteration))
 }
 
 /// What belongs to the process, and to no slice: the pipeline's documents and the snapshots themselves.
@@ -71,13 +68,13 @@ pub fn findings(state: &State, world: &World) -> Vec<Finding> {
         found.push(Finding::error(
             "SNP-05",
             "There is work, and nobody has said which slice it is and what is in its scope: the policy asks for that first.",
-            format!("Say `{slice} \"WHAT\" --scope \"WHY in: GLOBS out: GLOBS\"`, or push `{}` with it.", path_of(memory.latest.iteration + 1)),
+            format!("Say `{slice} \"WHAT\" --scope \"WHY in: GLOBS out: GLOBS\"`, or push `{}` with it.", snapshot::path_of(state.change, memory.latest.iteration + 1)),
         ));
     }
     if memory.is_declared() {
         found.extend(outside(memory, work(), &policy.commands.written("scope")));
     }
-    found.extend(files(memory, state.flow, &subject.context));
+    found.extend(files(state, memory, &subject.context));
     for Cited { path, line, fact } in &subject.context.cited {
         if memory.latest.is_evidence(*fact) && !memory.latest.is_consolidated(*fact) {
             let says = format!("It rests on {fact}, which is evidence and no more: nobody has promoted it.");
@@ -117,44 +114,56 @@ fn outside<'p>(memory: &Memory, work: impl Iterator<Item = &'p String>, scope: &
 }
 
 /// `SNP-02` and `SNP-04`, and all that is wrong with the file that would be next.
-fn files(memory: &Memory, flow: FlowName, files: &Files) -> Vec<Finding> {
+fn files(state: &State, memory: &Memory, files: &Files) -> Vec<Finding> {
     let mut found = Vec::new();
     let latest = memory.latest.iteration;
+    let upcoming = snapshot::path_of(state.change, latest + 1);
     for (number, blob) in &memory.taken {
-        let path = path_of(*number);
-        let says = match files.there.get(number) {
-            Some(there) if there.blob.as_ref() == Some(blob) => continue,
-            Some(_) => format!("{} was taken in, and was edited since. A snapshot is never changed.", name(*number)),
-            None => format!("{} was taken in, and is gone. A snapshot is never deleted.", name(*number)),
-        };
-        let next = format!(
-            "Bring it back as it was (blob {}), and write what is new into {}.",
-            blob.short(),
-            path_of(latest + 1)
-        );
-        found.push(Finding::error("SNP-04", says, next).at(path, None));
-    }
-    for (number, file) in &files.there {
-        let path = path_of(*number);
-        if memory.taken.contains_key(number) {
+        let there: Vec<_> = files.there.iter().filter(|(_, file)| file.number == *number).collect();
+        if there.iter().any(|(_, file)| file.blob.as_ref() == Some(blob)) {
             continue;
         }
-        if *number == latest + 1 {
+        let says = match there.is_empty() {
+            false => format!("{} was taken in, and was edited since. A snapshot is never changed.", name(*number)),
+            true => format!("{} was taken in, and is gone. A snapshot is never deleted.", name(*number)),
+        };
+        let next = format!("Bring it back as it was (blob {}), and write what is new into {upcoming}.", blob.short());
+        let path = there.first().map_or_else(|| snapshot::path_of(state.change, *number), |(path, _)| (*path).clone());
+        found.push(Finding::error("SNP-04", says, next).at(path, None));
+    }
+    for (path, file) in &files.there {
+        let number = file.number;
+        // A copy of what is on the ledger says nothing else, wherever it stands.
+        let copied = file.blob.is_some() && memory.written.get(&number) == file.blob.as_ref();
+        if copied || memory.taken.contains_key(&number) {
+            continue;
+        }
+        if number == latest + 1 {
             found.extend(match (&file.text, &file.blob) {
-                (Some(Ok(text)), Some(blob)) => claim(memory, flow, &path, text, blob).err().unwrap_or_default(),
+                (Some(Ok(text)), Some(blob)) => claim(memory, state.flow, path, text, blob).err().unwrap_or_default(),
                 (Some(Err(why)), _) => {
-                    vec![Finding::error("SNP-01", why.clone(), "Make it a plain text file.").at(&path, None)]
+                    vec![Finding::error("SNP-01", why.clone(), "Make it a plain text file.").at(path, None)]
                 }
                 _ => Vec::new(),
             });
             continue;
         }
-        let says = match *number <= latest {
-            true => format!("{} is on the ledger already, and this is another.", name(*number)),
-            false => format!("It skips a number: the latest is {}.", name(latest)),
+        let (rule, says) = match number <= latest {
+            true if *path == snapshot::path_of(state.change, number) => (
+                "SNP-04",
+                format!(
+                    "{} is on the ledger, and says something else there. A snapshot is never changed.",
+                    name(number)
+                ),
+            ),
+            true => ("SNP-02", format!("{} is on the ledger already, and this is another.", name(number))),
+            false => ("SNP-02", format!("It skips a number: the latest is {}.", name(latest))),
         };
-        let next = format!("Name it `{}`, with {} as its parent.", path_of(latest + 1), name(latest));
-        found.push(Finding::error("SNP-02", says, next).at(path, None));
+        let next = match rule {
+            "SNP-04" => format!("Delete this one, and write what is new into `{upcoming}`."),
+            _ => format!("Name it `{upcoming}`, with {} as its parent.", name(latest)),
+        };
+        found.push(Finding::error(rule, says, next).at(path, None));
     }
     found
 }
@@ -200,7 +209,7 @@ impl Judge<'_> {
 
     fn number(&mut self) {
         let next = self.memory.latest.iteration + 1;
-        let named = snapshot::number_of(self.path);
+        let named = self.path.rsplit('/').next().and_then(snapshot::named);
         let Some(says) = self.read.iteration else { return };
         if named.is_some_and(|named| named != says) {
             let text = format!("The file is named otherwise than its `Iteration: {says:04}`.");

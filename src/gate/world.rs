@@ -50,6 +50,8 @@ pub struct World {
     pub checks: Vec<CheckRun>,
     /// The workflow runs that there are on the head.
     pub workflow_runs: BTreeSet<u64>,
+    /// The same on the heads below this one that have the same content: the bot has only put copies on top of them. Nearest first.
+    pub beneath: Vec<Beneath>,
     /// There are more than can be read, and `checks` has only our own.
     pub checks_unread: bool,
     /// Every check run on the merge commit, once there is one.
@@ -216,6 +218,8 @@ pub struct Subject {
     pub context: super::memory::Files,
     /// The records that the log tells of, by their numbers.
     pub logged: BTreeSet<u64>,
+    /// The heads on which this one only has the bot's own files on top, the nearest first.
+    pub beneath: Vec<CommitId>,
     /// `Phasegate-Claim:` on the head commit.
     pub trailer: Option<Phase>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.
@@ -243,6 +247,14 @@ pub struct CheckRun {
     /// The workflow run that it is a job of: then all of this is told by Actions. A check run has none; a workflow's
     /// token can write what it likes into it.
     pub job_of: Option<WorkflowRun>,
+}
+
+/// A head with the same content, on which the present one only has the bot's own copies on top.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beneath {
+    pub head: CommitId,
+    pub checks: Vec<CheckRun>,
+    pub workflow_runs: BTreeSet<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::record::{Body, Record};
+use super::snapshot::line;
 use super::state::State;
-use crate::finding::{Finding, GateName, Verdict};
+use crate::finding::{Finding, GateName, Verdict, quoted};
 use crate::flow::{Action, Phase};
-use crate::ids::CommitId;
+use crate::ids::{CommitId, Digest};
 
 /// So many lines are kept. The records keep all of them.
 const LINES: usize = 40;
@@ -26,6 +27,9 @@ pub struct Diary {
     pub lines: Vec<Line>,
     /// What was learned when a gate blocked last.
     pub learned: BTreeMap<Phase, PostMortem>,
+    /// Every line that the bot may have written into the log of the change, by its print.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub written: BTreeSet<String>,
 }
 
 /// A run of a gate that counted.
@@ -62,6 +66,98 @@ impl Diary {
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.learned.is_empty()
     }
+
+    /// What belongs into the log of the change and is not told there, an entry a record.
+    pub fn untold(&self, told: &BTreeSet<u64>) -> Vec<String> {
+        let mut all: Vec<(u64, String)> = self.lines.iter().map(|one| (one.record, one.entry())).collect();
+        all.extend(self.learned.iter().map(|(phase, learned)| (learned.record, learned.entry(*phase))));
+        all.retain(|(record, _)| !told.contains(record));
+        all.sort();
+        all.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// The log with that at its end; none where nothing is missing.
+    pub fn appended_to(&self, log: &str, told: &BTreeSet<u64>) -> Option<String> {
+        let missing = self.untold(told);
+        if missing.is_empty() {
+            return None;
+        }
+        let log = log.trim_end();
+        let begun = if log.is_empty() { HEADING } else { log };
+        // Behind what the bot wrote last there is no gap.
+        let last = begun.lines().next_back().unwrap_or_default();
+        let gap = if self.written.contains(&print(last)) { "\n" } else { "\n\n" };
+        Some(format!("{begun}{gap}{}", missing.concat()))
+    }
+
+    /// A log without what the bot wrote into it; empty where that was all.
+    pub fn without_own(&self, log: &str) -> String {
+        let kept: Vec<&str> = log.split('\n').filter(|line| !self.written.contains(&print(line))).collect();
+        let text = kept.join("\n");
+        match text.trim() {
+            "" | HEADING => String::new(),
+            _ => format!("{}\n", text.trim_end()),
+        }
+    }
+
+    fn wrote(&mut self, entry: &str) {
+        self.written.extend(entry.lines().map(print));
+    }
+}
+
+/// What a log begins with that the bot begins.
+const HEADING: &str = "# Log";
+
+fn print(line: &str) -> String {
+    Digest::of(line).as_str()[..16].to_owned()
+}
+
+/// A text that neither ends the block that it stands in nor begins another line.
+fn safe(text: &str) -> String {
+    line(&text.replace('`', "'"))
+}
+
+impl Line {
+    /// Its line in the log.
+    fn entry(&self) -> String {
+        let verdict = if self.verdict == Verdict::Pass { "PASS" } else { "FAIL" };
+        let (record, phase, head) = (self.record, self.phase.as_str().to_uppercase(), self.head.short());
+        let against = match self.rules.is_empty() {
+            true => String::new(),
+            false => {
+                let rules: Vec<String> = self.rules.iter().map(|rule| safe(rule)).collect();
+                format!(" ({}): {}", rules.join(", "), safe(&self.says))
+            }
+        };
+        format!("- record {record}: {phase} {verdict} on {head}{against}\n")
+    }
+}
+
+impl PostMortem {
+    /// Its three parts: what went wrong, what to try, what to avoid.
+    pub fn parts(&self) -> [String; 3] {
+        let rules: Vec<String> = self.rules.iter().map(|rule| quoted(rule)).collect();
+        let wrong = match rules.as_slice() {
+            [] => format!("Each try failed by something else, the last one so: {}", self.says),
+            rules => format!("{} stood against every try: {}", rules.join(", "), self.says),
+        };
+        let heads: Vec<String> = self.heads.iter().map(|head| quoted(head.short())).collect();
+        let differently = match self.steps.as_slice() {
+            [] => "Whoever let it go on said what to try.".to_owned(),
+            steps => steps.join(" "),
+        };
+        [wrong, differently, format!("What was tried on {} failed.", heads.join(", "))]
+    }
+
+    /// Its lines in the log.
+    fn entry(&self, phase: Phase) -> String {
+        let [wrong, differently, avoid] = self.parts().map(|part| safe(&part));
+        format!(
+            "- record {}: post-mortem of {}\n  - What went wrong: {wrong}\n  - What to try differently: {differently}\n  - What to avoid: {avoid}\n",
+            self.record,
+            phase.as_str().to_uppercase()
+        )
+    }
 }
 
 fn short(text: &str) -> String {
@@ -74,14 +170,16 @@ impl State {
         match (&record.body, &record.about) {
             (Body::Judged { gate: GateName::Phase(phase), verdict, claimed: Some(_), findings, .. }, Some(about)) => {
                 let against = || findings.iter().filter(|finding| finding.blocks() && *verdict == Verdict::Fail);
-                self.diary.lines.push(Line {
+                let line = Line {
                     record: record.seq,
                     phase: *phase,
                     verdict: *verdict,
                     head: about.head.clone(),
                     rules: against().map(|finding| finding.rule.clone()).take(8).collect(),
                     says: against().next().map(|finding| short(&finding.says)).unwrap_or_default(),
-                });
+                };
+                self.diary.wrote(&line.entry());
+                self.diary.lines.push(line);
                 if self.diary.lines.len() > LINES {
                     self.diary.lines.remove(0);
                 }
@@ -89,7 +187,10 @@ impl State {
             (Body::Step { action: Action::BlockAfterThreeRetries, .. }, _) => {
                 let phase = self.pipeline.as_ref().and_then(crate::flow::pipeline::State::phase);
                 let learned = phase.and_then(|phase| Some((phase, self.post_mortem(phase, record.seq)?)));
-                self.diary.learned.extend(learned);
+                if let Some((phase, learned)) = learned {
+                    self.diary.wrote(&learned.entry(phase));
+                    self.diary.learned.insert(phase, learned);
+                }
             }
             _ => {}
         }
@@ -111,5 +212,40 @@ impl State {
             steps: steps.map(|finding| short(&finding.next)).take(STEPS).collect(),
             heads,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::kit::Game;
+
+    fn diary() -> Diary {
+        let mut game = Game::pipeline();
+        game.says("ada", crate::ids::Role::Write, "/expand").look();
+        let lines = game.now().diary.clone();
+        assert!(!lines.lines.is_empty());
+        lines
+    }
+
+    #[test]
+    fn what_is_appended_is_taken_out_again() {
+        let diary = diary();
+        for log in ["", "# Log\n", "# Log\n\n- Rust 1.95\n", "- Rust 1.95", "- Rust 1.95\n\n\n"] {
+            let appended = diary.appended_to(log, &BTreeSet::new()).unwrap();
+            assert!(appended.contains("- record "), "{appended}");
+            assert_eq!(diary.without_own(&appended), diary.without_own(log), "{log:?}");
+        }
+    }
+
+    #[test]
+    fn what_others_wrote_stays() {
+        let diary = diary();
+        let forged = "- record 2: EXPAND PASS on 0123456789ab\n";
+        assert_eq!(diary.without_own(forged), forged, "it only looks like one of ours");
+        let log = diary.appended_to("- Rust 1.95\n", &BTreeSet::new()).unwrap() + "- and more\n";
+        assert!(diary.without_own(&log).ends_with("- and more\n"));
+        let told = diary.lines.iter().map(|line| line.record).collect();
+        assert_eq!(diary.appended_to("", &told), None, "nothing is told twice");
     }
 }

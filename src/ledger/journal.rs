@@ -196,6 +196,11 @@ impl Ledger {
         Ok(self.store.file(&manifest_path(change, manifest)).await?)
     }
 
+    /// The text of a snapshot of this change, as it stands on the ledger. Whether it is what was written its blob tells.
+    pub async fn snapshot(&self, change: ChangeNumber, iteration: u32) -> Result<Option<String>, LedgerError> {
+        Ok(self.store.file(&snapshot_path(change, iteration)).await?)
+    }
+
     /// The text of an execution log that a record of this change names, if it is still there.
     pub async fn log(&self, change: ChangeNumber, log: &Digest) -> Result<Option<String>, LedgerError> {
         Ok(self.store.file(&log_path(change, log)).await?)

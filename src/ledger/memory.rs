@@ -18,6 +18,7 @@ use super::state::State;
 use crate::finding::{Finding, GateName, Verdict, only_waiting};
 use crate::flow::{FlowName, Phase};
 use crate::ids::{BlobId, ChangeNumber, Digest};
+use crate::repo::{RepoPath, Written, blob_of};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
@@ -54,6 +55,9 @@ pub struct Memory {
     /// The files of agents that were taken in: what each was then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub taken: BTreeMap<u32, BlobId>,
+    /// The snapshots as they were written: what git names each by.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub written: BTreeMap<u32, BlobId>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
@@ -232,6 +236,7 @@ impl Memory {
             ladder: None,
             passed: None,
             taken: BTreeMap::new(),
+            written: BTreeMap::new(),
         }
     }
 
@@ -572,6 +577,19 @@ impl State {
         if memory.latest.iteration != before {
             memory.fit();
         }
+        if !memory.written.contains_key(&memory.latest.iteration)
+            && let Some(blob) = blob_of(snapshot::write(&memory.latest).as_bytes())
+        {
+            memory.written.insert(memory.latest.iteration, blob);
+        }
+    }
+
+    /// The snapshots that may stand on the branch of the change as the bot has written them: copies, which change nothing.
+    pub fn snapshots_by_bot(&self) -> Written {
+        let written = || self.memory.iter().flat_map(|memory| &memory.written);
+        let own = written().map(|(number, blob)| (snapshot::path_of(self.change, *number), blob));
+        let latest = written().map(|(_, blob)| (snapshot::latest_of(self.change), blob));
+        own.chain(latest).map(|(path, blob)| ((RepoPath::from(path.as_str()), blob.clone()), None)).collect()
     }
 
     /// What another pull request of the same work is to take over, where it has less than this.

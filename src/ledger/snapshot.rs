@@ -19,6 +19,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::Verdict;
+use crate::ids::ChangeNumber;
 
 pub use cap::{Cap, NoCap};
 pub use read::{Field, Item, Read, read, sentence};
@@ -43,9 +44,30 @@ pub fn name(iteration: u32) -> String {
     format!("iter-{iteration:04}")
 }
 
-/// The number of a file in [`FOLDER`], where it is named as a snapshot is.
-pub fn number_of(path: &str) -> Option<u32> {
-    let digits = path.strip_prefix(FOLDER)?.strip_prefix("iter-")?.strip_suffix(".md")?;
+/// The folder of a change's snapshots on its branch. Each change has its own: of two that write the same file, the second to be
+/// merged would write over what the first has left, or not be merged at all.
+pub fn folder_of(change: ChangeNumber) -> String {
+    format!("{FOLDER}pr-{}/", change.0)
+}
+
+/// Where the snapshot of a change with this number belongs, on its branch.
+pub fn path_of(change: ChangeNumber, iteration: u32) -> String {
+    format!("{}{}.md", folder_of(change), name(iteration))
+}
+
+/// Where the latest one stands as well, on the branch of a change, where the policy wants them there.
+pub fn latest_of(change: ChangeNumber) -> String {
+    format!("{}latest.md", folder_of(change))
+}
+
+/// The number of a snapshot of this change, by its path: in the folder of the change, or beside it.
+pub fn number_of(path: &str, change: ChangeNumber) -> Option<u32> {
+    named(path.strip_prefix(&folder_of(change)).or_else(|| path.strip_prefix(FOLDER))?)
+}
+
+/// The number of a file that is named as a snapshot is.
+pub fn named(file: &str) -> Option<u32> {
+    let digits = file.strip_prefix("iter-")?.strip_suffix(".md")?;
     let number = digits.parse().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))?;
     (name(number) == format!("iter-{digits}")).then_some(number)
 }

@@ -97,8 +97,9 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
         by_tier(d, &f, "criteria", [&mut criteria.shed, &mut criteria.house, &mut criteria.skyscraper]);
         by_tier(d, &f, "components", [&mut components.shed, &mut components.house, &mut components.skyscraper]);
     }
-    if let Some(f) = f.get("ledger").and_then(|s| d.map(s, &["branch"], &["snapshots", "repository"])) {
+    if let Some(f) = f.get("ledger").and_then(|s| d.map(s, &["branch", "snapshots"], &["repository"])) {
         set(&mut p.ledger.branch, f.get("branch").and_then(|s| ledger_branch(d, s)));
+        set(&mut p.ledger.snapshots, f.get("snapshots").and_then(|s| d.word(s)));
     }
     if let Some(f) = f.get("labels").and_then(|s| d.map(s, &["prefix"], &[])) {
         set(&mut p.labels.prefix, f.get("prefix").and_then(|s| label_prefix(d, s)));

@@ -101,9 +101,22 @@ words! {
         /// It is shown, for the next push to bring along.
         #[default]
         Propose = "propose",
+        /// The bot commits it to the branch of the change.
+        Commit = "commit",
         /// Nothing.
         Off = "off",
-    } later ["commit"]
+    }
+}
+words! {
+    /// Where a change's snapshots stand beside the ledger.
+    #[derive(Default)]
+    Snapshots {
+        /// Nowhere.
+        #[default]
+        Ledger = "ledger",
+        /// On the branch of the change as well: the bot commits them.
+        Branch = "branch",
+    }
 }
 words! {
     /// When a moved base makes evidence stale: where it touches the change, or always.
@@ -485,11 +498,22 @@ pub struct Ledger {
     /// The branch of the ledger.
     #[schemars(length(min = 1, max = 200))]
     pub branch: String,
+    /// Where the snapshots of a change stand: on the ledger alone, or on the branch of the change as well.
+    #[serde(skip_serializing_if = "Snapshots::says_nothing")]
+    pub snapshots: Snapshots,
+}
+
+impl Snapshots {
+    /// A policy written before the key was there keeps its digest.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+    fn says_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { branch: "phasegate/ledger".to_owned() }
+        Self { branch: "phasegate/ledger".to_owned(), snapshots: Snapshots::default() }
     }
 }
 

@@ -53,6 +53,17 @@ pub fn written_over(bot: &Written, path: &RepoPath, blob: &BlobId) -> Option<Opt
     Some(found.clone())
 }
 
+/// The changes of files without those that are nothing but what the bot wrote.
+pub fn without(deltas: Vec<Delta>, bot: &Written) -> Vec<Delta> {
+    deltas.into_iter().filter(|delta| before(bot, delta).is_some()).collect()
+}
+
+/// What git names a file with this in it by.
+pub fn blob_of(bytes: &[u8]) -> Option<BlobId> {
+    let id = git2::Oid::hash_object(git2::ObjectType::Blob, bytes).ok()?;
+    BlobId::new(id.to_string()).ok()
+}
+
 /// Every path that the change adds, changes or removes.
 pub fn touched(deltas: &[Delta]) -> BTreeSet<RepoPath> {
     deltas.iter().map(|delta| delta.path.clone()).collect()

@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{BlobId, CommitId};
 
 pub use borrow::{Laid, borrowed};
-pub use content::{Written, content_digest, same_blobs, touched, written_over};
+pub use content::{Written, blob_of, content_digest, same_blobs, touched, without, written_over};
 pub use local::{Compared, LocalRepo};
 pub use mirror::{Fetched, Mirror, Want};
 pub use owners::{OWNERS, Owners};

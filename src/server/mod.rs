@@ -6,6 +6,7 @@
 
 mod asked;
 mod catch_up;
+mod copies;
 mod delivered;
 mod escalate;
 mod evidence;

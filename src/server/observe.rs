@@ -17,14 +17,18 @@ use crate::gate::reconcile;
 use crate::gate::review::block;
 use crate::gate::verify;
 use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
+use crate::github::calls::pulls::Pull;
 use crate::github::{Repo, Result};
 use crate::guard::Guard;
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoRef, Role};
+use crate::ledger::diary::Diary;
+use crate::ledger::snapshot::folder_of;
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, Flow, Limits, MadeBy, OWN_ENVIRONMENT, Policy, RunGate, Source, Tier, Who};
 use crate::repo::meaning::{self, ByPolicy, Drift, Sides};
 use crate::repo::{
-    CommitInfo, Delta, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, Written, content_digest, touched,
+    CommitInfo, Delta, Fetched, LocalRepo, Mirror, Mode, Reader, RepoPath, Want, Written, blob_of, content_digest,
+    touched, without,
 };
 
 /// The policy file as it was read.
@@ -77,10 +81,10 @@ pub(super) async fn content(
     mirror: &Mirror,
     law: &Law,
     (tip, default_branch): (&CommitId, &str),
-    base_ref: &str,
-    head: &CommitId,
+    pull: &Pull,
     (state, kept, round): (Option<&State>, Option<Kept>, Option<Followed>),
 ) -> anyhow::Result<Option<Subject>> {
+    let (change, base_ref, head) = (ChangeNumber(pull.number), &pull.base.r#ref, &pull.head.sha);
     // The default branch was fetched a moment ago, and what is here already costs no fetch.
     let base = if base_ref == default_branch { Want::Commit(tip.clone()) } else { branch(base_ref) };
     let wanted = Want::Commit(head.clone());
@@ -100,15 +104,18 @@ pub(super) async fn content(
     let bot = state.map(|state| Repaired {
         files: state.written_by_bot(),
         of: state.repairs.iter().map(|repair| repair.content.clone()).collect(),
+        snapshots: state.snapshots_by_bot(),
+        diary: state.diary.clone(),
+        change,
     });
-    let bot = bot.unwrap_or_default();
+    let bot = bot.unwrap_or_else(|| Repaired::of(change));
     let (law, tip, base_ref) = (law.clone(), tip.clone(), base_ref.to_owned());
     let read = mirror.read(move |reader| {
         let mut subject =
             subject(reader, &law, &tip, &base_ref, &fetched, (failed_at.as_ref(), &bot, round.as_ref()), pipeline)?;
         if let Some(subject) = &mut subject {
             let About { base, head, .. } = &subject.about;
-            subject.context = remembered::files(reader, head, &subject.changed, latest.as_ref())?;
+            subject.context = remembered::files(reader, head, &subject.changed, (change, latest.as_ref()))?;
             if let Law::Valid(policy) = &law
                 && (pipeline || wants_papers(&law))
             {
@@ -229,7 +236,7 @@ fn subject(
     pipeline: bool,
 ) -> crate::repo::Result<Option<Subject>> {
     let Some(merge_base) = &fetched.merge_base else { return Ok(None) };
-    let deltas = reader.diff(merge_base, &fetched.head)?;
+    let deltas = counted(reader, merge_base, &fetched.head, bot)?;
     let paths = touched(&deltas);
     let (policy_digest, base_rule) = match law {
         Law::Valid(policy) => (policy.digest(), policy.base),
@@ -263,7 +270,7 @@ fn subject(
     let (documents, bound, tier) = if pipeline || wants_papers(law) {
         let papers = Papers::read(reader, tip, merge_base, &fetched.head)?;
         logged = papers.log.as_ref().and_then(Sheet::text).map(papers::records_in).unwrap_or_default();
-        let papers = papers.following(reader, &fetched.head, round.cloned())?;
+        let papers = papers.without_own(&bot.diary).following(reader, &fetched.head, round.cloned())?;
         // Under no valid policy nothing is judged, and what passed under one does not go stale by its mistake.
         let mut judged = match law {
             Law::Valid(policy) => papers::judge_all(&papers, policy),
@@ -318,16 +325,88 @@ fn subject(
         context: Files::default(),
         logged,
         trailer: trailer(&reader.commit(&fetched.head)?.message),
+        beneath: beneath(reader, merge_base, &fetched.head, &deltas, bot)?,
         structural_fix,
         about,
     }))
 }
 
-/// Documents that the bot has put right, and the content that it did so for.
-#[derive(Debug, Default)]
+/// What the bot has written itself: documents that it has put right, with the content that it did so for.
+#[derive(Debug)]
 struct Repaired {
     files: Written,
     of: BTreeSet<Digest>,
+    /// The change's snapshots, copied to its branch.
+    snapshots: Written,
+    /// What may stand in its log.
+    diary: Diary,
+    change: ChangeNumber,
+}
+
+impl Repaired {
+    /// Nothing yet.
+    fn of(change: ChangeNumber) -> Self {
+        let (files, of, snapshots) = (Written::new(), BTreeSet::new(), Written::new());
+        Self { files, of, snapshots, diary: Diary::default(), change }
+    }
+}
+
+/// What a change is made of: every file that differs from its base, without copies of what is on the ledger, and with the log as it
+/// is without the bot's lines.
+fn counted(reader: &LocalRepo, base: &CommitId, head: &CommitId, bot: &Repaired) -> crate::repo::Result<Vec<Delta>> {
+    let mut deltas = without(reader.diff(base, head)?, &bot.snapshots);
+    let log = RepoPath::from(papers::LOG);
+    let at = deltas.iter().position(|delta| delta.path == log);
+    if let Some(at) = at.filter(|at| matches!(deltas[*at].new, Some((Mode::FILE, _)))) {
+        let own = |text: &str| bot.diary.without_own(text);
+        if let (Some(now), Some(was)) = (log_at(reader, head)?, log_at(reader, base)?) {
+            let now = own(&now);
+            if now == own(&was) && deltas[at].old.as_ref().is_none_or(|(mode, _)| *mode == Mode::FILE) {
+                deltas.remove(at);
+            } else {
+                deltas[at].new = blob_of(now.as_bytes()).map(|blob| (Mode::FILE, blob));
+            }
+        }
+    }
+    Ok(deltas)
+}
+
+/// What the log says; none where it is no text.
+fn log_at(reader: &LocalRepo, at: &CommitId) -> crate::repo::Result<Option<String>> {
+    let sheet = papers::read_sheet(reader, at, papers::LOG)?;
+    Ok(sheet.map_or(Some(String::new()), |sheet| sheet.text().map(str::to_owned)))
+}
+
+/// So many commits of the bot's are looked through for what they stand on.
+const MOST_BENEATH: usize = 8;
+
+/// The heads on which the present one only has the bot's own files on top, the nearest first. What was shown of them is shown of
+/// it.
+fn beneath(
+    reader: &LocalRepo,
+    base: &CommitId,
+    head: &CommitId,
+    deltas: &[Delta],
+    bot: &Repaired,
+) -> crate::repo::Result<Vec<CommitId>> {
+    let folder = folder_of(bot.change);
+    let is_own = |delta: &Delta| {
+        let path = String::from_utf8_lossy(delta.path.as_bytes());
+        path.starts_with(&folder) || path == papers::LOG
+    };
+    let (mut found, mut at) = (Vec::new(), head.clone());
+    while found.len() < MOST_BENEATH {
+        let parents = reader.commit(&at)?.parents;
+        let [parent] = parents.as_slice() else { break };
+        let brought = reader.diff(parent, &at)?;
+        let own = !brought.is_empty() && brought.iter().all(is_own);
+        if parent == base || !own || counted(reader, base, parent, bot)? != deltas {
+            break;
+        }
+        at = parent.clone();
+        found.push(at.clone());
+    }
+    Ok(found)
 }
 
 /// What the change makes of the policy file.
@@ -444,6 +523,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         context: Files::default(),
         logged: BTreeSet::new(),
         trailer: None,
+        beneath: Vec::new(),
         structural_fix: false,
     })
 }

@@ -21,7 +21,7 @@ use crate::flow::pipeline::phase_of;
 use crate::gate::aside::Aside;
 use crate::gate::papers::Followed;
 use crate::gate::people::May;
-use crate::gate::world::{AskedRun, Asks, CheckRun, Law, Pull, Rival, Untold, World};
+use crate::gate::world::{AskedRun, Asks, Beneath, CheckRun, Law, Pull, Rival, Subject, Untold, World};
 use crate::gate::{GateName, Verdict};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
@@ -212,6 +212,7 @@ impl Pass<'_> {
             self.close_given_up(pull, state).await?;
             Box::pin(self.commit_repair(pull, state, &world)).await?;
             Box::pin(self.commit_fix(pull, state, &world)).await?;
+            Box::pin(self.commit_copies(pull, state, &world)).await?;
             self.set_lease(state).await?;
         }
         self.remember_head(pull).await;
@@ -273,7 +274,7 @@ impl Pass<'_> {
             let round = own.map(|round| Followed::Round(Box::new(round)));
             let round = round.or_else(|| continues.as_ref().map(|(_, followed)| followed.clone()));
             let known = (state, self.frozen(state).await?, round);
-            observe::content(&self.mirror, &self.law, tip, &pull.base.r#ref, &pull.head.sha, known).await?
+            observe::content(&self.mirror, &self.law, tip, pull, known).await?
         } else {
             // What was merged or closed does not change any more. (Once merged, head and base have nothing between
             // them, so reading it afresh would show nothing.)
@@ -301,6 +302,7 @@ impl Pass<'_> {
         };
         let ran = runs::on(repo, &self.memory, &pull.head.sha, listed, policy).await?;
         untold.extend(ran.untold.then_some(Untold::WorkflowRuns));
+        let beneath = self.beneath(subject.as_ref(), state).await?;
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let mut standings = BTreeMap::new();
         let reviews = observe::reviews(repo, policy, pull.number, &mut standings).await?;
@@ -334,6 +336,7 @@ impl Pass<'_> {
             subject,
             checks: ran.checks,
             workflow_runs: ran.workflow_runs,
+            beneath,
             checks_unread: false,
             merge_checks,
             deployments,
@@ -359,6 +362,28 @@ impl Pass<'_> {
             ledger: self.branch.clone(),
             landed: BTreeMap::new(),
         })
+    }
+
+    /// What was run on the heads below, as far back as somebody has counted something there.
+    async fn beneath(&self, subject: Option<&Subject>, state: Option<&State>) -> Result<Vec<Beneath>, Halt> {
+        let (Some(subject), Some(state)) = (subject, state) else { return Ok(Vec::new()) };
+        let mut all = Vec::new();
+        for head in &subject.beneath {
+            if state.heads.get(head) != Some(&subject.about.content) {
+                break;
+            }
+            let (listed, unread) = self.check_runs(head).await?;
+            let runs = runs::on(&self.repo, &self.memory, head, &listed, self.policy()).await?;
+            if unread || runs.untold {
+                break;
+            }
+            let counted = runs.checks.iter().any(|run| state.ran_for.contains_key(&run.id) && run.conclusion.is_some());
+            all.push(Beneath { head: head.clone(), checks: runs.checks, workflow_runs: runs.workflow_runs });
+            if counted {
+                break;
+            }
+        }
+        Ok(all)
     }
 
     /// The change whose confirmed round this says it is the work of: by the message of its head, or by its text. Once that is on
@@ -418,7 +443,8 @@ impl Pass<'_> {
                 self.add_rival(twin, &mut world).await;
             }
             let by_pull = |run: &CheckRun| run.job_of.as_ref().is_some_and(|run| run.event.starts_with("pull_request"));
-            if world.checks.iter().any(by_pull) {
+            let beneath = world.beneath.iter().flat_map(|below| &below.checks);
+            if world.checks.iter().chain(beneath).any(by_pull) {
                 world.siblings = self.siblings(pull, &world).await?;
                 // That it went into another base and back may not have reached us.
                 self.ask_base(pull, &mut world).await?;

@@ -1,8 +1,8 @@
 //! What agents have pushed of snapshots, and which facts the documents cite, read at the head of a change.
 
-use crate::gate::memory::{Cited, File, Files, path_of};
+use crate::gate::memory::{Cited, File, Files};
 use crate::gate::papers::{DESIGN, READINESS, SCOPE};
-use crate::ids::CommitId;
+use crate::ids::{ChangeNumber, CommitId};
 use crate::ledger::snapshot::{self, LARGEST, Snapshot};
 use crate::repo::{Error, LocalRepo, Reader as _, RepoPath};
 
@@ -11,28 +11,28 @@ pub(super) fn files(
     reader: &LocalRepo,
     head: &CommitId,
     changed: &[String],
-    latest: Option<&Snapshot>,
+    (change, latest): (ChangeNumber, Option<&Snapshot>),
 ) -> crate::repo::Result<Files> {
     let mut files = Files::default();
     let next = latest.map_or(1, |latest| latest.iteration) + 1;
-    for number in changed.iter().filter_map(|path| snapshot::number_of(path)) {
-        let file = match reader.blob(head, &RepoPath::from(path_of(number).as_str())) {
+    for (path, number) in changed.iter().filter_map(|path| Some((path, snapshot::number_of(path, change)?))) {
+        let file = match reader.blob(head, &RepoPath::from(path.as_str())) {
             Ok(Some(blob)) => {
                 let text = (number == next).then(|| match (blob.mode.is_file(), String::from_utf8(blob.bytes)) {
                     (false, _) => Err("It is no plain file.".to_owned()),
                     (true, Err(_)) => Err("It is not UTF-8.".to_owned()),
                     (true, Ok(text)) => Ok(text),
                 });
-                File { blob: Some(blob.id), text }
+                File { number, blob: Some(blob.id), text }
             }
             Ok(None) => continue,
             Err(Error::TooLarge { .. } | Error::NotAFile(_)) => {
                 let why = format!("It is no plain file of at most {LARGEST} bytes.");
-                File { blob: None, text: Some(Err(why)) }
+                File { number, blob: None, text: Some(Err(why)) }
             }
             Err(error) => return Err(error),
         };
-        files.there.insert(number, file);
+        files.there.insert(path.clone(), file);
     }
     if latest.is_some_and(|latest| !latest.evidence.is_empty()) {
         for path in [SCOPE, DESIGN, READINESS] {

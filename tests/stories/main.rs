@@ -8,6 +8,7 @@ mod artefact;
 mod build;
 mod buttons;
 mod commands;
+mod copies;
 mod deploy;
 mod endurance;
 mod evidence;

@@ -2,8 +2,8 @@
 
 use crate::engine::kit::*;
 use crate::gate::people::Standing;
-use crate::gate::world::{ACTIONS_APP, CheckRun, Sibling, Untold};
-use crate::ids::Role;
+use crate::gate::world::{ACTIONS_APP, Beneath, CheckRun, Sibling, Untold};
+use crate::ids::{Digest, Role};
 use crate::ledger::record::Evidence;
 
 /// Approved, so that only the check decides.
@@ -543,4 +543,56 @@ fn an_approving_review_takes_back_its_giver_s_rejection() {
     // Of other content it takes nothing back.
     game.says("mia", Role::Maintain, "/reject it leaks").done().push("two").approved_by("mia");
     game.push("one").green().approved_by("root").may_not_merge(&["MRG-02"]);
+}
+
+/// The bot has put its own files on top of a head: the same content, another commit, on which nothing has run.
+fn copied_onto(game: &mut Game) {
+    let below = Beneath {
+        head: game.world.pull.head.clone(),
+        checks: std::mem::take(&mut game.world.checks),
+        workflow_runs: game.world.workflow_runs.clone(),
+    };
+    let copied = commit(&format!("copies on {}", below.head));
+    game.world.pull.head = copied.clone();
+    game.subject().about.head = copied;
+    game.world.beneath.insert(0, below);
+}
+
+#[test]
+fn what_was_run_below_the_bots_own_commit_counts_until_its_own_checks_tell() {
+    let mut game = approved();
+    game.green().may_merge();
+    copied_onto(&mut game);
+    game.look().may_merge();
+    copied_onto(&mut game);
+    game.look().may_merge();
+    // Its own checks have the last word.
+    game.red().may_not_merge(&["MRG-01"]);
+
+    let mut game = approved();
+    game.red().may_not_merge(&["MRG-01"]);
+    copied_onto(&mut game);
+    game.look().may_not_merge(&["MRG-01"]);
+    assert!(!game.finding("MRG-01").waiting, "a red below it is one until something is told of it");
+    game.green().may_merge();
+}
+
+#[test]
+fn below_the_bots_own_commit_only_what_was_counted_there_counts() {
+    let mut game = approved();
+    copied_onto(&mut game);
+    game.look().may_not_merge(&["MRG-01"]);
+    // It ended after that head was no head any more: nobody saw what it was run for.
+    let run = game.job(TEST, CI, 1, "success");
+    game.world.beneath[0].checks.push(run);
+    game.look().may_not_merge(&["MRG-01"]);
+    assert!(game.finding("MRG-01").waiting);
+
+    let mut game = approved();
+    game.green().may_merge();
+    copied_onto(&mut game);
+    // Another content than that head had.
+    game.subject().about.content = Digest::of("something else");
+    game.look();
+    assert!(game.finding("MRG-01").waiting);
 }

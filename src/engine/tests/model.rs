@@ -97,6 +97,7 @@ impl Ledger {
             latest.resolved.clear();
             latest.context.clear();
             memory.watched.clear();
+            memory.written.clear();
             memory.last_issue = 0;
             match &mut memory.audit {
                 Some(audit) => audit.since = 0,

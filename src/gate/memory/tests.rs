@@ -1,7 +1,7 @@
 use super::*;
 use crate::engine::kit::{Game, REPORT, blob};
 use crate::ids::Role;
-use crate::ledger::snapshot::{SliceId, write};
+use crate::ledger::snapshot::{SliceId, path_of, write};
 
 const SLICE: &str = "/slice \"Parse dates\" --scope \"The parser. in: src/**, tests/** out: src/gen/**\"";
 
@@ -24,7 +24,7 @@ fn next(game: &Game) -> Snapshot {
 
 fn judged(game: &Game, text: &str) -> Result<Taken, Vec<String>> {
     let memory = memory(game);
-    let path = path_of(memory.latest.iteration + 1);
+    let path = path_of(game.now().change, memory.latest.iteration + 1);
     let taken = claim(memory, game.now().flow, &path, text, &blob("x"));
     taken.map_err(|found| found.into_iter().map(|finding| finding.rule).collect())
 }
@@ -243,22 +243,64 @@ fn a_file_that_was_taken_in_stays_as_it_was() {
     let mut file = next(&game);
     file.evidence.push(fact(1, "`src/date.rs` has `fn zone`."));
     let number = file.iteration;
-    let there = |name: &str, text: Option<String>| File { blob: Some(blob(name)), text: text.map(Ok) };
-    game.subject().context.there.insert(number, there("first", Some(write(&file))));
+    let there = |number: u32, name: &str, text: Option<String>| {
+        (format!("agent/context/iter-{number:04}.md"), File { number, blob: Some(blob(name)), text: text.map(Ok) })
+    };
+    game.subject().context.there.extend([there(number, "first", Some(write(&file)))]);
     game.look();
     assert_eq!(memory(&game).taken.get(&number), Some(&blob("first")));
     assert!(memory(&game).latest.is_evidence(FactId(1)));
     assert!(!game.findings().iter().any(|one| one.rule.starts_with("SNP")), "{:?}", game.findings());
-    game.subject().context.there.insert(number, there("second", None));
+    game.subject().context.there.extend([there(number, "second", None)]);
     game.look();
     assert!(game.finding("SNP-04").says.contains("edited"));
     game.subject().context.there.clear();
     game.look();
     assert!(game.finding("SNP-04").says.contains("gone"));
-    game.subject().context.there.insert(number, there("first", None));
-    game.subject().context.there.insert(number + 5, there("far", None));
+    game.subject().context.there.extend([there(number, "first", None), there(number + 5, "far", None)]);
     game.look();
     assert!(game.finding("SNP-02").says.contains("skips"));
+}
+
+#[test]
+fn a_copy_of_the_ledgers_is_a_copy_and_nothing_else() {
+    let mut game = declared();
+    let change = game.now().change;
+    let (number, written) =
+        memory(&game).written.last_key_value().map(|(number, blob)| (*number, blob.clone())).unwrap();
+    assert_eq!(written, crate::repo::blob_of(write(&memory(&game).latest).as_bytes()).unwrap());
+    let flat = || format!("agent/context/iter-{number:04}.md");
+    let file = |blob: BlobId| File { number, blob: Some(blob), text: None };
+    let against = |game: &Game| -> Vec<String> {
+        let found = game.findings().into_iter().filter(|one| one.rule.starts_with("SNP"));
+        found.map(|one| format!("{} {}", one.rule, one.path.clone().unwrap_or_default())).collect()
+    };
+    game.subject().context.there.insert(flat(), file(written));
+    game.look();
+    assert_eq!(against(&game), [""; 0]);
+    game.subject().context.there.insert(flat(), file(blob("other")));
+    game.look();
+    assert_eq!(against(&game), [format!("SNP-02 {}", flat())]);
+    game.subject().context.there.clear();
+    game.subject().context.there.insert(path_of(change, number), file(blob("other")));
+    game.look();
+    assert_eq!(against(&game), [format!("SNP-04 {}", path_of(change, number))]);
+    assert!(game.finding("SNP-04").says.contains("never changed"));
+}
+
+#[test]
+fn either_place_of_the_next_one_will_do() {
+    for flat in [true, false] {
+        let mut game = declared();
+        let mut file = next(&game);
+        file.evidence.push(fact(1, "`src/date.rs` has `fn zone`."));
+        let number = file.iteration;
+        let path = if flat { format!("agent/context/iter-{number:04}.md") } else { path_of(game.now().change, number) };
+        let there = File { number, blob: Some(blob("first")), text: Some(Ok(write(&file))) };
+        game.subject().context.there.insert(path, there);
+        game.look();
+        assert_eq!(memory(&game).taken.get(&number), Some(&blob("first")), "{flat}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{DESIGN, Document, Followed, INPUT, LOG, PREFERENCES, Papers, READINESS, SCOPE, Sheet};
 use crate::ids::CommitId;
+use crate::ledger::diary::Diary;
 use crate::repo::{Error, Filter, Reader, RepoPath, Result};
 
 impl Papers {
@@ -25,6 +26,15 @@ impl Papers {
 }
 
 impl Papers {
+    /// The same with the log as people wrote it. One that has nothing but the bot's lines in it is there all the same.
+    #[must_use]
+    pub fn without_own(mut self, diary: &Diary) -> Self {
+        if let Some(Sheet { document: Document::Text(text), .. }) = &mut self.log {
+            *text = Some(diary.without_own(text)).filter(|own| !own.is_empty()).unwrap_or_else(|| std::mem::take(text));
+        }
+        self
+    }
+
     /// The same for the work of a round.
     pub fn following(self, reader: &dyn Reader, head: &CommitId, round: Option<Followed>) -> Result<Self> {
         let kept = match round.as_ref().and_then(Followed::keeps) {

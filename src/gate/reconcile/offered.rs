@@ -10,7 +10,9 @@ use regex::{Captures, Regex};
 use crate::gate::build;
 use crate::gate::build::code::{Language, Masked, blocks};
 use crate::gate::build::covered::{is_of_tests, is_rust_test};
+use crate::gate::papers::LOG;
 use crate::ids::CommitId;
+use crate::ledger::snapshot::FOLDER;
 use crate::repo::{Delta, Reader, RepoPath};
 
 type Pattern = LazyLock<Option<Regex>>;
@@ -23,6 +25,10 @@ pub fn is_structural(reader: &dyn Reader, from: &CommitId, to: &CommitId) -> boo
         return true;
     };
     let more = |delta: &Delta| {
+        let path = String::from_utf8_lossy(delta.path.as_bytes());
+        if path.starts_with(FOLDER) || path == LOG {
+            return false;
+        }
         delta.old.is_none() || build::is_manifest(&delta.path) || is_reshaped(reader, (from, to), &delta.path)
     };
     since.iter().any(more)

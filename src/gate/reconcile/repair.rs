@@ -14,6 +14,7 @@ use super::{interfaces, judge, said};
 use crate::finding::Finding;
 use crate::ids::BlobId;
 use crate::policy::Policy;
+use crate::repo::blob_of;
 
 /// Nobody reads more lines than this in a patch.
 const MOST_LINES: usize = 50;
@@ -84,8 +85,7 @@ fn patch(path: &str, before: &str, after: &str) -> Option<String> {
 
 /// The same file with another text.
 fn sheet(text: String) -> Option<Sheet> {
-    let blob = git2::Oid::hash_object(git2::ObjectType::Blob, text.as_bytes()).ok()?;
-    Some(Sheet { blob: Some(BlobId::new(blob.to_string()).ok()?), document: Document::Text(text) })
+    Some(Sheet { blob: Some(blob_of(text.as_bytes())?), document: Document::Text(text) })
 }
 
 /// Whether it stands in a line of Markdown as what it is. Names of files and code are the change's own, and are to write nothing else

@@ -204,11 +204,20 @@ fn nothing_is_no_snapshot() {
 
 #[test]
 fn names_are_told_by_their_form() {
-    assert_eq!(number_of("agent/context/iter-0007.md"), Some(7));
-    assert_eq!(number_of("agent/context/iter-12345.md"), Some(12_345));
-    for none in ["agent/context/iter-7.md", "agent/context/iter-00007.md", "iter-0007.md", "agent/context/iter-+007.md"]
-    {
-        assert_eq!(number_of(none), None, "{none}");
+    let number = |path: &str| number_of(path, ChangeNumber(7));
+    assert_eq!(number("agent/context/iter-0007.md"), Some(7));
+    assert_eq!(number("agent/context/iter-12345.md"), Some(12_345));
+    assert_eq!(number(&path_of(ChangeNumber(7), 12)), Some(12));
+    for none in [
+        "agent/context/iter-7.md",
+        "agent/context/iter-00007.md",
+        "iter-0007.md",
+        "agent/context/iter-+007.md",
+        "agent/context/pr-8/iter-0007.md",
+        "agent/context/pr-7/latest.md",
+        "agent/context/pr-7/pr-7/iter-0007.md",
+    ] {
+        assert_eq!(number(none), None, "{none}");
     }
     assert_eq!(cited("by F-0003, (F-0012) and AF-0001, F-12, F-0004x, F-0005."), [FactId(3), FactId(12), FactId(5)]);
 }
