@@ -159,6 +159,9 @@ pub fn main() -> ExitCode {
     guarded(|| run(std::env::args_os())).into()
 }
 
+/// What a thread may pile up. A look at a change goes deep, and a build without optimisation keeps all of it at once.
+const STACK: usize = 8 * 1024 * 1024;
+
 /// A panic ends as a bug. It is caught here and not in the hook, so that one in a server's task does not end the
 /// server.
 fn guarded(work: impl FnOnce() -> Exit) -> Exit {
@@ -180,7 +183,8 @@ fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
             return Exit::Usage;
         }
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = match builder.enable_all().thread_stack_size(STACK).build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&anyhow::Error::new(error).context("can't start")),
     };

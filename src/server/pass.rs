@@ -28,7 +28,7 @@ use crate::github::calls::comments::Reaction;
 use crate::github::calls::issues::same_label;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
-use crate::ids::{ChangeNumber, CommitId, RepoId, RepoRef};
+use crate::ids::{ChangeNumber, CommitId, Person, RepoId, RepoRef};
 use crate::ledger::origin::Branch;
 use crate::ledger::record::Ran;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
@@ -302,7 +302,7 @@ impl Pass<'_> {
         };
         let ran = runs::on(repo, &self.memory, &pull.head.sha, listed, policy).await?;
         untold.extend(ran.untold.then_some(Untold::WorkflowRuns));
-        let beneath = self.beneath(subject.as_ref(), state).await?;
+        let beneath = Box::pin(self.beneath(subject.as_ref(), state)).await?;
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let mut standings = BTreeMap::new();
         let reviews = observe::reviews(repo, policy, pull.number, &mut standings).await?;
@@ -565,7 +565,10 @@ impl Pass<'_> {
         if self.policy().is_some_and(|policy| policy.agents.lease.is_some()) {
             happened.push(Happened::Now { at: self.app.inbox.now() });
         }
-        happened.extend(self.pushers(pull, state, world, events).await?.into_iter().map(Happened::Pushed));
+        let pushers = self.pushers(pull, state, world, events).await?.into_iter();
+        // What the App itself pushes is in the record that made it do so, and nobody who works on the change was heard of.
+        let own = |person: &Person| person.bot && person.login == self.app.login && !self.app.is_advisory();
+        happened.extend(pushers.filter(|person| !own(person)).map(Happened::Pushed));
         for (guid, event) in events {
             match &event.fact {
                 // It claims what was there then; what was pushed since is nobody's claim.

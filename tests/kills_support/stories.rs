@@ -34,6 +34,8 @@ pub(crate) enum Story {
     Asked,
     /// The bot puts a document right by a commit of its own.
     Repaired,
+    /// Snapshots are copied to the branch, and the commits of that are all that comes of it.
+    Copied,
     /// Nobody is heard of, and the lease runs out once.
     Leased,
     /// Without a server: each event starts a run of the Action, which keeps nothing.
@@ -42,13 +44,14 @@ pub(crate) enum Story {
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Acted,
         Self::Queued,
         Self::Rivals,
         Self::Merged,
         Self::Expanded,
         Self::Repaired,
+        Self::Copied,
         Self::Resolved,
         Self::Stopped,
         Self::Leased,
@@ -72,6 +75,7 @@ impl Story {
                 let by_commit = "gates:\n  reconcile: { repairs: commit }\n";
                 Setup::with_policy(&PIPELINE_POLICY.replacen("gates:\n", by_commit, 1))
             }
+            Self::Copied => Setup::with_policy(&format!("{MERGE_POLICY}ledger: {{ snapshots: branch }}\n")),
             Self::Resolved => Setup::with_policy(&format!("{MERGE_POLICY}people: {{ escalate: [\"@mia\"] }}\n")),
             Self::Leased => Setup::with_policy(&format!("{PIPELINE_POLICY}agents: {{ lease: 2h }}\n")),
             Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
@@ -106,6 +110,7 @@ impl Story {
             Self::Plain => plain(on).await,
             Self::Asked => asks(on).await,
             Self::Repaired => repaired(on).await,
+            Self::Copied => copied(on).await,
             Self::Leased => leased(on).await,
         }
     }
@@ -251,6 +256,20 @@ async fn repaired(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     ensure!(mended != head, "nothing was put right");
     on.ci(&mended, "success").await?;
     ensure!(on.label(number)?.as_deref() == Some("phase:verified"), "something went stale");
+    Ok(vec![number])
+}
+
+/// A copy of each snapshot, and a change that stays green under them.
+async fn copied(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    proves(on, number).await?;
+    let on_ledger = on.admin().file(REPO, "phasegate/ledger", &format!("changes/0/{number}/context/latest.md"))?;
+    let copy = on.admin().file(REPO, "work", &format!("agent/context/pr-{number}/latest.md"))?;
+    ensure!(on_ledger.is_some() && copy == on_ledger, "the latest snapshot was not copied: {copy:?}");
+    let head = on.head(number)?;
+    on.ci(&head, "success").await?;
+    shows(on, number, "success")?;
+    ensure!(on.head(number)? == head, "the bot goes on committing");
     Ok(vec![number])
 }
 

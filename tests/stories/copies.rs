@@ -65,6 +65,8 @@ async fn every_snapshot_is_copied_to_the_branch_and_nothing_goes_stale() {
     at("phase:verified");
     assert_merge(&on, number, "success");
     assert_eq!((on.head(number).unwrap(), snapshots(&on, number)), (head, known));
+    let by_bot = |record: &serde_json::Value| record["record"]["body"]["pushed_by"]["bot"] == true;
+    assert!(!on.records(number).unwrap().iter().any(by_bot), "who keeps a copy works on nothing");
     on.merges("mia", number).await.unwrap().unwrap();
     assert_eq!(copies(&on, "main", number).len(), copies(&on, "work", number).len());
     on.end().await;
