@@ -5,13 +5,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use git2::{Repository, Signature, Time};
 use libtest_mimic::{Arguments, Failed, Trial};
+use phasegate::flow::Phase;
+use phasegate::gate::papers::{self, Followed, Papers};
+use phasegate::ids::{BlobId, CommitId};
+use phasegate::ledger::record::{Impact, Round};
+use phasegate::policy;
+use phasegate::repo::LocalRepo;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -24,8 +30,21 @@ struct Case {
     policy: Option<Value>,
     #[serde(default)]
     delete: Vec<String>,
+    round: Option<Confirmed>,
     findings: Vec<String>,
 }
+
+/// A round that was confirmed, whose delivered scope is the base's.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Confirmed {
+    version: u32,
+    accepted: BTreeSet<String>,
+    #[serde(default)]
+    minor: bool,
+}
+
+const POLICY: &str = ".github/phasegate.yml";
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -65,7 +84,7 @@ fn judge(root: &Path, gate: &str, folder: &Path) -> Result<(), Failed> {
         read(folder, "", &mut head);
     }
     head.retain(|path, _| path != "case.yml" && !path.starts_with("base/"));
-    base.insert(".github/phasegate.yml".to_owned(), policy(case.policy)?.into_bytes());
+    base.insert(POLICY.to_owned(), policy_of(case.policy)?.into_bytes());
     let mut all = base.clone();
     all.extend(head);
     all.retain(|path, _| !case.delete.contains(path));
@@ -73,7 +92,13 @@ fn judge(root: &Path, gate: &str, folder: &Path) -> Result<(), Failed> {
     let scratch = tempfile::tempdir()?;
     let repo = Repository::init(scratch.path())?;
     let first = commit(&repo, "refs/heads/main", &base, None)?;
-    commit(&repo, "refs/heads/work", &all, Some(first))?;
+    let work = commit(&repo, "refs/heads/work", &all, Some(first))?;
+    let mut wanted = case.findings;
+    wanted.sort();
+    if let Some(round) = case.round {
+        let commits = [first, work].map(|id| CommitId::new(id.to_string()).unwrap());
+        return compare(wanted, of_round(scratch.path(), gate, &commits, round, &base[POLICY])?);
+    }
     let mut command = cargo_bin_cmd!("phasegate");
     command.current_dir(scratch.path()).env_clear();
     let output = command.args(["check", gate, "--base", "main", "--head", "work", "--json"]).output()?;
@@ -81,22 +106,56 @@ fn judge(root: &Path, gate: &str, folder: &Path) -> Result<(), Failed> {
     let report: Value = serde_json::from_str(&said)
         .map_err(|error| format!("{error}: {said}\n{}", String::from_utf8_lossy(&output.stderr)))?;
     let findings = report["gates"][0]["findings"].as_array().ok_or("no findings")?;
-    let mut found: Vec<(String, String)> = findings
+    let found: Vec<(String, String)> = findings
         .iter()
         .map(|finding| (line(finding), finding["says"].as_str().unwrap_or_default().to_owned()))
         .collect();
-    found.sort();
-    let mut wanted = case.findings;
-    wanted.sort();
     let failed = found.iter().any(|(line, _)| line.contains(" error"));
-    if found.iter().map(|(line, _)| line).ne(&wanted) {
-        let listed: String = found.iter().map(|(line, says)| format!("  {line}   ({says})\n")).collect();
-        return Err(format!("expected\n  {}\nfound\n{listed}", wanted.join("\n  ")).into());
-    }
+    compare(wanted, found)?;
     if output.status.code() != Some(i32::from(failed)) {
         return Err(format!("it ended with {}", output.status).into());
     }
     Ok(())
+}
+
+fn compare(wanted: Vec<String>, mut found: Vec<(String, String)>) -> Result<(), Failed> {
+    found.sort();
+    if found.iter().map(|(line, _)| line).ne(&wanted) {
+        let listed: String = found.iter().map(|(line, says)| format!("  {line}   ({says})\n")).collect();
+        return Err(format!("expected\n  {}\nfound\n{listed}", wanted.join("\n  ")).into());
+    }
+    Ok(())
+}
+
+/// What the gate finds in the work of a round. Which round that is stands on the ledger, which the command line does not read for
+/// a check, so the gate is asked itself.
+fn of_round(
+    folder: &Path,
+    gate: &str,
+    [base, head]: &[CommitId; 2],
+    round: Confirmed,
+    policy: &[u8],
+) -> Result<Vec<(String, String)>, Failed> {
+    let repo = LocalRepo::around(folder)?;
+    let blob = |path: &str| Ok::<_, Failed>(papers::read_sheet(&repo, base, path)?.and_then(|sheet| sheet.blob));
+    let round = Round {
+        changes: Vec::new(),
+        impact: if round.minor { Impact::Minor } else { Impact::None },
+        document: BlobId::new("0".repeat(40))?,
+        version: round.version,
+        scope: blob(papers::SCOPE)?,
+        design: blob(papers::DESIGN)?,
+        accepted: Some(round.accepted),
+    };
+    let followed = Some(Followed::Round(Box::new(round)));
+    let read = Papers::read(&repo, base, base, head)?.following(&repo, head, followed)?;
+    let policy = policy::parse(policy).map_err(|problems| format!("{problems:?}"))?;
+    let phase = Phase::parse(gate).ok_or("no gate")?;
+    let told = papers::judge(phase, &read, &policy).into_iter().map(|finding| {
+        let value = serde_json::to_value(&finding).unwrap_or_default();
+        (line(&value), finding.says)
+    });
+    Ok(told.collect())
 }
 
 fn line(finding: &Value) -> String {
@@ -126,7 +185,7 @@ fn read(folder: &Path, prefix: &str, files: &mut Files) {
 }
 
 /// The case's keys, over what every policy of the pipeline has. JSON is YAML.
-fn policy(keys: Option<Value>) -> Result<String, Failed> {
+fn policy_of(keys: Option<Value>) -> Result<String, Failed> {
     let mut policy = serde_json::json!({
         "version": 1,
         "flow": "pipeline",

@@ -236,7 +236,7 @@ pub fn decide(
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
     ask::answered(&mut draft, happened)?;
-    memory::take_in(&mut draft)?;
+    memory::take_in(&mut draft, happened)?;
     if draft.state.merged.is_none() {
         binding::reviewed(&mut draft)?;
     }

@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use super::command::{Spec, Verb};
-use super::decide::{Draft, Order};
+use super::decide::{Draft, Happened, Order};
 use crate::finding::{Finding, quoted};
 use crate::flow::Refusal;
 use crate::gate::memory::{self, ENDS_A_ROW};
 use crate::gate::people::May;
-use crate::ledger::memory::{Audit, Memory, concludes};
+use crate::ledger::memory::{Audit, Memory};
 use crate::ledger::record::Outcome;
 use crate::ledger::snapshot::{self, Action, Cap, FactId, SliceId};
 use crate::ledger::{Body, By};
@@ -25,8 +25,19 @@ fn decides(draft: &Draft<'_>, order: &Order) -> bool {
     May::Approve.allows(order.standing) && (!operator || solo)
 }
 
+/// Whether what was pushed just now may hand in a verifier's report: to push to a branch of the repository takes write access, as
+/// the command does, and the word of a bot is none.
+fn may_report(draft: &Draft<'_>, happened: &[Happened]) -> bool {
+    let mut pushers = happened.iter().filter_map(|one| match one {
+        Happened::Pushed(person) => Some(person),
+        _ => None,
+    });
+    let first = pushers.next().is_some_and(|person| !person.bot);
+    first && pushers.all(|person| !person.bot) && !draft.world.pull.fork
+}
+
 /// Takes in the snapshot that an agent has pushed, where it follows from the latest one.
-pub(super) fn take_in(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn take_in(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Refusal> {
     let Some(memory) = draft.state.memory.as_ref().filter(|_| draft.state.open) else { return Ok(()) };
     let Some(subject) = &draft.world.subject else { return Ok(()) };
     let next = memory.latest.iteration + 1;
@@ -37,7 +48,12 @@ pub(super) fn take_in(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     });
     // The gates show what is wrong with the others.
     match taken.into_iter().next() {
-        Some(taken) => draft.bot(Body::Remembered(Box::new(taken))),
+        Some(mut taken) => {
+            if !may_report(draft, happened) {
+                taken.report.clear();
+            }
+            draft.bot(Body::Remembered(Box::new(taken)))
+        }
         None => Ok(()),
     }
 }
@@ -289,12 +305,20 @@ pub(super) fn audit(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
         ));
     }
     let report = memory::report(&text).map_err(|found| refused(&found))?;
-    let diagnosis = |line: &&String| line.starts_with("Audit, diagnosis:") && concludes(line);
-    if draft.state.audit_owed().is_some() && !report.lines.iter().any(|line| diagnosis(&line)) {
+    if let Some(found) = memory::undiagnosed(&report).filter(|_| draft.state.audit_owed().is_some()) {
+        return Err(refused(&[found]));
+    }
+    if !memory.has_room_for(&report.lines) {
         return Err(Refusal::new(
             "SNP-14",
-            "the gate failed three times or more, and the diagnosis says nothing of why.",
-            "Say what the cause may be, how sure that is and what supports it; also where the gate seems to be wrong.",
+            format!(
+                "a snapshot has at most {} bytes, and the Consolidated Context leaves no room for this report.",
+                snapshot::LARGEST
+            ),
+            format!(
+                "Say it shorter, or push `{}` first with a Consolidated Context that is distilled to what plans rest on.",
+                snapshot::path_of(draft.state.change, memory.latest.iteration + 1)
+            ),
         ));
     }
     draft.by(by.clone(), Body::Audited { lines: report.lines })?;

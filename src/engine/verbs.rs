@@ -623,7 +623,7 @@ fn propose(draft: &mut Draft<'_>, by: &By) -> Result<(), Refusal> {
     };
     let aside::Proposed { changes, impact, version } = proposed;
     let scope = aside.scope.as_ref().and_then(|sheet| sheet.blob.clone());
-    let round = Round { changes, impact, document, version, scope, accepted: None };
+    let round = Round { changes, impact, document, version, scope, design: aside.design.clone(), accepted: None };
     draft.by(by.clone(), Body::Proposed(Box::new(round)))
 }
 

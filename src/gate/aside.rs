@@ -10,7 +10,7 @@ pub use proposal::{Proposed, RULES, Rule, named, proposed, red};
 use std::collections::BTreeMap;
 
 use super::paper::{Name, Paper, names};
-use super::papers::{Document, INPUT, PREFERENCES, SCOPE, Sheet, read_sheet};
+use super::papers::{DESIGN, Document, INPUT, PREFERENCES, SCOPE, Sheet, read_sheet};
 use crate::flow::Refusal;
 use crate::ids::{BlobId, CommitId};
 use crate::ledger::record::Noted;
@@ -35,6 +35,7 @@ pub struct Aside {
     pub preferences: Option<BlobId>,
     pub iteration: Option<Sheet>,
     pub scope: Option<Sheet>,
+    pub design: Option<BlobId>,
     pub delivery: Option<Sheet>,
 }
 
@@ -58,6 +59,7 @@ impl Aside {
             preferences: read_sheet(reader, at, PREFERENCES)?.and_then(|sheet| sheet.blob),
             iteration: read_sheet(reader, at, ITERATION)?,
             scope: read_sheet(reader, at, SCOPE)?,
+            design: read_sheet(reader, at, DESIGN)?.and_then(|sheet| sheet.blob),
             delivery: read_sheet(reader, at, super::deploy::DELIVERY)?,
         })
     }

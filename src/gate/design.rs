@@ -8,7 +8,8 @@ pub(in crate::gate) mod tree;
 use super::Severity;
 use super::paper::text::{self, is_denied, is_none};
 use super::paper::{Code, Paper, Part, Piece, later};
-use super::papers::{self, DESIGN, Desk, Found, Rule, excerpt};
+use super::papers::{self, DESIGN, Desk, Followed, Found, Rule, excerpt};
+use crate::ledger::record::Impact;
 use crate::policy::Tier;
 
 pub const RULES: &[Rule] = &[
@@ -75,7 +76,25 @@ pub const RULES: &[Rule] = &[
         check: shape::untyped,
         next: "Write its types: `name(level: int) -> int`, a code block, or a table with a column `type`.",
     },
+    Rule {
+        id: "DSN-10",
+        about: "A round that touches the architecture has another design than was delivered.",
+        severity: Severity::Error,
+        check: as_delivered,
+        next: "Write what the round changes into it; where what was confirmed changes nothing after all, say that there.",
+    },
 ];
+
+/// The proposal said that the architecture is touched, and a person confirmed it so.
+fn as_delivered(desk: &Desk<'_>) -> Vec<Found> {
+    let Some(Followed::Round(round)) = &desk.papers.round else { return Vec::new() };
+    let now = desk.papers.design.as_ref().and_then(|sheet| sheet.blob.as_ref());
+    if round.impact == Impact::None || now.is_none() || now != round.design.as_ref() {
+        return Vec::new();
+    }
+    let says = "The confirmed round touches the architecture, and this is the design that was delivered.";
+    vec![Found::in_file(DESIGN, says)]
+}
 
 /// A section of the design that says something.
 fn said<'p>(paper: &'p Paper, name: &str) -> Option<Part<'p>> {

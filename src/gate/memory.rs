@@ -16,11 +16,11 @@ use crate::flow::FlowName;
 use crate::gate::world::World;
 use crate::ids::BlobId;
 use crate::ledger::State;
-use crate::ledger::memory::{Memory, Taken, gates_of};
+use crate::ledger::memory::{Memory, Taken, concludes, gates_of};
 use crate::ledger::snapshot::{self, Cap, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
 use crate::policy::Slices;
 
-pub use report::{EXAMPLE, Report, report};
+pub use report::{EXAMPLE, Report, report, undiagnosed};
 pub use snapshot::Field;
 
 /// What a change has of agents' snapshots at its head, as far as it touches them.
@@ -180,12 +180,15 @@ pub fn claim(memory: &Memory, flow: FlowName, path: &str, text: &str, blob: &Blo
     judge.gates(flow);
     judge.issues();
     judge.facts();
-    judge.scouts();
+    let report = judge.report();
+    judge.scouts(&report);
     let found = judge.found;
     match read.whole(memory.last_fact, memory.last_issue) {
         Some(whole) if !found.iter().any(Finding::blocks) => {
             let Snapshot { slice_id, slice, cap, evidence, context, open, resolved, .. } = whole;
-            Ok(Taken { blob: blob.clone(), slice_id, slice, cap, evidence, context, open, resolved })
+            let reported = report.iter().filter_map(|at| evidence.get(*at)).filter(|fact| concludes(&fact.text));
+            let report = reported.map(|fact| fact.id).collect();
+            Ok(Taken { blob: blob.clone(), slice_id, slice, cap, evidence, context, open, resolved, report })
         }
         _ => Err(found),
     }
@@ -428,13 +431,42 @@ impl Judge<'_> {
         }
     }
 
-    /// `SNP-13` and `SNP-07`: scouts tell what is there, and stay within the scope.
-    fn scouts(&mut self) {
+    /// The entries of the evidence that are new here, by their places.
+    fn news(&self) -> Vec<(usize, Item)> {
         let old: BTreeSet<u32> = self.memory.latest.evidence.iter().map(|fact| fact.id.0).collect();
+        let all = self.read.evidence.iter().enumerate();
+        all.filter(|(_, item)| item.id.is_none_or(|id| !old.contains(&id))).map(|(at, one)| (at, one.clone())).collect()
+    }
+
+    /// `SNP-11` and `SNP-14`: the entries that are the report of the audit that is owed, if there are any. They are held to what a
+    /// report is held to that comes by a comment.
+    fn report(&mut self) -> BTreeSet<usize> {
+        let is_due = self.memory.is_held() && self.memory.audit.as_ref().is_some_and(|audit| audit.facts.is_empty());
+        let mut parts = report::Parts::default();
+        let mut places = BTreeSet::new();
+        for (at, item) in self.news().into_iter().filter(|_| is_due) {
+            if let Some((part, said)) = report::labelled(&item.text) {
+                parts[part].push((item.line, said.to_owned()));
+                places.insert(at);
+            }
+        }
+        if places.is_empty() {
+            return places;
+        }
+        let found = match report::told(&parts) {
+            Ok(report) => undiagnosed(&report).into_iter().collect(),
+            Err(found) => found,
+        };
+        for Finding { rule, line, says, next, .. } in found {
+            self.find(&rule, line, says, next);
+        }
+        places
+    }
+
+    /// `SNP-13` and `SNP-07`: scouts tell what is there, and stay within the scope. A verifier looks further.
+    fn scouts(&mut self, report: &BTreeSet<usize>) {
         let cap = self.read.cap.clone().filter(Cap::is_declared);
-        let new: Vec<_> =
-            self.read.evidence.iter().filter(|item| item.id.is_none_or(|id| !old.contains(&id))).cloned().collect();
-        for item in new {
+        for (_, item) in self.news().into_iter().filter(|(at, _)| !report.contains(at)) {
             if let Some(word) = words::proposes(&item.text) {
                 let says = format!("{} proposes; a scout tells what is there.", quoted(word));
                 self.find(

@@ -44,7 +44,7 @@ pub fn judged_by(phase: Phase) -> &'static str {
              security (VER-05), and by the content (VER-06, VER-08)."
         }
         Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-13.",
-        Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-09.",
+        Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-10.",
         Phase::Analyze => "Judged by `scaffolding/readiness.md` at this head, by the rules ANL-01 to ANL-09.",
         Phase::Build => {
             "Judged by what the change adds, by the rules BLD-03 to BLD-09, and by the checks that the policy names, on this \

@@ -7,7 +7,7 @@ use super::diary::Diary;
 use super::face::Face;
 use super::findings::Findings;
 use super::objection::{Rejection, objectors};
-use super::record::{About, Body, By, Claim, Evidence, Grouped, Moment, Outcome, Ran, Record, Round, Why};
+use super::record::{About, Body, By, Claim, Evidence, Grouped, Impact, Moment, Outcome, Ran, Record, Round, Why};
 use super::resolution::{Fix, Resolution, Resolved, Split, in_order};
 use super::state::*;
 use crate::finding::{Finding, GateName, Verdict};
@@ -225,6 +225,10 @@ impl State {
                 }
                 if new.passed.contains_key(&Phase::Design) {
                     self.replanned = None;
+                }
+                // Whoever asks for a design is not served with the delivered one.
+                if let (Action::IterateToDesign, Some(round)) = (*action, &mut self.round) {
+                    round.impact = round.impact.max(Impact::Minor);
                 }
                 // It stays in the record.
                 if *action == Action::RejectIteration {

@@ -116,6 +116,9 @@ pub struct Taken {
     pub context: Vec<Fact>,
     pub open: Vec<Open>,
     pub resolved: Vec<Resolved>,
+    /// What of its evidence is the report of the audit that was owed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub report: BTreeSet<FactId>,
 }
 
 /// What another change of the same work hands down.
@@ -168,6 +171,18 @@ pub fn concludes(entry: &str) -> bool {
     !bare.starts_with("audit, verdict:") && !bare.ends_with(": none")
 }
 
+/// What stands for a slice that nobody has put into words.
+fn unsaid(change: ChangeNumber) -> String {
+    format!("What {change} is about; nobody has said it in words yet.")
+}
+
+/// Whether somebody has said what a slice is. A change keeps what was said of it under another number.
+fn is_said(slice: &str) -> bool {
+    let number =
+        slice.strip_prefix("What #").and_then(|rest| rest.split(' ').next()).and_then(|word| word.parse().ok());
+    number.is_none_or(|number| slice != unsaid(ChangeNumber(number)))
+}
+
 /// The longest text of an issue that a gate opens.
 const LONGEST_ISSUE: usize = 300;
 /// So many issues does one gate open.
@@ -213,7 +228,7 @@ impl Memory {
             iteration: 1,
             parent: None,
             slice_id: SliceId(1),
-            slice: format!("What {change} is about; nobody has said it in words yet."),
+            slice: unsaid(change),
             cap: Cap::undeclared(),
             gates: gates_of(flow),
             last: None,
@@ -243,6 +258,11 @@ impl Memory {
     /// Whether somebody has said what the slice may touch.
     pub fn is_declared(&self) -> bool {
         self.latest.cap.is_declared()
+    }
+
+    /// Whether somebody has said what the slice is.
+    pub fn is_said(&self) -> bool {
+        is_said(&self.latest.slice)
     }
 
     /// Turns a leaf: the next snapshot, with everything carried forward.
@@ -369,21 +389,56 @@ impl Memory {
         }
     }
 
-    /// Keeps a snapshot within what its reader reads: evidence is only where things come from, and the oldest goes first.
+    /// Keeps a snapshot within what its reader reads: evidence is only where things come from, and the oldest goes first. A report
+    /// that nobody has drawn anything from goes last, and where even that is gone, another one is asked for.
     fn fit(&mut self) {
+        let report = self.audit.as_ref().map(|audit| audit.facts.clone()).unwrap_or_default();
         let latest = &mut self.latest;
-        if latest.evidence.len() > MOST_FACTS {
-            latest.evidence.drain(..latest.evidence.len() - MOST_FACTS);
-        }
-        while snapshot::write(latest).len() > LARGEST {
-            if latest.evidence.is_empty() {
-                match latest.resolved.pop() {
-                    Some(_) => continue,
-                    None => break,
-                }
+        while latest.evidence.len() > MOST_FACTS || snapshot::write(latest).len() > LARGEST {
+            let loose = latest.evidence.iter().position(|fact| !report.contains(&fact.id));
+            match loose {
+                Some(at) => drop(latest.evidence.remove(at)),
+                None if latest.resolved.pop().is_some() => {}
+                None if latest.evidence.is_empty() => break,
+                None => drop(latest.evidence.remove(0)),
             }
-            latest.evidence.remove(0);
         }
+        if let Some(audit) = &mut self.audit {
+            audit.facts.retain(|id| latest.is_evidence(*id) || latest.is_consolidated(*id));
+        }
+    }
+
+    /// Whether there is room for all of a report beside what plans rest on.
+    pub fn has_room_for(&self, report: &[String]) -> bool {
+        let mut with = self.clone();
+        with.latest.iteration += 1;
+        with.latest.evidence.clear();
+        with.latest.resolved.clear();
+        with.report(report, 0);
+        let entries = with.latest.evidence.len();
+        with.fit();
+        with.latest.evidence.len() == entries
+    }
+
+    /// Takes a report in as evidence.
+    fn report(&mut self, lines: &[String], seq: u64) {
+        let mut facts = BTreeSet::new();
+        for text in lines {
+            let id = self.next_fact();
+            let text: String = line(text).chars().take(LONGEST).collect();
+            if concludes(&text) {
+                facts.insert(id);
+            }
+            self.latest.evidence.push(Fact { id, text });
+        }
+        self.reported(facts, seq);
+    }
+
+    /// These facts are what a verifier reports.
+    fn reported(&mut self, facts: BTreeSet<FactId>, since: u64) {
+        let (slice_id, fails) = (self.latest.slice_id, self.latest.fails);
+        let none = || Audit { asked: None, slice_id, fails, since, facts: BTreeSet::new() };
+        self.audit.get_or_insert_with(none).facts = facts;
     }
 
     fn take(&mut self, taken: &Taken, flow: FlowName) {
@@ -416,6 +471,9 @@ impl Memory {
         let open: BTreeSet<IssueId> = taken.open.iter().map(|issue| issue.id).collect();
         self.watched.retain(|id, _| open.contains(id));
         self.taken.insert(number, taken.blob.clone());
+        if let Some(audit) = self.audit.as_mut().filter(|_| !taken.report.is_empty()) {
+            audit.facts.clone_from(&taken.report);
+        }
         self.conclude();
     }
 
@@ -529,24 +587,7 @@ impl State {
             Body::Remembered(taken) => memory.take(taken, flow),
             Body::Audited { lines } => {
                 memory.turn(flow);
-                let mut facts = BTreeSet::new();
-                for text in lines {
-                    let id = memory.next_fact();
-                    let text: String = line(text).chars().take(LONGEST).collect();
-                    if concludes(&text) {
-                        facts.insert(id);
-                    }
-                    memory.latest.evidence.push(Fact { id, text });
-                }
-                let (slice_id, fails) = (memory.latest.slice_id, memory.latest.fails);
-                let audit = memory.audit.get_or_insert(Audit {
-                    asked: None,
-                    slice_id,
-                    fails,
-                    since: record.seq,
-                    facts: BTreeSet::new(),
-                });
-                audit.facts = facts;
+                memory.report(lines, record.seq);
             }
             Body::Promoted { facts } => {
                 let latest = memory.turn(flow);
@@ -641,7 +682,9 @@ impl Memory {
         latest.fails.exit = latest.fails.exit.max(handed.fails.exit);
         if !declared {
             latest.slice_id = handed.slice_id;
-            latest.slice.clone_from(&handed.slice);
+            if is_said(&handed.slice) {
+                latest.slice.clone_from(&handed.slice);
+            }
             latest.cap = handed.cap.clone();
         }
         let (slice_id, fails) = (latest.slice_id, latest.fails);

@@ -132,6 +132,9 @@ pub struct Round {
     pub version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<BlobId>,
+    /// The design that was delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub design: Option<BlobId>,
     /// Those of the changes that somebody wants; none while nobody has decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<BTreeSet<String>>,

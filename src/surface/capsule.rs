@@ -159,6 +159,7 @@ fn slice(state: &State) -> Option<String> {
     };
     let words = match memory.is_declared() {
         true => format!(": {}; {}", short(80, slice), short(120, &cap.to_string())),
+        false if memory.is_said() => format!(": {}; scope undeclared", short(80, slice)),
         false if failed.is_empty() => return None,
         false => " (not declared)".to_owned(),
     };
@@ -294,6 +295,17 @@ mod tests {
         assert_eq!(capsule.allowed, ["wait: a person decides", "/explain"]);
         assert_eq!(capsule.forbidden[0], "to go on before they have");
         assert!(capsule.text().contains("failing: nothing"), "{}", capsule.text());
+    }
+
+    #[test]
+    fn a_slice_in_words_is_told_before_its_scope_is_declared() {
+        let mut game = Game::pipeline();
+        game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand Parse dates with a zone").done();
+        let told =
+            |game: &Game| of(game, &[]).text().lines().find(|line| line.starts_with("slice:")).unwrap().to_owned();
+        assert!(told(&game).ends_with(": Parse dates with a zone; scope undeclared"), "{}", told(&game));
+        game.says("ada", Role::Write, "/slice \"Parse dates\" --scope \"The parser. in: src/**\"").done();
+        assert!(told(&game).ends_with(": Parse dates; The parser. in: src/** out: none"), "{}", told(&game));
     }
 
     #[test]

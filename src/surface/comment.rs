@@ -443,9 +443,15 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
         Stage::IterationConfirmed if state.merged.is_some() => {
             format!("Open a pull request for the round's work and say {} there; this one is merged.", say("expand"))
         }
-        Stage::IterationConfirmed => {
-            format!("Say {} to go on with the readiness, or {} to design first.", say("iterate"), say("iterate design"))
-        }
+        // EXPAND comes first: the next look goes there.
+        Stage::IterationConfirmed => match &state.round {
+            Some(round) => format!(
+                "Push version {} of `scaffolding/scope.md`, which names what was confirmed, and keep the delivered one as `scaffolding/scope-v{}.md`.",
+                round.version + 1,
+                round.version
+            ),
+            None => format!("Say {} to go on.", say("iterate")),
+        },
         Stage::ValidatingPMF => {
             format!(
                 "Say {} when its users are content, or {} when they are not.",

@@ -32,7 +32,8 @@ pub(super) fn slice(state: &State, seen: &Seen<'_>) -> Option<String> {
     }
     for kind in [Kind::Iteration, Kind::Exit] {
         if fails.of(kind) > 0 {
-            let _ = write!(out, " · {} of {FAILS_THAT_ASK} FAILs in a row ({kind} gate)", fails.of(kind));
+            let of = if fails.of(kind) > FAILS_THAT_ASK { String::new() } else { format!(" of {FAILS_THAT_ASK}") };
+            let _ = write!(out, " · {}{of} FAILs in a row ({kind} gate)", fails.of(kind));
         }
     }
     if let Some(page) = page(state, seen) {

@@ -8,8 +8,7 @@ use crate::gate::world::Untold;
 use crate::gate::{Finding, GateName, Severity, Verdict};
 use crate::ids::Role;
 use crate::ledger::Body;
-use crate::ledger::record::Claim;
-use crate::ledger::record::Outcome;
+use crate::ledger::record::{Claim, Impact, Outcome};
 
 const STEPPED: &str = "mode: stepped\n";
 
@@ -634,7 +633,13 @@ fn a_round_before_the_merge_goes_on_in_the_same_pull_request() {
     game.says("mia", Role::Maintain, "/approve ch-1, the rest later").done().at(Stage::IterationConfirmed);
     assert_eq!(accepted(&game), ["CH-1"]);
     assert!(game.surface().comment.contains("`CH-2` (low, not in this round)"), "{}", game.surface().comment);
+    assert!(game.surface().comment.contains("Push version 2 of"), "{}", game.surface().comment);
     game.without("scaffolding/design.md").says("ada", Role::Write, "/iterate Design").done().at(Stage::Designing);
+    assert_eq!(
+        game.now().round.as_ref().map(|round| round.impact),
+        Some(Impact::Minor),
+        "the delivered design is not enough"
+    );
     game.says("ada", Role::Write, "/design").done();
 }
 

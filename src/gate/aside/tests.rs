@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::engine::kit::{blob, sheet};
 
@@ -185,4 +187,77 @@ fn what_is_red_before_the_round_begins_is_listed() {
         |text: &str| proposed(&round(text), &red).err().unwrap_or_default().pop().map(|one| (one.rule, one.line));
     assert_eq!(says(PROPOSAL), Some(("ITR-07".to_owned(), Some(24))));
     assert_eq!(says(&PROPOSAL.replace("none\n", "- `ci / test` fails since the clocks went back.\n")), None);
+}
+
+/// What a proposal is made of, and what it is not.
+const PIECES: [&str; 36] = [
+    "\n",
+    "\n",
+    "\n\n",
+    "\r\n",
+    " ",
+    "- ",
+    "1. ",
+    "## ",
+    "### High\n",
+    "#",
+    "**",
+    "| ",
+    "|---|",
+    "| ID | Priority |\n|---|---|\n| CH-1 | high |\n",
+    "CH-",
+    "CH-1",
+    "ch-2 (low): ",
+    "CH-é",
+    "(high)",
+    "P1",
+    "priority 2",
+    "Source: bug.",
+    "deferred",
+    "limitation",
+    "docs/input/feedback.md",
+    "docs/input/",
+    "## Prioritised Changes\n\n",
+    "## Architecture Impact\n\nMinor\n",
+    "## Risk\n\n",
+    "none",
+    "major",
+    "`",
+    "<!--",
+    "é🧭",
+    "\0",
+    "x",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Any text is a proposal or has something wrong with it, in lines that it has.
+    #[test]
+    fn any_text_is_a_proposal_or_is_told_why_not(
+        pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..60), at in any::<prop::sample::Index>(), good in any::<bool>(),
+    ) {
+        let mut text = if good { PROPOSAL.to_owned() } else { String::new() };
+        text.insert_str(at.index(text.len() + 1), &pieces.concat());
+        let lines = u32::try_from(text.lines().count().max(text.split('\r').count())).unwrap() + 1;
+        match proposed(&round(&text), &BTreeSet::from(["ci".to_owned()])) {
+            Ok(taken) => prop_assert!(taken.changes.iter().all(|one| one.id.starts_with("CH-") && !one.priority.is_empty())),
+            Err(found) => {
+                prop_assert!(!found.is_empty());
+                prop_assert!(found.iter().all(|one| one.line.is_none_or(|line| (1..=lines).contains(&line))), "{:?}", found);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_proposal_is_read_in_time() {
+    for piece in PIECES {
+        for mark in ["## Risk", "- CH-1"] {
+            let text = PROPOSAL.replacen(mark, &format!("{}\n{mark}", piece.repeat(60_000 / piece.len())), 1);
+            let began = std::time::Instant::now();
+            drop(proposed(&round(&text), &BTreeSet::new()));
+            assert!(began.elapsed() < std::time::Duration::from_secs(20), "{piece:?}: {:?}", began.elapsed());
+        }
+    }
 }

@@ -3,7 +3,8 @@
 use crate::engine::kit::{good_papers, sheet};
 use crate::flow::Phase;
 use crate::gate::papers::tests::told;
-use crate::gate::papers::{Papers, judge};
+use crate::gate::papers::{Followed, Papers, judge};
+use crate::ledger::record::{Impact, Round};
 use crate::policy::{Policy, Tier};
 use crate::rehearsal::papers as good;
 
@@ -119,6 +120,30 @@ fn the_directory_structure_is_a_tree() {
     assert_eq!(with(tree, "- src/\n  - dimmer.py: the function\n- tests/\n"), none());
     assert_eq!(with(tree, "Everything is in one file.\n"), ["DSN-08 design.md:7"]);
     assert_eq!(with("  test_dimmer.py\n", "  one test for each function\n"), ["DSN-08 design.md:13"]);
+}
+
+/// `DSN-10`
+#[test]
+fn a_round_that_touches_the_architecture_has_another_design() {
+    let of = |impact: Impact, delivered: Option<&str>| {
+        let round = Round {
+            changes: Vec::new(),
+            impact,
+            document: crate::engine::kit::blob("proposal"),
+            version: 1,
+            scope: None,
+            design: delivered.map(crate::engine::kit::blob),
+            accepted: Some(["CH-1".to_owned()].into()),
+        };
+        let papers = Papers { round: Some(Followed::Round(Box::new(round))), ..good_papers() };
+        told(&judge(Phase::Design, &papers, &Policy::default()))
+    };
+    for impact in [Impact::Minor, Impact::Major] {
+        assert_eq!(of(impact, Some(good::DESIGN)), ["DSN-10 design.md"]);
+        assert_eq!(of(impact, Some("the design before")), none());
+        assert_eq!(of(impact, None), none(), "nobody noted it");
+    }
+    assert_eq!(of(Impact::None, Some(good::DESIGN)), none(), "it goes on with the design that is there");
 }
 
 /// `DSN-09`

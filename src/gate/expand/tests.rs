@@ -199,6 +199,7 @@ fn the_scope_of_a_round_is_the_next_version_and_keeps_the_one_before() {
         document: crate::engine::kit::blob("proposal"),
         version: 1,
         scope: Some(crate::engine::kit::blob("delivered")),
+        design: None,
         accepted: Some(["CH-1".to_owned(), "CH-3".to_owned()].into()),
     };
     let says = |scope: &str, kept: Option<&str>| {

@@ -2,6 +2,7 @@
 
 use super::words;
 use crate::finding::{Finding, quoted};
+use crate::ledger::memory::concludes;
 use crate::ledger::snapshot::{LONGEST, line};
 
 /// The parts of a report, in their order, with the words that their headings may have.
@@ -38,8 +39,7 @@ pub fn report(text: &str) -> Result<Report, Vec<Finding>> {
         let says = format!("The report has {} bytes; {LARGEST} are taken at most.", text.len());
         return Err(vec![Finding::error("SNP-14", says, "Say what matters for the decision.")]);
     }
-    let mut parts: [Vec<(u32, String)>; 6] = Default::default();
-    let mut found = Vec::new();
+    let mut parts = Parts::default();
     let mut current: Option<usize> = None;
     for (at, raw) in (1..).zip(text.lines()) {
         let bare = raw.trim().trim_start_matches(['-', '*', '+', '>']).trim_start_matches('#').trim();
@@ -57,7 +57,22 @@ pub fn report(text: &str) -> Result<Report, Vec<Finding>> {
             parts[part].push((at, plain));
         }
     }
-    for ((name, _), said) in PARTS.iter().zip(&parts) {
+    told(&parts).map_err(|found| {
+        let line = |finding: Finding| match finding.line {
+            Some(at) => Finding { says: format!("Line {at} of the report: {}", finding.says), line: None, ..finding },
+            None => finding,
+        };
+        found.into_iter().map(line).collect()
+    })
+}
+
+/// What each part of a report says, with the lines where it does.
+pub(super) type Parts = [Vec<(u32, String)>; 6];
+
+/// A report by its parts, or what is wrong with it, with the line where that is.
+pub(super) fn told(parts: &Parts) -> Result<Report, Vec<Finding>> {
+    let mut found = Vec::new();
+    for ((name, _), said) in PARTS.iter().zip(parts) {
         if said.is_empty() {
             let says = format!("The report has no {}.", quoted(name));
             let next = "A report has six parts: Verdict, Mismatches, Diagnosis, Evidence gaps, Risk flags, Verification suggestions. \
@@ -76,18 +91,18 @@ pub fn report(text: &str) -> Result<Report, Vec<Finding>> {
         let next = "Give each cause its confidence (`low`, `medium`, `high`) and what supports it.";
         found.push(Finding::error("SNP-14", says, next));
     }
-    for said in &parts {
+    for said in parts {
         for (at, text) in said {
             if let Some(order) = words::prescribes(text) {
-                let says = format!("Line {at} of the report prescribes ({}).", quoted(&order));
+                let says = format!("It prescribes ({}).", quoted(&order));
                 let next = "Say what is unmet, what the cause may be and how to find out; what to change is the editor's to decide.";
-                found.push(Finding::error("SNP-11", says, next));
+                found.push(Finding { line: Some(*at), ..Finding::error("SNP-11", says, next) });
             }
         }
     }
     let lines: Vec<String> = PARTS
         .iter()
-        .zip(&parts)
+        .zip(parts)
         .flat_map(|((name, _), said)| said.iter().map(move |(_, text)| entry(name, text)))
         .collect();
     if lines.len() > MOST {
@@ -95,6 +110,27 @@ pub fn report(text: &str) -> Result<Report, Vec<Finding>> {
         found.push(Finding::error("SNP-14", says, "Say what matters for the decision."));
     }
     if found.is_empty() { Ok(Report { pass, lines }) } else { Err(found) }
+}
+
+/// What is wrong with a report that is owed and has no cause: `SNP-14`.
+pub fn undiagnosed(report: &Report) -> Option<Finding> {
+    let says = |line: &String| line.starts_with("Audit, diagnosis:") && concludes(line);
+    (!report.lines.iter().any(says)).then(|| {
+        Finding::error(
+            "SNP-14",
+            "The gate failed three times or more, and the diagnosis says nothing of why.",
+            "Say what the cause may be, how sure that is and what supports it; also where the gate seems to be wrong.",
+        )
+    })
+}
+
+/// Which part of a report an entry of a snapshot is, and what it says: `Audit, diagnosis: …`, as [`report`] writes it.
+pub(super) fn labelled(text: &str) -> Option<(usize, &str)> {
+    PARTS.iter().enumerate().find_map(|(part, (name, _))| {
+        let label = entry(name, "");
+        let (start, said) = text.split_at_checked(label.len())?;
+        start.eq_ignore_ascii_case(&label).then(|| (part, said.trim()))
+    })
 }
 
 fn entry(part: &str, text: &str) -> String {
@@ -119,6 +155,8 @@ fn has_confidence(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -149,9 +187,79 @@ mod tests {
     fn a_prescription_is_refused_with_its_line() {
         let found = report(&EXAMPLE.replace("- stale cache", "- Replace the cache. It is stale")).unwrap_err();
         assert_eq!((found.len(), found[0].rule.as_str()), (1, "SNP-11"));
-        assert!(found[0].says.starts_with("Line 6 "), "{found:?}");
+        assert!(found[0].says.starts_with("Line 6 of the report"), "{found:?}");
         let found =
             report(&EXAMPLE.replace("- run the test", "- We should rewrite the parser and run the test")).unwrap_err();
         assert_eq!(found[0].rule, "SNP-11");
+    }
+
+    /// What a report is made of, and what it is not.
+    const PIECES: [&str; 34] = [
+        "\n",
+        "\n",
+        "\n",
+        "\r\n",
+        " ",
+        "- ",
+        "* ",
+        "> ",
+        "### ",
+        "**",
+        "__",
+        "1. ",
+        "Verdict",
+        "Verdict: PASS\n",
+        "### Verdict\nFAIL\n",
+        "Mismatches: none\n",
+        "Diagnosis: x (confidence: low)\n",
+        "Diagnosis",
+        "Evidence gaps: none\n",
+        "Gaps",
+        "Risk flags:",
+        "Risks: none\n",
+        "Verification: none\n",
+        "Verification suggestions",
+        ":",
+        "none",
+        "Replace the loop",
+        "`code`",
+        "\"",
+        "“",
+        "é🧭",
+        "\0",
+        "\u{202e}",
+        "<!--",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+        /// Any text is a report or has something wrong with it; what a report says is a report again, entry by entry.
+        #[test]
+        fn any_text_is_a_report_or_is_told_why_not(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..60), good in any::<bool>()) {
+            let text = if good { format!("{EXAMPLE}\n{}", pieces.concat()) } else { pieces.concat() };
+            match report(&text) {
+                Err(found) => prop_assert!(!found.is_empty() && found.iter().all(|one| ["SNP-11", "SNP-14"].contains(&one.rule.as_str()))),
+                Ok(taken) => {
+                    prop_assert!(taken.lines.len() <= MOST && taken.lines.iter().all(|line| line.chars().count() <= LONGEST));
+                    let mut parts = Parts::default();
+                    for line in &taken.lines {
+                        let (part, said) = labelled(line).unwrap();
+                        parts[part].push((1, said.to_owned()));
+                    }
+                    prop_assert_eq!(told(&parts), Ok(taken));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_report_is_read_in_time() {
+        for piece in PIECES {
+            let text = format!("{EXAMPLE}\n{}", piece.repeat((LARGEST - EXAMPLE.len() - 1) / piece.len()));
+            let began = std::time::Instant::now();
+            drop(report(&text));
+            assert!(began.elapsed() < std::time::Duration::from_secs(10), "{piece:?}: {:?}", began.elapsed());
+        }
     }
 }

@@ -1,6 +1,9 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::engine::kit::{Game, REPORT, blob};
-use crate::ids::Role;
+use crate::ids::{ChangeNumber, Role};
+use crate::ledger::snapshot::tests::{edited, edits};
 use crate::ledger::snapshot::{SliceId, path_of, write};
 
 const SLICE: &str = "/slice \"Parse dates\" --scope \"The parser. in: src/**, tests/** out: src/gen/**\"";
@@ -185,6 +188,130 @@ fn a_row_is_not_shaken_off_by_an_audit_of_ones_own() {
     assert_eq!((memory(&game).latest.slice_id, memory(&game).latest.fails), (SliceId(2), Fails::default()));
 }
 
+/// A report in the words of a snapshot, as `/audit` would write them.
+fn reported(diagnosis: &str) -> Vec<Fact> {
+    let parts = [
+        "verdict: FAIL",
+        "mismatches: AC-1 is unmet",
+        diagnosis,
+        "evidence gaps: none",
+        "risk flags: it drifts into `docs/api.md`",
+        "verification suggestions: compare the two logs",
+    ];
+    (1..).zip(parts).map(|(id, part)| fact(id, &format!("Audit, {part}"))).collect()
+}
+
+const CAUSE: &str = "diagnosis: a stale cache (confidence: high)";
+
+/// A change that owes an audit.
+fn stuck() -> Game {
+    let mut game = declared();
+    game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+    for _ in 0..3 {
+        game.says("ada", Role::Write, "/expand").done();
+    }
+    game.says("mia", Role::Maintain, "/unblock look again").done();
+    assert!(game.now().audit_owed().is_some());
+    game
+}
+
+/// Pushes the next snapshot, with this report.
+fn pushes(game: &mut Game, by: &str, report: Vec<Fact>, spoil: impl FnOnce(&mut Snapshot)) {
+    let mut file = next(game);
+    file.evidence.extend(report);
+    spoil(&mut file);
+    let there = File { number: file.iteration, blob: Some(blob("report")), text: Some(Ok(write(&file))) };
+    game.subject().context.there.insert(path_of(ChangeNumber(7), file.iteration), there);
+    let there = game.subject().context.clone();
+    game.push_untold("with a report").subject().context = there;
+    game.happens(&[crate::engine::Happened::Pushed(crate::engine::kit::person(by))]);
+}
+
+#[test]
+fn a_report_that_is_owed_may_come_as_evidence() {
+    let mut game = stuck();
+    pushes(&mut game, "ada", reported(CAUSE), |_| {});
+    let audit = game.now().audit_owed().cloned().unwrap();
+    // The verdict and what says `none` are nothing to rest on.
+    assert_eq!(audit.facts, BTreeSet::from([2, 3, 5, 6].map(FactId)));
+    game.says("ada", Role::Write, REPORT).refused_with("CMD-03");
+    game.says("ada", Role::Write, "/audit promote F-0003").done();
+    assert!(game.now().audit_owed().is_none());
+    // Or with what is drawn from it, at once.
+    let mut game = stuck();
+    pushes(&mut game, "ada", reported(CAUSE), |file| file.context.push(fact(3, &format!("Audit, {CAUSE}"))));
+    assert!(game.now().audit_owed().is_none());
+    assert!(memory(&game).concluded.contains(&FactId(3)));
+    let mut game = stuck();
+    pushes(&mut game, "ada", reported(CAUSE), |file| file.context.push(fact(1, "Audit, verdict: FAIL")));
+    assert!(game.now().audit_owed().is_some(), "a verdict is no conclusion");
+}
+
+#[test]
+fn a_report_that_comes_as_evidence_is_held_to_the_same() {
+    let game = stuck();
+    let with = |report: Vec<Fact>| wrong(&game, |next| next.evidence.extend(report));
+    assert_eq!(with(reported(CAUSE)), [""; 0]);
+    for part in 0..6 {
+        let mut report = reported(CAUSE);
+        report.remove(part);
+        assert_eq!(with(report), ["SNP-14"], "{part}");
+    }
+    assert_eq!(with(reported("diagnosis: none")), ["SNP-14"], "it is owed");
+    assert_eq!(with(reported("diagnosis: a stale cache")), ["SNP-14"], "nobody knows how sure that is");
+    assert_eq!(with(reported("diagnosis: Replace the cache (confidence: high)")), ["SNP-11"]);
+    let other = reported(CAUSE).into_iter().map(|one| Fact { text: one.text.replace("verdict:", "outcome:"), ..one });
+    assert_eq!(with(other.collect()), ["SNP-14"], "it has its own words");
+    // What is no part of a report is what it was: evidence.
+    assert_eq!(with(vec![fact(1, "Audit logs are written to `src/log.rs`.")]), [""; 0]);
+    let calm = declared();
+    assert_eq!(wrong(&calm, |next| next.evidence.push(fact(1, "Audit, verdict: FAIL"))), [""; 0], "none is owed");
+}
+
+#[test]
+fn more_fails_than_ask_for_an_audit_are_told_as_they_are() {
+    let mut game = stuck();
+    assert!(game.surface().comment.contains("3 of 3 FAILs in a row"), "{}", game.surface().comment);
+    game.audited().says("ada", Role::Write, "/expand").done();
+    assert!(game.surface().comment.contains(" · 4 FAILs in a row (iteration gate)"), "{}", game.surface().comment);
+}
+
+/// Who may not hand a report in by the command may not by a push.
+#[test]
+fn a_report_as_evidence_is_taken_from_the_same_people() {
+    for spoil in [|game: &mut Game| game.world.pull.fork = true, |_: &mut Game| ()] {
+        let mut game = stuck();
+        spoil(&mut game);
+        let by = if game.world.pull.fork { "ada" } else { "helper[bot]" };
+        pushes(&mut game, by, reported(CAUSE), |file| file.context.push(fact(3, &format!("Audit, {CAUSE}"))));
+        assert!(memory(&game).latest.is_consolidated(FactId(3)), "it is taken in for what it is");
+        assert!(game.now().audit_owed().is_some_and(|audit| audit.facts.is_empty()), "{by}");
+    }
+    // What was there before nobody hands in.
+    let mut game = stuck();
+    let mut file = next(&game);
+    file.evidence.extend(reported(CAUSE));
+    let there = File { number: file.iteration, blob: Some(blob("report")), text: Some(Ok(write(&file))) };
+    game.subject().context.there.insert(path_of(ChangeNumber(7), file.iteration), there);
+    game.look();
+    assert!(memory(&game).latest.is_evidence(FactId(3)));
+    assert!(game.now().audit_owed().is_some_and(|audit| audit.facts.is_empty()));
+}
+
+#[test]
+fn a_report_that_does_not_fit_is_refused_with_what_to_do() {
+    let mut game = stuck();
+    let state = game.state.as_mut().unwrap();
+    let memory = state.memory.as_mut().unwrap();
+    memory.latest.context = (1..=71).map(|id| fact(id, &"x".repeat(900))).collect();
+    memory.last_fact = 71;
+    let long = REPORT.replace("stale cache", &"stale cache ".repeat(60));
+    let refused = game.says("ada", Role::Write, &long).refused_with("SNP-14").clone();
+    assert!(refused.next.contains("agent/context/iter-") && refused.next.contains("distilled"), "{refused:?}");
+    game.state.as_mut().unwrap().memory.as_mut().unwrap().latest.context.truncate(9);
+    game.says("ada", Role::Write, &long).done();
+}
+
 #[test]
 fn who_may_decide_ends_a_slice_that_owes_an_audit() {
     let mut game = declared();
@@ -314,4 +441,32 @@ fn documents_rest_on_what_was_promoted() {
     assert_eq!(found.place().as_deref(), Some("scaffolding/design.md:4"));
     game.says("ada", Role::Write, "/audit promote F-0003").done();
     assert!(!game.findings().iter().any(|one| one.rule == "SNP-08"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// However a file is edited that would be next: it is refused with a reason, or what is kept of it can be read back.
+    #[test]
+    fn what_is_taken_in_can_be_read_back(edits in edits(), held in any::<bool>()) {
+        let mut game = if held { stuck() } else { declared() };
+        let mut file = next(&game);
+        file.evidence.extend(reported(CAUSE));
+        file.context.push(fact(9, "Dates have a zone (given: scope.md)."));
+        let text = edited(write(&file), edits);
+        let was = memory(&game).latest.clone();
+        let refused = judged(&game, &text);
+        let there = File { number: file.iteration, blob: Some(blob("edited")), text: Some(Ok(text)) };
+        game.subject().context.there.insert(path_of(ChangeNumber(7), file.iteration), there);
+        game.look();
+        let now = &memory(&game).latest;
+        match refused {
+            Err(found) => prop_assert!(!found.is_empty() && now == &was),
+            Ok(_) => prop_assert_eq!(now.iteration, was.iteration + 1),
+        }
+        let read = snapshot::read("x.md", &write(now));
+        prop_assert_eq!(&read.findings, &[]);
+        prop_assert_eq!(read.whole(0, 0), Some(now.clone()));
+        prop_assert_eq!(now.fails, was.fails);
+    }
 }

@@ -149,6 +149,74 @@ fn three_fails_in_a_row_ask_for_an_audit_and_one_more_for_another() {
     assert_eq!(told.memory().audit.as_ref().unwrap().fails.iteration, 4);
 }
 
+/// A snapshot has an end; what a verifier found and nobody has drawn anything from is the last that goes.
+#[test]
+fn a_report_outlasts_the_rest_of_the_evidence() {
+    let mut told = Told::pipeline();
+    let fill = |told: &mut Told, context: usize, evidence: usize| {
+        let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
+        let mut facts = |of: usize| -> Vec<Fact> {
+            (0..of).map(|_| Fact { id: memory.next_fact(), text: "x".repeat(900) }).collect()
+        };
+        let (context, evidence) = (facts(context), facts(evidence));
+        memory.latest.context = context;
+        memory.latest.evidence = evidence;
+    };
+    fill(&mut told, 69, 3);
+    for _ in 0..3 {
+        told.judged(Phase::Build, Verdict::Fail, vec![]);
+    }
+    let report = vec!["Audit, verdict: FAIL".to_owned(), format!("Audit, diagnosis: {}", "y".repeat(800))];
+    assert!(told.memory().has_room_for(&report));
+    told.tell(Body::Audited { lines: report.clone() });
+    let facts = told.memory().audit.clone().unwrap().facts;
+    assert_eq!(facts.len(), 1);
+    assert!(facts.iter().all(|id| told.latest().is_evidence(*id)), "older evidence goes first");
+    assert!(snapshot::write(told.latest()).len() <= LARGEST);
+    // Also where younger evidence stands behind it.
+    let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
+    for _ in 0..3 {
+        let id = memory.next_fact();
+        memory.latest.evidence.push(Fact { id, text: "x".repeat(900) });
+    }
+    memory.fit();
+    assert!(facts.iter().all(|id| told.latest().is_evidence(*id)) && snapshot::write(told.latest()).len() <= LARGEST);
+    // Where a person's decisions leave no room even for that, another report is asked for, once there is room.
+    let part = super::super::resolution::Module {
+        module_id: "a".to_owned(),
+        description: "z".repeat(900),
+        depends_on: vec![],
+    };
+    let resolution = Resolution::RevisePlan { revised_micro_plan: vec![part; 6] };
+    let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
+    memory.told(&resolution, &By::Bot, FlowName::Pipeline);
+    memory.fit();
+    assert!(told.memory().is_held() && told.memory().audit.as_ref().unwrap().facts.is_empty());
+    assert!(!told.memory().has_room_for(&report));
+    fill(&mut told, 10, 0);
+    assert!(told.memory().has_room_for(&report));
+}
+
+#[test]
+fn words_that_nobody_has_said_are_not_handed_down() {
+    let mut told = Told::pipeline();
+    let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
+    let mut handed = Handed {
+        slice_id: SliceId(1),
+        slice: unsaid(ChangeNumber(1)),
+        cap: Cap::undeclared(),
+        fails: Fails { iteration: 2, exit: 0 },
+        audited: Fails::default(),
+        audit: None,
+    };
+    memory.inherit(&handed, FlowName::Pipeline);
+    assert_eq!((memory.latest.slice.as_str(), memory.latest.fails.iteration), (unsaid(ChangeNumber(7)).as_str(), 2));
+    assert!(!memory.is_said());
+    handed.slice = "Parse dates.".to_owned();
+    memory.inherit(&handed, FlowName::Pipeline);
+    assert!(memory.is_said() && memory.latest.slice == "Parse dates.");
+}
+
 #[test]
 fn a_report_that_nobody_asked_for_stands_in_for_none_that_is() {
     let mut told = Told::pipeline();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use globset::GlobSet;
 use serde::{Deserialize, Serialize};
 
 use super::{LONGEST, line};
@@ -36,8 +37,59 @@ pub enum NoCap {
 }
 
 const MOST_GLOBS: usize = 50;
-/// A path that nobody has: what matches it matches everything.
+/// Paths that nobody has: what matches one of them matches everything.
 const NOWHERE: [&str; 2] = ["q7~x/k9~y/z3~w.v1~u", "z3~w.v1~u"];
+/// Paths of all shapes that mean nothing. A cap that has a third of them has what is left out of it for show.
+const SHAPES: [&str; 48] = [
+    "kvo.tqz",
+    "Bxuf",
+    ".wqrc",
+    "_zeg.nn",
+    "mip-qo.pdw",
+    "9hd.aae",
+    "xyu",
+    "GJW.vmo",
+    "ofe/rik.sbt",
+    "lun/Dwe.x7",
+    "zzi/.hum",
+    "q4/ybo.fek",
+    "tov_a/ist.uu",
+    "Hap/mno",
+    "cyr/eew.lok",
+    "vee/0k.jgi",
+    "nud/phs.wo",
+    "iba/xer.Zt",
+    "djo/kit/uza.rmp",
+    "eru/osf/lagh.yd",
+    "wab/c3/nyv",
+    "yim/ulk/Teg.cbx",
+    "pfo/jaz/-sh.eo",
+    "ske/ova/vib.qq",
+    "rau/wen/fjo.kh",
+    "uth/gil/azt.ovp",
+    "aip/zov/dre.il",
+    "hoz/.bne/kfy.ws",
+    "jyd/mup/ixa.gr",
+    "fen/tsa/hcu.za",
+    "gwo/ire/pjy.n4",
+    "baz/yok/_ul.mf",
+    "oxi/eda/sfrw.ja",
+    "xum/kla/wov/ehd.ty",
+    "mev/quo/ria/zbs.pu",
+    "Tih/nwa/cyo/gle.xa",
+    "luz/ofa/Hjek/sim.bw",
+    "ekk/vry/uso/7dn.co",
+    "zaf/bol/tuy/ixh.rn",
+    "ivw/hag/emo/peq.kd",
+    "sod/jux/nai/lyf.vz",
+    "wyr/gek/ota/buz.hi",
+    "cau/fim/xop/dve.sl",
+    "nok/yub/lez/war/qih.oj",
+    "ryg/asi/vod/kem/ufa.tb",
+    "puw/ize/hoc/jar/myl.ex",
+    "dax/tou/ben/fiq/ogs",
+    "a/b/c/d/e/f/g.h",
+];
 
 impl Cap {
     /// A cap that nobody has declared: nothing is in it, and nothing is held against it.
@@ -79,7 +131,7 @@ impl Cap {
             listed(&text[at + word.len()..end])
         };
         let cap = Self {
-            says: text[..first].trim().trim_end_matches([';', ',', '(']).trim_end().to_owned(),
+            says: text[..first].trim_end_matches([';', ',', '(', ' ']).trim_start().to_owned(),
             within: part(within, "in:", without)?,
             without: part(without, "out:", within)?,
         };
@@ -96,31 +148,53 @@ impl Cap {
         }
         for glob in self.within.iter().chain(&self.without) {
             let outside = glob.starts_with('/') || glob.split('/').any(|part| part == "..") || glob.contains('\\');
-            if outside || globs([glob]).is_err() {
+            // Written down, it would begin a list.
+            let marked = ["in:", "out:"].iter().any(|mark| starts(glob, mark).next() == Some(0));
+            if outside || marked || globs([glob]).is_err() {
                 return Err(NoCap::Glob(glob.clone()));
             }
         }
-        let everything = |glob: &&String| NOWHERE.iter().any(|path| has(std::slice::from_ref(*glob), path));
-        match self.within.iter().find(everything) {
-            Some(glob) => Err(NoCap::Everything(glob.clone())),
-            None => Ok(()),
+        let everything = |glob: &&String| {
+            let globs = Globs::of(std::slice::from_ref(*glob));
+            NOWHERE.iter().any(|path| globs.has(path))
+        };
+        if let Some(glob) = self.within.iter().find(everything) {
+            return Err(NoCap::Everything(glob.clone()));
         }
+        let (within, without) = (Globs::of(&self.within), Globs::of(&self.without));
+        let has = SHAPES.iter().filter(|path| within.has(path) && !without.has(path)).count();
+        if has * 3 > SHAPES.len() {
+            return Err(NoCap::Everything(self.within.join(", ")));
+        }
+        Ok(())
     }
 
     /// Whether a path is in it.
     pub fn allows(&self, path: &str) -> bool {
-        has(&self.within, path) && !has(&self.without, path)
+        Globs::of(&self.within).has(path) && !Globs::of(&self.without).has(path)
     }
 }
 
-/// A glob without a star stands for a file, or for a folder with all that is in it.
-fn has(patterns: &[String], path: &str) -> bool {
-    let below = |pattern: &String| {
-        let folder = pattern.trim_end_matches('/');
-        path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    // What does not compile was refused before.
-    globs(patterns).is_ok_and(|set| set.is_match(path)) || patterns.iter().any(below)
+/// Globs that are asked about many paths.
+struct Globs<'g> {
+    patterns: &'g [String],
+    set: GlobSet,
+}
+
+impl<'g> Globs<'g> {
+    fn of(patterns: &'g [String]) -> Self {
+        // What does not compile was refused before.
+        Self { patterns, set: globs(patterns).unwrap_or_default() }
+    }
+
+    /// A glob without a star stands for a file, or for a folder with all that is in it.
+    fn has(&self, path: &str) -> bool {
+        let below = |pattern: &String| {
+            let folder = pattern.trim_end_matches('/');
+            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.set.is_match(path) || self.patterns.iter().any(below)
+    }
 }
 
 /// Where a word stands as one.
@@ -134,19 +208,29 @@ fn starts<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't 
 
 fn listed(text: &str) -> Result<Vec<String>, NoCap> {
     let mut all = Vec::new();
-    let clean = |part: &str| part.trim_matches(['`', '"', '\'', '“', '”', ')', ';']).to_owned();
-    for part in text.split([',', ' ']).map(clean).filter(|part| !part.is_empty()) {
-        if part.eq_ignore_ascii_case("none") || part == "and" {
-            continue;
-        }
-        // The full stop of a sentence.
-        let part = part.strip_prefix("./").unwrap_or(&part).to_owned();
-        let glob = part.strip_suffix('.').filter(|rest| !rest.is_empty()).unwrap_or(&part).to_owned();
-        if !all.contains(&glob) {
-            all.push(glob);
+    for glob in text.split([',', ' ']).map(bare).filter(|part| !part.is_empty()) {
+        let word = glob.eq_ignore_ascii_case("none") || glob == "and";
+        if !word && !all.iter().any(|known| known == glob) {
+            all.push(glob.to_owned());
         }
     }
     Ok(all)
+}
+
+/// A glob without what stands around it in a sentence, as often as it does: what is left is read as it is.
+fn bare(part: &str) -> &str {
+    let mut glob = part;
+    loop {
+        let inner = glob.trim_matches(['`', '"', '\'', '“', '”', ')', ';']);
+        let inner = inner.strip_prefix("./").unwrap_or(inner);
+        // The full stop of a sentence.
+        let stop = inner.strip_suffix('.').filter(|rest| !rest.is_empty() && !rest.ends_with(['.', '/']));
+        let inner = stop.unwrap_or(inner);
+        if inner == glob {
+            return glob;
+        }
+        glob = inner;
+    }
 }
 
 impl fmt::Display for Cap {
@@ -181,6 +265,7 @@ mod tests {
     fn a_folder_or_a_file_needs_no_star() {
         let read = cap("Docs OUT: docs/private In: `docs/`, ./README.md.");
         assert!(read.allows("docs/a/b.md") && read.allows("README.md"));
+        assert_eq!(cap("Docs (in: \"docs/\".) out: none.").to_string(), "Docs in: docs/ out: none");
         assert!(!read.allows("docs/private/x.md") && !read.allows("README.md.bak") && !read.allows("docsx/a"));
     }
 
@@ -194,12 +279,38 @@ mod tests {
         assert_eq!(none("All. in: **"), NoCap::Everything("**".to_owned()));
         assert_eq!(none("All. in: **/*"), NoCap::Everything("**/*".to_owned()));
         assert_eq!(none("All. in: *"), NoCap::Everything("*".to_owned()));
+        for all in [
+            "**/*[!u]",
+            "**/[!z]*, **/z[!3]*",
+            "[a-z]*/**, *.*",
+            "**/*.*",
+            "**/*[a-m]*",
+            "[!s]*/**",
+            "*/*, */*/**",
+            "**/?*[!~]",
+        ] {
+            assert!(matches!(none(&format!("All. in: {all}")), NoCap::Everything(_)), "{all}");
+        }
         assert_eq!(none("Up. in: ../other/**"), NoCap::Glob("../other/**".to_owned()));
         assert_eq!(none("Root. in: /etc/**"), NoCap::Glob("/etc/**".to_owned()));
+        assert_eq!(none("Run together. in:out: none"), NoCap::Glob("out:".to_owned()));
         assert_eq!(none("Bad. in: src/[a"), NoCap::Glob("src/[a".to_owned()));
         assert_eq!(none(&format!("Long. in: {}", "a".repeat(2_000))), NoCap::TooLong);
         let many: Vec<String> = (0..60).map(|n| format!("a{n}")).collect();
         assert_eq!(none(&format!("Many. in: {}", many.join(", "))), NoCap::TooMany);
+    }
+
+    #[test]
+    fn a_wide_cap_that_says_what_it_is_is_one() {
+        for wide in [
+            "src/**, tests/**, docs/**, scripts/**, benches/**, README.md, Cargo.toml",
+            "**/*.rs, **/*.md, **/*.toml, **/*.yml",
+            "*/src/**, packages/*/package.json, **/test_*.py",
+            "**/*[Dd]ate*, **/__tests__/**, src/[a-m]*/**",
+            "*.md, .github/**, crates/*/Cargo.toml",
+        ] {
+            assert!(Cap::declared(&format!("Wide. in: {wide}")).is_ok(), "{wide}");
+        }
     }
 
     #[test]

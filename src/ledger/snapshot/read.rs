@@ -141,13 +141,17 @@ impl Section {
         Self::ALL.iter().find(|(section, _)| *section == self).map_or("", |(_, name)| name)
     }
 
-    /// The section that a heading begins: by its name, whatever is said behind it in brackets or after a dash.
-    fn called(heading: &str) -> Option<Self> {
+    /// The section that a line begins: by its name. A heading may say more behind that, in brackets or after a dash; any other line
+    /// only the words that belong to the name, because `Issues (3) were open` is somebody's sentence.
+    fn called(text: &str, heading: bool) -> Option<Self> {
         let named = |name: &str| {
-            let (start, rest) = heading.split_at_checked(name.len())?;
-            let rest = rest.trim_start();
-            (start.eq_ignore_ascii_case(name) && (rest.is_empty() || rest.starts_with(['(', '-', '–', '—'])))
-                .then_some(())
+            let (start, rest) = text.split_at_checked(name.len())?;
+            let behind = match rest.trim_start().strip_prefix('(') {
+                Some(brackets) => brackets.split_once(')')?.1.trim_start(),
+                None => rest.trim_start(),
+            };
+            let ends = behind.is_empty() || behind.starts_with(['-', '–', '—']);
+            (start.eq_ignore_ascii_case(name) && ends && (heading || is_usual(rest))).then_some(())
         };
         Self::ALL.into_iter().find(|(_, name)| named(name).is_some()).map(|(section, _)| section)
     }
@@ -224,7 +228,7 @@ impl Reader<'_> {
         }
         let (marked, content) = entry(raw);
         let plain = undecorated(content);
-        if let Some(section) = Section::called(plain.trim_end_matches(':')) {
+        if let Some(section) = Section::called(plain.trim_end_matches(':'), is_heading(content)) {
             self.end_item();
             if let Some(before) = self.sections.insert(section, at) {
                 let says = format!("The section {} is there twice, first on line {before}.", quoted(section.name()));
@@ -528,6 +532,20 @@ fn iteration(text: &str) -> Option<u32> {
 
 fn count(text: &str) -> Option<u32> {
     text.parse().ok().filter(|_| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Whether a line is marked as a heading, or bold from its beginning to its end.
+fn is_heading(content: &str) -> bool {
+    let bare = content.trim_end().trim_end_matches(':');
+    content.starts_with('#')
+        || ["**", "__"].iter().any(|mark| bare.len() > 4 && bare.starts_with(mark) && bare.ends_with(mark))
+}
+
+/// Whether what stands behind the name of a section is nothing but what usually does.
+fn is_usual(text: &str) -> bool {
+    const USUAL: [&str; 7] = ["scout", "findings", "source", "of", "truth", "state", "authoritative"];
+    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.all(|word| word.eq_ignore_ascii_case("non") || USUAL.iter().any(|usual| word.eq_ignore_ascii_case(usual)))
 }
 
 /// Words, and not what a template left standing.

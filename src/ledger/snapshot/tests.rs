@@ -160,6 +160,29 @@ fn each_section_is_there_once() {
     }
 }
 
+/// What begins a section in some other line is somebody's sentence.
+#[test]
+fn a_sentence_that_begins_like_a_section_is_an_entry() {
+    let text = write(&example());
+    for says in [
+        "Issues (3) were open on Monday.",
+        "Issues - three of them - are about dates.",
+        "Evidence — as far as there is any — is in `src/`.",
+        "Open Issues (see the tracker) name the zone.",
+        "**Issues** — all but one — are about dates.",
+    ] {
+        let more = text.replacen("- F-0003: ", &format!("- {says}\n- F-0003: "), 1);
+        assert_eq!(whole(&more).evidence[0].text, says);
+        let wrapped = text.replacen("has `fn zone`.", &format!("has `fn zone`.\n  {says}"), 1);
+        assert!(whole(&wrapped).evidence[0].text.ends_with(says), "{says}");
+    }
+    let listed = text
+        .replace("## Evidence (Scout Findings) — NON-AUTHORITATIVE", "1. Evidence (Scout Findings)")
+        .replace("## Issues (State)", "- Issues:")
+        .replace("### Open Issues", "* **Open Issues — as of today**");
+    assert_eq!(whole(&listed), example());
+}
+
 #[test]
 fn what_is_in_a_code_block_or_hidden_is_no_header() {
     let text = write(&example());
@@ -282,5 +305,137 @@ proptest! {
             prop_assert_eq!(got.fails, snapshot.fails);
             prop_assert_eq!(got.open, snapshot.open);
         }
+    }
+}
+
+/// What means something in a snapshot, a report or a proposal, and what is to mean nothing.
+const PIECES: [&str; 64] = [
+    "\n",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\r",
+    " ",
+    "    ",
+    "\t",
+    "- ",
+    "* ",
+    "+ ",
+    "1. ",
+    "7) ",
+    "> ",
+    "# ",
+    "## ",
+    "#### ",
+    "**",
+    "__",
+    "`",
+    "```\n",
+    "~~~\n",
+    "<!--",
+    "-->",
+    "<!-- x -->",
+    "---\n",
+    "===\n",
+    "- [ ] ",
+    "- [x] ",
+    "| a | b |\n|---|---|\n",
+    "Iteration: 0008",
+    "Parent snapshot: iter-0007",
+    "Slice ID: S-0002",
+    "- Slice: ",
+    "Scope cap: All. in: src/** out: none",
+    "in: ",
+    "Gate (exit): none",
+    "Last gate run: exit",
+    "Last gate outcome: FAIL",
+    "Consecutive Exit FAILs: 4",
+    "## Evidence\n",
+    "## Consolidated Context (x)\n",
+    "## Issues\n",
+    "### Open Issues\n",
+    "### Resolved This Iteration\n",
+    "F-0001: ",
+    "F-0003",
+    "F-90000: ",
+    "I-0004: ",
+    "[I-0001] ",
+    " Next action: fix",
+    "Next action: re-plan",
+    "**Next action:** re-scout",
+    " Closed by: a run",
+    "None.",
+    "none",
+    "TBD",
+    ":",
+    "—",
+    "\u{feff}",
+    "\u{202e}",
+    "\0",
+    "🧭é",
+    "x",
+];
+
+fn pieces(most: usize) -> impl Strategy<Value = String> {
+    let one = prop_oneof![4 => proptest::sample::select(&PIECES[..]).prop_map(str::to_owned), 1 => "[a-zA-Z0-9 .,:()-]{1,12}"];
+    proptest::collection::vec(one, 0..most).prop_map(|all| all.concat())
+}
+
+type Edit = (prop::sample::Index, usize, String);
+
+pub(crate) fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    proptest::collection::vec((any::<prop::sample::Index>(), 0_usize..12, pieces(4)), 1..6)
+}
+
+/// A file that was edited in a few places.
+pub(crate) fn edited(mut text: String, edits: Vec<Edit>) -> String {
+    for (at, gone, put) in edits {
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let start = at.index(places.len());
+        let end = (start + gone).min(places.len() - 1);
+        text.replace_range(places[start]..places[end], &put);
+    }
+    text
+}
+
+/// A good file that was edited, or nothing like one.
+fn hostile() -> impl Strategy<Value = String> {
+    let good = (snapshots(), edits()).prop_map(|(snapshot, edits)| edited(write(&snapshot), edits));
+    prop_oneof![3 => good, 1 => pieces(120)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+    /// Whatever is in a file ends in an answer with lines that it has; what is taken for a snapshot keeps the limits, and is
+    /// read back as it was from what the writer makes of it.
+    #[test]
+    fn what_is_read_is_written_and_read_back(text in hostile()) {
+        let once = read("agent/context/iter-0007.md", &text);
+        let lines = u32::try_from(text.split('\n').count()).unwrap();
+        prop_assert!(once.findings.iter().all(|one| one.line.is_none_or(|line| (1..=lines).contains(&line))));
+        let Some(got) = once.whole(10, 10) else {
+            prop_assert!(!once.findings.is_empty());
+            return Ok(());
+        };
+        prop_assert!(got.evidence.len() <= MOST_FACTS && got.context.len() <= MOST_FACTS && got.open.len() <= MOST_ISSUES);
+        prop_assert!(got.evidence.iter().chain(&got.context).all(|fact| fact.text.chars().count() <= LONGEST));
+        let written = write(&got);
+        let again = read("agent/context/iter-0007.md", &written);
+        prop_assert_eq!(&again.findings, &[], "{}", written);
+        prop_assert_eq!(again.whole(10, 10), Some(got), "{}", written);
+    }
+}
+
+/// The largest file, of one piece again and again, is read in no time: nothing in it is looked at from every other place.
+#[test]
+fn a_file_of_one_piece_is_read_in_time() {
+    let head = write(&example());
+    for piece in PIECES {
+        let text = format!("{head}{}", piece.repeat((LARGEST - head.len()) / piece.len()));
+        let began = std::time::Instant::now();
+        let read = read("x.md", &text);
+        drop(read.whole(0, 0));
+        assert!(began.elapsed() < std::time::Duration::from_secs(10), "{piece:?}: {:?}", began.elapsed());
     }
 }

@@ -1,0 +1,2 @@
+def dim(level):
+    return max(0, level - 1)
