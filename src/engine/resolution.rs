@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::command::{Fence, Given};
+use super::command::{Fence, Given, Spec, Verb};
 use super::decide::{Draft, Order};
 use super::verbs::not_now;
 use crate::finding::quoted;
@@ -95,6 +95,24 @@ pub(super) fn for_this_head(refusal: Refusal, draft: &Draft<'_>, given: &Given, 
     Refusal { next: next.to_owned(), ..refusal }.with_example(example)
 }
 
+/// Adds to a refusal for who said it a command that somebody else may give. What a person gave who may not decide is not put
+/// into the bot's mouth, ready to be copied by those who may.
+pub(super) fn for_another(
+    refusal: Refusal,
+    draft: &Draft<'_>,
+    spec: &Spec,
+    given: &Given,
+    commands: &Commands,
+) -> Refusal {
+    let Some(open) = draft.state.escalation.as_ref().filter(|_| spec.verb == Verb::Resolve) else { return refusal };
+    let can = offered(&draft.state, open, draft.world.bot_may_commit());
+    let word = given.args.split_whitespace().next().unwrap_or_default();
+    let meant = named(word).map(|named| same_letter(named, word, &can)).filter(|named| can.contains(named));
+    let Some(remedy) = meant.or(can.first().copied()) else { return refusal };
+    let next = format!("{} It is written like this:", refusal.next);
+    Refusal { next, ..refusal }.with_example(example(commands, head(draft).as_deref(), remedy))
+}
+
 /// The kind that a word names: its name, or its letter.
 fn named(word: &str) -> Option<Remedy> {
     let word = word.trim_matches(|c: char| matches!(c, '(' | ')' | ':' | '.' | ','));
@@ -150,11 +168,10 @@ pub(super) fn given(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Re
         );
     }
     if remedy == Remedy::ProvideFix && !May::Move.allows(order.standing) {
-        return Err(Refusal::new(
-            "CMD-02",
-            "`PROVIDE_FIX` writes to the branch, so it is for those with write access.",
-            "Ask one of them, or push it as a pull request of your own.",
-        ));
+        let says = "`PROVIDE_FIX` writes to the branch, so it is for those with write access.";
+        let next =
+            "Ask one of them, or push it as a pull request of your own; or answer by another option, for example:";
+        return Err(Refusal::new("CMD-02", says, next).with_example(show(recommended)));
     }
     let wrong = |says: String| takes(says, format!("`{remedy}` is written like this:"), remedy);
     let resolution = match (&given.payload, text.is_empty()) {
@@ -244,15 +261,22 @@ fn answerable(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Result<(
         format!(": {}", quoted(&short))
     });
     let says = format!("this stop is over: {how}{when} (record {}){}.", end.seq, why.unwrap_or_default());
-    let next = match state.escalation.as_ref().map(|open| open.issue) {
-        Some(Some(issue)) => format!("Another one is open: answer it in #{issue}."),
-        Some(None) => format!("Another one is open: answer it on {}.", state.change),
-        None if end.how == Ending::GivenUp && state.merged.is_none() => {
-            "Reopening the pull request takes it up again.".to_owned()
-        }
-        None => not_now(draft, commands).next,
+    let example = |on: String, open: &Escalation| {
+        let can = offered(state, open, draft.world.bot_may_commit());
+        let first = can.first().copied().unwrap_or(Remedy::AbandonTask);
+        let next = format!("Another stop is open. Answer it {on}, for example:");
+        Refusal::new("CMD-03", says.clone(), next).with_example(self::example(commands, head(draft).as_deref(), first))
     };
-    Err(Refusal::new("CMD-03", says, next))
+    Err(match &state.escalation {
+        Some(open) => match open.issue {
+            Some(issue) => example(format!("in #{issue}"), open),
+            None => example(format!("on {}", state.change), open),
+        },
+        None if end.how == Ending::GivenUp && state.merged.is_none() => {
+            Refusal::new("CMD-03", says, "Reopening the pull request takes it up again.")
+        }
+        None => Refusal::new("CMD-03", says, not_now(draft, commands).next),
+    })
 }
 
 fn fields(remedy: Remedy) -> &'static [&'static str] {

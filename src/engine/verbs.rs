@@ -61,7 +61,7 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
             ),
         });
     };
-    entitled(spec, draft, order)?;
+    entitled(spec, draft, order).map_err(|refusal| resolution::for_another(refusal, draft, spec, given, &commands))?;
     known_in(spec, draft, &commands)?;
     arguments(spec, given, &commands)?;
     memory::held(draft, spec, order, &commands)?;
@@ -91,7 +91,8 @@ pub(super) fn run(draft: &mut Draft<'_>, order: &Order, by: &By, shown: Option<&
     if spec.verb == Verb::Refreeze {
         seen_files(draft, order, shown, &commands)?;
     }
-    independent(spec, draft, order)?;
+    independent(spec, draft, order)
+        .map_err(|refusal| resolution::for_another(refusal, draft, spec, given, &commands))?;
     late::overtaken(spec, draft, order, &commands)?;
     if let Some(resolution) = resolution {
         let actor = actor(order);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{About, Body, By, Claim, Outcome, Record};
 use super::resolution::Settled;
-use super::state::State;
+use super::state::{State, Stop};
 use crate::finding::{Finding, GateName, Verdict, only_waiting};
 use crate::flow::pipeline::phase_of;
 use crate::flow::{FlowName, Phase, Stage};
@@ -129,6 +129,13 @@ pub struct Try {
 const THIRD_APPROACH: &str = "BRK-03";
 /// So many approaches to the same failure may fail; the next one is a person's to think about.
 const APPROACHES: usize = 2;
+
+impl Stop {
+    /// Whether the brake was pulled before a third approach to the same failure.
+    pub fn is_third_approach(&self) -> bool {
+        self.by == By::Bot && self.reason.starts_with(THIRD_APPROACH)
+    }
+}
 
 /// So many places are kept of a try.
 const MOST_PLACES: usize = 50;

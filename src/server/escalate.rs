@@ -3,6 +3,7 @@
 //! An issue is opened between two appends: the one with the stop, and the one that names the issue. So what people are
 //! shown afterwards links to it. Dying in between costs nothing: the next pass finds the issue by its marker.
 
+use super::apart;
 use super::pass::Pass;
 use super::route::Halt;
 use crate::engine::{Happened, merge_gate, phase_gate};
@@ -104,7 +105,7 @@ impl Pass<'_> {
         let (fresh, changed) = (open.id > before, touched(events, open.issue));
         let known = issues::Known { fresh, changed, alone: self.app.remembers() };
         let issue = match issues::open(state, open, &notice, known, place).await? {
-            Stands::Recorded => return self.remind(pull, loaded, world, &owners).await,
+            Stands::Recorded => return apart(|| self.remind(pull, loaded, world, &owners)).await,
             Stands::Disabled => return Ok(Some((loaded, true))),
             Stands::New(issue) => issue,
         };
@@ -112,7 +113,7 @@ impl Pass<'_> {
         let opened = [Happened::Escalated { id: open.id, issue }];
         let decision = self.decide(pull, &loaded, world, &opened).await?;
         match self.record(loaded, decision).await? {
-            Some(loaded) => self.remind(pull, loaded, world, &owners).await,
+            Some(loaded) => apart(|| self.remind(pull, loaded, world, &owners)).await,
             None => Ok(None),
         }
     }

@@ -40,6 +40,7 @@ mod unseen;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -69,6 +70,13 @@ pub use own_runner::{PASSED_ON, Repositories, Runs};
 
 #[cfg(fault_points)]
 pub(crate) use staged::StagedClock;
+
+/// Puts a future onto the heap. It is made in here and not where it is waited for: unoptimised, every future of a long chain
+/// would lie on that one's stack as well.
+#[inline(never)]
+fn apart<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+    Box::pin(make())
+}
 
 /// All that a server needs to know.
 pub struct Config {

@@ -32,7 +32,7 @@ use super::observe;
 use super::pass::Pass;
 use super::proof::{self, Asking, LARGEST};
 use super::route::{AS_FACT, Follows, Halt, KEPT, OWN_EVENT, Passes, written};
-use super::{App, Way};
+use super::{App, Way, apart};
 use crate::fact::{Event, Fact};
 use crate::finding::quoted;
 use crate::gate::asked::{of_this, open};
@@ -293,7 +293,7 @@ impl Passes {
         let mut follows = Follows::default();
         for (_, event) in events {
             let Fact::Run { number, nonce, turn } = &event.fact else { continue };
-            let one = Box::pin(self.one_run(told, *number, nonce, *turn, attempt)).await?;
+            let one = apart(|| self.one_run(told, *number, nonce, *turn, attempt)).await?;
             follows.deliveries.extend(one.deliveries);
             follows.notes.extend(one.notes);
         }

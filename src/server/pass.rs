@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::kin::{self, Moved};
 use super::memory::Kept;
 use super::route::Halt;
-use super::{App, delivered, ledger_branch, observe, proof, runs};
+use super::{App, apart, delivered, ledger_branch, observe, proof, runs};
 use crate::engine::{self, Answer, Decision, Happened, Order, command, merge_gate};
 use crate::fact::{Button, Comment, Event, Fact, PullEvent};
 use crate::flow::Phase;
@@ -128,12 +128,12 @@ impl Pass<'_> {
         let written = self.repo.written();
         let (listed, unread) = self.check_runs(&pull.head.sha).await?;
         if pull.head.r#ref == self.branch && !pull.is_from_fork() {
-            return Box::pin(self.show_ledger_as_head(pull, &listed)).await;
+            return apart(|| self.show_ledger_as_head(pull, &listed)).await;
         }
         let loaded = match self.ledger.load(change).await {
             Ok(loaded) => loaded,
             Err(LedgerError::Broken(broken)) => {
-                return Box::pin(self.show_broken(pull, &listed, events, &broken, false)).await;
+                return apart(|| self.show_broken(pull, &listed, events, &broken, false)).await;
             }
             Err(error) => return Err(error.into()),
         };
@@ -143,17 +143,17 @@ impl Pass<'_> {
                 return Err(Halt::Again(anyhow::anyhow!("the ledger's answer is older than our last write: {broken}")));
             }
             let none = broken.kind == BreakKind::CutOff && loaded.state.is_none();
-            return Box::pin(self.show_broken(pull, &listed, events, &broken, none)).await;
+            return apart(|| self.show_broken(pull, &listed, events, &broken, none)).await;
         }
-        let events = &Box::pin(self.with_unheard(pull, loaded.state.as_ref(), events)).await?;
+        let events = &apart(|| self.with_unheard(pull, loaded.state.as_ref(), events)).await?;
         if loaded.state.is_none() && !pull.is_open() && !self.ended_under_the_law(pull, events).await? {
             return Ok(Raced::No(Moved::default()));
         }
-        let asked_run = Box::pin(self.asked_run(loaded.state.as_ref())).await?;
+        let asked_run = apart(|| self.asked_run(loaded.state.as_ref())).await?;
         let mut world = World {
             checks_unread: unread,
             asked_run: asked_run.seen.clone(),
-            ..Box::pin(self.world(pull, &listed, loaded.state.as_ref())).await?
+            ..apart(|| self.world(pull, &listed, loaded.state.as_ref())).await?
         };
         if let Some(missing) = unheard_of(&world, loaded.state.as_ref(), events).filter(|_| self.attempt < LAG_TRIES) {
             return Err(Halt::Behind(format!("GitHub does not list {missing} yet, of which it told")));
@@ -169,22 +169,22 @@ impl Pass<'_> {
         });
         let asked = new || events.iter().any(|(_, event)| matches!(event.fact, Fact::Look { .. }));
         let twins = match asked {
-            true => Box::pin(self.relate(pull, &listed, &mut world, loaded.state.as_ref())).await?,
+            true => apart(|| self.relate(pull, &listed, &mut world, loaded.state.as_ref())).await?,
             false => Vec::new(),
         };
         world.settled = self.settled(&world, loaded.state.as_ref()).await?;
-        Box::pin(self.based_since(pull, loaded.state.as_ref(), &mut world, events)).await?;
-        let left = Box::pin(self.left(loaded.state.as_ref(), &asked_run, &mut world)).await?;
-        let mut happened = Box::pin(self.happened(pull, loaded.state.as_ref(), &world, events)).await?;
+        apart(|| self.based_since(pull, loaded.state.as_ref(), &mut world, events)).await?;
+        let left = apart(|| self.left(loaded.state.as_ref(), &asked_run, &mut world)).await?;
+        let mut happened = apart(|| self.happened(pull, loaded.state.as_ref(), &world, events)).await?;
         happened.extend(left);
         let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
         let ahead = self.decide(pull, &loaded, &world, &happened).await?;
         let would = engine::ahead(loaded.change, loaded.state.as_ref(), &ahead)
             .map_err(|refusal| Halt::Again(anyhow::anyhow!("the engine contradicts itself: {refusal}")))?;
-        let mut world = Box::pin(self.with_rivals(pull, world, would.as_ref(), &twins)).await?;
+        let mut world = apart(|| self.with_rivals(pull, world, would.as_ref(), &twins)).await?;
         if !asked && is_green(would.as_ref(), &world) {
-            for twin in Box::pin(self.relate(pull, &listed, &mut world, loaded.state.as_ref())).await? {
+            for twin in apart(|| self.relate(pull, &listed, &mut world, loaded.state.as_ref())).await? {
                 self.add_rival(&twin, &mut world).await;
             }
         }
@@ -195,29 +195,30 @@ impl Pass<'_> {
                 || (world.earlier.is_empty() && world.broken.is_empty() && world.unread == 0 && !world.unseen_moves));
         let decision = if alone && !rebased { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
         let unheard = decision.unheard.clone();
-        let Some(loaded) = Box::pin(self.record(loaded, decision)).await? else { return Ok(Raced::Yes) };
+        apart(|| self.tell_lost_fix(pull, loaded.state.as_ref())).await?;
+        let Some(loaded) = apart(|| self.record(loaded, decision)).await? else { return Ok(Raced::Yes) };
         let newest = before.as_ref().map_or(0, |state| state.seq);
-        let Some(loaded) = Box::pin(self.open_parts(pull, loaded, &world)).await? else { return Ok(Raced::Yes) };
-        let Some((loaded, no_issues)) = Box::pin(self.escalate(pull, loaded, &world, events, newest)).await? else {
+        let Some(loaded) = apart(|| self.open_parts(pull, loaded, &world)).await? else { return Ok(Raced::Yes) };
+        let Some((loaded, no_issues)) = apart(|| self.escalate(pull, loaded, &world, events, newest)).await? else {
             return Ok(Raced::Yes);
         };
         let state = loaded.state;
         if let Some(state) = &state {
-            Box::pin(self.start_asked(before.as_ref(), state, &mut world)).await?;
-            Box::pin(self.start_own(state, &mut world.runner)).await?;
-            Box::pin(self.show(pull, &listed, state, &world, events, (&unheard, no_issues))).await?;
-            if !Box::pin(self.is_newest(pull, state, self.repo.written() > written)).await? {
+            apart(|| self.start_asked(before.as_ref(), state, &mut world)).await?;
+            apart(|| self.start_own(state, &mut world.runner)).await?;
+            apart(|| self.show(pull, &listed, state, &world, events, (&unheard, no_issues))).await?;
+            if !apart(|| self.is_newest(pull, state, self.repo.written() > written)).await? {
                 return Ok(Raced::Yes);
             }
             self.close_given_up(pull, state).await?;
-            Box::pin(self.commit_repair(pull, state, &world)).await?;
-            Box::pin(self.commit_fix(pull, state, &world)).await?;
-            Box::pin(self.commit_copies(pull, state, &world)).await?;
+            apart(|| self.commit_repair(pull, state, &world)).await?;
+            apart(|| self.commit_fix(pull, state, &world)).await?;
+            apart(|| self.commit_copies(pull, state, &world)).await?;
             self.set_lease(state).await?;
         }
         self.remember_head(pull).await;
         match &state {
-            Some(state) => Ok(Raced::No(Box::pin(self.moved(pull, state, events)).await?)),
+            Some(state) => Ok(Raced::No(apart(|| self.moved(pull, state, events)).await?)),
             None => Ok(Raced::No(Moved::default())),
         }
     }
@@ -302,7 +303,7 @@ impl Pass<'_> {
         };
         let ran = runs::on(repo, &self.memory, &pull.head.sha, listed, policy).await?;
         untold.extend(ran.untold.then_some(Untold::WorkflowRuns));
-        let beneath = Box::pin(self.beneath(subject.as_ref(), state)).await?;
+        let beneath = apart(|| self.beneath(subject.as_ref(), state)).await?;
         let labels: Vec<String> = pull.labels.iter().map(|label| label.name.clone()).collect();
         let mut standings = BTreeMap::new();
         let reviews = observe::reviews(repo, policy, pull.number, &mut standings).await?;

@@ -14,10 +14,15 @@ use crate::github::calls::comments::Marker;
 use crate::github::calls::git::Addition;
 use crate::github::calls::issues::Issue;
 use crate::github::calls::pulls::Pull as Fetched;
-use crate::ledger::resolution::Split;
+use crate::ids::BlobId;
+use crate::ledger::resolution::{Fix, Split};
 use crate::ledger::{Loaded, State};
+use crate::repo::{Reader as _, RepoPath, Result as RepoResult, blob_of};
 use crate::surface::sync::Memory as _;
 use crate::surface::tasks;
+
+/// A fix is looked for among so many commits.
+const MOST_COMMITS: usize = 200;
 
 impl Pass<'_> {
     /// Commits the files of a fix, where the branch is still where it was when they were given.
@@ -35,16 +40,57 @@ impl Pass<'_> {
         let written = self.repo.create_commit_on_branch(&branch.name, &fix.head, &message, &files);
         match around!("server.fix", written.await) {
             Ok(commit) => tracing::info!(change = pull.number, commit = commit.short(), "a fix was committed"),
-            Err(Error::StaleHead) => tracing::debug!(change = pull.number, "the branch has moved before the fix"),
+            // The look at the new head tells of it.
+            Err(Error::StaleHead) => tracing::info!(change = pull.number, "the branch has moved before the fix"),
             Err(error) if error.is_for_a_person() => {
                 tracing::warn!(change = pull.number, %error, "a fix can't be committed here");
-                let marker = Marker::new(&format!("phasegate:fix:{}:{}", state.change.0, fix.record))?;
-                if self.repo.find_comment(pull.number, &marker, None).await?.is_none() {
-                    self.repo.create_comment(pull.number, &tasks::not_committed(fix), &marker).await?;
-                }
+                self.tell_of_fix(pull, state, fix, &tasks::not_committed(fix)).await?;
                 self.memory.keep(&refused, "yes").await;
             }
             Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Tells of a fix that is not on the branch, because the branch has moved before it was committed. It is asked before the new
+    /// head is recorded, which ends the fix: whoever dies in between asks again, and the comment is found by its marker.
+    pub(super) async fn tell_lost_fix(&self, pull: &Fetched, state: Option<&State>) -> Result<(), Halt> {
+        let Some((state, fix)) = state.and_then(|state| Some((state, state.fix.as_ref()?))) else { return Ok(()) };
+        if fix.head == pull.head.sha || !pull.is_open() {
+            return Ok(());
+        }
+        let (from, to, message) = (fix.head.clone(), pull.head.sha.clone(), tasks::fix_message(state, fix));
+        let blobs: Vec<_> = fix.files.iter().map(|(path, text)| (path.clone(), blob_of(text.as_bytes()))).collect();
+        let there = self.mirror.read(move |reader| {
+            let is_there = |(path, blob): &(String, Option<BlobId>)| -> RepoResult<bool> {
+                let Ok(path) = RepoPath::parse(path) else { return Ok(false) };
+                Ok(reader.blob(&to, &path)?.is_some_and(|found| blob_of(&found.bytes) == *blob))
+            };
+            let mut same = true;
+            for one in &blobs {
+                same = same && is_there(one)?;
+            }
+            // After a force-push the old head may be gone.
+            let Ok(commits) = reader.commits_between(&from, &to, MOST_COMMITS) else { return Ok(same) };
+            for commit in commits.iter().filter(|_| !same) {
+                // Each write puts a name of its own behind it.
+                if reader.commit(commit)?.message.starts_with(message.trim_end()) {
+                    return Ok(true);
+                }
+            }
+            Ok(same)
+        });
+        if there.await? {
+            return Ok(());
+        }
+        self.tell_of_fix(pull, state, fix, &tasks::overtaken(fix, &pull.head.sha)).await
+    }
+
+    /// A comment about a fix, once.
+    async fn tell_of_fix(&self, pull: &Fetched, state: &State, fix: &Fix, text: &str) -> Result<(), Halt> {
+        let marker = Marker::new(&format!("phasegate:fix:{}:{}", state.change.0, fix.record))?;
+        if self.repo.find_comment(pull.number, &marker, None).await?.is_none() {
+            self.repo.create_comment(pull.number, text, &marker).await?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use super::intake::{BROKEN, delivery, group_key, matters};
 use super::memory::Kept;
 use super::observe::Read;
 use super::pass::{LAG_TRIES, Pass, Raced, base_key, head_key, ledger_key};
-use super::{App, Way, Word, group, lease, ledger_branch, observe, own_runner};
+use super::{App, Way, Word, apart, group, lease, ledger_branch, observe, own_runner};
 use crate::fact::{Event, Fact, PullEvent};
 use crate::gate::world::Law;
 use crate::github::calls::issues::same_label;
@@ -117,7 +117,7 @@ impl Handler for Passes {
         }
         let result = match newest(&events) {
             // What a pass holds is much, and a worker's stack is small: it lies on the heap, step by step.
-            Some(told) => Box::pin(self.work_at(&told, batch, &events, attempt)).await,
+            Some(told) => apart(|| self.work_at(&told, batch, &events, attempt)).await,
             None => match self.installations(&events).await {
                 Err(Halt::Gone(error)) if attempt >= LAG_TRIES => Ok(let_go(batch, &error)),
                 result => result,
@@ -163,14 +163,14 @@ impl Passes {
     /// Works off a batch under the installation that its repository is in.
     async fn work_at(&self, told: &RepoRef, batch: &Batch, events: &[(String, Event)], attempt: u32) -> Derived {
         let mut home = told.clone();
-        let mut result = Box::pin(self.work(&home, batch, events, attempt)).await;
+        let mut result = apart(|| self.work(&home, batch, events, attempt)).await;
         if let Err(halt) = result {
             // Who came last has not been tried as often as the others.
             let tried = batch.items.iter().map(|item| item.attempt).min().unwrap_or(1);
             result = match self.whose(told, halt, events, tried).await {
                 Whose::Another(now) => {
                     home = now;
-                    Box::pin(self.work(&home, batch, events, attempt)).await
+                    apart(|| self.work(&home, batch, events, attempt)).await
                 }
                 Whose::Nobodys(error) => Ok(let_go(batch, &error)),
                 Whose::Same(halt) => Err(halt),
@@ -464,7 +464,7 @@ impl Passes {
     /// another head: each look reads both anew.
     async fn change(&self, told: &RepoRef, number: u64, events: &[(String, Event)], attempt: u32) -> Derived {
         for _ in 0..MOST_RACES {
-            if let Some(follows) = Box::pin(self.look(told, number, events, attempt)).await? {
+            if let Some(follows) = apart(|| self.look(told, number, events, attempt)).await? {
                 return Ok(follows);
             }
             tracing::info!(number, "the change moved on meanwhile; looking again");
@@ -528,7 +528,7 @@ impl Passes {
         }
         let pass =
             Pass { app: &self.app, memory, home, repo, mirror, ledger, branch, law: read.law, tip: read.tip, attempt };
-        let Raced::No(moved) = Box::pin(pass.once(&pull, events)).await? else { return Ok(None) };
+        let Raced::No(moved) = apart(|| pass.once(&pull, events)).await? else { return Ok(None) };
         let guid = events.last().map_or("", |(guid, _)| guid.as_str());
         let mut out = self.rivals_of(home, number, &moved.heads, guid).await?;
         let kin = moved.kin.iter().map(|other| other.0);

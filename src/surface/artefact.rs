@@ -132,13 +132,9 @@ fn who(by: &By) -> String {
 pub(super) fn artefact(at: &Painter, repo: RepoId, state: &State, records: &[Record]) -> Option<EscalationArtifact> {
     let open = state.escalation.as_ref()?;
     let tried = tries(state, open);
-    let (remedy, why) = recommended(open, &tried);
+    let (remedy, why) = recommended(state, open, &tried);
     let mortem = post_mortem(state, open, &tried);
-    let choice = |action: Remedy| Choice {
-        letter: action.letter(),
-        action,
-        effect: what_it_does(state, open, action).to_owned(),
-    };
+    let choice = |action: Remedy| Choice { letter: action.letter(), action, effect: what_it_does(state, open, action) };
     let context = match &mortem {
         Some(mortem) => format!("{} {}", mortem.what_went_wrong, mortem.what_to_avoid),
         None => "Nothing is wrong: it waits for somebody to look.".to_owned(),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::capsule::Capsule;
 use super::project::{ADVISORY, headline, observes, self_approved, standing};
+use super::stopped::{self, Words};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
 use super::{Seen, answers, change_record, diary, escalation, memory};
 use crate::engine::possible;
@@ -18,7 +19,8 @@ use crate::gate::{Finding, GateName, Verdict, only_waiting};
 use crate::ids::{ChangeNumber, CommitId};
 use crate::ledger::State;
 use crate::ledger::origin::Inherited;
-use crate::ledger::record::{By, Claim, Condition, Evidence, Grouped, Outcome};
+use crate::ledger::record::{By, Claim, Evidence, Grouped, Outcome};
+use crate::ledger::resolution::Remedy;
 use crate::ledger::state::{Answered, Judged};
 use crate::policy::{Commands, Policy};
 
@@ -310,20 +312,15 @@ fn what_next(state: &State, seen: &Seen<'_>) -> String {
     }
     if let Some(stop) = &state.stopped {
         let brake = state.pipeline.as_ref().is_some_and(|at| at.stage == Stage::ComplexityBrakeTriggered);
-        if let Some(condition) = stop.condition {
-            return stopped_for(
-                condition,
-                &stop.reason,
-                seen,
-                commands.written(if brake { "brake-resolved" } else { "unblock" }),
-            );
-        }
-        return format!(
-            "It is stopped ({}). {} looks at it and says `{} REASON`.",
-            quoted(&plain_to(200, &stop.reason)),
-            who(seen),
-            commands.written(if brake { "brake-resolved" } else { "unblock" })
-        );
+        let lift = commands.written(if brake { "brake-resolved" } else { "unblock" });
+        return match stopped::words(stop) {
+            Some(words) => stopped_for(&words, &stop.reason, seen, &lift),
+            None => format!(
+                "It is stopped ({}). {} looks at it and says `{lift} REASON`.",
+                quoted(&plain_to(200, &stop.reason)),
+                who(seen),
+            ),
+        };
     }
     if let Some(owed) = memory::owed(state, seen).filter(|_| !waits_for_person(state)) {
         return owed;
@@ -471,39 +468,22 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
     }
 }
 
-/// The report of a stop that somebody called for one of the conditions, in the same form.
-fn stopped_for(condition: Condition, reason: &str, seen: &Seen<'_>, lift: String) -> String {
-    let (wrong, go_on, rescope, advice) = match condition {
-        Condition::Stuck => (
-            "the same error stands after several approaches",
-            "say what to try that was not tried",
-            "leave it out of the scope",
-            "A, with an approach that is not on the list of those that failed",
-        ),
-        Condition::Scope => (
-            "it is much larger than its scope says",
-            "let it be that large",
-            "cut the scope, and split off the rest",
-            "B: a smaller change is judged sooner",
-        ),
-        Condition::Dependency => (
-            "something that it depends on is not there, or does not do what it should",
-            "wait until it is, and go on",
-            "do without it, and change the scope",
-            "A where it is known to come back, else B",
-        ),
-        Condition::Unsafe => (
-            "nobody knows whether it is safe",
-            "say that it is, and why",
-            "change the scope so that it is not needed",
-            "B, unless somebody who knows says A",
-        ),
+/// The report of a stop for a known reason, in the same form.
+fn stopped_for(words: &Words, reason: &str, seen: &Seen<'_>, lift: &str) -> String {
+    let plan = match words.remedy {
+        Remedy::RevisePlan => format!("; (D) change the plan with `{} D`", commands(seen).written("resolve")),
+        _ => String::new(),
     };
     format!(
-        "BLOCKED: {wrong} ({}). Options: (A) {go_on}; (B) {rescope}; (C) close the pull request. After A or B: {} says \
-         `{lift} REASON`. Recommendation: {advice}.",
+        "BLOCKED: {} ({}). Options: (A) {}; (B) {}; (C) close the pull request{plan}. After A or B: {} says `{lift} REASON`. \
+         Recommendation: ({}) {}",
+        words.wrong,
         quoted(&plain_to(200, reason)),
+        words.go_on,
+        words.rescope,
         who(seen).replacen('A', "a", 1),
+        words.remedy.letter(),
+        words.why,
     )
 }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Seen;
 use super::comment::commands;
 use super::project::{observes, pages};
+use super::stopped::{self, Words};
 use super::text::{Links, copied, items, plain, plain_to};
 use crate::engine::resolution::example;
 use crate::finding::quoted;
@@ -23,7 +24,7 @@ use crate::gate::{GateName, Verdict};
 use crate::ledger::escalation::{Cause, End, Ending, Escalation, Try};
 use crate::ledger::record::{By, Claim};
 use crate::ledger::resolution::{Module, Remedy, Resolution, Settled, offered};
-use crate::ledger::state::Judged;
+use crate::ledger::state::{Judged, Stop};
 use crate::ledger::{About, State, escalation_path};
 use crate::policy::{Approver, Commands, Policy};
 
@@ -59,6 +60,9 @@ fn title(state: &State, open: &Escalation) -> String {
         (Cause::Gate | Cause::Reconcile, true) => format!("Phasegate: {change} is blocked"),
         (Cause::Stop, false) => format!("Phasegate: {change} is stopped at {phase}"),
         (Cause::Stop, true) => format!("Phasegate: {change} is stopped"),
+        (Cause::Brake, _) if state.stopped.as_ref().is_some_and(Stop::is_third_approach) => {
+            format!("Phasegate: {change} is stopped before a third approach to the same failure")
+        }
         (Cause::Brake, _) => format!("Phasegate: {change} is stopped by the complexity brake"),
         (Cause::Pause, _) => format!("Phasegate: {change} waits before {phase}"),
     }
@@ -92,7 +96,7 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     let tried = tries(state, open);
     let _ = writeln!(out, "**Options**, each as a reply to copy:\n");
     options(&mut out, state, open, seen, &policy.commands);
-    let (remedy, why) = recommended(open, &tried);
+    let (remedy, why) = recommended(state, open, &tried);
     let _ = writeln!(out, "**Recommendation:** ({}) `{remedy}`: {why}\n", remedy.letter());
     if let Some(PostMortem { what_went_wrong, what_to_try_differently, what_to_avoid }) =
         post_mortem(state, open, &tried)
@@ -193,12 +197,13 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
             )
         }
         Cause::Stop | Cause::Brake => {
+            let known = words(state, open).map(|words| format!(" because {}", words.wrong)).unwrap_or_default();
             let (reason, who) = match &state.stopped {
                 Some(stop) => (quoted(&plain_to(600, &stop.reason)), login(&stop.by)),
                 None => ("(no reason is recorded)".to_owned(), "somebody".to_owned()),
             };
             let what = if open.cause == Cause::Brake { "pulled the complexity brake on" } else { "stopped" };
-            format!("{who} {what} {change}: {reason}. Nothing goes on before a person decides.")
+            format!("{who} {what} {change}{known}: {reason}. Nothing goes on before a person decides.")
         }
         Cause::Pause => {
             format!(
@@ -291,8 +296,28 @@ pub(super) fn post_mortem(state: &State, open: &Escalation, tried: &[&Try]) -> O
     Some(PostMortem { what_went_wrong: wrong, what_to_try_differently: differently, what_to_avoid: avoid })
 }
 
+/// The words of a stop for a known reason.
+fn words(state: &State, open: &Escalation) -> Option<Words> {
+    let stopped = matches!(open.cause, Cause::Stop | Cause::Brake);
+    state.stopped.as_ref().filter(|_| stopped).and_then(stopped::words)
+}
+
 /// What a remedy comes to here.
-pub(super) fn what_it_does(state: &State, open: &Escalation, remedy: Remedy) -> &'static str {
+pub(super) fn what_it_does(state: &State, open: &Escalation, remedy: Remedy) -> String {
+    let known = words(state, open);
+    let usual = usual(state, open, remedy);
+    match (remedy, known) {
+        (Remedy::ApproveOverride, Some(words)) => words.go_on.to_owned(),
+        (Remedy::AmendSpec, Some(words)) => match usual.split_once(": ") {
+            Some((_, then)) => format!("{}: {then}", words.rescope),
+            None => words.rescope.to_owned(),
+        },
+        _ => usual.to_owned(),
+    }
+}
+
+/// What it comes to wherever nothing more is known.
+fn usual(state: &State, open: &Escalation, remedy: Remedy) -> &'static str {
     let pipeline = state.flow == FlowName::Pipeline;
     match (remedy, open.cause) {
         (Remedy::ApproveOverride, Cause::Gate | Cause::Reconcile) => {
@@ -342,6 +367,9 @@ fn options(out: &mut String, state: &State, open: &Escalation, seen: &Seen<'_>, 
 pub(super) fn decision(state: &State, open: &Escalation) -> String {
     let (change, phase) = (state.change, named(open.phase));
     let at = if phase.is_empty() { String::new() } else { format!(" at {phase}") };
+    if let Some(words) = words(state, open) {
+        return format!("Decide {}.", words.decide.replacen("{}", &change.to_string(), 1));
+    }
     match open.cause {
         Cause::Gate | Cause::Reconcile if state.merged.is_some() => {
             format!("Decide whether {change} is tried again{at} or given up.")
@@ -354,7 +382,11 @@ pub(super) fn decision(state: &State, open: &Escalation) -> String {
 }
 
 /// The remedy that is recommended, and why.
-pub(super) fn recommended(open: &Escalation, tried: &[&Try]) -> (Remedy, &'static str) {
+pub(super) fn recommended(state: &State, open: &Escalation, tried: &[&Try]) -> (Remedy, &'static str) {
+    // Of what is merged nothing is changed any more.
+    if let Some(words) = words(state, open).filter(|_| state.merged.is_none()) {
+        return (words.remedy, words.why);
+    }
     let failed = tried.iter().filter(|one| one.verdict == Verdict::Fail).count();
     match open.cause {
         Cause::Gate | Cause::Reconcile
@@ -366,6 +398,7 @@ pub(super) fn recommended(open: &Escalation, tried: &[&Try]) -> (Remedy, &'stati
             (Remedy::ApproveOverride, "with another approach than those that failed: the findings name what to mend.")
         }
         Cause::Stop => (Remedy::ApproveOverride, "once the reason is settled; (C) if it can't be."),
+        Cause::Brake if state.merged.is_some() => (Remedy::ApproveOverride, "once somebody has looked at it."),
         Cause::Brake => (Remedy::AmendSpec, "what outgrew its design is cut before it is built."),
         Cause::Pause => (Remedy::Continue, "after a look at what the phase left behind."),
     }

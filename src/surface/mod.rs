@@ -22,6 +22,7 @@ mod labels;
 mod memory;
 pub mod page;
 mod project;
+mod stopped;
 pub mod sync;
 pub mod tasks;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::sync::Memory;
 use super::text::{copied, plain, plain_to};
 use crate::finding::quoted;
 use crate::github::{Repo, Result};
+use crate::ids::CommitId;
 use crate::ledger::State;
 use crate::ledger::record::By;
 use crate::ledger::resolution::{Fix, NewTask, Split};
@@ -83,13 +84,36 @@ pub fn fix_message(state: &State, fix: &Fix) -> String {
 
 /// Where GitHub does not take the commit.
 pub fn not_committed(fix: &Fix) -> String {
-    let names: Vec<String> = fix.files.keys().map(|path| quoted(&plain_to(200, path))).collect();
-    let mut out = format!(
+    let first = format!(
         "GitHub does not let the bot commit the fix that {} gave ({}). The change goes on without it; whoever may push does it by \
-         hand:\n",
+         hand:",
         login(&fix.by),
-        names.join(", ")
+        names(fix)
     );
+    with_files(first, fix)
+}
+
+/// Where somebody pushed before the bot had committed it.
+pub fn overtaken(fix: &Fix, head: &CommitId) -> String {
+    let first = format!(
+        "The fix that {} gave ({}) is not on the branch: it was for `{}`, and the branch moved to `{}` before it was committed. The \
+         change goes on without it. Look at what was pushed; if the fix is still wanted, whoever may push does it by hand:",
+        login(&fix.by),
+        names(fix),
+        fix.head.short(),
+        head.short()
+    );
+    with_files(first, fix)
+}
+
+fn names(fix: &Fix) -> String {
+    let names: Vec<String> = fix.files.keys().map(|path| quoted(&plain_to(200, path))).collect();
+    names.join(", ")
+}
+
+/// The files behind the words, as far as a comment has room.
+fn with_files(first: String, fix: &Fix) -> String {
+    let mut out = format!("{first}\n");
     for (path, text) in &fix.files {
         if out.len() + text.len() < 40_000 {
             let _ = write!(out, "\n{}\n\n{}\n", quoted(&plain_to(200, path)), copied(text));

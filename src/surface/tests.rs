@@ -421,13 +421,13 @@ fn the_issue_of_the_brake() {
     insta::assert_snapshot!(issue(&game), @r#"
     Phasegate: #7 is stopped by the complexity brake
 
-    **Decide whether #7 may be as complex as it has become.**
+    **Decide whether #7 may be as large as it has become.**
 
-    **BLOCKED:** `ada` pulled the complexity brake on #7: `scope: it has doubled`. Nothing goes on before a person decides.
+    **BLOCKED:** `ada` pulled the complexity brake on #7 because it is much larger than its scope says: `scope: it has doubled`. Nothing goes on before a person decides.
 
     **Options**, each as a reply to copy:
 
-    **(A) `APPROVE_OVERRIDE`**: go on: the design is simpler now, or the complexity is accepted. In short: `/resolve A REASON` or `/brake-resolved REASON`.
+    **(A) `APPROVE_OVERRIDE`**: let it be that large. In short: `/resolve A REASON` or `/brake-resolved REASON`.
 
     ````text
     /resolve APPROVE_OVERRIDE
@@ -436,7 +436,7 @@ fn the_issue_of_the_brake() {
     ```
     ````
 
-    **(B) `AMEND_SPEC`**: change the scope: these are the criteria now, it goes back to EXPAND, and every gate is passed again.
+    **(B) `AMEND_SPEC`**: cut the scope, and split off the rest: these are the criteria now, it goes back to EXPAND, and every gate is passed again.
 
     ````text
     /resolve AMEND_SPEC
@@ -488,7 +488,7 @@ fn the_issue_of_the_brake() {
     ```
     ````
 
-    **Recommendation:** (B) `AMEND_SPEC`: what outgrew its design is cut before it is built.
+    **Recommendation:** (B) `AMEND_SPEC`: a smaller change is judged sooner.
 
     **Post-mortem**
 
@@ -1129,11 +1129,47 @@ fn a_mark_behind_the_name_is_named() {
     "#);
 }
 
+/// The question, the options and the recommendation are those of the condition, in the comment and in the issue.
+#[test]
+fn each_condition_asks_its_own_question() {
+    let asks = [
+        ("stuck", "Decide what #7 tries next, or what becomes of it.", "(A) `APPROVE_OVERRIDE`: with an approach"),
+        ("scope", "Decide whether #7 may be as large as it has become.", "(B) `AMEND_SPEC`: a smaller change"),
+        (
+            "dependency",
+            "Decide whether #7 waits for what it depends on, or does without it.",
+            "(A) `APPROVE_OVERRIDE`: as soon as",
+        ),
+        (
+            "unsafe",
+            "Decide whether what #7 does is safe, or what it does in its place.",
+            "(B) `AMEND_SPEC`: unless somebody",
+        ),
+    ];
+    for (condition, question, advice) in asks {
+        for mut game in [Game::pipeline(), Game::merge()] {
+            if game.now().pipeline.is_some() {
+                game.until_building();
+            }
+            game.says("ada", Role::Write, &format!("/stop {condition}: look at it"));
+            let (shown, next) = (issue(&game), next(&game));
+            assert!(shown.contains(&format!("\n\n**{question}**\n\n**BLOCKED:** `ada` ")), "{condition}: {shown}");
+            assert!(shown.contains(&format!("**Recommendation:** {advice}")), "{condition}: {shown}");
+            let (_, wrong) = shown.split_once(" because ").expect("why it is");
+            let (wrong, _) = wrong.split_once(": ").expect("what was said");
+            assert!(next.starts_with(&format!("BLOCKED: {wrong} (")), "{condition}: {next}");
+            let (_, go_on) = shown.split_once("**(A) `APPROVE_OVERRIDE`**: ").expect("an option");
+            let (go_on, _) = go_on.split_once(". In short").expect("its end");
+            assert!(next.contains(&format!("(A) {go_on}; (B) ")), "{condition}: {next}");
+        }
+    }
+}
+
 #[test]
 fn the_complexity_brake_names_the_command_that_releases_it() {
     let mut game = Game::pipeline();
     game.until_reviewing().says("ada", Role::Write, "/stop Scope: it has doubled").at(Stage::ComplexityBrakeTriggered);
-    insta::assert_snapshot!(next(&game), @"BLOCKED: it is much larger than its scope says (`Scope: it has doubled`). Options: (A) let it be that large; (B) cut the scope, and split off the rest; (C) close the pull request. After A or B: a maintainer (not its author, and nobody who pushed to it) says `/brake-resolved REASON`. Recommendation: B: a smaller change is judged sooner.");
+    insta::assert_snapshot!(next(&game), @"BLOCKED: it is much larger than its scope says (`Scope: it has doubled`). Options: (A) let it be that large; (B) cut the scope, and split off the rest; (C) close the pull request. After A or B: a maintainer (not its author, and nobody who pushed to it) says `/brake-resolved REASON`. Recommendation: (B) a smaller change is judged sooner.");
     assert!(game.finding("MRG-05").next.contains("/brake-resolved"));
     game.says("mia", Role::Maintain, "/unblock fine");
     insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"

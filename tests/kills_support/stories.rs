@@ -16,6 +16,8 @@ pub(crate) enum Story {
     Stopped,
     /// Stopped, with people assigned; answered with a fix; stopped again, brought to mind, and split.
     Resolved,
+    /// Stopped, answered with another plan; stopped again, answered with other criteria.
+    Amended,
     /// The pipeline flow: a gate fails with more findings than GitHub takes at once, then passes.
     Expanded,
     /// Two pull requests with one head.
@@ -44,7 +46,7 @@ pub(crate) enum Story {
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Acted,
         Self::Queued,
         Self::Rivals,
@@ -53,6 +55,7 @@ impl Story {
         Self::Repaired,
         Self::Copied,
         Self::Resolved,
+        Self::Amended,
         Self::Stopped,
         Self::Leased,
         Self::Meddled,
@@ -70,7 +73,7 @@ impl Story {
     pub(crate) fn setup(self) -> Setup {
         match self {
             Self::Acted => Setup { bot: phasegate::rehearsal::Bot::Action, ..Setup::with_policy(PIPELINE_POLICY) },
-            Self::Expanded | Self::Meddled => Setup::with_policy(PIPELINE_POLICY),
+            Self::Amended | Self::Expanded | Self::Meddled => Setup::with_policy(PIPELINE_POLICY),
             Self::Repaired => {
                 let by_commit = "gates:\n  reconcile: { repairs: commit }\n";
                 Setup::with_policy(&PIPELINE_POLICY.replacen("gates:\n", by_commit, 1))
@@ -101,6 +104,7 @@ impl Story {
             Self::Merged => merged(on).await,
             Self::Stopped => stopped(on).await,
             Self::Resolved => resolved(on).await,
+            Self::Amended => amended(on).await,
             Self::Expanded => expanded(on).await,
             Self::Rivals => rivals(on).await,
             Self::Queued => queued(on).await,
@@ -209,6 +213,30 @@ async fn resolved(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     let issues = on.admin().repo(REPO)?.issues;
     let made = issues.values().filter(|issue| ["bulb", "wire"].contains(&issue.title.as_str())).count();
     ensure!(made == 2, "{made} parts");
+    Ok(vec![number])
+}
+
+/// Each answer is recorded once and leads back to its phase once.
+async fn amended(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.says("ada", number, "/expand a dimmer").await?;
+    let files: Vec<(&str, &str)> = papers::ALL.into_iter().chain(papers::CODE).collect();
+    on.pushes("rover", "work", "the dimmer", &files).await?;
+    on.says("ada", number, "/stop scope: it has doubled").await?;
+    let plan = "revised_micro_plan:\n  - { module_id: reader, description: it reads, depends_on: [] }";
+    on.says("mia", asked(on)?, &format!("/resolve REVISE_PLAN\n```yaml\n{plan}\n```")).await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:design"), "it did not go back to its design");
+    on.says("ada", number, "/stop unsafe: it burns").await?;
+    let criteria = "amended_acceptance_criteria: [\"AC-1: It stays cold.\"]\namendment_rationale: it burns";
+    on.says("mia", asked(on)?, &format!("/resolve AMEND_SPEC\n```yaml\n{criteria}\n```")).await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:expand"), "it did not go back to its scope");
+    let kinds = |kind: &str| -> anyhow::Result<usize> {
+        let named = format!("\"kind\":\"{kind}\"");
+        Ok(on.records(number)?.iter().filter(|one| one.to_string().contains(&named)).count())
+    };
+    let found = (on.escalations()?.len(), kinds("resolved")?, kinds("replanned")?, kinds("rescoped")?);
+    ensure!(found == (2, 2, 1, 1), "issues, resolutions, plans and scopes: {found:?}");
+    ensure!(on.escalations()?.iter().all(|issue| !issue.open), "an answer was not heard");
     Ok(vec![number])
 }
 

@@ -1,7 +1,7 @@
 //! From a stop to the reply to the merge, by comments alone: a story for each cause, and each way out at least once.
 
 use phasegate::rehearsal::{Bot, MERGE_POLICY, PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
-use phasegate::twin::{Issue, Rule};
+use phasegate::twin::{Effect, Fault, Issue, Rule};
 use serde_json::{Value, json};
 
 use super::{assert_merge, kinds, merge_flow, proposes, proves};
@@ -130,6 +130,8 @@ async fn a_stop_gets_a_fix_and_is_merged() {
         let right = git2::Oid::hash_object(git2::ObjectType::Blob, b"def shine():\n    return 11\n").unwrap();
         assert_eq!(file["sha"], right.to_string());
         assert!(!asked(&on).open);
+        let said = on.bot_comments(number).unwrap();
+        assert!(!said.iter().any(|one| one.contains("is not on the branch")), "{said:#?}");
 
         // Nothing that was shown or approved before is for this.
         assert_merge(&on, number, "action_required");
@@ -158,6 +160,32 @@ async fn a_fix_that_github_does_not_take_is_shown_instead() {
     on.says("tim", number, "/status").await.unwrap();
     let said = on.bot_comments(number).unwrap();
     assert_eq!(said.iter().filter(|one| one.contains("does not let the bot")).count(), 1, "{said:#?}");
+    on.end().await;
+}
+
+/// Whoever pushes before the bot has committed is not written over, and whoever gave the fix learns of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fix_that_a_push_outran_is_shown_instead() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/stop it leaks").await.unwrap();
+    // The answer is recorded, and the look ends before the commit.
+    let (method, path_contains) = (Some("PATCH".to_owned()), "/issues/".to_owned());
+    on.admin().inject(Fault { method, path_contains, times: 1000, effect: Effect::Refuse(502) });
+    let before = on.head(number).unwrap();
+    on.says("mia", asked(&on).number, &ready_made(&asked(&on), "PROVIDE_FIX")).await.unwrap();
+    assert_eq!(on.head(number).unwrap(), before);
+    let pushed = on.pushes("rover", "work", "my own", &[("src/own.py", "pass\n")]).await.unwrap();
+    on.admin().clear_faults();
+    on.everybody_is_patient(true);
+    on.says("tim", number, "/status").await.unwrap();
+    assert_eq!(resolved(&on, number).len(), 1);
+    assert_eq!(on.head(number).unwrap(), pushed, "nothing goes on top of what nobody looked at");
+    let said = on.bot_comments(number).unwrap();
+    let told: Vec<&String> = said.iter().filter(|one| one.contains("is not on the branch")).collect();
+    assert_eq!(told.len(), 1, "{said:#?}");
+    assert!(told[0].contains(&before[..12]) && told[0].contains(&pushed[..12]), "{}", told[0]);
+    assert!(told[0].contains("src/example.py") && told[0].contains("the whole file as it is to be"), "{}", told[0]);
     on.end().await;
 }
 
@@ -200,7 +228,11 @@ async fn the_brake_gets_another_plan_and_is_merged() {
     on.says("ada", number, "/stop scope: it has doubled").await.unwrap();
     let issue = asked(&on);
     assert!(
-        issue.body.clone().unwrap().starts_with(&format!("**Decide whether #{number} may be as complex")),
+        issue
+            .body
+            .clone()
+            .unwrap()
+            .starts_with(&format!("**Decide whether #{number} may be as large as it has become.**")),
         "{issue:?}"
     );
     // What mends code is not offered where the design is in question.

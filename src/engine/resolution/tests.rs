@@ -421,6 +421,46 @@ fn what_is_over_says_by_whom_when_and_how() {
 }
 
 #[test]
+fn what_is_over_leads_to_the_stop_that_is_open() {
+    let mut game = stopped();
+    game.answers("mia", Role::Maintain, "/resolve A it is tight").done();
+    game.says("ada", Role::Write, "/stop it leaks again").asked_in(13);
+    let mut late = game.comment("mia", standing(Role::Maintain), "/resolve A it is tight");
+    for one in &mut late {
+        if let crate::engine::Happened::Command(order) = one {
+            (order.comment.number, order.comment.on_pull) = (12, false);
+        }
+    }
+    let refusal = game.happens(&late).refused_with("CMD-03").clone();
+    assert_eq!(refusal.next, "Another stop is open. Answer it in #13, for example:");
+    assert_eq!(taken(&game).len(), 1);
+    game.answers("mia", Role::Maintain, &refusal.example.expect("an example")).done();
+    assert_eq!(taken(&game).len(), 2);
+}
+
+/// Whoever may not decide is shown what somebody else may say, in the bot's own words.
+#[test]
+fn the_wrong_person_is_answered_with_an_example_for_the_right_one() {
+    let evil = with("PROVIDE_FIX", "fix_description: mine\nfix_artifacts: { \"a.py\": evil }");
+    let strangers = [
+        ("tim", Role::Triage, "CMD-02", evil.as_str()),
+        ("ada", Role::Maintain, "CMD-07", "/resolve A fine"),
+        ("tim", Role::Triage, "CMD-02", "/resolve what"),
+    ];
+    for (login, role, rule, said) in strangers {
+        let mut game = stopped();
+        let before = kinds(&game);
+        let refusal = game.answers(login, role, said).refused_with(rule).clone();
+        assert!(refusal.next.ends_with(" It is written like this:"), "{refusal:?}");
+        assert_eq!((kinds(&game), taken(&game).len()), (before, 0), "nothing happens");
+        let example = refusal.example.expect("an example");
+        assert!(!example.contains("evil"), "{example}");
+        game.answers("mia", Role::Maintain, &example).done();
+        assert_eq!(taken(&game).len(), 1);
+    }
+}
+
+#[test]
 fn another_head_is_answered_with_the_same_payload_for_that_head() {
     let mut game = blocked();
     let stale = game.shown.clone();

@@ -39,6 +39,14 @@ fn the_third_approach_to_the_same_failure_stops_for_a_person() {
         "BRK-03 This is the third approach to the same failure: BLD-08 src/a.rs: This only holds a place."
     );
     assert!(game.against().contains("MRG-05"));
+    // The question is what to try, not how complex it may be.
+    let notice = game.notice().expect("a person is asked");
+    assert_eq!(notice.title, "Phasegate: #7 is stopped before a third approach to the same failure");
+    let first = "**Decide what #7 tries in place of a third approach to the same failure.**\n\n**BLOCKED:** the bot pulled the \
+                 complexity brake on #7 because two approaches to the same failure failed already, and this would be the third: ";
+    assert!(notice.body.starts_with(first), "{}", notice.body);
+    assert!(notice.body.contains("**(A) `APPROVE_OVERRIDE`**: say what to try that was not tried, and go on."));
+    assert!(notice.body.contains("**Recommendation:** (D) `REVISE_PLAN`: "), "{}", notice.body);
     // A person decides once; the same again is the gate's to count.
     game.says("mia", Role::Maintain, "/brake-resolved try the other library").done();
     approach(&mut game, "four", &[("src/a.rs", 2)]);

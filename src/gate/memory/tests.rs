@@ -307,7 +307,7 @@ fn a_report_that_does_not_fit_is_refused_with_what_to_do() {
     memory.last_fact = 71;
     let long = REPORT.replace("stale cache", &"stale cache ".repeat(60));
     let refused = game.says("ada", Role::Write, &long).refused_with("SNP-14").clone();
-    assert!(refused.next.contains("agent/context/iter-") && refused.next.contains("distilled"), "{refused:?}");
+    assert!(refused.next.contains("agent/context/pr-7/iter-") && refused.next.contains("distilled"), "{refused:?}");
     game.state.as_mut().unwrap().memory.as_mut().unwrap().latest.context.truncate(9);
     game.says("ada", Role::Write, &long).done();
 }
