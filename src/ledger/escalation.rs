@@ -40,6 +40,9 @@ pub struct Escalation {
     /// How often it was brought to mind.
     #[serde(default, skip_serializing_if = "is_none_yet")]
     pub reminded: u32,
+    /// When it was, last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reminded_at: Option<jiff::Timestamp>,
     /// Comments that were kept as notes.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub noted: BTreeSet<u64>,
@@ -238,6 +241,7 @@ impl State {
                 answer: None,
                 settled: None,
                 reminded: 0,
+                reminded_at: None,
                 noted: BTreeSet::new(),
                 ended: None,
             },

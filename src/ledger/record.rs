@@ -196,8 +196,12 @@ impl Condition {
 
     /// The condition that a reason begins with.
     pub fn of(reason: &str) -> Option<Self> {
-        let first = reason.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        Self::ALL.into_iter().find(|one| first.eq_ignore_ascii_case(one.as_str()))
+        let end = reason.find(|c: char| !c.is_alphanumeric()).unwrap_or(reason.len());
+        let (first, rest) = reason.split_at(end);
+        // `scope-guard leaks` speaks of something else.
+        let ends =
+            rest.chars().next().is_none_or(|c| c.is_whitespace() || matches!(c, ':' | ',' | '.' | ';' | '(' | '!'));
+        Self::ALL.into_iter().find(|one| ends && first.eq_ignore_ascii_case(one.as_str()))
     }
 
     /// A concern about the design itself, which is not for a gate to unblock.
@@ -482,6 +486,10 @@ pub enum Body {
         /// Which of the conditions it is called for, where its reason begins with one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         condition: Option<Condition>,
+    },
+    /// The files of a person's fix are not on the branch and will not be: what they answered stops the change again.
+    Unfixed {
+        of: u64,
     },
     /// A person lets it go on: they lift what was put before they said so.
     Resumed {

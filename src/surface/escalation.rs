@@ -19,6 +19,7 @@ use crate::engine::resolution::example;
 use crate::finding::quoted;
 use crate::flow::pipeline::limit;
 use crate::flow::{FlowName, Phase};
+use crate::gate::papers::document;
 use crate::gate::people::{who_decides, who_decides_first};
 use crate::gate::{GateName, Verdict};
 use crate::ledger::escalation::{Cause, End, Ending, Escalation, Try};
@@ -88,7 +89,19 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     let fallback = Policy::default();
     let policy = seen.world.policy().unwrap_or(&fallback);
     let say = |name: &str| policy.commands.written(name);
-    let mut out = format!("**{}**\n\n**BLOCKED:** {}\n\n", decision(state, open), wrong(state, open));
+    let word = if open.cause == Cause::Pause { "WAITING" } else { "BLOCKED" };
+    let mut out = format!("**{}**\n\n**{word}:** {}\n\n", decision(state, open), wrong(state, open));
+    if let Some(left) = left_behind(state, open, seen) {
+        let _ = writeln!(out, "{left}\n");
+    }
+    if state.audit_owed().is_some() {
+        let audit = say("audit");
+        let _ = writeln!(
+            out,
+            "An audit is owed as well: whatever is decided here, nothing goes on before its report is handed in (`{audit}` says what it is \
+             about).\n"
+        );
+    }
     if let Some(judged) = judged(state, open) {
         let links = Links { head: judged.about.head.clone(), ..pages(state, seen) };
         let _ = writeln!(out, "{}", items(&judged.findings, MOST_FINDINGS, &links));
@@ -119,7 +132,7 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     }
     let names = asked(policy, seen.owners);
     if !names.is_empty() {
-        let _ = write!(out, " {}", names.join(" "));
+        let _ = write!(out, "\n\n**Asked to look:** {}", names.join(" "));
     }
     out.push_str("\n\n");
     let pull = format!("[{}]({}/{}/pull/{})", state.change, seen.server, seen.slug, state.change.0);
@@ -133,6 +146,26 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     let _ = write!(out, "{pull} · since {since} · record {} · [{name}]({artefact}) · ", open.id);
     let _ = write!(out, "[evidence]({})", seen.evidence);
     out
+}
+
+/// What the gate before a stepped wait said, and of which content.
+fn left_behind(state: &State, open: &Escalation, seen: &Seen<'_>) -> Option<String> {
+    let phase = open.phase.filter(|_| open.cause == Cause::Pause)?;
+    let passed = phase.before().last()?;
+    let judged = state.gates.get(&GateName::Phase(passed))?;
+    let links = Links { head: judged.about.head.clone(), ..pages(state, seen) };
+    let name = passed.as_str().to_uppercase();
+    let verdict = if judged.verdict == Verdict::Pass { "passed" } else { "failed" };
+    let mut out = format!("**{name} {verdict}** on `{}`.", judged.about.head.short());
+    if let Some(document) = document(passed) {
+        let read = Links::read_at(seen.server, seen.slug, judged.about.head.as_str(), document, None);
+        let _ = write!(out, " What it left behind: [{document}]({read}).");
+    }
+    let told = items(&judged.findings, MOST_FINDINGS, &links);
+    if !judged.findings.is_empty() {
+        let _ = write!(out, "\n\n{}", told.trim_end());
+    }
+    Some(out)
 }
 
 /// Whom the issue mentions: names of the policy and of code owners, whose form has no room for anything else. Each once.
@@ -460,7 +493,7 @@ fn settlement(out: &mut String, settled: &Settled) {
             list(out, revised_micro_plan.iter().map(module).collect());
         }
         Resolution::ProvideFix { fix_artifacts, .. } => {
-            out.push_str(" These files go onto the branch:");
+            out.push_str(" These files are given for the branch:");
             list(out, fix_artifacts.keys().map(|path| quoted(&plain_to(200, path))).collect());
         }
         Resolution::SplitTask { .. } if !settled.issues.is_empty() => {

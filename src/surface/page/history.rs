@@ -256,6 +256,7 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         }
         Body::Stopped { reason, .. } => format!("{who} stops it: {}.", prose(&quoted(reason))),
         Body::Resumed { reason, .. } => format!("{who} lets it go on: {}.", prose(&quoted(reason))),
+        Body::Unfixed { of } => format!("The fix of record {of} is not on the branch."),
         Body::Refrozen { paths, reason } => {
             let paths: Vec<String> = paths.keys().take(20).map(|path| code(path)).collect();
             format!("{who} accepts {}: {}.", paths.join(", "), prose(&quoted(reason)))
