@@ -17,7 +17,7 @@ use crate::gate::world::World;
 use crate::ids::BlobId;
 use crate::ledger::State;
 use crate::ledger::memory::{Memory, Taken, concludes, gates_of};
-use crate::ledger::snapshot::{self, Cap, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
+use crate::ledger::snapshot::{self, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
 use crate::policy::{Commands, Slices};
 
 pub use report::{EXAMPLE, Report, report, undiagnosed};

@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::kit::{Game, REPORT, blob};
 use crate::ids::{ChangeNumber, Role};
 use crate::ledger::snapshot::tests::{edited, edits};
-use crate::ledger::snapshot::{SliceId, path_of, write};
+use crate::ledger::snapshot::{Cap, SliceId, path_of, write};
 
 const SLICE: &str = "/slice \"Parse dates\" --scope \"The parser. in: src/**, tests/** out: src/gen/**\"";
 
