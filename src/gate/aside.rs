@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use super::paper::{Name, Paper, names};
 use super::papers::{DESIGN, Document, INPUT, PREFERENCES, SCOPE, Sheet, read_sheet};
 use super::world::Subject;
-use crate::finding::Finding;
 use crate::flow::{Phase, Refusal};
 use crate::ids::{BlobId, CommitId};
 use crate::ledger::record::Noted;
@@ -71,14 +70,19 @@ impl Aside {
     }
 }
 
-/// Whether a change brings nothing but what a next round rests on, the proposal and input documents, and deletes nothing. It has no
-/// scope of its own, so it goes through the merge gate alone; with the first other file it is a change like any other.
+/// Whether a change brings nothing but what a next round rests on, its proposal and distilled input, where something was delivered
+/// before, and deletes nothing. It has no scope of its own, so it goes through the merge gate alone; with the first other file it is a
+/// change like any other.
 pub fn only_brings_papers(subject: &Subject) -> bool {
-    let below = format!("{INPUT}/");
-    let is_paper = |path: &String| path == ITERATION || path.starts_with(&below);
-    let deletes = |found: &Vec<Finding>| found.iter().any(|finding| finding.rule == "BLD-09");
-    let built = subject.documents.get(&Phase::Build);
-    !subject.changed.is_empty() && subject.changed.iter().all(is_paper) && built.is_some_and(|found| !deletes(found))
+    let is_paper = |path: &String| path == ITERATION || is_distilled(path);
+    let found = |phase: Phase, rule: &str| {
+        let found = subject.documents.get(&phase);
+        found.map(|found| found.iter().any(|finding| finding.rule == rule))
+    };
+    // The scope that is there was left by an earlier change, and input that begins one is another thing.
+    let delivered = found(Phase::Expand, "EXP-12") == Some(true);
+    let deletes = found(Phase::Build, "BLD-09") != Some(false);
+    delivered && !deletes && !subject.changed.is_empty() && subject.changed.iter().all(is_paper)
 }
 
 fn is_distilled(path: &str) -> bool {

@@ -4,6 +4,7 @@ use crate::engine::kit::*;
 use crate::engine::{Happened, runs_out};
 
 use crate::flow::{Phase, Stage};
+use crate::gate::Finding;
 use crate::ids::Role;
 use crate::ledger::Body;
 use crate::ledger::record::Condition;
@@ -285,6 +286,8 @@ fn what_only_brings_papers_for_a_round_has_no_phases() {
     let papers = |game: &mut Game, paths: &[&str]| {
         let subject = game.subject();
         subject.changed = paths.iter().map(|path| (*path).to_owned()).collect();
+        let left = Finding::error("EXP-12", "This scope was left by an earlier change.", "Write another.");
+        subject.documents.insert(Phase::Expand, vec![left]);
         subject.documents.insert(Phase::Build, Vec::new());
     };
     let mut game = Game::with("flow: pipeline");
@@ -298,14 +301,22 @@ fn what_only_brings_papers_for_a_round_has_no_phases() {
     game.push_with("less", |game| papers(game, &["scaffolding/iteration.md"]));
     assert!(game.now().pipeline.is_some());
     // What deletes, or stands beside the folder, is no paper of a round.
-    let gone = crate::gate::Finding::error("BLD-09", "`docs/input/a.md` is deleted.", "Put it back.");
-    for (paths, found) in
-        [(["docs/input/a.md"], vec![gone]), (["docs/inputs.md"], Vec::new()), (["scaffolding/scope.md"], Vec::new())]
-    {
+    let gone = Finding::error("BLD-09", "`docs/input/a.md` is deleted.", "Put it back.");
+    for (paths, found) in [
+        (["docs/input/distilled-a.md"], vec![gone]),
+        (["docs/input/a.md"], Vec::new()),
+        (["scaffolding/scope.md"], Vec::new()),
+    ] {
         let mut game = Game::with("flow: pipeline");
         papers(&mut game, &paths);
         game.subject().documents.insert(Phase::Build, found);
         game.look();
         assert!(game.now().pipeline.is_some(), "{paths:?}");
     }
+    // Where nothing was delivered, input begins a change.
+    let mut game = Game::with("flow: pipeline");
+    papers(&mut game, &["docs/input/distilled-a.md"]);
+    game.subject().documents.insert(Phase::Expand, Vec::new());
+    game.look();
+    assert!(game.now().pipeline.is_some());
 }
