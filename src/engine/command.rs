@@ -39,6 +39,7 @@ pub enum Verb {
     Scope,
     Ladder,
     Audit,
+    Heal,
 }
 
 /// What a command takes after its name.
@@ -147,6 +148,10 @@ pub const COMMANDS: &[Spec] = &[
     Spec {
         args: Args::Required("reason"),
         ..spec("stop", Verb::Stop, May::Move, "Stops the change for a person to look at.")
+    },
+    Spec {
+        args: Args::Required("reason"),
+        ..spec("heal", Verb::Heal, May::Move, "Reports that the content that is shown passes without having earned it.")
     },
     Spec {
         args: Args::Number,

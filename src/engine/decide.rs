@@ -16,6 +16,7 @@ use super::ask;
 use super::binding;
 use super::command::Given;
 use super::freeze;
+use super::heal;
 use super::hear::hear;
 use super::lease;
 use super::memory;
@@ -536,6 +537,7 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let judged = phase::judge(phase, &draft.state, draft.world);
     // A reconcile that was asked for in the middle of another phase ends where it began.
     let detour = phase == Phase::Reconcile && pipeline.return_to.is_some();
+    let unearned = heal::is_unearned(&judged.findings) && !heal::is_caught(draft);
     let counts = match (&judged.outcome, claimed, draft.state.mode) {
         (GateOutcome::Pending, _, _) => None,
         _ if held => None,
@@ -547,6 +549,11 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         (GateOutcome::Pass, None, Mode::Stepped) if detour => Some(Claim::Preview),
         // What a reviewer says is a verdict, not a preview.
         (GateOutcome::Fail, None, _) if judged.findings.iter().any(|finding| finding.rule == "REV-03") => {
+            Some(Claim::Reviewer)
+        }
+        // A green that is not earned is a FAIL, whether or not somebody claims it; and so is what a person reports.
+        (GateOutcome::Fail, None, Mode::Auto) if unearned => Some(Claim::Preview),
+        (GateOutcome::Fail, None, _) if judged.findings.iter().any(|finding| finding.rule == "reported_cheat") => {
             Some(Claim::Reviewer)
         }
         // What goes against the scope stops for a person, whoever noticed.
@@ -573,7 +580,7 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let counted = draft.state.against.counted.get(&phase);
     let now = things_against(&judged.evidence, &draft.state);
     let news = now.iter().any(|(one, times)| counted.and_then(|counted| counted.get(one)) < Some(times));
-    if !pass && !news && (told || !now.is_empty()) && matches!(how, Claim::Preview | Claim::Reviewer) {
+    if !pass && !news && !unearned && (told || !now.is_empty()) && matches!(how, Claim::Preview | Claim::Reviewer) {
         return Ok(false);
     }
     if phase == Phase::Build && brake(draft, &judged.findings, claimed.is_some())? {
@@ -588,9 +595,15 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     take_up(draft, phase)?;
     let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
     let about = draft.state.subject.clone();
-    let body =
-        Body::Judged { gate: name, verdict, claimed: Some(how), findings: judged.findings, evidence: judged.evidence };
+    let body = Body::Judged {
+        gate: name,
+        verdict,
+        claimed: Some(how),
+        findings: judged.findings.clone(),
+        evidence: judged.evidence,
+    };
     draft.about(By::Bot, about, body)?;
+    let caught = heal::catch(draft, &judged.findings)?;
     let action = match (pass, detour, pipeline.return_to) {
         (true, true, Some(back)) => resume_after_reconcile(back),
         (true, ..) if phase == Phase::Reconcile && is_repaired(&draft.state) => Some(Action::ReconcileRepaired),
@@ -600,6 +613,9 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         draft.step(action, Actor::Bot, By::Bot)?;
     }
     draft.settle()?;
+    if caught {
+        heal::exhaust(draft)?;
+    }
     Ok(pass)
 }
 

@@ -11,6 +11,7 @@ mod binding;
 pub mod command;
 mod decide;
 mod freeze;
+mod heal;
 mod hear;
 #[cfg(test)]
 pub(crate) mod kit;

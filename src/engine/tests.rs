@@ -7,6 +7,7 @@ mod delivery;
 mod escalation;
 mod evidence;
 mod freeze;
+mod heal;
 mod identity;
 mod merge;
 mod model;

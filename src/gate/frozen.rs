@@ -4,6 +4,7 @@
 //! skip: where BUILD has passed and nobody can say what was there, nothing passes until a person has looked.
 
 use super::Finding;
+use crate::finding::quoted;
 use crate::flow::Phase;
 use crate::gate::world::World;
 use crate::guard::Trip;
@@ -41,6 +42,29 @@ pub fn tripwire(state: &State, world: &World) -> Vec<Finding> {
         }
         None => Vec::new(),
     }
+}
+
+/// Whether a finding is a confirmed cheat, once a gate run meets it. What is missing is nobody's cheat.
+pub fn is_cheat(finding: &Finding) -> bool {
+    finding.rule == "contract_tampered"
+        || finding.rule == "build_tampered"
+        || finding.rule.starts_with("build_tampered:")
+}
+
+/// `reported_cheat`: a person says of this content that it passes without being earned.
+pub fn reported(state: &State) -> Option<Finding> {
+    let about = state.subject.as_ref().filter(|_| state.open)?;
+    let report = state.against.reported(&about.content)?;
+    let says = format!(
+        "{} reports that the green of this content is not earned: {}.",
+        quoted(&report.by),
+        quoted(&report.reason)
+    );
+    Some(Finding::error(
+        "reported_cheat",
+        says,
+        "Build it honestly and push that. This content passes no gate any more.",
+    ))
 }
 
 /// The frozen files that are not as they were; or why that is not known. None: nothing is frozen.

@@ -48,6 +48,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(memory::findings(state, world));
             findings.extend(forged(&world.checks, world.app));
             findings.extend(frozen::tripwire(state, world));
+            findings.extend(frozen::reported(state));
             findings.extend(unread(world.checks_unread, &world.pull.head));
             let autonomy = autonomy(state, world);
             findings.extend(weakened(world));

@@ -65,7 +65,11 @@ pub fn judged_by(phase: Phase) -> &'static str {
 pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
     let mut judged = unbounded(phase, state, world);
     // No gate behind the freeze passes over what was done to it.
-    let tripped = if phase >= Phase::Build { frozen::tripwire(state, world) } else { Vec::new() };
+    let mut tripped = Vec::new();
+    if phase >= Phase::Build {
+        tripped.extend(frozen::tripwire(state, world));
+        tripped.extend(frozen::reported(state));
+    }
     if !tripped.is_empty() {
         judged.outcome = Outcome::Fail;
         judged.findings.splice(0..0, tripped);

@@ -6,6 +6,7 @@ use super::against::{Against, Mark, things_against};
 use super::diary::Diary;
 use super::face::Face;
 use super::findings::Findings;
+use super::heal::{Caught, Report};
 use super::objection::{Rejection, objectors};
 use super::record::{About, Body, By, Claim, Evidence, Grouped, Impact, Moment, Outcome, Ran, Record, Round, Why};
 use super::resolution::{Fix, Resolution, Resolved, Split, in_order};
@@ -398,6 +399,11 @@ impl State {
                 self.braked.extend(concerns.iter().cloned());
                 self.against.stops.insert(Mark { change: self.change, seq });
                 self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said, condition: *condition });
+            }
+            Body::Cheated { reason, .. } => {
+                let content = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?.content.clone();
+                let reported = reason.as_deref().map(|reason| Report::new(&record.by, reason));
+                self.against.cheats.insert(Caught { mark: Mark { change: self.change, seq }, content, reported });
             }
             Body::Resumed { said, .. } => {
                 self.stopped = None;

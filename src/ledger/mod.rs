@@ -14,6 +14,7 @@ pub mod escalation;
 pub mod face;
 pub mod findings;
 pub mod fold;
+pub mod heal;
 mod journal;
 pub mod local;
 pub mod memory;

@@ -180,9 +180,12 @@ pub enum Condition {
     Dependency,
     /// Nobody knows whether it is safe.
     Unsafe,
+    /// It was caught cheating once more than may be healed. Nobody says this one, the bot finds it.
+    HealExhausted,
 }
 
 impl Condition {
+    /// Those that somebody may stop for.
     pub const ALL: [Condition; 4] = [Self::Stuck, Self::Scope, Self::Dependency, Self::Unsafe];
 
     pub fn as_str(self) -> &'static str {
@@ -191,6 +194,7 @@ impl Condition {
             Self::Scope => "scope",
             Self::Dependency => "dependency",
             Self::Unsafe => "unsafe",
+            Self::HealExhausted => "heal_exhausted",
         }
     }
 
@@ -482,6 +486,17 @@ pub enum Body {
         /// Which of the conditions it is called for, where its reason begins with one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         condition: Option<Condition>,
+    },
+    /// A confirmed cheat: this content passes, or would pass, by a proof that was weakened. It is never taken back.
+    Cheated {
+        /// What the wire has found.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        codes: BTreeSet<String>,
+        /// What a person reports that no wire sees.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
     },
     /// A person lets it go on: they lift what was put before they said so.
     Resumed {

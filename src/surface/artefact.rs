@@ -238,6 +238,13 @@ fn trail(records: &[Record]) -> Trail {
                 let says = against.first().map(|finding| finding.says.as_str()).unwrap_or_default();
                 (&mut trail.challenges, Some(entry(format!("{} {said}", gate.as_str()), rules, says)))
             }
+            Body::Cheated { codes, reason, .. } => {
+                let says = reason.as_deref().unwrap_or_default();
+                (
+                    &mut trail.challenges,
+                    Some(entry("cheat confirmed".to_owned(), codes.iter().cloned().collect(), says)),
+                )
+            }
             Body::Approved { .. } => (&mut trail.adjudications, decided("approves", "")),
             Body::Rejected { reason, .. } => (&mut trail.adjudications, decided("rejects", reason)),
             Body::Stopped { reason, .. } => (&mut trail.adjudications, decided("stops", reason)),

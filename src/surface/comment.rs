@@ -18,6 +18,7 @@ use crate::gate::phase::{Outcome as GateOutcome, judged_by};
 use crate::gate::{Finding, GateName, Verdict, only_waiting};
 use crate::ids::{ChangeNumber, CommitId};
 use crate::ledger::State;
+use crate::ledger::heal::{Caught, MOST_HEALED};
 use crate::ledger::origin::Inherited;
 use crate::ledger::record::{By, Claim, Evidence, Grouped, Outcome};
 use crate::ledger::resolution::Remedy;
@@ -40,6 +41,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     }
     let _ = writeln!(out, "**Next:** {}\n", next_step(state, seen));
     for line in [memory::slice(state, seen), memory::ladder(state, seen)].into_iter().flatten() {
+        let _ = writeln!(out, "{line}\n");
+    }
+    if let Some(line) = cheats(state) {
         let _ = writeln!(out, "{line}\n");
     }
     if let Some(recovered) = state.taken_up() {
@@ -287,6 +291,26 @@ pub(super) fn next_step(state: &State, seen: &Seen<'_>) -> String {
 
 /// What the next step may take, and what an answer to a command may.
 const MOST_BYTES: usize = 900;
+
+/// How often it was caught, and what comes of the next time.
+fn cheats(state: &State) -> Option<String> {
+    let caught = state.against.cheats.len();
+    let record = |one: &Caught| match one.mark.change == state.change {
+        true => one.mark.seq.to_string(),
+        false => format!("{} of {}", one.mark.seq, one.mark.change),
+    };
+    let records: Vec<String> = state.against.cheats.iter().rev().take(5).map(record).collect();
+    let then = match MOST_HEALED.checked_sub(caught) {
+        Some(0) => "The next one stops the change for a person.".to_owned(),
+        Some(left) => format!(
+            "{left} more may be healed by an honest build, and the one after that stops the change for a person."
+        ),
+        None => "No more may be healed: each further one stops the change for a person.".to_owned(),
+    };
+    let records = records.join(", ");
+    (caught > 0 && state.merged.is_none())
+        .then(|| format!("**Confirmed cheats: {caught}** (records {records}). {then}"))
+}
 
 /// The text, not longer than this many bytes.
 pub(super) fn cut(most: usize, mut text: String) -> String {

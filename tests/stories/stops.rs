@@ -150,7 +150,10 @@ async fn a_stop_is_answered_on_the_pull_request_too_and_whoever_is_named_is_ment
     on.says("mia", issues[0].number, "/resolve A once more").await.unwrap();
     let said = on.bot_comments(issues[0].number).unwrap().pop().unwrap();
     assert!(said.starts_with("`CMD-03`") && said.contains("`mia` let it go on"), "{said}");
-    assert!(said.contains(&format!("Another stop is open. Answer it in #{}, for example:", issues[1].number)), "{said}");
+    assert!(
+        said.contains(&format!("Another stop is open. Answer it in #{}, for example:", issues[1].number)),
+        "{said}"
+    );
     assert!(on.escalations().unwrap()[1].open);
     on.end().await;
 }

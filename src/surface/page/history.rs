@@ -256,6 +256,13 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         }
         Body::Stopped { reason, .. } => format!("{who} stops it: {}.", prose(&quoted(reason))),
         Body::Resumed { reason, .. } => format!("{who} lets it go on: {}.", prose(&quoted(reason))),
+        Body::Cheated { codes, reason: None, .. } => {
+            let codes: Vec<String> = codes.iter().take(20).map(|one| code(one)).collect();
+            format!("A confirmed cheat: {}.", codes.join(", "))
+        }
+        Body::Cheated { reason: Some(reason), .. } => {
+            format!("{who} reports that the green of this content is not earned: {}.", prose(&quoted(reason)))
+        }
         Body::Refrozen { paths, reason } => {
             let paths: Vec<String> = paths.keys().take(20).map(|path| code(path)).collect();
             format!("{who} accepts {}: {}.", paths.join(", "), prose(&quoted(reason)))
