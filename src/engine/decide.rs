@@ -537,7 +537,6 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let judged = phase::judge(phase, &draft.state, draft.world);
     // A reconcile that was asked for in the middle of another phase ends where it began.
     let detour = phase == Phase::Reconcile && pipeline.return_to.is_some();
-    let unearned = heal::is_unearned(&judged.findings) && !heal::is_caught(draft);
     let counts = match (&judged.outcome, claimed, draft.state.mode) {
         (GateOutcome::Pending, _, _) => None,
         _ if held => None,
@@ -551,8 +550,7 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         (GateOutcome::Fail, None, _) if judged.findings.iter().any(|finding| finding.rule == "REV-03") => {
             Some(Claim::Reviewer)
         }
-        // A green that is not earned is a FAIL, whether or not somebody claims it; and so is what a person reports.
-        (GateOutcome::Fail, None, Mode::Auto) if unearned => Some(Claim::Preview),
+        // So is what a person reports.
         (GateOutcome::Fail, None, _) if judged.findings.iter().any(|finding| finding.rule == "reported_cheat") => {
             Some(Claim::Reviewer)
         }
@@ -570,7 +568,12 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let pass = judged.outcome == GateOutcome::Pass;
     let Some(how) = counts else {
         if judged.outcome == GateOutcome::Fail {
+            let unearned = heal::is_unearned(&judged.findings).then(|| judged.findings.clone());
             record_judgement(draft, name, Verdict::Fail, None, judged.findings, judged.evidence)?;
+            // A green that is not earned is a cheat, whether or not somebody claims it.
+            if heal::catch(draft, &unearned.unwrap_or_default())? {
+                heal::exhaust(draft)?;
+            }
         }
         return Ok(false);
     };
@@ -580,7 +583,7 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let counted = draft.state.against.counted.get(&phase);
     let now = things_against(&judged.evidence, &draft.state);
     let news = now.iter().any(|(one, times)| counted.and_then(|counted| counted.get(one)) < Some(times));
-    if !pass && !news && !unearned && (told || !now.is_empty()) && matches!(how, Claim::Preview | Claim::Reviewer) {
+    if !pass && !news && (told || !now.is_empty()) && matches!(how, Claim::Preview | Claim::Reviewer) {
         return Ok(false);
     }
     if phase == Phase::Build && brake(draft, &judged.findings, claimed.is_some())? {

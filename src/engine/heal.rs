@@ -63,7 +63,10 @@ pub(super) fn report(draft: &mut Draft<'_>, order: &Order, by: &By) -> Result<Ou
     if draft.state.merged.is_some() {
         return refused("it is merged.", "What is wrong with it is mended, or reverted, in a pull request of its own.");
     }
-    let built = draft.state.pipeline.as_ref().is_none_or(|at| at.phase().is_none_or(|phase| phase >= Phase::Build));
+    let built = draft.state.pipeline.as_ref().is_none_or(|at| match at.phase() {
+        Some(phase) => phase >= Phase::Build,
+        None => at.passed.contains_key(&Phase::Build),
+    });
     if !built {
         return refused(
             "nothing is built yet that could pass without being earned.",

@@ -43,11 +43,11 @@ fn a_green_that_only_the_wire_stands_against_is_a_cheat_once_for_each_content() 
     game.approved_by("mia");
     assert_eq!(caught(&game), 1, "{:?}", game.stage());
     let fails: u8 = Phase::ALL.into_iter().map(|phase| game.table().fails(phase)).sum();
-    assert_eq!(fails, 1, "it is a FAIL of the gate that it wanted to pass");
+    assert_eq!(fails, 0, "nobody has claimed anything");
     // Another look, a claim and another green are the same cheat.
     game.look().green();
-    game.says("ada", Role::Write, "/verify");
-    assert_eq!(caught(&game), 1);
+    game.says("ada", Role::Write, "/build").done();
+    assert_eq!((caught(&game), game.table().fails(Phase::Build)), (1, 1));
     let comment = game.surface().comment;
     assert!(comment.contains("**Confirmed cheats: 1** (records "), "{comment}");
     assert!(comment.contains("2 more may be healed by an honest build"), "{comment}");
@@ -63,7 +63,7 @@ fn what_is_unfinished_and_what_is_missing_is_no_cheat() {
     game.push_with("red", |game| drop(game.test_says(TEST_FILE, "half of it")));
     game.red();
     assert_eq!(caught(&game), 0, "the gate would not pass anyway, and nobody has claimed it");
-    game.says("ada", Role::Write, "/review");
+    game.says("ada", Role::Write, "/build").done();
     assert_eq!(caught(&game), 1, "whoever claims it says that it is done");
 }
 
@@ -113,8 +113,10 @@ fn nothing_lowers_the_count() {
     game.closed().reopened();
     assert_eq!(caught(&game), 1);
     // The same work under another number is the same work.
-    let mut next = Game::pipeline().later_than(&game);
-    next.opened();
+    game.closed();
+    let mut next = Game::with("flow: pipeline").later_than(&game);
+    next.world.earlier = vec![game.as_three()];
+    next.documents().look();
     assert_eq!(caught(&next), 1, "{:?}", next.log.last());
     assert!(next.surface().comment.contains("1 confirmed cheat"), "{}", next.surface().comment);
 }
@@ -149,8 +151,6 @@ fn a_report_stands_against_its_content_in_every_flow() {
 #[test]
 fn before_anything_is_built_there_is_nothing_to_report() {
     let mut game = Game::pipeline();
-    game.says("ada", Role::Write, "/expand");
-    game.without("scaffolding/scope.md").push("later");
     game.says("ada", Role::Write, "/heal overfit").refused_with("CMD-03");
     assert!(!game.log.iter().any(|entry| matches!(entry.body, Body::Cheated { .. })));
 }
