@@ -13,7 +13,7 @@ use crate::flow::Phase;
 use crate::gate::papers::{self, Papers};
 use crate::gate::{build, first, reconcile, verify};
 use crate::ledger::State;
-use crate::policy;
+use crate::policy::{self, Policy};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
 
 #[derive(Debug, Serialize)]
@@ -64,14 +64,20 @@ pub(super) fn against(args: &status::Args, state: &State) -> Vec<Finding> {
     first::first_things_first(seen.into_iter().flatten().chain(first::against(state)))
 }
 
+/// The policy of the default branch, where it is here and can be read.
+pub(super) fn policy(repo: &LocalRepo) -> Option<Policy> {
+    let tip = check::default_tip(repo).ok()?;
+    let blob = repo.blob(&tip, &RepoPath::from(policy::PATH)).ok()??;
+    policy::parse(&blob.bytes).ok()
+}
+
 /// What the content shows of what a gate waits for, judged here as the App does it. None where it is not here, or can't be read: the
 /// records are told all the same.
 fn look(repo: &Path, state: &State, phase: Phase) -> Option<Vec<Finding>> {
     let (repo, about) = (LocalRepo::around(repo).ok()?, state.subject.as_ref()?);
     let (base, head) = (&about.base, &about.head);
     let tip = check::default_tip(&repo).ok()?;
-    let blob = repo.blob(&tip, &RepoPath::from(policy::PATH)).ok()??;
-    let policy = policy::parse(&blob.bytes).ok()?;
+    let policy = policy(&repo)?;
     let papers = Papers::read(&repo, &tip, base, head).ok()?;
     let site = || build::site(&repo, base, head, &papers).ok().flatten();
     Some(match phase {

@@ -31,13 +31,21 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     };
     let args = status::Args { change, place: args.place };
     let (state, report) = status::read(&args).await?;
-    let capsule = Capsule::of(&state, &explain::against(&args, &state), &Commands::default());
+    // As `git show` takes it.
+    let place = |path: &str| format!("{}:{path}", report.ledger);
+    let capsule = Capsule::of(&state, &explain::against(&args, &state), &commands(&args), place);
     if args.place.json {
         out::raw(&format!("{}\n", capsule.json()))?;
     } else {
         out::text(&capsule.text())?;
     }
     Ok(status::exit(&report))
+}
+
+/// How commands are written here, by the default branch's policy; as usual where that is not here.
+fn commands(args: &status::Args) -> Commands {
+    let policy = args.here().and_then(|repo| explain::policy(&LocalRepo::around(repo).ok()?));
+    policy.map(|policy| policy.commands).unwrap_or_default()
 }
 
 /// The change that has what is checked out as a head: the newest, where several have.

@@ -75,6 +75,9 @@ pub(super) struct Report {
     /// Why a person must decide.
     pub(super) waits_for: Option<String>,
     findings: Vec<Finding>,
+    /// The branch that was read.
+    #[serde(skip)]
+    pub(super) ledger: String,
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -110,7 +113,7 @@ pub(super) async fn read(args: &Args) -> anyhow::Result<(State, Report)> {
     let Some(state) = state.state else {
         bail!("the ledger on {} has no records of #{}", out::plain(&branch), args.change)
     };
-    let report = report(&state, advisory, proven);
+    let report = Report { ledger: branch, ..report(&state, advisory, proven) };
     Ok((state, report))
 }
 
@@ -209,6 +212,7 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
         gates: state.gates.iter().map(|(gate, judged)| (gate.to_string(), word(judged.verdict))).collect(),
         waits_for: waits_for.filter(|_| state.open || state.merged.is_some()),
         findings: merge.filter(|_| state.open).map(|judged| judged.findings.clone()).unwrap_or_default(),
+        ledger: String::new(),
     }
 }
 

@@ -26,6 +26,7 @@ use crate::fact::Comment;
 use crate::flow::merge::Stage as MergeStage;
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal, Stage};
+use crate::gate::aside;
 use crate::gate::papers::Followed;
 use crate::gate::people::{May, Standing};
 use crate::gate::phase::Outcome as GateOutcome;
@@ -50,6 +51,8 @@ pub enum Happened {
     Tampered { what: String, told: Option<String> },
     /// An issue was opened for the escalation with this id.
     Escalated { id: u64, issue: u64 },
+    /// The files of a fix could not be put onto the branch.
+    Unfixed { of: u64, why: String },
     /// The tasks of the resolution in this record have these issues.
     Split { of: u64, issues: Vec<u64> },
     /// The stop that is open was brought to mind for this time.
@@ -229,6 +232,7 @@ pub fn decide(
     for one in happened {
         match one {
             Happened::Escalated { id, issue } => draft.bot(Body::Escalated { id: *id, issue: *issue })?,
+            Happened::Unfixed { of, why } => unfixed(&mut draft, *of, why)?,
             Happened::Split { of, issues } => draft.bot(Body::Split { of: *of, issues: issues.clone() })?,
             Happened::Reminded { of, number } => draft.bot(Body::Reminded { of: *of, number: *number })?,
             _ => {}
@@ -261,6 +265,7 @@ pub fn decide(
     claims(&mut draft, &before, happened)?;
     gates(&mut draft)?;
     lease::end(&mut draft, happened)?;
+    red_pushes(&mut draft)?;
     if draft.state.open {
         let judged = merge::judge(&draft.state, world);
         record_judgement(&mut draft, GateName::Merge, judged.verdict, None, judged.findings, judged.evidence)?;
@@ -268,6 +273,36 @@ pub fn decide(
         binding::objections(&mut draft)?;
     }
     Ok(Decision { entries: draft.entries, unheard })
+}
+
+/// Asks a person, once, where more pushes were red than the policy lets pass.
+fn red_pushes(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some(policy) = draft.world.policy().filter(|_| draft.state.open && draft.state.merged.is_none()) else {
+        return Ok(());
+    };
+    let due = draft.state.audit_due(policy.limits.previews);
+    match (due, draft.state.red_pushes) {
+        (Some((phase, reds)), None) => draft.bot(Body::RedPushes { at: Some(phase), reds }),
+        // The policy lets more pass now.
+        (None, Some(_)) => draft.bot(Body::RedPushes { at: None, reds: 0 }),
+        _ => Ok(()),
+    }
+}
+
+/// A fix that is not on the branch has answered nothing: what it was given for is asked again.
+fn unfixed(draft: &mut Draft<'_>, of: u64, why: &str) -> Result<(), Refusal> {
+    let Some(fix) = draft.state.fix.clone().filter(|fix| fix.record == of) else { return Ok(()) };
+    let by = match &fix.by {
+        By::Person { person, .. } => person.login.clone(),
+        By::Bot | By::Workflow(_) | By::Runner(_) => "somebody".to_owned(),
+    };
+    draft.bot(Body::Unfixed { of })?;
+    let reason = format!("the fix that {by} gave is not on the branch: {why}");
+    draft.bot(Body::Stopped { reason, said: None, concerns: BTreeSet::new(), condition: None })?;
+    match draft.state.pipeline {
+        Some(_) => draft.bot(Body::Beside { fact: Beside::Stopped { structural: false } }),
+        None => Ok(()),
+    }
 }
 
 /// So many notes are kept of one stop.
@@ -307,6 +342,10 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let digest = policy.digest();
     let wanted = draft.world.effective;
     let flow = match wanted.flow {
+        // What only brings papers for a next round is none of a round's phases.
+        crate::policy::Flow::Pipeline if draft.world.subject.as_ref().is_some_and(aside::only_brings_papers) => {
+            FlowName::Merge
+        }
         crate::policy::Flow::Merge => FlowName::Merge,
         crate::policy::Flow::Pipeline => FlowName::Pipeline,
     };

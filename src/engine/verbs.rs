@@ -671,8 +671,18 @@ fn note(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 fn left_behind(draft: &Draft<'_>, is_left: impl Fn(&Noted, &Aside) -> Result<(), Refusal>) -> Result<(), Refusal> {
     let now = beside(draft)?;
     let unnoted = || Noted { preferences: now.preferences.clone(), ..Noted::default() };
-    is_left(&draft.state.noted.clone().unwrap_or_else(unnoted), now)
+    let left = is_left(&draft.state.noted.clone().unwrap_or_else(unnoted), now);
+    // After the merge it is read where the change went.
+    let there = |refusal: Refusal| match &draft.state.merged {
+        Some(_) => Refusal { next: refusal.next.replacen("push, and", &format!("{TO_THE_BRANCH}, and"), 1), ..refusal },
+        None => refusal,
+    };
+    left.map_err(there)
 }
+
+/// How papers come to the branch that a merged change went into.
+const TO_THE_BRANCH: &str =
+    "bring it to the default branch (a pull request with nothing else goes through the merge gate alone)";
 
 /// Stages in which no agent is at work, so that none can be gone.
 fn nobody_works(stage: Stage) -> bool {

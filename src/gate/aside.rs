@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 
 use super::paper::{Name, Paper, names};
 use super::papers::{DESIGN, Document, INPUT, PREFERENCES, SCOPE, Sheet, read_sheet};
-use crate::flow::Refusal;
+use super::world::Subject;
+use crate::finding::Finding;
+use crate::flow::{Phase, Refusal};
 use crate::ids::{BlobId, CommitId};
 use crate::ledger::record::Noted;
 use crate::repo::{Filter, Reader, RepoPath, Result};
@@ -67,6 +69,16 @@ impl Aside {
     pub fn noted(&self) -> Noted {
         Noted { distilled: self.distilled.clone(), preferences: self.preferences.clone() }
     }
+}
+
+/// Whether a change brings nothing but what a next round rests on, the proposal and input documents, and deletes nothing. It has no
+/// scope of its own, so it goes through the merge gate alone; with the first other file it is a change like any other.
+pub fn only_brings_papers(subject: &Subject) -> bool {
+    let below = format!("{INPUT}/");
+    let is_paper = |path: &String| path == ITERATION || path.starts_with(&below);
+    let deletes = |found: &Vec<Finding>| found.iter().any(|finding| finding.rule == "BLD-09");
+    let built = subject.documents.get(&Phase::Build);
+    !subject.changed.is_empty() && subject.changed.iter().all(is_paper) && built.is_some_and(|found| !deletes(found))
 }
 
 fn is_distilled(path: &str) -> bool {

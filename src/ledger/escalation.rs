@@ -40,6 +40,9 @@ pub struct Escalation {
     /// How often it was brought to mind.
     #[serde(default, skip_serializing_if = "is_none_yet")]
     pub reminded: u32,
+    /// When it was, last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reminded_at: Option<jiff::Timestamp>,
     /// Comments that were kept as notes.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub noted: BTreeSet<u64>,
@@ -72,6 +75,8 @@ pub enum Cause {
     Stop,
     /// A concern about the design itself.
     Brake,
+    /// More pushes were red at a gate than may be without a person's look.
+    Reds,
     /// Stepped mode: a gate passed, and a person is to look before the next phase begins.
     Pause,
 }
@@ -172,7 +177,10 @@ fn waits(state: &State) -> Option<(Cause, Option<Phase>)> {
         Some(Stage::BlockedOnGate) => Cause::Gate,
         Some(Stage::ReconcileBlocked) => Cause::Reconcile,
         Some(Stage::SteppedModePaused) => Cause::Pause,
-        _ => return None,
+        _ => {
+            let (at, _) = state.red_pushes.filter(|_| state.open)?;
+            return Some((Cause::Reds, Some(at)));
+        }
     };
     Some((cause, phase))
 }
@@ -238,6 +246,7 @@ impl State {
                 answer: None,
                 settled: None,
                 reminded: 0,
+                reminded_at: None,
                 noted: BTreeSet::new(),
                 ended: None,
             },

@@ -85,6 +85,7 @@ impl State {
             fixing_since: None,
             gates: BTreeMap::new(),
             previews: BTreeMap::new(),
+            red_pushes: None,
             reds_at_pass: BTreeMap::new(),
             readied: None,
             spent_reviews: BTreeSet::new(),
@@ -416,6 +417,7 @@ impl State {
                 self.rejections.retain(|rejection| !rejection.standing || rejection.is_after(*said));
                 self.given_up = None;
                 self.previews.clear();
+                self.red_pushes = None;
                 self.reds_at_pass.clear();
             }
             Body::Refrozen { paths, .. } => {
@@ -498,11 +500,20 @@ impl State {
             Body::Reminded { of, number } => {
                 if let Some(open) = self.escalation.as_mut().filter(|open| open.id == *of) {
                     open.reminded = open.reminded.max(*number);
+                    open.reminded_at = Some(record.at);
                 }
             }
             Body::Noted { of, comment, .. } => {
                 if let Some(open) = self.escalation.as_mut().filter(|open| open.id == *of) {
                     open.noted.insert(*comment);
+                }
+            }
+            Body::RedPushes { at, reds } => self.red_pushes = at.map(|phase| (phase, *reds)),
+            Body::Unfixed { of } => {
+                let fix = self.fix.take_if(|fix| fix.record == *of).filter(|fix| fix.only_hand);
+                if let Some(By::Person { person, .. }) = fix.map(|fix| fix.by) {
+                    self.operators.remove(&person);
+                    self.own.remove(&person);
                 }
             }
             Body::Split { of, issues } => {
@@ -526,12 +537,14 @@ impl State {
         let (by, seq) = (record.by.clone(), record.seq);
         match &resolved.resolution {
             Resolution::ProvideFix { fix_description, fix_artifacts } => {
+                let mut only_hand = false;
                 if let By::Person { person, .. } = &by {
+                    only_hand = !self.operators.contains(person);
                     self.worked([person]);
                 }
                 let head = record.about.as_ref().map(|about| about.head.clone());
                 let (description, files) = (fix_description.clone(), fix_artifacts.clone());
-                self.fix = head.map(|head| Fix { record: seq, head, by, description, files });
+                self.fix = head.map(|head| Fix { record: seq, head, by, description, files, only_hand });
             }
             Resolution::SplitTask { new_tasks } => {
                 let tasks = in_order(new_tasks, |one| &one.name, |one| &one.depends_on);

@@ -200,8 +200,12 @@ impl Condition {
 
     /// The condition that a reason begins with.
     pub fn of(reason: &str) -> Option<Self> {
-        let first = reason.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        Self::ALL.into_iter().find(|one| first.eq_ignore_ascii_case(one.as_str()))
+        let end = reason.find(|c: char| !c.is_alphanumeric()).unwrap_or(reason.len());
+        let (first, rest) = reason.split_at(end);
+        // `scope-guard leaks` speaks of something else.
+        let ends =
+            rest.chars().next().is_none_or(|c| c.is_whitespace() || matches!(c, ':' | ',' | '.' | ';' | '(' | '!'));
+        Self::ALL.into_iter().find(|one| ends && first.eq_ignore_ascii_case(one.as_str()))
     }
 
     /// A concern about the design itself, which is not for a gate to unblock.
@@ -497,6 +501,15 @@ pub enum Body {
         reason: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Moment>,
+    /// More pushes were red at a gate than the policy lets pass without a person; or, with none, that is so no more.
+    RedPushes {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Phase>,
+        reds: u32,
+    },
+    /// The files of a person's fix are not on the branch and will not be: what they answered stops the change again.
+    Unfixed {
+        of: u64,
     },
     /// A person lets it go on: they lift what was put before they said so.
     Resumed {

@@ -209,6 +209,9 @@ pub struct Fix {
     pub by: By,
     pub description: String,
     pub files: BTreeMap<String, String>,
+    /// Whether this is all that its giver has to do with the change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_hand: bool,
 }
 
 /// Tasks whose issues are to be opened.

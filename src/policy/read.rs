@@ -196,8 +196,8 @@ fn remind(d: &mut Decoder, spot: &Spot<'_>) -> Option<Remind> {
     let text = gates::with_unit(d, spot)?;
     let remind = Remind::new(text);
     if remind.is_none() {
-        let says = format!("`{}` is neither a time from one minute to 30 days nor `never`", excerpt(text));
-        d.problem(spot.at(), &spot.path, says, "Write a whole number and its unit, `90m`, `24h` or `3d`, or `never`");
+        let says = format!("`{}` is neither whole minutes, hours or days, up to 30 days, nor `never`", excerpt(text));
+        d.problem(spot.at(), &spot.path, says, "Write it as `90m`, `24h` or `3d`, or `never`");
     }
     remind
 }

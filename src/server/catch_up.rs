@@ -49,12 +49,6 @@ pub(super) async fn run(hub: &Hub, door: &Door, stop: &CancellationToken) {
             },
             () = stop.cancelled() => return,
         }
-        // Stops that wait too long are looked for at the same times.
-        match super::remind::look(door).await {
-            Ok(0) => {}
-            Ok(looks) => tracing::info!(looks, "changes that wait for an answer are looked at"),
-            Err(error) => tracing::warn!(error = format!("{error:#}"), "who waits for an answer can't be looked for"),
-        }
         // The first look alone sets it.
         let first = door.caught_up.set(()).is_ok();
         tokio::select! {

@@ -387,6 +387,7 @@ async fn run(
         tokio::join!(
             run_workers(door.inbox.clone(), workers, Arc::new(route::Passes::new(app)), stop.clone()),
             catch_up::run(&hub, &door, &stop),
+            remind::run(&door, &stop),
             keep_tidy(&door.inbox, &stop),
         );
         Ok(())

@@ -177,6 +177,7 @@ impl Pass<'_> {
         let left = apart(|| self.left(loaded.state.as_ref(), &asked_run, &mut world)).await?;
         let mut happened = apart(|| self.happened(pull, loaded.state.as_ref(), &world, events)).await?;
         happened.extend(left);
+        happened.extend(apart(|| self.lost_fix(pull, loaded.state.as_ref())).await?);
         let before = loaded.state.clone();
         // What would become of it decides whether others with the same head are to be asked.
         let ahead = self.decide(pull, &loaded, &world, &happened).await?;
@@ -195,7 +196,6 @@ impl Pass<'_> {
                 || (world.earlier.is_empty() && world.broken.is_empty() && world.unread == 0 && !world.unseen_moves));
         let decision = if alone && !rebased { ahead } else { self.decide(pull, &loaded, &world, &happened).await? };
         let unheard = decision.unheard.clone();
-        apart(|| self.tell_lost_fix(pull, loaded.state.as_ref())).await?;
         let Some(loaded) = apart(|| self.record(loaded, decision)).await? else { return Ok(Raced::Yes) };
         let newest = before.as_ref().map_or(0, |state| state.seq);
         let Some(loaded) = apart(|| self.open_parts(pull, loaded, &world)).await? else { return Ok(Raced::Yes) };
@@ -212,7 +212,9 @@ impl Pass<'_> {
             }
             self.close_given_up(pull, state).await?;
             apart(|| self.commit_repair(pull, state, &world)).await?;
-            apart(|| self.commit_fix(pull, state, &world)).await?;
+            if apart(|| self.commit_fix(pull, state, &world)).await? {
+                return Ok(Raced::Yes);
+            }
             apart(|| self.commit_copies(pull, state, &world)).await?;
             self.set_lease(state).await?;
         }

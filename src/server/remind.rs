@@ -4,7 +4,11 @@
 //! whoever looks finds by the records and the clock that it is time. A lost cache costs a reminder until the next look at the
 //! change. A run in a workflow has nobody who waits: it reminds when it comes.
 
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use super::Door;
 use super::pass::Pass;
@@ -28,22 +32,46 @@ const NAMESPACE: &str = "reminders";
 struct Due {
     repo: RepoRef,
     number: u64,
-    at: jiff::Timestamp,
+    at: Timestamp,
 }
 
 fn key(repo: &RepoRef, number: u64) -> String {
     format!("{}/{number}", repo.id.0)
 }
 
-/// How many reminders are due, and when the next one is.
-fn due(state: &State, every: jiff::SignedDuration, now: jiff::Timestamp) -> Option<(u32, Option<jiff::Timestamp>)> {
+/// The reminder that is due, and when the next one is. They come one by one, a whole time after each other: where nobody was there
+/// to give them, the first one comes late, and the others after it.
+fn due(state: &State, every: SignedDuration, now: Timestamp) -> Option<(Option<u32>, Option<Timestamp>)> {
     let open = state.escalation.as_ref()?;
-    let at = |number: u32| {
-        every.checked_mul(i32::try_from(number).ok()?).and_then(|after| open.since.checked_add(after).ok())
-    };
-    let come = (1..=MOST_REMINDERS).rev().find(|number| at(*number).is_some_and(|at| at <= now)).unwrap_or(0);
-    let next = (come < MOST_REMINDERS).then(|| at(come + 1)).flatten();
-    Some((come, next))
+    let number = open.reminded + 1;
+    if number > MOST_REMINDERS {
+        return Some((None, None));
+    }
+    let last = open.reminded_at.unwrap_or(open.since);
+    let at = last.checked_add(every).ok();
+    if at.is_none_or(|at| at > now) {
+        return Some((None, at));
+    }
+    let next = (number < MOST_REMINDERS).then(|| now.checked_add(every).ok()).flatten();
+    Some((Some(number), next))
+}
+
+/// How often it is looked for what is due.
+const EVERY: Duration = Duration::from_mins(1);
+
+/// Looks for what is due every minute, until it is asked to stop.
+pub(super) async fn run(door: &Door, stop: &CancellationToken) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = stop.cancelled() => return,
+        }
+        match look(door).await {
+            Ok(0) => {}
+            Ok(looks) => tracing::info!(looks, "changes that wait for an answer are looked at"),
+            Err(error) => tracing::warn!(error = format!("{error:#}"), "who waits for an answer can't be looked for"),
+        }
+    }
 }
 
 impl Pass<'_> {
@@ -58,12 +86,12 @@ impl Pass<'_> {
     ) -> Result<Option<(Loaded, bool)>, Halt> {
         let policy = self.policy().filter(|policy| policy.escalation.remind.after().is_some());
         let (Some(state), Some(policy)) = (&loaded.state, policy) else { return Ok(Some((loaded, false))) };
-        let every = policy.escalation.remind.after().unwrap_or(jiff::SignedDuration::MAX);
-        let (Some(open), Some((come, next))) = (&state.escalation, due(state, every, self.app.inbox.now())) else {
+        let every = policy.escalation.remind.after().unwrap_or(SignedDuration::MAX);
+        let (Some(open), Some((due, next))) = (&state.escalation, due(state, every, self.app.inbox.now())) else {
             return Ok(Some((loaded, false)));
         };
         self.wait_until(pull.number, next).await?;
-        let Some(issue) = open.issue.filter(|_| come > open.reminded) else { return Ok(Some((loaded, false))) };
+        let Some((issue, come)) = open.issue.zip(due) else { return Ok(Some((loaded, false))) };
         let marker = Marker::new(&format!("phasegate:escalation-reminder:{}:{}:{come}", state.change.0, open.id))?;
         if self.repo.find_comment(issue, &marker, None).await?.is_none() {
             self.repo.create_comment(issue, &reminder(state, open, policy, owners, come), &marker).await?;
@@ -74,7 +102,7 @@ impl Pass<'_> {
     }
 
     /// Keeps when the change is to be looked at again, where that is news.
-    async fn wait_until(&self, number: u64, next: Option<jiff::Timestamp>) -> Result<(), Halt> {
+    async fn wait_until(&self, number: u64, next: Option<Timestamp>) -> Result<(), Halt> {
         if !self.app.remembers() {
             return Ok(());
         }

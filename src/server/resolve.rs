@@ -18,20 +18,23 @@ use crate::ids::BlobId;
 use crate::ledger::resolution::{Fix, Split};
 use crate::ledger::{Loaded, State};
 use crate::repo::{Reader as _, RepoPath, Result as RepoResult, blob_of};
-use crate::surface::sync::Memory as _;
 use crate::surface::tasks;
+
+/// What the comment about a fix is known by.
+fn fix_marker(state: &State, fix: &Fix) -> Result<Marker, Error> {
+    Marker::new(&format!("phasegate:fix:{}:{}", state.change.0, fix.record))
+}
 
 /// A fix is looked for among so many commits.
 const MOST_COMMITS: usize = 200;
 
 impl Pass<'_> {
-    /// Commits the files of a fix, where the branch is still where it was when they were given.
-    pub(super) async fn commit_fix(&self, pull: &Fetched, state: &State, world: &World) -> Result<(), Halt> {
-        let (Some(fix), Some(branch)) = (&state.fix, &world.pull.branch) else { return Ok(()) };
-        let refused = format!("unfixed:{}:{}", state.change.0, fix.record);
-        let here = fix.head == pull.head.sha && state.open && world.bot_may_commit();
-        if !here || self.memory.recall(&refused).await.is_some() {
-            return Ok(());
+    /// Commits the files of a fix, where the branch is still where it was when they were given. Says whether that can't be done,
+    /// which the next look makes a stop of.
+    pub(super) async fn commit_fix(&self, pull: &Fetched, state: &State, world: &World) -> Result<bool, Halt> {
+        let (Some(fix), Some(branch)) = (&state.fix, &world.pull.branch) else { return Ok(false) };
+        if fix.head != pull.head.sha || !state.open || !world.bot_may_commit() {
+            return Ok(false);
         }
         let message = tasks::fix_message(state, fix);
         let file =
@@ -45,20 +48,34 @@ impl Pass<'_> {
             Err(error) if error.is_for_a_person() => {
                 tracing::warn!(change = pull.number, %error, "a fix can't be committed here");
                 self.tell_of_fix(pull, state, fix, &tasks::not_committed(fix)).await?;
-                self.memory.keep(&refused, "yes").await;
+                return Ok(true);
             }
             Err(error) => return Err(error.into()),
         }
-        Ok(())
+        Ok(false)
     }
 
-    /// Tells of a fix that is not on the branch, because the branch has moved before it was committed. It is asked before the new
-    /// head is recorded, which ends the fix: whoever dies in between asks again, and the comment is found by its marker.
-    pub(super) async fn tell_lost_fix(&self, pull: &Fetched, state: Option<&State>) -> Result<(), Halt> {
-        let Some((state, fix)) = state.and_then(|state| Some((state, state.fix.as_ref()?))) else { return Ok(()) };
-        if fix.head == pull.head.sha || !pull.is_open() {
-            return Ok(());
+    /// A fix that is not on the branch and will not be: GitHub has refused it, or the branch has moved before it was committed. It is
+    /// told before that is recorded: whoever dies in between finds the comment by its marker.
+    pub(super) async fn lost_fix(&self, pull: &Fetched, state: Option<&State>) -> Result<Option<Happened>, Halt> {
+        let Some((state, fix)) = state.and_then(|state| Some((state, state.fix.as_ref()?))) else { return Ok(None) };
+        if !pull.is_open() {
+            return Ok(None);
         }
+        let lost = |why: &str| Some(Happened::Unfixed { of: fix.record, why: why.to_owned() });
+        if fix.head == pull.head.sha {
+            let told = self.repo.find_comment(pull.number, &fix_marker(state, fix)?, None).await?;
+            return Ok(told.and_then(|_| lost("GitHub does not let the bot commit it")));
+        }
+        if self.has_fix(pull, state, fix).await? {
+            return Ok(None);
+        }
+        self.tell_of_fix(pull, state, fix, &tasks::overtaken(fix, &pull.head.sha)).await?;
+        Ok(lost("the branch moved before it was committed"))
+    }
+
+    /// Whether the fix is among the commits that came since, or its files are there.
+    async fn has_fix(&self, pull: &Fetched, state: &State, fix: &Fix) -> Result<bool, Halt> {
         let (from, to, message) = (fix.head.clone(), pull.head.sha.clone(), tasks::fix_message(state, fix));
         let blobs: Vec<_> = fix.files.iter().map(|(path, text)| (path.clone(), blob_of(text.as_bytes()))).collect();
         let there = self.mirror.read(move |reader| {
@@ -80,15 +97,12 @@ impl Pass<'_> {
             }
             Ok(same)
         });
-        if there.await? {
-            return Ok(());
-        }
-        self.tell_of_fix(pull, state, fix, &tasks::overtaken(fix, &pull.head.sha)).await
+        Ok(there.await?)
     }
 
     /// A comment about a fix, once.
     async fn tell_of_fix(&self, pull: &Fetched, state: &State, fix: &Fix, text: &str) -> Result<(), Halt> {
-        let marker = Marker::new(&format!("phasegate:fix:{}:{}", state.change.0, fix.record))?;
+        let marker = fix_marker(state, fix)?;
         if self.repo.find_comment(pull.number, &marker, None).await?.is_none() {
             self.repo.create_comment(pull.number, text, &marker).await?;
         }

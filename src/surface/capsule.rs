@@ -55,8 +55,9 @@ pub struct Failing {
 }
 
 impl Capsule {
-    /// The capsule of a change, with what stands against it now, first things first.
-    pub fn of(state: &State, findings: &[Finding], commands: &Commands) -> Self {
+    /// The capsule of a change, with what stands against it now, first things first. `place` says where a file of the ledger is
+    /// to be read.
+    pub fn of(state: &State, findings: &[Finding], commands: &Commands, place: impl Fn(&str) -> String) -> Self {
         // What several gates say in the same words is one thing.
         let mut said = BTreeSet::new();
         let against: Vec<&Finding> =
@@ -73,7 +74,7 @@ impl Capsule {
             forbidden: forbidden(state),
             failing: shown.map(|finding| Failing::of(finding, SAYS)).collect(),
             more: against.len().saturating_sub(MOST_FAILING),
-            snapshot: snapshot(state),
+            snapshot: snapshot(state).map(|path| place(&path)),
         };
         capsule.fit(&against);
         capsule
@@ -202,8 +203,11 @@ fn waits(state: &State) -> bool {
 
 fn allowed(state: &State, commands: &Commands) -> Vec<String> {
     let mut all = Vec::new();
-    if let Some(audit) = state.audit_owed().filter(|_| !waits(state)) {
+    if let Some(audit) = state.audit_owed() {
         let written = commands.written("audit");
+        if waits(state) {
+            all.push("wait: a person decides".to_owned());
+        }
         all.push(match audit.facts.iter().next() {
             None => format!("{written}: hand in a verifier's report"),
             Some(fact) => format!("{written} promote {fact}: what plans may rest on"),
@@ -265,7 +269,7 @@ mod tests {
     use crate::ledger::state::Recovered;
 
     fn of(game: &Game, findings: &[Finding]) -> Capsule {
-        Capsule::of(game.now(), findings, &Commands::default())
+        Capsule::of(game.now(), findings, &Commands::default(), |path| format!("phasegate/ledger:{path}"))
     }
 
     #[test]
@@ -281,7 +285,7 @@ mod tests {
             "change #7, head {}\nphase: DESIGN\nslice: none\nallowed: write scaffolding/design.md; /design; /reconcile; /drop; \
              /stop; /explain\nforbidden: to claim ANALYZE or later; to delete from scaffolding/ or docs/input/; to merge before \
              phasegate/merge is green\nfailing:\n- DSN-03 scaffolding/design.md:12 Nothing is said of storage. -> Say it.\n\
-             snapshot: changes/0/7/context/iter-0002.md\n",
+             snapshot: phasegate/ledger:changes/0/7/context/iter-0002.md\n",
             head.short()
         );
         assert_eq!(text, wanted);
@@ -349,13 +353,14 @@ mod tests {
                 .map(|(rule, says, next, path, line)| Finding::error(&rule, says, next).at(path, Some(line)))
                 .collect();
             let commands = Commands { prefix: prefix.clone() };
-            let capsule = Capsule::of(&state, &findings, &commands);
+            let place = |path: &str| format!("https://{}/octo/demo/blob/phasegate/ledger/{path}", "g".repeat(80));
+            let capsule = Capsule::of(&state, &findings, &commands, place);
             prop_assert!(capsule.text().len() <= MOST_BYTES, "{}", capsule.text());
             prop_assert!(capsule.json().len() <= MOST_BYTES, "{}", capsule.json());
             prop_assert!(!capsule.text().contains('`'));
             prop_assert_eq!(capsule.failing.is_empty(), findings.is_empty());
             prop_assert!(capsule.failing.len() + capsule.more <= findings.len());
-            prop_assert_eq!(&capsule, &Capsule::of(&state, &findings, &commands));
+            prop_assert_eq!(&capsule, &Capsule::of(&state, &findings, &commands, place));
         }
     }
 }

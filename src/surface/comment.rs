@@ -58,8 +58,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     }
 
     round(&mut out, state, seen, links);
+    let begun = state.pipeline.as_ref().is_none_or(|at| at.stage != Stage::SteppedModePaused);
     if let Some((phase, judged)) =
-        seen.phase.filter(|(phase, _)| state.open || (state.merged.is_some() && *phase == Phase::Deploy))
+        seen.phase.filter(|(phase, _)| begun && (state.open || (state.merged.is_some() && *phase == Phase::Deploy)))
     {
         let name = phase.as_str().to_uppercase();
         let title = if seen.advisory { name.clone() } else { format!("{name} gate") };
@@ -224,6 +225,9 @@ fn round(out: &mut String, state: &State, seen: &Seen<'_>, links: &Links) {
     out.push('\n');
 }
 
+/// The longest address that a capsule has, in bytes.
+const LONGEST_LINK: usize = 200;
+
 /// What an agent that remembers nothing needs to go on.
 fn capsule(out: &mut String, state: &State, seen: &Seen<'_>) {
     // What is over is not gone on with.
@@ -233,7 +237,12 @@ fn capsule(out: &mut String, state: &State, seen: &Seen<'_>) {
     let phase = seen.phase.iter().flat_map(|(_, judged)| judged.findings.clone());
     let findings = first::of_change(state, phase.chain(seen.merge.findings.clone()), &commands(seen));
     let findings = if state.open || first::is_delivered(state) { findings } else { Vec::new() };
-    let text = Capsule::of(state, &findings, &commands(seen)).text();
+    let place = |path: &str| {
+        let link = Links::read_at(seen.server, seen.slug, &seen.world.ledger, path, None);
+        // A long address would leave no room for the rest.
+        if link.len() <= LONGEST_LINK { link } else { format!("{}:{path}", seen.world.ledger) }
+    };
+    let text = Capsule::of(state, &findings, &commands(seen), place).text();
     let _ = writeln!(
         out,
         "<details><summary>For an agent that starts fresh</summary>\n\n```text\n{text}```\n\n</details>\n"

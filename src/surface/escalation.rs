@@ -19,6 +19,7 @@ use crate::engine::resolution::example;
 use crate::finding::quoted;
 use crate::flow::pipeline::limit;
 use crate::flow::{FlowName, Phase};
+use crate::gate::papers::document;
 use crate::gate::people::{who_decides, who_decides_first};
 use crate::gate::{GateName, Verdict};
 use crate::ledger::escalation::{Cause, End, Ending, Escalation, Try};
@@ -67,6 +68,7 @@ fn title(state: &State, open: &Escalation) -> String {
             format!("Phasegate: {change} is stopped before a third approach to the same failure")
         }
         (Cause::Brake, _) => format!("Phasegate: {change} is stopped by the complexity brake"),
+        (Cause::Reds, _) => format!("Phasegate: {change} was red at {phase} too often"),
         (Cause::Pause, _) => format!("Phasegate: {change} waits before {phase}"),
     }
 }
@@ -95,7 +97,19 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     let fallback = Policy::default();
     let policy = seen.world.policy().unwrap_or(&fallback);
     let say = |name: &str| policy.commands.written(name);
-    let mut out = format!("**{}**\n\n**BLOCKED:** {}\n\n", decision(state, open), wrong(state, open));
+    let word = if open.cause == Cause::Pause { "WAITING" } else { "BLOCKED" };
+    let mut out = format!("**{}**\n\n**{word}:** {}\n\n", decision(state, open), wrong(state, open));
+    if let Some(left) = left_behind(state, open, seen) {
+        let _ = writeln!(out, "{left}\n");
+    }
+    if state.audit_owed().is_some() {
+        let audit = say("audit");
+        let _ = writeln!(
+            out,
+            "An audit is owed as well: whatever is decided here, nothing goes on before its report is handed in (`{audit}` says what it is \
+             about).\n"
+        );
+    }
     if let Some(judged) = judged(state, open) {
         let links = Links { head: judged.about.head.clone(), ..pages(state, seen) };
         let _ = writeln!(out, "{}", items(&judged.findings, MOST_FINDINGS, &links));
@@ -126,7 +140,7 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     }
     let names = asked(policy, seen.owners);
     if !names.is_empty() {
-        let _ = write!(out, " {}", names.join(" "));
+        let _ = write!(out, "\n\n**Asked to look:** {}", names.join(" "));
     }
     out.push_str("\n\n");
     let pull = format!("[{}]({}/{}/pull/{})", state.change, seen.server, seen.slug, state.change.0);
@@ -140,6 +154,26 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     let _ = write!(out, "{pull} · since {since} · record {} · [{name}]({artefact}) · ", open.id);
     let _ = write!(out, "[evidence]({})", seen.evidence);
     out
+}
+
+/// What the gate before a stepped wait said, and of which content.
+fn left_behind(state: &State, open: &Escalation, seen: &Seen<'_>) -> Option<String> {
+    let phase = open.phase.filter(|_| open.cause == Cause::Pause)?;
+    let passed = phase.before().last()?;
+    let judged = state.gates.get(&GateName::Phase(passed))?;
+    let links = Links { head: judged.about.head.clone(), ..pages(state, seen) };
+    let name = passed.as_str().to_uppercase();
+    let verdict = if judged.verdict == Verdict::Pass { "passed" } else { "failed" };
+    let mut out = format!("**{name} {verdict}** on `{}`.", judged.about.head.short());
+    if let Some(document) = document(passed) {
+        let read = Links::read_at(seen.server, seen.slug, judged.about.head.as_str(), document, None);
+        let _ = write!(out, " What it left behind: [{document}]({read}).");
+    }
+    let told = items(&judged.findings, MOST_FINDINGS, &links);
+    if !judged.findings.is_empty() {
+        let _ = write!(out, "\n\n{}", told.trim_end());
+    }
+    Some(out)
 }
 
 /// Whom the issue mentions: names of the policy and of code owners, whose form has no room for anything else. Each once.
@@ -211,6 +245,13 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
             };
             let what = if open.cause == Cause::Brake { "pulled the complexity brake on" } else { "stopped" };
             format!("{who} {what} {change}{known}: {reason}. Nothing goes on before a person decides.")
+        }
+        Cause::Reds => {
+            let reds = state.red_pushes.map_or(0, |(_, reds)| reds);
+            format!(
+                "{reds} pushes to {change} were red at {phase}, and nobody has claimed one of them (`MRG-06`). Nothing is merged before a \
+                 person has looked at what is tried there."
+            )
         }
         Cause::Pause => {
             format!(
@@ -384,6 +425,7 @@ pub(super) fn decision(state: &State, open: &Escalation) -> String {
         Cause::Gate | Cause::Reconcile => format!("Decide whether {change} is tried again{at}, changed or given up."),
         Cause::Stop => format!("Decide whether what stopped {change}{at} is settled, or what becomes of it."),
         Cause::Brake => format!("Decide whether {change} may be as complex as it has become."),
+        Cause::Reds => format!("Decide whether {change} is on its way{at}, or what becomes of it."),
         Cause::Pause => format!("Decide whether {phase} of {change} may begin."),
     }
 }
@@ -407,6 +449,7 @@ pub(super) fn recommended(state: &State, open: &Escalation, tried: &[&Try]) -> (
         Cause::Stop => (Remedy::ApproveOverride, "once the reason is settled; (C) if it can't be."),
         Cause::Brake if state.merged.is_some() => (Remedy::ApproveOverride, "once somebody has looked at it."),
         Cause::Brake => (Remedy::AmendSpec, "what outgrew its design is cut before it is built."),
+        Cause::Reds => (Remedy::ApproveOverride, "after a look at what was pushed and what stood against it."),
         Cause::Pause => (Remedy::Continue, "after a look at what the phase left behind."),
     }
 }
@@ -467,7 +510,7 @@ fn settlement(out: &mut String, settled: &Settled) {
             list(out, revised_micro_plan.iter().map(module).collect());
         }
         Resolution::ProvideFix { fix_artifacts, .. } => {
-            out.push_str(" These files go onto the branch:");
+            out.push_str(" These files are given for the branch:");
             list(out, fix_artifacts.keys().map(|path| quoted(&plain_to(200, path))).collect());
         }
         Resolution::SplitTask { .. } if !settled.issues.is_empty() => {

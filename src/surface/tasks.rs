@@ -85,8 +85,8 @@ pub fn fix_message(state: &State, fix: &Fix) -> String {
 /// Where GitHub does not take the commit.
 pub fn not_committed(fix: &Fix) -> String {
     let first = format!(
-        "GitHub does not let the bot commit the fix that {} gave ({}). The change goes on without it; whoever may push does it by \
-         hand:",
+        "GitHub does not let the bot commit the fix that {} gave ({}). The change is stopped again. Whoever may push does it by \
+         hand, or the stop is answered by another option:",
         login(&fix.by),
         names(fix)
     );
@@ -97,7 +97,7 @@ pub fn not_committed(fix: &Fix) -> String {
 pub fn overtaken(fix: &Fix, head: &CommitId) -> String {
     let first = format!(
         "The fix that {} gave ({}) is not on the branch: it was for `{}`, and the branch moved to `{}` before it was committed. The \
-         change goes on without it. Look at what was pushed; if the fix is still wanted, whoever may push does it by hand:",
+         change is stopped again. Look at what was pushed; if the fix is still wanted, whoever may push does it by hand, or it is given once more:",
         login(&fix.by),
         names(fix),
         fix.head.short(),

@@ -57,7 +57,7 @@ fn a_fresh_change_of_the_pipeline() {
     - MRG-01 The pipeline has not begun. -> Somebody with write access says '/expand'.
     - MRG-01 'ci / test' has not run on cbb8c768af4a. -> It is looked at again when it has. If it never runs, check the workflow's triggers.
     - MRG-02 Nobody entitled has approved this content yet. -> Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says '/approve'.
-    snapshot: changes/0/7/context/iter-0001.md
+    snapshot: https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/context/iter-0001.md
     ```
 
     </details>
@@ -133,7 +133,7 @@ fn waiting_for_a_review() {
     failing:
     - REV-01 Nobody entitled has approved this content yet. -> Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says '/approve'.
     - MRG-01 The pipeline is not through: the review gate has not passed for this content. -> The check 'phasegate/review' says what to do. This follows by itself.
-    snapshot: changes/0/7/context/iter-0005.md
+    snapshot: https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/context/iter-0005.md
     ```
 
     </details>
@@ -205,6 +205,8 @@ fn the_issue_of_a_gate_that_blocked() {
     **Decide whether #7 is tried again at BUILD, changed or given up.**
 
     **BLOCKED:** BUILD failed 3 times on #7, which blocks it. Nothing goes on before a person decides.
+
+    An audit is owed as well: whatever is decided here, nothing goes on before its report is handed in (`/audit` says what it is about).
 
     - ❌ `BLD-02` `ci / test` ended as failure on a6e18682aa5b.<br>→ Read its log, mend the change and push; where it is not to blame, run that job again.
 
@@ -301,7 +303,9 @@ fn the_issue_of_a_gate_that_blocked() {
 
     </details>
 
-    **Who may answer:** A maintainer or `zoe` (not its author, and nobody who pushed to it), here or on #7. @octo/leads @lea
+    **Who may answer:** A maintainer or `zoe` (not its author, and nobody who pushed to it), here or on #7.
+
+    **Asked to look:** @octo/leads @lea
 
     What is said here counts for the head that is shown. Head `a6e18682aa5b` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:48 UTC · record 51 · [ESC-9332a15e](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-9332a15e.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
@@ -518,7 +522,9 @@ fn the_issue_of_a_stepped_wait() {
 
     **Decide whether DESIGN of #7 may begin.**
 
-    **BLOCKED:** #7 is in stepped mode. Nothing is wrong: DESIGN begins when a person has looked at what the phase before left behind.
+    **WAITING:** #7 is in stepped mode. Nothing is wrong: DESIGN begins when a person has looked at what the phase before left behind.
+
+    **EXPAND passed** on `cbb8c768af4a`. What it left behind: [scaffolding/scope.md](https://github.com/octo/demo/blob/cbb8c768af4a288aa55db44b43df093cfc4ef802/scaffolding/scope.md).
 
     **Options**, each as a reply to copy:
 
@@ -628,7 +634,7 @@ fn may_merge_merged_and_around_the_gate() {
     allowed: mend what fails; /explain
     forbidden: to merge before phasegate/merge is green
     failing: nothing
-    snapshot: changes/0/7/context/iter-0002.md
+    snapshot: https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/context/iter-0002.md
     ```
 
     </details>

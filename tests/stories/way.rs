@@ -5,7 +5,7 @@ use std::time::Duration;
 use assert_cmd::cargo::cargo_bin_cmd;
 use phasegate::rehearsal::{Bot, CHECK, LEDGER, PIPELINE_POLICY, REPO, Rehearsal, Setup, WORKFLOW, papers};
 
-use super::{kinds, proposes};
+use super::{assert_merge, kinds, proposes};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -27,6 +27,17 @@ fn steps(on: &Rehearsal, number: u64) -> Vec<String> {
     let records = on.records(number).unwrap();
     let bodies = records.iter().map(|sealed| sealed.pointer("/record/body").unwrap_or(&sealed["body"]));
     bodies.filter(|body| body["kind"] == "step").filter_map(|body| Some(body["action"].as_str()?.to_owned())).collect()
+}
+
+/// Papers for the next round, by a pull request that has nothing else: it is shown and reviewed, and has no phases.
+async fn brings(on: &Rehearsal, branch: &str, path: &str, text: &str) {
+    let head = on.pushes("rover", branch, "papers", &[(path, text)]).await.unwrap();
+    let number = on.opens("rover", "Papers", branch).await.unwrap();
+    assert_merge(on, number, "action_required");
+    on.ci(&head, "success").await.unwrap();
+    on.reviews("mia", number, "APPROVE").await.unwrap();
+    assert_merge(on, number, "success");
+    on.merges("ada", number).await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -263,7 +274,8 @@ async fn after_the_delivery_users_are_asked_input_is_distilled_and_a_round_is_pr
     on.says("ada", number, "/distill").await.unwrap();
     let said = on.bot_comments(number).unwrap().pop().unwrap();
     assert!(said.starts_with("`CMD-12`") && said.contains("docs/input/distilled-"), "{said}");
-    on.lands("root", "distilled", &[("docs/input/distilled-feedback.md", "# Feedback\n\nToo dark.\n")]).await.unwrap();
+    assert!(said.contains("bring it to the default branch"), "{said}");
+    brings(&on, "distilled", "docs/input/distilled-feedback.md", "# Feedback\n\nToo dark.\n").await;
     on.says("ada", number, "/distill").await.unwrap();
     assert!(next(&on).contains("Collect what the users said"), "{}", next(&on));
     on.says("mia", number, "/iterate").await.unwrap();
@@ -271,7 +283,7 @@ async fn after_the_delivery_users_are_asked_input_is_distilled_and_a_round_is_pr
     on.says("ada", number, "/iterate").await.unwrap();
     let said = on.bot_comments(number).unwrap().pop().unwrap();
     assert!(said.starts_with("`ITR-01`"), "{said}");
-    on.lands("root", "proposal", &[("scaffolding/iteration.md", PROPOSAL)]).await.unwrap();
+    brings(&on, "proposal", "scaffolding/iteration.md", PROPOSAL).await;
     on.says("ada", number, "/iterate").await.unwrap();
     let comment = on.status_comment(number).unwrap().body;
     assert!(comment.contains("- `CH-1` (high): brighter steps"), "{comment}");

@@ -394,6 +394,31 @@ fn a_fix_waits_for_its_commit_and_makes_its_giver_an_operator() {
     assert_eq!(game.now().fix, None);
 }
 
+/// What is not on the branch has answered nothing, and its giver has no hand in the change.
+#[test]
+fn a_fix_that_is_not_committed_stops_it_again() {
+    let fix = with("PROVIDE_FIX", "fix_description: tight\nfix_artifacts: { \"src/a.py\": \"pass\" }");
+    for mut game in [stopped(), blocked()] {
+        game.answers("mia", Role::Maintain, &fix).done();
+        let of = game.now().fix.as_ref().expect("a fix").record;
+        assert!(game.now().operators.iter().any(|person| person.login == "mia"));
+        game.happens(&[crate::engine::Happened::Unfixed {
+            of,
+            why: "GitHub does not let the bot commit it".to_owned(),
+        }]);
+        assert_eq!(game.now().fix, None);
+        assert!(game.against().contains("MRG-05"), "{:?}", game.against());
+        let reason = &game.now().stopped.as_ref().expect("it is stopped").reason;
+        assert_eq!(reason, "the fix that mia gave is not on the branch: GitHub does not let the bot commit it");
+        // Told twice, it is one.
+        let before = kinds(&game);
+        game.happens(&[crate::engine::Happened::Unfixed { of, why: "again".to_owned() }]);
+        assert_eq!(kinds(&game), before);
+        game.asked_in(13).answers("mia", Role::Maintain, "/resolve A I push it myself").done();
+        assert!(game.now().stopped.is_none());
+    }
+}
+
 #[test]
 fn a_split_is_given_up_and_its_parts_come_in_order() {
     let mut game = stopped();

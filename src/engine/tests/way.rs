@@ -2,7 +2,8 @@
 
 use crate::engine::kit::*;
 use crate::engine::{Happened, runs_out};
-use crate::flow::Stage;
+
+use crate::flow::{Phase, Stage};
 use crate::ids::Role;
 use crate::ledger::Body;
 use crate::ledger::record::Condition;
@@ -276,4 +277,35 @@ fn the_log_gets_a_line_for_each_run_and_a_post_mortem_for_each_block() {
     let mut game = Game::pipeline_with("log: { write: off }\n");
     blocked_once(&mut game);
     assert!(!game.surface().comment.contains("scaffolding/log.md</code>"));
+}
+
+/// Papers for a next round have no scope of their own, so they go through the merge gate alone; with anything else they don't.
+#[test]
+fn what_only_brings_papers_for_a_round_has_no_phases() {
+    let papers = |game: &mut Game, paths: &[&str]| {
+        let subject = game.subject();
+        subject.changed = paths.iter().map(|path| (*path).to_owned()).collect();
+        subject.documents.insert(Phase::Build, Vec::new());
+    };
+    let mut game = Game::with("flow: pipeline");
+    papers(&mut game, &["scaffolding/iteration.md", "docs/input/distilled-a.md"]);
+    game.look().green().approved_by("mia").may_merge();
+    assert!(game.now().pipeline.is_none());
+    // The first other file makes it a change like any other, for good.
+    game.push_with("more", |game| papers(game, &["scaffolding/iteration.md", "src/a.rs"]));
+    assert!(game.now().pipeline.is_some());
+    game.green().approved_by("mia").may_not_merge(&["MRG-01"]);
+    game.push_with("less", |game| papers(game, &["scaffolding/iteration.md"]));
+    assert!(game.now().pipeline.is_some());
+    // What deletes, or stands beside the folder, is no paper of a round.
+    let gone = crate::gate::Finding::error("BLD-09", "`docs/input/a.md` is deleted.", "Put it back.");
+    for (paths, found) in
+        [(["docs/input/a.md"], vec![gone]), (["docs/inputs.md"], Vec::new()), (["scaffolding/scope.md"], Vec::new())]
+    {
+        let mut game = Game::with("flow: pipeline");
+        papers(&mut game, &paths);
+        game.subject().documents.insert(Phase::Build, found);
+        game.look();
+        assert!(game.now().pipeline.is_some(), "{paths:?}");
+    }
 }

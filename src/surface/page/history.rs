@@ -263,6 +263,9 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         Body::Cheated { reason: Some(reason), .. } => {
             format!("{who} reports that the green of this content is not earned: {}.", prose(&quoted(reason)))
         }
+        Body::RedPushes { at: Some(phase), reds } => format!("{reds} pushes were red at {phase}: a person is asked."),
+        Body::RedPushes { at: None, .. } => "The red pushes are no more than may be.".to_owned(),
+        Body::Unfixed { of } => format!("The fix of record {of} is not on the branch."),
         Body::Refrozen { paths, reason } => {
             let paths: Vec<String> = paths.keys().take(20).map(|path| code(path)).collect();
             format!("{who} accepts {}: {}.", paths.join(", "), prose(&quoted(reason)))
