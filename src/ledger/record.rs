@@ -501,6 +501,7 @@ pub enum Body {
         reason: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Moment>,
+    },
     /// More pushes were red at a gate than the policy lets pass without a person; or, with none, that is so no more.
     RedPushes {
         #[serde(default, skip_serializing_if = "Option::is_none")]
