@@ -264,6 +264,7 @@ pub fn decide(
     claims(&mut draft, &before, happened)?;
     gates(&mut draft)?;
     lease::end(&mut draft, happened)?;
+    red_pushes(&mut draft)?;
     if draft.state.open {
         let judged = merge::judge(&draft.state, world);
         record_judgement(&mut draft, GateName::Merge, judged.verdict, None, judged.findings, judged.evidence)?;
@@ -271,6 +272,20 @@ pub fn decide(
         binding::objections(&mut draft)?;
     }
     Ok(Decision { entries: draft.entries, unheard })
+}
+
+/// Asks a person, once, where more pushes were red than the policy lets pass.
+fn red_pushes(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some(policy) = draft.world.policy().filter(|_| draft.state.open && draft.state.merged.is_none()) else {
+        return Ok(());
+    };
+    let due = draft.state.audit_due(policy.limits.previews);
+    match (due, draft.state.red_pushes) {
+        (Some((phase, reds)), None) => draft.bot(Body::RedPushes { at: Some(phase), reds }),
+        // The policy lets more pass now.
+        (None, Some(_)) => draft.bot(Body::RedPushes { at: None, reds: 0 }),
+        _ => Ok(()),
+    }
 }
 
 /// A fix that is not on the branch has answered nothing: what it was given for is asked again.

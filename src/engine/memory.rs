@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::command::{Spec, Verb};
+use super::command::{self, Spec, Verb};
 use super::decide::{Draft, Happened, Order};
 use crate::finding::{Finding, quoted};
 use crate::flow::Refusal;
@@ -164,9 +164,7 @@ pub(super) fn slice(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
     if snapshot::sentence(&what).is_none() {
         return Err(usage("what the slice is, in one sentence, is missing.", example));
     }
-    if let Some(loose) = snapshot::cited(&what).into_iter().find(|id| !memory.latest.is_consolidated(*id)) {
-        return Err(not_consolidated(loose, commands));
-    }
+    rests(memory, &what, commands)?;
     if what.chars().count() > 300 {
         return Err(usage("a slice is one sentence of at most 300 characters.", example));
     }
@@ -246,9 +244,7 @@ pub(super) fn ladder(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &C
         ));
     }
     let cited = snapshot::cited(&reason);
-    if let Some(loose) = cited.iter().find(|id| !memory.latest.is_consolidated(**id)) {
-        return Err(not_consolidated(*loose, commands));
-    }
+    rests(memory, &reason, commands)?;
     let audited = memory.audited.any();
     let grounded = cited.iter().any(|id| memory.concluded.contains(id));
     if audited && cited.is_empty() {
@@ -262,12 +258,13 @@ pub(super) fn ladder(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &C
     Ok(Outcome::Done)
 }
 
-fn not_consolidated(id: FactId, commands: &Commands) -> Refusal {
-    Refusal::new(
-        "SNP-08",
-        format!("{id} is not in the Consolidated Context, so nothing can rest on it."),
-        format!("Promote it first: `{} promote {id}`.", commands.written("audit")),
-    )
+/// `SNP-08`: what is said rests on facts of the Consolidated Context alone.
+fn rests(memory: &Memory, text: &str, commands: &Commands) -> Result<(), Refusal> {
+    let loose = snapshot::cited(text).into_iter().find_map(|id| Some((id, memory::loose(memory, id, commands)?)));
+    match loose {
+        Some((id, (why, next))) => Err(Refusal::new("SNP-08", format!("it rests on {id}, {why}."), next)),
+        None => Ok(()),
+    }
 }
 
 /// `/audit` alone says what is asked for; with a report below it, hands that in; `/audit promote F-0001 …` lets plans rest on facts.
@@ -285,7 +282,7 @@ pub(super) fn audit(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
             format!("{written} promote F-0001"),
         ));
     }
-    let text = below(&order.comment.body, &order.given.name);
+    let text = below(&order.comment.body, &order.given.name, commands);
     if text.trim().is_empty() {
         return Ok(Outcome::Answered);
     }
@@ -304,7 +301,11 @@ pub(super) fn audit(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
             format!("Say what plans may rest on: `{written} promote F-0001`, with its facts."),
         ));
     }
-    let report = memory::report(&text).map_err(|found| refused(&found))?;
+    let mut report = memory::report(&text).map_err(|found| refused(&found))?;
+    // A report may quote what a person gave. The mark of that is the bot's, and does not come along.
+    for line in report.lines.iter_mut().filter(|line| snapshot::is_marked_as_given(line)) {
+        *line = snapshot::without_mark(line);
+    }
     if let Some(found) = memory::undiagnosed(&report).filter(|_| draft.state.audit_owed().is_some()) {
         return Err(refused(&[found]));
     }
@@ -336,7 +337,7 @@ fn refused(found: &[Finding]) -> Refusal {
 fn promote(draft: &mut Draft<'_>, facts: &str, by: &By, written: &str) -> Result<Outcome, Refusal> {
     let memory = remembered(draft)?;
     let example = format!("{written} promote F-0001");
-    let cited: BTreeSet<FactId> = snapshot::cited(&facts.replace("f-", "F-")).into_iter().collect();
+    let cited: BTreeSet<FactId> = snapshot::cited(facts).into_iter().collect();
     if cited.is_empty() {
         return Err(usage("the facts are missing.", example));
     }
@@ -366,12 +367,13 @@ fn promote(draft: &mut Draft<'_>, facts: &str, by: &By, written: &str) -> Result
     Ok(Outcome::Done)
 }
 
-/// What a comment says below the line with this command.
-fn below(body: &str, name: &str) -> String {
+/// What a comment says below the line with this command. Other commands there are carried out, and are no part of it.
+fn below(body: &str, name: &str, commands: &Commands) -> String {
     let is_it = |line: &&str| line.to_ascii_lowercase().contains(name) && line.trim_start().starts_with('/');
+    let is_said = |line: &&str| command::parse(line, |line| commands.strip(line)).iter().all(|one| one.spec.is_none());
     let mut lines = body.lines().skip_while(|line| !is_it(line));
     lines.next();
-    lines.collect::<Vec<_>>().join("\n")
+    lines.filter(is_said).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -395,8 +397,15 @@ mod tests {
 
     #[test]
     fn what_stands_below_a_command_is_its_report() {
-        assert_eq!(below("Hello\n/audit\n\nVerdict: PASS", "audit"), "\nVerdict: PASS");
-        assert_eq!(below("/pg audit\nx", "audit"), "x");
-        assert_eq!(below("/audit", "audit"), "");
+        let plain = Commands::default();
+        assert_eq!(below("Hello\n/audit\n\nVerdict: PASS", "audit", &plain), "\nVerdict: PASS");
+        let prefixed = Commands { prefix: "/pg".to_owned() };
+        assert_eq!(below("/pg audit\nx\n/status", "audit", &prefixed), "x\n/status", "that is no command here");
+        assert_eq!(below("/audit", "audit", &plain), "");
+        assert_eq!(below("/audit\n/status\n/explain", "audit", &plain), "", "commands are no report");
+        assert_eq!(
+            below("/audit\nVerdict: PASS\n/status\n/usr/bin is there", "audit", &plain),
+            "Verdict: PASS\n/usr/bin is there"
+        );
     }
 }

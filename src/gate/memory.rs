@@ -17,8 +17,8 @@ use crate::gate::world::World;
 use crate::ids::BlobId;
 use crate::ledger::State;
 use crate::ledger::memory::{Memory, Taken, concludes, gates_of};
-use crate::ledger::snapshot::{self, Cap, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
-use crate::policy::Slices;
+use crate::ledger::snapshot::{self, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
+use crate::policy::{Commands, Slices};
 
 pub use report::{EXAMPLE, Report, report, undiagnosed};
 pub use snapshot::Field;
@@ -76,16 +76,48 @@ pub fn findings(state: &State, world: &World) -> Vec<Finding> {
     }
     found.extend(files(state, memory, &subject.context));
     for Cited { path, line, fact } in &subject.context.cited {
-        if memory.latest.is_evidence(*fact) && !memory.latest.is_consolidated(*fact) {
-            let says = format!("It rests on {fact}, which is evidence and no more: nobody has promoted it.");
-            let next = format!(
-                "Promote it: a newer snapshot that has {fact} in its Consolidated Context, or `{} promote {fact}`.",
-                policy.commands.written("audit")
-            );
-            found.push(Finding::error("SNP-08", says, next).at(path, Some(*line)));
+        if let Some((why, next)) = loose(memory, *fact, &policy.commands) {
+            found.push(Finding::error("SNP-08", format!("It rests on {fact}, {why}."), next).at(path, Some(*line)));
         }
     }
     found
+}
+
+/// Why nothing can rest on a fact, and what to do: it is only evidence, it is gone, or it never was.
+pub fn loose(memory: &Memory, fact: FactId, commands: &Commands) -> Option<(String, String)> {
+    let latest = &memory.latest;
+    if latest.is_consolidated(fact) {
+        return None;
+    }
+    let promote = commands.written("audit");
+    Some(if latest.is_evidence(fact) {
+        (
+            "which is evidence and no more: nobody has promoted it".to_owned(),
+            format!(
+                "Promote it: a newer snapshot that has {fact} in its Consolidated Context, or `{promote} promote {fact}`."
+            ),
+        )
+    } else if fact.0 > 0 && fact.0 <= memory.last_fact {
+        (
+            format!("which {} does not have any more", latest.name()),
+            "Write what is true now as a fact of its own, with what shows it, and cite that; or leave it out."
+                .to_owned(),
+        )
+    } else {
+        (
+            "and there is no such fact".to_owned(),
+            format!(
+                "Cite a fact of the Consolidated Context{}; or leave it out, and write it otherwise if no fact is meant.",
+                known(latest)
+            ),
+        )
+    })
+}
+
+/// The facts that could be meant, the latest first.
+fn known(latest: &Snapshot) -> String {
+    let ids: Vec<String> = latest.context.iter().rev().take(8).map(|fact| fact.id.to_string()).collect();
+    if ids.is_empty() { ", which is empty".to_owned() } else { format!(" ({})", ids.join(", ")) }
 }
 
 /// `SNP-07`: paths that the slice's scope does not have.
@@ -411,15 +443,21 @@ impl Judge<'_> {
         for (line, says, next) in found {
             self.find("SNP-08", Some(line), says, next);
         }
+        self.given();
+        self.shown();
         // What a verifier found is not lost before somebody has drawn something from it.
-        let report = self.memory.audit.iter().flat_map(|audit| audit.facts.clone()).collect::<Vec<_>>();
+        let audit = self.memory.audit.iter().flat_map(|audit| audit.facts.clone());
+        let begins = self.read.slice_id.is_some_and(|id| id != latest.slice_id);
+        let kept = self.memory.kept.iter().copied().filter(|_| !begins);
+        let report = audit.chain(kept).collect::<BTreeSet<_>>();
         let kept = |id: &FactId| {
             let lists = self.read.evidence.iter().chain(&self.read.context);
             lists.filter_map(|item| item.id).any(|there| there == id.0)
         };
         if let Some(lost) = report.iter().find(|id| !kept(id)) {
-            let says = format!("{lost} of the verifier's report is not in it any more.");
-            let next = "Carry the report forward until something of it is in the Consolidated Context.".to_owned();
+            let says = format!("{lost} is not in it any more, and it is of the verifier's report.");
+            let next = "Carry the report forward: it stays until another one is handed in, or another slice begins."
+                .to_owned();
             self.find("SNP-10", None, says, next);
         }
         let cites = self.read.slice.iter().flat_map(|slice| snapshot::cited(slice));
@@ -428,6 +466,54 @@ impl Judge<'_> {
         for id in loose {
             let says = format!("The slice rests on {id}, which is not in the Consolidated Context.");
             self.find("SNP-08", self.at(Field::Slice), says, format!("Promote {id} first, with what shows it."));
+        }
+    }
+
+    /// `SNP-08`: what a person gave stays as it was given, and nothing else goes by a person's name.
+    fn given(&mut self) {
+        let memory = self.memory;
+        for fact in memory.latest.context.iter().filter(|fact| memory.given.contains_key(&fact.id)) {
+            if self.read.context.iter().any(|item| item.id == Some(fact.id.0)) {
+                continue;
+            }
+            let says = format!("{} is not in its Consolidated Context any more, and a person gave it.", fact.id);
+            let next = format!("Carry it forward as it is: {}", quoted(&format!("{}: {}", fact.id, fact.text)));
+            self.find("SNP-08", None, says, next);
+        }
+        let own = |item: &Item| item.id.is_some_and(|id| memory.given.contains_key(&FactId(id)));
+        let lists = self.read.evidence.iter().chain(&self.read.context);
+        let forged: Vec<u32> =
+            lists.filter(|item| !own(item) && snapshot::is_marked_as_given(&item.text)).map(|item| item.line).collect();
+        for line in forged {
+            let says = "It says that a person gave it (`given: … by …`), and no record does.".to_owned();
+            let next = "Say where it stands, `(given: scaffolding/scope.md)`, or what shows it, `(shown by: …)`: what people decide \
+                        the bot writes down itself.";
+            self.find("SNP-08", Some(line), says, next.to_owned());
+        }
+    }
+
+    /// `SNP-08`: what a fact of the context, or an open issue, names as its evidence is there.
+    fn shown(&mut self) {
+        let latest = &self.memory.latest;
+        let here: BTreeSet<u32> =
+            self.read.evidence.iter().chain(&self.read.context).filter_map(|item| item.id).collect();
+        let open = self.read.open.iter().map(|(item, _)| item);
+        let mut found = Vec::new();
+        for item in self.read.context.iter().chain(open) {
+            // What was said before in these words rests on what was there then; that may be gone by now, but not by this file.
+            let old = latest.context.iter().any(|fact| fact.text == item.text)
+                || latest.open.iter().any(|issue| issue.text == item.text);
+            let is_lost = |id: &FactId| {
+                let was = latest.is_evidence(*id) || latest.is_consolidated(*id);
+                !here.contains(&id.0) && (was || !old)
+            };
+            if let Some(lost) = snapshot::cited(&item.text).into_iter().find(is_lost) {
+                found.push((item.line, lost));
+            }
+        }
+        for (line, lost) in found {
+            let says = format!("It names {lost}, which this snapshot does not have.");
+            self.find("SNP-08", Some(line), says, format!("Carry {lost} forward, or say what else shows it."));
         }
     }
 
@@ -465,7 +551,9 @@ impl Judge<'_> {
 
     /// `SNP-13` and `SNP-07`: scouts tell what is there, and stay within the scope. A verifier looks further.
     fn scouts(&mut self, report: &BTreeSet<usize>) {
-        let cap = self.read.cap.clone().filter(Cap::is_declared);
+        // What was looked at was looked at under the cap that stood then: a wider one counts for the next file.
+        let stood = Some(&self.memory.latest.cap).filter(|cap| cap.is_declared());
+        let cap = stood.or(self.read.cap.as_ref()).filter(|cap| cap.is_declared()).cloned();
         for (_, item) in self.news().into_iter().filter(|(at, _)| !report.contains(at)) {
             if let Some(word) = words::proposes(&item.text) {
                 let says = format!("{} proposes; a scout tells what is there.", quoted(word));
@@ -480,7 +568,9 @@ impl Judge<'_> {
                 cap.as_ref().and_then(|cap| words::paths(&item.text).into_iter().find(|path| !cap.allows(path)));
             if let Some(path) = beyond.filter(|path| !OWN.iter().any(|own| path.starts_with(own))) {
                 let says = format!("It tells of {}, which is outside of the scope.", quoted(&path));
-                self.find("SNP-07", Some(item.line), says, "Revise the scope cap first, or leave it out.".to_owned());
+                let next = "Revise the scope cap first, in a snapshot of its own or with the command, or leave it out; a file within the \
+                            scope has its whole path.";
+                self.find("SNP-07", Some(item.line), says, next.to_owned());
             }
         }
     }

@@ -75,6 +75,8 @@ pub enum Cause {
     Stop,
     /// A concern about the design itself.
     Brake,
+    /// More pushes were red at a gate than may be without a person's look.
+    Reds,
     /// Stepped mode: a gate passed, and a person is to look before the next phase begins.
     Pause,
 }
@@ -175,7 +177,10 @@ fn waits(state: &State) -> Option<(Cause, Option<Phase>)> {
         Some(Stage::BlockedOnGate) => Cause::Gate,
         Some(Stage::ReconcileBlocked) => Cause::Reconcile,
         Some(Stage::SteppedModePaused) => Cause::Pause,
-        _ => return None,
+        _ => {
+            let (at, _) = state.red_pushes.filter(|_| state.open)?;
+            return Some((Cause::Reds, Some(at)));
+        }
     };
     Some((cause, phase))
 }

@@ -84,6 +84,7 @@ impl State {
             fixing_since: None,
             gates: BTreeMap::new(),
             previews: BTreeMap::new(),
+            red_pushes: None,
             reds_at_pass: BTreeMap::new(),
             readied: None,
             spent_reviews: BTreeSet::new(),
@@ -410,6 +411,7 @@ impl State {
                 self.rejections.retain(|rejection| !rejection.standing || rejection.is_after(*said));
                 self.given_up = None;
                 self.previews.clear();
+                self.red_pushes = None;
                 self.reds_at_pass.clear();
             }
             Body::Refrozen { paths, .. } => {
@@ -500,6 +502,7 @@ impl State {
                     open.noted.insert(*comment);
                 }
             }
+            Body::RedPushes { at, reds } => self.red_pushes = at.map(|phase| (phase, *reds)),
             Body::Unfixed { of } => {
                 let fix = self.fix.take_if(|fix| fix.record == *of).filter(|fix| fix.only_hand);
                 if let Some(By::Person { person, .. }) = fix.map(|fix| fix.by) {

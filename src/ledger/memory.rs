@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::record::{Body, By, Outcome, Record};
-use super::resolution::Resolution;
+use super::resolution::{Remedy, Resolution};
 use super::snapshot::{
     self, Action, Cap, FAILS_THAT_ASK, Fact, FactId, Fails, Gates, IssueId, Kind, LARGEST, LONGEST, MOST_FACTS,
     MOST_ISSUES, Open, Resolved, SliceId, Snapshot, line,
@@ -52,6 +52,12 @@ pub struct Memory {
     /// content passes nothing anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<Digest>,
+    /// What people gave, by their decisions: it stays in the context as they gave it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub given: BTreeMap<FactId, Given>,
+    /// What stands in the evidence by a record, and not because an agent wrote it there: it stays until the next of its kind.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub kept: BTreeSet<FactId>,
     /// The files of agents that were taken in: what each was then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub taken: BTreeMap<u32, BlobId>,
@@ -63,6 +69,15 @@ pub struct Memory {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_none_yet(fails: &Fails) -> bool {
     !fails.any()
+}
+
+/// A fact that a person gave, by a decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    pub remedy: Remedy,
+    pub by: String,
+    /// The record that has all of it.
+    pub seq: u64,
 }
 
 /// An issue that a gate opened.
@@ -142,6 +157,24 @@ pub(super) struct Run {
     verdict: Verdict,
 }
 
+impl Given {
+    /// How a fact says who gave it, and where all of it is if this is not.
+    fn mark(&self, cut: bool) -> String {
+        let Self { remedy, by, seq } = self;
+        let more = if cut { format!("; cut, all of it is in record {seq}") } else { String::new() };
+        format!("(given: {remedy} by {by}{more})")
+    }
+}
+
+/// A text with at most so many bytes, and a sign where some are gone.
+fn cut(text: &str, most: usize) -> Option<String> {
+    if text.len() <= most {
+        return None;
+    }
+    let end = (0..=most.saturating_sub('…'.len_utf8())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    Some(format!("{}…", text[..end].trim_end_matches([' ', '…'])))
+}
+
 /// The gates of a slice in this flow, by name.
 pub fn gates_of(flow: FlowName) -> Gates {
     match flow {
@@ -185,6 +218,12 @@ fn is_said(slice: &str) -> bool {
 
 /// The longest text of an issue that a gate opens.
 const LONGEST_ISSUE: usize = 300;
+/// So many facts does one decision give.
+const MOST_GIVEN: usize = 100;
+/// So much room is left for a verifier's report, in bytes.
+pub const ROOM: usize = 8 * 1024;
+/// What entries are cut to where a snapshot would grow too large, in bytes, a step at a time.
+const STEPS: [usize; 7] = [2_000, 1_000, 500, 250, 120, 80, 60];
 /// So many issues does one gate open.
 const MOST_OF_A_GATE: usize = 20;
 
@@ -250,6 +289,8 @@ impl Memory {
             row: None,
             ladder: None,
             passed: None,
+            given: BTreeMap::new(),
+            kept: BTreeSet::new(),
             taken: BTreeMap::new(),
             written: BTreeMap::new(),
         }
@@ -279,6 +320,7 @@ impl Memory {
     fn anew(&mut self) {
         self.audited = Fails::default();
         self.concluded.clear();
+        self.kept.clear();
         self.row = None;
         self.ladder = None;
     }
@@ -392,6 +434,7 @@ impl Memory {
     /// Keeps a snapshot within what its reader reads: evidence is only where things come from, and the oldest goes first. A report
     /// that nobody has drawn anything from goes last, and where even that is gone, another one is asked for.
     fn fit(&mut self) {
+        self.cut_down();
         let report = self.audit.as_ref().map(|audit| audit.facts.clone()).unwrap_or_default();
         let latest = &mut self.latest;
         while latest.evidence.len() > MOST_FACTS || snapshot::write(latest).len() > LARGEST {
@@ -406,6 +449,68 @@ impl Memory {
         if let Some(audit) = &mut self.audit {
             audit.facts.retain(|id| latest.is_evidence(*id) || latest.is_consolidated(*id));
         }
+        self.kept.retain(|id| latest.is_evidence(*id) || latest.is_consolidated(*id));
+        self.given.retain(|id, _| latest.is_consolidated(*id));
+    }
+
+    /// Cuts entries where the context and the issues alone are too large. What the bot wrote itself is cut so that a report has room
+    /// beside it: what gates found first, which the next run finds again, then what people gave, with the record that has all of it.
+    /// What agents wrote is cut only where nothing else helps.
+    fn cut_down(&mut self) {
+        let more = self.latest.context.len().saturating_sub(MOST_FACTS);
+        for _ in 0..more {
+            // What an agent consolidated first is evidence again.
+            let at = self.latest.context.iter().position(|fact| !self.given.contains_key(&fact.id));
+            let fact = self.latest.context.remove(at.unwrap_or_default());
+            if !self.latest.is_evidence(fact.id) {
+                self.latest.evidence.push(fact);
+            }
+        }
+        let mut bare = Snapshot { evidence: Vec::new(), resolved: Vec::new(), ..self.latest.clone() };
+        let fits = |bare: &Snapshot, most: usize| snapshot::write(bare).len() <= most;
+        for step in STEPS {
+            if fits(&bare, LARGEST - ROOM) {
+                break;
+            }
+            for issue in bare.open.iter_mut().filter(|issue| self.watched.contains_key(&issue.id)) {
+                issue.text = cut(&issue.text, step).unwrap_or_else(|| issue.text.clone());
+            }
+        }
+        for step in STEPS {
+            if fits(&bare, LARGEST - ROOM) {
+                break;
+            }
+            for fact in &mut bare.context {
+                let Some(given) = self.given.get(&fact.id) else { continue };
+                let said = fact.text.rfind("(given: ").map_or(fact.text.as_str(), |at| &fact.text[..at]).trim_end();
+                if let Some(short) = cut(said, step) {
+                    fact.text = format!("{short} {}", given.mark(true));
+                }
+            }
+        }
+        for step in STEPS {
+            if fits(&bare, LARGEST) {
+                break;
+            }
+            for fact in bare.context.iter_mut().filter(|fact| !self.given.contains_key(&fact.id)) {
+                fact.text = cut(&fact.text, step).unwrap_or_else(|| fact.text.clone());
+            }
+        }
+        for step in STEPS {
+            if fits(&bare, LARGEST) {
+                break;
+            }
+            for issue in &mut bare.open {
+                issue.text = cut(&issue.text, step).unwrap_or_else(|| issue.text.clone());
+            }
+        }
+        for fact in &mut self.latest.evidence {
+            if let Some(cut) = bare.context.iter().find(|one| one.id == fact.id) {
+                fact.text.clone_from(&cut.text);
+            }
+        }
+        self.latest.context = bare.context;
+        self.latest.open = bare.open;
     }
 
     /// Whether there is room for all of a report beside what plans rest on.
@@ -426,6 +531,7 @@ impl Memory {
         for text in lines {
             let id = self.next_fact();
             let text: String = line(text).chars().take(LONGEST).collect();
+            let text = text.trim_end().to_owned();
             if concludes(&text) {
                 facts.insert(id);
             }
@@ -438,6 +544,7 @@ impl Memory {
     fn reported(&mut self, facts: BTreeSet<FactId>, since: u64) {
         let (slice_id, fails) = (self.latest.slice_id, self.latest.fails);
         let none = || Audit { asked: None, slice_id, fails, since, facts: BTreeSet::new() };
+        self.kept.clone_from(&facts);
         self.audit.get_or_insert_with(none).facts = facts;
     }
 
@@ -473,6 +580,7 @@ impl Memory {
         self.taken.insert(number, taken.blob.clone());
         if let Some(audit) = self.audit.as_mut().filter(|_| !taken.report.is_empty()) {
             audit.facts.clone_from(&taken.report);
+            self.kept.clone_from(&taken.report);
         }
         self.conclude();
     }
@@ -607,7 +715,7 @@ impl State {
                     memory.turn(flow).slice = words;
                 }
             }
-            Body::Resolved(resolved) => memory.told(&resolved.resolution, &record.by, flow),
+            Body::Resolved(resolved) => memory.told(&resolved.resolution, &record.by, record.seq, flow),
             Body::Inherited(taken) => {
                 if let Some(handed) = &taken.slice {
                     memory.inherit(handed, flow);
@@ -651,8 +759,8 @@ impl State {
 }
 
 impl Memory {
-    /// What a person decides about the work is what plans rest on from then on.
-    fn told(&mut self, resolution: &Resolution, by: &By, flow: FlowName) {
+    /// What a person decides about the work is what plans rest on from then on, in place of what was decided before of the same kind.
+    fn told(&mut self, resolution: &Resolution, by: &By, seq: u64, flow: FlowName) {
         let said: Vec<String> = match resolution {
             Resolution::AmendSpec { amended_acceptance_criteria, .. } => amended_acceptance_criteria.clone(),
             Resolution::RevisePlan { revised_micro_plan } => {
@@ -660,17 +768,23 @@ impl Memory {
             }
             _ => return,
         };
-        let who = match by {
-            By::Person { person, .. } => person.login.as_str(),
-            By::Bot | By::Workflow(_) | By::Runner(_) => "the bot",
+        let by = match by {
+            By::Person { person, .. } => person.login.clone(),
+            By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
         };
+        let given = Given { remedy: resolution.remedy(), by, seq };
         self.turn(flow);
-        let room = MOST_FACTS.saturating_sub(self.latest.context.len());
-        for text in said.iter().take(room) {
+        let older: BTreeSet<FactId> =
+            self.given.iter().filter(|(_, one)| one.remedy == given.remedy).map(|(id, _)| *id).collect();
+        self.given.retain(|id, _| !older.contains(id));
+        self.latest.context.retain(|fact| !older.contains(&fact.id));
+        for text in said.iter().take(MOST_GIVEN) {
             let id = self.next_fact();
-            let given = format!(" (given: {} by {who})", resolution.remedy());
-            let text = format!("{}{given}", unmarked(text, LONGEST.saturating_sub(given.chars().count())));
+            let mark = given.mark(false);
+            let text = unmarked(text, LONGEST.saturating_sub(mark.chars().count() + 1));
+            let text = format!("{text} {mark}").trim_start().to_owned();
             self.latest.context.push(Fact { id, text });
+            self.given.insert(id, given.clone());
         }
     }
 

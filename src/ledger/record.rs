@@ -487,6 +487,12 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         condition: Option<Condition>,
     },
+    /// More pushes were red at a gate than the policy lets pass without a person; or, with none, that is so no more.
+    RedPushes {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Phase>,
+        reds: u32,
+    },
     /// The files of a person's fix are not on the branch and will not be: what they answered stops the change again.
     Unfixed {
         of: u64,

@@ -292,13 +292,45 @@ pub fn line(text: &str) -> String {
     words.join(" ").replace("<!--", "< !--")
 }
 
+/// Whether a text has the mark of what a person gave: `(given: AMEND_SPEC by mia)`. Only records write it.
+pub fn is_marked_as_given(text: &str) -> bool {
+    let plain: String = text.chars().filter(|c| !matches!(c, '*' | '_' | '`')).collect();
+    let lower = plain.to_lowercase().replace('：', ":");
+    let by = |said: &str| {
+        let said = said.split([')', ']', '）']).next().unwrap_or_default();
+        let mut words = said.split_whitespace().skip(1);
+        words.any(|word| word == "by") && words.next().is_some()
+    };
+    lower.match_indices("given").any(|(at, word)| {
+        let rest = lower[at + word.len()..].trim_start();
+        rest.strip_prefix(':').is_some_and(by)
+    })
+}
+
+/// The same text without that mark.
+pub fn without_mark(text: &str) -> String {
+    let mut out = text.to_owned();
+    while is_marked_as_given(&out) {
+        let Some(at) = out.to_ascii_lowercase().find("given") else {
+            return out.replace([':', '：'], ";");
+        };
+        out.replace_range(at..at + "given".len(), "said");
+    }
+    out
+}
+
 /// The facts that a text cites, each by its number.
 pub fn cited(text: &str) -> Vec<FactId> {
     ids(text, "F-").into_iter().map(FactId).collect()
 }
 
 /// The numbers behind a prefix such as `F-`, where they stand as a word.
+///
+/// Letter case has no meaning, as it has none for the reader of snapshots, and neither has the kind of dash.
 fn ids(text: &str, prefix: &str) -> Vec<u32> {
+    let dash =
+        |c: char| if matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe63}' | '\u{ff0d}') { '-' } else { c };
+    let text: String = text.chars().map(dash).collect::<String>().to_ascii_uppercase();
     let mut found = Vec::new();
     for (at, _) in text.match_indices(prefix) {
         let before = text[..at].chars().next_back();

@@ -77,6 +77,9 @@ pub struct State {
     pub gates: BTreeMap<GateName, Judged>,
     /// Red previews of each gate since its last counted PASS.
     pub previews: BTreeMap<Phase, u32>,
+    /// The gate at which more pushes were red than the policy lets pass, and how many, until a person has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red_pushes: Option<(Phase, u32)>,
     /// How many red previews each gate had when it last passed, until a person has looked at them. Pushing until a
     /// preview is green is no way round the audit.
     #[serde(default)]

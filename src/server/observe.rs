@@ -115,7 +115,7 @@ pub(super) async fn content(
             subject(reader, &law, &tip, &base_ref, &fetched, (failed_at.as_ref(), &bot, round.as_ref()), pipeline)?;
         if let Some(subject) = &mut subject {
             let About { base, head, .. } = &subject.about;
-            subject.context = remembered::files(reader, head, &subject.changed, (change, latest.as_ref()))?;
+            subject.context = remembered::files(reader, (base, head), &subject.changed, (change, latest.as_ref()))?;
             if let Law::Valid(policy) = &law
                 && (pipeline || wants_papers(&law))
             {

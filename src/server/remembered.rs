@@ -1,5 +1,7 @@
 //! What agents have pushed of snapshots, and which facts the documents cite, read at the head of a change.
 
+use std::collections::HashSet;
+
 use crate::gate::memory::{Cited, File, Files};
 use crate::gate::papers::{DESIGN, READINESS, SCOPE};
 use crate::ids::{ChangeNumber, CommitId};
@@ -9,7 +11,7 @@ use crate::repo::{Error, LocalRepo, Reader as _, RepoPath};
 /// The snapshots that a change touches. Only of the one that could be next the text is read.
 pub(super) fn files(
     reader: &LocalRepo,
-    head: &CommitId,
+    (base, head): (&CommitId, &CommitId),
     changed: &[String],
     (change, latest): (ChangeNumber, Option<&Snapshot>),
 ) -> crate::repo::Result<Files> {
@@ -34,22 +36,53 @@ pub(super) fn files(
         };
         files.there.insert(path.clone(), file);
     }
-    if latest.is_some_and(|latest| !latest.evidence.is_empty()) {
-        for path in [SCOPE, DESIGN, READINESS] {
-            files.cited.extend(cited(reader, head, path)?);
+    if latest.is_some() {
+        for path in [SCOPE, DESIGN, READINESS].into_iter().filter(|path| changed.iter().any(|one| one == path)) {
+            files.cited.extend(cited(reader, (base, head), path)?);
         }
     }
     Ok(files)
 }
 
-fn cited(reader: &LocalRepo, head: &CommitId, path: &str) -> crate::repo::Result<Vec<Cited>> {
-    let text = match reader.blob(head, &RepoPath::from(path)) {
-        Ok(Some(blob)) => String::from_utf8_lossy(&blob.bytes).into_owned(),
+/// Where a document cites facts, in lines that the change brings: what an earlier one has left cites the facts of that one.
+fn cited(reader: &LocalRepo, (base, head): (&CommitId, &CommitId), path: &str) -> crate::repo::Result<Vec<Cited>> {
+    let text = |at: &CommitId| match reader.blob(at, &RepoPath::from(path)) {
+        Ok(Some(blob)) => Ok(String::from_utf8_lossy(&blob.bytes).into_owned()),
         // The gates say of a document that it can't be read.
-        Ok(None) | Err(Error::TooLarge { .. } | Error::NotAFile(_)) => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        Ok(None) | Err(Error::TooLarge { .. } | Error::NotAFile(_)) => Ok(String::new()),
+        Err(error) => Err(error),
     };
-    let lines = (1..).zip(text.lines());
+    let (before, text) = (text(base)?, text(head)?);
+    let before: HashSet<&str> = before.lines().map(str::trim).collect();
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !before.contains(line.trim()));
     let facts = lines.flat_map(|(line, text)| snapshot::cited(text).into_iter().map(move |fact| (line, fact)));
     Ok(facts.map(|(line, fact)| Cited { path: path.to_owned(), line, fact }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::testing::Scratch;
+
+    /// Only what the change itself writes cites its facts.
+    #[test]
+    fn what_was_in_the_base_cites_nothing() {
+        let scratch = Scratch::new();
+        let file = |path: &'static str, text: &'static str| (path.as_bytes(), 0o100_644, text.as_bytes());
+        let base = scratch.commit(&[], &[file(SCOPE, "Old.\nBy F-0001.\n"), file(DESIGN, "By F-0002.\n")]);
+        let head = scratch.commit(
+            &[&base],
+            &[
+                file(SCOPE, "New.\n  By F-0001.\nBy f-0007.\n"),
+                file(DESIGN, "By F-0002.\n"),
+                file(READINESS, "By F-0003.\n"),
+            ],
+        );
+        let changed = [SCOPE, READINESS].map(str::to_owned);
+        let state = crate::ledger::snapshot::tests::example();
+        let found = files(&scratch.reader(), (&base, &head), &changed, (ChangeNumber(7), Some(&state))).unwrap();
+        let cited: Vec<(String, u32, u32)> =
+            found.cited.into_iter().map(|one| (one.path, one.line, one.fact.0)).collect();
+        assert_eq!(cited, [(SCOPE.to_owned(), 3, 7), (READINESS.to_owned(), 1, 3)]);
+    }
 }

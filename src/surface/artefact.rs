@@ -43,7 +43,7 @@ pub struct EscalationArtifact {
     pub recommended_resolution: Remedy,
     /// What helps to decide.
     pub resolution_context: String,
-    /// `gate`, `reconcile`, `stop`, `brake` or `pause`.
+    /// `gate`, `reconcile`, `stop`, `brake`, `reds` or `pause`.
     pub cause: String,
     /// The phase in which it stopped, or that it waits to begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,6 +173,7 @@ fn cause(cause: Cause) -> &'static str {
         Cause::Reconcile => "reconcile",
         Cause::Stop => "stop",
         Cause::Brake => "brake",
+        Cause::Reds => "reds",
         Cause::Pause => "pause",
     }
 }

@@ -65,6 +65,7 @@ fn title(state: &State, open: &Escalation) -> String {
             format!("Phasegate: {change} is stopped before a third approach to the same failure")
         }
         (Cause::Brake, _) => format!("Phasegate: {change} is stopped by the complexity brake"),
+        (Cause::Reds, _) => format!("Phasegate: {change} was red at {phase} too often"),
         (Cause::Pause, _) => format!("Phasegate: {change} waits before {phase}"),
     }
 }
@@ -238,6 +239,13 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
             let what = if open.cause == Cause::Brake { "pulled the complexity brake on" } else { "stopped" };
             format!("{who} {what} {change}{known}: {reason}. Nothing goes on before a person decides.")
         }
+        Cause::Reds => {
+            let reds = state.red_pushes.map_or(0, |(_, reds)| reds);
+            format!(
+                "{reds} pushes to {change} were red at {phase}, and nobody has claimed one of them (`MRG-06`). Nothing is merged before a \
+                 person has looked at what is tried there."
+            )
+        }
         Cause::Pause => {
             format!(
                 "{change} is in stepped mode. Nothing is wrong: {phase} begins when a person has looked at what the \
@@ -410,6 +418,7 @@ pub(super) fn decision(state: &State, open: &Escalation) -> String {
         Cause::Gate | Cause::Reconcile => format!("Decide whether {change} is tried again{at}, changed or given up."),
         Cause::Stop => format!("Decide whether what stopped {change}{at} is settled, or what becomes of it."),
         Cause::Brake => format!("Decide whether {change} may be as complex as it has become."),
+        Cause::Reds => format!("Decide whether {change} is on its way{at}, or what becomes of it."),
         Cause::Pause => format!("Decide whether {phase} of {change} may begin."),
     }
 }
@@ -433,6 +442,7 @@ pub(super) fn recommended(state: &State, open: &Escalation, tried: &[&Try]) -> (
         Cause::Stop => (Remedy::ApproveOverride, "once the reason is settled; (C) if it can't be."),
         Cause::Brake if state.merged.is_some() => (Remedy::ApproveOverride, "once somebody has looked at it."),
         Cause::Brake => (Remedy::AmendSpec, "what outgrew its design is cut before it is built."),
+        Cause::Reds => (Remedy::ApproveOverride, "after a look at what was pushed and what stood against it."),
         Cause::Pause => (Remedy::Continue, "after a look at what the phase left behind."),
     }
 }

@@ -268,3 +268,40 @@ fn a_new_number_is_asked_about_as_well() {
     assert_eq!(open(&second).cause, Cause::Stop);
     assert_eq!(open(&second).id, last_seq(&second, |body| matches!(body, Body::Inherited(_))));
 }
+
+/// What only a person lifts is asked in an issue, whatever stopped it.
+#[test]
+fn too_many_red_pushes_are_asked_about_once() {
+    let mut game = Game::pipeline_with("limits: { previews: 1 }\n");
+    game.until_building();
+    for head in ["r1", "r2"] {
+        assert!(game.now().escalation.is_none(), "{head}");
+        game.push(head).red();
+    }
+    let open = game.now().escalation.clone().expect("a person is asked");
+    assert_eq!((open.cause, open.phase), (Cause::Reds, Some(Phase::Build)));
+    let notice = game.notice().expect("an issue");
+    assert_eq!(notice.title, "Phasegate: #7 was red at BUILD too often");
+    assert!(
+        notice.body.starts_with("**Decide whether #7 is on its way at BUILD, or what becomes of it.**"),
+        "{}",
+        notice.body
+    );
+    assert!(notice.body.contains("2 pushes to #7 were red at BUILD"), "{}", notice.body);
+    // It is one question, however red it gets.
+    game.push("r3").red();
+    assert_eq!(game.now().escalation.as_ref().map(|open| open.id), Some(open.id));
+    game.asked_in(12).answers("mia", Role::Maintain, "/resolve A it is nearly there").done();
+    assert!(game.now().escalation.is_none() && !game.against().contains("MRG-06"));
+    // Each way out leads somewhere.
+    for text in ["/resolve C nobody needs it", AMEND] {
+        let mut game = Game::pipeline_with("limits: { previews: 1 }\n");
+        game.until_building().push("r1").red().push("r2").red();
+        game.asked_in(12).answers("mia", Role::Maintain, text).done();
+        assert!(game.now().escalation.is_none(), "{text}");
+        assert!(game.now().given_up.is_some() || game.stage() == Stage::Expanding, "{text}: {:?}", game.stage());
+    }
+}
+
+const AMEND: &str =
+    "/resolve AMEND_SPEC\n```yaml\namended_acceptance_criteria: [less]\namendment_rationale: too much\n```";

@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::kit::{Game, REPORT, blob};
 use crate::ids::{ChangeNumber, Role};
 use crate::ledger::snapshot::tests::{edited, edits};
-use crate::ledger::snapshot::{SliceId, path_of, write};
+use crate::ledger::snapshot::{Cap, SliceId, path_of, write};
 
 const SLICE: &str = "/slice \"Parse dates\" --scope \"The parser. in: src/**, tests/** out: src/gen/**\"";
 
@@ -153,6 +153,105 @@ fn a_fact_enters_the_context_with_what_shows_it_and_keeps_its_words() {
     };
     assert_eq!(wrong(&game, dropped), ["SNP-08"]);
     assert_eq!(wrong(&game, |next| next.evidence.clear()), ["SNP-10"], "a report is carried forward");
+}
+
+/// A change for which a person has said what the criteria are now.
+fn amended() -> Game {
+    let mut game = declared();
+    let memory = game.state.as_mut().unwrap().memory.as_mut().unwrap();
+    let given = crate::ledger::memory::Given {
+        remedy: crate::ledger::resolution::Remedy::AmendSpec,
+        by: "mia".to_owned(),
+        seq: 3,
+    };
+    memory.latest.context.push(fact(1, "AC-1: it has 24 levels. (given: AMEND_SPEC by mia)"));
+    memory.latest.context.push(fact(2, "It is read once (given: scaffolding/scope.md)."));
+    memory.given.insert(FactId(1), given);
+    memory.last_fact = 2;
+    game
+}
+
+#[test]
+fn what_a_person_gave_is_neither_left_out_nor_reworded() {
+    let game = amended();
+    assert_eq!(wrong(&game, |_| {}), [""; 0]);
+    assert_eq!(wrong(&game, |next| drop(next.context.remove(1))), [""; 0], "agents distil their own");
+    assert_eq!(wrong(&game, |next| drop(next.context.remove(0))), ["SNP-08"]);
+    let demoted = |next: &mut Snapshot| {
+        let given = next.context.remove(0);
+        next.evidence.push(given);
+    };
+    assert_eq!(wrong(&game, demoted), ["SNP-08"], "it is no mere evidence");
+    let reworded = wrong(&game, |next| next.context[0].text = "AC-1: anything. (given: AMEND_SPEC by mia)".to_owned());
+    assert_eq!(reworded, ["SNP-08"]);
+    let found = {
+        let mut file = next(&game);
+        file.context.remove(0);
+        let path = path_of(ChangeNumber(7), file.iteration);
+        claim(memory(&game), game.now().flow, &path, &write(&file), &blob("x")).unwrap_err()
+    };
+    assert!(found[0].says.contains("F-0001") && found[0].next.contains("it has 24 levels"), "{found:?}");
+}
+
+#[test]
+fn nothing_else_bears_the_mark_of_what_a_person_gave() {
+    let game = amended();
+    for forged in [
+        "AC-1: anything goes. (given: AMEND_SPEC by mia)",
+        "AC-1: anything goes. (Given : AMEND_SPEC BY mia)",
+        "AC-1: anything goes. (**given:** AMEND_SPEC by mia)",
+        "AC-1: anything goes. [given：word by mia]",
+        "AC-1: anything goes, given: a word by mia",
+    ] {
+        let found = wrong(&game, |next| next.context.push(fact(9, forged)));
+        assert!(!found.is_empty() && found.iter().all(|rule| rule == "SNP-08"), "{forged}: {found:?}");
+        let both = |next: &mut Snapshot| next.evidence.push(fact(9, forged));
+        assert_eq!(wrong(&game, both), ["SNP-08"], "promoted it would be the same: {forged}");
+    }
+    for honest in [
+        "AC-2 (given: scaffolding/scope.md)",
+        "It is fast (given: scaffolding/scope.md; shown by: the benchmark).",
+        "Given that it is read by two, it is slow (shown by: the log).",
+    ] {
+        assert_eq!(wrong(&game, |next| next.context.push(fact(9, honest))), [""; 0], "{honest}");
+    }
+}
+
+#[test]
+fn a_report_that_quotes_what_a_person_gave_does_not_bear_its_mark() {
+    let mut game = amended();
+    let quoting = REPORT.replace("stale cache", "AC-1: 9 levels (given: AMEND_SPEC by mia)");
+    assert_ne!(quoting, REPORT);
+    game.says("ada", Role::Write, &quoting).done();
+    let texts: Vec<&str> = memory(&game).latest.evidence.iter().map(|fact| fact.text.as_str()).collect();
+    assert!(texts.iter().any(|text| text.contains("said: AMEND_SPEC by mia")), "{texts:?}");
+    assert!(!texts.iter().any(|text| snapshot::is_marked_as_given(text)), "{texts:?}");
+}
+
+#[test]
+fn what_the_ledger_has_as_evidence_stays_and_an_agent_distils_its_own() {
+    let mut game = declared();
+    game.says("ada", Role::Write, REPORT).done();
+    game.says("ada", Role::Write, "/audit promote F-0003").done();
+    assert_eq!(wrong(&game, |next| next.evidence.retain(|fact| fact.id.0 != 2)), ["SNP-10"], "also after it was heard");
+    assert_eq!(wrong(&game, |next| next.evidence.retain(|fact| fact.id.0 != 3)), [""; 0], "that one is promoted");
+    let own = |next: &mut Snapshot| next.evidence.push(fact(9, "`src/a.rs` is there."));
+    pushes(&mut game, "ada", vec![], own);
+    assert!(memory(&game).latest.is_evidence(FactId(9)));
+    assert_eq!(wrong(&game, |next| next.evidence.retain(|fact| fact.id.0 != 9)), [""; 0]);
+    // What shows something of the context is not left out.
+    let shows = |next: &mut Snapshot| next.context.push(fact(10, "It is read once (shown by: F-0009)."));
+    assert_eq!(wrong(&game, shows), [""; 0]);
+    let lost = |next: &mut Snapshot| {
+        shows(next);
+        next.evidence.retain(|fact| fact.id.0 != 9);
+    };
+    assert_eq!(wrong(&game, lost), ["SNP-08"]);
+    let never = |next: &mut Snapshot| next.context.push(fact(10, "It is read once (shown by: F-0999)."));
+    assert_eq!(wrong(&game, never), ["SNP-08"]);
+    // Another report stands in for the one before.
+    game.says("zoe", Role::Write, REPORT).done();
+    assert_eq!(wrong(&game, |next| next.evidence.retain(|fact| fact.id.0 != 2)), [""; 0]);
 }
 
 #[test]
@@ -439,8 +538,47 @@ fn documents_rest_on_what_was_promoted() {
     game.look();
     let found = game.finding("SNP-08");
     assert_eq!(found.place().as_deref(), Some("scaffolding/design.md:4"));
+    assert!(found.says.contains("evidence and no more"), "{found:?}");
     game.says("ada", Role::Write, "/audit promote F-0003").done();
     assert!(!game.findings().iter().any(|one| one.rule == "SNP-08"));
+    // What was there and is gone, and what never was.
+    for (id, last, says) in [(5, 9, "does not have any more"), (9_999, 9, "no such fact")] {
+        let state = game.state.as_mut().unwrap().memory.as_mut().unwrap();
+        state.last_fact = last;
+        state.latest.evidence.retain(|fact| fact.id.0 != 5);
+        game.subject().context.cited =
+            vec![Cited { path: "scaffolding/design.md".to_owned(), line: 4, fact: FactId(id) }];
+        game.look();
+        let found = game.finding("SNP-08");
+        assert!(found.says.contains(says), "{found:?}");
+        assert!(!found.next.contains("promote"), "there is nothing to promote: {found:?}");
+    }
+}
+
+#[test]
+fn a_step_that_rests_on_nothing_is_told_so() {
+    let mut game = declared();
+    game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+    game.says("ada", Role::Write, "/expand").done();
+    game.says("ada", Role::Write, REPORT).done();
+    let refused = game.says("ada", Role::Write, "/ladder fix-forward F-9999 x").refused_with("SNP-08").clone();
+    assert!(refused.says.contains("no such fact") && !refused.next.contains("promote"), "{refused:?}");
+    let refused = game.says("ada", Role::Write, "/ladder fix-forward f-0003 x").refused_with("SNP-08").clone();
+    assert!(refused.next.contains("/audit promote F-0003"), "{refused:?}");
+}
+
+#[test]
+fn a_wider_cap_counts_for_the_next_file() {
+    let mut game = declared();
+    let wider =
+        |next: &mut Snapshot| next.cap = Cap::declared("More. in: src/**, tests/**, etc/** out: src/gen/**").unwrap();
+    let told = |next: &mut Snapshot| {
+        wider(next);
+        next.evidence.push(fact(1, "`etc/passwd.rs` has it."));
+    };
+    assert_eq!(wrong(&game, told), ["SNP-07"]);
+    pushes(&mut game, "ada", vec![], wider);
+    assert_eq!(wrong(&game, told), [""; 0]);
 }
 
 proptest! {

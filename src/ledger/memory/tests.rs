@@ -48,6 +48,25 @@ impl Told {
         self.tell(Body::Judged { gate, verdict, claimed, findings, evidence: Vec::new() });
     }
 
+    fn decides(&mut self, resolution: Resolution) {
+        let seq = self.state.as_ref().unwrap().seq;
+        let memory = self.state.as_mut().unwrap().memory.as_mut().unwrap();
+        memory.told(&resolution, &By::Bot, seq, FlowName::Pipeline);
+        memory.fit();
+    }
+
+    /// As if an agent had pushed so many facts, each with these words.
+    fn consolidates(&mut self, facts: usize, says: &str) {
+        let memory = self.state.as_mut().unwrap().memory.as_mut().unwrap();
+        memory.latest.context.retain(|fact| memory.given.contains_key(&fact.id));
+        for _ in 0..facts {
+            let id = memory.next_fact();
+            memory.latest.context.push(Fact { id, text: says.to_owned() });
+        }
+        memory.turn(FlowName::Pipeline);
+        memory.fit();
+    }
+
     fn memory(&self) -> &Memory {
         self.state.as_ref().unwrap().memory.as_ref().unwrap()
     }
@@ -181,7 +200,7 @@ fn a_report_outlasts_the_rest_of_the_evidence() {
     }
     memory.fit();
     assert!(facts.iter().all(|id| told.latest().is_evidence(*id)) && snapshot::write(told.latest()).len() <= LARGEST);
-    // Where a person's decisions leave no room even for that, another report is asked for, once there is room.
+    // A person's decisions are cut, with their record, before the report goes.
     let part = super::super::resolution::Module {
         module_id: "a".to_owned(),
         description: "z".repeat(900),
@@ -189,8 +208,14 @@ fn a_report_outlasts_the_rest_of_the_evidence() {
     };
     let resolution = Resolution::RevisePlan { revised_micro_plan: vec![part; 6] };
     let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
-    memory.told(&resolution, &By::Bot, FlowName::Pipeline);
+    memory.told(&resolution, &By::Bot, 99, FlowName::Pipeline);
     memory.fit();
+    assert!(facts.iter().all(|id| told.latest().is_evidence(*id)) && snapshot::write(told.latest()).len() <= LARGEST);
+    let cut = &told.latest().context.last().unwrap().text;
+    assert!(cut.ends_with("z… (given: REVISE_PLAN by the bot; cut, all of it is in record 99)"), "{cut}");
+    // Where what agents consolidated leaves no room even for it, another report is asked for, once there is room.
+    fill(&mut told, 71, 0);
+    told.state.as_mut().unwrap().memory.as_mut().unwrap().fit();
     assert!(told.memory().is_held() && told.memory().audit.as_ref().unwrap().facts.is_empty());
     assert!(!told.memory().has_room_for(&report));
     fill(&mut told, 10, 0);
@@ -320,7 +345,7 @@ fn without_phases_a_push_is_looked_at_and_a_claim_is_judged() {
 /// One step of a history.
 #[derive(Debug, Clone)]
 enum Doing {
-    Run { exit: bool, pass: bool },
+    Run { phase: Phase, pass: bool },
     Reword,
     Rescope,
     NewSlice,
@@ -328,27 +353,36 @@ enum Doing {
 }
 
 fn doings() -> impl Strategy<Value = Vec<Doing>> {
-    let run = (any::<bool>(), any::<bool>()).prop_map(|(exit, pass)| Doing::Run { exit, pass });
+    let phase = prop::sample::select(Phase::ALL.to_vec());
+    let run = (phase, any::<bool>()).prop_map(|(phase, pass)| Doing::Run { phase, pass });
     let one = prop_oneof![6 => run, 1 => Just(Doing::Reword), 1 => Just(Doing::Rescope), 1 => Just(Doing::NewSlice), 1 => Just(Doing::Look)];
     proptest::collection::vec(one, 0..40)
 }
 
-/// The definition, said backwards: FAILs of a gate since its last PASS, or since the slice began.
-fn by_definition(all: &[Doing], of_exit: bool) -> u32 {
-    let mut fails = 0;
-    for doing in all.iter().rev() {
-        match doing {
-            Doing::NewSlice => return fails,
-            Doing::Run { exit, pass } if *exit == of_exit => {
-                if *pass {
-                    return fails;
-                }
-                fails += 1;
-            }
-            _ => {}
+/// The definition for the exit, said backwards: FAILs of REVIEW and VERIFY since VERIFY's last PASS, or since the slice began.
+fn exits_by_definition(all: &[Doing]) -> usize {
+    let since = all
+        .iter()
+        .rev()
+        .take_while(|doing| !matches!(doing, Doing::NewSlice | Doing::Run { phase: Phase::Verify, pass: true }));
+    since.filter(|doing| matches!(doing, Doing::Run { phase: Phase::Review | Phase::Verify, pass: false })).count()
+}
+
+/// The definition for the iteration: the phases whose FAILs stand in a row. A PASS ends the row where no later phase failed in it.
+fn row_by_definition(all: &[Doing]) -> Vec<Phase> {
+    let Some((last, before)) = all.split_last() else { return Vec::new() };
+    match last {
+        Doing::NewSlice => Vec::new(),
+        Doing::Run { phase: Phase::Verify, .. } | Doing::Run { phase: Phase::Review, pass: false } => {
+            row_by_definition(before)
         }
+        Doing::Run { phase, pass: false } => [row_by_definition(before), vec![*phase]].concat(),
+        Doing::Run { phase, pass: true } => {
+            let row = row_by_definition(before);
+            if row.iter().any(|failed| failed > phase) { row } else { Vec::new() }
+        }
+        _ => row_by_definition(before),
     }
-    fails
 }
 
 proptest! {
@@ -358,11 +392,11 @@ proptest! {
         for (at, doing) in all.iter().enumerate() {
             let before = told.latest().clone();
             match doing {
-                Doing::Run { exit, pass } => {
-                    let phase = if *exit { Phase::Verify } else { Phase::Build };
+                Doing::Run { phase, pass } => {
                     let verdict = if *pass { Verdict::Pass } else { Verdict::Fail };
-                    told.judged(phase, verdict, vec![wrong("BLD-02", &format!("{at}"), "x")]);
-                    let kind = if *exit { Kind::Exit } else { Kind::Iteration };
+                    told.judged(*phase, verdict, vec![wrong("BLD-02", &format!("{at}"), "x")]);
+                    let exit = *phase == Phase::Verify || (*phase == Phase::Review && !*pass);
+                    let kind = if exit { Kind::Exit } else { Kind::Iteration };
                     prop_assert_eq!(told.latest().last, Some((kind, verdict)));
                 }
                 Doing::Reword => {
@@ -382,8 +416,8 @@ proptest! {
             }
             let now = told.latest();
             let so_far = &all[..=at];
-            prop_assert_eq!(now.fails.iteration, by_definition(so_far, false));
-            prop_assert_eq!(now.fails.exit, by_definition(so_far, true));
+            prop_assert_eq!(now.fails.iteration as usize, row_by_definition(so_far).len());
+            prop_assert_eq!(now.fails.exit as usize, exits_by_definition(so_far));
             if matches!(doing, Doing::Look) {
                 prop_assert_eq!(now, &before);
             } else {
@@ -394,4 +428,108 @@ proptest! {
             prop_assert_eq!(read.whole(0, 0), Some(now.clone()));
         }
     }
+}
+
+/// What the bot writes into a snapshot, of the largest that is allowed.
+#[derive(Debug, Clone)]
+enum Writes {
+    Criteria(usize),
+    Plan(usize),
+    Report(usize),
+    Fails(usize),
+    Context(usize, usize),
+    Promotes,
+}
+
+fn writes() -> impl Strategy<Value = Vec<Writes>> {
+    let one = prop_oneof![
+        (1..=50_usize).prop_map(Writes::Criteria),
+        Just(Writes::Criteria(50)),
+        (1..=50_usize).prop_map(Writes::Plan),
+        (1..=60_usize).prop_map(Writes::Report),
+        (1..=20_usize).prop_map(Writes::Fails),
+        ((0..=300_usize), (1..=250_usize)).prop_map(|(facts, chars)| Writes::Context(facts, chars)),
+        Just(Writes::Promotes),
+    ];
+    proptest::collection::vec(one, 1..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Whatever comes: what the bot writes the reader takes, and people's decisions leave room for a report.
+    #[test]
+    fn what_the_bot_writes_can_be_read(all in writes()) {
+        let mut told = Told::pipeline();
+        let wide = |chars: usize| "🧭".repeat(chars);
+        let mut by_agents = false;
+        for (at, one) in all.iter().enumerate() {
+            match one {
+                Writes::Criteria(many) => told.decides(Resolution::AmendSpec {
+                    amended_acceptance_criteria: (0..*many).map(|n| format!("AC-{n}: {}", wide(990))).collect(),
+                    amendment_rationale: "x".to_owned(),
+                }),
+                Writes::Plan(many) => {
+                    let part = |n: usize| super::super::resolution::Module { module_id: format!("m{n}"), description: wide(1_000), depends_on: vec![] };
+                    told.decides(Resolution::RevisePlan { revised_micro_plan: (0..*many).map(part).collect() });
+                }
+                Writes::Report(many) => {
+                    let lines = (0..*many).map(|n| format!("Audit, diagnosis: {n} {}", wide(60)));
+                    told.tell(Body::Audited { lines: lines.collect() });
+                }
+                Writes::Fails(many) => {
+                    let found = (0..*many).map(|n| wrong("BLD-02", &format!("{at}-{n}"), &wide(400)));
+                    told.judged(Phase::Build, Verdict::Fail, found.collect());
+                }
+                Writes::Context(facts, chars) => {
+                    by_agents = true;
+                    told.consolidates(*facts, &wide(*chars));
+                }
+                Writes::Promotes => {
+                    let facts = told.latest().evidence.iter().map(|fact| fact.id).collect();
+                    told.tell(Body::Promoted { facts });
+                    by_agents = true;
+                }
+            }
+            let now = told.latest();
+            let text = snapshot::write(now);
+            let read = snapshot::read("x.md", &text);
+            prop_assert_eq!(&read.findings, &[]);
+            prop_assert_eq!(read.whole(0, 0), Some(now.clone()));
+            let bare = Snapshot { evidence: vec![], resolved: vec![], ..now.clone() };
+            prop_assert!(by_agents || snapshot::write(&bare).len() + ROOM <= LARGEST);
+            for (id, given) in &told.memory().given {
+                let fact = now.context.iter().find(|fact| fact.id == *id).unwrap();
+                prop_assert!(fact.text.contains(&format!("(given: {} by ", given.remedy)), "{}", fact.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn newer_criteria_and_plans_stand_in_for_older_ones() {
+    let mut told = Told::pipeline();
+    let amend = |says: &str| Resolution::AmendSpec {
+        amended_acceptance_criteria: vec![says.to_owned()],
+        amendment_rationale: "x".to_owned(),
+    };
+    let plan = |says: &str| {
+        let part = super::super::resolution::Module {
+            module_id: "a".to_owned(),
+            description: says.to_owned(),
+            depends_on: vec![],
+        };
+        Resolution::RevisePlan { revised_micro_plan: vec![part] }
+    };
+    told.decides(amend("AC-1: the lamp has 24 levels."));
+    told.decides(plan("first"));
+    told.decides(amend("AC-1: the lamp has 36 levels."));
+    told.decides(amend("AC-1: the lamp has 28 levels."));
+    told.decides(plan("second"));
+    let texts: Vec<&str> = told.latest().context.iter().map(|fact| fact.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        ["AC-1: the lamp has 28 levels. (given: AMEND_SPEC by the bot)", "a: second (given: REVISE_PLAN by the bot)"]
+    );
+    assert_eq!(told.memory().given.len(), 2);
 }

@@ -30,6 +30,10 @@ pub enum NoCap {
     Glob(String),
     #[error("`{0}` has everything in it, which is no cap")]
     Everything(String),
+    #[error("`{0}` is several words: put a comma between globs, and quotation marks around one that has a blank in it")]
+    Blank(String),
+    #[error("a quotation mark in `{0}` does not stand around a whole glob")]
+    Marks(String),
     #[error("it has more than {MOST_GLOBS} globs")]
     TooMany,
     #[error("it is longer than {LONGEST} characters")]
@@ -148,6 +152,7 @@ impl Cap {
         }
         for glob in self.within.iter().chain(&self.without) {
             let outside = glob.starts_with('/') || glob.split('/').any(|part| part == "..") || glob.contains('\\');
+            let outside = outside || glob.contains(['"', '`', '“', '”']);
             // Written down, it would begin a list.
             let marked = ["in:", "out:"].iter().any(|mark| starts(glob, mark).next() == Some(0));
             if outside || marked || globs([glob]).is_err() {
@@ -206,14 +211,78 @@ fn starts<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't 
     found.into_iter()
 }
 
+/// Globs with commas, or `and`, between them. Quotation marks keep blanks and commas together, braces keep commas together; a blank
+/// elsewhere may mean either, and is refused.
 fn listed(text: &str) -> Result<Vec<String>, NoCap> {
-    let mut all = Vec::new();
-    for glob in text.split([',', ' ']).map(bare).filter(|part| !part.is_empty()) {
-        let word = glob.eq_ignore_ascii_case("none") || glob == "and";
-        if !word && !all.iter().any(|known| known == glob) {
-            all.push(glob.to_owned());
+    let mut all: Vec<String> = Vec::new();
+    for part in parts(text)? {
+        let mut apart = true;
+        for word in words(&part)? {
+            let glob = bare(&word);
+            if glob.eq_ignore_ascii_case("and") {
+                apart = true;
+                continue;
+            }
+            if glob.is_empty() || glob.eq_ignore_ascii_case("none") {
+                continue;
+            }
+            if !std::mem::replace(&mut apart, false) {
+                return Err(NoCap::Blank(part.trim().to_owned()));
+            }
+            if !all.iter().any(|known| known == glob) {
+                all.push(glob.to_owned());
+            }
         }
     }
+    Ok(all)
+}
+
+/// The mark that closes what this one opens.
+fn closing(open: char) -> Option<char> {
+    match open {
+        '"' | '`' | '\'' => Some(open),
+        '“' => Some('”'),
+        _ => None,
+    }
+}
+
+/// A list at its commas, but for those in quotation marks and in braces.
+fn parts(text: &str) -> Result<Vec<String>, NoCap> {
+    cut(text, |c| c == ',')
+}
+
+/// A part at its blanks, but for those in quotation marks.
+fn words(text: &str) -> Result<Vec<String>, NoCap> {
+    cut(text, |c| c == ' ')
+}
+
+fn cut(text: &str, at: impl Fn(char) -> bool) -> Result<Vec<String>, NoCap> {
+    let (mut all, mut one) = (Vec::new(), String::new());
+    let (mut inside, mut braces) = (None, 0_u32);
+    let mut begins = true;
+    for c in text.chars() {
+        match inside {
+            Some(close) if c == close => inside = None,
+            Some(_) => {}
+            // An apostrophe stands within a word.
+            None if begins && closing(c).is_some() => inside = closing(c),
+            None if matches!(c, '"' | '`' | '“') => return Err(NoCap::Marks(text.trim().to_owned())),
+            None if c == '{' => braces += 1,
+            None if c == '}' => braces = braces.saturating_sub(1),
+            None if at(c) && braces == 0 => {
+                all.push(std::mem::take(&mut one));
+                begins = true;
+                continue;
+            }
+            None => {}
+        }
+        begins = matches!(c, ' ' | ',' | '(') && inside.is_none();
+        one.push(c);
+    }
+    if inside.is_some() {
+        return Err(NoCap::Marks(text.trim().to_owned()));
+    }
+    all.push(one);
     Ok(all)
 }
 
@@ -233,9 +302,22 @@ fn bare(part: &str) -> &str {
     }
 }
 
+/// Whether a glob is read back as it is only with quotation marks around it.
+fn needs_marks(glob: &str) -> bool {
+    parts(glob).is_ok_and(|parts| parts.len() > 1) || glob.contains(' ')
+}
+
 impl fmt::Display for Cap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |globs: &[String]| if globs.is_empty() { "none".to_owned() } else { globs.join(", ") };
+        let shown = |glob: &String| match needs_marks(glob) {
+            true if glob.contains('\'') => format!("\"{glob}\""),
+            true => format!("'{glob}'"),
+            false => glob.clone(),
+        };
+        let list = |globs: &[String]| match globs {
+            [] => "none".to_owned(),
+            _ => globs.iter().map(shown).collect::<Vec<_>>().join(", "),
+        };
         write!(f, "{} in: {} out: {}", self.says, list(&self.within), list(&self.without))
     }
 }
@@ -311,6 +393,35 @@ mod tests {
         ] {
             assert!(Cap::declared(&format!("Wide. in: {wide}")).is_ok(), "{wide}");
         }
+    }
+
+    #[test]
+    fn quotation_marks_keep_blanks_together_and_braces_commas() {
+        for text in
+            ["src/**, \"my docs/**\"", "src/**, 'my docs/**'", "src/** and `my docs/**`", "src/**, “my docs/**”."]
+        {
+            let read = cap(&format!("It. in: {text}"));
+            assert_eq!(read.within, ["src/**", "my docs/**"], "{text}");
+            assert!(read.allows("my docs/a.md") && !read.allows("docs/a.md") && !read.allows("my"));
+            assert_eq!(cap(&read.to_string()), read, "what is written is read back");
+        }
+        let read = cap("It. in: src/{a,b}/**, {lib,bin/{x, y}}/*.rs, \"a,b/**\" out: it's/**");
+        assert_eq!(read.within, ["src/{a,b}/**", "{lib,bin/{x, y}}/*.rs", "a,b/**"]);
+        assert!(read.allows("src/a/x.rs") && read.allows("src/b/x.rs") && !read.allows("src/c/x.rs"));
+        assert_eq!(cap(&read.to_string()), read);
+        let read = cap("It. in: \"it's a folder/**\"");
+        assert_eq!(read.to_string(), "It. in: \"it's a folder/**\" out: none");
+        assert_eq!(cap(&read.to_string()), read);
+    }
+
+    #[test]
+    fn what_may_mean_two_things_is_refused() {
+        let none = |text: &str| Cap::declared(&format!("It. in: {text}")).unwrap_err();
+        assert_eq!(none("src/**, my docs/**"), NoCap::Blank("my docs/**".to_owned()));
+        assert_eq!(none("src/** docs/**"), NoCap::Blank("src/** docs/**".to_owned()));
+        assert!(matches!(none("src/**, \"my docs/**"), NoCap::Marks(_)));
+        assert!(matches!(none("my\" docs/**\""), NoCap::Marks(_)));
+        assert!(matches!(none("src/{a, b/**"), NoCap::Glob(_)), "a brace that nobody closes");
     }
 
     #[test]

@@ -185,7 +185,17 @@ impl Reader<'_> {
     }
 
     fn all(mut self, text: &str) {
-        let text = without_comments(text.strip_prefix('\u{feff}').unwrap_or(text));
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        // A file of an old editor's ends its lines by this alone. Elsewhere it is no line's end, so that lines are counted as anybody does.
+        let text = if text.contains('\n') { text.to_owned() } else { text.replace('\r', "\n") };
+        let text = match without_comments(&text) {
+            Ok(text) => text,
+            Err(at) => {
+                // Nobody sees what follows, so nothing is said of what may be missing there.
+                let says = "A comment begins here (`<!--`) and never ends: nobody sees what follows.".to_owned();
+                return self.find(FORM, at, says, "End it with `-->`, or take it out.");
+            }
+        };
         let (mut at, mut fence) = (0_u32, None);
         for raw in text.split('\n') {
             at += 1;
@@ -573,19 +583,21 @@ fn is_nothing(text: &str) -> bool {
     text.is_empty() || text.eq_ignore_ascii_case("none")
 }
 
-/// The text without what nobody sees, its lines where they were.
-fn without_comments(text: &str) -> String {
+/// The text without what nobody sees, its lines where they were; or the line of a comment that never ends.
+fn without_comments(text: &str) -> Result<String, u32> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("<!--") {
         out.push_str(&rest[..start]);
         let hidden = &rest[start..];
-        let end = hidden.find("-->").map_or(hidden.len(), |end| end + 3);
+        let Some(end) = hidden.find("-->").map(|end| end + 3) else {
+            return Err(u32::try_from(out.matches('\n').count() + 1).unwrap_or(u32::MAX));
+        };
         out.extend(hidden[..end].chars().filter(|c| *c == '\n'));
         rest = &hidden[end..];
     }
     out.push_str(rest);
-    out
+    Ok(out)
 }
 
 /// Whether a line begins an entry of a list, and what it says.

@@ -37,6 +37,24 @@ fn whole(text: &str) -> Snapshot {
 }
 
 #[test]
+fn facts_are_cited_in_any_letter_case_and_with_any_dash() {
+    let cited = |text: &str| super::cited(text).into_iter().map(|id| id.0).collect::<Vec<_>>();
+    assert_eq!(cited("By F-0009, f-0010 and F\u{2011}0011."), [9, 10, 11]);
+    assert_eq!(cited("PDF-0009, xf-0009, f-00, f-0009a, f-0000009"), [0; 0]);
+}
+
+#[test]
+fn a_comment_that_never_ends_is_named_and_any_line_end_is_one() {
+    let text = super::write(&example());
+    let found = super::read("x.md", &text.replacen("\n\n## Evidence", "\n<!-- note\n## Evidence", 1)).findings;
+    assert_eq!((found.len(), found[0].rule.as_str(), found[0].line), (1, "SNP-01", Some(14)), "{found:?}");
+    assert!(found[0].says.contains("<!--"), "{found:?}");
+    let old = super::read("x.md", &text.replace('\n', "\r"));
+    assert_eq!(old.findings, []);
+    assert_eq!(old.whole(0, 0), super::read("x.md", &text).whole(0, 0));
+}
+
+#[test]
 fn what_is_written_is_read_back() {
     assert_eq!(whole(&write(&example())), example());
 }
@@ -218,7 +236,7 @@ fn a_large_file_ends_in_one_answer() {
 
 #[test]
 fn nothing_is_no_snapshot() {
-    for text in ["", "\n\n", "\u{feff}", "hello", "🧭🧭🧭", "\0\0\0", "<!--", "```"] {
+    for text in ["", "\n\n", "\u{feff}", "hello", "🧭🧭🧭", "\0\0\0", "```"] {
         let read = read("x.md", text);
         assert_eq!(read.findings.len(), Field::ALL.len() + 5, "{text:?}");
         assert!(read.whole(0, 0).is_none());
@@ -412,7 +430,8 @@ proptest! {
     #[test]
     fn what_is_read_is_written_and_read_back(text in hostile()) {
         let once = read("agent/context/iter-0007.md", &text);
-        let lines = u32::try_from(text.split('\n').count()).unwrap();
+        let end = if text.contains('\n') { '\n' } else { '\r' };
+        let lines = u32::try_from(text.split(end).count()).unwrap();
         prop_assert!(once.findings.iter().all(|one| one.line.is_none_or(|line| (1..=lines).contains(&line))));
         let Some(got) = once.whole(10, 10) else {
             prop_assert!(!once.findings.is_empty());

@@ -256,6 +256,8 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         }
         Body::Stopped { reason, .. } => format!("{who} stops it: {}.", prose(&quoted(reason))),
         Body::Resumed { reason, .. } => format!("{who} lets it go on: {}.", prose(&quoted(reason))),
+        Body::RedPushes { at: Some(phase), reds } => format!("{reds} pushes were red at {phase}: a person is asked."),
+        Body::RedPushes { at: None, .. } => "The red pushes are no more than may be.".to_owned(),
         Body::Unfixed { of } => format!("The fix of record {of} is not on the branch."),
         Body::Refrozen { paths, reason } => {
             let paths: Vec<String> = paths.keys().take(20).map(|path| code(path)).collect();
