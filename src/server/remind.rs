@@ -137,3 +137,39 @@ pub(super) async fn look(door: &Door) -> anyhow::Result<usize> {
     }
     Ok(looks)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::kit::Game;
+    use crate::ids::Role;
+
+    /// One by one, a whole time after each other, however late the first one comes; and three at most.
+    #[test]
+    fn reminders_come_one_by_one() {
+        let mut game = Game::merge();
+        game.says("ada", Role::Write, "/stop it leaks").asked_in(12);
+        let mut state = game.now().clone();
+        let every = SignedDuration::from_mins(10);
+        let since = state.escalation.as_ref().unwrap().since;
+        let after = |minutes: i64| since.checked_add(SignedDuration::from_mins(minutes)).unwrap();
+        assert_eq!(due(&state, every, after(9)), Some((None, Some(after(10)))));
+        // Nobody was there for an hour.
+        assert_eq!(due(&state, every, after(60)), Some((Some(1), Some(after(70)))));
+        let open = state.escalation.as_mut().unwrap();
+        (open.reminded, open.reminded_at) = (1, Some(after(60)));
+        assert_eq!(due(&state, every, after(61)), Some((None, Some(after(70)))));
+        assert_eq!(due(&state, every, after(70)), Some((Some(2), Some(after(80)))));
+        let open = state.escalation.as_mut().unwrap();
+        (open.reminded, open.reminded_at) = (2, Some(after(70)));
+        assert_eq!(due(&state, every, after(80)), Some((Some(3), None)));
+        state.escalation.as_mut().unwrap().reminded = 3;
+        assert_eq!(due(&state, every, after(900)), Some((None, None)));
+        // What was recorded before the time was noted counts from the stop.
+        let open = state.escalation.as_mut().unwrap();
+        (open.reminded, open.reminded_at) = (1, None);
+        assert_eq!(due(&state, every, after(20)), Some((Some(2), Some(after(30)))));
+        state.escalation = None;
+        assert_eq!(due(&state, every, after(900)), None);
+    }
+}

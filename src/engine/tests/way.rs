@@ -320,3 +320,26 @@ fn what_only_brings_papers_for_a_round_has_no_phases() {
     game.look();
     assert!(game.now().pipeline.is_some());
 }
+
+/// The word of a condition is a word of its own: whoever speaks of something else has their own words.
+#[test]
+fn a_condition_is_a_word_and_not_the_beginning_of_one() {
+    for (reason, is) in [
+        ("stuck: three tries", Some(Condition::Stuck)),
+        ("Stuck", Some(Condition::Stuck)),
+        ("scope, it has doubled", Some(Condition::Scope)),
+        ("dependency is down", Some(Condition::Dependency)),
+        ("unsafe (it burns)", Some(Condition::Unsafe)),
+        ("Stuck-at-zero bug in the ADC", None),
+        ("dependency-injection leaks", None),
+        ("scope_guard leaks", None),
+        ("scopes are wrong", None),
+        ("unsafe/unsound", None),
+        ("it is stuck", None),
+    ] {
+        assert_eq!(Condition::of(reason), is, "{reason}");
+    }
+    let mut game = Game::pipeline();
+    game.until_building().says("ada", Role::Write, "/stop scope-guard leaks").at(Stage::BlockedOnGate);
+    assert_eq!(game.now().stopped.as_ref().and_then(|stop| stop.condition), None);
+}
