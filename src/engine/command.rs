@@ -109,7 +109,11 @@ pub const COMMANDS: &[Spec] = &[
     moves("verify", Verb::Claim(Phase::Verify), "Claims that the change is verified."),
     moves("deploy", Verb::Claim(Phase::Deploy), "Claims that the change is deployed."),
     moves("continue", Verb::Continue, "Goes on after a pause (stepped mode)."),
-    moves("drop", Verb::Drop, "Says that the agent is gone. What was reached is kept."),
+    moves(
+        "drop",
+        Verb::Drop,
+        "Says that the agent is gone. What was reached is kept. Calls off a detour, or a round that is not proposed yet.",
+    ),
     moves("recover", Verb::Recover, "Takes a dropped change up again."),
     moves("distill", Verb::Distill, "Begins or ends the structuring of input documents."),
     moves("audit-stack", Verb::AuditStack, "Begins or ends an audit of the stack."),

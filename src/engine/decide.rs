@@ -627,8 +627,10 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     take_up(draft, phase)?;
     let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
     let about = draft.state.subject.clone();
-    let body =
-        Body::Judged { gate: name, verdict, claimed: Some(how), findings: judged.findings, evidence: judged.evidence };
+    let asked = draft.world.subject.as_ref().filter(|_| pass && phase == Phase::Expand);
+    let criteria = asked.map(|subject| subject.context.criteria.clone()).unwrap_or_default();
+    let (findings, evidence) = (judged.findings, judged.evidence);
+    let body = Body::Judged { gate: name, verdict, claimed: Some(how), findings, evidence, criteria };
     draft.about(By::Bot, about, body)?;
     let action = match (pass, detour, pipeline.return_to) {
         (true, true, Some(back)) => resume_after_reconcile(back),
@@ -724,7 +726,7 @@ fn record_judgement(
     if said || same_preview {
         return Ok(());
     }
-    draft.about(By::Bot, Some(about), Body::Judged { gate, verdict, claimed, findings, evidence })
+    draft.about(By::Bot, Some(about), Body::Judged { gate, verdict, claimed, findings, evidence, criteria: Vec::new() })
 }
 
 /// The state that a decision would lead to.

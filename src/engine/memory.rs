@@ -52,6 +52,9 @@ pub(super) fn take_in(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<()
             if !may_report(draft, happened) {
                 taken.report.clear();
             }
+            if taken.slice_id != memory.latest.slice_id || !memory.is_declared() {
+                taken.begun = Some(memory::begun(subject));
+            }
             draft.bot(Body::Remembered(Box::new(taken)))
         }
         None => Ok(()),
@@ -195,7 +198,10 @@ pub(super) fn slice(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
             format!("{ENDS_A_ROW} Other words for this one: `{written} {} \"WHAT\"`.", latest.slice_id),
         ));
     }
-    draft.by(by.clone(), Body::Sliced { id, slice: what, cap })?;
+    let begins = id != latest.slice_id || !memory.is_declared() && cap.is_some();
+    let subject = draft.world.subject.as_ref().filter(|_| begins);
+    let begun = subject.map(|subject| Box::new(memory::begun(subject)));
+    draft.by(by.clone(), Body::Sliced { id, slice: what, cap, begun })?;
     Ok(Outcome::Done)
 }
 

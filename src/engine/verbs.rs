@@ -402,11 +402,12 @@ pub(crate) fn possible_names(state: &State) -> Option<&'static [&'static str]> {
         S::ComplexityBrakeTriggered => &["brake-resolved", "resolve"],
         S::ReconcileBlocked => &["unblock", "resolve"],
         S::SessionDropped => &["recover"],
-        S::Distilling => &["distill"],
-        S::AuditingStack => &["audit-stack"],
+        S::Distilling => &["distill", "drop"],
+        S::AuditingStack => &["audit-stack", "drop"],
         S::PipelineComplete => &["iterate", "pmf", "distill"],
         S::IterationConfirmed if merged => return None,
-        S::Iterating | S::IterationConfirmed => &["iterate"],
+        S::Iterating => &["iterate", "drop"],
+        S::IterationConfirmed => &["iterate"],
         S::IterationProposed => &["approve", "reject"],
         S::ValidatingPMF => &["pmf"],
         S::Ideating => &["iterate", "distill"],
@@ -538,6 +539,15 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
         Verb::Claim(phase) => return claim(draft, phase, actor, by, commands),
         Verb::Continue => return answer.go_on(draft),
         Verb::Drop if stage.is_some_and(nobody_works) => return refuse(draft),
+        Verb::Drop if !called_off(&draft.state).is_empty() => {
+            if stage == Some(Stage::AuditingStack) {
+                left_behind(draft, aside::untouched)?;
+            }
+            for action in called_off(&draft.state) {
+                draft.step(action, actor, by.clone())?;
+            }
+            draft.settle()?;
+        }
         Verb::Drop => {
             // In a stage that has no such edge it is recorded, and the stage stays.
             draft.by(by.clone(), Body::Beside { fact: Beside::Dropped })?;
@@ -682,6 +692,22 @@ fn left_behind(draft: &Draft<'_>, is_left: impl Fn(&Noted, &Aside) -> Result<(),
 /// How papers come to the branch that a merged change went into.
 const TO_THE_BRANCH: &str =
     "bring it to the default branch (a pull request with nothing else goes through the merge gate alone)";
+
+/// The way back from a detour, or from a round that nobody has proposed yet, without what it is for.
+fn called_off(state: &State) -> Vec<Action> {
+    let Some(pipeline) = &state.pipeline else { return Vec::new() };
+    let no_round = [Action::ProposeIteration, Action::RejectIteration];
+    match (pipeline.stage, pipeline.return_to) {
+        (Stage::AuditingStack, _) => vec![Action::StackAuditComplete],
+        (Stage::Distilling, Some(Stage::PipelineComplete)) => {
+            [Action::DistillCompleteToIterate].into_iter().chain(no_round).collect()
+        }
+        (Stage::Distilling, Some(Stage::Ideating)) => vec![Action::DistillCompleteToIdeating],
+        (Stage::Distilling, _) => vec![Action::DistillCompleteToExpand],
+        (Stage::Iterating, _) => no_round.to_vec(),
+        _ => Vec::new(),
+    }
+}
 
 /// Stages in which no agent is at work, so that none can be gone.
 fn nobody_works(stage: Stage) -> bool {

@@ -112,14 +112,7 @@ pub fn distilled(began: &Noted, now: &Aside) -> std::result::Result<(), Refusal>
 
 /// Whether an audit of the stack has left its report, and nothing else.
 pub fn audited(began: &Noted, now: &Aside) -> std::result::Result<(), Refusal> {
-    if now.preferences != began.preferences {
-        return Err(refused(
-            format!("`{PREFERENCES}` was changed while the stack is audited: an audit reports, and people decide."),
-            format!(
-                "Take the change of `{PREFERENCES}` back, write it into `{AUDIT}` as a recommendation, and say it again."
-            ),
-        ));
-    }
+    untouched(began, now)?;
     let next = format!("Write `{AUDIT}` with the sections Findings and Recommendation, push, and say it again.");
     let text = match &now.audit {
         None => return Err(refused(format!("`{AUDIT}` does not exist."), next)),
@@ -130,6 +123,19 @@ pub fn audited(began: &Noted, now: &Aside) -> std::result::Result<(), Refusal> {
         None => Ok(()),
         Some(section) => Err(refused(format!("`{AUDIT}` says nothing under “{section}”."), next)),
     }
+}
+
+/// Whether an audit of the stack has left the preferences alone.
+pub fn untouched(began: &Noted, now: &Aside) -> std::result::Result<(), Refusal> {
+    if now.preferences != began.preferences {
+        return Err(refused(
+            format!("`{PREFERENCES}` was changed while the stack is audited: an audit reports, and people decide."),
+            format!(
+                "Take the change of `{PREFERENCES}` back, write it into `{AUDIT}` as a recommendation, and say it again."
+            ),
+        ));
+    }
+    Ok(())
 }
 
 /// The first section that is missing or empty.

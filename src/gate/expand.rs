@@ -9,8 +9,9 @@ pub(super) use version::version;
 use std::collections::{HashMap, HashSet};
 
 use super::Severity;
-use super::paper::{Cell, Paper, Part, Piece, ids, numbers, text};
+use super::paper::{Cell, Paper, Part, Piece, ids, names, numbers, text};
 use super::papers::{self, Desk, Found, LOG, Rule, SCOPE, excerpt};
+use crate::ledger::snapshot;
 use crate::policy::Tier;
 
 pub const RULES: &[Rule] = &[
@@ -131,6 +132,13 @@ pub(super) fn criteria(paper: &Paper) -> Vec<(Option<String>, Piece)> {
     let mut criteria = listed(paper);
     criteria.retain(|(id, item)| id.is_none() || says_more(item));
     criteria
+}
+
+/// The criteria of a scope that have an identifier, each in a line.
+pub fn asked(scope: &str) -> Vec<String> {
+    let paper = Paper::read(scope, names::SCOPE).ok();
+    let named = paper.iter().flat_map(criteria).filter(|(id, _)| id.is_some());
+    named.map(|(_, item)| snapshot::line(&item.from_start())).collect()
 }
 
 /// Whether a criterion says anything but its identifier.

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Finding, Severity};
 use crate::finding::quoted;
 use crate::flow::FlowName;
-use crate::gate::world::World;
+use crate::gate::world::{Subject, World};
 use crate::ids::BlobId;
 use crate::ledger::State;
-use crate::ledger::memory::{Memory, Taken, concludes, gates_of};
+use crate::ledger::memory::{Begun, MOST_BEFORE, Memory, Source, Taken, concludes, gates_of};
 use crate::ledger::snapshot::{self, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
 use crate::policy::{Commands, Slices};
 
@@ -30,6 +30,8 @@ pub struct Files {
     pub there: BTreeMap<String, File>,
     /// Where its documents cite facts.
     pub cited: Vec<Cited>,
+    /// The acceptance criteria of the scope that it brings.
+    pub criteria: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,8 +64,7 @@ pub fn findings(state: &State, world: &World) -> Vec<Finding> {
     let (Some(memory), Some(policy)) = (&state.memory, world.policy()) else { return Vec::new() };
     let Some(subject) = world.subject.as_ref().filter(|_| state.merged.is_none()) else { return Vec::new() };
     let mut found = Vec::new();
-    let work = || subject.changed.iter().filter(|path| !OWN.iter().any(|own| path.starts_with(own)));
-    if policy.slices == Slices::Declared && !memory.is_declared() && work().next().is_some() {
+    if policy.slices == Slices::Declared && !memory.is_declared() && work(subject).next().is_some() {
         let slice = policy.commands.written("slice");
         found.push(Finding::error(
             "SNP-05",
@@ -72,7 +73,7 @@ pub fn findings(state: &State, world: &World) -> Vec<Finding> {
         ));
     }
     if memory.is_declared() {
-        found.extend(outside(memory, work(), &policy.commands.written("scope")));
+        found.extend(outside(memory, work(subject), &policy.commands.written("scope")));
     }
     found.extend(files(state, memory, &subject.context));
     for Cited { path, line, fact } in &subject.context.cited {
@@ -81,6 +82,21 @@ pub fn findings(state: &State, world: &World) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// The paths of the work itself.
+fn work(subject: &Subject) -> impl Iterator<Item = &String> {
+    subject.changed.iter().filter(|path| !OWN.iter().any(|own| path.starts_with(own)))
+}
+
+/// What is there when a slice begins.
+pub fn begun(subject: &Subject) -> Begun {
+    Begun {
+        criteria: subject.context.criteria.clone(),
+        head: Some(subject.about.head.clone()),
+        before: work(subject).take(MOST_BEFORE).cloned().collect(),
+        changed: work(subject).count(),
+    }
 }
 
 /// Why nothing can rest on a fact, and what to do: it is only evidence, it is gone, or it never was.
@@ -220,7 +236,18 @@ pub fn claim(memory: &Memory, flow: FlowName, path: &str, text: &str, blob: &Blo
             let Snapshot { slice_id, slice, cap, evidence, context, open, resolved, .. } = whole;
             let reported = report.iter().filter_map(|at| evidence.get(*at)).filter(|fact| concludes(&fact.text));
             let report = reported.map(|fact| fact.id).collect();
-            Ok(Taken { blob: blob.clone(), slice_id, slice, cap, evidence, context, open, resolved, report })
+            Ok(Taken {
+                blob: blob.clone(),
+                slice_id,
+                slice,
+                cap,
+                evidence,
+                context,
+                open,
+                resolved,
+                report,
+                begun: None,
+            })
         }
         _ => Err(found),
     }
@@ -460,6 +487,13 @@ impl Judge<'_> {
                 .to_owned();
             self.find("SNP-10", None, says, next);
         }
+        let before = self.memory.before.filter(|id| !begins && latest.is_evidence(*id) && !kept(id));
+        if let Some(lost) = before {
+            let says =
+                format!("{lost} is not in it any more, and it tells of the work that was there before the slice.");
+            let next = "Carry it forward: it stays until another slice begins.".to_owned();
+            self.find("SNP-08", None, says, next);
+        }
         let cites = self.read.slice.iter().flat_map(|slice| snapshot::cited(slice));
         let context: BTreeSet<u32> = self.read.context.iter().filter_map(|item| item.id).collect();
         let loose: Vec<FactId> = cites.filter(|id| !context.contains(&id.0)).collect();
@@ -472,11 +506,15 @@ impl Judge<'_> {
     /// `SNP-08`: what a person gave stays as it was given, and nothing else goes by a person's name.
     fn given(&mut self) {
         let memory = self.memory;
-        for fact in memory.latest.context.iter().filter(|fact| memory.given.contains_key(&fact.id)) {
-            if self.read.context.iter().any(|item| item.id == Some(fact.id.0)) {
+        let begins = self.read.slice_id.is_some_and(|id| id != memory.latest.slice_id);
+        for fact in &memory.latest.context {
+            let Some(given) = memory.given.get(&fact.id) else { continue };
+            let there = self.read.context.iter().any(|item| item.id == Some(fact.id.0));
+            // Those of a slice that begins the bot writes itself.
+            if there || begins && given.source == Source::Gates {
                 continue;
             }
-            let says = format!("{} is not in its Consolidated Context any more, and a person gave it.", fact.id);
+            let says = format!("{} is not in its Consolidated Context any more, and {}.", fact.id, given.source.why());
             let next = format!("Carry it forward as it is: {}", quoted(&format!("{}: {}", fact.id, fact.text)));
             self.find("SNP-08", None, says, next);
         }

@@ -255,7 +255,7 @@ impl State {
                 self.claim = Some((*phase, *how));
                 self.claimant = Some(record.by.clone());
             }
-            Body::Judged { gate, verdict, claimed, findings, evidence } => {
+            Body::Judged { gate, verdict, claimed, findings, evidence, .. } => {
                 let about = record.about.clone().ok_or(FoldError::NoSubject { seq })?;
                 if *gate == GateName::Merge {
                     let green = *verdict == Verdict::Pass;

@@ -4,12 +4,13 @@
 //! each record that says something of the slice, its scope or its context. The file of a snapshot is written in the commit of
 //! the record that made it, and nothing is read back from it: somebody who edits one edits a copy.
 
+mod context;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::record::{Body, By, Outcome, Record};
-use super::resolution::{Remedy, Resolution};
 use super::snapshot::{
     self, Action, Cap, FAILS_THAT_ASK, Fact, FactId, Fails, Gates, IssueId, Kind, LARGEST, LONGEST, MOST_FACTS,
     MOST_ISSUES, Open, Resolved, SliceId, Snapshot, line,
@@ -19,6 +20,8 @@ use crate::finding::{Finding, GateName, Verdict, only_waiting};
 use crate::flow::{FlowName, Phase};
 use crate::ids::{BlobId, ChangeNumber, Digest};
 use crate::repo::{RepoPath, Written, blob_of};
+
+pub use context::{Begun, Decided, Given, MOST_BEFORE, Source};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
@@ -52,12 +55,15 @@ pub struct Memory {
     /// content passes nothing anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<Digest>,
-    /// What people gave, by their decisions: it stays in the context as they gave it.
+    /// What the context has by records: what people decided, what the scope asks for. It stays there as it was given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub given: BTreeMap<FactId, Given>,
     /// What stands in the evidence by a record, and not because an agent wrote it there: it stays until the next of its kind.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub kept: BTreeSet<FactId>,
+    /// What tells of the work that was there before the slice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<FactId>,
     /// The files of agents that were taken in: what each was then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub taken: BTreeMap<u32, BlobId>,
@@ -69,15 +75,6 @@ pub struct Memory {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_none_yet(fails: &Fails) -> bool {
     !fails.any()
-}
-
-/// A fact that a person gave, by a decision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
-    pub remedy: Remedy,
-    pub by: String,
-    /// The record that has all of it.
-    pub seq: u64,
 }
 
 /// An issue that a gate opened.
@@ -134,6 +131,9 @@ pub struct Taken {
     /// What of its evidence is the report of the audit that was owed.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub report: BTreeSet<FactId>,
+    /// Where a slice begins with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<Begun>,
 }
 
 /// What another change of the same work hands down.
@@ -147,6 +147,12 @@ pub struct Handed {
     pub audited: Fails,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
+    /// What people decided about the work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decided: Vec<Decided>,
+    /// What agents have left open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<Open>,
 }
 
 /// A gate run that counts for a slice.
@@ -155,24 +161,6 @@ pub(super) struct Run {
     kind: Kind,
     gate: GateName,
     verdict: Verdict,
-}
-
-impl Given {
-    /// How a fact says who gave it, and where all of it is if this is not.
-    fn mark(&self, cut: bool) -> String {
-        let Self { remedy, by, seq } = self;
-        let more = if cut { format!("; cut, all of it is in record {seq}") } else { String::new() };
-        format!("(given: {remedy} by {by}{more})")
-    }
-}
-
-/// A text with at most so many bytes, and a sign where some are gone.
-fn cut(text: &str, most: usize) -> Option<String> {
-    if text.len() <= most {
-        return None;
-    }
-    let end = (0..=most.saturating_sub('…'.len_utf8())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    Some(format!("{}…", text[..end].trim_end_matches([' ', '…'])))
 }
 
 /// The gates of a slice in this flow, by name.
@@ -218,12 +206,8 @@ fn is_said(slice: &str) -> bool {
 
 /// The longest text of an issue that a gate opens.
 const LONGEST_ISSUE: usize = 300;
-/// So many facts does one decision give.
-const MOST_GIVEN: usize = 100;
 /// So much room is left for a verifier's report, in bytes.
 pub const ROOM: usize = 8 * 1024;
-/// What entries are cut to where a snapshot would grow too large, in bytes, a step at a time.
-const STEPS: [usize; 7] = [2_000, 1_000, 500, 250, 120, 80, 60];
 /// So many issues does one gate open.
 const MOST_OF_A_GATE: usize = 20;
 
@@ -291,6 +275,7 @@ impl Memory {
             passed: None,
             given: BTreeMap::new(),
             kept: BTreeSet::new(),
+            before: None,
             taken: BTreeMap::new(),
             written: BTreeMap::new(),
         }
@@ -431,88 +416,6 @@ impl Memory {
         }
     }
 
-    /// Keeps a snapshot within what its reader reads: evidence is only where things come from, and the oldest goes first. A report
-    /// that nobody has drawn anything from goes last, and where even that is gone, another one is asked for.
-    fn fit(&mut self) {
-        self.cut_down();
-        let report = self.audit.as_ref().map(|audit| audit.facts.clone()).unwrap_or_default();
-        let latest = &mut self.latest;
-        while latest.evidence.len() > MOST_FACTS || snapshot::write(latest).len() > LARGEST {
-            let loose = latest.evidence.iter().position(|fact| !report.contains(&fact.id));
-            match loose {
-                Some(at) => drop(latest.evidence.remove(at)),
-                None if latest.resolved.pop().is_some() => {}
-                None if latest.evidence.is_empty() => break,
-                None => drop(latest.evidence.remove(0)),
-            }
-        }
-        if let Some(audit) = &mut self.audit {
-            audit.facts.retain(|id| latest.is_evidence(*id) || latest.is_consolidated(*id));
-        }
-        self.kept.retain(|id| latest.is_evidence(*id) || latest.is_consolidated(*id));
-        self.given.retain(|id, _| latest.is_consolidated(*id));
-    }
-
-    /// Cuts entries where the context and the issues alone are too large. What the bot wrote itself is cut so that a report has room
-    /// beside it: what gates found first, which the next run finds again, then what people gave, with the record that has all of it.
-    /// What agents wrote is cut only where nothing else helps.
-    fn cut_down(&mut self) {
-        let more = self.latest.context.len().saturating_sub(MOST_FACTS);
-        for _ in 0..more {
-            // What an agent consolidated first is evidence again.
-            let at = self.latest.context.iter().position(|fact| !self.given.contains_key(&fact.id));
-            let fact = self.latest.context.remove(at.unwrap_or_default());
-            if !self.latest.is_evidence(fact.id) {
-                self.latest.evidence.push(fact);
-            }
-        }
-        let mut bare = Snapshot { evidence: Vec::new(), resolved: Vec::new(), ..self.latest.clone() };
-        let fits = |bare: &Snapshot, most: usize| snapshot::write(bare).len() <= most;
-        for step in STEPS {
-            if fits(&bare, LARGEST - ROOM) {
-                break;
-            }
-            for issue in bare.open.iter_mut().filter(|issue| self.watched.contains_key(&issue.id)) {
-                issue.text = cut(&issue.text, step).unwrap_or_else(|| issue.text.clone());
-            }
-        }
-        for step in STEPS {
-            if fits(&bare, LARGEST - ROOM) {
-                break;
-            }
-            for fact in &mut bare.context {
-                let Some(given) = self.given.get(&fact.id) else { continue };
-                let said = fact.text.rfind("(given: ").map_or(fact.text.as_str(), |at| &fact.text[..at]).trim_end();
-                if let Some(short) = cut(said, step) {
-                    fact.text = format!("{short} {}", given.mark(true));
-                }
-            }
-        }
-        for step in STEPS {
-            if fits(&bare, LARGEST) {
-                break;
-            }
-            for fact in bare.context.iter_mut().filter(|fact| !self.given.contains_key(&fact.id)) {
-                fact.text = cut(&fact.text, step).unwrap_or_else(|| fact.text.clone());
-            }
-        }
-        for step in STEPS {
-            if fits(&bare, LARGEST) {
-                break;
-            }
-            for issue in &mut bare.open {
-                issue.text = cut(&issue.text, step).unwrap_or_else(|| issue.text.clone());
-            }
-        }
-        for fact in &mut self.latest.evidence {
-            if let Some(cut) = bare.context.iter().find(|one| one.id == fact.id) {
-                fact.text.clone_from(&cut.text);
-            }
-        }
-        self.latest.context = bare.context;
-        self.latest.open = bare.open;
-    }
-
     /// Whether there is room for all of a report beside what plans rest on.
     pub fn has_room_for(&self, report: &[String]) -> bool {
         let mut with = self.clone();
@@ -646,7 +549,7 @@ impl State {
         let Some(memory) = &mut self.memory else { return };
         let before = memory.latest.iteration;
         match &record.body {
-            Body::Judged { gate, findings, .. } => {
+            Body::Judged { gate, findings, criteria, .. } => {
                 if let Some(run) = run {
                     let verdict = if run.verdict == Verdict::Pass { "PASS" } else { "FAIL" };
                     let on = record.about.as_ref().map(|about| format!(" on {}", about.head.short()));
@@ -655,13 +558,16 @@ impl State {
                         Verdict::Fail => format!("{gate} did not find it any more{}", on.unwrap_or_default()),
                     };
                     memory.run(run, findings, &format!("{by} (record {})", record.seq), record.seq, flow);
+                    if !criteria.is_empty() {
+                        memory.asked(criteria, record.seq);
+                    }
                     if run.kind == Kind::Exit {
                         let content = record.about.as_ref().map(|about| about.content.clone());
                         memory.passed = content.filter(|_| run.verdict == Verdict::Pass);
                     }
                 }
             }
-            Body::Sliced { id, slice, cap } => {
+            Body::Sliced { id, slice, cap, begun } => {
                 let begins = memory.latest.slice_id != *id || memory.latest.cap == Cap::undeclared();
                 let other = memory.latest.slice_id != *id;
                 let latest = memory.turn(flow);
@@ -680,6 +586,9 @@ impl State {
                     memory.audit = None;
                 }
                 memory.last_slice = memory.last_slice.max(id.0);
+                if let Some(begun) = begun {
+                    memory.begun(begun, record.seq, flow);
+                }
             }
             Body::Scoped { cap } => memory.turn(flow).cap = cap.clone(),
             Body::Laddered { action, reason, grounded } => {
@@ -692,7 +601,12 @@ impl State {
                 let (reason, by) = (reason.clone(), record.by.clone());
                 memory.ladder = Some(Laddered { action: *action, reason, by, iteration, grounded: *grounded });
             }
-            Body::Remembered(taken) => memory.take(taken, flow),
+            Body::Remembered(taken) => {
+                memory.take(taken, flow);
+                if let Some(begun) = &taken.begun {
+                    memory.begun(begun, record.seq, flow);
+                }
+            }
             Body::Audited { lines } => {
                 memory.turn(flow);
                 memory.report(lines, record.seq);
@@ -718,7 +632,7 @@ impl State {
             Body::Resolved(resolved) => memory.told(&resolved.resolution, &record.by, record.seq, flow),
             Body::Inherited(taken) => {
                 if let Some(handed) = &taken.slice {
-                    memory.inherit(handed, flow);
+                    memory.inherit(handed, record.seq, flow);
                 }
             }
             _ => {}
@@ -749,49 +663,33 @@ impl State {
         let less = |theirs: Fails, ours: Fails| theirs.iteration < ours.iteration || theirs.exit < ours.exit;
         let has = to.map(|to| to.latest.fails).unwrap_or_default();
         let held = memory.is_held() && !to.is_some_and(|to| to.is_held() || !less(to.audited, fails));
-        if !less(has, fails) && !held {
+        let decided = memory.decided(to);
+        if !less(has, fails) && !held && decided.is_empty() {
             return None;
         }
+        let own = |issue: &&Open| !memory.watched.contains_key(&issue.id);
+        let open = latest.open.iter().filter(own).cloned().collect();
         let audit = memory.audit.clone().filter(|_| memory.is_held());
         let (slice_id, slice, cap) = (latest.slice_id, latest.slice.clone(), latest.cap.clone());
-        Some(Handed { slice_id, slice, cap, fails, audited, audit })
+        Some(Handed { slice_id, slice, cap, fails, audited, audit, decided, open })
     }
 }
 
 impl Memory {
-    /// What a person decides about the work is what plans rest on from then on, in place of what was decided before of the same kind.
-    fn told(&mut self, resolution: &Resolution, by: &By, seq: u64, flow: FlowName) {
-        let said: Vec<String> = match resolution {
-            Resolution::AmendSpec { amended_acceptance_criteria, .. } => amended_acceptance_criteria.clone(),
-            Resolution::RevisePlan { revised_micro_plan } => {
-                revised_micro_plan.iter().map(|part| format!("{}: {}", part.module_id, part.description)).collect()
-            }
-            _ => return,
-        };
-        let by = match by {
-            By::Person { person, .. } => person.login.clone(),
-            By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
-        };
-        let given = Given { remedy: resolution.remedy(), by, seq };
-        self.turn(flow);
-        let older: BTreeSet<FactId> =
-            self.given.iter().filter(|(_, one)| one.remedy == given.remedy).map(|(id, _)| *id).collect();
-        self.given.retain(|id, _| !older.contains(id));
-        self.latest.context.retain(|fact| !older.contains(&fact.id));
-        for text in said.iter().take(MOST_GIVEN) {
-            let id = self.next_fact();
-            let mark = given.mark(false);
-            let text = unmarked(text, LONGEST.saturating_sub(mark.chars().count() + 1));
-            let text = format!("{text} {mark}").trim_start().to_owned();
-            self.latest.context.push(Fact { id, text });
-            self.given.insert(id, given.clone());
-        }
-    }
-
     /// Takes over what failed in a row under another number: never less than what is here.
-    fn inherit(&mut self, handed: &Handed, flow: FlowName) {
+    fn inherit(&mut self, handed: &Handed, seq: u64, flow: FlowName) {
         let declared = self.is_declared();
-        let latest = self.turn(flow);
+        self.turn(flow);
+        self.take_over(&handed.decided, seq);
+        for Open { text, action, .. } in &handed.open {
+            let there = self.latest.open.iter().any(|issue| issue.text == *text);
+            if !there && self.latest.open.len() < MOST_ISSUES {
+                self.last_issue += 1;
+                let id = IssueId(self.last_issue);
+                self.latest.open.push(Open { id, text: text.clone(), action: *action });
+            }
+        }
+        let latest = &mut self.latest;
         latest.fails.iteration = latest.fails.iteration.max(handed.fails.iteration);
         latest.fails.exit = latest.fails.exit.max(handed.fails.exit);
         if !declared {

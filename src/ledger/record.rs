@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::findings::{Axis, Reviewed};
-use super::memory::Taken;
+use super::memory::{Begun, Taken};
 use super::origin::{Inherited, Origin};
 use super::resolution::Resolved;
 use super::snapshot::{self, Cap, FactId, SliceId};
@@ -433,6 +433,9 @@ pub enum Body {
         claimed: Option<Claim>,
         findings: Vec<Finding>,
         evidence: Vec<Evidence>,
+        /// Of EXPAND that passed: the acceptance criteria that it passed with.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        criteria: Vec<String>,
     },
     /// Who asks for changes, seen while it is closed. While it is open, the merge gate's judgement has it.
     Objected {
@@ -598,6 +601,9 @@ pub enum Body {
         slice: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cap: Option<Cap>,
+        /// What was there, where it begins.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        begun: Option<Box<Begun>>,
     },
     /// The slice may touch this from now on.
     Scoped {

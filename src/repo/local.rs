@@ -1,5 +1,6 @@
 //! A repository on disk, read by libgit2.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -117,9 +118,9 @@ impl LocalRepo {
         }
     }
 
-    /// The patch id: the same for the same lines taken out and put in, wherever they stand and however many commits
-    /// they come in. A binary file counts by its content. None for a change without content, or with more files than
-    /// anyone reads.
+    /// The patch id: the same for the same lines taken out and put in, wherever they stand in their files, however many commits
+    /// they come in, and whatever white space is in or between them. A binary file counts by its content. None for a change
+    /// without content, or with more files than anyone reads.
     pub fn patch_id(&self, from: &CommitId, to: &CommitId) -> Result<Option<Digest>> {
         let repo = self.lock();
         self.heed(self.patch_of(&repo, from, to).map_err(|error| {
@@ -138,15 +139,28 @@ impl LocalRepo {
         if diff.deltas().len() == 0 || diff.deltas().len() > PATCH_FILES {
             return Ok(None);
         }
-        // Of a binary file git's patch id knows no more than that it differs.
-        let mut parts = vec![diff.patchid(None)?.to_string().into_bytes()];
-        let mut binary = |delta: git2::DiffDelta<'_>, _: git2::DiffBinary<'_>| {
-            parts.push(delta.new_file().path_bytes().unwrap_or_default().to_vec());
-            parts.push(delta.new_file().id().to_string().into_bytes());
+        // git's own patch id knows of a binary file no more than that it differs, and an empty line more is another patch to it.
+        let parts = RefCell::new(Vec::new());
+        let mut file = |delta: git2::DiffDelta<'_>, _: f32| {
+            let (old, new) = (delta.old_file(), delta.new_file());
+            let said = format!("{:?} {:?} {:?}", delta.status(), old.mode(), new.mode());
+            let paths = [old, new].map(|file| file.path_bytes().unwrap_or_default().to_vec());
+            parts.borrow_mut().extend([said.into_bytes()].into_iter().chain(paths));
             true
         };
-        diff.foreach(&mut |_, _| true, Some(&mut binary), None, None)?;
-        Ok(Some(Digest::of_parts(parts)))
+        let mut binary = |delta: git2::DiffDelta<'_>, _: git2::DiffBinary<'_>| {
+            parts.borrow_mut().push(delta.new_file().id().to_string().into_bytes());
+            true
+        };
+        let mut line = |_: git2::DiffDelta<'_>, _: Option<git2::DiffHunk<'_>>, line: git2::DiffLine<'_>| {
+            let text: Vec<u8> = line.content().iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+            if matches!(line.origin(), '+' | '-') && !text.is_empty() {
+                parts.borrow_mut().push([&[line.origin() as u8], text.as_slice()].concat());
+            }
+            true
+        };
+        diff.foreach(&mut file, Some(&mut binary), None, Some(&mut line))?;
+        Ok(Some(Digest::of_parts(parts.into_inner())))
     }
 
     /// The commits after `from` up to `to`, newest first, `most` of them.

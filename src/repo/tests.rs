@@ -309,12 +309,16 @@ fn a_patch_is_known_by_its_lines_wherever_they_stand() {
     let moved = repo.text(&[&base], &[("a", &format!("new\n{body}")), ("b", "2")]);
     let rebased = repo.text(&[&moved], &[("a", &format!("new\n{edited}")), ("b", "2")]);
     let other = repo.text(&[&base], &[("a", &body.replace("line 15\n", "line 15!\n"))]);
+    let spaced = repo.text(&[&base], &[("a", &edited.replace("line fifteen\n", "line  fifteen \n\n"))]);
+    let elsewhere = repo.text(&[&base], &[("a", &body), ("b", "line fifteen\n")]);
     let reader = repo.reader();
     let own = reader.patch_id(&base, &change).unwrap();
     assert!(own.is_some());
     assert_eq!(own, reader.patch_id(&base, &in_two).unwrap());
     assert_eq!(own, reader.patch_id(&moved, &rebased).unwrap());
     assert_ne!(own, reader.patch_id(&base, &other).unwrap());
+    assert_eq!(own, reader.patch_id(&base, &spaced).unwrap(), "white space is no other work");
+    assert_ne!(own, reader.patch_id(&base, &elsewhere).unwrap());
     assert_eq!(reader.patch_id(&base, &base).unwrap(), None, "nothing is no patch");
     // Git's own patch id says of two binary files only that they differ.
     let picture = |bytes: &[u8]| repo.commit(&[&base], &[(b"a", FILE, body.as_bytes()), (b"p.png", FILE, bytes)]);

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::gate::expand;
 use crate::gate::memory::{Cited, File, Files};
 use crate::gate::papers::{DESIGN, READINESS, SCOPE};
 use crate::ids::{ChangeNumber, CommitId};
@@ -40,19 +41,25 @@ pub(super) fn files(
         for path in [SCOPE, DESIGN, READINESS].into_iter().filter(|path| changed.iter().any(|one| one == path)) {
             files.cited.extend(cited(reader, (base, head), path)?);
         }
+        if changed.iter().any(|path| path == SCOPE) {
+            files.criteria = expand::asked(&text(reader, head, SCOPE)?);
+        }
     }
     Ok(files)
 }
 
-/// Where a document cites facts, in lines that the change brings: what an earlier one has left cites the facts of that one.
-fn cited(reader: &LocalRepo, (base, head): (&CommitId, &CommitId), path: &str) -> crate::repo::Result<Vec<Cited>> {
-    let text = |at: &CommitId| match reader.blob(at, &RepoPath::from(path)) {
+/// A document; nothing where there is none that could be read, which is the gates' to say.
+fn text(reader: &LocalRepo, at: &CommitId, path: &str) -> crate::repo::Result<String> {
+    match reader.blob(at, &RepoPath::from(path)) {
         Ok(Some(blob)) => Ok(String::from_utf8_lossy(&blob.bytes).into_owned()),
-        // The gates say of a document that it can't be read.
         Ok(None) | Err(Error::TooLarge { .. } | Error::NotAFile(_)) => Ok(String::new()),
         Err(error) => Err(error),
-    };
-    let (before, text) = (text(base)?, text(head)?);
+    }
+}
+
+/// Where a document cites facts, in lines that the change brings: what an earlier one has left cites the facts of that one.
+fn cited(reader: &LocalRepo, (base, head): (&CommitId, &CommitId), path: &str) -> crate::repo::Result<Vec<Cited>> {
+    let (before, text) = (text(reader, base, path)?, text(reader, head, path)?);
     let before: HashSet<&str> = before.lines().map(str::trim).collect();
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !before.contains(line.trim()));
     let facts = lines.flat_map(|(line, text)| snapshot::cited(text).into_iter().map(move |fact| (line, fact)));

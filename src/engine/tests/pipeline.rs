@@ -700,6 +700,29 @@ fn before_it_begins_there_is_distilling_and_an_audit_of_the_stack() {
 }
 
 #[test]
+fn a_detour_or_a_round_that_is_not_proposed_is_called_off_by_a_drop() {
+    let mut game = Game::pipeline();
+    game.says("ada", Role::Write, "/distill").done().says("ada", Role::Write, "/drop").done();
+    game.at(Stage::PreferencesConfigured).says("ada", Role::Write, "/audit-stack").done();
+    // It is no way to keep what the audit must not touch.
+    game.aside().preferences = Some(blob("edited"));
+    assert!(game.says("ada", Role::Write, "/drop").refused_with("CMD-12").says.contains("`preferences.md`"));
+    game.aside().preferences = None;
+    game.at(Stage::AuditingStack).says("ada", Role::Write, "/drop").done().at(Stage::PreferencesConfigured);
+    game.through_verify().merged().deployment("success").at(Stage::PipelineComplete);
+    for begun in ["/iterate", "/distill"] {
+        game.says("ada", Role::Write, begun).done();
+        let stuck = game.says("ada", Role::Write, "/pmf start").refused_with("CMD-03");
+        assert!(stuck.next.contains("`/drop`"), "{stuck}");
+        game.says("ada", Role::Write, "/drop").done().at(Stage::PipelineComplete);
+        assert!(game.now().round.is_none());
+    }
+    game.says("ada", Role::Write, "/pmf start").done().says("ada", Role::Write, "/pmf iterate").done();
+    game.at(Stage::Ideating).says("ada", Role::Write, "/distill").done().says("ada", Role::Write, "/drop").done();
+    game.at(Stage::Ideating);
+}
+
+#[test]
 fn tampering_is_noted_once_for_each_delivery_that_tells_of_it() {
     let mut game = Game::pipeline();
     let told = |told: &str| Happened::Tampered {

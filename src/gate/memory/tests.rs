@@ -8,10 +8,16 @@ use crate::ledger::snapshot::{Cap, SliceId, path_of, write};
 
 const SLICE: &str = "/slice \"Parse dates\" --scope \"The parser. in: src/**, tests/** out: src/gen/**\"";
 
-/// A change with a declared slice, and something in every section.
+/// A change with a declared slice, and nothing known yet: what the bot writes as a slice begins is taken out, so that numbers begin
+/// at one.
 fn declared() -> Game {
     let mut game = Game::pipeline();
     game.says("ada", Role::Write, SLICE).done();
+    let memory = game.state.as_mut().unwrap().memory.as_mut().unwrap();
+    memory.latest.context.clear();
+    memory.latest.evidence.clear();
+    memory.given.clear();
+    (memory.before, memory.last_fact) = (None, 0);
     game
 }
 
@@ -160,8 +166,7 @@ fn amended() -> Game {
     let mut game = declared();
     let memory = game.state.as_mut().unwrap().memory.as_mut().unwrap();
     let given = crate::ledger::memory::Given {
-        remedy: crate::ledger::resolution::Remedy::AmendSpec,
-        by: "mia".to_owned(),
+        source: Source::Decided { remedy: crate::ledger::resolution::Remedy::AmendSpec, by: "mia".to_owned() },
         seq: 3,
     };
     memory.latest.context.push(fact(1, "AC-1: it has 24 levels. (given: AMEND_SPEC by mia)"));
@@ -191,6 +196,30 @@ fn what_a_person_gave_is_neither_left_out_nor_reworded() {
         claim(memory(&game), game.now().flow, &path, &write(&file), &blob("x")).unwrap_err()
     };
     assert!(found[0].says.contains("F-0001") && found[0].next.contains("it has 24 levels"), "{found:?}");
+}
+
+#[test]
+fn what_the_scope_asks_for_and_what_came_before_the_slice_stays() {
+    let mut game = Game::pipeline();
+    let subject = game.world.subject.as_mut().unwrap();
+    subject.context.criteria = vec!["AC-1: it is read.".to_owned()];
+    subject.changed = vec!["scaffolding/scope.md".to_owned(), "src/a.rs".to_owned()];
+    game.says("ada", Role::Write, SLICE).done();
+    let latest = &memory(&game).latest;
+    assert_eq!(latest.context[0].text, "AC-1: it is read. (given: scaffolding/scope.md)");
+    assert!(latest.context[1].text.starts_with("Gates: "), "{:?}", latest.context);
+    assert!(latest.evidence[0].text.ends_with(": `src/a.rs`."), "{:?}", latest.evidence);
+    assert_eq!(wrong(&game, |_| {}), [""; 0]);
+    assert_eq!(wrong(&game, |next| drop(next.context.remove(0))), ["SNP-08"]);
+    assert_eq!(wrong(&game, |next| drop(next.context.remove(1))), ["SNP-08"]);
+    assert_eq!(wrong(&game, |next| next.evidence.clear()), ["SNP-08"]);
+    // Another slice has its own gates, and its own before.
+    let begins = |next: &mut Snapshot| {
+        next.slice_id = SliceId(2);
+        next.evidence.clear();
+        next.context.remove(1);
+    };
+    assert_eq!(wrong(&game, begins), [""; 0]);
 }
 
 #[test]
@@ -490,7 +519,8 @@ fn a_file_that_was_taken_in_stays_as_it_was() {
 
 #[test]
 fn a_copy_of_the_ledgers_is_a_copy_and_nothing_else() {
-    let mut game = declared();
+    let mut game = Game::pipeline();
+    game.says("ada", Role::Write, SLICE).done();
     let change = game.now().change;
     let (number, written) =
         memory(&game).written.last_key_value().map(|(number, blob)| (*number, blob.clone())).unwrap();

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::record::{About, Claim, Prev};
+use super::super::resolution::{Remedy, Resolution};
 use super::*;
 use crate::flow::Mode;
 use crate::ids::{CommitId, Digest, Person, RepoId};
@@ -45,7 +46,7 @@ impl Told {
 
     fn judged(&mut self, phase: Phase, verdict: Verdict, findings: Vec<Finding>) {
         let (gate, claimed) = (GateName::Phase(phase), Some(Claim::Command));
-        self.tell(Body::Judged { gate, verdict, claimed, findings, evidence: Vec::new() });
+        self.tell(Body::Judged { gate, verdict, claimed, findings, evidence: Vec::new(), criteria: Vec::new() });
     }
 
     fn decides(&mut self, resolution: Resolution) {
@@ -105,7 +106,14 @@ fn the_first_snapshot_has_nothing_in_its_scope() {
 fn a_look_is_no_run() {
     let mut told = Told::pipeline();
     let gate = GateName::Phase(Phase::Build);
-    told.tell(Body::Judged { gate, verdict: Verdict::Fail, claimed: None, findings: vec![], evidence: vec![] });
+    told.tell(Body::Judged {
+        gate,
+        verdict: Verdict::Fail,
+        claimed: None,
+        findings: vec![],
+        evidence: vec![],
+        criteria: vec![],
+    });
     assert_eq!(told.latest().iteration, 1);
 }
 
@@ -233,12 +241,14 @@ fn words_that_nobody_has_said_are_not_handed_down() {
         fails: Fails { iteration: 2, exit: 0 },
         audited: Fails::default(),
         audit: None,
+        decided: vec![],
+        open: vec![],
     };
-    memory.inherit(&handed, FlowName::Pipeline);
+    memory.inherit(&handed, 9, FlowName::Pipeline);
     assert_eq!((memory.latest.slice.as_str(), memory.latest.fails.iteration), (unsaid(ChangeNumber(7)).as_str(), 2));
     assert!(!memory.is_said());
     handed.slice = "Parse dates.".to_owned();
-    memory.inherit(&handed, FlowName::Pipeline);
+    memory.inherit(&handed, 10, FlowName::Pipeline);
     assert!(memory.is_said() && memory.latest.slice == "Parse dates.");
 }
 
@@ -292,11 +302,11 @@ fn facts_that_were_there_before_end_no_audit() {
 fn other_words_and_another_scope_leave_the_counters_alone() {
     let mut told = Told::pipeline();
     told.judged(Phase::Build, Verdict::Fail, vec![]);
-    told.tell(Body::Sliced { id: SliceId(1), slice: "Said otherwise.".to_owned(), cap: Some(cap()) });
+    told.tell(Body::Sliced { id: SliceId(1), slice: "Said otherwise.".to_owned(), cap: Some(cap()), begun: None });
     told.tell(Body::Scoped { cap: Cap::declared("More. in: src/**, docs/**").unwrap() });
     assert_eq!((told.latest().fails.iteration, told.latest().slice.as_str()), (1, "Said otherwise."));
     assert_eq!(told.latest().last, Some((Kind::Iteration, Verdict::Fail)));
-    told.tell(Body::Sliced { id: SliceId(2), slice: "Something else.".to_owned(), cap: Some(cap()) });
+    told.tell(Body::Sliced { id: SliceId(2), slice: "Something else.".to_owned(), cap: Some(cap()), begun: None });
     assert_eq!((told.latest().fails, told.latest().last), (Fails::default(), None));
 }
 
@@ -318,7 +328,7 @@ fn without_phases_a_push_is_looked_at_and_a_claim_is_judged() {
     let judge = |told: &mut Told, verdict| {
         let findings = if verdict == Verdict::Fail { vec![wrong("MRG-01", "a", "red")] } else { vec![] };
         let (gate, claimed) = (GateName::Merge, None);
-        told.tell(Body::Judged { gate, verdict, claimed, findings, evidence: vec![] });
+        told.tell(Body::Judged { gate, verdict, claimed, findings, evidence: vec![], criteria: vec![] });
     };
     for _ in 0..5 {
         told.heads += 1;
@@ -401,17 +411,17 @@ proptest! {
                 }
                 Doing::Reword => {
                     let id = before.slice_id;
-                    told.tell(Body::Sliced { id, slice: format!("Words {at}."), cap: None });
+                    told.tell(Body::Sliced { id, slice: format!("Words {at}."), cap: None, begun: None });
                 }
                 Doing::Rescope => told.tell(Body::Scoped { cap: cap() }),
                 Doing::NewSlice => {
                     let id = SliceId(told.memory().last_slice + 1);
-                    told.tell(Body::Sliced { id, slice: format!("Slice {at}."), cap: Some(cap()) });
+                    told.tell(Body::Sliced { id, slice: format!("Slice {at}."), cap: Some(cap()), begun: None });
                 }
                 Doing::Look => {
                     let gate = GateName::Phase(Phase::Build);
                     let (verdict, findings, evidence) = (Verdict::Fail, vec![], vec![]);
-                    told.tell(Body::Judged { gate, verdict, claimed: None, findings, evidence });
+                    told.tell(Body::Judged { gate, verdict, claimed: None, findings, evidence, criteria: vec![] });
                 }
             }
             let now = told.latest();
@@ -500,7 +510,8 @@ proptest! {
             prop_assert!(by_agents || snapshot::write(&bare).len() + ROOM <= LARGEST);
             for (id, given) in &told.memory().given {
                 let fact = now.context.iter().find(|fact| fact.id == *id).unwrap();
-                prop_assert!(fact.text.contains(&format!("(given: {} by ", given.remedy)), "{}", fact.text);
+                let Source::Decided { remedy, .. } = &given.source else { unreachable!("only people gave anything") };
+                prop_assert!(fact.text.contains(&format!("(given: {remedy} by ")), "{}", fact.text);
             }
         }
     }
@@ -532,4 +543,97 @@ fn newer_criteria_and_plans_stand_in_for_older_ones() {
         ["AC-1: the lamp has 28 levels. (given: AMEND_SPEC by the bot)", "a: second (given: REVISE_PLAN by the bot)"]
     );
     assert_eq!(told.memory().given.len(), 2);
+}
+
+fn criteria(all: &[&str]) -> Vec<String> {
+    all.iter().map(|one| (*one).to_owned()).collect()
+}
+
+fn begins(told: &mut Told, id: u32, asked: &[&str], before: &[&str]) {
+    let begun = Begun {
+        criteria: criteria(asked),
+        head: Some(CommitId::new("ab".repeat(20)).unwrap()),
+        before: criteria(before),
+        changed: before.len(),
+    };
+    let slice = format!("Slice {id}.");
+    told.tell(Body::Sliced { id: SliceId(id), slice, cap: Some(cap()), begun: Some(Box::new(begun)) });
+}
+
+fn context(told: &Told) -> Vec<String> {
+    told.latest().context.iter().map(|fact| format!("{}: {}", fact.id, fact.text)).collect()
+}
+
+const GATES: &str = "Gates: expand, design, analyze, build, review, reconcile, deploy at each iteration; \
+                     review, verify at the exit. (given: the flow)";
+
+#[test]
+fn a_slice_begins_with_what_it_is_to_bring_its_gates_and_the_work_before_it() {
+    let mut told = Told::pipeline();
+    begins(&mut told, 1, &["AC-1: it is read.", "AC-2: it is written."], &[]);
+    let both = [
+        "F-0001: AC-1: it is read. (given: scaffolding/scope.md)",
+        "F-0002: AC-2: it is written. (given: scaffolding/scope.md)",
+    ];
+    assert_eq!(context(&told), [both[0], both[1], &format!("F-0003: {GATES}")]);
+    assert_eq!((told.latest().evidence.as_slice(), told.memory().before), (&[][..], None));
+    begins(&mut told, 2, &["AC-1: it is read.", "AC-2: it is written."], &["src/a.rs", "src/b.rs"]);
+    assert_eq!(context(&told), [both[0], both[1], &format!("F-0004: {GATES}")], "the same words keep their numbers");
+    let there: Vec<&str> = told.latest().evidence.iter().map(|fact| fact.text.as_str()).collect();
+    assert_eq!(there, ["When S-0002 was declared, work was there already at abababababab: `src/a.rs`, `src/b.rs`."]);
+    assert_eq!(told.memory().before, Some(FactId(5)));
+}
+
+#[test]
+fn criteria_are_those_that_expand_passed_with_and_what_a_person_amends_goes_first() {
+    let mut told = Told::pipeline();
+    let passes = |told: &mut Told, asked: &[&str]| {
+        let (gate, claimed) = (GateName::Phase(Phase::Expand), Some(Claim::Command));
+        let (findings, evidence) = (vec![], vec![]);
+        let criteria = criteria(asked);
+        told.tell(Body::Judged { gate, verdict: Verdict::Pass, claimed, findings, evidence, criteria });
+    };
+    passes(&mut told, &["AC-1: it is read.", "AC-2: it is written."]);
+    passes(&mut told, &["AC-1: it is read.", "AC-2: it is written twice."]);
+    assert_eq!(
+        context(&told),
+        [
+            "F-0001: AC-1: it is read. (given: scaffolding/scope.md)",
+            "F-0003: AC-2: it is written twice. (given: scaffolding/scope.md)"
+        ]
+    );
+    told.decides(Resolution::AmendSpec {
+        amended_acceptance_criteria: criteria(&["AC-2: it is written once."]),
+        amendment_rationale: "x".to_owned(),
+    });
+    let amended = "F-0004: AC-2: it is written once. (given: AMEND_SPEC by the bot)";
+    assert_eq!(context(&told), [amended]);
+    passes(&mut told, &["AC-1: it is read.", "AC-2: it is written thrice."]);
+    assert_eq!(context(&told), [amended, "F-0005: AC-1: it is read. (given: scaffolding/scope.md)"]);
+}
+
+#[test]
+fn what_people_decided_and_agents_left_open_goes_along_under_another_number() {
+    let mut told = Told::pipeline();
+    begins(&mut told, 1, &["AC-1: it is read."], &[]);
+    told.decides(Resolution::AmendSpec {
+        amended_acceptance_criteria: criteria(&["AC-1: it is read twice."]),
+        amendment_rationale: "x".to_owned(),
+    });
+    let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
+    memory.latest.open.push(Open {
+        id: IssueId(9),
+        text: "Nobody knows the format.".to_owned(),
+        action: Action::ReScout,
+    });
+    let handed = told.state.as_ref().unwrap().hands_down_slice(None).unwrap();
+    assert_eq!(handed.decided.iter().map(|one| one.remedy).collect::<Vec<_>>(), [Remedy::AmendSpec]);
+    let mut other = Told::pipeline();
+    begins(&mut other, 1, &["AC-1: it is read."], &[]);
+    let heir = other.state.as_mut().unwrap().memory.as_mut().unwrap();
+    heir.inherit(&handed, 12, FlowName::Pipeline);
+    let texts: Vec<&str> = heir.latest.context.iter().map(|fact| fact.text.as_str()).collect();
+    assert_eq!(texts, [GATES, "AC-1: it is read twice. (given: AMEND_SPEC by the bot)"]);
+    assert_eq!(heir.latest.open.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), ["Nobody knows the format."]);
+    assert_eq!(told.state.as_ref().unwrap().hands_down_slice(Some(heir)), None, "it has it already");
 }

@@ -22,7 +22,7 @@ pub(super) fn came_to(verdict: Verdict, findings: &[Finding]) -> &'static str {
 pub(super) fn entry(record: &Record, newest: bool, home: &Home<'_>) -> String {
     let head = format!("<span class=\"sub\">{}</span> {}", record.seq, moment(record.at));
     match &record.body {
-        Body::Judged { gate, verdict, claimed, findings, evidence } => {
+        Body::Judged { gate, verdict, claimed, findings, evidence, .. } => {
             let how = match claimed {
                 Some(how) => format!("claimed {}", how_claimed(*how)),
                 None => "a look, nobody claimed it".to_owned(),
@@ -299,7 +299,7 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         Body::Escalated { issue, .. } => {
             format!("A person is asked in {}.", link(&home.issue(*issue), &format!("#{issue}")))
         }
-        Body::Sliced { id, slice, cap } => {
+        Body::Sliced { id, slice, cap, .. } => {
             let cap = cap.as_ref().map(|cap| format!(" Scope cap: {}.", code(&cap.to_string()))).unwrap_or_default();
             format!("{who} says what the slice {id} is: {}.{cap}", prose(&quoted(slice)))
         }

@@ -107,7 +107,14 @@ fn nothing_that_somebody_wrote_is_more_than_text() {
     ];
     let gate = GateName::Phase(crate::flow::Phase::Build);
     let bodies = [
-        Body::Judged { gate, verdict: Verdict::Fail, claimed: Some(Claim::Trailer), findings: vec![hostile], evidence },
+        Body::Judged {
+            gate,
+            verdict: Verdict::Fail,
+            claimed: Some(Claim::Trailer),
+            findings: vec![hostile],
+            evidence,
+            criteria: vec![],
+        },
         Body::Tampered { what: bad.to_owned(), told: None },
         Body::Stopped { reason: bad.to_owned(), said: None, concerns: BTreeSet::new(), condition: None },
         Body::GivenUp { reason: bad.to_owned() },
@@ -242,7 +249,7 @@ fn a_page_has_a_size_that_it_does_not_pass() {
     let gate = GateName::Phase(crate::flow::Phase::Verify);
     for seq in last.seq + 1..last.seq + 400 {
         let (findings, evidence) = (findings.clone(), Vec::new());
-        let body = Body::Judged { gate, verdict: Verdict::Fail, claimed: None, findings, evidence };
+        let body = Body::Judged { gate, verdict: Verdict::Fail, claimed: None, findings, evidence, criteria: vec![] };
         game.records.push(Record { seq, body, ..last.clone() });
     }
     let page = page_of(&game);
