@@ -188,7 +188,10 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
         None => (state.merge.as_str().to_owned(), false),
     };
     let waits_for = match (&state.stopped, &state.escalation) {
-        (Some(stop), _) => Some(format!("it is stopped: {}", stop.reason)),
+        (Some(stop), _) => {
+            let reasons: Vec<&str> = [stop].into_iter().chain(&stop.also).map(|one| one.reason.as_str()).collect();
+            Some(format!("it is stopped: {}", reasons.join("; ")))
+        }
         (None, Some(open)) => Some(match open.issue {
             Some(issue) => format!("the escalation #{issue} is open"),
             None => "an escalation is open".to_owned(),

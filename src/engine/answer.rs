@@ -54,7 +54,7 @@ impl Answerer<'_> {
 
     /// `/continue`: goes on after a stepped wait.
     pub(super) fn go_on(&self, draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
-        let Some(action) = resumes(draft) else { return self.refuse(draft) };
+        let Some(action) = resumes(draft).filter(|_| draft.state.stopped.is_none()) else { return self.refuse(draft) };
         self.step(draft, action)?;
         draft.settle()?;
         Ok(Outcome::Done)
@@ -66,7 +66,7 @@ impl Answerer<'_> {
         let (remedy, reason) = (resolution.remedy(), resolution.reason().unwrap_or_default());
         let (digest, said) = (resolution.digest(), self.said);
         draft.by(self.by.clone(), Body::Resolved(Box::new(Resolved { of, resolution, digest, said })))?;
-        let paused = draft.stage() == Some(Stage::SteppedModePaused);
+        let paused = draft.stage() == Some(Stage::SteppedModePaused) && draft.state.stopped.is_none();
         match remedy {
             Remedy::Continue => return self.go_on(draft),
             Remedy::ApproveOverride | Remedy::ProvideFix => self.lift(draft, &reason)?,

@@ -247,6 +247,8 @@ pub struct Fence {
     pub text: String,
     /// Another one follows it at once.
     pub more: bool,
+    /// It ends with a fence, and not with the comment.
+    pub closed: bool,
 }
 
 impl Given {
@@ -431,7 +433,8 @@ fn plain_lines(body: &str) -> Vec<(&str, Option<Fence>)> {
             Event::End(TagEnd::Paragraph) if depth == 0 => inside = false,
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if depth == 0 && !inside => {
                 (depth, fenced) = (1, true);
-                let fence = Fence { info: info.trim().to_owned(), text: String::new(), more: false };
+                let closed = is_closed(&body[range.clone()]);
+                let fence = Fence { info: info.trim().to_owned(), text: String::new(), more: false, closed };
                 parts.push(Part::Fence(range.start, fence));
             }
             Event::Text(text) if fenced => {
@@ -488,6 +491,15 @@ fn plain_lines(body: &str) -> Vec<(&str, Option<Fence>)> {
         }
     }
     lines
+}
+
+/// Whether a fenced block ends with a fence like the one that it began with.
+fn is_closed(block: &str) -> bool {
+    let mut lines = block.trim_end().lines().map(str::trim);
+    let (Some(first), Some(last)) = (lines.next(), lines.next_back()) else { return false };
+    let mark = first.chars().next().unwrap_or('`');
+    let long = |line: &str| line.chars().take_while(|c| *c == mark).count();
+    long(last) >= long(first) && last.chars().all(|c| c == mark)
 }
 
 /// The HTML elements that are open: what stands in a quote, a table or a fold made of tags is as little a command as

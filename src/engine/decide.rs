@@ -281,7 +281,9 @@ fn red_pushes(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     };
     let due = draft.state.audit_due(policy.limits.previews);
     match (due, draft.state.red_pushes) {
-        (Some((phase, reds)), None) => draft.bot(Body::RedPushes { at: Some(phase), reds }),
+        (Some((phase, reds)), told) if told != Some((phase, reds)) => {
+            draft.bot(Body::RedPushes { at: Some(phase), reds })
+        }
         // The policy lets more pass now.
         (None, Some(_)) => draft.bot(Body::RedPushes { at: None, reds: 0 }),
         _ => Ok(()),
@@ -296,8 +298,13 @@ fn unfixed(draft: &mut Draft<'_>, of: u64, why: &str) -> Result<(), Refusal> {
         By::Bot | By::Workflow(_) | By::Runner(_) => "somebody".to_owned(),
     };
     draft.bot(Body::Unfixed { of })?;
-    let reason = format!("the fix that {by} gave is not on the branch: {why}");
-    draft.bot(Body::Stopped { reason, said: None, concerns: BTreeSet::new(), condition: None })?;
+    let lost = format!("the fix that {by} gave is not on the branch: {why}");
+    // What it was given for stands as it was said.
+    let (reason, condition) = match &fix.stood {
+        Some(stood) => (format!("{}; {lost}", stood.reason), stood.condition),
+        None => (lost, None),
+    };
+    draft.bot(Body::Stopped { reason, said: None, concerns: BTreeSet::new(), condition })?;
     match draft.state.pipeline {
         Some(_) => draft.bot(Body::Beside { fact: Beside::Stopped { structural: false } }),
         None => Ok(()),

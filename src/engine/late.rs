@@ -97,7 +97,8 @@ fn approved_since(state: &State, by: &By, said: Moment, commands: &Commands) -> 
 }
 
 fn stopped_since(state: &State, said: Moment, commands: &Commands) -> Option<String> {
-    let stop = state.stopped.as_ref().filter(|stop| stop.said > Some(said))?;
+    let stops = state.stopped.iter().flat_map(|stop| [stop].into_iter().chain(&stop.also));
+    let stop = stops.max_by_key(|stop| stop.said).filter(|stop| stop.said > Some(said))?;
     Some(format!("{}'s `{}` ({}), which stands", login(&stop.by), commands.written("stop"), quoted(&stop.reason)))
 }
 

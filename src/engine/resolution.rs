@@ -80,7 +80,9 @@ fn head(draft: &Draft<'_>) -> Option<String> {
 
 /// Adds to a refusal for another head what its author gave, with the head that is there.
 pub(super) fn for_this_head(refusal: Refusal, draft: &Draft<'_>, given: &Given, commands: &Commands) -> Refusal {
-    let mut words = given.args.split_whitespace();
+    // A head that is too short to be one stands among the words.
+    let args = given.args.get(given.short_head.as_ref().map_or(0, String::len)..).unwrap_or_default();
+    let mut words = args.split_whitespace();
     let word = words.next().unwrap_or_default();
     // Where the words are all of it, they stand in the refusal already.
     let Some(payload) = given.payload.as_ref().filter(|_| words.next().is_none()) else { return refusal };
@@ -118,7 +120,7 @@ fn named(word: &str) -> Option<Remedy> {
     let word = word.trim_matches(|c: char| matches!(c, '(' | ')' | ':' | '.' | ','));
     let is_it = |remedy: &Remedy| {
         let mut letter = [0; 4];
-        remedy.as_str().eq_ignore_ascii_case(word)
+        remedy.as_str().eq_ignore_ascii_case(&word.replace('-', "_"))
             || remedy.letter().encode_utf8(&mut letter).eq_ignore_ascii_case(word)
     };
     Remedy::ALL.into_iter().find(is_it)
@@ -201,7 +203,7 @@ pub(super) fn given(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Re
 
 /// Two kinds share the letter A, and a stop offers one of them.
 fn same_letter(named: Remedy, word: &str, can: &[Remedy]) -> Remedy {
-    let by_letter = !named.as_str().eq_ignore_ascii_case(word);
+    let by_letter = word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).len() == 1;
     let other = can.iter().find(|one| one.letter() == named.letter());
     other.copied().filter(|_| by_letter).unwrap_or(named)
 }
@@ -255,7 +257,9 @@ fn answerable(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Result<(
         (None, _) if over_here.is_some() => "it is not asked any more".to_owned(),
         (None, _) => return Ok(()),
     };
-    let when = end.at.map(|at| format!(" on {}", at.strftime("%Y-%m-%d at %H:%M UTC"))).unwrap_or_default();
+    // What was said a line above in the same comment has no time yet.
+    let when = end.at.filter(|at| *at > jiff::Timestamp::UNIX_EPOCH);
+    let when = when.map(|at| format!(" on {}", at.strftime("%Y-%m-%d at %H:%M UTC"))).unwrap_or_default();
     let why = end.reason.as_deref().map(|reason| {
         let short: String = reason.chars().take(100).collect();
         format!(": {}", quoted(&short))
@@ -308,6 +312,9 @@ fn is_yaml(fence: &Fence) -> bool {
 fn payload(remedy: Remedy, fence: &Fence) -> Result<Resolution, String> {
     if fence.more {
         return Err("two blocks stand behind it, and it takes one.".to_owned());
+    }
+    if !fence.closed {
+        return Err("its block is not closed, so something may be missing from it.".to_owned());
     }
     if !fence.info.is_empty() && !is_yaml(fence) {
         let info: String = fence.info.chars().take(40).collect();
@@ -561,7 +568,7 @@ fn unsafe_path(path: &str) -> Option<&'static str> {
         Some("it is no plain path")
     } else if parts.any(odd) {
         Some("it leaves the repository, or is none of its files")
-    } else if path.to_ascii_lowercase().starts_with(".github/workflows/") {
+    } else if path.to_ascii_lowercase().trim_end_matches('/').starts_with(".github/workflows") {
         Some("the bot writes no workflows")
     } else {
         None

@@ -397,6 +397,7 @@ pub(crate) fn possible_names(state: &State) -> Option<&'static [&'static str]> {
         S::Deploying if merged => &["deploy", "drop"],
         S::DeployRetrying if merged => &["deploy"],
         S::Deploying | S::DeployRetrying => &["deploy", "stop"],
+        S::SteppedModePaused if state.stopped.is_some() => &["unblock", "resolve"],
         S::SteppedModePaused => &["continue", "resolve"],
         S::BlockedOnGate => &["unblock", "resolve"],
         S::ComplexityBrakeTriggered => &["brake-resolved", "resolve"],
@@ -654,6 +655,19 @@ fn wanted(draft: &Draft<'_>, args: &str) -> Result<Option<BTreeSet<String>>, Ref
     let Some(round) = &draft.state.round else { return Ok(None) };
     let all: BTreeSet<String> = round.changes.iter().map(|one| one.id.clone()).collect();
     let named = aside::named(args);
+    let words = args.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '.'));
+    let other = |word: &&str| {
+        !word.is_empty()
+            && !matches!(word.to_ascii_lowercase().as_str(), "and" | "&" | "+")
+            && aside::named(word).is_empty()
+    };
+    if let Some(word) = words.into_iter().find(other) {
+        let says =
+            format!("it takes the identifiers of changes, or nothing to take them all, and not {}.", quoted(word));
+        let example = all.iter().next().map(String::as_str).unwrap_or_default();
+        let approve = draft.world.policy().map(|policy| policy.commands.written("approve")).unwrap_or_default();
+        return Err(Refusal::new("CMD-05", says, format!("Write it as `{approve} {example}` or `{approve}`.")));
+    }
     match named.iter().find(|id| !all.contains(*id)) {
         Some(unknown) => {
             let known: Vec<String> = all.iter().map(|id| format!("`{id}`")).collect();

@@ -66,7 +66,8 @@ impl Aside {
     }
 
     pub fn noted(&self) -> Noted {
-        Noted { distilled: self.distilled.clone(), preferences: self.preferences.clone() }
+        let audit = self.audit.as_ref().and_then(|sheet| sheet.blob.clone());
+        Noted { distilled: self.distilled.clone(), preferences: self.preferences.clone(), audit }
     }
 }
 
@@ -119,6 +120,12 @@ pub fn audited(began: &Noted, now: &Aside) -> std::result::Result<(), Refusal> {
         Some(Sheet { document: Document::Text(text), .. }) => text,
         Some(_) => return Err(refused(format!("`{AUDIT}` can't be read as text."), next)),
     };
+    if began.audit.is_some() && now.audit.as_ref().and_then(|sheet| sheet.blob.as_ref()) == began.audit.as_ref() {
+        return Err(refused(
+            format!("`{AUDIT}` was not written since it began: it is the report of an earlier audit."),
+            next,
+        ));
+    }
     match lacks(text, names::AUDIT) {
         None => Ok(()),
         Some(section) => Err(refused(format!("`{AUDIT}` says nothing under “{section}”."), next)),

@@ -12,11 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Severity};
 use crate::finding::quoted;
-use crate::flow::FlowName;
+use crate::flow::{FlowName, Phase};
+use crate::gate::papers;
 use crate::gate::world::{Subject, World};
 use crate::ids::BlobId;
 use crate::ledger::State;
-use crate::ledger::memory::{Begun, MOST_BEFORE, Memory, Source, Taken, concludes, gates_of};
+use crate::ledger::memory::{Begun, MOST_BEFORE, Memory, Source, Taken, concludes, gates_of, said};
+use crate::ledger::resolution::Remedy;
 use crate::ledger::snapshot::{self, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
 use crate::policy::{Commands, Slices};
 
@@ -32,6 +34,8 @@ pub struct Files {
     pub cited: Vec<Cited>,
     /// The acceptance criteria of the scope that it brings.
     pub criteria: Vec<String>,
+    /// The design that it brings.
+    pub design: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +86,60 @@ pub fn findings(state: &State, world: &World) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// `EXP-14` and `DSN-11`: what a person decided about the criteria or the plan, and the document does not say.
+pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
+    let (Some(memory), Some(subject)) = (&state.memory, &world.subject) else { return Vec::new() };
+    let decided = |of: Remedy| {
+        let facts = memory.latest.context.iter().filter_map(|fact| Some((fact, memory.given.get(&fact.id)?)));
+        facts.filter_map(move |(fact, given)| match &given.source {
+            Source::Decided { remedy, by } if *remedy == of => Some((said(&fact.text), by.as_str())),
+            _ => None,
+        })
+    };
+    let files = &subject.context;
+    match phase {
+        Phase::Expand => {
+            let there: Vec<String> = files.criteria.iter().map(|text| in_words(text)).collect();
+            let lacks = |text: &str| !there.iter().any(|one| one.contains(&in_words(text)));
+            let lost = decided(Remedy::AmendSpec).filter(|(text, _)| lacks(text));
+            let find = |(text, by): (&str, &str)| {
+                let says =
+                    format!("{} amended the criteria, and this one is not among them: {}", quoted(by), quoted(text));
+                Finding::error("EXP-14", says, "Write it under Acceptance Criteria as it was given, and push.")
+                    .at(papers::SCOPE, None)
+            };
+            lost.map(find).collect()
+        }
+        Phase::Design => {
+            let there = files.design.as_deref().map(in_words).unwrap_or_default();
+            let module = |text: &'_ str| text.split(": ").next().unwrap_or_default().to_owned();
+            let lost = decided(Remedy::RevisePlan).map(|(text, by)| (module(text), by));
+            let find = |(id, by): (String, &str)| {
+                let says = format!(
+                    "{} gave another plan, and the design does not name its module {}.",
+                    quoted(by),
+                    quoted(&id)
+                );
+                Finding::error(
+                    "DSN-11",
+                    says,
+                    "Write the design by that plan, with each of its modules by name, and push.",
+                )
+                .at(papers::DESIGN, None)
+            };
+            lost.filter(|(id, _)| !there.contains(&in_words(id))).map(find).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A text by its words alone, each between blanks.
+fn in_words(text: &str) -> String {
+    let words: Vec<String> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    format!(" {} ", words.join(" "))
 }
 
 /// The paths of the work itself.

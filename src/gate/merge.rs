@@ -211,11 +211,15 @@ fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
     let issue = state.escalation.as_ref().and_then(|open| open.issue);
     let asked = issue.map(|issue| format!(" It is asked in #{issue}.")).unwrap_or_default();
     let next = lifted_by(policy, if brake { "brake-resolved" } else { "unblock" });
-    if let Some(stop) = &state.stopped {
+    let also = state.also_stopped();
+    if let Some(stop) = state.stopped.as_ref().filter(|stop| also.first() != Some(stop)) {
+        let more: String = also.iter().map(|one| format!("; and {}", quoted(&one.reason))).collect();
         let asked = issue.map_or_else(|| ".".to_owned(), |issue| format!(". It is asked in #{issue}."));
-        let says = format!("The change is stopped: {}{asked}", quoted(&stop.reason));
+        let says = format!("The change is stopped: {}{more}{asked}", quoted(&stop.reason));
         return Some(Finding::error("MRG-05", says, next));
     }
+    let more: String = also.iter().map(|one| format!(" It is stopped, too: {}.", quoted(&one.reason))).collect();
+    let asked = format!("{asked}{more}");
     let to = pipeline.and_then(|pipeline| pipeline.return_to).and_then(phase_of);
     if let (Some(Stage::SteppedModePaused), Some(phase)) = (stage, to) {
         return Some(Finding::waiting(
@@ -224,7 +228,12 @@ fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
             format!("Someone with write access looks at it and says `{}`.", policy.commands.written("continue")),
         ));
     }
-    let pipeline = pipeline.filter(|pipeline| waits_for_human(pipeline.stage))?;
+    let pipeline = match pipeline.filter(|pipeline| waits_for_human(pipeline.stage)) {
+        Some(pipeline) => pipeline,
+        // Red pushes are asked about, and told by their own rule.
+        None if more.is_empty() => return None,
+        None => return Some(Finding::error("MRG-05", asked.trim_start().to_owned(), next)),
+    };
     let says = match to {
         Some(phase) if !brake => format!("The change is blocked at {phase} and waits for a person.{asked}"),
         _ => format!("The change waits for a person: {}.{asked}", words(pipeline.stage)),

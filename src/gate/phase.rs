@@ -13,6 +13,7 @@ use super::review;
 use super::verify;
 use super::{Finding, Severity, bounded};
 use crate::flow::Phase;
+use crate::flow::pipeline::phase_of;
 use crate::gate::world::{Law, Subject, UNREADABLE, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
@@ -43,8 +44,8 @@ pub fn judged_by(phase: Phase) -> &'static str {
             "Judged by the evidence that the policy names, on this head (VER-01 to VER-04, VER-07 to VER-16), by who tells of its \
              security (VER-05), and by the content (VER-06, VER-08)."
         }
-        Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-13.",
-        Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-10.",
+        Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-14.",
+        Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-11.",
         Phase::Analyze => "Judged by `scaffolding/readiness.md` at this head, by the rules ANL-01 to ANL-09.",
         Phase::Build => {
             "Judged by what the change adds, by the rules BLD-03 to BLD-09, and by the checks that the policy names, on this \
@@ -70,6 +71,7 @@ pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
         judged.outcome = Outcome::Fail;
         judged.findings.splice(0..0, tripped);
     }
+    judged.findings.extend(claimed_ahead(phase, world));
     let against = if phase == Phase::Deploy { Vec::new() } else { memory::against(state, world) };
     if !against.is_empty() {
         if judged.outcome == Outcome::Pass {
@@ -78,6 +80,20 @@ pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
         judged.findings.extend(against);
     }
     Judgement { findings: bounded(judged.findings), ..judged }
+}
+
+/// A commit that claims a later phase claims nothing, and its author is told.
+fn claimed_ahead(phase: Phase, world: &World) -> Option<Finding> {
+    let claims = world.subject.as_ref()?.trailer.filter(|claims| *claims > phase)?;
+    Some(Finding::warning(
+        "CMD-03",
+        format!(
+            "The head commit claims {} (`Phasegate-Claim: {claims}`), and the change is at {}: that counts for nothing.",
+            claims.as_str().to_uppercase(),
+            phase.as_str().to_uppercase()
+        ),
+        format!("Phases are passed in their order. Claim {} when the change is there.", claims.as_str().to_uppercase()),
+    ))
 }
 
 fn unbounded(phase: Phase, state: &State, world: &World) -> Judgement {
@@ -115,6 +131,7 @@ fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Jud
     let Some(mut findings) = world.subject.as_ref().and_then(|subject| subject.documents.get(&phase)).cloned() else {
         return settled(Heard::default());
     };
+    findings.extend(memory::unheeded(phase, state, world));
     let mut outcome = if findings.iter().any(Finding::blocks) { Outcome::Fail } else { Outcome::Pass };
     let stale = state.pipeline.as_ref().and_then(|pipeline| phase.before().find(|gate| !pipeline.holds(*gate)));
     if let Some(gate) = stale.filter(|_| phase == Phase::Analyze && outcome == Outcome::Pass) {
@@ -236,9 +253,15 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
 /// documents against: a look that somebody asks for earlier shows what it sees.
 fn reconciled(policy: &Policy, state: &State, world: &World) -> Judgement {
     let heard = evidence::proof("REC-07", policy, state, world);
-    let passed = heard.passed();
-    let (mut findings, evidence) = (heard.findings, heard.evidence);
     let built = state.pipeline.as_ref().is_some_and(|pipeline| pipeline.passed.contains_key(&Phase::Build));
+    // Asked for from a phase before BUILD, it waits for no check of what nobody was to write yet.
+    let back = state.pipeline.as_ref().and_then(|pipeline| pipeline.return_to).and_then(phase_of);
+    let early = !built && back.is_some_and(|back| back < Phase::Build);
+    let passed = heard.passed() || early;
+    let (mut findings, evidence) = (heard.findings, heard.evidence);
+    if early {
+        findings.iter_mut().for_each(|finding| (finding.severity, finding.waiting) = (Severity::Warning, false));
+    }
     match world.subject.as_ref().and_then(|subject| subject.documents.get(&Phase::Reconcile)) {
         Some(drift) if built => findings.extend(drift.iter().cloned()),
         Some(drift) => {

@@ -157,6 +157,8 @@ fn places(findings: &[Finding]) -> BTreeSet<String> {
 const TRIES: usize = 12;
 /// How many escalations that have ended are kept, for their issues to be closed.
 const ENDED: usize = 8;
+/// So many stops are kept beside the first.
+const MOST_STOPS: usize = 10;
 /// The longest text of a try.
 const LONGEST: usize = 300;
 
@@ -185,6 +187,18 @@ fn waits(state: &State) -> Option<(Cause, Option<Phase>)> {
     Some((cause, phase))
 }
 
+/// Whether what it was opened for still stands. What comes on top of it does not take its place.
+fn stands(cause: Cause, state: &State) -> bool {
+    let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
+    match cause {
+        Cause::Gate => stage == Some(Stage::BlockedOnGate),
+        Cause::Reconcile => stage == Some(Stage::ReconcileBlocked),
+        Cause::Reds => state.red_pushes.is_some() && state.open,
+        // A stop that brakes is called first and brakes then.
+        Cause::Stop | Cause::Brake | Cause::Pause => false,
+    }
+}
+
 /// Whether the same stop may go by the second cause now. A stop is called first and then brakes or blocks; while it is
 /// being lifted, the stage is left last.
 fn same_stop(was: Cause, now: Cause) -> bool {
@@ -211,10 +225,11 @@ impl State {
             self.end(open, record, now.is_some());
         }
         let Some((cause, phase)) = now else { return };
+        let stands = self.escalation.as_ref().is_some_and(|open| stands(open.cause, self));
         match &mut self.escalation {
             Some(open) => {
                 // What is being lifted keeps its name to the end.
-                if open.answer.is_none() && open.cause != cause {
+                if open.answer.is_none() && open.cause != cause && !stands {
                     (open.cause, open.phase) = (cause, phase);
                 }
             }
@@ -225,6 +240,49 @@ impl State {
         {
             open.issue = Some(*issue);
         }
+    }
+
+    /// What somebody called on top of what a person is asked about.
+    pub fn also_stopped(&self) -> Vec<&Stop> {
+        let Some(stop) = &self.stopped else { return Vec::new() };
+        let own = self.escalation.as_ref().is_none_or(|open| matches!(open.cause, Cause::Stop | Cause::Brake));
+        Some(stop).filter(|_| !own).into_iter().chain(&stop.also).collect()
+    }
+
+    /// Several stops stand beside each other, and the first is what a person is asked about. Nothing that was said before the last of
+    /// them lifts them.
+    pub(super) fn stop(&mut self, stop: Stop) {
+        let Some(shown) = &mut self.stopped else {
+            self.stopped = Some(stop);
+            return;
+        };
+        let more = stop.also.clone();
+        for one in [Stop { also: Vec::new(), ..stop }].into_iter().chain(more) {
+            let same = |other: &Stop| other.reason == one.reason && other.by == one.by;
+            if !same(shown) && !shown.also.iter().any(same) && shown.also.len() < MOST_STOPS {
+                shown.also.push(one);
+            }
+        }
+    }
+
+    /// What a person is asked about now, in a sentence.
+    pub(super) fn stood(&self) -> Option<Stop> {
+        let open = self.escalation.as_ref()?;
+        let phase = open.phase.map(|phase| phase.as_str().to_uppercase()).unwrap_or_default();
+        let own = match open.cause {
+            Cause::Gate => Some(format!("{phase} failed as often as it may")),
+            Cause::Reconcile => Some("RECONCILE found what only a person can decide".to_owned()),
+            Cause::Reds => Some(format!("too many pushes were red at {phase}")),
+            Cause::Stop | Cause::Brake | Cause::Pause => None,
+        };
+        let stops = self.stopped.iter().flat_map(|stop| [stop].into_iter().chain(&stop.also));
+        let called = stops.map(|stop| match &stop.by {
+            By::Person { person, .. } => format!("{} (said by {})", stop.reason, person.login),
+            By::Bot | By::Workflow(_) | By::Runner(_) => stop.reason.clone(),
+        });
+        let reasons: Vec<String> = own.into_iter().chain(called).collect();
+        let condition = self.stopped.as_ref().and_then(|stop| stop.condition);
+        (!reasons.is_empty()).then(|| Stop { condition, ..Stop::new(&reasons.join("; "), &By::Bot) })
     }
 
     /// A change that was closed and is open again is stopped as it was: it is the same escalation.

@@ -398,7 +398,7 @@ impl State {
             Body::Stopped { reason, said, concerns, condition } => {
                 self.braked.extend(concerns.iter().cloned());
                 self.against.stops.insert(Mark { change: self.change, seq });
-                self.stop(Stop { reason: reason.clone(), by: record.by.clone(), said: *said, condition: *condition });
+                self.stop(Stop { said: *said, condition: *condition, ..Stop::new(reason, &record.by) });
             }
             Body::Resumed { said, .. } => {
                 self.stopped = None;
@@ -519,8 +519,7 @@ impl State {
                 }
             }
             Body::GivenUp { reason } => {
-                self.given_up =
-                    Some(Stop { reason: reason.clone(), by: record.by.clone(), said: None, condition: None });
+                self.given_up = Some(Stop::new(reason, &record.by));
             }
         }
         Ok(())
@@ -538,7 +537,8 @@ impl State {
                 }
                 let head = record.about.as_ref().map(|about| about.head.clone());
                 let (description, files) = (fix_description.clone(), fix_artifacts.clone());
-                self.fix = head.map(|head| Fix { record: seq, head, by, description, files, only_hand });
+                let stood = self.stood();
+                self.fix = head.map(|head| Fix { record: seq, head, by, description, files, only_hand, stood });
             }
             Resolution::SplitTask { new_tasks } => {
                 let tasks = in_order(new_tasks, |one| &one.name, |one| &one.depends_on);
@@ -546,13 +546,6 @@ impl State {
                 self.split = Some(Split { record: seq, at: record.at, by, tasks });
             }
             _ => {}
-        }
-    }
-
-    /// Of several stops the one that was said last is shown: nothing that was said before it lifts it.
-    pub(super) fn stop(&mut self, stop: Stop) {
-        if self.stopped.as_ref().is_none_or(|shown| shown.said.is_none() || shown.said <= stop.said) {
-            self.stopped = Some(stop);
         }
     }
 

@@ -21,7 +21,7 @@ use crate::flow::{FlowName, Phase};
 use crate::ids::{BlobId, ChangeNumber, Digest};
 use crate::repo::{RepoPath, Written, blob_of};
 
-pub use context::{Begun, Decided, Given, MOST_BEFORE, Source};
+pub use context::{Begun, Decided, Given, MOST_BEFORE, Source, said};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {

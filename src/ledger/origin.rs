@@ -495,10 +495,7 @@ impl State {
         raise(&mut self.previews, &taken.previews);
         raise(&mut self.reds_at_pass, &taken.reds_at_pass);
         if let Some(Stopped { stop, at }) = &taken.stopped {
-            // One of the same moment is the same one.
-            if self.stopped.as_ref().is_none_or(|shown| shown.said < stop.said) {
-                self.stop(stop.clone());
-            }
+            self.stop(stop.clone());
             self.against.stops.extend(at);
         }
         for rejection in &taken.rejections {

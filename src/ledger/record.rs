@@ -119,6 +119,9 @@ pub struct Noted {
     pub distilled: BTreeMap<String, BlobId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preferences: Option<BlobId>,
+    /// The report of an audit of the stack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<BlobId>,
 }
 
 /// Another round after a delivery.

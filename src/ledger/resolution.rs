@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::escalation::{Cause, Escalation};
 use super::record::{By, Moment};
-use super::state::State;
+use super::state::{State, Stop};
 use crate::flow::{FlowName, Phase};
 use crate::ids::{CommitId, Digest};
 
@@ -212,6 +212,9 @@ pub struct Fix {
     /// Whether this is all that its giver has to do with the change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_hand: bool,
+    /// What it was given for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stood: Option<Stop>,
 }
 
 /// Tasks whose issues are to be opened.

@@ -353,6 +353,15 @@ pub struct Stop {
     pub condition: Option<Condition>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Moment>,
+    /// Those that were called while it stood. One answer is for all of them, so all of them are shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Stop>,
+}
+
+impl Stop {
+    pub fn new(reason: &str, by: &By) -> Self {
+        Self { reason: reason.to_owned(), by: by.clone(), condition: None, said: None, also: Vec::new() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -44,6 +44,9 @@ pub(super) fn files(
         if changed.iter().any(|path| path == SCOPE) {
             files.criteria = expand::asked(&text(reader, head, SCOPE)?);
         }
+        if changed.iter().any(|path| path == DESIGN) {
+            files.design = Some(text(reader, head, DESIGN)?);
+        }
     }
     Ok(files)
 }

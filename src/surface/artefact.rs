@@ -202,14 +202,22 @@ fn failed(state: &State, open: &Escalation) -> Vec<FailedInvariant> {
                 None => short(&finding.says),
             },
         };
-        return against.map(one).collect();
+        return against.map(one).chain(state.also_stopped().into_iter().map(called)).collect();
     }
     let stopped = state.stopped.as_ref().filter(|_| matches!(open.cause, Cause::Stop | Cause::Brake));
     let one = |stop: &crate::ledger::state::Stop| FailedInvariant {
         invariant: if open.cause == Cause::Brake { "the design holds" } else { "nobody has stopped it" }.to_owned(),
         evidence: short(&format!("{}: {}", who(&stop.by), stop.reason)),
     };
-    stopped.map(one).into_iter().collect()
+    stopped.map(one).into_iter().chain(state.also_stopped().into_iter().map(called)).collect()
+}
+
+/// A stop that was called on top of it.
+fn called(stop: &crate::ledger::state::Stop) -> FailedInvariant {
+    FailedInvariant {
+        invariant: "nobody has stopped it".to_owned(),
+        evidence: short(&format!("{}: {}", who(&stop.by), stop.reason)),
+    }
 }
 
 fn trail(records: &[Record]) -> Trail {

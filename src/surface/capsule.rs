@@ -60,6 +60,9 @@ impl Capsule {
     pub fn of(state: &State, findings: &[Finding], commands: &Commands, place: impl Fn(&str) -> String) -> Self {
         // What several gates say in the same words is one thing.
         let mut said = BTreeSet::new();
+        // What the next gate would say of what nobody was to write yet is nothing to mend.
+        let paused = state.pipeline.as_ref().is_some_and(|pipeline| pipeline.stage == Stage::SteppedModePaused);
+        let findings = if paused { &[] } else { findings };
         let against: Vec<&Finding> =
             findings.iter().filter(|one| one.blocks() && said.insert((&one.path, one.line, &one.says))).collect();
         let shown = against.iter().take(MOST_FAILING);
@@ -198,7 +201,9 @@ fn waits(state: &State) -> bool {
     let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
     state.stopped.is_some()
         || state.given_up.is_some()
-        || stage.is_some_and(|stage| waits_for_human(stage) || stage == Stage::IterationProposed)
+        || stage.is_some_and(|stage| {
+            waits_for_human(stage) || matches!(stage, Stage::IterationProposed | Stage::SteppedModePaused)
+        })
 }
 
 fn allowed(state: &State, commands: &Commands) -> Vec<String> {

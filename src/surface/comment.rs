@@ -21,7 +21,7 @@ use crate::ledger::State;
 use crate::ledger::origin::Inherited;
 use crate::ledger::record::{By, Claim, Evidence, Grouped, Outcome};
 use crate::ledger::resolution::Remedy;
-use crate::ledger::state::{Answered, Judged};
+use crate::ledger::state::{Answered, Judged, Stop};
 use crate::policy::{Commands, Policy};
 
 /// At most this many findings of a gate are listed; the check run has them all.
@@ -319,10 +319,11 @@ fn what_next(state: &State, seen: &Seen<'_>) -> String {
         return "It was merged around the gate: a maintainer looks at what was skipped and decides whether it stays."
             .to_owned();
     }
-    if let Some(stop) = &state.stopped {
+    let also = state.also_stopped();
+    if let Some(stop) = state.stopped.as_ref().filter(|stop| also.first() != Some(stop)) {
         let brake = state.pipeline.as_ref().is_some_and(|at| at.stage == Stage::ComplexityBrakeTriggered);
         let lift = commands.written(if brake { "brake-resolved" } else { "unblock" });
-        return match stopped::words(stop) {
+        let says = match stopped::words(stop) {
             Some(words) => stopped_for(&words, &stop.reason, seen, &lift),
             None => format!(
                 "It is stopped ({}). {} looks at it and says `{lift} REASON`.",
@@ -330,6 +331,11 @@ fn what_next(state: &State, seen: &Seen<'_>) -> String {
                 who(seen),
             ),
         };
+        return format!("{says}{}", stopped_too(&also));
+    }
+    if !also.is_empty() {
+        let state = &State { stopped: None, ..state.clone() };
+        return format!("{}{}", what_next(state, seen), stopped_too(&also));
     }
     if let Some(owed) = memory::owed(state, seen).filter(|_| !waits_for_person(state)) {
         return owed;
@@ -475,6 +481,11 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
             None => format!("Possible: {}.", can()),
         },
     }
+}
+
+/// What was called on top of what a person is asked about.
+fn stopped_too(also: &[&Stop]) -> String {
+    also.iter().map(|stop| format!(" It is stopped, too: {}.", quoted(&plain_to(200, &stop.reason)))).collect()
 }
 
 /// The report of a stop for a known reason, in the same form.

@@ -72,7 +72,7 @@ fn title(state: &State, open: &Escalation) -> String {
 
 /// The verdict that stands against the change, when it is a gate's.
 pub(super) fn judged<'s>(state: &'s State, open: &Escalation) -> Option<&'s Judged> {
-    let blocks = matches!(open.cause, Cause::Gate | Cause::Reconcile);
+    let blocks = matches!(open.cause, Cause::Gate | Cause::Reconcile | Cause::Reds);
     state.gates.get(&GateName::Phase(open.phase?)).filter(|judged| blocks && judged.verdict == Verdict::Fail)
 }
 
@@ -94,6 +94,10 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     let mut out = format!("**{}**\n\n**{word}:** {}\n\n", decision(state, open), wrong(state, open));
     if let Some(left) = left_behind(state, open, seen) {
         let _ = writeln!(out, "{left}\n");
+    }
+    let also = also(state);
+    if !also.is_empty() {
+        let _ = writeln!(out, "It is stopped as well, and an answer is for all of it:\n\n{}\n", also.join("\n"));
     }
     if state.audit_owed().is_some() {
         let audit = say("audit");
@@ -255,6 +259,15 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
     }
 }
 
+/// What was called on top of it, a line each.
+fn also(state: &State) -> Vec<String> {
+    let line = |stop: &&Stop| {
+        let known = stopped::words(stop).map(|words| format!(" because {}", words.wrong)).unwrap_or_default();
+        format!("- {} stopped it{known}: {}", login(&stop.by), quoted(&plain_to(600, &stop.reason)))
+    };
+    state.also_stopped().iter().map(line).collect()
+}
+
 fn login(by: &By) -> String {
     match by {
         By::Person { person, .. } => quoted(&plain(&person.login)),
@@ -311,6 +324,9 @@ pub(super) fn post_mortem(state: &State, open: &Escalation, tried: &[&Try]) -> O
         _ if failed.len() > 1 && common.is_empty() => {
             "Each try failed by something else, so the cause lies before them all.".to_owned()
         }
+        Cause::Reds => {
+            "What stood against the last of the red pushes is shown above; nobody has claimed one of them.".to_owned()
+        }
         _ if common.is_empty() => "The findings above; no try of this gate is recorded.".to_owned(),
         _ => format!("{} stood against every try: whatever is behind it was never mended.", rules(common.iter())),
     };
@@ -328,6 +344,9 @@ pub(super) fn post_mortem(state: &State, open: &Escalation, tried: &[&Try]) -> O
     let mut heads: Vec<&str> = failed.iter().map(|one| one.head.short()).collect();
     heads.dedup();
     let avoid = match heads.as_slice() {
+        [] if open.cause == Cause::Reds => {
+            "Another push of the same kind without a look at why the last ones were red.".to_owned()
+        }
         [] => "Nothing failed before this.".to_owned(),
         heads => {
             let heads: Vec<String> = heads.iter().map(|head| format!("`{head}`")).collect();

@@ -204,7 +204,9 @@ fn standing(state: &State) -> String {
         let _ = write!(out, "<p>{}</p>{}", safe(&marks(pipeline)), failed(pipeline));
     }
     if let Some(stop) = &state.stopped {
-        let _ = write!(out, "<p>{}</p>", prose(&format!("It is stopped: {}", stop.reason)));
+        for stop in [stop].into_iter().chain(&stop.also) {
+            let _ = write!(out, "<p>{}</p>", prose(&format!("It is stopped: {}", stop.reason)));
+        }
     }
     let _ = write!(
         out,

@@ -44,6 +44,9 @@ async fn merges(on: &Rehearsal, number: u64) {
     assert_eq!(on.pull(number).unwrap()["merged"], true);
 }
 
+/// What a person amends.
+const COLD: &str = "It stays cold.";
+
 /// EXPAND has failed three times.
 async fn blocked(on: &Rehearsal) -> u64 {
     let number = proposes(on, "work").await;
@@ -81,23 +84,29 @@ async fn a_blocked_gate_gets_other_criteria_and_is_merged() {
     assert!(resolved(&on, number).is_empty());
     assert_label(&on, number, "phase:blocked");
 
-    on.says("mia", issue.number, &ready_made(&issue, "AMEND_SPEC")).await.unwrap();
+    let reply = ready_made(&issue, "AMEND_SPEC").replace("What must be true now.", COLD);
+    on.says("mia", issue.number, &reply).await.unwrap();
     assert_label(&on, number, "phase:expand");
     let body = &resolved(&on, number)[0];
     assert_eq!(body["action"], "AMEND_SPEC");
-    assert_eq!(body["payload"]["amended_acceptance_criteria"], json!(["AC-1: What must be true now."]));
+    assert_eq!(body["payload"]["amended_acceptance_criteria"], json!([format!("AC-1: {COLD}")]));
     assert_eq!(body["digest"].as_str().map(str::len), Some(64), "{body}");
     let last = on.bot_comments(issue.number).unwrap().pop().unwrap();
-    assert!(last.contains("`AMEND_SPEC` is record ") && last.contains("- AC-1: What must be true now."), "{last}");
+    assert!(last.contains("`AMEND_SPEC` is record ") && last.contains(&format!("- AC-1: {COLD}")), "{last}");
     assert!(!asked(&on).open);
 
     // Plans rest on what a person said, and what failed three times in a row is looked at by a verifier.
     let latest =
         on.admin().file(REPO, "phasegate/ledger", &format!("changes/0/{number}/context/latest.md")).unwrap().unwrap();
-    assert!(latest.contains("- F-0001: AC-1: What must be true now. (given: AMEND_SPEC by mia)"), "{latest}");
+    assert!(latest.contains(&format!("- F-0001: AC-1: {COLD} (given: AMEND_SPEC by mia)")), "{latest}");
     on.says("ada", number, super::memory::REPORT).await.unwrap();
     on.says("ada", number, "/audit promote F-0004").await.unwrap();
+    // The scope as it was is not what a person asked for.
     builds(&on, "less").await;
+    assert!(on.bot_comments(number).unwrap()[0].contains("`EXP-14`"), "{:?}", on.bot_comments(number).unwrap());
+    let scope = papers::SCOPE.replace("- AC-1: dimming", &format!("- AC-1: {COLD} Dimming"));
+    let head = on.pushes("rover", "work", "cold", &[("scaffolding/scope.md", &scope)]).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
     on.reviews("mia", number, "APPROVE").await.unwrap();
     merges(&on, number).await;
     // Whoever comes late is told who was there before.
@@ -252,6 +261,10 @@ async fn the_brake_gets_another_plan_and_is_merged() {
     assert!(last.starts_with(&format!("`mia` sent #{number} back to its design")), "{last}");
     assert!(last.contains("- `writer`: What it does. (after `reader`)"), "{last}");
     on.says("ada", number, "/design").await.unwrap();
+    assert!(on.bot_comments(number).unwrap()[0].contains("`DSN-11`"), "{:?}", on.bot_comments(number).unwrap());
+    let design = format!("{}\nThe reader reads, and the writer writes.\n", papers::DESIGN);
+    let head = on.pushes("rover", "work", "two parts", &[("scaffolding/design.md", &design)]).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
     on.reviews("mia", number, "APPROVE").await.unwrap();
     merges(&on, number).await;
     on.end().await;
@@ -313,6 +326,38 @@ async fn a_stepped_wait_is_answered_with_continue_until_it_is_merged() {
         }
     }
     assert!(waits >= 5, "{waits}");
+    merges(&on, number).await;
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn red_pushes_are_looked_at_and_it_is_merged() {
+    let policy = format!("{PIPELINE_POLICY}\nlimits: {{ previews: 1 }}\n");
+    let on = Rehearsal::start(Setup::with_policy(&policy)).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/expand").await.unwrap();
+    let files: Vec<(&str, &str)> = papers::ALL.iter().chain(&papers::CODE).copied().collect();
+    let head = on.pushes("rover", "work", "the dimmer", &files).await.unwrap();
+    on.ci(&head, "failure").await.unwrap();
+    assert_eq!(on.escalations().unwrap().len(), 0);
+    for text in ["1", "2"] {
+        let head = on.pushes("rover", "work", "try", &[("docs/try.md", text)]).await.unwrap();
+        on.ci(&head, "failure").await.unwrap();
+    }
+    let issue = asked(&on);
+    assert_eq!(issue.title, format!("Phasegate: #{number} was red at BUILD too often"));
+    let body = issue.body.clone().unwrap();
+    assert!(body.contains("3 pushes to ") && body.contains("`BLD-02`"), "{body}");
+    // What is called on top of it stands beside it.
+    on.says("rover", number, "/stop waiting for CI").await.unwrap();
+    assert!(asked(&on).body.unwrap().contains("- `rover` stopped it: `waiting for CI`"), "{:?}", asked(&on).body);
+    assert_eq!(on.escalations().unwrap().len(), 1);
+    let head = on.pushes("rover", "work", "mended", &[("docs/try.md", "3")]).await.unwrap();
+    on.ci(&head, "success").await.unwrap();
+    on.reviews("mia", number, "APPROVE").await.unwrap();
+    assert_merge(&on, number, "failure");
+    on.says("mia", issue.number, "/resolve A it is green now, and CI is done").await.unwrap();
+    assert!(!asked(&on).open);
     merges(&on, number).await;
     on.end().await;
 }

@@ -1,10 +1,12 @@
 use super::*;
 use crate::engine::command;
 use crate::engine::kit::*;
+use crate::finding::Finding;
 use crate::flow::{Phase, Stage};
 use crate::gate::people::Standing;
 use crate::ids::Role;
 use crate::ledger::Body;
+use crate::ledger::escalation::Cause;
 use crate::ledger::resolution::Resolved;
 
 /// BUILD has failed three times, and it is asked about in an issue.
@@ -86,6 +88,8 @@ fn every_wrong_shape_is_refused_with_an_example_that_works() {
         ),
         ("APPROVE_OVERRIDE", "/resolve A\n```json\nrationale: fine\n```".to_owned(), "its block is marked as `json`"),
         ("APPROVE_OVERRIDE", "/resolve A\n```yaml\n\n```".to_owned(), "its block is empty"),
+        ("APPROVE_OVERRIDE", "/resolve A\n```yaml\nrationale: cut".to_owned(), "its block is not closed"),
+        ("APPROVE_OVERRIDE", "/resolve A\n````yaml\nrationale: cut\n```".to_owned(), "its block is not closed"),
         (
             "APPROVE_OVERRIDE",
             "/resolve A\n```\nrationale: one\n```\n\n```\nrationale: two\n```".to_owned(),
@@ -340,6 +344,7 @@ fn another_plan_goes_back_to_design_and_the_same_design_needs_a_word() {
         if game.now().audit_owed().is_some() {
             game.audited();
         }
+        game.subject().context.design = Some("The reader, then the writer.".to_owned());
         game.says("ada", Role::Write, "/design").done();
         assert!(game.table().holds(Phase::Design));
         assert_eq!(game.now().replanned, None);
@@ -362,6 +367,7 @@ fn another_plan_goes_back_to_design_and_the_same_design_needs_a_word() {
     game.audited();
     game.push_with("anew", |game| {
         game.rewrites_documents("second");
+        game.subject().context.design = Some("The reader, then the writer.".to_owned());
     });
     game.green();
     assert!(game.table().passed.contains_key(&Phase::Design), "{:?}", game.stage());
@@ -409,7 +415,9 @@ fn a_fix_that_is_not_committed_stops_it_again() {
         assert_eq!(game.now().fix, None);
         assert!(game.against().contains("MRG-05"), "{:?}", game.against());
         let reason = &game.now().stopped.as_ref().expect("it is stopped").reason;
-        assert_eq!(reason, "the fix that mia gave is not on the branch: GitHub does not let the bot commit it");
+        let lost = "the fix that mia gave is not on the branch: GitHub does not let the bot commit it";
+        let stood = reason.strip_suffix(lost).expect("what became of the fix");
+        assert!(["it leaks (said by ada); ", "BUILD failed as often as it may; "].contains(&stood), "{reason}");
         // Told twice, it is one.
         let before = kinds(&game);
         game.happens(&[crate::engine::Happened::Unfixed { of, why: "again".to_owned() }]);
@@ -538,7 +546,7 @@ mod odd {
         #[test]
         fn nothing_breaks_it(text in "(\\PC|\n|- |: |\\[|\\{|\"|`|rationale: ){0,60}", at in 0usize..7) {
             let remedy = Remedy::ALL[at];
-            let fence = Fence { info: "yaml".to_owned(), text, more: false };
+            let fence = Fence { info: "yaml".to_owned(), text, more: false, closed: true };
             if let Ok(read) = payload(remedy, &fence) {
                 prop_assert_eq!(read.remedy(), remedy);
                 let json = serde_json::to_string(&read).unwrap();
@@ -546,4 +554,89 @@ mod odd {
             }
         }
     }
+}
+
+/// What a person is asked about is not lost behind what somebody else calls on top of it.
+#[test]
+fn a_stop_on_top_of_another_is_shown_beside_it() {
+    let reds = || {
+        let mut game = Game::pipeline_with("limits: { previews: 1 }\n");
+        game.until_building().push("r1").red().push("r2").red().asked_in(12);
+        game
+    };
+    for (mut game, cause, asked) in [
+        (stopped(), Cause::Stop, "`it leaks`"),
+        (blocked(), Cause::Gate, "BUILD failed 3 times"),
+        (braked(), Cause::Brake, "`ada` pulled the complexity brake"),
+        (reds(), Cause::Reds, "2 pushes to #7 were red"),
+    ] {
+        let id = game.now().escalation.as_ref().map(|open| open.id);
+        let question = game.notice().unwrap().body.lines().next().map(str::to_owned);
+        game.says("rover", Role::Write, "/stop the docs have a typo").done();
+        let open = game.now().escalation.clone().expect("it is still asked");
+        assert_eq!((Some(open.id), open.cause), (id, cause));
+        let body = game.notice().unwrap().body;
+        assert_eq!(body.lines().next().map(str::to_owned), question, "{cause:?}");
+        assert!(body.contains(asked), "{body}");
+        assert!(body.contains("- `rover` stopped it: `the docs have a typo`"), "{body}");
+        assert!(game.surface().comment.contains("`the docs have a typo`"), "{}", game.surface().comment);
+        assert!(game.finding("MRG-05").says.contains("`the docs have a typo`"), "{:?}", game.finding("MRG-05"));
+        game.answers("mia", Role::Maintain, "/resolve A all of it is settled").done();
+        assert!(game.now().stopped.is_none() && game.now().escalation.is_none(), "{cause:?}");
+    }
+}
+
+/// A stop is no way past somebody's look.
+#[test]
+fn a_stepped_wait_waits_again_when_a_stop_is_over() {
+    let mut game = paused();
+    game.says("ada", Role::Write, "/stop it leaks").done();
+    assert_eq!(game.now().escalation.as_ref().map(|open| open.cause), Some(Cause::Stop));
+    game.says("mia", Role::Maintain, "/continue").refused_with("CMD-03");
+    game.asked_in(13).answers("mia", Role::Maintain, "/resolve A settled").done().at(Stage::SteppedModePaused);
+    assert_eq!(game.now().escalation.as_ref().map(|open| open.cause), Some(Cause::Pause));
+    game.says("mia", Role::Maintain, "/continue").done().at(Stage::Designing);
+}
+
+#[test]
+fn a_head_that_is_too_short_is_answered_with_all_that_was_given() {
+    let mut game = stopped();
+    let yaml = "amended_acceptance_criteria: [less]\namendment_rationale: too much";
+    let refusal = game.answers("mia", Role::Maintain, &with("0123456 AMEND_SPEC", yaml)).refused_with("CMD-04");
+    let example = refusal.example.clone().expect("a command that would be taken");
+    assert!(example.contains("AMEND_SPEC\n```yaml\namended_acceptance_criteria: [less]"), "{example}");
+    game.answers("mia", Role::Maintain, &example).done();
+}
+
+#[test]
+fn an_option_is_known_by_a_hyphen_and_two_answers_in_one_comment_are_one() {
+    let mut game = stopped();
+    game.answers("mia", Role::Maintain, "/resolve approve-override fine\n/resolve C nobody needs it");
+    let says = &game.refused_with("CMD-03").says;
+    assert!(says.starts_with("this stop is over: `mia` answered it with `APPROVE_OVERRIDE` (record "), "{says}");
+}
+
+/// `EXP-14` and `DSN-11`: what a person decided is in the documents before a gate passes.
+#[test]
+fn amended_criteria_and_plans_are_written_before_the_gate_passes() {
+    let phase = |game: &Game| {
+        let (_, judged) = crate::engine::phase_gate(game.now(), &game.world).expect("a phase");
+        judged.findings.into_iter().filter(Finding::blocks).map(|one| one.rule).collect::<Vec<_>>()
+    };
+    let mut game = blocked();
+    let yaml = "amended_acceptance_criteria: [\"AC-1: It stays at level 3.\"]\namendment_rationale: asked for";
+    game.answers("mia", Role::Maintain, &with("AMEND_SPEC", yaml)).done().at(Stage::Expanding);
+    game.subject().context.criteria = vec!["AC-1: it goes to level 2".to_owned()];
+    assert_eq!(phase(&game), ["EXP-14"]);
+    assert!(game.surface().comment.contains("AC-1: It stays at level 3."), "{}", game.surface().comment);
+    game.audited().says("ada", Role::Write, "/expand").at(Stage::ExpandRetrying);
+    game.subject().context.criteria = vec!["AC-1: it stays at level 3".to_owned()];
+    assert_eq!(phase(&game), [""; 0]);
+    let mut game = blocked();
+    let yaml = "revised_micro_plan: [{ module_id: relay, description: d, depends_on: [] }]";
+    game.answers("mia", Role::Maintain, &with("REVISE_PLAN", yaml)).done().at(Stage::Designing);
+    game.subject().context.design = Some("# Design\n\nThe relays switch.\n".to_owned());
+    assert_eq!(phase(&game), ["DSN-11"]);
+    game.subject().context.design = Some("# Design\n\nThe `Relay` switches.\n".to_owned());
+    assert_eq!(phase(&game), [""; 0]);
 }

@@ -427,7 +427,10 @@ fn a_stop_is_never_overtaken() {
     game.says("root", Role::Admin, "/stop look again").done();
     game.happens(&stops).done();
     game.happens(&lifts).refused_with("CMD-11");
-    assert_eq!(game.now().stopped.as_ref().unwrap().reason, "look again");
+    let stop = game.now().stopped.clone().unwrap();
+    assert_eq!(stop.reason, "it leaks", "what a person is asked about stays");
+    assert_eq!(stop.also.iter().map(|one| one.reason.as_str()).collect::<Vec<_>>(), ["look again", "and it is slow"]);
+    assert!(game.surface().comment.contains("It is stopped, too: `look again`."), "{}", game.surface().comment);
     game.says("mia", Role::Maintain, "/unblock all of it").done().may_merge();
     let late = game.comment("bob", standing(Role::Write), "/stop wait");
     game.says("root", Role::Admin, "/stop once more").done();

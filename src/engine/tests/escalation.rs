@@ -136,7 +136,7 @@ fn a_stepped_wait_opens_one_and_continue_ends_it() {
     // A stop in the middle of a wait is another one.
     let mut game = paused();
     let wait = open(&game).id;
-    game.says("ada", Role::Write, "/stop wrong repository").done().at(Stage::BlockedOnGate);
+    game.says("ada", Role::Write, "/stop wrong repository").done().at(Stage::SteppedModePaused);
     assert!(open(&game).id > wait && open(&game).cause == Cause::Stop);
     assert_eq!(game.now().escalated.last().map(|last| last.id), Some(wait));
 }
@@ -183,6 +183,7 @@ fn b_goes_back_to_the_scope_from_wherever_it_stopped() {
         if game.now().audit_owed().is_some() {
             game.audited();
         }
+        game.subject().context.criteria = vec!["AC-1: less".to_owned()];
         game.says("ada", Role::Write, "/expand").done();
         assert_ne!(game.stage(), Stage::Expanding);
         assert_eq!(game.now().rescoped, None);
@@ -192,6 +193,7 @@ fn b_goes_back_to_the_scope_from_wherever_it_stopped() {
     game.says("mia", Role::Maintain, &amends("half of it")).at(Stage::Expanding).audited();
     game.push_with("smaller", |game| {
         game.rewrites_documents("second");
+        game.subject().context.criteria = vec!["AC-1: less".to_owned()];
     });
     game.green();
     assert!(game.table().passed.contains_key(&Phase::Expand), "{:?}", game.stage());
@@ -291,6 +293,8 @@ fn too_many_red_pushes_are_asked_about_once() {
     // It is one question, however red it gets.
     game.push("r3").red();
     assert_eq!(game.now().escalation.as_ref().map(|open| open.id), Some(open.id));
+    let body = game.notice().expect("an issue").body;
+    assert!(body.contains("3 pushes to #7 were red at BUILD") && body.contains("`BLD-02`"), "{body}");
     game.asked_in(12).answers("mia", Role::Maintain, "/resolve A it is nearly there").done();
     assert!(game.now().escalation.is_none() && !game.against().contains("MRG-06"));
     // Each way out leads somewhere.

@@ -630,7 +630,12 @@ fn a_round_before_the_merge_goes_on_in_the_same_pull_request() {
     let mut game = Game::pipeline_with("deploy: before_merge\n");
     game.says("ada", Role::Write, "/expand").green().approved_by("mia").at(Stage::PipelineComplete);
     game.proposal(PROPOSAL).says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").done();
-    game.says("mia", Role::Maintain, "/approve ch-1, the rest later").done().at(Stage::IterationConfirmed);
+    for loose in ["/approve ch-1, the rest later", "/approve all but CH-2", "/approve CH-1, not CH-2", "/approve fine"]
+    {
+        game.says("mia", Role::Maintain, loose).refused_with("CMD-05");
+        game.at(Stage::IterationProposed);
+    }
+    game.says("mia", Role::Maintain, "/approve ch-1").done().at(Stage::IterationConfirmed);
     assert_eq!(accepted(&game), ["CH-1"]);
     assert!(game.surface().comment.contains("`CH-2` (low, not in this round)"), "{}", game.surface().comment);
     assert!(game.surface().comment.contains("Push version 2 of"), "{}", game.surface().comment);
@@ -687,6 +692,12 @@ fn before_it_begins_there_is_distilling_and_an_audit_of_the_stack() {
     assert!(game.says("ada", Role::Write, "/audit-stack").refused_with("CMD-12").says.contains("`preferences.md`"));
     game.aside().preferences = None;
     game.says("ada", Role::Write, "/audit-stack").done().at(Stage::PreferencesConfigured);
+    // Another audit makes another report.
+    game.aside().audit.as_mut().unwrap().blob = Some(blob("first"));
+    game.says("ada", Role::Write, "/audit-stack").done().at(Stage::AuditingStack);
+    assert!(game.says("ada", Role::Write, "/audit-stack").refused_with("CMD-12").says.contains("an earlier audit"));
+    game.aside().audit.as_mut().unwrap().blob = Some(blob("second"));
+    game.says("ada", Role::Write, "/audit-stack").done().at(Stage::PreferencesConfigured);
     let old = ("docs/input/distilled-old.md".to_owned(), blob("old"));
     game.aside().distilled.extend([old]);
     game.says("ada", Role::Write, "/distill").done().at(Stage::Distilling);
@@ -735,6 +746,32 @@ fn tampering_is_noted_once_for_each_delivery_that_tells_of_it() {
     assert_eq!(game.now().tampered.len(), 1, "its look was cut off, and is done again");
     game.happens(&[told("second")]);
     assert_eq!(game.now().tampered.len(), 2, "she did it again");
+}
+
+/// Before something is built there is nothing that a check could show of it.
+#[test]
+fn a_reconcile_that_is_asked_for_early_returns_without_any_check() {
+    for red in [false, true] {
+        let mut game = Game::pipeline();
+        game.without("scaffolding/readiness.md").says("ada", Role::Write, "/expand").done().at(Stage::Analyzing);
+        if red {
+            game.red();
+        }
+        game.says("ada", Role::Write, "/reconcile").done().at(Stage::Analyzing);
+    }
+}
+
+#[test]
+fn a_commit_that_claims_a_later_phase_is_told_so() {
+    let mut game = Game::pipeline();
+    game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done().at(Stage::Expanding);
+    game.subject().trailer = Some(Phase::Verify);
+    game.look();
+    let comment = game.surface().comment;
+    assert!(comment.contains("The head commit claims VERIFY (`Phasegate-Claim: verify`)"), "{comment}");
+    game.subject().trailer = Some(Phase::Expand);
+    game.look();
+    assert!(!game.surface().comment.contains("counts for nothing"));
 }
 
 /// Found by the model: the push and the merge come before anybody looks.

@@ -228,7 +228,7 @@ Drop == /\ Guarded
         /\ change' = LET s == LastTry(change)
                          n == Step(s, "DropSession", "bot")
                      IN  IF n = {} THEN s ELSE CHOOSE one \in n : TRUE
-StoppedAt(s, at) == IF s.stage \in Closed THEN s
+StoppedAt(s, at) == IF s.stage \in Closed \cup {"SteppedModePaused"} THEN s
                     ELSE [s EXCEPT !.stage = at, !.back = IF @ = None THEN s.stage ELSE @]
 Stop == /\ Guarded /\ Stops
         /\ change' = StoppedAt(LastTry(change), "BlockedOnGate")

@@ -54,7 +54,8 @@ pub fn beside(state: &State, fact: &Beside) -> State {
             }
         }
         Beside::Stopped { structural } => {
-            if !waits_for_human(state.stage) {
+            // Who is to look before the next phase still is, when the stop is over.
+            if !waits_for_human(state.stage) && state.stage != Stage::SteppedModePaused {
                 next.return_to = Some(state.return_to.unwrap_or(state.stage));
                 next.stage = if *structural { Stage::ComplexityBrakeTriggered } else { Stage::BlockedOnGate };
             }

@@ -265,8 +265,11 @@ fn inputs_in(text: &str) -> Vec<String> {
 fn impact(paper: &Paper, found: &mut Vec<Finding>) -> Option<Impact> {
     let part = said(paper, "Architecture Impact")?;
     let words = text::words(&part.text());
-    let impact = words.iter().find_map(|word| match word.as_str() {
-        "none" | "no" => Some(Impact::None),
+    // It comes first, perhaps behind a label: further on a word may mean something else.
+    let label = |word: &&String| matches!(word.as_str(), "architecture" | "architectural" | "impact");
+    let impact = words.iter().find(|word| !label(word)).and_then(|word| match word.as_str() {
+        "none" => Some(Impact::None),
+        "no" if !words.iter().any(|word| matches!(word.as_str(), "minor" | "major")) => Some(Impact::None),
         "minor" => Some(Impact::Minor),
         "major" => Some(Impact::Major),
         _ => None,

@@ -100,7 +100,7 @@ fn name_of(criterion: &str) -> Option<String> {
 }
 
 /// A fact without its mark.
-fn said(text: &str) -> &str {
+pub fn said(text: &str) -> &str {
     text.rfind("(given: ").map_or(text, |at| &text[..at]).trim_end()
 }
 
