@@ -309,12 +309,8 @@ impl Memory {
         let named: Vec<String> = begun.before.iter().take(MOST_BEFORE).map(|path| format!("`{path}`")).collect();
         let more = begun.changed.saturating_sub(named.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let at = begun.head.as_ref().map(|head| format!(" at {}", head.short())).unwrap_or_default();
-        let text = format!(
-            "When {} was declared, work was there already{at}: {}{more}.",
-            self.latest.slice_id,
-            named.join(", ")
-        );
+        let text =
+            format!("When {} was declared, work was there already: {}{more}.", self.latest.slice_id, named.join(", "));
         let id = self.next_fact();
         self.latest.evidence.push(Fact { id, text: unmarked(&text, LONGEST) });
         self.before = Some(id);

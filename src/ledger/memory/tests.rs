@@ -580,7 +580,7 @@ fn a_slice_begins_with_what_it_is_to_bring_its_gates_and_the_work_before_it() {
     begins(&mut told, 2, &["AC-1: it is read.", "AC-2: it is written."], &["src/a.rs", "src/b.rs"]);
     assert_eq!(context(&told), [both[0], both[1], &format!("F-0004: {GATES}")], "the same words keep their numbers");
     let there: Vec<&str> = told.latest().evidence.iter().map(|fact| fact.text.as_str()).collect();
-    assert_eq!(there, ["When S-0002 was declared, work was there already at abababababab: `src/a.rs`, `src/b.rs`."]);
+    assert_eq!(there, ["When S-0002 was declared, work was there already: `src/a.rs`, `src/b.rs`."]);
     assert_eq!(told.memory().before, Some(FactId(5)));
 }
 
