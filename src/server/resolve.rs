@@ -8,6 +8,7 @@ use super::pass::Pass;
 use super::route::Halt;
 use crate::engine::Happened;
 use crate::fault::around;
+use crate::finding::quoted;
 use crate::gate::world::World;
 use crate::github::Error;
 use crate::github::calls::comments::Marker;
@@ -17,7 +18,7 @@ use crate::github::calls::pulls::Pull as Fetched;
 use crate::ids::BlobId;
 use crate::ledger::resolution::{Fix, Split};
 use crate::ledger::{Loaded, State};
-use crate::repo::{Reader as _, RepoPath, Result as RepoResult, blob_of};
+use crate::repo::{Filter, Reader as _, RepoPath, Result as RepoResult, blob_of};
 use crate::surface::tasks;
 
 /// What the comment about a fix is known by.
@@ -25,6 +26,8 @@ fn fix_marker(state: &State, fix: &Fix) -> Result<Marker, Error> {
     Marker::new(&format!("phasegate:fix:{}:{}", state.change.0, fix.record))
 }
 
+/// Why a fix is not there, where nothing more is known.
+const REFUSED: &str = "GitHub does not let the bot commit it";
 /// A fix is looked for among so many commits.
 const MOST_COMMITS: usize = 200;
 
@@ -35,6 +38,10 @@ impl Pass<'_> {
         let (Some(fix), Some(branch)) = (&state.fix, &world.pull.branch) else { return Ok(false) };
         if fix.head != pull.head.sha || !state.open || !world.bot_may_commit() {
             return Ok(false);
+        }
+        if let Some(why) = self.clash(fix).await? {
+            self.tell_of_fix(pull, state, fix, &tasks::not_committed(fix, &why)).await?;
+            return Ok(true);
         }
         let message = tasks::fix_message(state, fix);
         let file =
@@ -47,7 +54,7 @@ impl Pass<'_> {
             Err(Error::StaleHead) => tracing::info!(change = pull.number, "the branch has moved before the fix"),
             Err(error) if error.is_for_a_person() => {
                 tracing::warn!(change = pull.number, %error, "a fix can't be committed here");
-                self.tell_of_fix(pull, state, fix, &tasks::not_committed(fix)).await?;
+                self.tell_of_fix(pull, state, fix, &tasks::not_committed(fix, REFUSED)).await?;
                 return Ok(true);
             }
             Err(error) => return Err(error.into()),
@@ -64,14 +71,42 @@ impl Pass<'_> {
         }
         let lost = |why: &str| Some(Happened::Unfixed { of: fix.record, why: why.to_owned() });
         if fix.head == pull.head.sha {
-            let told = self.repo.find_comment(pull.number, &fix_marker(state, fix)?, None).await?;
-            return Ok(told.and_then(|_| lost("GitHub does not let the bot commit it")));
+            if self.repo.find_comment(pull.number, &fix_marker(state, fix)?, None).await?.is_none() {
+                return Ok(None);
+            }
+            return Ok(lost(&self.clash(fix).await?.unwrap_or_else(|| REFUSED.to_owned())));
         }
         if self.has_fix(pull, state, fix).await? {
             return Ok(None);
         }
         self.tell_of_fix(pull, state, fix, &tasks::overtaken(fix, &pull.head.sha)).await?;
         Ok(lost("the branch moved before it was committed"))
+    }
+
+    /// Why a file of the fix can't be there: a folder is, or one of its own folders is a file.
+    async fn clash(&self, fix: &Fix) -> Result<Option<String>, Halt> {
+        let (head, paths) = (fix.head.clone(), fix.files.keys().cloned().collect::<Vec<_>>());
+        let found = self.mirror.read(move |reader| {
+            let is_file = |path: &str| -> RepoResult<bool> {
+                let Ok(path) = RepoPath::parse(path) else { return Ok(false) };
+                let there = reader.tree(&head, Filter::Under(&path))?;
+                Ok(there.iter().any(|entry| entry.path == path))
+            };
+            for path in &paths {
+                let Ok(own) = RepoPath::parse(path) else { continue };
+                let below = reader.tree(&head, Filter::Under(&own))?;
+                if below.iter().any(|entry| entry.path != own) {
+                    return Ok(Some(format!("{} is a folder there", quoted(path))));
+                }
+                for (at, _) in path.match_indices('/') {
+                    if is_file(&path[..at])? {
+                        return Ok(Some(format!("{} is a file there, and no folder", quoted(&path[..at]))));
+                    }
+                }
+            }
+            Ok(None)
+        });
+        Ok(found.await?)
     }
 
     /// Whether the fix is among the commits that came since, or its files are there.

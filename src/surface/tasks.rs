@@ -82,13 +82,14 @@ pub fn fix_message(state: &State, fix: &Fix) -> String {
     )
 }
 
-/// Where GitHub does not take the commit.
-pub fn not_committed(fix: &Fix) -> String {
+/// Where it can't be committed, and why.
+pub fn not_committed(fix: &Fix, why: &str) -> String {
     let first = format!(
-        "GitHub does not let the bot commit the fix that {} gave ({}). The change is stopped again. Whoever may push does it by \
+        "The fix that {} gave ({}) is not on the branch: {}. The change is stopped again. Whoever may push does it by \
          hand, or the stop is answered by another option:",
         login(&fix.by),
-        names(fix)
+        names(fix),
+        plain_to(400, why)
     );
     with_files(first, fix)
 }

@@ -163,7 +163,7 @@ async fn a_fix_that_github_does_not_take_is_shown_instead() {
     on.says("mia", asked(&on).number, &ready_made(&asked(&on), "PROVIDE_FIX")).await.unwrap();
     assert_eq!(on.head(number).unwrap(), before);
     let said = on.bot_comments(number).unwrap();
-    let told: Vec<&String> = said.iter().filter(|one| one.contains("does not let the bot commit the fix")).collect();
+    let told: Vec<&String> = said.iter().filter(|one| one.starts_with("The fix that `mia` gave")).collect();
     assert_eq!(told.len(), 1, "{said:#?}");
     assert!(told[0].contains("src/example.py") && told[0].contains("the whole file as it is to be"), "{}", told[0]);
     // The stop that it answered is there again, and its giver may answer it in another way.
@@ -173,12 +173,34 @@ async fn a_fix_that_github_does_not_take_is_shown_instead() {
     assert!(on.escalations().unwrap().iter().all(|issue| !issue.open));
     on.says("tim", number, "/status").await.unwrap();
     let said = on.bot_comments(number).unwrap();
-    let told = said.iter().filter(|one| one.contains("does not let the bot commit the fix")).count();
+    let told = said.iter().filter(|one| one.starts_with("The fix that `mia` gave")).count();
     assert_eq!(told, 1, "{said:#?}");
     on.end().await;
 }
 
 /// Whoever pushes before the bot has committed is not written over, and whoever gave the fix learns of it.
+/// What can't be a file there is told with its path, and what it was given for stands.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fix_for_a_folder_leaves_the_stop_as_it_was() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    for (path, why) in [("src", "`src` is a folder there"), ("src/lamp.py/x", "`src/lamp.py` is a file there")] {
+        on.says("ada", number, "/stop unsafe: it sends passwords in the clear").await.unwrap();
+        let fix = format!("fix_description: it encrypts\nfix_artifacts: {{ \"{path}\": x }}");
+        on.says("mia", asked(&on).number, &payload("PROVIDE_FIX", &fix)).await.unwrap();
+        let told = on.bot_comments(number).unwrap().into_iter().filter(|one| one.contains(why)).count();
+        assert!(told > 0, "{:#?}", on.bot_comments(number).unwrap());
+        let issue = asked(&on);
+        let body = issue.body.clone().unwrap();
+        assert!(issue.open && body.contains("it sends passwords in the clear (said by ada)"), "{body}");
+        assert!(body.contains("because nobody knows whether it is safe"), "{body}");
+        assert!(body.contains("**Recommendation:** (B)"), "{body}");
+        assert_merge(&on, number, "failure");
+        on.says("mia", issue.number, "/resolve A it is encrypted elsewhere").await.unwrap();
+    }
+    on.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fix_that_a_push_outran_is_shown_instead() {
     let on = merge_flow().await;
