@@ -294,6 +294,9 @@ fn fields(remedy: Remedy) -> &'static [&'static str] {
 }
 
 fn of_one_text(remedy: Remedy, text: &str) -> Result<Resolution, String> {
+    if !text.chars().any(char::is_alphanumeric) {
+        return Err("its reason says nothing.".to_owned());
+    }
     let rationale = text.to_owned();
     match remedy {
         Remedy::ApproveOverride => Ok(Resolution::ApproveOverride { rationale }),
@@ -393,7 +396,7 @@ fn text(d: &mut Decoder, f: &Fields<'_>, key: &str) -> Option<String> {
 /// A text that says something.
 fn words(d: &mut Decoder, spot: &Spot<'_>, most: usize) -> Option<String> {
     let text = d.text(spot)?.trim();
-    if text.is_empty() {
+    if !text.chars().any(char::is_alphanumeric) {
         d.problem(spot.at(), &spot.path, "it is empty", "Write what it is to say");
         return None;
     }

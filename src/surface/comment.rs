@@ -495,13 +495,15 @@ fn stopped_for(words: &Words, reason: &str, seen: &Seen<'_>, lift: &str) -> Stri
         _ => String::new(),
     };
     format!(
-        "BLOCKED: {} ({}). Options: (A) {}; (B) {}; (C) close the pull request{plan}. After A or B: {} says `{lift} REASON`. \
+        "BLOCKED: {} ({}). Options: (A) {}; (B) {}; (C) close the pull request{plan}. For A {} says `{lift} REASON`, \
+         for another one `{} LETTER` as the issue shows. \
          Recommendation: ({}) {}",
         words.wrong,
         quoted(&plain_to(200, reason)),
         words.go_on,
         words.rescope,
         who(seen).replacen('A', "a", 1),
+        commands(seen).written("resolve"),
         words.remedy.letter(),
         words.why,
     )
@@ -513,11 +515,12 @@ fn blocked(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands:
     let wrong = state.gates.get(&GateName::Phase(phase)).map(|judged| headline(&judged.findings)).unwrap_or_default();
     format!(
         "BLOCKED: {phase} failed {} times. {} Options: (A) mend it; (B) change the scope; (C) {}. \
-         After A or B: {} says `{} REASON`. Recommendation: read the findings; if they name one cause, A.",
+         For A {} says `{} REASON`, for another one `{} LETTER` as the issue shows. Recommendation: read the findings; if they name one cause, A.",
         pipeline.fails(phase),
         plain_to(300, &wrong),
         if state.merged.is_some() { "revert it" } else { "close the pull request" },
         who(seen).replacen('A', "a", 1),
         commands.written("unblock"),
+        commands.written("resolve"),
     )
 }

@@ -179,7 +179,7 @@ fn blocked_after_three_tries() {
         game.push(head).red().says("ada", Role::Write, "/build");
     }
     game.at(Stage::BlockedOnGate);
-    insta::assert_snapshot!(next(&game), @"BLOCKED: build failed 3 times. `ci / test` ended as failure on a6e18682aa5b. Options: (A) mend it; (B) change the scope; (C) close the pull request. After A or B: a maintainer (not its author, and nobody who pushed to it) says `/unblock REASON`. Recommendation: read the findings; if they name one cause, A.");
+    insta::assert_snapshot!(next(&game), @"BLOCKED: build failed 3 times. `ci / test` ended as failure on a6e18682aa5b. Options: (A) mend it; (B) change the scope; (C) close the pull request. For A a maintainer (not its author, and nobody who pushed to it) says `/unblock REASON`, for another one `/resolve LETTER` as the issue shows. Recommendation: read the findings; if they name one cause, A.");
     assert_eq!(gate_check(&game).conclusion, Conclusion::Failure);
     assert_eq!(merge_check(&game).conclusion, Conclusion::Failure);
     assert_eq!(game.surface().label.unwrap().name, "phase:blocked");
@@ -1175,7 +1175,7 @@ fn each_condition_asks_its_own_question() {
 fn the_complexity_brake_names_the_command_that_releases_it() {
     let mut game = Game::pipeline();
     game.until_reviewing().says("ada", Role::Write, "/stop Scope: it has doubled").at(Stage::ComplexityBrakeTriggered);
-    insta::assert_snapshot!(next(&game), @"BLOCKED: it is much larger than its scope says (`Scope: it has doubled`). Options: (A) let it be that large; (B) cut the scope, and split off the rest; (C) close the pull request. After A or B: a maintainer (not its author, and nobody who pushed to it) says `/brake-resolved REASON`. Recommendation: (B) a smaller change is judged sooner.");
+    insta::assert_snapshot!(next(&game), @"BLOCKED: it is much larger than its scope says (`Scope: it has doubled`). Options: (A) let it be that large; (B) cut the scope, and split off the rest; (C) close the pull request. For A a maintainer (not its author, and nobody who pushed to it) says `/brake-resolved REASON`, for another one `/resolve LETTER` as the issue shows. Recommendation: (B) a smaller change is judged sooner.");
     assert!(game.finding("MRG-05").next.contains("/brake-resolved"));
     game.says("mia", Role::Maintain, "/unblock fine");
     insta::assert_snapshot!(game.surface().replies.pop().unwrap().body, @r#"

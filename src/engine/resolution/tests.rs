@@ -88,6 +88,8 @@ fn every_wrong_shape_is_refused_with_an_example_that_works() {
         ),
         ("APPROVE_OVERRIDE", "/resolve A\n```json\nrationale: fine\n```".to_owned(), "its block is marked as `json`"),
         ("APPROVE_OVERRIDE", "/resolve A\n```yaml\n\n```".to_owned(), "its block is empty"),
+        ("APPROVE_OVERRIDE", "/resolve A ...".to_owned(), "its reason says nothing"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: \"...\""), "it is empty"),
         ("APPROVE_OVERRIDE", "/resolve A\n```yaml\nrationale: cut".to_owned(), "its block is not closed"),
         ("APPROVE_OVERRIDE", "/resolve A\n````yaml\nrationale: cut\n```".to_owned(), "its block is not closed"),
         (
