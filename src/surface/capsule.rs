@@ -363,7 +363,7 @@ mod tests {
             prop_assert!(capsule.text().len() <= MOST_BYTES, "{}", capsule.text());
             prop_assert!(capsule.json().len() <= MOST_BYTES, "{}", capsule.json());
             prop_assert!(!capsule.text().contains('`'));
-            prop_assert_eq!(capsule.failing.is_empty(), findings.is_empty());
+            prop_assert_eq!(capsule.failing.is_empty(), findings.is_empty() || stage == Stage::SteppedModePaused);
             prop_assert!(capsule.failing.len() + capsule.more <= findings.len());
             prop_assert_eq!(&capsule, &Capsule::of(&state, &findings, &commands, place));
         }
