@@ -286,6 +286,12 @@ impl Memory {
         self.latest.cap.is_declared()
     }
 
+    /// The files of agents that were taken in and say to the byte what the bot wrote then.
+    pub fn pushed_as_written(&self) -> BTreeMap<u32, BlobId> {
+        let same = self.taken.iter().filter(|(number, blob)| self.written.get(number) == Some(blob));
+        same.map(|(number, blob)| (*number, blob.clone())).collect()
+    }
+
     /// Whether somebody has said what the slice is.
     pub fn is_said(&self) -> bool {
         is_said(&self.latest.slice)

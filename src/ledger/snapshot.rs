@@ -55,6 +55,11 @@ pub fn path_of(change: ChangeNumber, iteration: u32) -> String {
     format!("{}{}.md", folder_of(change), name(iteration))
 }
 
+/// Where an agent may have put it as well.
+pub fn beside(iteration: u32) -> String {
+    format!("{FOLDER}{}.md", name(iteration))
+}
+
 /// Where the latest one stands as well, on the branch of a change, where the policy wants them there.
 pub fn latest_of(change: ChangeNumber) -> String {
     format!("{}latest.md", folder_of(change))

@@ -6,18 +6,19 @@ use crate::gate::expand;
 use crate::gate::memory::{Cited, File, Files};
 use crate::gate::papers::{DESIGN, READINESS, SCOPE};
 use crate::ids::{ChangeNumber, CommitId};
-use crate::ledger::snapshot::{self, LARGEST, Snapshot};
-use crate::repo::{Error, LocalRepo, Reader as _, RepoPath};
+use crate::ledger::memory::Memory;
+use crate::ledger::snapshot::{self, LARGEST};
+use crate::repo::{Error, Filter, LocalRepo, Reader as _, RepoPath};
 
 /// The snapshots that a change touches. Only of the one that could be next the text is read.
 pub(super) fn files(
     reader: &LocalRepo,
     (base, head): (&CommitId, &CommitId),
     changed: &[String],
-    (change, latest): (ChangeNumber, Option<&Snapshot>),
+    (change, memory): (ChangeNumber, Option<&Memory>),
 ) -> crate::repo::Result<Files> {
     let mut files = Files::default();
-    let next = latest.map_or(1, |latest| latest.iteration) + 1;
+    let next = memory.map_or(1, |memory| memory.latest.iteration) + 1;
     for (path, number) in changed.iter().filter_map(|path| Some((path, snapshot::number_of(path, change)?))) {
         let file = match reader.blob(head, &RepoPath::from(path.as_str())) {
             Ok(Some(blob)) => {
@@ -37,7 +38,10 @@ pub(super) fn files(
         };
         files.there.insert(path.clone(), file);
     }
-    if latest.is_some() {
+    if let Some(memory) = memory {
+        files.there.extend(kept(reader, head, change, memory)?);
+    }
+    if memory.is_some() {
         for path in [SCOPE, DESIGN, READINESS].into_iter().filter(|path| changed.iter().any(|one| one == path)) {
             files.cited.extend(cited(reader, (base, head), path)?);
         }
@@ -46,6 +50,28 @@ pub(super) fn files(
         }
     }
     Ok(files)
+}
+
+/// The files that were taken in and are at the head as they were then, also where the change does not touch them: one that says
+/// what the bot writes is no part of its content, and one may be in the base by now.
+fn kept(
+    reader: &LocalRepo,
+    head: &CommitId,
+    change: ChangeNumber,
+    memory: &Memory,
+) -> crate::repo::Result<Vec<(String, File)>> {
+    if memory.taken.is_empty() {
+        return Ok(Vec::new());
+    }
+    let under = RepoPath::from(snapshot::FOLDER.trim_end_matches('/'));
+    let entries = reader.tree(head, Filter::Under(&under))?.into_iter();
+    let kept = entries.filter_map(|entry| {
+        let path = String::from_utf8_lossy(entry.path.as_bytes()).into_owned();
+        let number = snapshot::number_of(&path, change)?;
+        let as_it_was = memory.taken.get(&number) == Some(&entry.blob);
+        as_it_was.then(|| (path, File { number, blob: Some(entry.blob), text: None }))
+    });
+    Ok(kept.collect())
 }
 
 /// A document; nothing where there is none that could be read, which is the gates' to say.
@@ -69,7 +95,32 @@ fn cited(reader: &LocalRepo, (base, head): (&CommitId, &CommitId), path: &str) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::kit::Game;
+    use crate::repo::blob_of;
     use crate::repo::testing::Scratch;
+
+    /// One that says what the bot writes is left out of what is changed, and one that the base has is not changed either.
+    #[test]
+    fn what_was_taken_in_is_there_also_where_nothing_of_it_is_changed() {
+        let scratch = Scratch::new();
+        let file = |path: &'static str, text: &'static str| (path.as_bytes(), 0o100_644, text.as_bytes());
+        let two = file("agent/context/pr-7/iter-0002.md", "two");
+        let base = scratch.commit(&[], &[file("agent/context/iter-0003.md", "three")]);
+        let three = file("agent/context/iter-0003.md", "three");
+        let four = file("agent/context/pr-7/iter-0004.md", "edited");
+        let head = scratch.commit(&[&base], &[two, three, four, file("agent/context/pr-8/iter-0002.md", "two")]);
+        let mut memory = Game::pipeline().now().memory.clone().unwrap();
+        let taken = [(2, "two"), (3, "three"), (4, "four"), (5, "five")];
+        memory.taken = taken.into_iter().map(|(number, text)| (number, blob_of(text.as_bytes()).unwrap())).collect();
+        let there = |memory: &Memory| {
+            let found = files(&scratch.reader(), (&base, &head), &[], (ChangeNumber(7), Some(memory))).unwrap();
+            found.there.into_iter().map(|(path, file)| (path, file.number)).collect::<Vec<_>>()
+        };
+        let kept = [("agent/context/iter-0003.md", 3), ("agent/context/pr-7/iter-0002.md", 2)];
+        assert_eq!(there(&memory), kept.map(|(path, number)| (path.to_owned(), number)));
+        memory.taken.clear();
+        assert_eq!(there(&memory), []);
+    }
 
     /// Only what the change itself writes cites its facts.
     #[test]
@@ -86,8 +137,8 @@ mod tests {
             ],
         );
         let changed = [SCOPE, READINESS].map(str::to_owned);
-        let state = crate::ledger::snapshot::tests::example();
-        let found = files(&scratch.reader(), (&base, &head), &changed, (ChangeNumber(7), Some(&state))).unwrap();
+        let memory = Game::pipeline().now().memory.clone();
+        let found = files(&scratch.reader(), (&base, &head), &changed, (ChangeNumber(7), memory.as_ref())).unwrap();
         let cited: Vec<(String, u32, u32)> =
             found.cited.into_iter().map(|one| (one.path, one.line, one.fact.0)).collect();
         assert_eq!(cited, [(SCOPE.to_owned(), 3, 7), (READINESS.to_owned(), 1, 3)]);
