@@ -45,6 +45,9 @@ pub struct Memory {
     /// What the last audit that was asked for brought, and somebody has drawn from it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub concluded: BTreeSet<FactId>,
+    /// The gate whose row of FAILs that one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concluded_of: Option<Kind>,
     /// The latest phase whose gate is in the row of FAILs of the iteration gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<Phase>,
@@ -270,6 +273,7 @@ impl Memory {
             audit: None,
             audited: Fails::default(),
             concluded: BTreeSet::new(),
+            concluded_of: None,
             row: None,
             ladder: None,
             passed: None,
@@ -311,6 +315,7 @@ impl Memory {
     fn anew(&mut self) {
         self.audited = Fails::default();
         self.concluded.clear();
+        self.concluded_of = None;
         self.kept.clear();
         self.row = None;
         self.ladder = None;
@@ -351,6 +356,11 @@ impl Memory {
             match kind {
                 Kind::Iteration => self.audited.iteration = 0,
                 Kind::Exit => self.audited.exit = 0,
+            }
+            // What an audit brought is about the row that it was asked for.
+            if self.concluded_of.is_none_or(|of| of == kind) {
+                self.concluded.clear();
+                self.concluded_of = None;
             }
         } else if verdict == Verdict::Fail {
             self.ladder = None;
@@ -501,6 +511,7 @@ impl Memory {
         let drawn = |audit: &mut Audit| audit.facts.iter().any(|id| latest.is_consolidated(*id) || cited.contains(id));
         if let Some(audit) = self.audit.take_if(drawn).filter(|audit| audit.asked.is_some()) {
             self.concluded.clone_from(&audit.facts);
+            self.concluded_of = audit.asked;
             self.audited = Fails {
                 iteration: self.audited.iteration.max(audit.fails.iteration),
                 exit: self.audited.exit.max(audit.fails.exit),
@@ -630,8 +641,10 @@ impl State {
             Body::Command { name, args, outcome: Outcome::Done, .. }
                 if name == Phase::Expand.as_str() && !args.is_empty() && !memory.is_declared() =>
             {
+                // What is no sentence, or rests on what nobody has consolidated, says nothing of the slice; the command is carried out.
                 let words = unmarked(args, LONGEST_ISSUE);
-                if !words.is_empty() && memory.latest.slice != words {
+                let rests = snapshot::cited(&words).into_iter().all(|id| memory.latest.is_consolidated(id));
+                if snapshot::sentence(&words).is_some() && rests && memory.latest.slice != words {
                     memory.turn(flow).slice = words;
                 }
             }

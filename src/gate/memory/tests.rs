@@ -316,6 +316,20 @@ fn a_row_is_not_shaken_off_by_an_audit_of_ones_own() {
     assert_eq!((memory(&game).latest.slice_id, memory(&game).latest.fails), (SliceId(2), Fails::default()));
 }
 
+/// A PASS ends the row that an audit was about, and the next one has had none.
+#[test]
+fn an_old_audit_opens_no_way_out_of_a_new_row() {
+    let mut game = stuck();
+    game.audited();
+    let fact = memory(&game).concluded.first().unwrap().to_string();
+    game.documents().without("scaffolding/design.md").says("ada", Role::Write, "/expand").done();
+    assert!(!memory(&game).latest.fails.any(), "{:?}", memory(&game).latest);
+    game.says("ada", Role::Write, "/design").done();
+    assert_eq!(memory(&game).latest.fails.iteration, 1);
+    game.says("ada", Role::Write, &format!("/ladder re-plan {fact} says so")).done();
+    game.says("ada", Role::Write, SLICE).refused_with("SNP-06");
+}
+
 /// A report in the words of a snapshot, as `/audit` would write them.
 fn reported(diagnosis: &str) -> Vec<Fact> {
     let parts = [

@@ -287,6 +287,64 @@ fn an_earlier_phase_that_is_passed_again_ends_no_row() {
 }
 
 #[test]
+fn what_an_audit_brought_is_about_its_own_row_alone() {
+    let mut told = Told::pipeline();
+    told.judged(Phase::Verify, Verdict::Fail, vec![]);
+    for _ in 0..3 {
+        told.judged(Phase::Build, Verdict::Fail, vec![]);
+    }
+    told.tell(Body::Audited { lines: vec!["Audit, diagnosis: a stale cache".to_owned()] });
+    told.tell(Body::Promoted { facts: BTreeSet::from([FactId(1)]) });
+    assert_eq!(told.memory().concluded, BTreeSet::from([FactId(1)]));
+    told.judged(Phase::Expand, Verdict::Pass, vec![]);
+    assert_eq!(told.memory().concluded.len(), 1, "an earlier phase ends no row");
+    told.judged(Phase::Verify, Verdict::Pass, vec![]);
+    assert_eq!(told.memory().concluded.len(), 1, "that row was another");
+    told.judged(Phase::Verify, Verdict::Fail, vec![]);
+    told.judged(Phase::Build, Verdict::Pass, vec![]);
+    assert!(told.memory().concluded.is_empty(), "also while another row goes on");
+}
+
+fn expands(told: &mut Told, args: &str) {
+    let (name, text) = ("expand".to_owned(), Digest::of(args));
+    let (args, outcome, written) = (args.to_owned(), Outcome::Done, None);
+    told.tell(Body::Command { on: 7, comment: 1, index: 0, text, name, args, outcome, written });
+}
+
+#[test]
+fn words_of_a_command_that_say_nothing_leave_the_slice_as_it_is() {
+    let mut told = Told::pipeline();
+    for nothing in ["TBD", "todo", "<fill in>", "none.", "(none)", "…", "Build on F-9999 as it says", "By f-0001"] {
+        expands(&mut told, nothing);
+        assert_eq!((told.latest().iteration, told.memory().is_said()), (1, false), "{nothing}");
+    }
+    expands(&mut told, "Parse dates");
+    assert_eq!((told.latest().iteration, told.latest().slice.as_str()), (2, "Parse dates"));
+    begins(&mut told, 1, &["AC-1: it is read."], &[]);
+    let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
+    memory.latest.cap = Cap::undeclared();
+    expands(&mut told, "As F-0001 has it");
+    assert_eq!(told.latest().slice, "As F-0001 has it", "that is in the context");
+}
+
+proptest! {
+    /// Whatever is said there, the snapshot can be read back.
+    #[test]
+    fn any_words_of_a_command_leave_a_snapshot_that_can_be_read(words in prop_oneof![
+        any::<String>(),
+        "(<|>|!|-|:|`|\\*|_|#|none|TBD|next action|Closed by|Slice|in|F-0001|F-0999|\\.|…|\\(|\\)| ){0,8}",
+        "[a-z<>é🧭 ]{290,320}",
+    ]) {
+        let mut told = Told::pipeline();
+        expands(&mut told, &words);
+        let now = told.latest();
+        let read = snapshot::read("x.md", &snapshot::write(now));
+        prop_assert_eq!(&read.findings, &[]);
+        prop_assert_eq!(read.whole(0, 0), Some(now.clone()));
+    }
+}
+
+#[test]
 fn facts_that_were_there_before_end_no_audit() {
     let mut told = Told::pipeline();
     told.tell(Body::Audited { lines: vec!["An earlier report".to_owned()] });
