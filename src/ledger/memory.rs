@@ -117,6 +117,9 @@ pub struct Laddered {
     /// Whether it was said after an audit, and cites what that brought.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub grounded: bool,
+    /// What says so in the evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fact: Option<FactId>,
 }
 
 /// A snapshot of an agent's, taken in.
@@ -191,8 +194,17 @@ fn kind_of(phase: Phase, verdict: Verdict) -> Kind {
 
 /// Whether somebody can draw anything from an entry of a report: it says more than its verdict, and more than `none`.
 pub fn concludes(entry: &str) -> bool {
-    let bare = entry.trim_end_matches('.').to_ascii_lowercase();
-    !bare.starts_with("audit, verdict:") && !bare.ends_with(": none")
+    let lower = entry.to_ascii_lowercase();
+    let said = lower.split_once(": ").map_or(lower.as_str(), |(_, said)| said);
+    !lower.starts_with("audit, verdict:") && !is_nothing(said)
+}
+
+/// Whether an entry of a report only says that there is nothing to say.
+pub fn is_nothing(said: &str) -> bool {
+    const NOTHING: [&str; 11] =
+        ["none", "n/a", "na", "no", "nil", "nothing", "not applicable", "unknown", "tbd", "todo", "none found"];
+    let bare = said.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    bare.is_empty() || NOTHING.contains(&bare.as_str())
 }
 
 /// What stands for a slice that nobody has put into words.
@@ -318,7 +330,37 @@ impl Memory {
         self.concluded_of = None;
         self.kept.clear();
         self.row = None;
-        self.ladder = None;
+        self.unsay();
+    }
+
+    /// How it goes on is not said any more: there is something else to go on after.
+    fn unsay(&mut self) {
+        if let Some(fact) = self.ladder.take().and_then(|ladder| ladder.fact) {
+            self.latest.evidence.retain(|one| one.id != fact);
+        }
+    }
+
+    /// Somebody says how it goes on after a FAIL: in the issues that gates opened, and with the reason as evidence, so that who
+    /// reads nothing else knows it.
+    fn say(&mut self, action: Action, reason: &str, by: &By, grounded: bool, told: Option<u64>) {
+        self.unsay();
+        for issue in &mut self.latest.open {
+            if self.watched.contains_key(&issue.id) {
+                issue.action = action;
+            }
+        }
+        let fact = told.map(|seq| {
+            let who = match by {
+                By::Person { person, .. } => person.login.as_str(),
+                By::Bot | By::Workflow(_) | By::Runner(_) => "the bot",
+            };
+            let says = format!("After the FAIL it goes on by {}, {who} says (record {seq}): {reason}", action.step());
+            let id = self.next_fact();
+            self.latest.evidence.push(Fact { id, text: snapshot::without_mark(&unmarked(&says, LONGEST)) });
+            id
+        });
+        let (reason, by, iteration) = (reason.to_owned(), by.clone(), self.latest.iteration);
+        self.ladder = Some(Laddered { action, reason, by, iteration, grounded, fact });
     }
 
     fn next_fact(&mut self) -> FactId {
@@ -362,8 +404,9 @@ impl Memory {
                 self.concluded.clear();
                 self.concluded_of = None;
             }
-        } else if verdict == Verdict::Fail {
-            self.ladder = None;
+        }
+        if verdict == Verdict::Fail || !fails.any() {
+            self.unsay();
         }
         let due = fails.of(kind) >= FAILS_THAT_ASK && fails.of(kind) > self.audited.of(kind);
         // One that was handed in unasked, and nobody has drawn anything from, stands in for none.
@@ -526,6 +569,14 @@ impl State {
         self.memory.as_ref().map(|memory| &memory.latest)
     }
 
+    /// Whether it is asked how it goes on after a FAIL, and nobody has said so.
+    pub fn step_asked(&self) -> bool {
+        let memory = self.memory.as_ref().filter(|_| self.open && self.audit_owed().is_none());
+        memory.is_some_and(|memory| {
+            memory.ladder.is_none() && memory.latest.last.is_some_and(|(_, verdict)| verdict == Verdict::Fail)
+        })
+    }
+
     /// The audit that is owed. After the merge there is nothing left to keep anybody from.
     pub fn audit_owed(&self) -> Option<&Audit> {
         let memory = self.memory.as_ref().filter(|memory| self.merged.is_none() && memory.is_held())?;
@@ -608,15 +659,9 @@ impl State {
                 }
             }
             Body::Scoped { cap } => memory.turn(flow).cap = cap.clone(),
-            Body::Laddered { action, reason, grounded } => {
-                let iteration = memory.turn(flow).iteration;
-                for issue in &mut memory.latest.open {
-                    if memory.watched.contains_key(&issue.id) {
-                        issue.action = *action;
-                    }
-                }
-                let (reason, by) = (reason.clone(), record.by.clone());
-                memory.ladder = Some(Laddered { action: *action, reason, by, iteration, grounded: *grounded });
+            Body::Laddered { action, reason, grounded, told } => {
+                memory.turn(flow);
+                memory.say(*action, reason, &record.by, *grounded, told.then_some(record.seq));
             }
             Body::Remembered(taken) => {
                 memory.take(taken, flow);

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use crate::gate::expand;
-use crate::gate::memory::{Cited, File, Files};
+use crate::gate::memory::{Cited, File, Files, Unread};
 use crate::gate::papers::{DESIGN, READINESS, SCOPE};
 use crate::ids::{ChangeNumber, CommitId};
 use crate::ledger::memory::Memory;
-use crate::ledger::snapshot::{self, LARGEST};
+use crate::ledger::snapshot;
 use crate::repo::{Error, Filter, LocalRepo, Reader as _, RepoPath};
 
 /// The snapshots that a change touches. Only of the one that could be next the text is read.
@@ -23,20 +23,23 @@ pub(super) fn files(
         let file = match reader.blob(head, &RepoPath::from(path.as_str())) {
             Ok(Some(blob)) => {
                 let text = (number == next).then(|| match (blob.mode.is_file(), String::from_utf8(blob.bytes)) {
-                    (false, _) => Err("It is no plain file.".to_owned()),
-                    (true, Err(_)) => Err("It is not UTF-8.".to_owned()),
+                    (false, _) => Err(Unread::NoFile),
+                    (true, Err(_)) => Err(Unread::NoText),
                     (true, Ok(text)) => Ok(text),
                 });
                 File { number, blob: Some(blob.id), text }
             }
             Ok(None) => continue,
-            Err(Error::TooLarge { .. } | Error::NotAFile(_)) => {
-                let why = format!("It is no plain file of at most {LARGEST} bytes.");
-                File { number, blob: None, text: Some(Err(why)) }
-            }
+            Err(Error::TooLarge { .. }) => File { number, blob: None, text: Some(Err(Unread::TooLarge)) },
+            Err(Error::NotAFile(_)) => File { number, blob: None, text: Some(Err(Unread::NoFile)) },
             Err(error) => return Err(error),
         };
         files.there.insert(path.clone(), file);
+    }
+    for path in changed.iter().filter(|path| is_astray(path, change)) {
+        if reader.mode(head, &RepoPath::from(path.as_str()))?.is_some() {
+            files.astray.push(path.clone());
+        }
     }
     if let Some(memory) = memory {
         files.there.extend(kept(reader, head, change, memory)?);
@@ -50,6 +53,15 @@ pub(super) fn files(
         }
     }
     Ok(files)
+}
+
+/// Whether a path is almost that of a snapshot of this change. Those of other changes may come along with their branches.
+fn is_astray(path: &str, change: ChangeNumber) -> bool {
+    let Some(inside) = path.strip_prefix(snapshot::FOLDER) else { return false };
+    let own = snapshot::folder_of(change);
+    let others = inside.starts_with("pr-") && !path.starts_with(&own);
+    let name = inside.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    !others && name.starts_with("iter-") && snapshot::number_of(path, change).is_none()
 }
 
 /// The files that were taken in and are at the head as they were then, also where the change does not touch them: one that says
@@ -120,6 +132,24 @@ mod tests {
         assert_eq!(there(&memory), kept.map(|(path, number)| (path.to_owned(), number)));
         memory.taken.clear();
         assert_eq!(there(&memory), []);
+    }
+
+    #[test]
+    fn what_is_almost_a_snapshot_is_told() {
+        let astray = |path: &str| is_astray(path, ChangeNumber(7));
+        for path in ["iter-3.md", "ITER-0003.md", "iter-0003.markdown", "pr-7/sub/iter-0003.md", "pr-7/iter-3.md"] {
+            assert!(astray(&format!("agent/context/{path}")), "{path}");
+        }
+        for path in ["iter-0003.md", "pr-7/iter-0003.md", "pr-7/latest.md", "notes.md", "pr-99/iter-3.md"] {
+            assert!(!astray(&format!("agent/context/{path}")), "{path}");
+        }
+        assert!(!astray("src/iter-3.md"));
+        let scratch = Scratch::new();
+        let base = scratch.commit(&[], &[(b"agent/context/iter-4.md", 0o100_644, b"x")]);
+        let head = scratch.commit(&[&base], &[(b"agent/context/iter-3.md", 0o100_644, b"x")]);
+        let changed = ["agent/context/iter-3.md", "agent/context/iter-4.md"].map(str::to_owned);
+        let found = files(&scratch.reader(), (&base, &head), &changed, (ChangeNumber(7), None)).unwrap();
+        assert_eq!(found.astray, ["agent/context/iter-3.md"], "what is taken away is not there");
     }
 
     /// Only what the change itself writes cites its facts.

@@ -230,6 +230,42 @@ fn a_report_outlasts_the_rest_of_the_evidence() {
     assert!(told.memory().has_room_for(&report));
 }
 
+/// What shows something of the context goes after all that shows nothing.
+#[test]
+fn evidence_that_something_rests_on_outlasts_what_nothing_names() {
+    let mut told = Told::pipeline();
+    let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
+    for says in ["An older one.", "It is there.", "It is open."] {
+        let id = memory.next_fact();
+        memory.latest.evidence.push(Fact { id, text: says.to_owned() });
+    }
+    let id = memory.next_fact();
+    memory.latest.context.push(Fact { id, text: "It is there (shown by: F-0002).".to_owned() });
+    let open = Open { id: IssueId(1), text: "Is it as F-0003 says?".to_owned(), action: Action::Fix };
+    memory.latest.open.push(open);
+    for _ in 0..5 {
+        let lines = (0..60).map(|n| format!("Audit, diagnosis: {n} {}", "x".repeat(300)));
+        told.tell(Body::Audited { lines: lines.collect() });
+    }
+    let there = |id: u32| told.latest().is_evidence(FactId(id));
+    assert!(!there(1) && there(2) && there(3), "{:?}", told.latest().evidence.first());
+    assert!(told.memory().audit.as_ref().unwrap().facts.iter().all(|id| told.latest().is_evidence(*id)));
+}
+
+/// What is told by a record that was written before there was a word for it folds as it did.
+#[test]
+fn steps_of_old_leave_no_evidence() {
+    let mut told = Told::pipeline();
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    let say = |told| Body::Laddered { action: Action::RePlan, reason: "x".to_owned(), grounded: false, told };
+    told.tell(say(false));
+    assert!(told.latest().evidence.is_empty() && told.memory().ladder.is_some());
+    told.tell(say(true));
+    assert_eq!(told.latest().evidence.len(), 1);
+    told.judged(Phase::Build, Verdict::Pass, vec![]);
+    assert!(told.latest().evidence.is_empty() && told.memory().ladder.is_none(), "the row is over");
+}
+
 #[test]
 fn words_that_nobody_has_said_are_not_handed_down() {
     let mut told = Told::pipeline();
@@ -262,7 +298,7 @@ fn a_report_that_nobody_asked_for_stands_in_for_none_that_is() {
     assert!(told.memory().is_held());
     // Neither a verdict nor a `none` is anything to rest on.
     let lines =
-        ["Audit, verdict: FAIL", "Audit, risk flags: none", "Audit, diagnosis: a stale cache"].map(str::to_owned);
+        ["Audit, verdict: FAIL", "Audit, risk flags: n/a", "Audit, diagnosis: a stale cache"].map(str::to_owned);
     told.tell(Body::Audited { lines: lines.to_vec() });
     told.tell(Body::Promoted { facts: BTreeSet::from([FactId(3), FactId(4)]) });
     assert!(told.memory().is_held());
