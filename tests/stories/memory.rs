@@ -85,10 +85,10 @@ async fn three_fails_on_a_slice_ask_for_an_audit_and_it_ends_by_comments_alone()
     on.says("rover", number, REPORT).await.unwrap();
     assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:expand"), "evidence alone is not taken to heart");
     let text = latest(&on, number);
-    assert!(text.contains("- F-0003: Audit, diagnosis: nobody has written it"), "{text}");
-    on.says("rover", number, "/ladder re-plan F-0003 write it first").await.unwrap();
+    assert!(text.contains("- F-0005: Audit, diagnosis: nobody has written it"), "{text}");
+    on.says("rover", number, "/ladder re-plan F-0005 write it first").await.unwrap();
     assert!(answer(&on, number).starts_with("`SNP-10`"), "{}", answer(&on, number));
-    on.says("rover", number, "/audit promote F-0003").await.unwrap();
+    on.says("rover", number, "/audit promote F-0005").await.unwrap();
     assert_eq!(on.label(number).unwrap().as_deref(), Some("phase:build"), "now the documents count");
     assert!(latest(&on, number).contains("Consecutive Iteration FAILs (this Slice ID): 0"));
     assert_eq!(kinds(&on, number).iter().filter(|kind| *kind == "audited").count(), 1);
