@@ -407,6 +407,8 @@ mod tests {
             frozen in any::<bool>(),
             why in proptest::option::of(any_text()),
             prefix in "/[a-z]{0,20}",
+            says in any_text(),
+            globs in proptest::collection::vec("[a-z/*'é]{1,60}", 0..12),
             found in proptest::collection::vec((any_text(), any_text(), any_text(), any_text(), any::<u32>()), 0..40),
         ) {
             let mut game = Game::pipeline();
@@ -418,6 +420,10 @@ mod tests {
             }
             if !frozen {
                 state.frozen = None;
+            }
+            if let Some(memory) = &mut state.memory {
+                memory.latest.slice.clone_from(&says);
+                memory.latest.cap = Cap { says, within: globs.clone(), without: globs };
             }
             state.recovered = why.map(|why| Recovered { phase: Phase::Build, why, record: 9 });
             let findings: Vec<Finding> = found

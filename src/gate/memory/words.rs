@@ -216,7 +216,7 @@ const LASTING: [&str; 11] = [
     "correct",
 ];
 /// What makes a step one to find something out.
-const LOOKS: [&str; 35] = [
+const LOOKS: [&str; 32] = [
     "run",
     "rerun",
     "re-run",
@@ -247,10 +247,7 @@ const LOOKS: [&str; 35] = [
     "once",
     "bisect",
     "profile",
-    "time",
     "capture",
-    "record",
-    "note",
     "repeat",
 ];
 /// What came of something that somebody did.
@@ -788,6 +785,7 @@ mod tests {
             "Handle the None.",
             "Put a lock around the map.",
             "Disable the cache.",
+            "Increase the time limit.",
             "Swap the loop for a fold",
             "Swap the loop for a fold in src/a.py",
             "make `parse` return an Option",
