@@ -48,7 +48,10 @@ fn commands(args: &status::Args) -> Commands {
     policy.map(|policy| policy.commands).unwrap_or_default()
 }
 
-/// The change that has what is checked out as a head: the newest, where several have.
+/// So many changes with one head are looked at for one that is open.
+const MOST_READ: usize = 20;
+
+/// The change that has what is checked out as a head: where several have, the newest that is open, or the newest.
 async fn here(place: &Place) -> anyhow::Result<u64> {
     if place.github.is_some() {
         bail!("name the change: with --github nothing is checked out");
@@ -60,8 +63,16 @@ async fn here(place: &Place) -> anyhow::Result<u64> {
         match replay::store(&place.repo, &branch) {
             Ok(store) => {
                 let index = store.names(&[folder(&head_key(&head))]).await.context("can't read the ledger")?;
-                let newest = index.into_iter().flatten().filter_map(|name| name.parse::<u64>().ok()).max();
-                return newest.with_context(|| no_change(&head));
+                let mut all: Vec<u64> = index.into_iter().flatten().filter_map(|name| name.parse().ok()).collect();
+                all.sort_unstable_by(|a, b| b.cmp(a));
+                // One that is closed has nothing to go on with.
+                for change in all.iter().copied().take(MOST_READ).filter(|_| all.len() > 1) {
+                    let args = status::Args { change, place: place.clone() };
+                    if status::read(&args).await.is_ok_and(|(state, _)| state.open) {
+                        return Ok(change);
+                    }
+                }
+                return all.first().copied().with_context(|| no_change(&head));
             }
             Err(error) => missing = missing.or(Some(error)),
         }

@@ -28,10 +28,10 @@ use crate::ledger::snapshot::{self, Snapshot};
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
 use crate::ledger::{
-    Anchor, Anchors, Body, Break, BreakKind, CHECKPOINT_FILE, KeyRing, Record, State, alias_path, file_name, folder,
-    log_path, manifest_path, snapshot_path,
+    Anchor, Anchors, Body, Break, BreakKind, CHECKPOINT_FILE, KeyRing, Record, State, alias_path, change_record,
+    context_path, file_name, folder, log_path, manifest_path, snapshot_path,
 };
-use crate::surface::witness;
+use crate::surface::{self, witness};
 
 /// Prove a change's records and refold them
 ///
@@ -135,8 +135,8 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let examined = examine(repo, change, &folder.files, ring, anchor.as_ref());
 
     let lost = match lost_file(store.as_ref(), change, &examined.named).await? {
-        Some(lost) => Some(lost),
-        None => lost_snapshot(store.as_ref(), change, &examined.snapshots).await?,
+        Some(lost) => vec![lost],
+        None => lost_memory(store.as_ref(), change, &examined.memory).await?,
     };
     let records = record_numbers(&folder.files).count() as u64;
     let mut notes = Vec::new();
@@ -175,7 +175,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         schema: "phasegate/replay@1",
         verdict: match &examined.broken {
             Some(_) => "FAIL",
-            None if lost.is_some() => "FAIL",
+            None if !lost.is_empty() => "FAIL",
             None if unanchored => "UNANCHORED",
             None if advisory => "ADVISORY",
             None => "PASS",
@@ -211,8 +211,18 @@ struct Examined {
     broken: Option<Break>,
     /// The files that its records name by their digests, each with the record's number.
     named: Vec<(u64, Named)>,
-    /// The snapshots that they come to, each with the record that made it.
+    /// What they come to that is written down for people and agents.
+    memory: Remembered,
+}
+
+/// What is to be in the folder `context` of a change.
+#[derive(Default)]
+struct Remembered {
+    /// The snapshots, each with the record that made it.
     snapshots: Vec<(u64, Snapshot)>,
+    /// The change records that may be there: what was written last may be older than the last record, where that leaves none.
+    records: Vec<String>,
+    last: u64,
 }
 
 /// A file that a record names by its digest.
@@ -232,7 +242,9 @@ fn examine(
 ) -> Examined {
     let proven = match chain::prove(repo, change, files, keys, From::Beginning) {
         Ok(proven) => proven,
-        Err(broken) => return Examined { state: None, broken: Some(broken), named: Vec::new(), snapshots: Vec::new() },
+        Err(broken) => {
+            return Examined { state: None, broken: Some(broken), named: Vec::new(), memory: Remembered::default() };
+        }
     };
     let held = match anchor {
         Some(anchor) => chain::hold_against(&proven, anchor),
@@ -244,46 +256,87 @@ fn examine(
         Body::Ran(ran) => Some((record.seq, Named::Log(ran.log.clone()))),
         _ => None,
     });
-    Examined { named: named.collect(), snapshots: snapshots(&proven.records), state: proven.state, broken }
+    Examined { named: named.collect(), memory: remembered(&proven.records), state: proven.state, broken }
 }
 
 /// What was to be remembered after each record that brought something to remember.
-fn snapshots(records: &[Record]) -> Vec<(u64, Snapshot)> {
-    let (mut state, mut all): (Option<State>, Vec<(u64, Snapshot)>) = (None, Vec::new());
+fn remembered(records: &[Record]) -> Remembered {
+    let (mut state, mut all): (Option<State>, Remembered) = (None, Remembered::default());
+    let newest = last_news(records);
     for record in records {
         // They are proven, so they fold.
         let Ok(next) = State::fold(state.take(), record, Digest::of("")) else { return all };
-        let last = all.last().map(|(_, snapshot)| snapshot.iteration);
-        all.extend(
-            next.snapshot().filter(|latest| Some(latest.iteration) != last).map(|latest| (record.seq, latest.clone())),
-        );
+        let last = all.snapshots.last().map(|(_, snapshot)| snapshot.iteration);
+        let new = next.snapshot().filter(|latest| Some(latest.iteration) != last);
+        all.snapshots.extend(new.map(|latest| (record.seq, latest.clone())));
+        // That something was shown leads to no new one.
+        if !matches!(record.body, Body::Shown { .. }) {
+            match surface::change_record(&next) {
+                // Records are written several at a time, and this is what the last of them come to.
+                Some(text) if record.seq == newest => all.records = vec![text],
+                Some(text) => all.records.push(text),
+                None => {}
+            }
+        }
+        all.last = record.seq;
         state = Some(next);
     }
     all
 }
 
-/// A snapshot that is not there, or does not say what the records come to. Nothing is read back from it; people and agents read it.
-async fn lost_snapshot(
-    store: &dyn Store,
-    change: ChangeNumber,
-    snapshots: &[(u64, Snapshot)],
-) -> anyhow::Result<Option<Finding>> {
-    for (seq, wanted) in snapshots {
-        let path = snapshot_path(change, wanted.iteration);
-        let (kind, says) = match store.file(&path).await.context("can't read the ledger")? {
-            Some(text) if snapshot::read(&path, &text).whole(0, 0).as_ref() == Some(wanted) => continue,
-            Some(_) => {
-                (BreakKind::Altered, format!("the snapshot {} does not say what the records come to", wanted.name()))
-            }
-            None => (BreakKind::Dropped, format!("the snapshot {} is not there", wanted.name())),
-        };
+/// The last record that is news to be shown.
+fn last_news(records: &[Record]) -> u64 {
+    let news = records.iter().rev().find(|record| !matches!(record.body, Body::Shown { .. }));
+    news.map_or(0, |record| record.seq)
+}
+
+/// So many files of a change's memory are told one by one.
+const MOST_LOST: usize = 20;
+
+/// What is not in a change's folder `context` as it was written, to the byte. Nothing is read back from there; people and agents
+/// read it.
+async fn lost_memory(store: &dyn Store, change: ChangeNumber, memory: &Remembered) -> anyhow::Result<Vec<Finding>> {
+    let Some((made, newest)) = memory.snapshots.last() else { return Ok(Vec::new()) };
+    let mut lost = Vec::new();
+    let mut find = |path: String, seq: u64, kind: BreakKind, says: String| {
         let next = format!(
             "`git log -p -- {path}` on the ledger's branch shows the commit that did it: revert that one. The records are whole, and \
-             nothing is read back from it."
+             nothing is read back from it. Where nobody did, another version of Phasegate wrote it: replay with that one."
         );
-        return Ok(Some(Finding { rule: "SNP-04", severity: "error", path, seq: *seq, kind, says, next }));
+        lost.push(Finding { rule: "SNP-04", severity: "error", path, seq, kind, says, next });
+    };
+    let each = memory.snapshots.iter();
+    let each = each.map(|(seq, wanted)| (snapshot_path(change, wanted.iteration), *seq, wanted, wanted.name()));
+    let alias = (context_path(change), *made, newest, "latest.md".to_owned());
+    for (path, seq, wanted, name) in each.chain([alias]) {
+        match store.file(&path).await.context("can't read the ledger")? {
+            Some(text) if text == snapshot::write(wanted) => {}
+            Some(_) => {
+                let says = format!("the snapshot {name} is not what the records come to, to the byte");
+                find(path, seq, BreakKind::Altered, says);
+            }
+            None => find(path, seq, BreakKind::Dropped, format!("the snapshot {name} is not there")),
+        }
     }
-    Ok(None)
+    let path = change_record(change);
+    if let Some(text) = store.file(&path).await.context("can't read the ledger")?
+        && !memory.records.contains(&text)
+    {
+        let says = "the change record is not what the records come to, to the byte".to_owned();
+        find(path, memory.last, BreakKind::Altered, says);
+    }
+    let place = format!("{}/context", folder(change));
+    let names = store.names(std::slice::from_ref(&place)).await.context("can't read the ledger")?;
+    let is_known = |name: &str| {
+        snapshot::named(name).is_some_and(|number| memory.snapshots.iter().any(|(_, one)| one.iteration == number))
+    };
+    let added = |name: &String| name.to_ascii_lowercase().starts_with("iter-") && !is_known(name);
+    for name in names.into_iter().flatten().filter(added) {
+        let says = format!("{} is there, and no record made it", out::plain(&name));
+        find(format!("{place}/{name}"), memory.last, BreakKind::Foreign, says);
+    }
+    lost.truncate(MOST_LOST);
+    Ok(lost)
 }
 
 /// A file that a record names by its digest, and that is not there as it was. Without it nobody can say what was frozen, or what
@@ -511,17 +564,22 @@ fn told(report: &Report) -> String {
     }
     let _ = writeln!(text, "ledger: {} at {}", out::plain(&report.branch), report.head);
     for Finding { rule, seq, kind, path, says, next, .. } in &report.findings {
-        let kind = match kind {
+        let told = match kind {
             BreakKind::Altered => "altered",
             BreakKind::Dropped => "dropped",
             BreakKind::Reordered => "reordered",
             BreakKind::CutOff => "cut off",
             BreakKind::UnknownKey => "signed with an unknown key",
+            BreakKind::Foreign if *rule == "SNP-04" => "not by any record",
             BreakKind::Foreign => "of another change",
             BreakKind::Unlawful => "against the law",
         };
-        let what = if *seq == 0 { "the checkpoint".to_owned() } else { format!("record {seq}") };
-        let _ = writeln!(text, "\n{}: {what} is {kind} ({path})", rule.red());
+        let what = match (*rule, *seq) {
+            ("SNP-04", _) => "what is remembered".to_owned(),
+            (_, 0) => "the checkpoint".to_owned(),
+            _ => format!("record {seq}"),
+        };
+        let _ = writeln!(text, "\n{}: {what} is {told} ({path})", rule.red());
         let _ = writeln!(text, "  {}\n  next: {}", out::plain(says), out::plain(next));
     }
     for note in &report.notes {

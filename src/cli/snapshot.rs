@@ -149,8 +149,8 @@ fn next(memory: &Memory, args: &New) -> anyhow::Result<Snapshot> {
     };
     if let Some(what) = &args.slice {
         let what = snapshot::line(what);
-        if what.is_empty() {
-            bail!("--slice says nothing");
+        if snapshot::sentence(&what).is_none() {
+            bail!("--slice says nothing: {}", out::plain(&what));
         }
         next.slice = what;
         if memory.is_declared() {
@@ -179,7 +179,8 @@ async fn new(args: &New) -> anyhow::Result<Exit> {
         out::json(&Written { schema, change, path, slice })?;
     } else {
         out::text(&format!(
-            "{path}\nFill in evidence, context and issues, then commit it. `phasegate snapshot validate {path} --change {}` says what is wrong with it.\n",
+            "{path}\nFill in evidence, context and issues, then commit it. `phasegate snapshot validate {} --change {}` says what is wrong with it.\n",
+            out::plain(&file.display().to_string()),
             state.change.0
         ))?;
     }
@@ -233,8 +234,8 @@ async fn validate(args: &Validate) -> anyhow::Result<Exit> {
             let state = of(change, &args.place).await?;
             // The file is not in git yet; what it is named by there decides nothing here.
             let unnamed = BlobId::new("0".repeat(40))?;
-            let memory = remembered(&state)?;
-            memory::claim(memory, state.flow, &path, &text, &unnamed).err().unwrap_or_default()
+            remembered(&state)?;
+            memory::claim(&state, &path, &text, &unnamed).err().unwrap_or_default()
         }
     };
     if snapshot::named(&name).is_none() {

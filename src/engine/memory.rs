@@ -43,7 +43,7 @@ pub(super) fn take_in(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<()
     let next = memory.latest.iteration + 1;
     let files = subject.context.there.iter().filter(|(_, file)| file.number == next);
     let taken = files.filter_map(|(path, file)| match (&file.text, &file.blob) {
-        (Some(Ok(text)), Some(blob)) => memory::claim(memory, draft.state.flow, path, text, blob).ok(),
+        (Some(Ok(text)), Some(blob)) => memory::claim(&draft.state, path, text, blob).ok(),
         _ => None,
     });
     // The gates show what is wrong with the others.
@@ -52,7 +52,7 @@ pub(super) fn take_in(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<()
             if !may_report(draft, happened) {
                 taken.report.clear();
             }
-            if taken.slice_id != memory.latest.slice_id || !memory.is_declared() {
+            if taken.slice_id != memory.latest.slice_id || !memory.is_declared() && taken.cap.is_declared() {
                 taken.begun = Some(memory::begun(subject));
             }
             draft.bot(Body::Remembered(Box::new(taken)))
@@ -260,7 +260,7 @@ pub(super) fn ladder(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &C
             format!("Name the fact it rests on: `{} {} F-0001 WHY`.", commands.written("ladder"), action.step()),
         ));
     }
-    draft.by(by.clone(), Body::Laddered { action, reason, grounded })?;
+    draft.by(by.clone(), Body::Laddered { action, reason, grounded, told: true })?;
     Ok(Outcome::Done)
 }
 
@@ -300,11 +300,12 @@ pub(super) fn audit(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
         ));
     }
     let there = |audit: &Audit| audit.facts.iter().any(|id| memory.latest.is_evidence(*id));
-    if memory.audit.as_ref().is_some_and(|audit| audit.asked.is_some() && there(audit)) {
+    if let Some(audit) = memory.audit.as_ref().filter(|audit| audit.asked.is_some() && there(audit)) {
+        let facts: Vec<String> = audit.facts.iter().map(ToString::to_string).collect();
         return Err(Refusal::new(
             "CMD-03",
             "a report was handed in, and nothing of it is in the Consolidated Context yet.",
-            format!("Say what plans may rest on: `{written} promote F-0001`, with its facts."),
+            format!("Say what plans may rest on: `{written} promote {}`, or some of them.", facts.join(" ")),
         ));
     }
     let mut report = memory::report(&text).map_err(|found| refused(&found))?;

@@ -19,7 +19,7 @@ use crate::ids::BlobId;
 use crate::ledger::State;
 use crate::ledger::memory::{Begun, MOST_BEFORE, Memory, Source, Taken, concludes, gates_of, said};
 use crate::ledger::resolution::Remedy;
-use crate::ledger::snapshot::{self, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
+use crate::ledger::snapshot::{self, Cap, FOLDER, Fact, FactId, Fails, IssueId, Item, Read, Snapshot, name};
 use crate::policy::{Commands, Slices};
 
 pub use report::{EXAMPLE, Report, report, undiagnosed};
@@ -36,6 +36,8 @@ pub struct Files {
     pub criteria: Vec<String>,
     /// The design that it brings.
     pub design: Option<String>,
+    /// What is called almost as a snapshot is, or stands almost where one belongs: nobody reads it.
+    pub astray: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +46,28 @@ pub struct File {
     /// None where it can't be read.
     pub blob: Option<BlobId>,
     /// Its text; only of the one that could be taken in. Or why it can't be read.
-    pub text: Option<Result<String, String>>,
+    pub text: Option<Result<String, Unread>>,
+}
+
+/// Why a file can't be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unread {
+    NoFile,
+    NoText,
+    TooLarge,
+}
+
+impl Unread {
+    fn says(self) -> (String, &'static str) {
+        match self {
+            Self::NoFile => ("It is no plain file.".to_owned(), "Make it a plain text file."),
+            Self::NoText => ("It is not UTF-8.".to_owned(), "Make it a plain text file."),
+            Self::TooLarge => (
+                format!("It is too large; a snapshot has at most {} bytes.", snapshot::LARGEST),
+                "Keep what plans rest on, and leave the rest to the files that it names.",
+            ),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +78,7 @@ pub struct Cited {
 }
 
 /// What belongs to the process, and to no slice: the pipeline's documents and the snapshots themselves.
-const OWN: [&str; 2] = ["scaffolding/", FOLDER];
+const OWN: [&str; 3] = ["scaffolding/", FOLDER, "agent/context.md"];
 
 /// So far may the number of a new entry be from the last.
 const MOST_JUMP: u32 = 300;
@@ -80,6 +103,14 @@ pub fn findings(state: &State, world: &World) -> Vec<Finding> {
         found.extend(outside(memory, work(subject), &policy.commands.written("scope")));
     }
     found.extend(files(state, memory, &subject.context));
+    for path in &subject.context.astray {
+        let says = "It looks like a snapshot of this change, and stands where none is read.";
+        let next = format!(
+            "Call it `{}`, with its number in four digits.",
+            snapshot::path_of(state.change, memory.latest.iteration + 1)
+        );
+        found.push(Finding::warning("SNP-02", says, next).at(path, None));
+    }
     for Cited { path, line, fact } in &subject.context.cited {
         if let Some((why, next)) = loose(memory, *fact, &policy.commands) {
             found.push(Finding::error("SNP-08", format!("It rests on {fact}, {why}."), next).at(path, Some(*line)));
@@ -246,9 +277,10 @@ fn files(state: &State, memory: &Memory, files: &Files) -> Vec<Finding> {
         }
         if number == latest + 1 {
             found.extend(match (&file.text, &file.blob) {
-                (Some(Ok(text)), Some(blob)) => claim(memory, state.flow, path, text, blob).err().unwrap_or_default(),
+                (Some(Ok(text)), Some(blob)) => claim(state, path, text, blob).err().unwrap_or_default(),
                 (Some(Err(why)), _) => {
-                    vec![Finding::error("SNP-01", why.clone(), "Make it a plain text file.").at(path, None)]
+                    let (says, next) = why.says();
+                    vec![Finding::error("SNP-01", says, next).at(path, None)]
                 }
                 _ => Vec::new(),
             });
@@ -276,15 +308,19 @@ fn files(state: &State, memory: &Memory, files: &Files) -> Vec<Finding> {
 
 /// Whether a file that an agent has pushed follows from the latest snapshot; what of it is taken in, or everything that is
 /// wrong with it.
-pub fn claim(memory: &Memory, flow: FlowName, path: &str, text: &str, blob: &BlobId) -> Result<Taken, Vec<Finding>> {
+pub fn claim(state: &State, path: &str, text: &str, blob: &BlobId) -> Result<Taken, Vec<Finding>> {
+    let Some(memory) = &state.memory else { return Err(Vec::new()) };
+    let flow = state.flow;
     let read = snapshot::read(path, text);
     let mut judge = Judge { memory, path, read: &read, found: read.findings.clone() };
     judge.number();
     judge.parent();
     judge.slice();
+    judge.held();
     judge.counters();
     judge.gates(flow);
     judge.issues();
+    judge.closed(flow, state.seq);
     judge.facts();
     let report = judge.report();
     judge.scouts(&report);
@@ -365,7 +401,9 @@ impl Judge<'_> {
             let next = format!("Keep {own}, whatever words it goes by, or begin S-{next:04}.");
             self.find("SNP-05", self.at(Field::SliceId), says, next);
         }
-        if self.read.cap.as_ref().is_some_and(|cap| !cap.is_declared()) {
+        // While an audit is owed nobody declares one, and the report may come all the same.
+        let waits = self.memory.is_held() && !self.memory.is_declared();
+        if self.read.cap.as_ref().is_some_and(|cap| !cap.is_declared()) && !waits {
             let says = "Its scope cap has no paths in it; a slice never has everything in its scope.".to_owned();
             self.find("SNP-07", self.at(Field::Cap), says, "Name globs behind `in:`.".to_owned());
         }
@@ -373,6 +411,31 @@ impl Judge<'_> {
             let says = format!("{id} begins, and its Consolidated Context is empty.");
             let next = "Say there what it is to bring: constraints, acceptance criteria and gates.".to_owned();
             self.find("SNP-05", self.at(Field::SliceId), says, next);
+        }
+    }
+
+    /// `SNP-10`: while an audit is owed, slice and scope stay as they are. The report may come, and what is drawn from it.
+    fn held(&mut self) {
+        let latest = &self.memory.latest;
+        if !self.memory.is_held() || self.read.slice_id != Some(latest.slice_id) {
+            return;
+        }
+        let moved = [
+            (Field::Slice, self.read.slice.as_ref().is_some_and(|slice| *slice != latest.slice), &latest.slice),
+            (Field::Cap, self.read.cap.as_ref().is_some_and(|cap| *cap != latest.cap), &latest.cap.to_string()),
+        ];
+        for (field, moved, stood) in moved.map(|(field, moved, stood)| (field, moved, stood.clone())) {
+            if moved {
+                let says = format!(
+                    "It changes {}, and a verifier's audit is owed before anything else.",
+                    quoted(&format!("{}:", field.name()))
+                );
+                let next = format!(
+                    "Leave it as it was ({}), hand in the report first, and say what plans may rest on; then revise it.",
+                    quoted(&stood)
+                );
+                self.find("SNP-10", self.at(field), says, next);
+            }
         }
     }
 
@@ -430,18 +493,29 @@ impl Judge<'_> {
             self.read.resolved.iter().filter_map(|(item, _)| Some((IssueId(item.id?), item.line))).collect();
         for issue in &memory.latest.open {
             if open.contains(&issue.id) {
-                let same =
-                    |(item, _): &&(Item, snapshot::Action)| item.id == Some(issue.id.0) && item.text != issue.text;
-                let reworded = self.read.open.iter().find(same).map(|(item, _)| item.line);
-                if let (Some(line), Some(watched)) = (reworded, memory.watched.get(&issue.id)) {
-                    let says =
-                        format!("{} was opened by the {} gate, and says something else here.", issue.id, watched.gate);
-                    self.find(
-                        "SNP-09",
-                        Some(line),
-                        says,
-                        format!("Carry it forward as it is: {}", quoted(&issue.text)),
+                let here = self.read.open.iter().find(|(item, _)| item.id == Some(issue.id.0));
+                let Some((line, reworded, action)) =
+                    here.map(|(item, action)| (item.line, item.text != issue.text, *action))
+                else {
+                    continue;
+                };
+                let watched = memory.watched.get(&issue.id);
+                if reworded {
+                    let by = watched.map(|watched| format!("was opened by the {} gate, and ", watched.gate));
+                    let says = format!("{} {}says something else here.", issue.id, by.unwrap_or_default());
+                    let next = format!("Carry it forward as it is: {}", quoted(&issue.text));
+                    self.find("SNP-09", Some(line), says, next);
+                }
+                if let Some(watched) = watched.filter(|_| action < issue.action) {
+                    let says = format!(
+                        "{} was opened by the {} gate, and its next action is {}, not {action}.",
+                        issue.id, watched.gate, issue.action
                     );
+                    let next = format!(
+                        "Write `Next action: {}`; another step is said by `/ladder`, with its reason.",
+                        issue.action
+                    );
+                    self.find("SNP-09", Some(line), says, next);
                 }
                 continue;
             }
@@ -475,6 +549,35 @@ impl Judge<'_> {
                 _ => continue,
             };
             self.find("SNP-09", Some(item.line), says, "Leave the number out: it gets the next.".to_owned());
+        }
+    }
+
+    /// `SNP-09`: an issue is resolved in its own words, by a check or evidence that is there.
+    fn closed(&mut self, flow: FlowName, seq: u64) {
+        let memory = self.memory;
+        let facts = self.read.evidence.iter().chain(&self.read.context);
+        let facts: BTreeSet<u32> = facts.filter_map(|item| item.id).collect();
+        for (item, by) in &self.read.resolved {
+            let issue = memory.latest.open.iter().find(|issue| Some(issue.id.0) == item.id);
+            // What a gate opened its next run closes; that was said.
+            let Some(issue) = issue.filter(|issue| !memory.watched.contains_key(&issue.id)) else { continue };
+            if item.text != issue.text {
+                let says = format!("{} is resolved in other words than it was opened with.", issue.id);
+                let next = format!("Leave them as they are: {}", quoted(&issue.text));
+                self.found.push(Finding::error("SNP-09", says, next).at(self.path, Some(item.line)));
+            }
+            let why = match words::check(by, flow, seq) {
+                _ if snapshot::cited(by).iter().any(|id| !facts.contains(&id.0)) => {
+                    "a fact that this snapshot does not have".to_owned()
+                }
+                Err(why) => why,
+                Ok(()) => continue,
+            };
+            let says = format!("{} is closed by {}, which is {why}.", issue.id, quoted(by));
+            let next = "Name what closed it: a fact of this snapshot (`F-0003`), a gate with its outcome (`build PASS`), a record of \
+                        the ledger (`record 12`), or the test, file or command that shows it, in code marks. What a person said is \
+                        evidence: write it there and name its number.";
+            self.found.push(Finding::error("SNP-09", says, next).at(self.path, Some(item.line)));
         }
     }
 
@@ -550,6 +653,12 @@ impl Judge<'_> {
             let says =
                 format!("{lost} is not in it any more, and it tells of the work that was there before the slice.");
             let next = "Carry it forward: it stays until another slice begins.".to_owned();
+            self.find("SNP-08", None, says, next);
+        }
+        let step = self.memory.ladder.as_ref().and_then(|ladder| ladder.fact);
+        if let Some(lost) = step.filter(|id| !begins && latest.is_evidence(*id) && !kept(id)) {
+            let says = format!("{lost} is not in it any more, and it says how it goes on after the FAIL.");
+            let next = "Carry it forward: it stays until the gate is run again.".to_owned();
             self.find("SNP-08", None, says, next);
         }
         let cites = self.read.slice.iter().flat_map(|slice| snapshot::cited(slice));
@@ -660,16 +769,40 @@ impl Judge<'_> {
                     "Say what was found, and leave what to do to the plan.".to_owned(),
                 );
             }
-            let beyond =
-                cap.as_ref().and_then(|cap| words::paths(&item.text).into_iter().find(|path| !cap.allows(path)));
-            if let Some(path) = beyond.filter(|path| !OWN.iter().any(|own| path.starts_with(own))) {
-                let says = format!("It tells of {}, which is outside of the scope.", quoted(&path));
-                let next = "Revise the scope cap first, in a snapshot of its own or with the command, or leave it out; a file within the \
-                            scope has its whole path.";
-                self.find("SNP-07", Some(item.line), says, next.to_owned());
+            if let Some(path) = cap.as_ref().and_then(|cap| beyond(cap, &item.text).into_iter().next()) {
+                self.outside(item.line, &path);
             }
         }
+        // What goes straight into the context was looked at, too: all but what is told already, by whoever could look further.
+        let latest = &self.memory.latest;
+        let known = latest.evidence.iter().chain(&latest.context).map(|fact| fact.text.as_str());
+        let known = known.chain(latest.open.iter().map(|issue| issue.text.as_str()));
+        let told = report.iter().filter_map(|at| self.read.evidence.get(*at)).map(|item| item.text.as_str());
+        let known: BTreeSet<String> = known.chain(told).flat_map(words::paths).collect();
+        let seen: BTreeSet<u32> = self.read.evidence.iter().filter_map(|item| item.id).collect();
+        let new = |item: &&Item| item.id.is_none_or(|id| !latest.is_consolidated(FactId(id)) && !seen.contains(&id));
+        let mut found = Vec::new();
+        for item in self.read.context.iter().filter(new) {
+            let beyond = cap.as_ref().map(|cap| beyond(cap, &item.text)).unwrap_or_default();
+            found.extend(beyond.into_iter().find(|path| !known.contains(path)).map(|path| (item.line, path)));
+        }
+        for (line, path) in found {
+            self.outside(line, &path);
+        }
     }
+
+    fn outside(&mut self, line: u32, path: &str) {
+        let says = format!("It tells of {}, which is outside of the scope.", quoted(path));
+        let next = "Revise the scope cap first, in a snapshot of its own or with the command, or leave it out; a file within the \
+                    scope has its whole path.";
+        self.find("SNP-07", Some(line), says, next.to_owned());
+    }
+}
+
+/// The paths outside of a cap that a text tells of.
+fn beyond(cap: &Cap, text: &str) -> Vec<String> {
+    let own = |path: &String| OWN.iter().any(|own| path.starts_with(own));
+    words::paths(text).into_iter().filter(|path| !own(path) && !words::is_within(cap, path)).collect()
 }
 
 /// What ends a row of FAILs, for whoever wants to begin something else.

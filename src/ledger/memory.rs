@@ -45,6 +45,9 @@ pub struct Memory {
     /// What the last audit that was asked for brought, and somebody has drawn from it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub concluded: BTreeSet<FactId>,
+    /// The gate whose row of FAILs that one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concluded_of: Option<Kind>,
     /// The latest phase whose gate is in the row of FAILs of the iteration gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<Phase>,
@@ -114,6 +117,9 @@ pub struct Laddered {
     /// Whether it was said after an audit, and cites what that brought.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub grounded: bool,
+    /// What says so in the evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fact: Option<FactId>,
 }
 
 /// A snapshot of an agent's, taken in.
@@ -188,8 +194,17 @@ fn kind_of(phase: Phase, verdict: Verdict) -> Kind {
 
 /// Whether somebody can draw anything from an entry of a report: it says more than its verdict, and more than `none`.
 pub fn concludes(entry: &str) -> bool {
-    let bare = entry.trim_end_matches('.').to_ascii_lowercase();
-    !bare.starts_with("audit, verdict:") && !bare.ends_with(": none")
+    let lower = entry.to_ascii_lowercase();
+    let said = lower.split_once(": ").map_or(lower.as_str(), |(_, said)| said);
+    !lower.starts_with("audit, verdict:") && !is_nothing(said)
+}
+
+/// Whether an entry of a report only says that there is nothing to say.
+pub fn is_nothing(said: &str) -> bool {
+    const NOTHING: [&str; 11] =
+        ["none", "n/a", "na", "no", "nil", "nothing", "not applicable", "unknown", "tbd", "todo", "none found"];
+    let bare = said.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    bare.is_empty() || NOTHING.contains(&bare.as_str())
 }
 
 /// What stands for a slice that nobody has put into words.
@@ -270,6 +285,7 @@ impl Memory {
             audit: None,
             audited: Fails::default(),
             concluded: BTreeSet::new(),
+            concluded_of: None,
             row: None,
             ladder: None,
             passed: None,
@@ -284,6 +300,12 @@ impl Memory {
     /// Whether somebody has said what the slice may touch.
     pub fn is_declared(&self) -> bool {
         self.latest.cap.is_declared()
+    }
+
+    /// The files of agents that were taken in and say to the byte what the bot wrote then.
+    pub fn pushed_as_written(&self) -> BTreeMap<u32, BlobId> {
+        let same = self.taken.iter().filter(|(number, blob)| self.written.get(number) == Some(blob));
+        same.map(|(number, blob)| (*number, blob.clone())).collect()
     }
 
     /// Whether somebody has said what the slice is.
@@ -305,9 +327,40 @@ impl Memory {
     fn anew(&mut self) {
         self.audited = Fails::default();
         self.concluded.clear();
+        self.concluded_of = None;
         self.kept.clear();
         self.row = None;
-        self.ladder = None;
+        self.unsay();
+    }
+
+    /// How it goes on is not said any more: there is something else to go on after.
+    fn unsay(&mut self) {
+        if let Some(fact) = self.ladder.take().and_then(|ladder| ladder.fact) {
+            self.latest.evidence.retain(|one| one.id != fact);
+        }
+    }
+
+    /// Somebody says how it goes on after a FAIL: in the issues that gates opened, and with the reason as evidence, so that who
+    /// reads nothing else knows it.
+    fn say(&mut self, action: Action, reason: &str, by: &By, grounded: bool, told: Option<u64>) {
+        self.unsay();
+        for issue in &mut self.latest.open {
+            if self.watched.contains_key(&issue.id) {
+                issue.action = action;
+            }
+        }
+        let fact = told.map(|seq| {
+            let who = match by {
+                By::Person { person, .. } => person.login.as_str(),
+                By::Bot | By::Workflow(_) | By::Runner(_) => "the bot",
+            };
+            let says = format!("After the FAIL it goes on by {}, {who} says (record {seq}): {reason}", action.step());
+            let id = self.next_fact();
+            self.latest.evidence.push(Fact { id, text: snapshot::without_mark(&unmarked(&says, LONGEST)) });
+            id
+        });
+        let (reason, by, iteration) = (reason.to_owned(), by.clone(), self.latest.iteration);
+        self.ladder = Some(Laddered { action, reason, by, iteration, grounded, fact });
     }
 
     fn next_fact(&mut self) -> FactId {
@@ -346,8 +399,14 @@ impl Memory {
                 Kind::Iteration => self.audited.iteration = 0,
                 Kind::Exit => self.audited.exit = 0,
             }
-        } else if verdict == Verdict::Fail {
-            self.ladder = None;
+            // What an audit brought is about the row that it was asked for.
+            if self.concluded_of.is_none_or(|of| of == kind) {
+                self.concluded.clear();
+                self.concluded_of = None;
+            }
+        }
+        if verdict == Verdict::Fail || !fails.any() {
+            self.unsay();
         }
         let due = fails.of(kind) >= FAILS_THAT_ASK && fails.of(kind) > self.audited.of(kind);
         // One that was handed in unasked, and nobody has drawn anything from, stands in for none.
@@ -495,6 +554,7 @@ impl Memory {
         let drawn = |audit: &mut Audit| audit.facts.iter().any(|id| latest.is_consolidated(*id) || cited.contains(id));
         if let Some(audit) = self.audit.take_if(drawn).filter(|audit| audit.asked.is_some()) {
             self.concluded.clone_from(&audit.facts);
+            self.concluded_of = audit.asked;
             self.audited = Fails {
                 iteration: self.audited.iteration.max(audit.fails.iteration),
                 exit: self.audited.exit.max(audit.fails.exit),
@@ -507,6 +567,14 @@ impl State {
     /// The latest snapshot.
     pub fn snapshot(&self) -> Option<&Snapshot> {
         self.memory.as_ref().map(|memory| &memory.latest)
+    }
+
+    /// Whether it is asked how it goes on after a FAIL, and nobody has said so.
+    pub fn step_asked(&self) -> bool {
+        let memory = self.memory.as_ref().filter(|_| self.open && self.audit_owed().is_none());
+        memory.is_some_and(|memory| {
+            memory.ladder.is_none() && memory.latest.last.is_some_and(|(_, verdict)| verdict == Verdict::Fail)
+        })
     }
 
     /// The audit that is owed. After the merge there is nothing left to keep anybody from.
@@ -591,15 +659,9 @@ impl State {
                 }
             }
             Body::Scoped { cap } => memory.turn(flow).cap = cap.clone(),
-            Body::Laddered { action, reason, grounded } => {
-                let iteration = memory.turn(flow).iteration;
-                for issue in &mut memory.latest.open {
-                    if memory.watched.contains_key(&issue.id) {
-                        issue.action = *action;
-                    }
-                }
-                let (reason, by) = (reason.clone(), record.by.clone());
-                memory.ladder = Some(Laddered { action: *action, reason, by, iteration, grounded: *grounded });
+            Body::Laddered { action, reason, grounded, told } => {
+                memory.turn(flow);
+                memory.say(*action, reason, &record.by, *grounded, told.then_some(record.seq));
             }
             Body::Remembered(taken) => {
                 memory.take(taken, flow);
@@ -624,8 +686,10 @@ impl State {
             Body::Command { name, args, outcome: Outcome::Done, .. }
                 if name == Phase::Expand.as_str() && !args.is_empty() && !memory.is_declared() =>
             {
+                // What is no sentence, or rests on what nobody has consolidated, says nothing of the slice; the command is carried out.
                 let words = unmarked(args, LONGEST_ISSUE);
-                if !words.is_empty() && memory.latest.slice != words {
+                let rests = snapshot::cited(&words).into_iter().all(|id| memory.latest.is_consolidated(id));
+                if snapshot::sentence(&words).is_some() && rests && memory.latest.slice != words {
                     memory.turn(flow).slice = words;
                 }
             }

@@ -619,6 +619,9 @@ pub enum Body {
         /// It cites what an audit brought.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         grounded: bool,
+        /// It is told in the evidence; those of old are not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        told: bool,
     },
     /// A snapshot that an agent has pushed is taken in.
     Remembered(Box<Taken>),

@@ -55,6 +55,11 @@ pub fn path_of(change: ChangeNumber, iteration: u32) -> String {
     format!("{}{}.md", folder_of(change), name(iteration))
 }
 
+/// Where an agent may have put it as well.
+pub fn beside(iteration: u32) -> String {
+    format!("{FOLDER}{}.md", name(iteration))
+}
+
 /// Where the latest one stands as well, on the branch of a change, where the policy wants them there.
 pub fn latest_of(change: ChangeNumber) -> String {
     format!("{}latest.md", folder_of(change))
@@ -186,6 +191,11 @@ impl Action {
         }
     }
 
+    /// All of them, to choose from.
+    pub fn steps() -> String {
+        Self::ALL.map(Self::step).join("|")
+    }
+
     pub fn parse(word: &str) -> Option<Self> {
         let word = word.trim().trim_end_matches(['.', ',', ';', ':']).to_ascii_lowercase().replace([' ', '_'], "-");
         match word.as_str() {
@@ -292,14 +302,25 @@ pub fn line(text: &str) -> String {
     words.join(" ").replace("<!--", "< !--")
 }
 
+/// What people decide that stays in the context, in small letters.
+const DECISIONS: [&str; 2] = ["amendspec", "reviseplan"];
+
 /// Whether a text has the mark of what a person gave: `(given: AMEND_SPEC by mia)`. Only records write it.
 pub fn is_marked_as_given(text: &str) -> bool {
     let plain: String = text.chars().filter(|c| !matches!(c, '*' | '_' | '`')).collect();
-    let lower = plain.to_lowercase().replace('：', ":");
+    let mut lower = plain.to_lowercase().replace('：', ":");
+    // As GitHub shows them.
+    for colon in ["&#58;", "&#x3a;", "&#058;", "&#x03a;", "&colon;"] {
+        lower = lower.replace(colon, ":");
+    }
     let by = |said: &str| {
         let said = said.split([')', ']', '）']).next().unwrap_or_default();
-        let mut words = said.split_whitespace().skip(1);
-        words.any(|word| word == "by") && words.next().is_some()
+        let mut words = said.split_whitespace();
+        let decision = words.next().is_some_and(|word| {
+            let word: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
+            DECISIONS.contains(&word.as_str())
+        });
+        decision || words.any(|word| word == "by") && words.next().is_some()
     };
     lower.match_indices("given").any(|(at, word)| {
         let rest = lower[at + word.len()..].trim_start();

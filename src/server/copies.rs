@@ -17,7 +17,7 @@ use crate::github::calls::pulls::Pull as Fetched;
 use crate::ids::{BlobId, ChangeNumber, CommitId};
 use crate::ledger::State;
 use crate::ledger::memory::Memory;
-use crate::ledger::snapshot::{self, folder_of, latest_of, path_of};
+use crate::ledger::snapshot::{self, beside, folder_of, latest_of, path_of};
 use crate::policy::{LogWrite, Snapshots};
 use crate::repo::{Filter, Reader as _, RepoPath, blob_of};
 use crate::surface::sync::Memory as _;
@@ -111,11 +111,6 @@ impl Pass<'_> {
         let text = state.diary.appended_to(text, &subject.logged);
         Ok(text.map(|text| Addition { path: LOG.to_owned(), contents: text.into_bytes() }))
     }
-}
-
-/// Where an agent may have put one as well.
-fn beside(number: u32) -> String {
-    format!("{}{}.md", snapshot::FOLDER, snapshot::name(number))
 }
 
 fn message(files: &[Addition], change: ChangeNumber) -> String {

@@ -20,9 +20,10 @@ use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::github::calls::pulls::Pull;
 use crate::github::{Repo, Result};
 use crate::guard::Guard;
-use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoRef, Role};
+use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::diary::Diary;
-use crate::ledger::snapshot::folder_of;
+use crate::ledger::memory::Memory;
+use crate::ledger::snapshot::{self, folder_of};
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, Flow, Limits, MadeBy, OWN_ENVIRONMENT, Policy, RunGate, Source, Tier, Who};
 use crate::repo::meaning::{self, ByPolicy, Drift, Sides};
@@ -100,11 +101,12 @@ pub(super) async fn content(
     let known = state.and_then(|state| state.subject.clone());
     let pipeline = state.is_some_and(|state| state.pipeline.is_some());
     let accepted = state.map(|state| state.accepted.clone()).unwrap_or_default();
-    let latest = state.and_then(State::snapshot).cloned();
+    let memory = state.and_then(|state| state.memory.clone());
     let bot = state.map(|state| Repaired {
         files: state.written_by_bot(),
         of: state.repairs.iter().map(|repair| repair.content.clone()).collect(),
         snapshots: state.snapshots_by_bot(),
+        pushed: state.memory.as_ref().map(Memory::pushed_as_written).unwrap_or_default(),
         diary: state.diary.clone(),
         change,
     });
@@ -115,7 +117,7 @@ pub(super) async fn content(
             subject(reader, &law, &tip, &base_ref, &fetched, (failed_at.as_ref(), &bot, round.as_ref()), pipeline)?;
         if let Some(subject) = &mut subject {
             let About { base, head, .. } = &subject.about;
-            subject.context = remembered::files(reader, (base, head), &subject.changed, (change, latest.as_ref()))?;
+            subject.context = remembered::files(reader, (base, head), &subject.changed, (change, memory.as_ref()))?;
             if let Law::Valid(policy) = &law
                 && (pipeline || wants_papers(&law))
             {
@@ -338,6 +340,8 @@ struct Repaired {
     of: BTreeSet<Digest>,
     /// The change's snapshots, copied to its branch.
     snapshots: Written,
+    /// Those of them that somebody has pushed to the byte, and that were taken in.
+    pushed: BTreeMap<u32, BlobId>,
     /// What may stand in its log.
     diary: Diary,
     change: ChangeNumber,
@@ -347,14 +351,25 @@ impl Repaired {
     /// Nothing yet.
     fn of(change: ChangeNumber) -> Self {
         let (files, of, snapshots) = (Written::new(), BTreeSet::new(), Written::new());
-        Self { files, of, snapshots, diary: Diary::default(), change }
+        Self { files, of, snapshots, pushed: BTreeMap::new(), diary: Diary::default(), change }
     }
 }
 
 /// What a change is made of: every file that differs from its base, without copies of what is on the ledger, and with the log as it
 /// is without the bot's lines.
 fn counted(reader: &LocalRepo, base: &CommitId, head: &CommitId, bot: &Repaired) -> crate::repo::Result<Vec<Delta>> {
-    let mut deltas = without(reader.diff(base, head)?, &bot.snapshots);
+    let deltas = reader.diff(base, head)?;
+    let mut copies = bot.snapshots.clone();
+    // What somebody pushed stays theirs when it is taken in, or what was judged with it would be stale. Where they put it into the other
+    // place, the one here is the bot's copy.
+    for (number, blob) in &bot.pushed {
+        let beside = RepoPath::from(snapshot::beside(*number).as_str());
+        let is_it = |delta: &Delta| delta.path == beside && delta.new.as_ref().is_some_and(|(_, new)| new == blob);
+        if !deltas.iter().any(is_it) {
+            copies.remove(&(RepoPath::from(snapshot::path_of(bot.change, *number).as_str()), blob.clone()));
+        }
+    }
+    let mut deltas = without(deltas, &copies);
     let log = RepoPath::from(papers::LOG);
     let at = deltas.iter().position(|delta| delta.path == log);
     if let Some(at) = at.filter(|at| matches!(deltas[*at].new, Some((Mode::FILE, _)))) {
@@ -621,6 +636,32 @@ pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Option
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What somebody pushed and what the bot copied may be the same bytes at the same place: the one is content, the other is not.
+    #[test]
+    fn a_pushed_snapshot_stays_content_when_it_is_taken_in() {
+        let scratch = crate::repo::testing::Scratch::new();
+        let base = scratch.commit(&[], &[]);
+        let (own, beside) = (snapshot::path_of(ChangeNumber(7), 2), snapshot::beside(2));
+        let file = |path: &str| (path.to_owned().into_bytes(), 0o100_644, b"two".to_vec());
+        let commit = |files: &[(Vec<u8>, u32, Vec<u8>)]| {
+            let files: Vec<_> =
+                files.iter().map(|(path, mode, text)| (path.as_slice(), *mode, text.as_slice())).collect();
+            scratch.commit(&[&base], &files)
+        };
+        let blob = blob_of(b"two").unwrap();
+        let mut bot = Repaired::of(ChangeNumber(7));
+        bot.snapshots.insert((RepoPath::from(own.as_str()), blob.clone()), None);
+        let paths = |bot: &Repaired, head: &CommitId| -> Vec<String> {
+            let deltas = counted(&scratch.reader(), &base, head, bot).unwrap();
+            deltas.into_iter().map(|delta| delta.path.to_string()).collect()
+        };
+        let pushed = commit(&[file(&own)]);
+        assert_eq!(paths(&bot, &pushed), [""; 0], "a copy");
+        bot.pushed.insert(2, blob);
+        assert_eq!(paths(&bot, &pushed), [own.as_str()], "somebody's own file");
+        assert_eq!(paths(&bot, &commit(&[file(&own), file(&beside)])), [beside.as_str()], "theirs, and the copy of it");
+    }
 
     #[test]
     fn an_address_that_github_gives_out_says_whose_it_is() {

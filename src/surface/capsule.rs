@@ -16,7 +16,7 @@ use crate::flow::{Phase, Stage};
 use crate::gate::papers::document;
 use crate::gate::people::May;
 use crate::ledger::memory::Memory;
-use crate::ledger::snapshot::Snapshot;
+use crate::ledger::snapshot::{Action, Cap, Snapshot};
 use crate::ledger::{State, snapshot_path};
 use crate::policy::Commands;
 
@@ -27,6 +27,8 @@ const MOST_FAILING: usize = 8;
 /// What one of them may say, in bytes, at first and where it is too much.
 const SAYS: usize = 220;
 const SAYS_LESS: usize = 90;
+/// What is to be done where something fails and no phase says more.
+const MEND: &str = "mend what fails";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capsule {
@@ -79,6 +81,10 @@ impl Capsule {
             more: against.len().saturating_sub(MOST_FAILING),
             snapshot: snapshot(state).map(|path| place(&path)),
         };
+        // Nothing fails, so there is nothing to mend.
+        if capsule.failing.is_empty() {
+            capsule.allowed.retain(|one| one != MEND);
+        }
         capsule.fit(&against);
         capsule
     }
@@ -162,12 +168,26 @@ fn slice(state: &State) -> Option<String> {
         false => String::new(),
     };
     let words = match memory.is_declared() {
-        true => format!(": {}; {}", short(80, slice), short(120, &cap.to_string())),
+        true => format!(": {}; {}", short(80, slice), scope(cap)),
         false if memory.is_said() => format!(": {}; scope undeclared", short(80, slice)),
         false if failed.is_empty() => return None,
         false => " (not declared)".to_owned(),
     };
     Some(format!("{slice_id}{failed}{words}"))
+}
+
+/// The scope: all of its globs rather than all of its words.
+fn scope(cap: &Cap) -> String {
+    const MOST: usize = 120;
+    let whole = short(MOST * 10, &cap.to_string());
+    if whole.len() <= MOST {
+        return whole;
+    }
+    let globs = short(MOST * 10, Cap { says: String::new(), ..cap.clone() }.to_string().trim());
+    match MOST.checked_sub(globs.len() + 1).filter(|left| *left > 20) {
+        Some(left) => format!("{} {globs}", short(left, &cap.says)),
+        None => short(MOST + MOST / 2, &globs),
+    }
 }
 
 /// Where the latest snapshot is.
@@ -176,8 +196,13 @@ fn snapshot(state: &State) -> Option<String> {
 }
 
 fn stands(state: &State) -> String {
-    let Some(pipeline) = &state.pipeline else { return "merge".to_owned() };
-    let stage = words(pipeline.stage);
+    let ended = match (&state.merged, state.open) {
+        (Some(merged), _) => format!(", merged as {}", merged.commit.short()),
+        (None, false) => ", closed".to_owned(),
+        (None, true) => String::new(),
+    };
+    let Some(pipeline) = &state.pipeline else { return format!("merge{ended}") };
+    let stage = format!("{}{ended}", words(pipeline.stage));
     match phase_of(pipeline.stage).map(|phase| (phase, pipeline.fails(phase))) {
         Some((phase, fails)) if fails > 0 => format!("{stage}, FAIL {fails} of {}", limit(phase)),
         _ => stage,
@@ -192,7 +217,7 @@ fn work(phase: Phase) -> String {
         (None, Phase::Review) => "mend what reviewers found".to_owned(),
         (None, Phase::Reconcile) => "bring documents and code in step".to_owned(),
         (None, Phase::Deploy) => "write README.md and DELIVERY.md".to_owned(),
-        (None, _) => "mend what fails".to_owned(),
+        (None, _) => MEND.to_owned(),
     }
 }
 
@@ -226,7 +251,10 @@ fn allowed(state: &State, commands: &Commands) -> Vec<String> {
         let phase = state.pipeline.as_ref().and_then(|pipeline| phase_of(pipeline.stage));
         all.extend(phase.filter(|_| state.open || state.merged.is_some()).map(work));
         if state.pipeline.is_none() && state.open {
-            all.push("mend what fails".to_owned());
+            all.push(MEND.to_owned());
+        }
+        if state.step_asked() {
+            all.push(format!("{} {} WHY", commands.written("ladder"), Action::steps()));
         }
     }
     let agents = |name: &&&str| COMMANDS.iter().any(|spec| spec.name == **name && spec.may != May::Approve);
@@ -260,6 +288,8 @@ fn forbidden(state: &State) -> Vec<String> {
     }
     if state.open {
         all.push("to merge before phasegate/merge is green".to_owned());
+    } else if state.merged.is_none() {
+        all.insert(0, "to go on: the pull request is closed".to_owned());
     }
     all.into_iter().map(|one| short(80, &one)).collect()
 }
@@ -318,6 +348,48 @@ mod tests {
     }
 
     #[test]
+    fn after_a_fail_it_asks_how_it_goes_on() {
+        let mut game = Game::pipeline();
+        game.without("scaffolding/scope.md").says("ada", Role::Write, "/expand").done();
+        game.says("ada", Role::Write, "/expand").done();
+        let asked = "/ladder fix-forward|re-scout|re-plan WHY";
+        assert_eq!(of(&game, &[]).allowed[1], asked);
+        game.says("ada", Role::Write, "/ladder fix-forward it is missing").done();
+        assert!(!of(&game, &[]).allowed.iter().any(|one| one == asked));
+    }
+
+    #[test]
+    fn a_change_that_is_over_says_so_and_nothing_is_to_be_mended_where_nothing_fails() {
+        let mut game = Game::merge();
+        game.look();
+        assert!(of(&game, &game.findings()).allowed.iter().any(|one| one == MEND));
+        assert!(!of(&game, &[]).allowed.iter().any(|one| one == MEND));
+        let mut state = game.now().clone();
+        state.open = false;
+        let capsule = Capsule::of(&state, &[], &Commands::default(), str::to_owned);
+        assert_eq!((capsule.phase.as_str(), capsule.allowed), ("merge, closed", vec!["/explain".to_owned()]));
+        assert_eq!(capsule.forbidden[0], "to go on: the pull request is closed");
+    }
+
+    #[test]
+    fn of_a_long_scope_the_globs_are_told() {
+        let mut game = Game::pipeline();
+        let why =
+            "The parser of dates with all of its zones, without what other people do beside it, and without its tables";
+        game.says(
+            "ada",
+            Role::Write,
+            &format!("/slice \"Parse dates\" --scope \"{why}. in: src/parser/**, tests/** out: src/gen/**\""),
+        )
+        .done();
+        let slice = of(&game, &[]).slice.unwrap();
+        assert!(
+            slice.ends_with("… in: src/parser/**, tests/** out: src/gen/**") && slice.contains("The parser"),
+            "{slice}"
+        );
+    }
+
+    #[test]
     fn a_change_without_phases_has_one_too() {
         let mut game = Game::merge();
         game.red();
@@ -340,6 +412,8 @@ mod tests {
             frozen in any::<bool>(),
             why in proptest::option::of(any_text()),
             prefix in "/[a-z]{0,20}",
+            says in any_text(),
+            globs in proptest::collection::vec("[a-z/*'é]{1,60}", 0..12),
             found in proptest::collection::vec((any_text(), any_text(), any_text(), any_text(), any::<u32>()), 0..40),
         ) {
             let mut game = Game::pipeline();
@@ -351,6 +425,10 @@ mod tests {
             }
             if !frozen {
                 state.frozen = None;
+            }
+            if let Some(memory) = &mut state.memory {
+                memory.latest.slice.clone_from(&says);
+                memory.latest.cap = Cap { says, within: globs.clone(), without: globs };
             }
             state.recovered = why.map(|why| Recovered { phase: Phase::Build, why, record: 9 });
             let findings: Vec<Finding> = found

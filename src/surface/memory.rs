@@ -57,11 +57,8 @@ pub(super) fn ladder(state: &State, seen: &Seen<'_>) -> Option<String> {
         }
         None => {
             let by_itself = Action::after(memory.latest.fails.of(kind)).step();
-            let steps: Vec<&str> = Action::ALL.iter().map(|action| action.step()).collect();
-            format!(
-                "How does it go on after the FAIL? `{written} {} WHY`. If nobody says, it is {by_itself}.",
-                steps.join("|")
-            )
+            let steps = Action::steps();
+            format!("How does it go on after the FAIL? `{written} {steps} WHY`. If nobody says, it is {by_itself}.")
         }
     })
 }
@@ -132,7 +129,7 @@ pub(super) fn request(state: &State, seen: &Seen<'_>) -> String {
     let _ = write!(
         out,
         "\nThe report has six parts and prescribes nothing: what is unmet, what the cause may be, how to find out. It is handed in as a \
-         comment that begins with `{written}`:\n\n```\n{written}\n{}\n```\n\nThen `{written} promote F-0001` lets plans rest on what it found.",
+         comment that begins with `{written}`:\n\n```\n{written}\n{}\n```\n\nThen it is evidence, a number an entry, and `{written} promote` with the numbers of what matters, which its verdict is not, lets plans rest on it.",
         EXAMPLE
     );
     out

@@ -631,7 +631,7 @@ fn may_merge_merged_and_around_the_gate() {
     change #7, head cbb8c768af4a
     phase: merge
     slice: none
-    allowed: mend what fails; /explain
+    allowed: /explain
     forbidden: to merge before phasegate/merge is green
     failing: nothing
     snapshot: https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/context/iter-0002.md

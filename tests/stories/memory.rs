@@ -5,7 +5,7 @@ use std::path::Path;
 use assert_cmd::cargo::cargo_bin_cmd;
 use phasegate::rehearsal::{PIPELINE_POLICY, REPO, Rehearsal, Setup, papers};
 
-use super::{assert_merge, kinds, merge_flow, proposes};
+use super::{assert_merge, kinds, merge_flow, proposes, proves};
 
 const SLICE: &str =
     "/slice \"The lamp can be lit\" --scope \"The lamp and its tests. in: src/**, tests/** out: src/gen/**\"";
@@ -132,6 +132,44 @@ async fn what_an_agent_pushes_is_taken_in_when_it_follows() {
     assert!(on.status_comment(number).unwrap().body.contains("`SNP-07`"));
     on.says("rover", number, "/scope The lamp and its page. in: src/**, docs/** out: none").await.unwrap();
     assert!(!on.status_comment(number).unwrap().body.contains("SNP-"));
+    on.end().await;
+}
+
+/// What `snapshot new` writes is what the bot would write: pushed as it is, it is a file like any other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_that_is_pushed_as_the_bot_writes_it_is_there() {
+    let on = merge_flow().await;
+    let number = proposes(&on, "work").await;
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["--slice", "Light the lamp", "--scope", "The lamp. in: src/**"];
+    let file = written_by_the_cli(&on, number, dir.path(), &args);
+    let name = format!("agent/context/pr-{number}/iter-0002.md");
+    // A slice that begins has its gates in the context, by the bot: without them it would not be the same file.
+    on.pushes("rover", "work", "what I know", &[(name.as_str(), file.as_str())]).await.unwrap();
+    let second =
+        written_by_the_cli(&on, number, dir.path(), &["--scope", "The lamp and its page. in: src/**, docs/**"]);
+    let name = format!("agent/context/pr-{number}/iter-0003.md");
+    on.pushes("rover", "work", "more of it", &[(name.as_str(), second.as_str())]).await.unwrap();
+    assert_eq!(latest(&on, number), second, "to the byte");
+    proves(&on, number).await;
+    assert_merge(&on, number, "success");
+    // Looked at once more, and with another snapshot behind it, it is still there, and what was approved counts.
+    on.says("rover", number, "/scope The lamp and its pages. in: src/**, docs/** out: none").await.unwrap();
+    let comment = on.status_comment(number).unwrap().body;
+    assert!(!comment.contains("SNP-"), "{comment}");
+    assert_merge(&on, number, "success");
+    on.pushes("rover", "work", "gone", &[(name.as_str(), &second.replace("pages", "books").replace("page", "book"))])
+        .await
+        .unwrap();
+    assert!(on.status_comment(number).unwrap().body.contains("`SNP-04`"));
+    on.pushes("rover", "work", "as it was", &[(name.as_str(), second.as_str())]).await.unwrap();
+    proves(&on, number).await;
+    on.merges("ada", number).await.unwrap().unwrap();
+    // The memory of a merged change, with its change record, is what its records come to.
+    let replayed = phasegate(&on, &["replay", &number.to_string(), "--json"]);
+    assert!(replayed.contains("\"verdict\": \"PASS\"") || replayed.contains("\"verdict\":\"PASS\""), "{replayed}");
+    let record = format!("changes/0/{number}/context/change-record.md");
+    assert!(on.admin().file(REPO, "phasegate/ledger", &record).unwrap().is_some());
     on.end().await;
 }
 

@@ -364,6 +364,17 @@ async fn an_agent_that_starts_fresh_goes_on_by_the_capsule_alone() {
     };
     let text = String::from_utf8(told().stdout).unwrap();
     assert!(text.starts_with(&format!("change #{number}, head ")) && text.contains("phase: BUILD"), "{text}");
+    // Of two with this head, the one that is open has something to go on with.
+    on.pushes("ada", "again", "something else", &[("src/else.py", "pass\n")]).await.unwrap();
+    let second = on.opens("ada", "Again", "again").await.unwrap();
+    on.force_pushes("ada", "again", &on.head(number).unwrap()).await.unwrap();
+    git(&["-C", "here", "fetch", "-q", "origin", &format!("{LEDGER}:{LEDGER}")]);
+    assert!(String::from_utf8(told().stdout).unwrap().starts_with(&format!("change #{second}, head ")), "the newest");
+    on.closes("ada", second).await.unwrap();
+    git(&["-C", "here", "fetch", "-q", "origin", &format!("{LEDGER}:{LEDGER}")]);
+    let text = String::from_utf8(told().stdout).unwrap();
+    assert!(text.starts_with(&format!("change #{number}, head ")), "{text}");
+    assert!(cli(&on, &["next", &second.to_string()]).contains(", closed\n"));
     git(&["-C", "here", "checkout", "-q", "main"]);
     let lost = told();
     let says = String::from_utf8(lost.stderr).unwrap();

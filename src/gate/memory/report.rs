@@ -2,7 +2,7 @@
 
 use super::words;
 use crate::finding::{Finding, quoted};
-use crate::ledger::memory::concludes;
+use crate::ledger::memory::{concludes, is_nothing};
 use crate::ledger::snapshot::{LONGEST, line};
 
 /// The parts of a report, in their order, with the words that their headings may have.
@@ -23,15 +23,27 @@ pub struct Report {
     pub lines: Vec<String>,
 }
 
+/// The part that says how to find out.
+const LOOKING: usize = 5;
+/// So many characters are left for what stands in front of an entry.
+const LABEL: usize = 40;
 /// So many entries has a report at most.
 const MOST: usize = 60;
 /// And so many bytes.
 const LARGEST: usize = 16 * 1024;
 
-/// How a report is written, for whoever has none.
-pub const EXAMPLE: &str = "### Verdict\nFAIL\n### Mismatches\n- AC-2: no test names it\n### Diagnosis\n- stale cache \
-(confidence: high; evidence: F-0003)\n### Evidence gaps\n- no log of the failing request\n### Risk flags\n- the scope drifts \
-into `src/auth`\n### Verification suggestions\n- run the test alone and compare the two logs";
+/// How a report is written, for whoever has none. What stands in angle brackets is to be replaced: as it is, it is no report.
+pub const EXAMPLE: &str = "### Verdict\n<PASS or FAIL>\n### Mismatches\n- <which criterion or gate is unmet, and by what>\n\
+### Diagnosis\n- <what the cause may be> (confidence: <low, medium or high>; evidence: <what supports it>)\n### Evidence gaps\n\
+- <which facts, logs or tests are missing>\n### Risk flags\n- <where scope or assumptions break>\n### Verification suggestions\n\
+- <how to find out>";
+
+/// What a template left standing in an entry.
+fn placeholder(text: &str) -> Option<&str> {
+    let ours = EXAMPLE.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(words, _)| words);
+    let left = ours.into_iter().find(|words| text.contains(&format!("<{words}>")));
+    left.or_else(|| text.strip_prefix('<')?.strip_suffix('>').filter(|words| !words.contains(['<', '>'])))
+}
 
 /// Reads a report out of Markdown: `SNP-14` for each part that is missing or empty, `SNP-11` for each line that prescribes.
 pub fn report(text: &str) -> Result<Report, Vec<Finding>> {
@@ -41,14 +53,27 @@ pub fn report(text: &str) -> Result<Report, Vec<Finding>> {
     }
     let mut parts = Parts::default();
     let mut current: Option<usize> = None;
+    let is_fence = |raw: &str| ["```", "~~~"].iter().any(|mark| raw.trim_start().starts_with(mark));
+    // Where there are headings, they are the headings.
+    let headed = text.lines().any(|raw| raw.trim_start().starts_with('#') && called(&undecorated(raw)).is_some());
     for (at, raw) in (1..).zip(text.lines()) {
+        if is_fence(raw) {
+            continue;
+        }
         let bare = raw.trim().trim_start_matches(['-', '*', '+', '>']).trim_start_matches('#').trim();
         let plain = line(&bare.replace("**", "").replace("__", ""));
         if plain.is_empty() {
             continue;
         }
         let (start, rest) = plain.split_once(':').map_or((plain.as_str(), ""), |(start, rest)| (start, rest.trim()));
-        if let Some(part) = called(start) {
+        // `- Result: 500` is what a part says, and `- Verdict: FAIL` is one.
+        let heading = raw.trim_start().starts_with('#');
+        let listed = raw.trim_start().starts_with(['-', '*', '+']) && !raw.trim_start().starts_with("**");
+        let part = match heading || !headed && !listed {
+            true => called(start),
+            false => called(start).filter(|part| !(headed && listed) && PARTS[*part].0.eq_ignore_ascii_case(start)),
+        };
+        if let Some(part) = part {
             current = Some(part);
             if !rest.is_empty() {
                 parts[part].push((at, rest.to_owned()));
@@ -81,19 +106,32 @@ pub(super) fn told(parts: &Parts) -> Result<Report, Vec<Finding>> {
         }
     }
     let verdict = parts[0].first().map(|(_, text)| text.to_uppercase()).unwrap_or_default();
-    let (pass, fail) = (verdict.starts_with("PASS"), verdict.starts_with("FAIL"));
+    // `PASS or FAIL` is neither.
+    let mut said = verdict.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let (first, second) = (said.next().unwrap_or_default(), said.next().unwrap_or_default());
+    let both = ["OR", "AND", "PASS", "FAIL"].contains(&second);
+    let (pass, fail) = (first.starts_with("PASS") && !both, first.starts_with("FAIL") && !both);
     if !parts[0].is_empty() && !pass && !fail {
         let says = "The report's verdict is neither PASS nor FAIL.".to_owned();
         found.push(Finding::error("SNP-14", says, "Begin it with one of the two."));
     }
-    if !parts[2].is_empty() && !parts[2].iter().any(|(_, text)| is_none(text) || has_confidence(text)) {
+    if !parts[2].is_empty() && !parts[2].iter().any(|(_, text)| is_nothing(text) || has_confidence(text)) {
         let says = "The diagnosis does not say how sure it is.".to_owned();
         let next = "Give each cause its confidence (`low`, `medium`, `high`) and what supports it.";
         found.push(Finding::error("SNP-14", says, next));
     }
-    for said in parts {
+    for (part, said) in parts.iter().enumerate() {
         for (at, text) in said {
-            if let Some(order) = words::prescribes(text) {
+            if let Some(left) = placeholder(text) {
+                let says = format!("{} is still there as the example has it.", quoted(&format!("<{left}>")));
+                let next = "Say there what was found, or `none` where there is nothing.";
+                found.push(Finding { line: Some(*at), ..Finding::error("SNP-14", says, next) });
+            }
+            if text.chars().count() > LONGEST - LABEL {
+                let says = format!("This entry is longer than {} characters.", LONGEST - LABEL);
+                found.push(Finding { line: Some(*at), ..Finding::error("SNP-14", says, "Make it several.") });
+            }
+            if let Some(order) = words::prescribes(text, part == LOOKING) {
                 let says = format!("It prescribes ({}).", quoted(&order));
                 let next = "Say what is unmet, what the cause may be and how to find out; what to change is the editor's to decide.";
                 found.push(Finding { line: Some(*at), ..Finding::error("SNP-11", says, next) });
@@ -144,8 +182,11 @@ fn called(heading: &str) -> Option<usize> {
     PARTS.iter().position(|(_, names)| names.iter().any(|name| bare.eq_ignore_ascii_case(name)))
 }
 
-fn is_none(text: &str) -> bool {
-    text.trim_end_matches('.').eq_ignore_ascii_case("none")
+/// A line without the marks of lists and headings.
+fn undecorated(raw: &str) -> String {
+    let bare = raw.trim().trim_start_matches(['-', '*', '+', '>']).trim_start_matches('#').trim();
+    let plain = line(&bare.replace("**", "").replace("__", ""));
+    plain.split_once(':').map_or(plain.as_str(), |(start, _)| start).to_owned()
 }
 
 fn has_confidence(text: &str) -> bool {
@@ -159,9 +200,63 @@ mod tests {
 
     use super::*;
 
+    const GOOD: &str = "### Verdict\nFAIL\n### Mismatches\n- AC-2: no test names it\n### Diagnosis\n- stale cache (confidence: high; \
+evidence: F-0003)\n### Evidence gaps\n- no log of the failing request\n### Risk flags\n- the scope drifts into `src/auth`\n\
+### Verification suggestions\n- run the test alone and compare the two logs";
+
+    #[test]
+    fn the_example_is_no_report_before_it_is_filled_in() {
+        let found = report(EXAMPLE).unwrap_err();
+        assert!(found.iter().all(|one| one.rule == "SNP-14"), "{found:?}");
+        for words in EXAMPLE.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(words, _)| words) {
+            let one = GOOD.replace("no log of the failing request", &format!("no log <{words}>"));
+            let found = report(&one).unwrap_err();
+            assert!(found.len() == 1 && found[0].says.contains(words), "{words}: {found:?}");
+        }
+        assert_eq!(report(&GOOD.replace("no log of the failing request", "<what>")).unwrap_err().len(), 1);
+        assert!(report(&GOOD.replace("no log of", "no `Vec<String>` and no Vec<u8> of")).is_ok());
+    }
+
+    #[test]
+    fn a_verdict_is_one_of_two() {
+        for verdict in ["PASS", "pass.", "FAIL: AC-2 is unmet", "Failed", "FAIL, since it does not pass"] {
+            assert!(report(&GOOD.replacen("FAIL", verdict, 1)).is_ok(), "{verdict}");
+        }
+        for verdict in ["PASS or FAIL", "PASS/FAIL", "pass and fail", "perhaps"] {
+            assert_eq!(report(&GOOD.replacen("FAIL", verdict, 1)).unwrap_err()[0].rule, "SNP-14", "{verdict}");
+        }
+    }
+
+    #[test]
+    fn what_a_part_says_begins_no_other_part() {
+        let with = |line: &str| report(&GOOD.replace("- AC-2: no test names it", line)).map(|report| report.lines);
+        for line in [
+            "- Result: 500 and expected 200",
+            "- Outcome: 500",
+            "Risks: many",
+            "- Verification: red",
+            "* Diagnosis: late",
+        ] {
+            let lines = with(line).unwrap();
+            assert_eq!(lines.len(), 6, "{line}");
+            assert!(lines[1].starts_with("Audit, mismatches: "), "{lines:?}");
+        }
+        let plain = "- Verdict: FAIL\n- Mismatches:\n- Result: 500 and expected 200\n- Diagnosis: late (confidence: low)\n\
+                     - Evidence gaps: none\n- Risk flags: none\n- Verification suggestions: none";
+        assert_eq!(report(plain).unwrap().lines[1], "Audit, mismatches: Result: 500 and expected 200");
+    }
+
+    #[test]
+    fn marks_of_code_are_no_entries_and_a_long_one_is_told() {
+        let fenced = format!("```\n{GOOD}\n```");
+        assert_eq!(report(&fenced).unwrap(), report(GOOD).unwrap());
+        let found = report(&GOOD.replace("stale cache", &"stale ".repeat(200))).unwrap_err();
+        assert!(found.len() == 1 && found[0].says.contains("longer than"), "{found:?}");
+    }
+
     #[test]
     fn a_report_has_six_parts() {
-        let taken = report(EXAMPLE).unwrap();
+        let taken = report(GOOD).unwrap();
         assert!(!taken.pass);
         assert_eq!(taken.lines.len(), 6);
         assert_eq!(taken.lines[1], "Audit, mismatches: AC-2: no test names it");
@@ -172,24 +267,24 @@ mod tests {
     #[test]
     fn each_part_that_is_missing_is_told() {
         for (name, _) in PARTS {
-            let without: Vec<&str> = EXAMPLE.split("### ").filter(|part| !part.starts_with(name)).collect();
+            let without: Vec<&str> = GOOD.split("### ").filter(|part| !part.starts_with(name)).collect();
             let found = report(&without.join("### ")).unwrap_err();
             assert_eq!(found.len(), 1, "{name}: {found:?}");
             assert!(found[0].rule == "SNP-14" && found[0].says.contains(name), "{found:?}");
         }
         assert_eq!(report("").unwrap_err().len(), 6);
-        assert_eq!(report(&EXAMPLE.replace("FAIL", "perhaps")).unwrap_err()[0].rule, "SNP-14");
-        assert_eq!(report(&EXAMPLE.replace("confidence: high; ", "")).unwrap_err()[0].rule, "SNP-14");
+        assert_eq!(report(&GOOD.replace("FAIL", "perhaps")).unwrap_err()[0].rule, "SNP-14");
+        assert_eq!(report(&GOOD.replace("confidence: high; ", "")).unwrap_err()[0].rule, "SNP-14");
         assert_eq!(report(&"x\n".repeat(20_000)).unwrap_err().len(), 1);
     }
 
     #[test]
     fn a_prescription_is_refused_with_its_line() {
-        let found = report(&EXAMPLE.replace("- stale cache", "- Replace the cache. It is stale")).unwrap_err();
+        let found = report(&GOOD.replace("- stale cache", "- Replace the cache. It is stale")).unwrap_err();
         assert_eq!((found.len(), found[0].rule.as_str()), (1, "SNP-11"));
         assert!(found[0].says.starts_with("Line 6 of the report"), "{found:?}");
         let found =
-            report(&EXAMPLE.replace("- run the test", "- We should rewrite the parser and run the test")).unwrap_err();
+            report(&GOOD.replace("- run the test", "- We should rewrite the parser and run the test")).unwrap_err();
         assert_eq!(found[0].rule, "SNP-11");
     }
 
@@ -237,7 +332,7 @@ mod tests {
         /// Any text is a report or has something wrong with it; what a report says is a report again, entry by entry.
         #[test]
         fn any_text_is_a_report_or_is_told_why_not(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..60), good in any::<bool>()) {
-            let text = if good { format!("{EXAMPLE}\n{}", pieces.concat()) } else { pieces.concat() };
+            let text = if good { format!("{GOOD}\n{}", pieces.concat()) } else { pieces.concat() };
             match report(&text) {
                 Err(found) => prop_assert!(!found.is_empty() && found.iter().all(|one| ["SNP-11", "SNP-14"].contains(&one.rule.as_str()))),
                 Ok(taken) => {
@@ -256,7 +351,7 @@ mod tests {
     #[test]
     fn a_long_report_is_read_in_time() {
         for piece in PIECES {
-            let text = format!("{EXAMPLE}\n{}", piece.repeat((LARGEST - EXAMPLE.len() - 1) / piece.len()));
+            let text = format!("{GOOD}\n{}", piece.repeat((LARGEST - GOOD.len() - 1) / piece.len()));
             let began = std::time::Instant::now();
             drop(report(&text));
             assert!(began.elapsed() < std::time::Duration::from_secs(10), "{piece:?}: {:?}", began.elapsed());

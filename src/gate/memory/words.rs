@@ -1,5 +1,9 @@
 //! What words tell: a proposal, a path, a proof.
 
+use crate::flow::FlowName;
+use crate::ledger::memory::gates_of;
+use crate::ledger::snapshot::{self, Cap};
+
 /// The text without what stands in code or quotation marks: that is somebody else's words.
 fn own_words(text: &str) -> String {
     let mut out = String::new();
@@ -149,6 +153,108 @@ const ORDERS: [&str; 33] = [
     "cache",
     "correct",
 ];
+/// More of them, which also begin a step to find out, or what somebody did to see it fail.
+const MORE_ORDERS: [&str; 45] = [
+    "increase",
+    "decrease",
+    "reduce",
+    "lower",
+    "raise",
+    "return",
+    "guard",
+    "set",
+    "call",
+    "handle",
+    "put",
+    "enable",
+    "disable",
+    "ensure",
+    "initialise",
+    "initialize",
+    "lock",
+    "unlock",
+    "release",
+    "catch",
+    "validate",
+    "sanitise",
+    "sanitize",
+    "escape",
+    "pin",
+    "bump",
+    "install",
+    "configure",
+    "apply",
+    "retry",
+    "await",
+    "protect",
+    "limit",
+    "extend",
+    "shorten",
+    "skip",
+    "bypass",
+    "mock",
+    "store",
+    "avoid",
+    "insert",
+    "override",
+    "declare",
+    "define",
+    "register",
+];
+/// Orders that nobody gives to find something out: what they change stays changed.
+const LASTING: [&str; 11] = [
+    "rewrite",
+    "refactor",
+    "rename",
+    "implement",
+    "extract",
+    "inline",
+    "rework",
+    "restructure",
+    "simplify",
+    "migrate",
+    "correct",
+];
+/// What makes a step one to find something out.
+const LOOKS: [&str; 32] = [
+    "run",
+    "rerun",
+    "re-run",
+    "compare",
+    "look",
+    "see",
+    "check",
+    "whether",
+    "observe",
+    "measure",
+    "log",
+    "print",
+    "trace",
+    "debug",
+    "debugger",
+    "breakpoint",
+    "reproduce",
+    "count",
+    "watch",
+    "inspect",
+    "confirm",
+    "verify",
+    "again",
+    "locally",
+    "temporarily",
+    "alone",
+    "twice",
+    "once",
+    "bisect",
+    "profile",
+    "capture",
+    "repeat",
+];
+/// What came of something that somebody did.
+const CAME_OF_IT: [&str; 14] = [
+    "fails", "failed", "still", "answers", "gives", "got", "raises", "shows", "prints", "returned", "instead",
+    "expected", "but", "crashes",
+];
 /// What an order is about begins with one of these, or with code. `Use of a stale cache` is no order.
 const ABOUT: [&str; 14] =
     ["the", "a", "an", "this", "that", "it", "all", "each", "every", "its", "their", "some", "to", "both"];
@@ -216,13 +322,22 @@ fn is_doing(word: &str) -> bool {
         .any(|order| *order == stem || order.strip_suffix('e') == Some(stem) || *order == single)
 }
 
-/// The words that prescribe how to change the code, if there are any.
-pub(super) fn prescribes(text: &str) -> Option<String> {
+/// The words that prescribe how to change the code, if there are any. Where it is said how to find something out (`looking`), a step
+/// that ends in a look is what is asked for: to remove the cache and run it again changes nothing for good.
+pub(super) fn prescribes(text: &str, looking: bool) -> Option<String> {
     if let Some(words) = proposes(text) {
         return Some(words.to_owned());
     }
     let own = own_words(text);
-    let lower = own.to_lowercase();
+    // A call is code, also without its marks.
+    let lower = own.to_lowercase().replace("()", "\u{1}");
+    let has = |words: &[&str]| {
+        let mut said = lower.split(|c: char| !(c.is_alphanumeric() || c == '-'));
+        said.any(|word| words.contains(&word))
+    };
+    let looks = has(&LOOKS);
+    let tried = looking && looks;
+    let told = looks || has(&CAME_OF_IT);
     for duty in DUTIES {
         for (at, _) in lower.match_indices(duty) {
             let next = lower[at + duty.len()..].split_whitespace().next().unwrap_or_default();
@@ -233,16 +348,18 @@ pub(super) fn prescribes(text: &str) -> Option<String> {
     }
     let words: Vec<&str> = lower.split_whitespace().collect();
     let advised = words.windows(2).find(|two| ADVICE.iter().any(|one| two[0].starts_with(one)) && is_doing(two[1]));
-    if let Some(two) = advised {
+    if let Some(two) = advised.filter(|_| !tried) {
         return Some(two.join(" "));
     }
     // An order begins its sentence, or goes on behind an `and`.
     let parts = lower.split(['.', ';', ':', ',', '(', '–', '—']).flat_map(|part| part.split(" and "));
-    parts.map(str::trim_start).find_map(|part| ordered(part).map(str::to_owned))
+    let orders = parts.map(str::trim_start).filter_map(|part| ordered(part, looking || told));
+    let mut orders = orders.filter(|order| !tried || LASTING.contains(order));
+    orders.next().map(str::to_owned)
 }
 
-/// The order that a part of a sentence begins with.
-fn ordered(part: &str) -> Option<&str> {
+/// The order that a part of a sentence begins with; only one that is nothing else, where `sure`.
+fn ordered(part: &str, sure: bool) -> Option<&str> {
     let mut part = part;
     let (word, rest) = loop {
         let (word, rest) = part.split_once(' ')?;
@@ -257,8 +374,35 @@ fn ordered(part: &str) -> Option<&str> {
         return after.take(5).any(|one| MADE.contains(&one)).then_some(word);
     }
     let next = after.next().unwrap_or_default();
-    let path = next.contains('/');
-    (ORDERS.contains(&word) && (code || path || ABOUT.contains(&next))).then_some(word)
+    let code = code || next.contains(['/', '\u{1}']);
+    let about = code || ABOUT.contains(&next);
+    // `Call to the API` is none.
+    let more = !sure && MORE_ORDERS.contains(&word) && (code || next != "to");
+    ((ORDERS.contains(&word) || more) && about).then_some(word)
+}
+
+/// Whether what closed an issue is a check or evidence that can be looked up; otherwise what it is. Facts that it cites are known to
+/// be there.
+pub(super) fn check(by: &str, flow: FlowName, seq: u64) -> Result<(), String> {
+    let lower = by.to_lowercase();
+    let records = lower.match_indices("record ").map(|(at, word)| &lower[at + word.len()..]);
+    let digits = records.map(|rest| &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]);
+    let numbers: Vec<u64> =
+        digits.filter(|digits| !digits.is_empty()).map(|one| one.parse().unwrap_or(u64::MAX)).collect();
+    if numbers.iter().any(|number| !(1..=seq).contains(number)) {
+        return Err("a record that the ledger does not have".to_owned());
+    }
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+    let gates = gates_of(flow);
+    let ran = gates.iteration.iter().chain(&gates.exit).any(|gate| words.contains(&gate.as_str()));
+    let outcome = ["pass", "passed", "fail", "failed"].iter().any(|word| words.contains(word));
+    let code = by.split('`').nth(1).is_some_and(|code| !code.trim().is_empty()) && by.matches('`').count() > 1;
+    let shown = code || by.contains("://") || !paths(by).is_empty();
+    if !numbers.is_empty() || !snapshot::cited(by).is_empty() || (ran || words.contains(&"merge")) && outcome || shown {
+        Ok(())
+    } else {
+        Err("neither a check nor evidence".to_owned())
+    }
 }
 
 /// Whether a fact says what shows it.
@@ -266,7 +410,7 @@ pub(super) fn is_shown(text: &str) -> bool {
     let lower = text.to_lowercase();
     ["shown by:", "given:", "checked by:", "seen in:"].iter().any(|mark| {
         let after = lower.find(mark).map(|at| lower[at + mark.len()..].trim_matches([' ', ')', '.']));
-        after.is_some_and(|after| !after.is_empty())
+        after.is_some_and(|after| after.contains(char::is_alphanumeric))
     })
 }
 
@@ -366,26 +510,49 @@ const HOSTS: [&str; 8] = ["com", "org", "net", "io", "dev", "edu", "gov", "js"];
 /// What a media type begins with.
 const MEDIA: [&str; 7] = ["text", "application", "image", "audio", "video", "multipart", "font"];
 
+/// Whom a request asks for what looks like a path.
+const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+/// Folders of a machine, not of a repository.
+const MACHINE: [&str; 11] = ["usr", "etc", "tmp", "var", "home", "dev", "proc", "opt", "bin", "root", "sys"];
+/// Where an address has a file of a repository behind it.
+const HOSTED: [&str; 5] = ["/blob/", "/tree/", "/raw/", "/blame/", "/edit/"];
+
 /// The paths that a text names: with a slash and an ending anywhere, also without either in code and links.
 pub(super) fn paths(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for (at, span) in text.split('`').enumerate() {
         let code = at % 2 == 1;
+        if let Some(path) = with_blanks(span).filter(|_| code) {
+            found.push(path);
+            continue;
+        }
+        let (globs, span) = globs_of(span, code);
+        found.extend(globs);
+        let span = span.as_str();
         let whole = code && !span.trim().contains(char::is_whitespace);
         let links: Vec<&str> =
             span.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(to, _)| to).collect();
+        let mut before = "";
         for word in span.split(|c: char| !(c.is_alphanumeric() || "._-/@+:#\\~%?=&".contains(c))) {
+            let asked = METHODS.contains(&before);
+            before = if word.is_empty() { before } else { word };
+            if word.contains("://") {
+                found.extend(hosted(word));
+                continue;
+            }
             let link = links.iter().any(|link| link.split_whitespace().next() == Some(word));
             let called = code && span.contains(&format!("{word}("));
-            match path(word) {
+            // From the root of the repository, or of something else.
+            let rooted = word.starts_with('/');
+            match path(word).filter(|path| !rooted || !asked && !is_elsewhere(path)) {
                 Some(path) if path.contains('/') => {
-                    let folder = whole && !MEDIA.contains(&path.split('/').next().unwrap_or_default());
+                    let folder = whole && !rooted && !MEDIA.contains(&path.split('/').next().unwrap_or_default());
                     if folder || link || is_file(&path) {
                         found.push(path);
                     }
                 }
-                Some(name) if (code || link) && !called && is_name(&name) => names.push(name),
+                Some(name) if (code && !rooted || link) && !called && is_name(&name) => names.push(name),
                 _ => {}
             }
         }
@@ -396,16 +563,111 @@ pub(super) fn paths(text: &str) -> Vec<String> {
     found
 }
 
+/// `/usr/lib/x.so`: a file of the machine.
+fn is_elsewhere(path: &str) -> bool {
+    path.split('/').next().is_some_and(|first| MACHINE.contains(&first))
+}
+
+/// All of a code span as one path: `lib/my file.rs`.
+fn with_blanks(span: &str) -> Option<String> {
+    let words: Vec<&str> = span.split_whitespace().collect();
+    let [first, .., last] = words.as_slice() else { return None };
+    let shaped = span.chars().all(|c| c.is_alphanumeric() || "._-/@+~ ".contains(c));
+    let one = first.contains('/') && !is_file(first) && !words[1..].iter().any(|word| word.contains('/'));
+    (shaped && one && is_name(last)).then(|| normal(&words.join(" ")))
+}
+
+/// The globs in a text, with what is in braces one by one, and the text without them.
+fn globs_of(span: &str, code: bool) -> (Vec<String>, String) {
+    let (mut globs, mut rest) = (Vec::new(), String::new());
+    for word in span.split_inclusive(char::is_whitespace) {
+        let bare = word.trim().trim_matches(['(', ')', ',', ';', ':', '.', '"', '\'', '“', '”']);
+        let bold = bare.strip_prefix("**").and_then(|bare| bare.strip_suffix("**"));
+        let bare = bold.filter(|bare| !bare.ends_with('/')).unwrap_or(bare);
+        let glob = ["**", "*.", "{"].iter().any(|mark| bare.contains(mark)) || code && bare.contains('*');
+        let shaped = bare.chars().all(|c| c.is_alphanumeric() || "._-/@+~*?{},[]!".contains(c));
+        if bare.contains('/') && glob && shaped && bare.contains(char::is_alphabetic) {
+            let each = one_by_one(bare);
+            globs.extend(each.iter().map(|path| normal(path)).filter(|path| path.contains('/') || is_name(path)));
+            rest.push(' ');
+        } else {
+            rest.push_str(word);
+        }
+    }
+    (globs, rest)
+}
+
+/// `lib/{a,b}.rs` as `lib/a.rs` and `lib/b.rs`; some of them, where there are very many.
+fn one_by_one(glob: &str) -> Vec<String> {
+    const MOST: usize = 16;
+    let mut all = vec![glob.to_owned()];
+    for _ in 0..16 * MOST {
+        let Some(at) = all.iter().position(|one| one.contains('{') && one.contains('}')) else { break };
+        let one = all.remove(at);
+        // The innermost, so that its end is its own.
+        let end = one.find('}').unwrap_or_default();
+        let Some(start) = one[..end].rfind('{') else {
+            all.push(one.replace(['{', '}'], ""));
+            continue;
+        };
+        let parts = one[start + 1..end].split(',');
+        all.extend(parts.map(|part| format!("{}{part}{}", &one[..start], &one[end + 1..])));
+        all.truncate(MOST);
+    }
+    all
+}
+
+/// The file of a repository behind an address.
+fn hosted(address: &str) -> Option<String> {
+    let (_, behind) = HOSTED.iter().find_map(|mark| address.split_once(mark))?;
+    let (at, path) = behind.split_once('/')?;
+    let path = normal(path.split(['#', '?']).next()?.trim_end_matches(['.', ':', '/']));
+    // The ledger is no work.
+    (!(path.is_empty() || at == "phasegate" && path.starts_with("ledger"))).then_some(path)
+}
+
+/// A path without what leads nowhere: `/lib//x`, `src/../lib/x`.
+fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Whether a path, or something that a glob could mean, is within a cap.
+pub(super) fn is_within(cap: &Cap, path: &str) -> bool {
+    const WILD: [char; 3] = ['*', '?', '['];
+    let start = |glob: &str| -> String {
+        let plain = glob.split(WILD).next().unwrap_or_default();
+        plain.rfind('/').map_or(String::new(), |at| plain[..=at].to_owned())
+    };
+    if !path.contains(WILD) {
+        return cap.allows(path);
+    }
+    let known = start(path);
+    let samples = ["", "x/"].map(|between| path.replace("**/", between).replace("**", "x").replace(WILD, "x"));
+    // What is only known to begin above a glob of the cap may be in that one.
+    let may =
+        cap.within.iter().map(|glob| start(glob)).any(|glob| glob.len() > known.len() && glob.starts_with(&known));
+    known.is_empty() || may || samples.iter().any(|sample| cap.allows(sample))
+}
+
 /// A word as a path of the repository, if it has the shape of one: without the place in it, and no address.
 fn path(word: &str) -> Option<String> {
-    if word.contains("://") || word.starts_with("www.") || word.contains("::") {
+    if word.starts_with("www.") || word.contains("::") {
         return None;
     }
     let bare = word.split(['#', '?', ':']).next().unwrap_or_default().replace('\\', "/");
-    let bare = bare.trim_start_matches("./").trim_end_matches(['.', '/', '-', '_']);
+    let bare = bare.replace("%2F", "/").replace("%2f", "/");
+    let bare = normal(bare.trim_end_matches(['.', '/', '-', '_']));
     let shaped = !bare.is_empty() && bare.chars().all(|c| c.is_alphanumeric() || "._-/@+~".contains(c));
     let parts: Vec<&str> = bare.split('/').collect();
-    let said = parts.iter().all(|part| !part.is_empty()) && bare.contains(char::is_alphabetic);
+    let said = bare.contains(char::is_alphabetic);
     let first = parts.first().copied().unwrap_or_default();
     // `example.org/x`, `Node.js/Deno`, `1.2/3`, `and/or`, `w/o`.
     let host =
@@ -414,7 +676,7 @@ fn path(word: &str) -> Option<String> {
         && parts.iter().all(|part| part.trim_start_matches('v').chars().all(|c| c.is_ascii_digit() || c == '.'));
     let words = ["and/or", "n/a", "w/o", "i/o", "tcp/ip", "either/or", "yes/no", "true/false"];
     let spoken = words.contains(&bare.to_lowercase().as_str());
-    (shaped && said && !host && !version && !spoken).then(|| bare.to_owned())
+    (shaped && said && !host && !version && !spoken).then_some(bare)
 }
 
 /// Whether a path with a slash ends as a file does.
@@ -454,30 +716,6 @@ mod tests {
             "Unknown: which timezone database is installed.",
         ] {
             assert_eq!(proposes(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn an_order_is_told_from_a_diagnosis() {
-        for text in [
-            "Replace the loop by a fold.",
-            "It leaks. Add a lock around it.",
-            "You should not cache here.",
-            "Replace `loop` by a fold and delete tests/b.rs",
-            "The loop needs to be replaced by a fold.",
-        ] {
-            assert!(prescribes(text).is_some(), "{text}");
-        }
-        for text in [
-            "The cache is read before it is filled (high confidence: F-0003).",
-            "AC-2 is unmet: no test names it.",
-            "Run the load test at 50 connections and look whether p95 stays under 200 ms.",
-            "Users rename files while it runs.",
-            "Use of a stale cache.",
-            "Change detection is off.",
-            "Run it alone and compare the two logs.",
-        ] {
-            assert_eq!(prescribes(text), None, "{text}");
         }
     }
 
@@ -533,6 +771,21 @@ mod tests {
     #[test]
     fn prescriptions_are_told_from_what_is_unmet() {
         let orders = [
+            "Replace the loop by a fold.",
+            "It leaks. Add a lock around it.",
+            "You should not cache here.",
+            "Replace `loop` by a fold and delete tests/b.rs",
+            "The loop needs to be replaced by a fold.",
+            "Increase the timeout to 30 s.",
+            "The timeout is short. Increase the timeout.",
+            "Return an Option from `parse`.",
+            "Guard `x` with a mutex.",
+            "Set `retries` to 3.",
+            "Call flush() before close.",
+            "Handle the None.",
+            "Put a lock around the map.",
+            "Disable the cache.",
+            "Increase the time limit.",
             "Swap the loop for a fold",
             "Swap the loop for a fold in src/a.py",
             "make `parse` return an Option",
@@ -609,12 +862,131 @@ mod tests {
             "The API would answer twice.",
             "Anyone could read the key.",
             "It is unknown why not all tests ran.",
+            "Call to flush() is missing.",
+            "Return value of `parse` is dropped.",
+            "Increase in latency under load (confidence: low).",
+            "Set difference of both is empty.",
+            "Call the endpoint twice: the second time it fails.",
+            "Handle leak in the pool.",
             "The status should have been 200 but was 500.",
         ];
         assert!(orders.len() >= 30 && told.len() >= 30);
-        let missed: Vec<&str> = orders.into_iter().filter(|text| prescribes(text).is_none()).collect();
+        let missed: Vec<&str> = orders.into_iter().filter(|text| prescribes(text, false).is_none()).collect();
         assert_eq!(missed, [""; 0], "prescriptions that are not seen");
-        let wrong: Vec<(&str, String)> = told.into_iter().filter_map(|text| Some((text, prescribes(text)?))).collect();
+        let wrong: Vec<(&str, String)> =
+            told.into_iter().filter_map(|text| Some((text, prescribes(text, false)?))).collect();
         assert_eq!(wrong, [], "no prescriptions");
+        let wrong: Vec<(&str, String)> =
+            told.into_iter().filter_map(|text| Some((text, prescribes(text, true)?))).collect();
+        assert_eq!(wrong, [], "nor where it is said how to find out");
+    }
+
+    #[test]
+    fn a_step_to_find_out_is_no_prescription_where_it_is_asked_for() {
+        for step in [
+            "Remove the cache folder, run the test again and compare",
+            "Revert the last commit locally and see whether the test passes",
+            "Change the clock to 23:59 and run the test",
+            "Fix the seed to 42 and run the test twice",
+            "Use a debugger to look at `x`",
+            "Add a breakpoint at line 3 and look",
+            "Replace the real clock by a fake one and compare the two logs",
+            "Increase the timeout to 30 s and run it again",
+            "Set `retries` to 0 and count the requests",
+            "Try removing the cache and run it once more",
+            "Make the server return 500 and watch the client",
+        ] {
+            assert_eq!(prescribes(step, true), None, "{step}");
+        }
+        for order in [
+            "Rewrite the parser and run the tests",
+            "Refactor the loop and compare",
+            "Replace the loop by a fold.",
+            "Remove the cache.",
+            "Add a lock around it.",
+            "We should rewrite the parser and run the test",
+            "The loop needs to be replaced by a fold.",
+        ] {
+            assert!(prescribes(order, true).is_some(), "{order}");
+        }
+    }
+
+    #[test]
+    fn what_closed_an_issue_can_be_looked_up() {
+        let is = |by: &str| check(by, FlowName::Pipeline, 12).is_ok();
+        for by in [
+            "build PASS on 0123456789ab (record 9)",
+            "verify failed no more: VERIFY passed",
+            "record 12",
+            "F-0003",
+            "`cargo test zone` is green",
+            "tests/zone.rs names it",
+            "https://ci.example.org/runs/7",
+        ] {
+            assert!(is(by), "{by}");
+        }
+        for by in [
+            "magic",
+            "I looked",
+            "mia said so",
+            "build PASS on deadbeef (record 999)",
+            "record 0",
+            "build",
+            "all passed",
+            "``",
+        ] {
+            assert!(!is(by), "{by}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_the_same_in_whatever_disguise() {
+        for (text, path) in [
+            ("/lib/auth/login.rs holds the login.", "lib/auth/login.rs"),
+            ("`/lib/auth/login.rs`", "lib/auth/login.rs"),
+            ("[code](/lib/auth/login.rs#L3)", "lib/auth/login.rs"),
+            ("lib//auth/login.rs", "lib/auth/login.rs"),
+            ("`src/../lib/auth.rs`", "lib/auth.rs"),
+            ("./lib/./a.rs", "lib/a.rs"),
+            ("lib%2Fauth%2Flogin.rs", "lib/auth/login.rs"),
+            ("See https://github.com/mia/sandbox/blob/main/lib/auth/x.rs.", "lib/auth/x.rs"),
+            ("[it](https://ghe.example/o/r/blob/0a1b/lib/x.rs#L3-L9)", "lib/x.rs"),
+            ("https://github.com/o/r/tree/main/lib/auth", "lib/auth"),
+            ("`lib/**/login.rs`", "lib/**/login.rs"),
+            ("All of lib/** is old.", "lib/**"),
+            ("`lib/*.rs`", "lib/*.rs"),
+            ("`lib/my file.rs`", "lib/my file.rs"),
+        ] {
+            assert_eq!(paths(text), [path], "{text}");
+        }
+        assert_eq!(paths("`lib/{a,b}.rs`"), ["lib/a.rs", "lib/b.rs"]);
+        assert_eq!(paths("`{src,lib}/{a,b}.rs`").len(), 4);
+        assert_eq!(paths("`}/{a{b`"), [""; 0]);
+        for text in [
+            "`GET /users/1.json` answers",
+            "`/api/users` answers 500",
+            "/usr/lib/libc.so and `/etc/hosts`",
+            "https://github.com/o/r/blob/phasegate/ledger/changes/0/7/context/iter-0001.md",
+            "**bold/strong** and a/b*c",
+        ] {
+            assert_eq!(paths(text), [""; 0], "{text}");
+        }
+        let long = format!("`lib/{}.rs`", "{a,b}".repeat(200));
+        let began = std::time::Instant::now();
+        assert!(!paths(&long).is_empty() && began.elapsed() < std::time::Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_glob_is_outside_where_nothing_of_it_can_be_within() {
+        let cap = Cap::declared("The parser. in: src/parser/**, tests/*.rs out: src/parser/gen/**").unwrap();
+        for within in ["src/parser/**", "src/**/date.rs", "**/date.rs", "src/*/date.rs", "tests/*.rs", "tests/**/a.rs"]
+        {
+            assert!(is_within(&cap, within), "{within}");
+        }
+        for outside in
+            ["lib/**/login.rs", "lib/*.rs", "src/parser/gen/*.rs", "src/lexer/**", "tests/a/*.rs", "lib/a.rs"]
+        {
+            assert!(!is_within(&cap, outside), "{outside}");
+        }
     }
 }

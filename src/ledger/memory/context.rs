@@ -114,14 +114,19 @@ fn cut(text: &str, most: usize) -> Option<String> {
 }
 
 impl Memory {
-    /// Keeps a snapshot within what its reader reads: evidence is only where things come from, and the oldest goes first. A report
-    /// that nobody has drawn anything from goes last, and where even that is gone, another one is asked for.
+    /// Keeps a snapshot within what its reader reads: evidence is only where things come from, and the oldest goes first; what the
+    /// context or an open issue names as its proof, after all that nothing names. A report that nobody has drawn anything from goes
+    /// last, and where even that is gone, another one is asked for.
     pub(super) fn fit(&mut self) {
         self.cut_down();
         let report = self.audit.as_ref().map(|audit| audit.facts.clone()).unwrap_or_default();
         let latest = &mut self.latest;
+        let named = latest.context.iter().map(|fact| &fact.text).chain(latest.open.iter().map(|issue| &issue.text));
+        let named: BTreeSet<FactId> = named.flat_map(|text| snapshot::cited(text)).collect();
         while latest.evidence.len() > MOST_FACTS || snapshot::write(latest).len() > LARGEST {
-            let loose = latest.evidence.iter().position(|fact| !report.contains(&fact.id));
+            let first = |kept: &dyn Fn(&FactId) -> bool| latest.evidence.iter().position(|fact| !kept(&fact.id));
+            let loose =
+                first(&|id| report.contains(id) || named.contains(id)).or_else(|| first(&|id| report.contains(id)));
             match loose {
                 Some(at) => drop(latest.evidence.remove(at)),
                 None if latest.resolved.pop().is_some() => {}

@@ -230,6 +230,42 @@ fn a_report_outlasts_the_rest_of_the_evidence() {
     assert!(told.memory().has_room_for(&report));
 }
 
+/// What shows something of the context goes after all that shows nothing.
+#[test]
+fn evidence_that_something_rests_on_outlasts_what_nothing_names() {
+    let mut told = Told::pipeline();
+    let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
+    for says in ["An older one.", "It is there.", "It is open."] {
+        let id = memory.next_fact();
+        memory.latest.evidence.push(Fact { id, text: says.to_owned() });
+    }
+    let id = memory.next_fact();
+    memory.latest.context.push(Fact { id, text: "It is there (shown by: F-0002).".to_owned() });
+    let open = Open { id: IssueId(1), text: "Is it as F-0003 says?".to_owned(), action: Action::Fix };
+    memory.latest.open.push(open);
+    for _ in 0..5 {
+        let lines = (0..60).map(|n| format!("Audit, diagnosis: {n} {}", "x".repeat(300)));
+        told.tell(Body::Audited { lines: lines.collect() });
+    }
+    let there = |id: u32| told.latest().is_evidence(FactId(id));
+    assert!(!there(1) && there(2) && there(3), "{:?}", told.latest().evidence.first());
+    assert!(told.memory().audit.as_ref().unwrap().facts.iter().all(|id| told.latest().is_evidence(*id)));
+}
+
+/// What is told by a record that was written before there was a word for it folds as it did.
+#[test]
+fn steps_of_old_leave_no_evidence() {
+    let mut told = Told::pipeline();
+    told.judged(Phase::Build, Verdict::Fail, vec![]);
+    let say = |told| Body::Laddered { action: Action::RePlan, reason: "x".to_owned(), grounded: false, told };
+    told.tell(say(false));
+    assert!(told.latest().evidence.is_empty() && told.memory().ladder.is_some());
+    told.tell(say(true));
+    assert_eq!(told.latest().evidence.len(), 1);
+    told.judged(Phase::Build, Verdict::Pass, vec![]);
+    assert!(told.latest().evidence.is_empty() && told.memory().ladder.is_none(), "the row is over");
+}
+
 #[test]
 fn words_that_nobody_has_said_are_not_handed_down() {
     let mut told = Told::pipeline();
@@ -262,7 +298,7 @@ fn a_report_that_nobody_asked_for_stands_in_for_none_that_is() {
     assert!(told.memory().is_held());
     // Neither a verdict nor a `none` is anything to rest on.
     let lines =
-        ["Audit, verdict: FAIL", "Audit, risk flags: none", "Audit, diagnosis: a stale cache"].map(str::to_owned);
+        ["Audit, verdict: FAIL", "Audit, risk flags: n/a", "Audit, diagnosis: a stale cache"].map(str::to_owned);
     told.tell(Body::Audited { lines: lines.to_vec() });
     told.tell(Body::Promoted { facts: BTreeSet::from([FactId(3), FactId(4)]) });
     assert!(told.memory().is_held());
@@ -284,6 +320,64 @@ fn an_earlier_phase_that_is_passed_again_ends_no_row() {
     assert!(told.memory().is_held());
     told.judged(Phase::Build, Verdict::Pass, vec![]);
     assert_eq!(told.latest().fails.iteration, 0);
+}
+
+#[test]
+fn what_an_audit_brought_is_about_its_own_row_alone() {
+    let mut told = Told::pipeline();
+    told.judged(Phase::Verify, Verdict::Fail, vec![]);
+    for _ in 0..3 {
+        told.judged(Phase::Build, Verdict::Fail, vec![]);
+    }
+    told.tell(Body::Audited { lines: vec!["Audit, diagnosis: a stale cache".to_owned()] });
+    told.tell(Body::Promoted { facts: BTreeSet::from([FactId(1)]) });
+    assert_eq!(told.memory().concluded, BTreeSet::from([FactId(1)]));
+    told.judged(Phase::Expand, Verdict::Pass, vec![]);
+    assert_eq!(told.memory().concluded.len(), 1, "an earlier phase ends no row");
+    told.judged(Phase::Verify, Verdict::Pass, vec![]);
+    assert_eq!(told.memory().concluded.len(), 1, "that row was another");
+    told.judged(Phase::Verify, Verdict::Fail, vec![]);
+    told.judged(Phase::Build, Verdict::Pass, vec![]);
+    assert!(told.memory().concluded.is_empty(), "also while another row goes on");
+}
+
+fn expands(told: &mut Told, args: &str) {
+    let (name, text) = ("expand".to_owned(), Digest::of(args));
+    let (args, outcome, written) = (args.to_owned(), Outcome::Done, None);
+    told.tell(Body::Command { on: 7, comment: 1, index: 0, text, name, args, outcome, written });
+}
+
+#[test]
+fn words_of_a_command_that_say_nothing_leave_the_slice_as_it_is() {
+    let mut told = Told::pipeline();
+    for nothing in ["TBD", "todo", "<fill in>", "none.", "(none)", "…", "Build on F-9999 as it says", "By f-0001"] {
+        expands(&mut told, nothing);
+        assert_eq!((told.latest().iteration, told.memory().is_said()), (1, false), "{nothing}");
+    }
+    expands(&mut told, "Parse dates");
+    assert_eq!((told.latest().iteration, told.latest().slice.as_str()), (2, "Parse dates"));
+    begins(&mut told, 1, &["AC-1: it is read."], &[]);
+    let memory = told.state.as_mut().unwrap().memory.as_mut().unwrap();
+    memory.latest.cap = Cap::undeclared();
+    expands(&mut told, "As F-0001 has it");
+    assert_eq!(told.latest().slice, "As F-0001 has it", "that is in the context");
+}
+
+proptest! {
+    /// Whatever is said there, the snapshot can be read back.
+    #[test]
+    fn any_words_of_a_command_leave_a_snapshot_that_can_be_read(words in prop_oneof![
+        any::<String>(),
+        "(<|>|!|-|:|`|\\*|_|#|none|TBD|next action|Closed by|Slice|in|F-0001|F-0999|\\.|…|\\(|\\)| ){0,8}",
+        "[a-z<>é🧭 ]{290,320}",
+    ]) {
+        let mut told = Told::pipeline();
+        expands(&mut told, &words);
+        let now = told.latest();
+        let read = snapshot::read("x.md", &snapshot::write(now));
+        prop_assert_eq!(&read.findings, &[]);
+        prop_assert_eq!(read.whole(0, 0), Some(now.clone()));
+    }
 }
 
 #[test]
