@@ -81,7 +81,7 @@ fn kept(
         let path = String::from_utf8_lossy(entry.path.as_bytes()).into_owned();
         let number = snapshot::number_of(&path, change)?;
         let as_it_was = memory.taken.get(&number) == Some(&entry.blob);
-        as_it_was.then(|| (path, File { number, blob: Some(entry.blob), text: None }))
+        as_it_was.then_some((path, File { number, blob: Some(entry.blob), text: None }))
     });
     Ok(kept.collect())
 }
