@@ -623,7 +623,8 @@ fn hosted(address: &str) -> Option<String> {
     let (at, path) = behind.split_once('/')?;
     let path = normal(path.split(['#', '?']).next()?.trim_end_matches(['.', ':', '/']));
     // The ledger is no work.
-    (!(path.is_empty() || at == "phasegate" && path.starts_with("ledger"))).then_some(path)
+    let ledger = at == "phasegate" && path.starts_with("ledger/");
+    (!path.is_empty() && !ledger).then_some(path)
 }
 
 /// A path without what leads nowhere: `/lib//x`, `src/../lib/x`.
