@@ -1,0 +1,285 @@
+use super::*;
+
+#[test]
+fn a_proposal_is_told_from_a_finding() {
+    for text in ["We should use a map here.", "I suggest to split it", "The fix is to lock first.", "let’s rewrite it"]
+    {
+        assert!(proposes(text).is_some(), "{text}");
+    }
+    for text in [
+        "`parse` returns None for dates with a zone.",
+        "The comment says \"we should use a map\".",
+        "Callers expect that it should fail loudly: see `docs/api.md`.",
+        "Unknown: which timezone database is installed.",
+    ] {
+        assert_eq!(proposes(text), None, "{text}");
+    }
+}
+
+#[test]
+fn paths_are_read_out_of_code() {
+    assert_eq!(
+        paths("`src/a.rs:12` calls `b::c` in `docs/x y` and `src/gen/`, see `http://x/y`"),
+        ["src/a.rs", "src/gen"]
+    );
+}
+
+#[test]
+fn a_path_is_found_however_it_is_written() {
+    for (text, path) in [
+        ("The file lib/auth/login.rs has it.", "lib/auth/login.rs"),
+        ("It is in lib/auth/login.rs.", "lib/auth/login.rs"),
+        ("See [the code](lib/auth/x.rs#L3).", "lib/auth/x.rs"),
+        ("See [the readme](README.md).", "README.md"),
+        ("\"lib/secret/key.rs\" holds the key", "lib/secret/key.rs"),
+        ("“lib/secret/key.pem”", "lib/secret/key.pem"),
+        ("`fn a in lib/b/c.rs`", "lib/b/c.rs"),
+        ("`README.md` lists it", "README.md"),
+        ("`setup.py` has it", "setup.py"),
+        ("**lib/x.rs**: it", "lib/x.rs"),
+        ("(lib/x.rs:12)", "lib/x.rs"),
+        ("`cat lib/x.conf`", "lib/x.conf"),
+        ("lib\\x.rs", "lib/x.rs"),
+        ("`../other/x.rs`", "../other/x.rs"),
+        (".github/workflows/ci.yml runs it", ".github/workflows/ci.yml"),
+        ("`Makefile` has it", "Makefile"),
+    ] {
+        assert_eq!(paths(text), [path], "{text}");
+    }
+    for text in [
+        "and/or, either/or, w/o, n/a, TCP/IP, I/O",
+        "It reads and/or writes; input/output alike.",
+        "https://example.org/lib/x.rs and http://x/y.md",
+        "See example.org/lib/x.rs or www.example.org/x.md.",
+        "[docs](https://example.org/a.md)",
+        "Version 1.2/3 and v1.2/v1.3, 10/12 tests.",
+        "`console.log` and `process.env` and `self.items` and `os.path`",
+        "`response.json()` is called, e.g./i.e. by `b::c`",
+        "`text/html` and application/json",
+        "Node.js/Express.js is used.",
+        "README.md is prose here",
+        "GET /users/1.json answers",
+    ] {
+        assert_eq!(paths(text), [""; 0], "{text}");
+    }
+    assert_eq!(paths("`src/auth/login.rs` is there; `login.rs` has it."), ["src/auth/login.rs"], "short for it");
+}
+
+#[test]
+fn prescriptions_are_told_from_what_is_unmet() {
+    let orders = [
+        "Replace the loop by a fold.",
+        "It leaks. Add a lock around it.",
+        "You should not cache here.",
+        "Replace `loop` by a fold and delete tests/b.rs",
+        "The loop needs to be replaced by a fold.",
+        "Increase the timeout to 30 s.",
+        "The timeout is short. Increase the timeout.",
+        "Return an Option from `parse`.",
+        "Guard `x` with a mutex.",
+        "Set `retries` to 3.",
+        "Call flush() before close.",
+        "Handle the None.",
+        "Put a lock around the map.",
+        "Disable the cache.",
+        "Increase the time limit.",
+        "Swap the loop for a fold",
+        "Swap the loop for a fold in src/a.py",
+        "make `parse` return an Option",
+        "Make the parser return an Option.",
+        "consider replacing b.rs",
+        "Consider replacing the loop by a fold.",
+        "It may be worth adding a lock.",
+        "Try removing the cache.",
+        "Please replace the loop.",
+        "The cache is stale; then remove it.",
+        "Just drop the cache.",
+        "Extract a function for this.",
+        "Introduce a lock around it.",
+        "Wrap the call in a transaction.",
+        "Split the module.",
+        "Convert it to a map.",
+        "Switch to a map.",
+        "Upgrade the driver.",
+        "Rework the loop.",
+        "Inline the helper.",
+        "Simplify the match.",
+        "Migrate the table.",
+        "The status should be replaced.",
+        "The status should be changed and is not.",
+        "`parse` should be pure.",
+        "It should not cache here.",
+        "The loop could be replaced by a fold.",
+        "The loop must be rewritten.",
+        "It would be better to use a map.",
+        "We could use a map.",
+        "I would use a map.",
+        "The fix would be a lock.",
+        "The solution is to lock first.",
+        "You might want to lock first.",
+        "It can be fixed by a lock.",
+        "Why not use a map?",
+    ];
+    let told = [
+        "AC-2: the status should be 200 and is 500",
+        "AC-2: the status should be 200 but is 500",
+        "AC-2: expected the status, which should be 200, got 500",
+        "Expected: it should be 200; expected 200, got 500",
+        "The answer should be empty and has three entries.",
+        "The answer should be empty but has three entries.",
+        "The list should be sorted, is not.",
+        "By AC-3 the limit should be 10 but was 12.",
+        "It should not fail and does so.",
+        "It should not be empty, but it is.",
+        "The total should be 3.5 and is 3.4.",
+        "scope.md says that it should be read once.",
+        "The cache is read before it is filled (confidence: high).",
+        "AC-2 is unmet: no test names it.",
+        "Run the load test at 50 connections and look whether p95 stays under 200 ms.",
+        "Users rename files while it runs.",
+        "Use of a stale cache.",
+        "Change detection is off.",
+        "Run it alone and compare the two logs.",
+        "Make a request with an empty body and compare.",
+        "Make sure that the clock is in step before the run.",
+        "Compare the two logs.",
+        "Set the log level to debug and look at the first error.",
+        "Consider the case of an empty list: no test has it.",
+        "Try it with an empty list.",
+        "Try running it alone.",
+        "The test swaps two files.",
+        "A split of the module came before the failure.",
+        "Fix confidence is low.",
+        "The move of `a` happened in the same commit.",
+        "Drop rates rise with the load.",
+        "Count how often the cache is missed.",
+        "Cache misses double under load.",
+        "It must be 200 by AC-2.",
+        "Edit distance is computed twice.",
+        "The API would answer twice.",
+        "Anyone could read the key.",
+        "It is unknown why not all tests ran.",
+        "Call to flush() is missing.",
+        "Return value of `parse` is dropped.",
+        "Increase in latency under load (confidence: low).",
+        "Set difference of both is empty.",
+        "Call the endpoint twice: the second time it fails.",
+        "Handle leak in the pool.",
+        "The status should have been 200 but was 500.",
+    ];
+    assert!(orders.len() >= 30 && told.len() >= 30);
+    let missed: Vec<&str> = orders.into_iter().filter(|text| prescribes(text, false).is_none()).collect();
+    assert_eq!(missed, [""; 0], "prescriptions that are not seen");
+    let wrong: Vec<(&str, String)> =
+        told.into_iter().filter_map(|text| Some((text, prescribes(text, false)?))).collect();
+    assert_eq!(wrong, [], "no prescriptions");
+    let wrong: Vec<(&str, String)> =
+        told.into_iter().filter_map(|text| Some((text, prescribes(text, true)?))).collect();
+    assert_eq!(wrong, [], "nor where it is said how to find out");
+}
+
+#[test]
+fn a_step_to_find_out_is_no_prescription_where_it_is_asked_for() {
+    for step in [
+        "Remove the cache folder, run the test again and compare",
+        "Revert the last commit locally and see whether the test passes",
+        "Change the clock to 23:59 and run the test",
+        "Fix the seed to 42 and run the test twice",
+        "Use a debugger to look at `x`",
+        "Add a breakpoint at line 3 and look",
+        "Replace the real clock by a fake one and compare the two logs",
+        "Increase the timeout to 30 s and run it again",
+        "Set `retries` to 0 and count the requests",
+        "Try removing the cache and run it once more",
+        "Make the server return 500 and watch the client",
+    ] {
+        assert_eq!(prescribes(step, true), None, "{step}");
+    }
+    for order in [
+        "Rewrite the parser and run the tests",
+        "Refactor the loop and compare",
+        "Replace the loop by a fold.",
+        "Remove the cache.",
+        "Add a lock around it.",
+        "We should rewrite the parser and run the test",
+        "The loop needs to be replaced by a fold.",
+    ] {
+        assert!(prescribes(order, true).is_some(), "{order}");
+    }
+}
+
+#[test]
+fn what_closed_an_issue_can_be_looked_up() {
+    let is = |by: &str| check(by, FlowName::Pipeline, 12).is_ok();
+    for by in [
+        "build PASS on 0123456789ab (record 9)",
+        "verify failed no more: VERIFY passed",
+        "record 12",
+        "F-0003",
+        "`cargo test zone` is green",
+        "tests/zone.rs names it",
+        "https://ci.example.org/runs/7",
+    ] {
+        assert!(is(by), "{by}");
+    }
+    for by in [
+        "magic",
+        "I looked",
+        "mia said so",
+        "build PASS on deadbeef (record 999)",
+        "record 0",
+        "build",
+        "all passed",
+        "``",
+    ] {
+        assert!(!is(by), "{by}");
+    }
+}
+
+#[test]
+fn a_path_is_the_same_in_whatever_disguise() {
+    for (text, path) in [
+        ("/lib/auth/login.rs holds the login.", "lib/auth/login.rs"),
+        ("`/lib/auth/login.rs`", "lib/auth/login.rs"),
+        ("[code](/lib/auth/login.rs#L3)", "lib/auth/login.rs"),
+        ("lib//auth/login.rs", "lib/auth/login.rs"),
+        ("`src/../lib/auth.rs`", "lib/auth.rs"),
+        ("./lib/./a.rs", "lib/a.rs"),
+        ("lib%2Fauth%2Flogin.rs", "lib/auth/login.rs"),
+        ("See https://github.com/mia/sandbox/blob/main/lib/auth/x.rs.", "lib/auth/x.rs"),
+        ("[it](https://ghe.example/o/r/blob/0a1b/lib/x.rs#L3-L9)", "lib/x.rs"),
+        ("https://github.com/o/r/tree/main/lib/auth", "lib/auth"),
+        ("`lib/**/login.rs`", "lib/**/login.rs"),
+        ("All of lib/** is old.", "lib/**"),
+        ("`lib/*.rs`", "lib/*.rs"),
+        ("`lib/my file.rs`", "lib/my file.rs"),
+    ] {
+        assert_eq!(paths(text), [path], "{text}");
+    }
+    assert_eq!(paths("`lib/{a,b}.rs`"), ["lib/a.rs", "lib/b.rs"]);
+    assert_eq!(paths("`{src,lib}/{a,b}.rs`").len(), 4);
+    assert_eq!(paths("`}/{a{b`"), [""; 0]);
+    for text in [
+        "`GET /users/1.json` answers",
+        "`/api/users` answers 500",
+        "/usr/lib/libc.so and `/etc/hosts`",
+        "https://github.com/o/r/blob/phasegate/ledger/changes/0/7/context/iter-0001.md",
+        "**bold/strong** and a/b*c",
+    ] {
+        assert_eq!(paths(text), [""; 0], "{text}");
+    }
+    let long = format!("`lib/{}.rs`", "{a,b}".repeat(200));
+    let began = std::time::Instant::now();
+    assert!(!paths(&long).is_empty() && began.elapsed() < std::time::Duration::from_secs(2));
+}
+
+#[test]
+fn a_glob_is_outside_where_nothing_of_it_can_be_within() {
+    let cap = Cap::declared("The parser. in: src/parser/**, tests/*.rs out: src/parser/gen/**").unwrap();
+    for within in ["src/parser/**", "src/**/date.rs", "**/date.rs", "src/*/date.rs", "tests/*.rs", "tests/**/a.rs"] {
+        assert!(is_within(&cap, within), "{within}");
+    }
+    for outside in ["lib/**/login.rs", "lib/*.rs", "src/parser/gen/*.rs", "src/lexer/**", "tests/a/*.rs", "lib/a.rs"] {
+        assert!(!is_within(&cap, outside), "{outside}");
+    }
+}
