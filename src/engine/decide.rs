@@ -729,7 +729,10 @@ fn record_judgement(
     // A preview is one look at one head: more findings on it, or a base that moved under it, are shown, not tallied.
     let same_preview = claimed.is_none()
         && matches!(gate, GateName::Phase(_))
-        && draft.state.gates.get(&gate).is_some_and(|last| last.verdict == verdict && last.about.head == about.head);
+        && draft.state.gates.get(&gate).is_some_and(|last| {
+            // What the bot commits on top is no other push.
+            last.verdict == verdict && (last.about.head == about.head || last.about.content == about.content)
+        });
     if said || same_preview {
         return Ok(());
     }

@@ -150,6 +150,8 @@ fn previews_never_block_and_are_counted_once_a_head() {
         // The base moves under it: still the same push.
         game.subject().about.base = commit("a newer base");
         game.look();
+        // Another commit with the same content, as the bot puts its own files on top: no push of anybody's.
+        game.rebase(&format!("{head} with copies"), head).red();
     }
     assert_eq!((game.now().previews[&Phase::Build], fails(&game, Phase::Build)), (3, 0));
     assert!(!game.against().contains("MRG-06"));
