@@ -294,7 +294,7 @@ fn fields(remedy: Remedy) -> &'static [&'static str] {
 }
 
 fn of_one_text(remedy: Remedy, text: &str) -> Result<Resolution, String> {
-    if !text.chars().any(char::is_alphanumeric) {
+    if says_nothing(text) {
         return Err("its reason says nothing.".to_owned());
     }
     let rationale = text.to_owned();
@@ -393,10 +393,15 @@ fn text(d: &mut Decoder, f: &Fields<'_>, key: &str) -> Option<String> {
     words(d, f.get(key)?, LONGEST_TEXT)
 }
 
+/// Dots and dashes in place of a text.
+fn says_nothing(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || matches!(c, '.' | '…' | '-' | '–' | '—' | '?' | '!' | '_' | '*' | '~'))
+}
+
 /// A text that says something.
 fn words(d: &mut Decoder, spot: &Spot<'_>, most: usize) -> Option<String> {
     let text = d.text(spot)?.trim();
-    if !text.chars().any(char::is_alphanumeric) {
+    if says_nothing(text) {
         d.problem(spot.at(), &spot.path, "it is empty", "Write what it is to say");
         return None;
     }
@@ -571,7 +576,7 @@ fn unsafe_path(path: &str) -> Option<&'static str> {
         Some("it is no plain path")
     } else if parts.any(odd) {
         Some("it leaves the repository, or is none of its files")
-    } else if path.to_ascii_lowercase().trim_end_matches('/').starts_with(".github/workflows") {
+    } else if path.to_ascii_lowercase().split('/').take(2).eq([".github", "workflows"]) {
         Some("the bot writes no workflows")
     } else {
         None

@@ -133,7 +133,16 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
     match phase {
         Phase::Expand => {
             let there: Vec<String> = files.criteria.iter().map(|text| in_words(text)).collect();
-            let lacks = |text: &str| !there.iter().any(|one| one.contains(&in_words(text)));
+            let bare = |text: &str| text.split_once(':').map(|(_, rest)| in_words(rest)).unwrap_or_default();
+            let without: Vec<String> = files.criteria.iter().map(|text| bare(text)).collect();
+            let lacks = |text: &str| {
+                let given = in_words(text);
+                // What was cut is held against as far as it is known.
+                let is_it = |one: &String| {
+                    if text.ends_with('…') { one.starts_with(given.trim_end()) } else { *one == given }
+                };
+                !there.iter().chain(&without).any(is_it)
+            };
             let lost = decided(Remedy::AmendSpec).filter(|(text, _)| lacks(text));
             let find = |(text, by): (&str, &str)| {
                 let says =
@@ -168,8 +177,19 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
 
 /// A text by its words alone, each between blanks.
 fn in_words(text: &str) -> String {
-    let words: Vec<String> =
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    // A sign or a bound is as good as a word; a hyphen within one is none.
+    let sign = |c: char| matches!(c, '-' | '+' | '<' | '>' | '=' | '%' | '≤' | '≥' | '±');
+    let mut apart = String::with_capacity(text.len());
+    let mut before = ' ';
+    for c in text.chars() {
+        if sign(c) && !(c == '-' && before.is_alphanumeric()) {
+            apart.extend([' ', c, ' ']);
+        } else {
+            apart.push(if c.is_alphanumeric() { c } else { ' ' });
+        }
+        before = c;
+    }
+    let words: Vec<String> = apart.split_whitespace().map(str::to_lowercase).collect();
     format!(" {} ", words.join(" "))
 }
 
@@ -512,7 +532,7 @@ impl Judge<'_> {
                         issue.id, watched.gate, issue.action
                     );
                     let next = format!(
-                        "Write `Next action: {}`; another step is said by `/ladder`, with its reason.",
+                        "Write `Next action: {}`; another step is said with its reason, by the command `ladder`.",
                         issue.action
                     );
                     self.find("SNP-09", Some(line), says, next);

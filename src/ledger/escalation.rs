@@ -157,8 +157,8 @@ fn places(findings: &[Finding]) -> BTreeSet<String> {
 const TRIES: usize = 12;
 /// How many escalations that have ended are kept, for their issues to be closed.
 const ENDED: usize = 8;
-/// So many stops are kept beside the first.
-const MOST_STOPS: usize = 10;
+/// So many stops of one person are kept beside the first.
+const MOST_STOPS: usize = 5;
 /// The longest text of a try.
 const LONGEST: usize = 300;
 
@@ -193,9 +193,8 @@ fn stands(cause: Cause, state: &State) -> bool {
     match cause {
         Cause::Gate => stage == Some(Stage::BlockedOnGate),
         Cause::Reconcile => stage == Some(Stage::ReconcileBlocked),
-        Cause::Reds => state.red_pushes.is_some() && state.open,
-        // A stop that brakes is called first and brakes then.
-        Cause::Stop | Cause::Brake | Cause::Pause => false,
+        // A stop that brakes is called first and brakes then; red pushes are told beside whatever else stops it.
+        Cause::Stop | Cause::Brake | Cause::Pause | Cause::Reds => false,
     }
 }
 
@@ -259,9 +258,27 @@ impl State {
         let more = stop.also.clone();
         for one in [Stop { also: Vec::new(), ..stop }].into_iter().chain(more) {
             let same = |other: &Stop| other.reason == one.reason && other.by == one.by;
-            if !same(shown) && !shown.also.iter().any(same) && shown.also.len() < MOST_STOPS {
-                shown.also.push(one);
+            if same(shown) || shown.also.iter().any(same) {
+                continue;
             }
+            // Nobody crowds out anybody else.
+            let theirs = |other: &Stop| other.by == one.by;
+            if shown.also.iter().filter(|other| theirs(other)).count() >= MOST_STOPS
+                && let Some(oldest) = shown.also.iter().position(theirs)
+            {
+                shown.also.remove(oldest);
+            }
+            shown.also.push(one);
+        }
+        // What has a question of its own is asked about before what stands for itself.
+        if shown.condition.is_none()
+            && shown.by != By::Bot
+            && let Some(at) = shown.also.iter().position(|one| one.condition.is_some())
+        {
+            let mut first = shown.also.remove(at);
+            let also = std::mem::take(&mut shown.also);
+            first.also = [std::mem::replace(shown, Stop::new("", &By::Bot))].into_iter().chain(also).collect();
+            *shown = first;
         }
     }
 
@@ -334,7 +351,8 @@ impl State {
             Body::Merged { .. } => Ending::Merged,
             Body::Rescoped {} => Ending::Rescoped,
             Body::Replanned {} => Ending::Replanned,
-            _ if another || record.by == By::Bot => Ending::Overtaken,
+            // What a stop stood beside waits again when it is over.
+            _ if (another && open.answer.is_none()) || record.by == By::Bot => Ending::Overtaken,
             _ => Ending::Lifted,
         };
         let reason = match &record.body {

@@ -203,6 +203,8 @@ pub fn concludes(entry: &str) -> bool {
 pub fn is_nothing(said: &str) -> bool {
     const NOTHING: [&str; 11] =
         ["none", "n/a", "na", "no", "nil", "nothing", "not applicable", "unknown", "tbd", "todo", "none found"];
+    // How sure somebody is of nothing is nothing.
+    let said = said.split("(confidence").next().unwrap_or_default();
     let bare = said.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     bare.is_empty() || NOTHING.contains(&bare.as_str())
 }

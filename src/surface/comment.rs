@@ -308,6 +308,12 @@ pub(super) fn cut(most: usize, mut text: String) -> String {
 }
 
 fn what_next(state: &State, seen: &Seen<'_>) -> String {
+    let next = decided_next(state, seen);
+    let both = state.open && waits_for_person(state) && state.audit_owed().is_some();
+    if both { format!("{next} An audit is owed as well: `{}`.", commands(seen).written("audit")) } else { next }
+}
+
+fn decided_next(state: &State, seen: &Seen<'_>) -> String {
     let commands = commands(seen);
     if let Some(gone) = given_up(state) {
         return gone;
@@ -335,7 +341,7 @@ fn what_next(state: &State, seen: &Seen<'_>) -> String {
     }
     if !also.is_empty() {
         let state = &State { stopped: None, ..state.clone() };
-        return format!("{}{}", what_next(state, seen), stopped_too(&also));
+        return format!("{}{}", decided_next(state, seen), stopped_too(&also));
     }
     if let Some(owed) = memory::owed(state, seen).filter(|_| !waits_for_person(state)) {
         return owed;

@@ -95,7 +95,13 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     if let Some(left) = left_behind(state, open, seen) {
         let _ = writeln!(out, "{left}\n");
     }
-    let also = also(state);
+    let mut also = also(state);
+    if let Some((phase, reds)) = state.red_pushes.filter(|_| open.cause != Cause::Reds) {
+        also.push(format!(
+            "- {reds} pushes were red at {}, and nobody has claimed one of them (`MRG-06`)",
+            named(Some(phase))
+        ));
+    }
     if !also.is_empty() {
         let _ = writeln!(out, "It is stopped as well, and an answer is for all of it:\n\n{}\n", also.join("\n"));
     }

@@ -161,7 +161,10 @@ pub fn label(state: &State, prefix: &str) -> Option<Label> {
         return None;
     }
     let (name, color, description) = match stage {
-        stage if waits_for_human(stage) => ("blocked", "b60205", "Waits for a person's decision"),
+        // A stop in a stepped wait stands beside it, and comes first.
+        stage if waits_for_human(stage) || state.stopped.is_some() => {
+            ("blocked", "b60205", "Waits for a person's decision")
+        }
         S::SteppedModePaused => ("paused", "fbca04", "Waits for /continue"),
         S::SessionDropped => ("dropped", "d4c5f9", "The agent is gone; /recover takes it up"),
         S::PipelineComplete => ("complete", "0e8a16", "Through all phases"),
@@ -270,14 +273,14 @@ fn past_check(state: &State, phase: Phase, links: &Links) -> Check {
 fn current_check(state: &State, seen: &Seen<'_>, phase: Phase, judged: &phase::Judgement, links: &Links) -> Check {
     let name = phase.as_str().to_uppercase();
     let pipeline = state.pipeline.as_ref();
-    let blocked = pipeline.is_some_and(|pipeline| waits_for_human(pipeline.stage));
+    let blocked = pipeline.is_some_and(|pipeline| waits_for_human(pipeline.stage)) || state.stopped.is_some();
     let held = pipeline.is_some_and(|pipeline| pipeline.holds(phase));
     let tries = pipeline.and_then(|pipeline| counted(pipeline, phase)).map(|said| format!("{said}. "));
     let tries = tries.unwrap_or_default();
     let say = |name: &str| comment::commands(seen).written(name);
     let stage = pipeline.map(|pipeline| pipeline.stage);
     let (conclusion, title) = match &judged.outcome {
-        _ if stage == Some(Stage::SteppedModePaused) => {
+        _ if stage == Some(Stage::SteppedModePaused) && state.stopped.is_none() => {
             (Conclusion::ActionRequired, format!("{name} has not begun: say {} to go on", say("continue")))
         }
         _ if stage == Some(Stage::SessionDropped) => {
@@ -459,6 +462,7 @@ pub(super) fn annotations(findings: &[Finding], default_branch: &str) -> Vec<Ann
 pub fn standing(state: &State, seen: &Seen<'_>) -> String {
     let name = match (&state.pipeline, state.merge) {
         _ if state.merged.as_ref().is_some_and(|merged| !merged.bypassed.is_empty()) => "merged around the gate",
+        (Some(pipeline), _) if state.stopped.is_some() && pipeline.stage == Stage::SteppedModePaused => "stopped",
         (Some(pipeline), _) if state.open || state.merged.is_some() => return words(pipeline.stage),
         (_, MergeStage::Merged) => "merged",
         (_, MergeStage::Closed) => "closed",

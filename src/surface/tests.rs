@@ -179,7 +179,7 @@ fn blocked_after_three_tries() {
         game.push(head).red().says("ada", Role::Write, "/build");
     }
     game.at(Stage::BlockedOnGate);
-    insta::assert_snapshot!(next(&game), @"BLOCKED: build failed 3 times. `ci / test` ended as failure on a6e18682aa5b. Options: (A) mend it; (B) change the scope; (C) close the pull request. For A a maintainer (not its author, and nobody who pushed to it) says `/unblock REASON`, for another one `/resolve LETTER` as the issue shows. Recommendation: read the findings; if they name one cause, A.");
+    insta::assert_snapshot!(next(&game), @"BLOCKED: build failed 3 times. `ci / test` ended as failure on a6e18682aa5b. Options: (A) mend it; (B) change the scope; (C) close the pull request. For A a maintainer (not its author, and nobody who pushed to it) says `/unblock REASON`, for another one `/resolve LETTER` as the issue shows. Recommendation: read the findings; if they name one cause, A. An audit is owed as well: `/audit`.");
     assert_eq!(gate_check(&game).conclusion, Conclusion::Failure);
     assert_eq!(merge_check(&game).conclusion, Conclusion::Failure);
     assert_eq!(game.surface().label.unwrap().name, "phase:blocked");

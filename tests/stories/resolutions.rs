@@ -104,7 +104,7 @@ async fn a_blocked_gate_gets_other_criteria_and_is_merged() {
     // The scope as it was is not what a person asked for.
     builds(&on, "less").await;
     assert!(on.bot_comments(number).unwrap()[0].contains("`EXP-14`"), "{:?}", on.bot_comments(number).unwrap());
-    let scope = papers::SCOPE.replace("- AC-1: dimming", &format!("- AC-1: {COLD} Dimming"));
+    let scope = papers::SCOPE.replace("dimming from level 3 gives level 2, within 10 ms.", COLD);
     let head = on.pushes("rover", "work", "cold", &[("scaffolding/scope.md", &scope)]).await.unwrap();
     on.ci(&head, "success").await.unwrap();
     on.reviews("mia", number, "APPROVE").await.unwrap();
@@ -372,7 +372,8 @@ async fn red_pushes_are_looked_at_and_it_is_merged() {
     assert!(body.contains("3 pushes to ") && body.contains("`BLD-02`"), "{body}");
     // What is called on top of it stands beside it.
     on.says("rover", number, "/stop waiting for CI").await.unwrap();
-    assert!(asked(&on).body.unwrap().contains("- `rover` stopped it: `waiting for CI`"), "{:?}", asked(&on).body);
+    let body = asked(&on).body.unwrap();
+    assert!(body.contains("`waiting for CI`") && body.contains("- 3 pushes were red at BUILD"), "{body}");
     assert_eq!(on.escalations().unwrap().len(), 1);
     let head = on.pushes("rover", "work", "mended", &[("docs/try.md", "3")]).await.unwrap();
     on.ci(&head, "success").await.unwrap();

@@ -561,16 +561,10 @@ mod odd {
 /// What a person is asked about is not lost behind what somebody else calls on top of it.
 #[test]
 fn a_stop_on_top_of_another_is_shown_beside_it() {
-    let reds = || {
-        let mut game = Game::pipeline_with("limits: { previews: 1 }\n");
-        game.until_building().push("r1").red().push("r2").red().asked_in(12);
-        game
-    };
     for (mut game, cause, asked) in [
         (stopped(), Cause::Stop, "`it leaks`"),
         (blocked(), Cause::Gate, "BUILD failed 3 times"),
         (braked(), Cause::Brake, "`ada` pulled the complexity brake"),
-        (reds(), Cause::Reds, "2 pushes to #7 were red"),
     ] {
         let id = game.now().escalation.as_ref().map(|open| open.id);
         let question = game.notice().unwrap().body.lines().next().map(str::to_owned);
@@ -588,15 +582,50 @@ fn a_stop_on_top_of_another_is_shown_beside_it() {
     }
 }
 
+/// Red pushes are told beside whatever else stops it.
+#[test]
+fn a_stop_on_top_of_red_pushes_is_what_is_asked_about() {
+    let mut game = Game::pipeline_with("limits: { previews: 1 }\n");
+    game.until_building().push("r1").red().push("r2").red().asked_in(12);
+    game.says("rover", Role::Write, "/stop it leaks").done();
+    assert_eq!(game.now().escalation.as_ref().map(|open| open.cause), Some(Cause::Stop));
+    let body = game.notice().unwrap().body;
+    assert!(body.contains("- 2 pushes were red at BUILD") && body.contains("`it leaks`"), "{body}");
+    assert!(remedies(&game).contains(&Remedy::RevisePlan), "{:?}", remedies(&game));
+    game.answers("mia", Role::Maintain, "/resolve A all of it is settled").done();
+    assert!(game.now().escalation.is_none() && game.now().red_pushes.is_none());
+}
+
+/// Nobody crowds out what somebody else has said, and what has a question of its own is asked.
+#[test]
+fn many_stops_hide_none_of_another_person() {
+    let mut game = stopped();
+    for number in 0..12 {
+        game.says("rover", Role::Write, &format!("/stop typo {number}")).done();
+    }
+    game.says("mia", Role::Maintain, "/stop unsafe: the key is in the log").done();
+    let stop = game.now().stopped.clone().unwrap();
+    assert_eq!(stop.reason, "unsafe: the key is in the log");
+    let also: Vec<&str> = stop.also.iter().map(|one| one.reason.as_str()).collect();
+    assert_eq!(also, ["it leaks", "typo 7", "typo 8", "typo 9", "typo 10", "typo 11"]);
+    let body = game.notice().unwrap().body;
+    assert!(body.contains("**Recommendation:** (B)") && body.contains("`it leaks`"), "{body}");
+}
+
 /// A stop is no way past somebody's look.
 #[test]
 fn a_stepped_wait_waits_again_when_a_stop_is_over() {
     let mut game = paused();
     game.says("ada", Role::Write, "/stop it leaks").done();
     assert_eq!(game.now().escalation.as_ref().map(|open| open.cause), Some(Cause::Stop));
+    let surface = game.surface();
+    assert_eq!(surface.label.map(|label| label.name), Some("phase:blocked".to_owned()));
+    assert!(surface.comment.starts_with("### Phasegate: stopped"), "{}", surface.comment);
     game.says("mia", Role::Maintain, "/continue").refused_with("CMD-03");
     game.asked_in(13).answers("mia", Role::Maintain, "/resolve A settled").done().at(Stage::SteppedModePaused);
     assert_eq!(game.now().escalation.as_ref().map(|open| open.cause), Some(Cause::Pause));
+    let ended = game.now().escalated.last().and_then(|last| last.ended.clone()).expect("it was answered");
+    assert_eq!((ended.how, ended.reason.as_deref()), (Ending::Lifted, Some("settled")));
     game.says("mia", Role::Maintain, "/continue").done().at(Stage::Designing);
 }
 
@@ -632,7 +661,11 @@ fn amended_criteria_and_plans_are_written_before_the_gate_passes() {
     assert_eq!(phase(&game), ["EXP-14"]);
     assert!(game.surface().comment.contains("AC-1: It stays at level 3."), "{}", game.surface().comment);
     game.audited().says("ada", Role::Write, "/expand").at(Stage::ExpandRetrying);
-    game.subject().context.criteria = vec!["AC-1: it stays at level 3".to_owned()];
+    for other in ["AC-1: it stays at level -3", "AC-1: it stays at level 3, or goes to 2", "AC-2: stays at level 3"] {
+        game.subject().context.criteria = vec![other.to_owned()];
+        assert_eq!(phase(&game), ["EXP-14"], "{other}");
+    }
+    game.subject().context.criteria = vec!["AC-1: it *stays* at level 3".to_owned()];
     assert_eq!(phase(&game), [""; 0]);
     let mut game = blocked();
     let yaml = "revised_micro_plan: [{ module_id: relay, description: d, depends_on: [] }]";
