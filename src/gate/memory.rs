@@ -340,7 +340,7 @@ pub fn claim(state: &State, path: &str, text: &str, blob: &BlobId) -> Result<Tak
     judge.counters();
     judge.gates(flow);
     judge.issues();
-    judge.closed(flow, state.seq);
+    judge.closed(state);
     judge.facts();
     let report = judge.report();
     judge.scouts(&report);
@@ -573,7 +573,7 @@ impl Judge<'_> {
     }
 
     /// `SNP-09`: an issue is resolved in its own words, by a check or evidence that is there.
-    fn closed(&mut self, flow: FlowName, seq: u64) {
+    fn closed(&mut self, state: &State) {
         let memory = self.memory;
         let facts = self.read.evidence.iter().chain(&self.read.context);
         let facts: BTreeSet<u32> = facts.filter_map(|item| item.id).collect();
@@ -586,7 +586,7 @@ impl Judge<'_> {
                 let next = format!("Leave them as they are: {}", quoted(&issue.text));
                 self.found.push(Finding::error("SNP-09", says, next).at(self.path, Some(item.line)));
             }
-            let why = match words::check(by, flow, seq) {
+            let why = match words::check(by, state) {
                 _ if snapshot::cited(by).iter().any(|id| !facts.contains(&id.0)) => {
                     "a fact that this snapshot does not have".to_owned()
                 }
@@ -594,7 +594,7 @@ impl Judge<'_> {
                 Ok(()) => continue,
             };
             let says = format!("{} is closed by {}, which is {why}.", issue.id, quoted(by));
-            let next = "Name what closed it: a fact of this snapshot (`F-0003`), a gate with its outcome (`build PASS`), a record of \
+            let next = "Name what closed it: a fact of this snapshot (`F-0003`), a gate and how it went last (`build PASS`), a record of \
                         the ledger (`record 12`), or the test, file or command that shows it, in code marks. What a person said is \
                         evidence: write it there and name its number.";
             self.found.push(Finding::error("SNP-09", says, next).at(self.path, Some(item.line)));

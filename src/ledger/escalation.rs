@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::record::{About, Body, By, Claim, Outcome, Record};
+use super::record::{About, Body, By, Claim, Condition, Outcome, Record};
 use super::resolution::Settled;
 use super::state::{State, Stop};
 use crate::finding::{Finding, GateName, Verdict, only_waiting};
@@ -270,10 +270,12 @@ impl State {
             }
             shown.also.push(one);
         }
-        // What has a question of its own is asked about before what stands for itself.
-        if shown.condition.is_none()
-            && shown.by != By::Bot
-            && let Some(at) = shown.also.iter().position(|one| one.condition.is_some())
+        // What has a question of its own is asked about before what stands for itself, and what brakes before both.
+        let weight = |one: &Stop| one.condition.map(Condition::is_structural);
+        let heaviest = shown.also.iter().map(weight).max().flatten();
+        if shown.by != By::Bot
+            && heaviest > weight(shown)
+            && let Some(at) = shown.also.iter().position(|one| weight(one) == heaviest)
         {
             let mut first = shown.also.remove(at);
             let also = std::mem::take(&mut shown.also);

@@ -612,6 +612,23 @@ fn many_stops_hide_none_of_another_person() {
     assert!(body.contains("**Recommendation:** (B)") && body.contains("`it leaks`"), "{body}");
 }
 
+/// A small stop that came first takes nothing off the brake.
+#[test]
+fn the_brake_is_pulled_on_top_of_a_stop() {
+    let mut game = Game::pipeline();
+    game.until_building().says("rover", Role::Write, "/stop the docs have a typo").asked_in(12);
+    game.says("ada", Role::Write, "/stop unsafe: it sends passwords").done();
+    game.says("mia", Role::Maintain, "/stop scope: it has doubled").done().at(Stage::ComplexityBrakeTriggered);
+    assert_eq!(game.now().escalation.as_ref().map(|open| open.cause), Some(Cause::Brake));
+    let body = game.notice().unwrap().body;
+    assert!(body.contains("`mia` pulled the complexity brake") && body.contains("`scope: it has doubled`"), "{body}");
+    assert!(body.contains("typo") && body.contains("it sends passwords"), "{body}");
+    assert!(!remedies(&game).contains(&Remedy::ProvideFix), "{:?}", remedies(&game));
+    game.says("mia", Role::Maintain, "/unblock typo mended").refused_with("CMD-03");
+    game.says("mia", Role::Maintain, "/brake-resolved it is cut").done().at(Stage::Building);
+    assert!(game.now().stopped.is_none() && game.now().escalation.is_none());
+}
+
 /// A stop is no way past somebody's look.
 #[test]
 fn a_stepped_wait_waits_again_when_a_stop_is_over() {

@@ -232,8 +232,13 @@ StoppedAt(s, at) == IF s.stage \in Closed \cup {"SteppedModePaused"} THEN s
                     ELSE [s EXCEPT !.stage = at, !.back = IF @ = None THEN s.stage ELSE @]
 Stop == /\ Guarded /\ Stops
         /\ change' = StoppedAt(LastTry(change), "BlockedOnGate")
+\* Blocked by a stop alone: no gate has failed as often as it may.
+StoppedOnly(s) == LET g == IF s.back = None THEN 0 ELSE GateOf[s.back]
+                  IN  s.stage = "BlockedOnGate" /\ (g = 0 \/ ~Spent(s, g))
 Brake == /\ Guarded /\ Stops
-         /\ change' = StoppedAt(LastTry(change), "ComplexityBrakeTriggered")
+         /\ change' = LET s == LastTry(change)
+                      IN  IF StoppedOnly(s) THEN [s EXCEPT !.stage = "ComplexityBrakeTriggered"]
+                          ELSE StoppedAt(s, "ComplexityBrakeTriggered")
 ChangeMode == /\ Guarded
               /\ \E m \in Modes \ {change.mode} : change' = [LastTry(change) EXCEPT !.mode = m]
 Settle == /\ Guarded

@@ -55,7 +55,9 @@ pub fn beside(state: &State, fact: &Beside) -> State {
         }
         Beside::Stopped { structural } => {
             // Who is to look before the next phase still is, when the stop is over.
-            if !waits_for_human(state.stage) && state.stage != Stage::SteppedModePaused {
+            if *structural && stopped_only(state) {
+                next.stage = Stage::ComplexityBrakeTriggered;
+            } else if !waits_for_human(state.stage) && state.stage != Stage::SteppedModePaused {
                 next.return_to = Some(state.return_to.unwrap_or(state.stage));
                 next.stage = if *structural { Stage::ComplexityBrakeTriggered } else { Stage::BlockedOnGate };
             }
@@ -73,6 +75,12 @@ fn last_try_blocks(state: &State) -> State {
         }
         _ => state.clone(),
     }
+}
+
+/// Whether it is blocked by a stop alone: no gate has failed as often as it may.
+fn stopped_only(state: &State) -> bool {
+    let spent = |phase| state.fails(phase) >= limit(phase);
+    state.stage == Stage::BlockedOnGate && !state.return_to.and_then(phase_of).is_some_and(spent)
 }
 
 fn recover(state: &mut State) {

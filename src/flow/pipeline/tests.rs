@@ -224,6 +224,21 @@ fn a_stop_waits_for_a_person_in_either_form() {
     }
 }
 
+/// A stop that came first does not hold the brake up; a gate that failed for the last time stays what a person unblocks.
+#[test]
+fn the_brake_comes_on_top_of_a_stop() {
+    let mut walk = Walk::configured(Mode::Auto);
+    walk.person(Action::RequestBuild).beside(&Beside::Stopped { structural: false });
+    walk.beside(&Beside::Stopped { structural: true });
+    assert_eq!((walk.0.stage, walk.0.return_to), (Stage::ComplexityBrakeTriggered, Some(Stage::Expanding)));
+    walk.person(Action::ResolveComplexityBrake).settle();
+    assert_eq!(walk.0.stage, Stage::Expanding);
+
+    walk.0.attempts.insert(Phase::Expand, limit(Phase::Expand));
+    walk.beside(&Beside::Stopped { structural: true });
+    assert_eq!(walk.0.stage, Stage::BlockedOnGate);
+}
+
 #[test]
 fn distilling_returns_where_it_came_from() {
     let mut walk = Walk::configured(Mode::Auto);

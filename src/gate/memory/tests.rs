@@ -551,10 +551,12 @@ fn an_issue_is_closed_in_its_own_words_by_something_that_is_there() {
         }
     };
     const WORDS: &str = "The zone table is not known.";
-    for by in ["F-0001", "record 1", "build PASS", "`cargo test zone`", "tests/zone.rs names it"] {
+    for by in ["F-0001", "record 1", "`cargo test zone`", "tests/zone.rs names it"] {
         assert_eq!(wrong(&game, closes(WORDS, by)), [""; 0], "{by}");
     }
-    for by in ["F-9999", "magic", "build PASS on deadbeef (record 999)", "mia says so", "F-0001 and F-0002"] {
+    for by in
+        ["F-9999", "magic", "build PASS", "build PASS on deadbeef (record 999)", "mia says so", "F-0001 and F-0002"]
+    {
         assert_eq!(wrong(&game, closes(WORDS, by)), ["SNP-09"], "{by}");
     }
     assert_eq!(wrong(&game, closes("Everything else.", "F-0001")), ["SNP-09"]);

@@ -1,7 +1,10 @@
 //! What words tell: a proposal, a path, a proof.
 
-use crate::flow::FlowName;
-use crate::ledger::memory::gates_of;
+use crate::finding::{GateName, Verdict};
+use crate::flow::Phase;
+use crate::gate::paper::text::says_something;
+use crate::ledger::State;
+use crate::ledger::memory::is_nothing;
 use crate::ledger::snapshot::{self, Cap};
 
 /// The text without what stands in code or quotation marks: that is somebody else's words.
@@ -118,7 +121,8 @@ pub(super) fn proposes(text: &str) -> Option<&'static str> {
 }
 
 /// What a verifier prescribes: a change of code, in the imperative.
-const ORDERS: [&str; 33] = [
+const ORDERS: [&str; 34] = [
+    "commit",
     "replace",
     "rewrite",
     "refactor",
@@ -202,7 +206,9 @@ const MORE_ORDERS: [&str; 45] = [
     "register",
 ];
 /// Orders that nobody gives to find something out: what they change stays changed.
-const LASTING: [&str; 11] = [
+const LASTING: [&str; 13] = [
+    "commit",
+    "wrap",
     "rewrite",
     "refactor",
     "rename",
@@ -216,6 +222,38 @@ const LASTING: [&str; 11] = [
     "correct",
 ];
 /// What makes a step one to find something out.
+/// What is brought in to find something out, and taken out again.
+const INSTRUMENTS: [&str; 27] = [
+    "log",
+    "logging",
+    "print",
+    "printf",
+    "println",
+    "trace",
+    "tracing",
+    "breakpoint",
+    "counter",
+    "timer",
+    "timestamp",
+    "assert",
+    "assertion",
+    "probe",
+    "delay",
+    "sleep",
+    "test",
+    "case",
+    "dump",
+    "line",
+    "flag",
+    "option",
+    "watch",
+    "span",
+    "metric",
+    "debug",
+    "sample",
+];
+/// Words of somebody who has mended it.
+const MENDED: [&str; 5] = ["it works", "works now", "is fixed", "is mended", "is gone"];
 const LOOKS: [&str; 32] = [
     "run",
     "rerun",
@@ -329,6 +367,7 @@ pub(super) fn prescribes(text: &str, looking: bool) -> Option<String> {
         return Some(words.to_owned());
     }
     let own = own_words(text);
+    let whole = text.to_lowercase();
     // A call is code, also without its marks.
     let lower = own.to_lowercase().replace("()", "\u{1}");
     let has = |words: &[&str]| {
@@ -336,7 +375,8 @@ pub(super) fn prescribes(text: &str, looking: bool) -> Option<String> {
         said.any(|word| words.contains(&word))
     };
     let looks = has(&LOOKS);
-    let tried = looking && looks;
+    // Who sees that it works has mended it.
+    let tried = looking && looks && !MENDED.iter().any(|words| lower.contains(words));
     let told = looks || has(&CAME_OF_IT);
     for duty in DUTIES {
         for (at, _) in lower.match_indices(duty) {
@@ -353,9 +393,26 @@ pub(super) fn prescribes(text: &str, looking: bool) -> Option<String> {
     }
     // An order begins its sentence, or goes on behind an `and`.
     let parts = lower.split(['.', ';', ':', ',', '(', '–', '—']).flat_map(|part| part.split(" and "));
-    let orders = parts.map(str::trim_start).filter_map(|part| ordered(part, looking || told));
-    let mut orders = orders.filter(|order| !tried || LASTING.contains(order));
-    orders.next().map(str::to_owned)
+    let orders = parts.map(str::trim_start).filter_map(|part| Some((ordered(part, looking || told)?, part)));
+    let mut orders = orders.filter(|(order, part)| !tried || lasts(order, part, &whole));
+    orders.next().map(|(order, _)| order.to_owned())
+}
+
+/// Whether what an order changes stays changed. What is brought in to look with is taken out again; what is deleted by its path is
+/// a file of the project.
+fn lasts(order: &str, part: &str, text: &str) -> bool {
+    let mut said = part.split(|c: char| !c.is_alphanumeric());
+    match order {
+        "add" | "introduce" => {
+            !said.any(|word| INSTRUMENTS.iter().any(|one| word.strip_suffix('s').unwrap_or(word) == *one))
+        }
+        "remove" | "delete" | "drop" => {
+            let after = text.find(&format!("{order} ")).map(|at| text[at + order.len()..].trim_start());
+            let named = after.and_then(|after| after.trim_start_matches('`').split([' ', '`']).next());
+            named.is_some_and(|named| named.contains('/') && !named.ends_with('/'))
+        }
+        _ => LASTING.contains(&order),
+    }
 }
 
 /// The order that a part of a sentence begins with; only one that is nothing else, where `sure`.
@@ -383,26 +440,40 @@ fn ordered(part: &str, sure: bool) -> Option<&str> {
 
 /// Whether what closed an issue is a check or evidence that can be looked up; otherwise what it is. Facts that it cites are known to
 /// be there.
-pub(super) fn check(by: &str, flow: FlowName, seq: u64) -> Result<(), String> {
+pub(super) fn check(by: &str, state: &State) -> Result<(), String> {
     let lower = by.to_lowercase();
     let records = lower.match_indices("record ").map(|(at, word)| &lower[at + word.len()..]);
     let digits = records.map(|rest| &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]);
     let numbers: Vec<u64> =
         digits.filter(|digits| !digits.is_empty()).map(|one| one.parse().unwrap_or(u64::MAX)).collect();
-    if numbers.iter().any(|number| !(1..=seq).contains(number)) {
+    if numbers.iter().any(|number| !(1..=state.seq).contains(number)) {
         return Err("a record that the ledger does not have".to_owned());
     }
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
-    let gates = gates_of(flow);
-    let ran = gates.iteration.iter().chain(&gates.exit).any(|gate| words.contains(&gate.as_str()));
-    let outcome = ["pass", "passed", "fail", "failed"].iter().any(|word| words.contains(word));
-    let code = by.split('`').nth(1).is_some_and(|code| !code.trim().is_empty()) && by.matches('`').count() > 1;
-    let shown = code || by.contains("://") || !paths(by).is_empty();
-    if !numbers.is_empty() || !snapshot::cited(by).is_empty() || (ran || words.contains(&"merge")) && outcome || shown {
-        Ok(())
-    } else {
-        Err("neither a check nor evidence".to_owned())
+    let named = Phase::ALL.into_iter().map(GateName::Phase).chain([GateName::Merge]);
+    let named: Vec<GateName> = named.filter(|gate| words.contains(&gate.as_str())).collect();
+    let has = |of: [&str; 2]| of.iter().any(|word| words.contains(word));
+    let (passed, failed) = (has(["pass", "passed"]), has(["fail", "failed"]));
+    let by_gate = !named.is_empty() && (passed || failed);
+    let shown =
+        by.contains("://") || !paths(by).is_empty() || (by.matches('`').count() > 1 && is_code(by.split('`').nth(1)));
+    if !numbers.is_empty() || !snapshot::cited(by).is_empty() || shown {
+        return Ok(());
     }
+    if !by_gate {
+        return Err("neither a check nor evidence".to_owned());
+    }
+    let went = |verdict| named.iter().any(|gate| state.gates.get(gate).is_some_and(|judged| judged.verdict == verdict));
+    if passed && !went(Verdict::Pass) || !passed && !went(Verdict::Fail) {
+        return Err("not how that gate went last on the ledger".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether there is a test or a command in code marks: more than a letter or a placeholder.
+fn is_code(code: Option<&str>) -> bool {
+    let code = code.unwrap_or_default();
+    code.chars().filter(|c| c.is_alphanumeric()).count() > 3 && !is_nothing(code) && says_something(code, &[])
 }
 
 /// Whether a fact says what shows it.

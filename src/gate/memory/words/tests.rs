@@ -1,4 +1,6 @@
 use super::*;
+use crate::engine::kit::Game;
+use crate::ids::Role;
 
 #[test]
 fn a_proposal_is_told_from_a_finding() {
@@ -192,12 +194,22 @@ fn a_step_to_find_out_is_no_prescription_where_it_is_asked_for() {
         "Set `retries` to 0 and count the requests",
         "Try removing the cache and run it once more",
         "Make the server return 500 and watch the client",
+        "Add a log line before the call and run the test again",
+        "Add two assertions and run it once",
+        "Delete the build folder and run the tests",
+        "Remove `target/` and run tests/zone.rs again",
     ] {
         assert_eq!(prescribes(step, true), None, "{step}");
     }
     for order in [
         "Rewrite the parser and run the tests",
         "Refactor the loop and compare",
+        "Replace the cache with a map and see that it works",
+        "Add a lock around the map, then run the tests",
+        "Delete tests/flaky.py and check",
+        "Delete `tests/flaky.py` and check",
+        "Commit the fix and look at CI",
+        "Wrap the call in a retry and run the tests",
         "Replace the loop by a fold.",
         "Remove the cache.",
         "Add a lock around it.",
@@ -210,10 +222,15 @@ fn a_step_to_find_out_is_no_prescription_where_it_is_asked_for() {
 
 #[test]
 fn what_closed_an_issue_can_be_looked_up() {
-    let is = |by: &str| check(by, FlowName::Pipeline, 12).is_ok();
+    let mut game = Game::pipeline();
+    game.until_building().red().says("ada", Role::Write, "/build").done();
+    let state = game.now();
+    let is = |by: &str| check(by, state).is_ok();
     for by in [
         "build PASS on 0123456789ab (record 9)",
-        "verify failed no more: VERIFY passed",
+        "expand passed",
+        "DESIGN: PASS, and build failed",
+        "build FAIL",
         "record 12",
         "F-0003",
         "`cargo test zone` is green",
@@ -229,8 +246,15 @@ fn what_closed_an_issue_can_be_looked_up() {
         "build PASS on deadbeef (record 999)",
         "record 0",
         "build",
+        "build PASS",
+        "merge PASS",
+        "verify failed no more: VERIFY passed",
         "all passed",
         "``",
+        "`x`",
+        "`TBD`",
+        "`todo`",
+        "`n/a`",
     ] {
         assert!(!is(by), "{by}");
     }
