@@ -138,6 +138,7 @@ impl Change {
             context: phasegate::gate::memory::Files::default(),
             logged: BTreeSet::new(),
             trailer: None,
+            no_trailer: None,
             beneath: Vec::new(),
             structural_fix: false,
         });

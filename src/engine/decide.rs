@@ -85,6 +85,8 @@ pub struct Order {
     pub standing: Standing,
     /// What stands behind the number of a `/link`.
     pub target: Option<Target>,
+    /// Why the files of a fix can't be committed to the present head.
+    pub no_fix: Option<String>,
 }
 
 impl Order {

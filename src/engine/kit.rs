@@ -121,6 +121,8 @@ pub(crate) struct Game {
     pub(crate) shown: Option<Shown>,
     /// What `/link` finds.
     pub(crate) target: Target,
+    /// Why a fix can't be committed.
+    pub(crate) no_fix: Option<String>,
     /// The repository has no issues.
     pub(crate) no_issues: bool,
     now: i64,
@@ -187,6 +189,7 @@ impl Game {
             fresh: 0,
             shown: None,
             target: Target::Issue { of: None },
+            no_fix: None,
             no_issues: false,
             now: 1_000_000,
             ids: 100,
@@ -249,6 +252,7 @@ impl Game {
             context: crate::gate::memory::Files::default(),
             logged: BTreeSet::new(),
             trailer: None,
+            no_trailer: None,
             beneath: Vec::new(),
             structural_fix: false,
         });
@@ -614,7 +618,11 @@ impl Game {
         };
         let commands = self.world.policy().map(|policy| policy.commands.clone()).unwrap_or_default();
         let target = Some(self.target);
-        let order = |given| Happened::Command(Box::new(Order { comment: comment.clone(), given, standing, target }));
+        let no_fix = &self.no_fix;
+        let order = |given| {
+            let no_fix = no_fix.clone();
+            Happened::Command(Box::new(Order { comment: comment.clone(), given, standing, target, no_fix }))
+        };
         command::parse(text, |line| commands.strip(line)).into_iter().map(order).collect()
     }
 

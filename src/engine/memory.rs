@@ -12,7 +12,7 @@ use crate::finding::{Finding, quoted};
 use crate::flow::Refusal;
 use crate::gate::memory::{self, ENDS_A_ROW};
 use crate::gate::people::May;
-use crate::ledger::memory::{Audit, Memory};
+use crate::ledger::memory::{Audit, Memory, concludes};
 use crate::ledger::record::Outcome;
 use crate::ledger::snapshot::{self, Action, Cap, FactId, SliceId};
 use crate::ledger::{Body, By};
@@ -365,6 +365,14 @@ fn promote(draft: &mut Draft<'_>, facts: &str, by: &By, written: &str) -> Result
                 format!("There are {}.", there.join(", "))
             };
             return Err(Refusal::new("SNP-08", format!("there is no fact {id} in the evidence."), there));
+        }
+        let said = memory.latest.evidence.iter().find(|fact| fact.id == *id).map(|fact| fact.text.as_str());
+        if said.is_some_and(|said| said.starts_with("Audit, ") && !concludes(said)) {
+            return Err(Refusal::new(
+                "SNP-08",
+                format!("{id} is a report's verdict, or says that there is nothing to say: no plan can rest on it."),
+                "Promote what the report found: its diagnosis, a mismatch, a gap.",
+            ));
         }
     }
     if memory.latest.context.len() + cited.len() > snapshot::MOST_FACTS {

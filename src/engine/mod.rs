@@ -27,4 +27,5 @@ mod verbs;
 pub use decide::{Answer, Decision, Happened, MOST_NOTES, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
 pub use hear::COMMANDS_AN_HOUR;
 pub use lease::runs_out;
+pub use resolution::fix_of;
 pub(crate) use verbs::{possible, possible_names};

@@ -198,7 +198,20 @@ pub(super) fn given(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Re
             )));
         }
     };
+    if let (Resolution::ProvideFix { .. }, Some(why)) = (&resolution, &order.no_fix) {
+        return Err(wrong(format!("these files would be no fix of the branch: {why}.")));
+    }
     Ok(resolution)
+}
+
+/// The files that a command gives for the branch, where it can be read.
+pub fn fix_of(given: &Given) -> Option<BTreeMap<String, String>> {
+    let fence = given.payload.as_ref().filter(|_| given.spec.is_some_and(|spec| spec.verb == Verb::Resolve))?;
+    let remedy = given.args.split_whitespace().next().and_then(named)?;
+    match payload(remedy, fence) {
+        Ok(Resolution::ProvideFix { fix_artifacts, .. }) => Some(fix_artifacts),
+        _ => None,
+    }
 }
 
 /// Two kinds share the letter A, and a stop offers one of them.

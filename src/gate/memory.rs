@@ -147,8 +147,9 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
             let find = |(text, by): (&str, &str)| {
                 let says =
                     format!("{} amended the criteria, and this one is not among them: {}", quoted(by), quoted(text));
-                Finding::error("EXP-14", says, "Write it under Acceptance Criteria as it was given, and push.")
-                    .at(papers::SCOPE, None)
+                let whole = if text.ends_with('…') { " The answer has it in full." } else { "" };
+                let next = format!("Write it under Acceptance Criteria as it was given, and push.{whole}");
+                Finding::error("EXP-14", says, next).at(papers::SCOPE, None)
             };
             lost.map(find).collect()
         }
@@ -175,15 +176,24 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
     }
 }
 
+/// Whether two texts say the same: letter case and bold have no meaning.
+fn is_same(one: &str, other: &str) -> bool {
+    let plain = |text: &str| text.replace("**", "").replace("__", "").to_lowercase();
+    one == other || plain(one) == plain(other)
+}
+
 /// A text by its words alone, each between blanks.
 fn in_words(text: &str) -> String {
     // A sign or a bound is as good as a word; a hyphen within one is none.
     let sign = |c: char| matches!(c, '-' | '+' | '<' | '>' | '=' | '%' | '≤' | '≥' | '±');
     let mut apart = String::with_capacity(text.len());
     let mut before = ' ';
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         if sign(c) && !(c == '-' && before.is_alphanumeric()) {
             apart.extend([' ', c, ' ']);
+        } else if c == '.' && before.is_ascii_digit() && chars.peek().is_some_and(char::is_ascii_digit) {
+            apart.push(c);
         } else {
             apart.push(if c.is_alphanumeric() { c } else { ' ' });
         }
@@ -515,7 +525,7 @@ impl Judge<'_> {
             if open.contains(&issue.id) {
                 let here = self.read.open.iter().find(|(item, _)| item.id == Some(issue.id.0));
                 let Some((line, reworded, action)) =
-                    here.map(|(item, action)| (item.line, item.text != issue.text, *action))
+                    here.map(|(item, action)| (item.line, !is_same(&item.text, &issue.text), *action))
                 else {
                     continue;
                 };
@@ -581,7 +591,7 @@ impl Judge<'_> {
             let issue = memory.latest.open.iter().find(|issue| Some(issue.id.0) == item.id);
             // What a gate opened its next run closes; that was said.
             let Some(issue) = issue.filter(|issue| !memory.watched.contains_key(&issue.id)) else { continue };
-            if item.text != issue.text {
+            if !is_same(&item.text, &issue.text) {
                 let says = format!("{} is resolved in other words than it was opened with.", issue.id);
                 let next = format!("Leave them as they are: {}", quoted(&issue.text));
                 self.found.push(Finding::error("SNP-09", says, next).at(self.path, Some(item.line)));
@@ -826,8 +836,7 @@ fn beyond(cap: &Cap, text: &str) -> Vec<String> {
 }
 
 /// What ends a row of FAILs, for whoever wants to begin something else.
-pub const ENDS_A_ROW: &str =
-    "Pass its gate, or re-plan after an audit; somebody who may approve can begin another slice at any time.";
+pub const ENDS_A_ROW: &str = "Pass its gate, or re-plan by something that an audit found, beside its verdict; somebody who may approve can begin another slice at any time.";
 
 /// Whether anybody may begin another slice: a row of FAILs is not shaken off by that.
 pub fn may_begin(memory: &Memory) -> Result<(), String> {

@@ -12,6 +12,7 @@ use super::reconcile;
 use super::review;
 use super::verify;
 use super::{Finding, Severity, bounded};
+use crate::finding::quoted;
 use crate::flow::Phase;
 use crate::flow::pipeline::phase_of;
 use crate::gate::world::{Law, Subject, UNREADABLE, World};
@@ -82,9 +83,20 @@ pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
     Judgement { findings: bounded(judged.findings), ..judged }
 }
 
-/// A commit that claims a later phase claims nothing, and its author is told.
+/// A commit that claims a later phase, or none, claims nothing, and its author is told.
 fn claimed_ahead(phase: Phase, world: &World) -> Option<Finding> {
-    let claims = world.subject.as_ref()?.trailer.filter(|claims| *claims > phase)?;
+    let subject = world.subject.as_ref()?;
+    if let Some(word) = &subject.no_trailer {
+        return Some(Finding::warning(
+            "CMD-03",
+            format!(
+                "The head commit claims {} (`Phasegate-Claim:`), which is no phase: that counts for nothing.",
+                quoted(word)
+            ),
+            format!("Write `Phasegate-Claim: {phase}` to claim {}.", phase.as_str().to_uppercase()),
+        ));
+    }
+    let claims = subject.trailer.filter(|claims| *claims > phase)?;
     Some(Finding::warning(
         "CMD-03",
         format!(

@@ -222,6 +222,8 @@ pub struct Subject {
     pub beneath: Vec<CommitId>,
     /// `Phasegate-Claim:` on the head commit.
     pub trailer: Option<Phase>,
+    /// What such a line has where a phase belongs.
+    pub no_trailer: Option<String>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.
     pub structural_fix: bool,
 }

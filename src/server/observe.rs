@@ -303,6 +303,7 @@ fn subject(
     };
     let structural_fix = failed_at
         .is_some_and(|failed| *failed != fetched.head && reconcile::is_structural(reader, failed, &fetched.head));
+    let (trailer, no_trailer) = trailer(&reader.commit(&fetched.head)?.message);
     Ok(Some(Subject {
         base_tip: fetched.base.clone(),
         conflicts,
@@ -326,7 +327,8 @@ fn subject(
         guard: Guard::default(),
         context: Files::default(),
         logged,
-        trailer: trailer(&reader.commit(&fetched.head)?.message),
+        trailer,
+        no_trailer,
         beneath: beneath(reader, merge_base, &fetched.head, &deltas, bot)?,
         structural_fix,
         about,
@@ -503,9 +505,17 @@ pub(super) fn drift(
 }
 
 /// `Phasegate-Claim: <phase>` in the last paragraph of a commit message.
-fn trailer(message: &str) -> Option<Phase> {
-    let last = message.trim_end().rsplit("\n\n").next()?;
-    last.lines().rev().find_map(|line| Phase::parse(line.strip_prefix("Phasegate-Claim:")?.trim()))
+fn trailer(message: &str) -> (Option<Phase>, Option<String>) {
+    let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let claims = || last.lines().rev().filter_map(|line| Some(line.strip_prefix("Phasegate-Claim:")?.trim()));
+    match claims().find_map(Phase::parse) {
+        Some(phase) => (Some(phase), None),
+        // What goes on is a sentence about claims.
+        None => {
+            let mut words = claims().filter(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+            (None, words.next().map(|word| word.chars().take(60).collect()))
+        }
+    }
 }
 
 /// `Phasegate-Change: #N` in the last paragraph of a commit message, or of a pull request's text.
@@ -538,6 +548,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         context: Files::default(),
         logged: BTreeSet::new(),
         trailer: None,
+        no_trailer: None,
         beneath: Vec::new(),
         structural_fix: false,
     })
@@ -673,9 +684,13 @@ mod tests {
 
     #[test]
     fn a_claim_is_a_trailer_and_nothing_else() {
-        assert_eq!(trailer("scope\n\nPhasegate-Claim: expand\n"), Some(Phase::Expand));
-        assert_eq!(trailer("scope\n\nText.\n\nCo-authored-by: x\nPhasegate-Claim: Verify"), Some(Phase::Verify));
-        assert_eq!(trailer("Phasegate-Claim: expand is how one claims"), None);
-        assert_eq!(trailer("scope\n\nPhasegate-Claim: expand\n\nmore text"), None);
+        assert_eq!(trailer("scope\n\nPhasegate-Claim: expand\n"), (Some(Phase::Expand), None));
+        assert_eq!(
+            trailer("scope\n\nText.\n\nCo-authored-by: x\nPhasegate-Claim: Verify"),
+            (Some(Phase::Verify), None)
+        );
+        assert_eq!(trailer("Phasegate-Claim: expand is how one claims"), (None, None));
+        assert_eq!(trailer("scope\n\nPhasegate-Claim: expand\n\nmore text"), (None, None));
+        assert_eq!(trailer("scope\n\nPhasegate-Claim: done\n"), (None, Some("done".to_owned())));
     }
 }

@@ -624,7 +624,7 @@ impl Pass<'_> {
                     for mut given in command::parse("/explain", |line| line.strip_prefix('/')) {
                         given.index = word;
                         let standing = observe::standing(&self.repo, self.policy(), sender).await?;
-                        let order = Order { comment: comment.clone(), given, standing, target: None };
+                        let order = Order { comment: comment.clone(), given, standing, target: None, no_fix: None };
                         happened.push(Happened::Command(Box::new(order)));
                     }
                 }
@@ -700,7 +700,18 @@ impl Pass<'_> {
                 Some(number) => Some(self.target(number).await?),
                 None => None,
             };
-            orders.push(Happened::Command(Box::new(Order { comment: comment.clone(), given, standing, target })));
+            let files = engine::fix_of(&given).filter(|_| May::Move.allows(standing));
+            let no_fix = match (files, &world.subject) {
+                (Some(files), Some(subject)) => self.no_fix(&subject.about.head, &files).await?,
+                _ => None,
+            };
+            orders.push(Happened::Command(Box::new(Order {
+                comment: comment.clone(),
+                given,
+                standing,
+                target,
+                no_fix,
+            })));
         }
         Ok(orders)
     }

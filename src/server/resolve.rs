@@ -4,6 +4,8 @@
 //! Each is found again by what it is known by, so that a process that dies in between does it once: the commit names the head
 //! that it is on top of, and an issue has a hidden marker with the record and its place in it.
 
+use std::collections::BTreeMap;
+
 use super::pass::Pass;
 use super::route::Halt;
 use crate::engine::Happened;
@@ -15,10 +17,10 @@ use crate::github::calls::comments::Marker;
 use crate::github::calls::git::Addition;
 use crate::github::calls::issues::Issue;
 use crate::github::calls::pulls::Pull as Fetched;
-use crate::ids::BlobId;
+use crate::ids::{BlobId, CommitId};
 use crate::ledger::resolution::{Fix, Split};
 use crate::ledger::{Loaded, State};
-use crate::repo::{Filter, Reader as _, RepoPath, Result as RepoResult, blob_of};
+use crate::repo::{Filter, Mode, Reader as _, RepoPath, Result as RepoResult, blob_of};
 use crate::surface::tasks;
 
 /// What the comment about a fix is known by.
@@ -38,10 +40,6 @@ impl Pass<'_> {
         let (Some(fix), Some(branch)) = (&state.fix, &world.pull.branch) else { return Ok(false) };
         if fix.head != pull.head.sha || !state.open || !world.bot_may_commit() {
             return Ok(false);
-        }
-        if let Some(why) = self.clash(fix).await? {
-            self.tell_of_fix(pull, state, fix, &tasks::not_committed(fix, &why)).await?;
-            return Ok(true);
         }
         let message = tasks::fix_message(state, fix);
         let file =
@@ -74,7 +72,7 @@ impl Pass<'_> {
             if self.repo.find_comment(pull.number, &fix_marker(state, fix)?, None).await?.is_none() {
                 return Ok(None);
             }
-            return Ok(lost(&self.clash(fix).await?.unwrap_or_else(|| REFUSED.to_owned())));
+            return Ok(lost(REFUSED));
         }
         if self.has_fix(pull, state, fix).await? {
             return Ok(None);
@@ -83,28 +81,32 @@ impl Pass<'_> {
         Ok(lost("the branch moved before it was committed"))
     }
 
-    /// Why a file of the fix can't be there: a folder is, or one of its own folders is a file.
-    async fn clash(&self, fix: &Fix) -> Result<Option<String>, Halt> {
-        let (head, paths) = (fix.head.clone(), fix.files.keys().cloned().collect::<Vec<_>>());
+    /// Why files that somebody gives for the branch would be no fix there: a folder is where one belongs, one of its own folders is a
+    /// file, or nothing would change.
+    pub(super) async fn no_fix(
+        &self,
+        head: &CommitId,
+        files: &BTreeMap<String, String>,
+    ) -> Result<Option<String>, Halt> {
+        let (head, files) = (head.clone(), files.clone());
         let found = self.mirror.read(move |reader| {
-            let is_file = |path: &str| -> RepoResult<bool> {
-                let Ok(path) = RepoPath::parse(path) else { return Ok(false) };
-                let there = reader.tree(&head, Filter::Under(&path))?;
-                Ok(there.iter().any(|entry| entry.path == path))
-            };
-            for path in &paths {
+            let mut same = true;
+            for (path, text) in &files {
                 let Ok(own) = RepoPath::parse(path) else { continue };
-                let below = reader.tree(&head, Filter::Under(&own))?;
-                if below.iter().any(|entry| entry.path != own) {
+                let there = reader.tree(&head, Filter::Under(&own))?;
+                if there.iter().any(|entry| entry.path != own) {
                     return Ok(Some(format!("{} is a folder there", quoted(path))));
                 }
                 for (at, _) in path.match_indices('/') {
-                    if is_file(&path[..at])? {
+                    let Ok(above) = RepoPath::parse(&path[..at]) else { continue };
+                    if reader.tree(&head, Filter::Under(&above))?.iter().any(|entry| entry.path == above) {
                         return Ok(Some(format!("{} is a file there, and no folder", quoted(&path[..at]))));
                     }
                 }
+                let blob = blob_of(text.as_bytes());
+                same = same && there.iter().any(|entry| entry.mode == Mode::FILE && blob.as_ref() == Some(&entry.blob));
             }
-            Ok(None)
+            Ok(same.then(|| "all of it is there already, as it is given".to_owned()))
         });
         Ok(found.await?)
     }

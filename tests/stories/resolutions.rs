@@ -178,29 +178,32 @@ async fn a_fix_that_github_does_not_take_is_shown_instead() {
     on.end().await;
 }
 
-/// Whoever pushes before the bot has committed is not written over, and whoever gave the fix learns of it.
-/// What can't be a file there is told with its path, and what it was given for stands.
+/// What can't be a file there, or is there already, is told on the spot with its path, and nothing changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fix_for_a_folder_leaves_the_stop_as_it_was() {
+async fn a_fix_that_would_be_none_is_refused_and_leaves_the_stop_as_it_was() {
     let on = merge_flow().await;
     let number = proposes(&on, "work").await;
-    for (path, why) in [("src", "`src` is a folder there"), ("src/lamp.py/x", "`src/lamp.py` is a file there")] {
-        on.says("ada", number, "/stop unsafe: it sends passwords in the clear").await.unwrap();
-        let fix = format!("fix_description: it encrypts\nfix_artifacts: {{ \"{path}\": x }}");
-        on.says("mia", asked(&on).number, &payload("PROVIDE_FIX", &fix)).await.unwrap();
-        let told = on.bot_comments(number).unwrap().into_iter().filter(|one| one.contains(why)).count();
-        assert!(told > 0, "{:#?}", on.bot_comments(number).unwrap());
-        let issue = asked(&on);
-        let body = issue.body.clone().unwrap();
-        assert!(issue.open && body.contains("it sends passwords in the clear (said by ada)"), "{body}");
-        assert!(body.contains("because nobody knows whether it is safe"), "{body}");
-        assert!(body.contains("**Recommendation:** (B)"), "{body}");
-        assert_merge(&on, number, "failure");
-        on.says("mia", issue.number, "/resolve A it is encrypted elsewhere").await.unwrap();
+    on.says("ada", number, "/stop unsafe: it sends passwords in the clear").await.unwrap();
+    let issue = asked(&on);
+    for (path, text, why) in [
+        ("src", "x", "`src` is a folder there"),
+        ("src/lamp.py/x", "x", "`src/lamp.py` is a file there, and no folder"),
+        ("src/lamp.py", "\"def shine():\\n    return 10\\n\"", "all of it is there already, as it is given"),
+    ] {
+        let fix = format!("fix_description: it encrypts\nfix_artifacts: {{ \"{path}\": {text} }}");
+        on.says("mia", issue.number, &payload("PROVIDE_FIX", &fix)).await.unwrap();
+        let said = on.bot_comments(issue.number).unwrap();
+        let told = said.iter().filter(|one| one.contains("CMD-05") && one.contains(why)).count();
+        assert_eq!(told, 1, "{said:#?}");
     }
+    assert_eq!(resolved(&on, number).len(), 0);
+    let body = asked(&on).body.clone().unwrap();
+    assert!(asked(&on).number == issue.number && body.contains("**Recommendation:** (B)"), "{body}");
+    assert_merge(&on, number, "failure");
     on.end().await;
 }
 
+/// Whoever pushes before the bot has committed is not written over, and whoever gave the fix learns of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fix_that_a_push_outran_is_shown_instead() {
     let on = merge_flow().await;

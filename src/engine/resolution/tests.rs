@@ -430,6 +430,32 @@ fn a_fix_that_is_not_committed_stops_it_again() {
 }
 
 #[test]
+fn files_that_would_be_no_fix_are_refused_before_anything_is_recorded() {
+    let fix = with("PROVIDE_FIX", "fix_description: tight\nfix_artifacts: { src: pass }");
+    let mut game = stopped();
+    game.no_fix = Some("`src` is a folder there".to_owned());
+    let before = kinds(&game);
+    game.answers("mia", Role::Maintain, &fix).refused_with("CMD-05");
+    assert_eq!(kinds(&game), before);
+    assert!(game.now().stopped.is_some() && game.now().fix.is_none());
+    game.answers("mia", Role::Maintain, "/resolve A it is settled").done();
+}
+
+#[test]
+fn the_files_of_a_fix_are_known_before_it_is_judged() {
+    let of = |text: &str| {
+        let given = command::parse(text, |line| line.strip_prefix('/'));
+        given.first().and_then(fix_of).map(|files| files.into_keys().collect::<Vec<_>>())
+    };
+    let yaml = "fix_description: tight\nfix_artifacts: { \"src/a.py\": pass }";
+    assert_eq!(of(&with("PROVIDE_FIX", yaml)), Some(vec!["src/a.py".to_owned()]));
+    assert_eq!(of(&with("0123456789ab E", yaml)), Some(vec!["src/a.py".to_owned()]));
+    assert_eq!(of(&with("APPROVE_OVERRIDE", yaml)), None);
+    assert_eq!(of("/resolve E"), None);
+    assert_eq!(of("/status"), None);
+}
+
+#[test]
 fn a_split_is_given_up_and_its_parts_come_in_order() {
     let mut game = stopped();
     let yaml = "new_tasks:\n  - { name: last, description: d, acceptance_criteria: [c], depends_on: [first, '#3'] }\n  \
@@ -678,7 +704,9 @@ fn amended_criteria_and_plans_are_written_before_the_gate_passes() {
     assert_eq!(phase(&game), ["EXP-14"]);
     assert!(game.surface().comment.contains("AC-1: It stays at level 3."), "{}", game.surface().comment);
     game.audited().says("ada", Role::Write, "/expand").at(Stage::ExpandRetrying);
-    for other in ["AC-1: it stays at level -3", "AC-1: it stays at level 3, or goes to 2", "AC-2: stays at level 3"] {
+    for other in
+        ["AC-1: it stays at level -3", "AC-1: it stays at level 3, or goes to 2", "AC-1: it stays at level 3.5"]
+    {
         game.subject().context.criteria = vec![other.to_owned()];
         assert_eq!(phase(&game), ["EXP-14"], "{other}");
     }

@@ -774,6 +774,10 @@ fn a_commit_that_claims_a_later_phase_is_told_so() {
     game.subject().trailer = Some(Phase::Expand);
     game.look();
     assert!(!game.surface().comment.contains("counts for nothing"));
+    (game.subject().trailer, game.subject().no_trailer) = (None, Some("done".to_owned()));
+    game.look();
+    let comment = game.surface().comment;
+    assert!(comment.contains("claims `done` (`Phasegate-Claim:`), which is no phase"), "{comment}");
 }
 
 /// Found by the model: the push and the merge come before anybody looks.

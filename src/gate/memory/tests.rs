@@ -311,6 +311,10 @@ fn a_row_is_not_shaken_off_by_an_audit_of_ones_own() {
     game.says("zoe", Role::Write, &REPORT.replace("stale cache (confidence: high)", "none")).refused_with("SNP-14");
     game.audited().says("ada", Role::Write, "/ladder re-plan F-0003 says so").done();
     game.says("ada", Role::Write, SLICE).refused_with("SNP-06");
+    // Its verdict is nothing to rest on.
+    let mut verdicts = memory(&game).latest.evidence.iter().filter(|fact| fact.text.starts_with("Audit, verdict:"));
+    let verdict = verdicts.next_back().unwrap().id;
+    game.says("ada", Role::Write, &format!("/audit promote {verdict}")).refused_with("SNP-08");
     let fact = memory(&game).concluded.first().unwrap().to_string();
     game.says("ada", Role::Write, &format!("/ladder re-plan {fact} says so")).done();
     game.says("ada", Role::Write, SLICE).done();
@@ -561,6 +565,8 @@ fn an_issue_is_closed_in_its_own_words_by_something_that_is_there() {
     }
     assert_eq!(wrong(&game, closes("Everything else.", "F-0001")), ["SNP-09"]);
     assert_eq!(wrong(&game, |next| next.open[0].text = "All is fine.".to_owned()), ["SNP-09"], "it keeps its words");
+    let marked = |next: &mut Snapshot| next.open[0].text = "the zone table is **not** known.".to_owned();
+    assert_eq!(wrong(&game, marked), [""; 0], "letter case and bold have no meaning");
     assert_eq!(wrong(&game, |next| next.open[0].action = snapshot::Action::Fix), [""; 0], "the action is its author's");
 }
 

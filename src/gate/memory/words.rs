@@ -623,7 +623,9 @@ pub(super) fn paths(text: &str) -> Vec<String> {
                         found.push(path);
                     }
                 }
-                Some(name) if (code && !rooted || link) && !called && is_name(&name) => names.push(name),
+                Some(name) if (code && !rooted || link) && !called && is_name(&name) && !is_product(&name) => {
+                    names.push(name);
+                }
                 _ => {}
             }
         }
@@ -632,6 +634,11 @@ pub(super) fn paths(text: &str) -> Vec<String> {
     names.retain(|name| !found.iter().any(|path| path.rsplit('/').next() == Some(name)));
     found.extend(names);
     found
+}
+
+/// `Node.js`, `Vue.js`: what something is called.
+fn is_product(name: &str) -> bool {
+    name.ends_with(".js") && name.starts_with(char::is_uppercase)
 }
 
 /// `/usr/lib/x.so`: a file of the machine.
@@ -690,7 +697,9 @@ fn one_by_one(glob: &str) -> Vec<String> {
 
 /// The file of a repository behind an address.
 fn hosted(address: &str) -> Option<String> {
-    let (_, behind) = HOSTED.iter().find_map(|mark| address.split_once(mark))?;
+    let raw = address.split_once("raw.githubusercontent.com/").and_then(|(_, rest)| rest.splitn(3, '/').nth(2));
+    let behind = raw.or_else(|| HOSTED.iter().find_map(|mark| Some(address.split_once(mark)?.1)))?;
+    let behind = behind.strip_prefix("refs/heads/").unwrap_or(behind);
     let (at, path) = behind.split_once('/')?;
     let path = normal(path.split(['#', '?']).next()?.trim_end_matches(['.', ':', '/']));
     // The ledger is no work.

@@ -273,6 +273,8 @@ fn a_path_is_the_same_in_whatever_disguise() {
         ("See https://github.com/mia/sandbox/blob/main/lib/auth/x.rs.", "lib/auth/x.rs"),
         ("[it](https://ghe.example/o/r/blob/0a1b/lib/x.rs#L3-L9)", "lib/x.rs"),
         ("https://github.com/o/r/tree/main/lib/auth", "lib/auth"),
+        ("https://raw.githubusercontent.com/mia/sandbox/main/lib/auth/x.rs", "lib/auth/x.rs"),
+        ("https://raw.githubusercontent.com/mia/sandbox/refs/heads/main/lib/x.rs", "lib/x.rs"),
         ("`lib/**/login.rs`", "lib/**/login.rs"),
         ("All of lib/** is old.", "lib/**"),
         ("`lib/*.rs`", "lib/*.rs"),
@@ -289,6 +291,7 @@ fn a_path_is_the_same_in_whatever_disguise() {
         "/usr/lib/libc.so and `/etc/hosts`",
         "https://github.com/o/r/blob/phasegate/ledger/changes/0/7/context/iter-0001.md",
         "**bold/strong** and a/b*c",
+        "`Node.js` and `Vue.js`",
     ] {
         assert_eq!(paths(text), [""; 0], "{text}");
     }
