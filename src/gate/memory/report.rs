@@ -228,6 +228,23 @@ evidence: F-0003)\n### Evidence gaps\n- no log of the failing request\n### Risk 
     }
 
     #[test]
+    fn a_diagnosis_says_something() {
+        let diagnosed = |says: &str| {
+            let of = |line: &String| line.starts_with("Audit, diagnosis:");
+            let mut good = report(GOOD).unwrap();
+            let at = good.lines.iter().position(of).unwrap();
+            good.lines[at] = format!("Audit, diagnosis: {says}");
+            undiagnosed(&good)
+        };
+        for says in ["?", "- (confidence: low)", "… (confidence: high)", "none (confidence: low)", "n/a", "TBD"] {
+            assert_eq!(diagnosed(says).map(|found| found.rule), Some("SNP-14".to_owned()), "{says}");
+        }
+        for says in ["stale cache (confidence: high)", "None of the callers lock it (confidence: low)"] {
+            assert_eq!(diagnosed(says), None, "{says}");
+        }
+    }
+
+    #[test]
     fn what_a_part_says_begins_no_other_part() {
         let with = |line: &str| report(&GOOD.replace("- AC-2: no test names it", line)).map(|report| report.lines);
         for line in [
