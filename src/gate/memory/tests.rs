@@ -1,10 +1,13 @@
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::engine::kit::{Game, REPORT, blob};
 use crate::ids::{ChangeNumber, Role};
+use crate::ledger::memory::{Source, Taken};
 use crate::ledger::snapshot::tests::{edited, edits};
-use crate::ledger::snapshot::{Cap, SliceId, path_of, write};
+use crate::ledger::snapshot::{Cap, Fact, Fails, IssueId, SliceId, path_of, write};
 
 const SLICE: &str = "/slice \"Parse dates\" --scope \"The parser. in: src/**, tests/** out: src/gen/**\"";
 
