@@ -7,6 +7,7 @@
 
 mod claim;
 mod heeded;
+mod paths;
 mod report;
 mod words;
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::paths::{is_within, paths};
 use super::{ENDS_A_ROW, Field, Finding, OWN, may_begin, report, undiagnosed, words};
 use crate::finding::{Verdict, quoted};
 use crate::flow::FlowName;
@@ -491,7 +492,7 @@ impl Judge<'_> {
         let known = latest.evidence.iter().chain(&latest.context).map(|fact| fact.text.as_str());
         let known = known.chain(latest.open.iter().map(|issue| issue.text.as_str()));
         let told = report.iter().filter_map(|at| self.read.evidence.get(*at)).map(|item| item.text.as_str());
-        let known: BTreeSet<String> = known.chain(told).flat_map(words::paths).collect();
+        let known: BTreeSet<String> = known.chain(told).flat_map(paths).collect();
         let seen: BTreeSet<u32> = self.read.evidence.iter().filter_map(|item| item.id).collect();
         let new = |item: &&Item| item.id.is_none_or(|id| !latest.is_consolidated(FactId(id)) && !seen.contains(&id));
         let mut found = Vec::new();
@@ -515,5 +516,5 @@ impl Judge<'_> {
 /// The paths outside of a cap that a text tells of.
 fn beyond(cap: &Cap, text: &str) -> Vec<String> {
     let own = |path: &String| OWN.iter().any(|own| path.starts_with(own));
-    words::paths(text).into_iter().filter(|path| !own(path) && !words::is_within(cap, path)).collect()
+    paths(text).into_iter().filter(|path| !own(path) && !is_within(cap, path)).collect()
 }
