@@ -41,6 +41,9 @@ pub(super) fn take_in(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<()
     let Some(memory) = draft.state.memory.as_ref().filter(|_| draft.state.open) else { return Ok(()) };
     let Some(subject) = &draft.world.subject else { return Ok(()) };
     let next = memory.latest.iteration + 1;
+    if memory::twice(&subject.context, next).is_some() {
+        return Ok(());
+    }
     let files = subject.context.there.iter().filter(|(_, file)| file.number == next);
     let taken = files.filter_map(|(path, file)| match (&file.text, &file.blob) {
         (Some(Ok(text)), Some(blob)) => memory::claim(&draft.state, path, text, blob).ok(),

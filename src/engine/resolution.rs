@@ -432,6 +432,10 @@ fn name(d: &mut Decoder, spot: &Spot<'_>) -> Option<String> {
         d.problem(spot.at(), &spot.path, "it has more than one line", "Write it in one line");
         return None;
     }
+    if !text.contains(char::is_alphanumeric) {
+        d.problem(spot.at(), &spot.path, "it has neither a letter nor a digit", "Call it by a word");
+        return None;
+    }
     Some(text)
 }
 
@@ -451,6 +455,9 @@ fn texts(d: &mut Decoder, spot: &Spot<'_>, of: &str, many: std::ops::RangeInclus
     let mut list: Vec<String> = Vec::new();
     for item in &items {
         let Some(text) = words(d, item, 1_000) else { continue };
+        if !text.contains(char::is_alphanumeric) {
+            d.problem(item.at(), &item.path, "it has neither a letter nor a digit", "Say it in words");
+        }
         if list.contains(&text) {
             d.problem(item.at(), &item.path, "this stands in the list twice", "Remove one of the two");
         }

@@ -21,12 +21,19 @@ pub fn against(state: &State) -> Vec<Finding> {
     let gates = phase.map(GateName::Phase).into_iter().chain([GateName::Merge]);
     let told = |gate: &GateName| state.open || is_delivered(state) && *gate != GateName::Merge;
     let judged = gates.filter(told).filter_map(|gate| Some((gate, state.gates.get(&gate)?)));
+    // What was counted for other content says nothing of this one.
+    let present = state.subject.as_ref().filter(|_| state.open).map(|about| &about.content);
+    let judged = judged.filter(|(gate, judged)| {
+        *gate == GateName::Merge || present.is_none_or(|present| *present == judged.about.content)
+    });
     let told = judged.flat_map(|(gate, judged)| {
         // A preview told of a moment: what stands in the content stands there still, and what was waited for may have come.
         let passing = is_preview(gate, judged);
         judged.findings.iter().filter(move |one| !passing || one.path.is_some()).cloned().collect::<Vec<_>>()
     });
-    of_change(state, told, &Commands::default())
+    // The run that an audit is owed for was judged before it was.
+    let owed = merge::audit_owed(state, &Commands::default()).filter(|_| state.open);
+    of_change(state, told.chain(owed), &Commands::default())
 }
 
 /// Whether it is merged, and DEPLOY still asks for something.
@@ -229,5 +236,22 @@ mod tests {
         state.gates.get_mut(&GateName::Phase(Phase::Review)).unwrap().claimed = None;
         assert_eq!(told(&state), ["BLD-07"]);
         assert_eq!(unrecorded(&state), Some(Phase::Review));
+    }
+
+    /// What was counted for other content is not told of this one, and the audit that a FAIL asks for is.
+    #[test]
+    fn what_is_told_is_of_the_present_content() {
+        let mut game = crate::engine::kit::Game::pipeline();
+        game.without("scaffolding/scope.md").says("ada", crate::ids::Role::Write, "/expand").done();
+        let rules = |state: &State| against(state).into_iter().map(|one| one.rule).collect::<BTreeSet<_>>();
+        for _ in 0..2 {
+            game.says("ada", crate::ids::Role::Write, "/expand").done();
+            assert!(rules(game.now()).contains("EXP-01") && !rules(game.now()).contains("MRG-06"));
+        }
+        game.says("ada", crate::ids::Role::Write, "/expand").done();
+        assert!(rules(game.now()).contains("MRG-06"), "{:?}", rules(game.now()));
+        let mut state = game.now().clone();
+        state.subject.as_mut().unwrap().content = crate::ids::Digest::of("other content");
+        assert!(!rules(&state).contains("EXP-01") && rules(&state).contains("MRG-06"), "{:?}", rules(&state));
     }
 }

@@ -201,17 +201,36 @@ fn files(state: &State, memory: &Memory, files: &Files) -> Vec<Finding> {
     let latest = memory.latest.iteration;
     let upcoming = snapshot::path_of(state.change, latest + 1);
     for (number, blob) in &memory.taken {
+        let written = memory.written.get(number);
         let there: Vec<_> = files.there.iter().filter(|(_, file)| file.number == *number).collect();
-        if there.iter().any(|(_, file)| file.blob.as_ref() == Some(blob)) {
-            continue;
-        }
-        let says = match there.is_empty() {
-            false => format!("{} was taken in, and was edited since. A snapshot is never changed.", name(*number)),
-            true => format!("{} was taken in, and is gone. A snapshot is never deleted.", name(*number)),
-        };
+        let (same, others): (Vec<_>, Vec<_>) = there.iter().partition(|(_, file)| file.blob.as_ref() == Some(blob));
         let next = format!("Bring it back as it was (blob {}), and write what is new into {upcoming}.", blob.short());
-        let path = there.first().map_or_else(|| snapshot::path_of(state.change, *number), |(path, _)| (*path).clone());
-        found.push(Finding::error("SNP-04", says, next).at(path, None));
+        let mut find = |path: String, says: &str, next: String| {
+            let says = format!("{} was taken in, and {says}", name(*number));
+            found.push(Finding::error("SNP-04", says, next).at(path, None));
+        };
+        // The bot's copy may stand beside it.
+        let edited = others.into_iter().filter(|(_, file)| file.blob.is_none() || file.blob.as_ref() != written);
+        for (path, _) in edited {
+            match same.is_empty() {
+                true => find((*path).clone(), "was edited since. A snapshot is never changed.", next.clone()),
+                false => find(
+                    (*path).clone(),
+                    "this is another of that number. A snapshot is never changed.",
+                    format!(
+                        "Make it as it was (blob {}) or take it out, and write what is new into {upcoming}.",
+                        blob.short()
+                    ),
+                ),
+            }
+        }
+        if same.is_empty() && !there.iter().any(|(_, file)| file.blob.as_ref() != written) {
+            find(snapshot::path_of(state.change, *number), "is gone. A snapshot is never deleted.", next);
+        }
+    }
+    if let Some((one, other)) = twice(files, latest + 1) {
+        let says = format!("{} is here twice, and in {} it says something else.", name(latest + 1), quoted(other));
+        found.push(Finding::error("SNP-02", says, "Leave one of the two: the other is never read.").at(one, None));
     }
     for (path, file) in &files.there {
         let number = file.number;
@@ -249,6 +268,13 @@ fn files(state: &State, memory: &Memory, files: &Files) -> Vec<Finding> {
         found.push(Finding::error(rule, says, next).at(path, None));
     }
     found
+}
+
+/// Two files that claim a number, and differ.
+pub fn twice(files: &Files, number: u32) -> Option<(&String, &String)> {
+    let mut of = files.there.iter().filter(|(_, file)| file.number == number);
+    let (one, first) = of.next()?;
+    of.find(|(_, file)| file.blob != first.blob).map(|(other, _)| (one, other))
 }
 
 /// What ends a row of FAILs, for whoever wants to begin something else.

@@ -15,7 +15,7 @@ use crate::gate::world::{CheckRun, Law, Proposal, UNREADABLE, World};
 use crate::ids::CommitId;
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
-use crate::policy::{Autonomy, Deploy, Policy, Require};
+use crate::policy::{Autonomy, Commands, Deploy, Policy, Require};
 
 /// The name of the check that a ruleset requires.
 pub const CHECK_NAME: &str = "phasegate/merge";
@@ -44,7 +44,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(unproved(world));
             findings.extend(stopped(state, policy));
             findings.extend(audit(state, policy));
-            findings.extend(audit_owed(state, policy));
+            findings.extend(audit_owed(state, &policy.commands));
             findings.extend(memory::findings(state, world));
             findings.extend(forged(&world.checks, world.app));
             findings.extend(frozen::tripwire(state, world));
@@ -256,10 +256,10 @@ fn audit(state: &State, policy: &Policy) -> Option<Finding> {
 }
 
 /// `MRG-06`: a slice that failed three times in a row is looked at by somebody who does not build it.
-fn audit_owed(state: &State, policy: &Policy) -> Option<Finding> {
+pub(super) fn audit_owed(state: &State, commands: &Commands) -> Option<Finding> {
     let audit = state.audit_owed()?;
     let kind = audit.asked?;
-    let written = policy.commands.written("audit");
+    let written = commands.written("audit");
     let next = match audit.facts.iter().next() {
         None => format!("`{written}` says what is asked for, and takes the report."),
         Some(fact) => format!("`{written} promote {fact}` lets plans rest on what the report found."),

@@ -158,9 +158,19 @@ const TRIES: usize = 12;
 /// How many escalations that have ended are kept, for their issues to be closed.
 const ENDED: usize = 8;
 /// So many stops of one person are kept beside the first.
-const MOST_STOPS: usize = 5;
+const MOST_STOPS: usize = 20;
 /// The longest text of a try.
 const LONGEST: usize = 300;
+
+/// What is asked about first: whether it is safe, then what brakes, then what has a question of its own.
+fn weight(stop: &Stop) -> u8 {
+    match stop.condition {
+        Some(Condition::Unsafe) => 3,
+        Some(Condition::Scope) => 2,
+        Some(Condition::Stuck | Condition::Dependency) => 1,
+        None => 0,
+    }
+}
 
 /// Why the change waits for a person now, if it does.
 fn waits(state: &State) -> Option<(Cause, Option<Phase>)> {
@@ -263,16 +273,16 @@ impl State {
             }
             // Nobody crowds out anybody else.
             let theirs = |other: &Stop| other.by == one.by;
-            if shown.also.iter().filter(|other| theirs(other)).count() >= MOST_STOPS
-                && let Some(oldest) = shown.also.iter().position(theirs)
+            shown.also.push(one.clone());
+            // The oldest of their lightest goes.
+            let least = shown.also.iter().filter(|other| theirs(other)).map(weight).min();
+            if shown.also.iter().filter(|other| theirs(other)).count() > MOST_STOPS
+                && let Some(at) = shown.also.iter().position(|other| theirs(other) && Some(weight(other)) == least)
             {
-                shown.also.remove(oldest);
+                shown.also.remove(at);
             }
-            shown.also.push(one);
         }
-        // What has a question of its own is asked about before what stands for itself, and what brakes before both.
-        let weight = |one: &Stop| one.condition.map(Condition::is_structural);
-        let heaviest = shown.also.iter().map(weight).max().flatten();
+        let heaviest = shown.also.iter().map(weight).max().unwrap_or_default();
         if shown.by != By::Bot
             && heaviest > weight(shown)
             && let Some(at) = shown.also.iter().position(|one| weight(one) == heaviest)

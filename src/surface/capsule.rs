@@ -164,7 +164,7 @@ fn slice(state: &State) -> Option<String> {
     let memory = state.memory.as_ref()?;
     let Snapshot { slice_id, slice, cap, fails, .. } = &memory.latest;
     let failed = match fails.any() {
-        true => format!(", FAILs in a row {}/{}", fails.iteration, fails.exit),
+        true => format!(", FAILs in a row: iteration {}, exit {}", fails.iteration, fails.exit),
         false => String::new(),
     };
     let words = match memory.is_declared() {

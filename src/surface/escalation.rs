@@ -97,10 +97,7 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     }
     let mut also = also(state);
     if let Some((phase, reds)) = state.red_pushes.filter(|_| open.cause != Cause::Reds) {
-        also.push(format!(
-            "- {reds} pushes were red at {}, and nobody has claimed one of them (`MRG-06`)",
-            named(Some(phase))
-        ));
+        also.push(format!("- {reds} pushes were red at {} (`MRG-06`)", named(Some(phase))));
     }
     if !also.is_empty() {
         let _ = writeln!(out, "It is stopped as well, and an answer is for all of it:\n\n{}\n", also.join("\n"));
@@ -246,13 +243,17 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
                 Some(stop) => (quoted(&plain_to(600, &stop.reason)), login(&stop.by)),
                 None => ("(no reason is recorded)".to_owned(), "somebody".to_owned()),
             };
-            let what = if open.cause == Cause::Brake { "pulled the complexity brake on" } else { "stopped" };
+            let braked = state.stopped.as_ref().is_some_and(|stop| match stop.condition {
+                Some(condition) => condition.is_structural(),
+                None => stop.by == By::Bot,
+            });
+            let what = if open.cause == Cause::Brake && braked { "pulled the complexity brake on" } else { "stopped" };
             format!("{who} {what} {change}{known}: {reason}. Nothing goes on before a person decides.")
         }
         Cause::Reds => {
             let reds = state.red_pushes.map_or(0, |(_, reds)| reds);
             format!(
-                "{reds} pushes to {change} were red at {phase}, and nobody has claimed one of them (`MRG-06`). Nothing is merged before a \
+                "{reds} pushes to {change} were red at {phase} (`MRG-06`). Nothing is merged before a \
                  person has looked at what is tried there."
             )
         }
@@ -330,9 +331,7 @@ pub(super) fn post_mortem(state: &State, open: &Escalation, tried: &[&Try]) -> O
         _ if failed.len() > 1 && common.is_empty() => {
             "Each try failed by something else, so the cause lies before them all.".to_owned()
         }
-        Cause::Reds => {
-            "What stood against the last of the red pushes is shown above; nobody has claimed one of them.".to_owned()
-        }
+        Cause::Reds => "What stood against the last of the red pushes is shown above.".to_owned(),
         _ if common.is_empty() => "The findings above; no try of this gate is recorded.".to_owned(),
         _ => format!("{} stood against every try: whatever is behind it was never mended.", rules(common.iter())),
     };

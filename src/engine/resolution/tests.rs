@@ -633,7 +633,20 @@ fn many_stops_hide_none_of_another_person() {
     let stop = game.now().stopped.clone().unwrap();
     assert_eq!(stop.reason, "unsafe: the key is in the log");
     let also: Vec<&str> = stop.also.iter().map(|one| one.reason.as_str()).collect();
-    assert_eq!(also, ["it leaks", "typo 7", "typo 8", "typo 9", "typo 10", "typo 11"]);
+    assert_eq!(also.len(), 13, "{also:?}");
+    // Of one's own the lightest go first.
+    for number in 12..34 {
+        game.says("mia", Role::Maintain, &format!("/stop typo {number}")).done();
+    }
+    game.says("mia", Role::Maintain, "/stop unsafe: a second key").done();
+    game.says("mia", Role::Maintain, "/stop one more").done();
+    let stop = game.now().stopped.clone().unwrap();
+    let also: Vec<&str> = stop.also.iter().map(|one| one.reason.as_str()).collect();
+    assert!(
+        also.contains(&"unsafe: a second key") && also.contains(&"it leaks") && also.contains(&"typo 0"),
+        "{also:?}"
+    );
+    assert_eq!(also.len(), 33, "{also:?}");
     let body = game.notice().unwrap().body;
     assert!(body.contains("**Recommendation:** (B)") && body.contains("`it leaks`"), "{body}");
 }
@@ -643,12 +656,18 @@ fn many_stops_hide_none_of_another_person() {
 fn the_brake_is_pulled_on_top_of_a_stop() {
     let mut game = Game::pipeline();
     game.until_building().says("rover", Role::Write, "/stop the docs have a typo").asked_in(12);
-    game.says("ada", Role::Write, "/stop unsafe: it sends passwords").done();
+    game.says("ada", Role::Write, "/stop stuck: the same error").done();
     game.says("mia", Role::Maintain, "/stop scope: it has doubled").done().at(Stage::ComplexityBrakeTriggered);
     assert_eq!(game.now().escalation.as_ref().map(|open| open.cause), Some(Cause::Brake));
     let body = game.notice().unwrap().body;
     assert!(body.contains("`mia` pulled the complexity brake") && body.contains("`scope: it has doubled`"), "{body}");
-    assert!(body.contains("typo") && body.contains("it sends passwords"), "{body}");
+    assert!(body.contains("typo") && body.contains("the same error"), "{body}");
+    // Whether it is safe goes before how large it is.
+    game.says("ada", Role::Write, "/stop unsafe: it sends passwords").done();
+    game.says("rover", Role::Write, "/stop scope: it grew a bit").done();
+    let body = game.notice().unwrap().body;
+    assert!(body.contains("`ada` stopped #7 because nobody knows whether it is safe"), "{body}");
+    assert!(body.contains("**Recommendation:** (B)") && body.contains("it has doubled"), "{body}");
     assert!(!remedies(&game).contains(&Remedy::ProvideFix), "{:?}", remedies(&game));
     game.says("mia", Role::Maintain, "/unblock typo mended").refused_with("CMD-03");
     game.says("mia", Role::Maintain, "/brake-resolved it is cut").done().at(Stage::Building);

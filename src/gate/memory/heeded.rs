@@ -29,7 +29,11 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
                 let given = in_words(text);
                 // What was cut is held against as far as it is known.
                 let is_it = |one: &String| {
-                    if text.ends_with('…') { one.starts_with(given.trim_end()) } else { *one == given }
+                    if text.ends_with('…') && text.chars().count() > CUT {
+                        one.starts_with(given.trim_end())
+                    } else {
+                        *one == given
+                    }
                 };
                 !there.iter().chain(&without).any(is_it)
             };
@@ -37,7 +41,8 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
             let find = |(text, by): (&str, &str)| {
                 let says =
                     format!("{} amended the criteria, and this one is not among them: {}", quoted(by), quoted(text));
-                let whole = if text.ends_with('…') { " The answer has it in full." } else { "" };
+                let long = text.chars().count() > LONG;
+                let whole = if long { " The comment that gave it has it in full." } else { "" };
                 let next = format!("Write it under Acceptance Criteria as it was given, and push.{whole}");
                 Finding::error("EXP-14", says, next).at(papers::SCOPE, None)
             };
@@ -66,23 +71,64 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
     }
 }
 
-/// A text by its words alone, each between blanks.
+/// A text by its words alone, each between blanks. A sign, a bound or a unit is as good as a word; what only sets words apart, or
+/// makes them bold, is none.
 fn in_words(text: &str) -> String {
-    // A sign or a bound is as good as a word; a hyphen within one is none.
-    let sign = |c: char| matches!(c, '-' | '+' | '<' | '>' | '=' | '%' | '≤' | '≥' | '±');
-    let mut apart = String::with_capacity(text.len());
+    let dash = |c: char| matches!(c, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}');
+    let apart = |c: char| c.is_whitespace() || "*_`\"'“”‘’„«»()[]{}.,;:?!…\\".contains(c);
+    let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        if sign(c) && !(c == '-' && before.is_alphanumeric()) {
-            apart.extend([' ', c, ' ']);
-        } else if c == '.' && before.is_ascii_digit() && chars.peek().is_some_and(char::is_ascii_digit) {
-            apart.push(c);
-        } else {
-            apart.push(if c.is_alphanumeric() { c } else { ' ' });
+        let next = chars.peek().copied().unwrap_or(' ');
+        match c {
+            '.' | ',' if before.is_ascii_digit() && next.is_ascii_digit() => out.push(c),
+            '!' if next == '=' => out.push_str(" ! "),
+            c if dash(c) && !before.is_alphanumeric() && (next.is_ascii_digit() || next == '.') => out.push_str(" - "),
+            c if c.is_alphanumeric() => out.push(c),
+            c if apart(c) || dash(c) => out.push(' '),
+            c => out.extend([' ', c, ' ']),
         }
         before = c;
     }
-    let words: Vec<String> = apart.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = out.split_whitespace().map(str::to_lowercase).collect();
     format!(" {} ", words.join(" "))
+}
+
+/// From so many characters on, what ends in an ellipsis was cut.
+const CUT: usize = 100;
+/// A criterion that is longer may be cut where it is shown.
+const LONG: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_known_by_its_words_and_signs() {
+        for (one, other) in [
+            ("It *stays* at `level` 3.", "it stays at level 3"),
+            ("A row – and more", "a row - and more"),
+            ("level −2", "level -2"),
+            ("“Done” (at once)", "done, at once"),
+            ("well-known", "well known"),
+        ] {
+            assert_eq!(in_words(one), in_words(other));
+        }
+        for (one, other) in [
+            ("level −2", "level 2"),
+            ("level –2", "level 2"),
+            ("!= level 2", "= level 2"),
+            ("$5", "5 €"),
+            ("~10 ms", "10 ms"),
+            ("10^3", "10 3"),
+            ("10.5", "10 5"),
+            ("1,5", "1 5"),
+            ("< 3", "> 3"),
+            ("≤ 3", "≥ 3"),
+            ("5 %", "5"),
+        ] {
+            assert_ne!(in_words(one), in_words(other));
+        }
+    }
 }

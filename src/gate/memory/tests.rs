@@ -693,6 +693,37 @@ fn either_place_of_the_next_one_will_do() {
     }
 }
 
+/// Two places make no second snapshot of a number, nor a way to change one.
+#[test]
+fn a_number_is_one_file_wherever_it_stands() {
+    let mut game = declared();
+    let mut file = next(&game);
+    file.evidence.push(fact(1, "`src/date.rs` has `fn zone`."));
+    let number = file.iteration;
+    let (own, flat) = (path_of(game.now().change, number), format!("agent/context/iter-{number:04}.md"));
+    let of = |text: &str, file: &Snapshot| File { number, blob: Some(blob(text)), text: Some(Ok(write(file))) };
+    let one = of("one", &file);
+    game.subject().context.there.insert(own.clone(), one.clone());
+    file.evidence[0].text = "`src/date.rs` has none.".to_owned();
+    game.subject().context.there.insert(flat.clone(), of("other", &file));
+    game.look();
+    assert!(game.finding("SNP-02").says.contains("is here twice"), "{:?}", game.finding("SNP-02"));
+    assert!(!memory(&game).taken.contains_key(&number), "nobody knows which");
+    game.subject().context.there.insert(flat.clone(), one.clone());
+    game.look();
+    assert_eq!(memory(&game).taken.get(&number), Some(&blob("one")));
+    assert!(!game.findings().iter().any(|found| found.rule.starts_with("SNP-0")), "{:?}", game.findings());
+    game.subject().context.there.insert(own.clone(), of("edited", &file));
+    game.look();
+    assert!(game.finding("SNP-04").says.contains("another of that number"), "{:?}", game.finding("SNP-04"));
+    game.subject().context.there.remove(&flat);
+    game.look();
+    assert!(game.finding("SNP-04").says.contains("was edited since"), "{:?}", game.finding("SNP-04"));
+    game.subject().context.there.remove(&own);
+    game.look();
+    assert!(game.finding("SNP-04").says.contains("is gone"), "{:?}", game.finding("SNP-04"));
+}
+
 #[test]
 fn documents_rest_on_what_was_promoted() {
     let mut game = declared();

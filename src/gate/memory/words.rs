@@ -122,7 +122,9 @@ pub(super) fn proposes(text: &str) -> Option<&'static str> {
 }
 
 /// What a verifier prescribes: a change of code, in the imperative.
-const ORDERS: [&str; 34] = [
+const ORDERS: [&str; 36] = [
+    "apply",
+    "update",
     "commit",
     "replace",
     "rewrite",
@@ -159,7 +161,7 @@ const ORDERS: [&str; 34] = [
     "correct",
 ];
 /// More of them, which also begin a step to find out, or what somebody did to see it fail.
-const MORE_ORDERS: [&str; 45] = [
+const MORE_ORDERS: [&str; 44] = [
     "increase",
     "decrease",
     "reduce",
@@ -188,7 +190,6 @@ const MORE_ORDERS: [&str; 45] = [
     "bump",
     "install",
     "configure",
-    "apply",
     "retry",
     "await",
     "protect",
@@ -207,7 +208,15 @@ const MORE_ORDERS: [&str; 45] = [
     "register",
 ];
 /// Orders that nobody gives to find something out: what they change stays changed.
-const LASTING: [&str; 13] = [
+const LASTING: [&str; 21] = [
+    "apply",
+    "update",
+    "upgrade",
+    "downgrade",
+    "move",
+    "patch",
+    "convert",
+    "split",
     "commit",
     "wrap",
     "rewrite",
@@ -412,6 +421,8 @@ fn lasts(order: &str, part: &str, text: &str) -> bool {
             let named = after.and_then(|after| after.trim_start_matches('`').split([' ', '`']).next());
             named.is_some_and(|named| named.contains('/') && !named.ends_with('/'))
         }
+        // A seed that is fixed to a number is one that is tried.
+        "fix" => !part.contains(" to "),
         _ => LASTING.contains(&order),
     }
 }
@@ -458,23 +469,24 @@ pub(super) fn check(by: &str, state: &State) -> Result<(), String> {
     let by_gate = !named.is_empty() && (passed || failed);
     let shown =
         by.contains("://") || !paths(by).is_empty() || (by.matches('`').count() > 1 && is_code(by.split('`').nth(1)));
-    if !numbers.is_empty() || !snapshot::cited(by).is_empty() || shown {
+    if !numbers.is_empty() || !snapshot::cited(by).is_empty() {
         return Ok(());
     }
-    if !by_gate {
-        return Err("neither a check nor evidence".to_owned());
+    let went = named.iter().any(|gate| state.gates.get(gate).is_some_and(|judged| judged.verdict == Verdict::Pass));
+    match by_gate {
+        true if !passed => Err("a FAIL, and that closes nothing".to_owned()),
+        true if !went => Err("not how that gate went last on the ledger".to_owned()),
+        false if !shown => Err("neither a check nor evidence".to_owned()),
+        _ => Ok(()),
     }
-    let went = |verdict| named.iter().any(|gate| state.gates.get(gate).is_some_and(|judged| judged.verdict == verdict));
-    if passed && !went(Verdict::Pass) || !passed && !went(Verdict::Fail) {
-        return Err("not how that gate went last on the ledger".to_owned());
-    }
-    Ok(())
 }
 
 /// Whether there is a test or a command in code marks: more than a letter or a placeholder.
 fn is_code(code: Option<&str>) -> bool {
     let code = code.unwrap_or_default();
-    code.chars().filter(|c| c.is_alphanumeric()).count() > 3 && !is_nothing(code) && says_something(code, &[])
+    // A word alone is a word.
+    let shaped = code.trim().contains(|c: char| c.is_whitespace() || c.is_ascii_digit() || "._/:-=".contains(c));
+    shaped && code.chars().filter(|c| c.is_alphanumeric()).count() > 3 && !is_nothing(code) && says_something(code, &[])
 }
 
 /// Whether a fact says what shows it.
