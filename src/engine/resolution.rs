@@ -111,7 +111,11 @@ pub(super) fn for_another(
     let word = given.args.split_whitespace().next().unwrap_or_default();
     let meant = named(word).map(|named| same_letter(named, word, &can)).filter(|named| can.contains(named));
     let Some(remedy) = meant.or(can.first().copied()) else { return refusal };
-    let next = format!("{} It is written like this:", refusal.next);
+    let theirs = match remedy {
+        Remedy::Continue => format!(" `{}` is for everybody with write access.", commands.written("continue")),
+        _ => String::new(),
+    };
+    let next = format!("{}{theirs} It is written like this:", refusal.next);
     Refusal { next, ..refusal }.with_example(example(commands, head(draft).as_deref(), remedy))
 }
 

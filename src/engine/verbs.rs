@@ -341,11 +341,16 @@ fn independent(spec: &Spec, draft: &Draft<'_>, order: &Order) -> Result<(), Refu
 
 pub(super) fn not_now(draft: &Draft<'_>, commands: &Commands) -> Refusal {
     match &draft.state.pipeline {
-        Some(pipeline) => Refusal::new(
-            "CMD-03",
-            format!("the change stands at “{}”.", words(pipeline.stage)),
-            what_can(draft, commands),
-        ),
+        Some(pipeline) => {
+            // A stop may stand beside a wait.
+            let beside = draft.state.stopped.as_ref().filter(|_| pipeline.stage == Stage::SteppedModePaused);
+            let stopped = beside.map(|stop| format!(", and is stopped: {}", quoted(&stop.reason)));
+            Refusal::new(
+                "CMD-03",
+                format!("the change stands at “{}”{}.", words(pipeline.stage), stopped.unwrap_or_default()),
+                what_can(draft, commands),
+            )
+        }
         None if draft.state.merged.is_some() => after_the_merge(draft, commands),
         None => Refusal::new(
             "CMD-03",

@@ -491,7 +491,11 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
 
 /// What was called on top of what a person is asked about.
 fn stopped_too(also: &[&Stop]) -> String {
-    also.iter().map(|stop| format!(" It is stopped, too: {}.", quoted(&plain_to(200, &stop.reason)))).collect()
+    const SHOWN: usize = 3;
+    let each =
+        also.iter().take(SHOWN).map(|stop| format!(" It is stopped, too: {}.", quoted(&plain_to(200, &stop.reason))));
+    let more = also.len().checked_sub(SHOWN).filter(|more| *more > 0).map(|more| format!(" And {more} more."));
+    each.chain(more).collect()
 }
 
 /// The report of a stop for a known reason, in the same form.

@@ -1,8 +1,8 @@
 //! Text that came from elsewhere, made harmless; and the small words that every page uses.
 
 use crate::finding::quoted;
-use crate::flow::Phase;
 use crate::flow::pipeline::{State, limit, waits_for_human};
+use crate::flow::{Phase, Stage};
 use crate::gate::world::World;
 use crate::gate::{Finding, evidence, frozen};
 use crate::ids::{CommitId, Slug};
@@ -226,7 +226,8 @@ pub(super) fn counted(state: &State, phase: Phase) -> Option<String> {
         4 => "fourth".to_owned(),
         other => format!("{other}th"),
     };
-    (1..limit).contains(&fails).then(|| format!("FAIL {fails} of {limit}: the {last} blocks"))
+    let blocked = state.stage == Stage::ReconcileBlocked;
+    ((1..limit).contains(&fails) && !blocked).then(|| format!("FAIL {fails} of {limit}: the {last} blocks"))
 }
 
 pub(super) fn marks(state: &State) -> String {

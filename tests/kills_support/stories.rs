@@ -18,6 +18,8 @@ pub(crate) enum Story {
     Resolved,
     /// Stopped, answered with another plan; stopped again, answered with other criteria.
     Amended,
+    /// Stepped: a wait is answered on its issue; then a gate fails as often as it may, and that is answered, too.
+    Waited,
     /// The pipeline flow: a gate fails with more findings than GitHub takes at once, then passes.
     Expanded,
     /// Two pull requests with one head.
@@ -46,7 +48,7 @@ pub(crate) enum Story {
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Acted,
         Self::Queued,
         Self::Rivals,
@@ -56,6 +58,7 @@ impl Story {
         Self::Copied,
         Self::Resolved,
         Self::Amended,
+        Self::Waited,
         Self::Stopped,
         Self::Leased,
         Self::Meddled,
@@ -80,6 +83,7 @@ impl Story {
             }
             Self::Copied => Setup::with_policy(&format!("{MERGE_POLICY}ledger: {{ snapshots: branch }}\n")),
             Self::Resolved => Setup::with_policy(&format!("{MERGE_POLICY}people: {{ escalate: [\"@mia\"] }}\n")),
+            Self::Waited => Setup::with_policy(&format!("{PIPELINE_POLICY}mode: stepped\n")),
             Self::Leased => Setup::with_policy(&format!("{PIPELINE_POLICY}agents: {{ lease: 2h }}\n")),
             Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
             Self::Plain => {
@@ -105,6 +109,7 @@ impl Story {
             Self::Stopped => stopped(on).await,
             Self::Resolved => resolved(on).await,
             Self::Amended => amended(on).await,
+            Self::Waited => waited(on).await,
             Self::Expanded => expanded(on).await,
             Self::Rivals => rivals(on).await,
             Self::Queued => queued(on).await,
@@ -236,6 +241,28 @@ async fn amended(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     };
     let found = (on.escalations()?.len(), kinds("resolved")?, kinds("replanned")?, kinds("rescoped")?);
     ensure!(found == (2, 2, 1, 1), "issues, resolutions, plans and scopes: {found:?}");
+    ensure!(on.escalations()?.iter().all(|issue| !issue.open), "an answer was not heard");
+    Ok(vec![number])
+}
+
+/// A wait and a blocked gate: an issue and a resolution for each.
+async fn waited(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.says("ada", number, "/expand a dimmer").await?;
+    on.pushes("rover", "work", "a scope", &papers::of("scaffolding/scope.md")).await?;
+    on.says("rover", number, "/expand").await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:paused"), "it does not wait");
+    on.says("mia", asked(on)?, "/resolve CONTINUE").await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:design"), "the answer was not heard");
+    for _ in 0..3 {
+        on.says("rover", number, "/design").await?;
+    }
+    ensure!(on.label(number)?.as_deref() == Some("phase:blocked"), "it is not blocked");
+    on.says("mia", asked(on)?, "/resolve A look again").await?;
+    ensure!(on.label(number)?.as_deref() == Some("phase:design"), "the answer was not heard");
+    let answers = on.records(number)?.iter().filter(|one| one.to_string().contains("\"kind\":\"resolved\"")).count();
+    let found = (on.escalations()?.len(), answers);
+    ensure!(found == (2, 2), "issues and resolutions: {found:?}");
     ensure!(on.escalations()?.iter().all(|issue| !issue.open), "an answer was not heard");
     Ok(vec![number])
 }

@@ -32,7 +32,10 @@ fn own_words(text: &str) -> String {
 }
 
 /// Words that propose, wherever they stand.
-const PROPOSALS: [&str; 37] = [
+const PROPOSALS: [&str; 40] = [
+    "you must",
+    "you need to",
+    "you have to",
     "should use",
     "should add",
     "should change",
@@ -337,7 +340,9 @@ const ADVICE: [&str; 6] = ["consider", "try", "suggest", "recommend", "propose",
 /// Advice that comes as a fact.
 const DUTIES: [&str; 8] =
     ["needs to be", "need to be", "has to be", "have to be", "must be", "ought to be", "could be", "can be"];
-const DONE: [&str; 14] = [
+const DONE: [&str; 16] = [
+    "cleared",
+    "flushed",
     "replaced",
     "rewritten",
     "removed",

@@ -4,8 +4,13 @@ use crate::ids::Role;
 
 #[test]
 fn a_proposal_is_told_from_a_finding() {
-    for text in ["We should use a map here.", "I suggest to split it", "The fix is to lock first.", "let’s rewrite it"]
-    {
+    for text in [
+        "We should use a map here.",
+        "I suggest to split it",
+        "The fix is to lock first.",
+        "let’s rewrite it",
+        "You need to call zone() first",
+    ] {
         assert!(proposes(text).is_some(), "{text}");
     }
     for text in [
@@ -170,6 +175,7 @@ fn a_step_to_find_out_is_no_prescription_where_it_is_asked_for() {
         "Add a lock around it.",
         "We should rewrite the parser and run the test",
         "The loop needs to be replaced by a fold.",
+        "The cache must be flushed",
     ] {
         assert!(prescribes(order, true).is_some(), "{order}");
     }
