@@ -17,6 +17,9 @@ use super::InboxError;
 
 /// How long a SQLite connection waits for another process's write.
 const BUSY: Duration = Duration::from_secs(10);
+/// How long an operation waits for SQLite's one connection: longer than another process's write holds that up, and than a busy disk
+/// takes for those before it. Whoever answers GitHub waits less, by a limit of its own.
+const TURN: Duration = Duration::from_secs(30);
 /// How long an operation waits for a connection before it is a fault. GitHub waits for ten seconds in all.
 const ACQUIRE: Duration = Duration::from_secs(5);
 
@@ -302,7 +305,7 @@ impl Db {
             .min_connections(1)
             .idle_timeout(None)
             .max_lifetime(None)
-            .acquire_timeout(ACQUIRE);
+            .acquire_timeout(TURN);
         // Several processes that turn a new file to WAL at once find it locked, and SQLite does not wait then.
         let mut tries = 0;
         loop {

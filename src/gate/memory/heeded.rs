@@ -82,9 +82,13 @@ fn in_words(text: &str) -> String {
     while let Some(c) = chars.next() {
         let next = chars.peek().copied().unwrap_or(' ');
         match c {
-            '.' | ',' if before.is_ascii_digit() && next.is_ascii_digit() => out.push(c),
-            '!' if next == '=' => out.push_str(" ! "),
-            c if dash(c) && !before.is_alphanumeric() && (next.is_ascii_digit() || next == '.') => out.push_str(" - "),
+            '.' if next.is_ascii_digit() => out.push(c),
+            ',' if before.is_ascii_digit() && next.is_ascii_digit() => out.push(c),
+            '!' if next == '=' || next.is_alphanumeric() && !before.is_alphanumeric() => out.push_str(" ! "),
+            // The ends of a range.
+            '[' | '(' if next.is_ascii_digit() => out.extend([' ', c, ' ']),
+            ']' | ')' if before.is_ascii_digit() => out.extend([' ', c, ' ']),
+            c if dash(c) && !before.is_alphanumeric() && !next.is_whitespace() && !dash(next) => out.push_str(" - "),
             c if c.is_alphanumeric() => out.push(c),
             c if apart(c) || dash(c) => out.push(' '),
             c => out.extend([' ', c, ' ']),
@@ -112,6 +116,7 @@ mod tests {
             ("level −2", "level -2"),
             ("“Done” (at once)", "done, at once"),
             ("well-known", "well known"),
+            ("Done! At once.", "done, at once"),
         ] {
             assert_eq!(in_words(one), in_words(other));
         }
@@ -127,6 +132,11 @@ mod tests {
             ("< 3", "> 3"),
             ("≤ 3", "≥ 3"),
             ("5 %", "5"),
+            ("within .5 s", "within 5 s"),
+            ("shows -$5", "shows $5"),
+            ("gives -x", "gives x"),
+            ("in [0, 10)", "in [0, 10]"),
+            ("when `!dark`", "when `dark`"),
         ] {
             assert_ne!(in_words(one), in_words(other));
         }
