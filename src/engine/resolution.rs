@@ -203,7 +203,7 @@ pub(super) fn given(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Re
         }
     };
     if let (Resolution::ProvideFix { .. }, Some(why)) = (&resolution, &order.no_fix) {
-        return Err(wrong(format!("these files would be no fix of the branch: {why}.")));
+        return Err(wrong(format!("these files change nothing that can be committed: {why}.")));
     }
     Ok(resolution)
 }

@@ -191,6 +191,16 @@ fn every_wrong_shape_is_refused_with_an_example_that_works() {
         ("SPLIT_TASK", with("F", &format!("new_tasks:\n  - {task}\n    owner: mia")), "unknown key `owner`"),
         (
             "REVISE_PLAN",
+            with("D", "revised_micro_plan: [{ module_id: \"→\", description: d, depends_on: [] }]"),
+            "it has neither a letter nor a digit",
+        ),
+        (
+            "AMEND_SPEC",
+            with("B", "amended_acceptance_criteria: [\"≤ ±\"]\namendment_rationale: w"),
+            "it has neither a letter nor a digit",
+        ),
+        (
+            "REVISE_PLAN",
             with("D", "revised_micro_plan:\n  - module_id: a\n    description: d"),
             "`revised_micro_plan[0].depends_on`: it is missing",
         ),
@@ -647,6 +657,8 @@ fn many_stops_hide_none_of_another_person() {
         "{also:?}"
     );
     assert_eq!(also.len(), 33, "{also:?}");
+    let comment = game.surface().comment;
+    assert!(comment.contains(" And 30 more."), "{comment}");
     let body = game.notice().unwrap().body;
     assert!(body.contains("**Recommendation:** (B)") && body.contains("`it leaks`"), "{body}");
 }
@@ -674,6 +686,15 @@ fn the_brake_is_pulled_on_top_of_a_stop() {
     assert!(game.now().stopped.is_none() && game.now().escalation.is_none());
 }
 
+/// Whoever may not answer learns what they may say.
+#[test]
+fn who_may_not_answer_a_wait_may_go_on() {
+    let mut game = paused();
+    let refused = game.answers("ada", Role::Write, "/resolve CONTINUE").refused_with("CMD-02").clone();
+    assert!(refused.next.contains("`/continue` is for everybody with write access."), "{refused:?}");
+    game.says("ada", Role::Write, "/continue").done().at(Stage::Designing);
+}
+
 /// A stop is no way past somebody's look.
 #[test]
 fn a_stepped_wait_waits_again_when_a_stop_is_over() {
@@ -683,7 +704,9 @@ fn a_stepped_wait_waits_again_when_a_stop_is_over() {
     let surface = game.surface();
     assert_eq!(surface.label.map(|label| label.name), Some("phase:blocked".to_owned()));
     assert!(surface.comment.starts_with("### Phasegate: stopped"), "{}", surface.comment);
-    game.says("mia", Role::Maintain, "/continue").refused_with("CMD-03");
+    let refused = game.says("mia", Role::Maintain, "/continue").refused_with("CMD-03").clone();
+    assert!(refused.says.ends_with(", and is stopped: `it leaks`."), "{refused:?}");
+    assert!(refused.next.contains("`/unblock`"), "{refused:?}");
     game.asked_in(13).answers("mia", Role::Maintain, "/resolve A settled").done().at(Stage::SteppedModePaused);
     assert_eq!(game.now().escalation.as_ref().map(|open| open.cause), Some(Cause::Pause));
     let ended = game.now().escalated.last().and_then(|last| last.ended.clone()).expect("it was answered");

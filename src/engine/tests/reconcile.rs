@@ -41,6 +41,7 @@ fn what_goes_against_the_scope_stops_for_a_person() {
     drifts(&mut game, &[structural(), spec_violating()]);
     game.approved_by("mia").at(Stage::ReconcileBlocked);
     assert!(game.against().contains("MRG-05"));
+    assert!(!game.surface().comment.contains("the fourth blocks"), "it has: {}", game.surface().comment);
     game.says("ada", Role::Write, "/unblock fine").refused_with("CMD-02");
     // That somebody lets it go on does not make it fine.
     game.says("mia", Role::Maintain, "/unblock it is in the scope now").done().at(Stage::Reconciling);

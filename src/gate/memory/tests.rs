@@ -568,6 +568,8 @@ fn an_issue_is_closed_in_its_own_words_by_something_that_is_there() {
     }
     assert_eq!(wrong(&game, closes("Everything else.", "F-0001")), ["SNP-09"]);
     assert_eq!(wrong(&game, |next| next.open[0].text = "All is fine.".to_owned()), ["SNP-09"], "it keeps its words");
+    let unclear = write(&next(&game)).replace("Next action: re-scout", "Next action: hope");
+    assert_eq!(judged(&game, &unclear).unwrap_err(), ["SNP-09"], "what it is was said, and not that it is gone");
     let marked = |next: &mut Snapshot| next.open[0].text = "the zone table is **not** known.".to_owned();
     assert_eq!(wrong(&game, marked), [""; 0], "letter case and bold have no meaning");
     assert_eq!(wrong(&game, |next| next.open[0].action = snapshot::Action::Fix), [""; 0], "the action is its author's");

@@ -234,7 +234,6 @@ const LASTING: [&str; 21] = [
     "migrate",
     "correct",
 ];
-/// What makes a step one to find something out.
 /// What is brought in to find something out, and taken out again.
 const INSTRUMENTS: [&str; 27] = [
     "log",
@@ -267,6 +266,7 @@ const INSTRUMENTS: [&str; 27] = [
 ];
 /// Words of somebody who has mended it.
 const MENDED: [&str; 5] = ["it works", "works now", "is fixed", "is mended", "is gone"];
+/// What makes a step one to find something out.
 const LOOKS: [&str; 32] = [
     "run",
     "rerun",
@@ -486,7 +486,7 @@ pub(super) fn check(by: &str, state: &State) -> Result<(), String> {
     }
 }
 
-/// Whether there is a test or a command in code marks: more than a letter or a placeholder.
+/// Whether a test or a command stands in code marks, and not a word, a letter or `TBD`.
 fn is_code(code: Option<&str>) -> bool {
     let code = code.unwrap_or_default();
     // A word alone is a word.
