@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use phasegate::engine::{self, Happened};
 use phasegate::flow::Phase;
+use phasegate::gate::header::Header;
 use phasegate::gate::world::{
     ACTIONS_APP, AskedRun, Asks, CheckRun, Law, Offer, Proposal, Pull, Subject, WorkflowRun, World,
 };
@@ -72,6 +73,7 @@ impl Change {
                     base_ref: "main".to_owned(),
                     fork: false,
                     branch: Some(Branch { repo: REPO, name: branch }),
+                    header: Header::default(),
                 },
                 subject: None,
                 checks: Vec::new(),
@@ -139,6 +141,7 @@ impl Change {
             logged: BTreeSet::new(),
             trailer: None,
             no_trailer: None,
+            asks_refreeze: None,
             beneath: Vec::new(),
             structural_fix: false,
         });

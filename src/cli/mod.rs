@@ -13,6 +13,7 @@
 
 mod action;
 mod app;
+mod audit;
 mod check;
 mod config;
 mod demo;
@@ -81,6 +82,7 @@ const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a finding exists, 2 wrong usage 
 #[derive(Debug, Subcommand)]
 enum Command {
     Action(action::Args),
+    Audit(audit::Args),
     Check(check::Args),
     Config(config::Args),
     Demo(demo::Args),
@@ -110,6 +112,7 @@ impl Command {
     async fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Action(args) => action::run(&args).await,
+            Self::Audit(args) => audit::run(&args).await,
             Self::Check(args) => check::run(&args),
             Self::Config(args) => config::run(&args),
             Self::Demo(args) => demo::run(&args).await,
@@ -135,7 +138,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "post", "inbox", "key"]),
     ("Rules", &["check", "guard", "run", "config", "flow"]),
-    ("Proof", &["status", "next", "explain", "snapshot", "replay"]),
+    ("Proof", &["status", "next", "explain", "snapshot", "replay", "audit"]),
 ];
 
 /// Runs the command that the process was started with.

@@ -100,13 +100,7 @@ pub(super) async fn read(args: &Args) -> anyhow::Result<(State, Report)> {
     let Some(repo) = repo.or_else(|| replay::claimed_repository(&folder.files)) else {
         bail!("the ledger on {} has no records of #{}", out::plain(&branch), args.change);
     };
-    let keys = replay::keys(&args.place.keys)?;
-    let proven = !advisory && !keys.is_empty();
-    let ring: Box<dyn KeyRing> = match (advisory, proven) {
-        (true, _) => Box::new(Unsigned),
-        (false, true) => Box::new(keys) as Box<dyn KeyRing>,
-        (false, false) => Box::new(Unproven),
-    };
+    let (ring, proven) = ring(&args.place, advisory)?;
     let state = chain::prove(repo, change, &folder.files, ring.as_ref(), From::Beginning).map_err(|broken| {
         anyhow::anyhow!("the ledger's chain is broken at {broken}").context("`phasegate replay` says what to do")
     })?;
@@ -115,6 +109,18 @@ pub(super) async fn read(args: &Args) -> anyhow::Result<(State, Report)> {
     };
     let report = Report { ledger: branch, ..report(&state, advisory, proven) };
     Ok((state, report))
+}
+
+/// What signatures are held against, and whether that proves anything.
+pub(super) fn ring(place: &Place, advisory: bool) -> anyhow::Result<(Box<dyn KeyRing>, bool)> {
+    let keys = replay::keys(&place.keys)?;
+    let proven = !advisory && !keys.is_empty();
+    let ring: Box<dyn KeyRing> = match (advisory, proven) {
+        (true, _) => Box::new(Unsigned),
+        (false, true) => Box::new(keys) as Box<dyn KeyRing>,
+        (false, false) => Box::new(Unproven),
+    };
+    Ok((ring, proven))
 }
 
 pub(super) fn exit(report: &Report) -> Exit {

@@ -39,6 +39,8 @@ pub enum Verb {
     Scope,
     Ladder,
     Audit,
+    Heal,
+    RiskAccept,
 }
 
 /// What a command takes after its name.
@@ -153,6 +155,10 @@ pub const COMMANDS: &[Spec] = &[
         ..spec("stop", Verb::Stop, May::Move, "Stops the change for a person to look at.")
     },
     Spec {
+        args: Args::Required("reason"),
+        ..spec("heal", Verb::Heal, May::Move, "Reports that the content that is shown passes without having earned it.")
+    },
+    Spec {
         args: Args::Number,
         binds: false,
         ..spec("link", Verb::Link, May::Move, "Says that an issue belongs to this change.")
@@ -180,6 +186,12 @@ pub const COMMANDS: &[Spec] = &[
         Verb::Refreeze,
         Args::Required("reason"),
         "Accepts the changed files that are shown: those that give a check its meaning, and frozen ones.",
+    ),
+    decides(
+        "risk-accept",
+        Verb::RiskAccept,
+        Args::Form("RULE --owner NAME --ticket TICKET --until YYYY-MM-DD REASON"),
+        "Answers for what a rule finds in the content that is shown, until a day. Never for security, never for a cheat.",
     ),
     decides(
         "agree",
@@ -279,7 +291,7 @@ const LONGEST_ARGS: usize = 1000;
 pub const COMMANDS_A_COMMENT: usize = 20;
 
 /// Commands of the whole design whose work is not in this version. Whoever gives one is told.
-pub const LATER: &[&str] = &["flow", "risk-accept"];
+pub const LATER: &[&str] = &["flow"];
 
 /// The commands of a comment, in order. `strip` takes the policy's prefix off a line. What is more than
 /// [`COMMANDS_A_COMMENT`] comes as one, which says how many there are.

@@ -16,10 +16,12 @@ use super::ask;
 use super::binding;
 use super::command::Given;
 use super::freeze;
+use super::heal;
 use super::hear::hear;
 use super::lease;
 use super::memory;
 use super::repair;
+use super::risk;
 use super::verbs::on_escalation;
 use crate::fact::Comment;
 use crate::flow::merge::Stage as MergeStage;
@@ -35,7 +37,7 @@ use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
 use crate::ledger::record::{Claim, Job, Moment, Prev, Ran, Why};
 use crate::ledger::{About, Body, By, Entry, Record, State};
-use crate::policy::{Deploy, Enforce, Policy};
+use crate::policy::{Autonomy, Declared, Deploy, Enforce, Policy};
 
 /// Something that happened and can't be read from the world afterwards.
 #[derive(Debug, Clone)]
@@ -219,6 +221,7 @@ pub fn decide(
     };
     let mut draft = Draft { change, state, entries, world };
     let before = draft.state.clone();
+    declare(&mut draft)?;
     law(&mut draft)?;
     binding::inherit(&mut draft)?;
     binding::release(&mut draft)?;
@@ -252,6 +255,7 @@ pub fn decide(
         }
     }
     lease::heard(&mut draft, happened)?;
+    risk::end(&mut draft, happened)?;
     let mut unheard = BTreeSet::new();
     for order in in_order(happened) {
         let there = happened.iter().find_map(|one| match one {
@@ -344,6 +348,23 @@ fn in_order(happened: &[Happened]) -> Vec<&Order> {
     orders
 }
 
+/// Notes what the description declares, here and under earlier numbers of the same work. What was declared stays: a line that is
+/// taken out again loosens nothing.
+fn declare(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let (state, world) = (&draft.state, draft.world);
+    if world.policy().is_none() || !world.pull.open || state.merged.is_some() {
+        return Ok(());
+    }
+    let here = world.pull.header.declared;
+    // The highest rung is what there is without a word.
+    let here = Declared { autonomy: here.autonomy.filter(|rung| *rung < Autonomy::Auto), ..here };
+    let all = world.earlier.iter().map(|earlier| earlier.declared).fold(state.declared.and(here), Declared::and);
+    if all == state.declared {
+        return Ok(());
+    }
+    draft.bot(Body::Declared(all))
+}
+
 /// Notes the law. From the same policy, it may only get tighter: a label that is taken off again loosens nothing.
 fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let Some(policy) = draft.world.policy() else { return Ok(()) };
@@ -370,6 +391,7 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         (flow, mode, wanted.autonomy)
     };
     let (flow, mode, autonomy) = binding::tightened(draft, &digest, (flow, mode, autonomy));
+    let autonomy = draft.state.declared.autonomy.map_or(autonomy, |declared| declared.min(autonomy));
     let state = &draft.state;
     let same =
         state.policy.as_ref() == Some(&digest) && (state.flow, state.mode, state.autonomy) == (flow, mode, autonomy);
@@ -597,6 +619,10 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         (GateOutcome::Fail, None, _) if judged.findings.iter().any(|finding| finding.rule == "REV-03") => {
             Some(Claim::Reviewer)
         }
+        // So is what a person reports.
+        (GateOutcome::Fail, None, _) if judged.findings.iter().any(|finding| finding.rule == "reported_cheat") => {
+            Some(Claim::Reviewer)
+        }
         // What goes against the scope stops for a person, whoever noticed.
         (GateOutcome::Fail, None, _)
             if judged.findings.iter().any(reconcile::is_spec_violating) && phase == Phase::Reconcile =>
@@ -611,7 +637,12 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let pass = judged.outcome == GateOutcome::Pass;
     let Some(how) = counts else {
         if judged.outcome == GateOutcome::Fail {
+            let unearned = heal::is_unearned(&judged.findings).then(|| judged.findings.clone());
             record_judgement(draft, name, Verdict::Fail, None, judged.findings, judged.evidence)?;
+            // A green that is not earned is a cheat, whether or not somebody claims it.
+            if heal::catch(draft, &unearned.unwrap_or_default())? {
+                heal::exhaust(draft)?;
+            }
         }
         return Ok(false);
     };
@@ -638,9 +669,10 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
     let about = draft.state.subject.clone();
     let asked = draft.world.subject.as_ref().filter(|_| pass && phase == Phase::Expand);
     let criteria = asked.map(|subject| subject.context.criteria.clone()).unwrap_or_default();
-    let (findings, evidence) = (judged.findings, judged.evidence);
+    let (findings, evidence) = (judged.findings.clone(), judged.evidence);
     let body = Body::Judged { gate: name, verdict, claimed: Some(how), findings, evidence, criteria };
     draft.about(By::Bot, about, body)?;
+    let caught = heal::catch(draft, &judged.findings)?;
     let action = match (pass, detour, pipeline.return_to) {
         (true, true, Some(back)) => resume_after_reconcile(back),
         (true, ..) if phase == Phase::Reconcile && is_repaired(&draft.state) => Some(Action::ReconcileRepaired),
@@ -650,6 +682,9 @@ fn judge_current(draft: &mut Draft<'_>) -> Result<bool, Refusal> {
         draft.step(action, Actor::Bot, By::Bot)?;
     }
     draft.settle()?;
+    if caught {
+        heal::exhaust(draft)?;
+    }
     Ok(pass)
 }
 

@@ -17,6 +17,7 @@ use crate::fact::Comment;
 use crate::flow::pipeline::State as Pipeline;
 use crate::flow::{Phase, Refusal, Stage};
 use crate::gate::aside::Aside;
+use crate::gate::header::{self, Header};
 use crate::gate::papers::{self, Document, Judged, Papers, Sheet};
 use crate::gate::people::Standing;
 use crate::gate::world::{
@@ -27,6 +28,7 @@ use crate::gate::{Finding, GateName, Verdict};
 use crate::guard::Guard;
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
 use crate::ledger::against::Mark;
+use crate::ledger::heal::Caught;
 use crate::ledger::origin::Branch;
 use crate::ledger::record::{Outcome, Prev};
 use crate::ledger::{About, Body, Entry, Record, State};
@@ -154,6 +156,7 @@ impl Game {
                     base_ref: "main".to_owned(),
                     fork: false,
                     branch: Some(Branch { repo: RepoId(0), name: "feature".to_owned() }),
+                    header: Header::default(),
                 },
                 subject: None,
                 checks: Vec::new(),
@@ -253,6 +256,7 @@ impl Game {
             logged: BTreeSet::new(),
             trailer: None,
             no_trailer: None,
+            asks_refreeze: None,
             beneath: Vec::new(),
             structural_fix: false,
         });
@@ -351,6 +355,12 @@ impl Game {
     pub(crate) fn policy_is(&mut self, yaml: &str) -> &mut Self {
         self.world.law = Law::Valid(Box::new(law(yaml)));
         self.relaw()
+    }
+
+    /// The pull request has this description from now on.
+    pub(crate) fn described(&mut self, body: &str) -> &mut Self {
+        self.world.pull.header = header::read(body);
+        self.look()
     }
 
     fn relaw(&mut self) -> &mut Self {
@@ -695,6 +705,9 @@ impl Game {
         };
         state.against.blocks = of_three(&state.against.blocks);
         state.against.stops = of_three(&state.against.stops);
+        let cheats = std::mem::take(&mut state.against.cheats).into_iter();
+        let of = |mark: Mark| Mark { change: ChangeNumber(3), seq: mark.seq };
+        state.against.cheats = cheats.map(|one| Caught { mark: of(one.mark), ..one }).collect();
         for marks in state.against.fails.values_mut() {
             *marks = of_three(marks);
         }

@@ -11,6 +11,7 @@ mod binding;
 pub mod command;
 mod decide;
 mod freeze;
+mod heal;
 mod hear;
 #[cfg(test)]
 pub(crate) mod kit;
@@ -19,6 +20,7 @@ mod lease;
 mod memory;
 mod repair;
 pub(crate) mod resolution;
+mod risk;
 
 #[cfg(test)]
 mod tests;

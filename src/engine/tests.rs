@@ -2,11 +2,13 @@
 
 mod asked;
 mod asked_of_the_server;
+mod autonomy;
 mod commands;
 mod delivery;
 mod escalation;
 mod evidence;
 mod freeze;
+mod heal;
 mod identity;
 mod merge;
 mod model;
@@ -14,4 +16,5 @@ mod pipeline;
 mod properties;
 mod reconcile;
 mod review;
+mod risk;
 mod way;

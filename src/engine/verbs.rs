@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::answer::Answerer;
 use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason};
 use super::decide::{Draft, Order, Shown, Target};
-use super::{ask, freeze, late, memory, resolution};
+use super::{ask, freeze, heal, late, memory, resolution, risk};
 use crate::finding::{Finding, quoted};
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
@@ -483,6 +483,8 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
         Verb::Scope => return memory::scope(draft, order, by, commands),
         Verb::Ladder => return memory::ladder(draft, order, by, commands),
         Verb::Audit => return memory::audit(draft, order, by, commands),
+        Verb::Heal => return heal::report(draft, order, by),
+        Verb::RiskAccept => return risk::said(draft, order, by, commands),
         Verb::Unblock => return answer.unblock(draft, &given.args),
         Verb::BrakeResolved => return answer.release_brake(draft, &given.args),
         // It has its own way, with what it was given.

@@ -4,6 +4,7 @@
 //! skip: where BUILD has passed and nobody can say what was there, nothing passes until a person has looked.
 
 use super::Finding;
+use crate::finding::quoted;
 use crate::flow::Phase;
 use crate::gate::world::World;
 use crate::guard::Trip;
@@ -27,7 +28,7 @@ pub fn tripwire(state: &State, world: &World) -> Vec<Finding> {
         vec![Finding::error("tripwire_missing", says, next)]
     };
     match trips(state, world) {
-        Some(Ok(trips)) => told(trips, &refreeze),
+        Some(Ok(trips)) => told(trips, &refreeze, asked(world)),
         Some(Err(why)) => {
             let says = format!("What was frozen is not known: {why}.");
             missing(says, "If the ledger was altered, put that right first. Otherwise: ")
@@ -43,15 +44,45 @@ pub fn tripwire(state: &State, world: &World) -> Vec<Finding> {
     }
 }
 
+/// Whether a finding is a confirmed cheat, once a gate run meets it. What is missing is nobody's cheat.
+pub fn is_cheat(finding: &Finding) -> bool {
+    finding.rule == "contract_tampered"
+        || finding.rule == "build_tampered"
+        || finding.rule.starts_with("build_tampered:")
+}
+
+/// `reported_cheat`: a person says of this content that it passes without being earned.
+pub fn reported(state: &State) -> Option<Finding> {
+    let about = state.subject.as_ref().filter(|_| state.open)?;
+    let report = state.against.reported(&about.content)?;
+    let says = format!(
+        "{} reports that the green of this content is not earned: {}.",
+        quoted(&report.by),
+        quoted(&report.reason)
+    );
+    Some(Finding::error(
+        "reported_cheat",
+        says,
+        "Build it honestly and push that. This content passes no gate any more.",
+    ))
+}
+
 /// The frozen files that are not as they were; or why that is not known. None: nothing is frozen.
 pub fn trips<'w>(state: &State, world: &'w World) -> Option<Result<&'w [Trip], &'w str>> {
     let frozen = state.frozen.as_ref().filter(|_| state.pipeline.is_some())?;
     Some(world.subject.as_ref()?.guard.against(&frozen.manifest))
 }
 
-fn told(trips: &[Trip], refreeze: &str) -> Vec<Finding> {
-    let or =
-        format!("or somebody who may approve, and neither wrote nor pushed to it, looks at it and says {refreeze}.");
+/// Why what is frozen has to change, where the head commit says so itself: that is no cheat, and nothing passes by it.
+pub fn asked(world: &World) -> Option<&str> {
+    world.subject.as_ref()?.asks_refreeze.as_deref()
+}
+
+fn told(trips: &[Trip], refreeze: &str, asked: Option<&str>) -> Vec<Finding> {
+    let asks = asked.map(|why| format!(" Its commit asks for that: {}.", quoted(why))).unwrap_or_default();
+    let or = format!(
+        "or somebody who may approve, and neither wrote nor pushed to it, looks at it and says {refreeze}.{asks}"
+    );
     let mut findings: Vec<Finding> = trips.iter().take(MOST_TOLD).map(|trip| trip.finding(&or)).collect();
     if let Some(more) = trips.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
         let says = format!("And {more} more frozen files are not as they were.");

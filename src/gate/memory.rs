@@ -13,6 +13,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use super::brief::Brief;
 use super::{Finding, Severity};
 use crate::finding::quoted;
 use crate::gate::world::{Subject, World};
@@ -36,6 +37,8 @@ pub struct Files {
     pub cited: Vec<Cited>,
     /// The acceptance criteria of the scope that it brings.
     pub criteria: Vec<String>,
+    /// Its documents in short.
+    pub brief: Brief,
     /// The design that it brings.
     pub design: Option<String>,
     /// What is called almost as a snapshot is, or stands almost where one belongs: nobody reads it.

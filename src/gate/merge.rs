@@ -6,6 +6,7 @@ use super::evidence::{self, listed};
 use super::frozen;
 use super::memory;
 use super::review;
+use super::risk;
 use super::{Finding, Verdict, bounded, verdict};
 use crate::finding::quoted;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
@@ -48,10 +49,13 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(memory::findings(state, world));
             findings.extend(forged(&world.checks, world.app));
             findings.extend(frozen::tripwire(state, world));
+            findings.extend(frozen::reported(state));
+            findings.extend(risk::over(state, &policy.commands));
             findings.extend(unread(world.checks_unread, &world.pull.head));
             let autonomy = autonomy(state, world);
             findings.extend(weakened(world));
-            findings.extend(high_risk(policy, world, autonomy));
+            findings.extend(high_risk(state, policy, world));
+            findings.extend(world.pull.header.findings(state.autonomy));
             if world.subject.is_none() {
                 findings.push(Finding::error(
                     "MRG-01",
@@ -71,6 +75,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             }
         }
     }
+    risk::accept(&mut findings, state);
     Judgement { verdict: verdict(&findings), findings: bounded(findings), evidence }
 }
 
@@ -312,21 +317,24 @@ fn weakened(world: &World) -> Option<Finding> {
     })
 }
 
-/// `unguarded_high_risk_auto`: nothing of high risk passes without a lowered autonomy.
-fn high_risk(policy: &Policy, world: &World, autonomy: Autonomy) -> Option<Finding> {
-    let subject = world.subject.as_ref()?;
+/// `unguarded_high_risk_auto`: nothing of high risk passes without a lowered autonomy, whether its description or its paths say so.
+pub fn high_risk(state: &State, policy: &Policy, world: &World) -> Option<Finding> {
+    let subject = world.subject.as_ref().filter(|_| autonomy(state, world) == Autonomy::Auto)?;
     let high = crate::policy::globs(&policy.risk.high);
     // Globs that can't be read can't come from a policy file; should they, everything is of high risk.
     let risky = |path: &&str| high.as_ref().map_or(true, |high| high.is_match(path));
     let paths: Vec<&str> = subject.changed.iter().map(String::as_str).filter(risky).collect();
-    (!paths.is_empty() && autonomy == Autonomy::Auto).then(|| {
-        Finding::error(
-            "unguarded_high_risk_auto",
-            format!("The change touches high-risk paths ({}) while autonomy is auto.", listed(&paths)),
-            "Lower it for this change: a `match` rule in the policy with `autonomy: conservative` for its branch or a \
-             label.",
-        )
-        .at(paths[0], None)
+    let says = match (paths.is_empty(), state.declared.high_risk) {
+        (true, false) => return None,
+        (true, true) => "The change is declared to be of high risk while its autonomy is auto.".to_owned(),
+        (false, _) => format!("The change touches high-risk paths ({}) while autonomy is auto.", listed(&paths)),
+    };
+    let next = "Lower it for this change: `autonomy: conservative` on a line of the pull request's description, or a `match` rule in \
+                the policy for its branch or a label. Then a person approves it who neither wrote nor pushed to it.";
+    let finding = Finding::error("unguarded_high_risk_auto", says, next);
+    Some(match paths.first() {
+        Some(path) => finding.at(*path, None),
+        None => finding,
     })
 }
 

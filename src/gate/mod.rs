@@ -6,6 +6,8 @@
 pub mod analyze;
 pub mod aside;
 pub mod asked;
+pub mod audit;
+pub mod brief;
 pub mod build;
 pub mod deploy;
 pub mod design;
@@ -13,6 +15,8 @@ pub mod evidence;
 pub mod expand;
 pub mod first;
 pub mod frozen;
+pub mod goal;
+pub mod header;
 pub mod memory;
 pub mod merge;
 pub mod paper;
@@ -24,6 +28,7 @@ pub mod queue;
 pub mod ran;
 pub mod reconcile;
 pub mod review;
+pub mod risk;
 pub mod verify;
 pub mod world;
 

@@ -7,9 +7,12 @@
 use super::deploy;
 use super::evidence::{self, Heard};
 use super::frozen;
+use super::goal::Goal;
 use super::memory;
+use super::merge;
 use super::reconcile;
 use super::review;
+use super::risk;
 use super::verify;
 use super::{Finding, Severity, bounded};
 use crate::finding::quoted;
@@ -18,7 +21,7 @@ use crate::flow::pipeline::phase_of;
 use crate::gate::world::{Law, Subject, UNREADABLE, World};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
-use crate::policy::{Policy, Proofs};
+use crate::policy::{Autonomy, Policy, Proofs};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -43,7 +46,7 @@ pub fn judged_by(phase: Phase) -> &'static str {
         }
         Phase::Verify => {
             "Judged by the evidence that the policy names, on this head (VER-01 to VER-04, VER-07 to VER-16), by who tells of its \
-             security (VER-05), and by the content (VER-06, VER-08)."
+             security (VER-05), by the content (VER-06, VER-08), and on a lowered rung of autonomy by a person (VER-17)."
         }
         Phase::Expand => "Judged by `scaffolding/scope.md` at this head, by the rules EXP-01 to EXP-14.",
         Phase::Design => "Judged by `scaffolding/design.md` at this head, by the rules DSN-01 to DSN-11.",
@@ -67,7 +70,11 @@ pub fn judged_by(phase: Phase) -> &'static str {
 pub fn judge(phase: Phase, state: &State, world: &World) -> Judgement {
     let mut judged = unbounded(phase, state, world);
     // No gate behind the freeze passes over what was done to it.
-    let tripped = if phase >= Phase::Build { frozen::tripwire(state, world) } else { Vec::new() };
+    let mut tripped = Vec::new();
+    if phase >= Phase::Build {
+        tripped.extend(frozen::tripwire(state, world));
+        tripped.extend(frozen::reported(state));
+    }
     if !tripped.is_empty() {
         judged.outcome = Outcome::Fail;
         judged.findings.splice(0..0, tripped);
@@ -127,7 +134,9 @@ fn unbounded(phase: Phase, state: &State, world: &World) -> Judgement {
     }
 }
 
-pub(super) fn settled(heard: Heard) -> Judgement {
+/// The outcome of a gate, after what somebody answers for.
+pub(super) fn settled(mut heard: Heard, state: &State) -> Judgement {
+    risk::accept(&mut heard.findings, state);
     let outcome = if heard.failed() {
         Outcome::Fail
     } else if heard.passed() {
@@ -141,9 +150,13 @@ pub(super) fn settled(heard: Heard) -> Judgement {
 /// A document gate: what its rules find, and for ANALYZE whether it stands on what was judged before (`ANL-09`).
 fn documents(phase: Phase, policy: &Policy, state: &State, world: &World) -> Judgement {
     let Some(mut findings) = world.subject.as_ref().and_then(|subject| subject.documents.get(&phase)).cloned() else {
-        return settled(Heard::default());
+        return settled(Heard::default(), state);
     };
     findings.extend(memory::unheeded(phase, state, world));
+    if phase == Phase::Expand {
+        let criteria = world.subject.iter().map(|subject| subject.context.criteria.as_slice());
+        findings.extend(criteria.filter_map(Goal::of).filter_map(|goal| goal.finding()));
+    }
     let mut outcome = if findings.iter().any(Finding::blocks) { Outcome::Fail } else { Outcome::Pass };
     let stale = state.pipeline.as_ref().and_then(|pipeline| phase.before().find(|gate| !pipeline.holds(*gate)));
     if let Some(gate) = stale.filter(|_| phase == Phase::Analyze && outcome == Outcome::Pass) {
@@ -169,14 +182,14 @@ fn of_verify(world: &World) -> impl Iterator<Item = &Finding> {
 /// `BLD-02` by the checks, and what the content shows.
 fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
     let mut heard = evidence::proof("BLD-02", policy, state, world);
-    let Some(subject) = &world.subject else { return settled(heard) };
+    let Some(subject) = &world.subject else { return settled(heard, state) };
     if subject.changed.iter().all(|path| super::build::is_paper(path)) {
         heard.findings.push(Finding::waiting(
             "BLD-03",
             "Nothing is built yet: the change touches documents only.",
             "Write the code and its tests, and push.",
         ));
-        return settled(heard);
+        return settled(heard, state);
     }
     match subject.documents.get(&Phase::Build) {
         Some(found) => {
@@ -186,7 +199,7 @@ fn build(policy: &Policy, state: &State, world: &World) -> Judgement {
         // What was not looked at is not fine.
         None => heard.findings.push(Finding::waiting("BLD-03", "What the change adds could not be read.", UNREADABLE)),
     }
-    settled(heard)
+    settled(heard, state)
 }
 
 /// What RECONCILE will ask for, beside what BUILD asks for itself: it is put right more easily before the proof is frozen.
@@ -239,6 +252,7 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
         ));
         findings.extend(unbuilt(world));
     }
+    findings.extend(unflagged(state, world));
     let (have, wanted) = (approvals.by.len(), approvals.wanted(1));
     if have < wanted {
         let rule = if have == 0 && approvals.discounted.is_empty() { "REV-01" } else { "REV-04" };
@@ -258,6 +272,19 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
     }
     let outcome = if findings.iter().any(Finding::blocks) { Outcome::Pending } else { Outcome::Pass };
     Judgement { outcome, findings, evidence }
+}
+
+/// `unflagged_freeze`: whoever approves is to be told first what the change's author is least sure of.
+fn unflagged(state: &State, world: &World) -> Option<Finding> {
+    let subject = world.subject.as_ref().filter(|_| state.frozen.as_ref().is_some_and(|frozen| frozen.files > 0))?;
+    let said = world.pull.header.least_sure.is_some() || subject.context.brief.least_sure.is_some();
+    (!said).then(|| {
+        Finding::warning(
+            "unflagged_freeze",
+            "Nobody has said what is least certain in what is frozen.",
+            "Write `least sure: WHAT, because WHY` on a line of the description or of `scaffolding/readiness.md`.",
+        )
+    })
 }
 
 /// A red check is no drift between documents and code, and documents that are out of step are put right by a push: both make
@@ -283,6 +310,7 @@ fn reconciled(policy: &Policy, state: &State, world: &World) -> Judgement {
         // What was not looked at is not fine.
         None => findings.push(Finding::waiting("REC-01", "What was built could not be read.", UNREADABLE)),
     }
+    risk::accept(&mut findings, state);
     let outcome = if findings.iter().any(reconcile::is_spec_violating) {
         Outcome::Fail
     } else if passed && !findings.iter().any(Finding::blocks) {
@@ -308,9 +336,14 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
     let (unknown, named) = verify::security(policy, state, world);
     heard.findings.extend(unknown);
     heard.evidence.extend(named);
-    let mut judgement = settled(heard);
+    let mut judgement = settled(heard, state);
     if judgement.outcome != Outcome::Pass {
         return judgement;
+    }
+    let guarded = guarded(policy, state, world);
+    if !guarded.is_empty() {
+        judgement.outcome = Outcome::Pending;
+        judgement.findings.extend(guarded);
     }
     let stale = state.pipeline.as_ref().and_then(|pipeline| Phase::Verify.before().find(|gate| !pipeline.holds(*gate)));
     if let Some(gate) = stale {
@@ -328,6 +361,31 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
         }
     }
     judgement
+}
+
+/// What VERIFY waits for by its autonomy: high risk lowers it (`unguarded_high_risk_auto`), and on a lowered rung a person has
+/// approved this content (`VER-17`).
+fn guarded(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
+    let risky = merge::high_risk(state, policy, world).map(|finding| Finding { waiting: true, ..finding });
+    let autonomy = merge::autonomy(state, world);
+    let approvals = review::approvals(policy, state, world);
+    let alone = autonomy < Autonomy::Auto && approvals.by.len() < approvals.wanted(1);
+    let waits = alone.then(|| {
+        Finding::waiting(
+            "VER-17",
+            format!(
+                "The autonomy is {}, and nobody entitled has approved this content.{}",
+                autonomy.as_str(),
+                approvals.in_vain()
+            ),
+            format!(
+                "Someone who may approve and neither wrote nor pushed it reviews {}, or says `{}`.",
+                world.pull.head.short(),
+                policy.commands.written("approve")
+            ),
+        )
+    });
+    risky.into_iter().chain(waits).collect()
 }
 
 /// Whether it is deployed, and delivered.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::aside::Aside;
+use super::header::Header;
 use super::papers::{Followed, Judged};
 use super::people::Standing;
 use super::reconcile::repair::Repair;
@@ -182,6 +183,8 @@ pub struct Pull {
     pub fork: bool,
     /// The branch that the head is on; none when its repository is gone.
     pub branch: Option<Branch>,
+    /// What its description declares.
+    pub header: Header,
 }
 
 #[derive(Debug, Clone)]
@@ -224,6 +227,8 @@ pub struct Subject {
     pub trailer: Option<Phase>,
     /// What such a line has where a phase belongs.
     pub no_trailer: Option<String>,
+    /// `Phasegate-Refreeze:` on the head commit: why what is frozen has to change, in the words of whoever changed it.
+    pub asks_refreeze: Option<String>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.
     pub structural_fix: bool,
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::heal::Caught;
 use super::objection::Rejection;
 use super::record::{By, Evidence};
 use super::state::State;
@@ -43,6 +44,9 @@ pub struct Against {
     pub lifted: Upto,
     /// What was counted as a FAIL of each gate.
     pub counted: BTreeMap<Phase, Counted>,
+    /// Confirmed cheats. None is ever settled.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub cheats: BTreeSet<Caught>,
 }
 
 impl Mark {
@@ -141,8 +145,10 @@ pub fn things_against(evidence: &[Evidence], state: &State) -> Counted {
     let content = state.subject.as_ref().map(|about| &about.content);
     let rejected = state.rejections.iter().filter(|rejection| content.is_some_and(|content| rejection.is_for(content)));
     let rejected = rejected.map(|rejection| rejection_key(rejection, state.change));
+    let reported = content.filter(|content| state.against.reported(content).is_some());
+    let reported = reported.map(|content| format!("cheat {}", content.short()));
     let mut counted = Counted::new();
-    for one in found.chain(findings).chain(rejected) {
+    for one in found.chain(findings).chain(rejected).chain(reported) {
         *counted.entry(one).or_insert(0) += 1;
     }
     counted

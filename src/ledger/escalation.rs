@@ -165,7 +165,7 @@ const LONGEST: usize = 300;
 /// What is asked about first: whether it is safe, then what brakes, then what has a question of its own.
 fn weight(stop: &Stop) -> u8 {
     match stop.condition {
-        Some(Condition::Unsafe) => 3,
+        Some(Condition::Unsafe | Condition::HealExhausted) => 3,
         Some(Condition::Scope) => 2,
         Some(Condition::Stuck | Condition::Dependency) => 1,
         None => 0,

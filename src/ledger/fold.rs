@@ -6,15 +6,17 @@ use super::against::{Against, Mark, things_against};
 use super::diary::Diary;
 use super::face::Face;
 use super::findings::Findings;
+use super::heal::{Caught, Report};
 use super::objection::{Rejection, objectors};
 use super::record::{About, Body, By, Claim, Evidence, Grouped, Impact, Moment, Outcome, Ran, Record, Round, Why};
 use super::resolution::{Fix, Resolution, Resolved, Split, in_order};
+use super::risk::Accepted;
 use super::state::*;
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::{self, Beside, Step};
 use crate::flow::{Action, FlowName, Mode, Phase, Refusal, Stage, merge};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
-use crate::policy::{Autonomy, Source};
+use crate::policy::{Autonomy, Declared, Source};
 
 /// A record that does not follow from the ones before it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +68,8 @@ impl State {
             flow: FlowName::Merge,
             mode: Mode::Auto,
             autonomy: Autonomy::Auto,
+            declared: Declared::default(),
+            waivers: Vec::new(),
             open: true,
             merged: None,
             subject: None,
@@ -152,6 +156,7 @@ impl State {
         let seq = record.seq;
         match &record.body {
             Body::Opened { .. } => return Err(FoldError::BegunTwice { seq }),
+            Body::Declared(declared) => self.declared = self.declared.and(*declared),
             Body::Law { policy, flow, mode, autonomy } => {
                 self.policy = Some(policy.clone());
                 (self.flow, self.mode, self.autonomy) = (*flow, *mode, *autonomy);
@@ -399,6 +404,19 @@ impl State {
                 self.braked.extend(concerns.iter().cloned());
                 self.against.stops.insert(Mark { change: self.change, seq });
                 self.stop(Stop { said: *said, condition: *condition, ..Stop::new(reason, &record.by) });
+            }
+            Body::Cheated { reason, .. } => {
+                let content = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?.content.clone();
+                let reported = reason.as_deref().map(|reason| Report::new(&record.by, reason));
+                self.against.cheats.insert(Caught { mark: Mark { change: self.change, seq }, content, reported });
+            }
+            Body::RiskAccepted { waiver, .. } => {
+                let content = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?.content.clone();
+                let by = record.by.name().to_owned();
+                self.waivers.push(Accepted { seq, by, content, waiver: waiver.clone(), over: false });
+            }
+            Body::RiskOver { of } => {
+                self.waivers.iter_mut().filter(|one| one.seq == *of).for_each(|one| one.over = true);
             }
             Body::Resumed { said, .. } => {
                 self.stopped = None;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::against::{Counted, Mark, raise, rejection_key, review_key};
 use super::findings::Held;
+use super::heal::Caught;
 use super::memory::Handed;
 use super::objection::Rejection;
 use super::record::{By, Moment};
@@ -126,6 +127,9 @@ pub struct Inherited {
     pub previews: BTreeMap<Phase, u32>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reds_at_pass: BTreeMap<Phase, u32>,
+    /// Confirmed cheats.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub cheats: BTreeSet<Caught>,
     /// A stage that only a person leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
@@ -259,6 +263,13 @@ impl Inherited {
             counted,
             previews,
             reds_at_pass,
+            cheats: earlier
+                .against
+                .cheats
+                .difference(&heir.against.cheats)
+                .filter(|one| one.mark.change != heir.change)
+                .cloned()
+                .collect(),
             blocked: blocked(earlier, heir, related),
             stopped: stopped(earlier, heir, related),
             rejections,
@@ -297,6 +308,7 @@ impl Inherited {
             counted: BTreeMap::new(),
             previews: BTreeMap::new(),
             reds_at_pass: BTreeMap::new(),
+            cheats: BTreeSet::new(),
             blocked: None,
             stopped: None,
             rejections: Vec::new(),
@@ -318,6 +330,7 @@ impl Inherited {
         }
         raise(&mut self.previews, &later.previews);
         raise(&mut self.reds_at_pass, &later.reds_at_pass);
+        self.cheats.extend(later.cheats.iter().cloned());
         self.blocked = later.blocked.clone().or(self.blocked);
         self.stopped = later.stopped.clone().or(self.stopped);
         self.frozen = later.frozen.clone().or(self.frozen);
@@ -340,6 +353,10 @@ impl Inherited {
         says.extend(reds.map(|(phase, reds)| match reds {
             1 => format!("1 red push at {phase}"),
             reds => format!("{reds} red pushes at {phase}"),
+        }));
+        says.extend((!self.cheats.is_empty()).then(|| match self.cheats.len() {
+            1 => "1 confirmed cheat".to_owned(),
+            cheats => format!("{cheats} confirmed cheats"),
         }));
         says.extend(self.blocked.as_ref().map(|blocked| format!("it waits for a person ({})", words(blocked.stage))));
         says.extend(self.stopped.as_ref().map(|at| format!("it is stopped ({})", quoted(&at.stop.reason))));
@@ -494,6 +511,7 @@ impl State {
         self.operators.extend(taken.operators.iter().cloned());
         raise(&mut self.previews, &taken.previews);
         raise(&mut self.reds_at_pass, &taken.reds_at_pass);
+        self.against.cheats.extend(taken.cheats.iter().cloned());
         if let Some(Stopped { stop, at }) = &taken.stopped {
             self.stop(stop.clone());
             self.against.stops.extend(at);

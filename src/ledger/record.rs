@@ -12,12 +12,13 @@ use super::findings::{Axis, Reviewed};
 use super::memory::{Begun, Taken};
 use super::origin::{Inherited, Origin};
 use super::resolution::Resolved;
+use super::risk::Waiver;
 use super::snapshot::{self, Cap, FactId, SliceId};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::Beside;
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId};
-use crate::policy::{Autonomy, RunGate};
+use crate::policy::{Autonomy, Declared, RunGate};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -56,6 +57,16 @@ pub enum By {
     Workflow(Job),
     /// The server's own runner: a process that it has started itself.
     Runner(Job),
+}
+
+impl By {
+    /// Who it was, as people call them.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Person { person, .. } => &person.login,
+            Self::Bot | Self::Workflow(_) | Self::Runner(_) => "the bot",
+        }
+    }
 }
 
 /// Whose job answered, by the claims of its token, or by what GitHub tells of its run. Of the server's own
@@ -183,9 +194,12 @@ pub enum Condition {
     Dependency,
     /// Nobody knows whether it is safe.
     Unsafe,
+    /// It was caught cheating once more than may be healed. Nobody says this one, the bot finds it.
+    HealExhausted,
 }
 
 impl Condition {
+    /// Those that somebody may stop for.
     pub const ALL: [Condition; 4] = [Self::Stuck, Self::Scope, Self::Dependency, Self::Unsafe];
 
     pub fn as_str(self) -> &'static str {
@@ -194,6 +208,7 @@ impl Condition {
             Self::Scope => "scope",
             Self::Dependency => "dependency",
             Self::Unsafe => "unsafe",
+            Self::HealExhausted => "heal_exhausted",
         }
     }
 
@@ -379,6 +394,8 @@ pub enum Body {
         mode: Mode,
         autonomy: Autonomy,
     },
+    /// What the description of the pull request declares, with all that it has declared before: a description only tightens.
+    Declared(Declared),
     /// There is new content (in `about`), and what each gate would be bound to in it.
     Subject {
         why: Why,
@@ -492,6 +509,27 @@ pub enum Body {
         /// Which of the conditions it is called for, where its reason begins with one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         condition: Option<Condition>,
+    },
+    /// A confirmed cheat: this content passes, or would pass, by a proof that was weakened. It is never taken back.
+    Cheated {
+        /// What the wire has found.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        codes: BTreeSet<String>,
+        /// What a person reports that no wire sees.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Moment>,
+    },
+    /// A person answers for what a gate finds in this content.
+    RiskAccepted {
+        #[serde(flatten)]
+        waiver: Waiver,
+        said: Moment,
+    },
+    /// The day is over until which the risk in this record was accepted.
+    RiskOver {
+        of: u64,
     },
     /// More pushes were red at a gate than the policy lets pass without a person; or, with none, that is so no more.
     RedPushes {

@@ -16,11 +16,12 @@ use super::record::{
     About, By, Claim, Condition, Evidence, Froze, Grouped, Job, Mended, Moment, Noted, Outcome, Ran, Round,
 };
 use super::resolution::{Fix, Split};
+use super::risk::Accepted;
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
 use crate::flow::{FlowName, Mode, Phase, merge};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
-use crate::policy::{Autonomy, RunGate, Source};
+use crate::policy::{Autonomy, Declared, RunGate, Source};
 use crate::repo::{RepoPath, Written};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,12 @@ pub struct State {
     pub flow: FlowName,
     pub mode: Mode,
     pub autonomy: Autonomy,
+    /// What the descriptions of this work have declared.
+    #[serde(default, skip_serializing_if = "Declared::is_none")]
+    pub declared: Declared,
+    /// Risks that somebody answers for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waivers: Vec<Accepted>,
     pub open: bool,
     pub merged: Option<Merged>,
     pub subject: Option<About>,

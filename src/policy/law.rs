@@ -14,6 +14,27 @@ pub struct Effective {
     pub autonomy: Autonomy,
 }
 
+/// What a change declares of itself. It is only ever tightened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Declared {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autonomy: Option<Autonomy>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub high_risk: bool,
+}
+
+impl Declared {
+    /// Both, the tighter of each.
+    pub fn and(self, other: Self) -> Self {
+        let autonomy = self.autonomy.into_iter().chain(other.autonomy).min();
+        Self { autonomy, high_risk: self.high_risk || other.high_risk }
+    }
+
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The one reading of globs everywhere: `*` stays within a directory, `**` crosses them, letters keep their case.
 pub fn glob(pattern: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build()?.compile_matcher())

@@ -23,7 +23,7 @@ mod types;
 mod yaml;
 
 pub(crate) use decode::{Decoder, Fields, Spot};
-pub use law::{Effective, glob, globs, is_glob};
+pub use law::{Declared, Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{

@@ -18,6 +18,7 @@ use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::ids::{ChangeNumber, CommitId, Digest};
 use crate::inbox::Note;
+use crate::ledger::against::Against;
 use crate::ledger::origin::{self, Same};
 use crate::ledger::record::Grouped;
 use crate::ledger::{Anchor, Anchors, Body, Break, BreakKind, Entry, State};
@@ -125,8 +126,8 @@ fn how_bad(findings: &[Finding]) -> u8 {
 
 impl Told {
     fn of(state: &State) -> Self {
-        let against =
-            (&state.against.fails, &state.against.blocks, &state.against.stops, &state.rejections, &state.objectors);
+        let Against { fails, blocks, stops, cheats, .. } = &state.against;
+        let against = (fails, blocks, stops, &state.rejections, &state.objectors, cheats);
         let judged = state.gates.get(&GateName::Merge);
         Self {
             seq: state.seq,
@@ -142,6 +143,7 @@ impl Told {
         against.fails.is_empty()
             && against.blocks.is_empty()
             && against.stops.is_empty()
+            && against.cheats.is_empty()
             && state.rejections.is_empty()
             && state.objectors.is_empty()
     }

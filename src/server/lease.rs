@@ -29,21 +29,38 @@ impl Pass<'_> {
         if set.is_some_and(|set| set > now && set <= due) {
             return Ok(());
         }
-        self.app.inbox.put(&timer(self.home, state.change.0, due)).await?;
+        self.app.inbox.put(&timer(self.home, state.change.0, due, "")).await?;
         self.memory.keep(&key, &due.to_string()).await;
+        Ok(())
+    }
+
+    /// Has the change looked at when a risk ends that somebody answers for.
+    pub(super) async fn set_risk(&self, state: &State) -> Result<(), Halt> {
+        let Way::Server = self.app.way else { return Ok(()) };
+        let (now, key) = (self.app.inbox.now(), format!("risk:{}", state.change.0));
+        let Some(due) = state.risk_ends().filter(|due| state.open && *due > now) else { return Ok(()) };
+        let set = due.to_string();
+        if self.memory.recall(&key).await.as_ref() == Some(&set) {
+            return Ok(());
+        }
+        self.app.inbox.put(&timer(self.home, state.change.0, due, RISK)).await?;
+        self.memory.keep(&key, &set).await;
         Ok(())
     }
 }
 
+/// What the timer of a risk has behind its key: it waits longer than a lease, which it is not to hold up.
+const RISK: &str = "-risk";
+
 /// Behind the slash of its key is no number: it waits, and holds up nothing of the change.
-fn timer(home: &RepoRef, number: u64, until: Timestamp) -> Delivery {
+fn timer(home: &RepoRef, number: u64, until: Timestamp, of: &str) -> Delivery {
     let event = Event { repo: Some(home.clone()), fact: Fact::Lease { number, until } };
     Delivery {
-        guid: format!("lease/{}/{number}/{}", home.id.0, until.as_millisecond()),
+        guid: format!("lease{of}/{}/{number}/{}", home.id.0, until.as_millisecond()),
         event: OWN_EVENT.to_owned(),
         installation: Some(home.installation),
         repo: Some(home.id),
-        key: format!("{}/lease-{number}", home.id.0),
+        key: format!("{}/lease-{number}{of}", home.id.0),
         barrier: true,
         payload: written(&event),
         meta: json!({ "about": format!("{}#{number}, lease", home.slug), KEPT: AS_FACT }),

@@ -303,7 +303,8 @@ fn subject(
     };
     let structural_fix = failed_at
         .is_some_and(|failed| *failed != fetched.head && reconcile::is_structural(reader, failed, &fetched.head));
-    let (trailer, no_trailer) = trailer(&reader.commit(&fetched.head)?.message);
+    let message = reader.commit(&fetched.head)?.message;
+    let (trailer, no_trailer) = trailer(&message);
     Ok(Some(Subject {
         base_tip: fetched.base.clone(),
         conflicts,
@@ -329,6 +330,7 @@ fn subject(
         logged,
         trailer,
         no_trailer,
+        asks_refreeze: asks_refreeze(&message),
         beneath: beneath(reader, merge_base, &fetched.head, &deltas, bot)?,
         structural_fix,
         about,
@@ -518,6 +520,13 @@ fn trailer(message: &str) -> (Option<Phase>, Option<String>) {
     }
 }
 
+/// `Phasegate-Refreeze: <reason>` in the last paragraph of a commit message.
+fn asks_refreeze(message: &str) -> Option<String> {
+    let last = message.trim_end().rsplit("\n\n").next()?;
+    let reason = last.lines().rev().find_map(|line| line.strip_prefix("Phasegate-Refreeze:"))?.trim();
+    (!reason.is_empty()).then(|| reason.chars().take(300).collect())
+}
+
 /// `Phasegate-Change: #N` in the last paragraph of a commit message, or of a pull request's text.
 pub(super) fn belongs_to(text: &str) -> Option<ChangeNumber> {
     let text = text.replace('\r', "");
@@ -549,6 +558,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         logged: BTreeSet::new(),
         trailer: None,
         no_trailer: None,
+        asks_refreeze: None,
         beneath: Vec::new(),
         structural_fix: false,
     })
@@ -692,5 +702,9 @@ mod tests {
         assert_eq!(trailer("Phasegate-Claim: expand is how one claims"), (None, None));
         assert_eq!(trailer("scope\n\nPhasegate-Claim: expand\n\nmore text"), (None, None));
         assert_eq!(trailer("scope\n\nPhasegate-Claim: done\n"), (None, Some("done".to_owned())));
+        assert_eq!(asks_refreeze("test\n\nPhasegate-Refreeze: it was wrong\n").as_deref(), Some("it was wrong"));
+        for none in ["Phasegate-Refreeze:", "test\n\nPhasegate-Refreeze: \n", "Phasegate-Refreeze: a\n\nmore"] {
+            assert_eq!(asks_refreeze(none), None, "{none:?}");
+        }
     }
 }

@@ -22,7 +22,7 @@ use crate::gate::aside::Aside;
 use crate::gate::papers::Followed;
 use crate::gate::people::May;
 use crate::gate::world::{AskedRun, Asks, Beneath, CheckRun, Law, Pull, Rival, Subject, Untold, World};
-use crate::gate::{GateName, Verdict};
+use crate::gate::{GateName, Verdict, header};
 use crate::github::calls::checks::CheckRun as Listed;
 use crate::github::calls::comments::Reaction;
 use crate::github::calls::issues::same_label;
@@ -217,6 +217,7 @@ impl Pass<'_> {
             }
             apart(|| self.commit_copies(pull, state, &world)).await?;
             self.set_lease(state).await?;
+            self.set_risk(state).await?;
         }
         self.remember_head(pull).await;
         match &state {
@@ -335,6 +336,7 @@ impl Pass<'_> {
                     .repo
                     .as_ref()
                     .map(|repo| Branch { repo: RepoId(repo.id), name: pull.head.r#ref.clone() }),
+                header: header::read(&pull.body),
             },
             subject,
             checks: ran.checks,
@@ -564,8 +566,9 @@ impl Pass<'_> {
             happened.extend(self.on_the_issue(state, world, events).await?);
             happened.extend(self.unseen(pull, state, events).await?);
         }
-        // Nobody but a lease asks how late it is.
-        if self.policy().is_some_and(|policy| policy.agents.lease.is_some()) {
+        // Nobody but a lease, and a risk that is accepted until a day, asks how late it is.
+        let accepted = state.is_some_and(|state| state.risk_ends().is_some());
+        if accepted || self.policy().is_some_and(|policy| policy.agents.lease.is_some()) {
             happened.push(Happened::Now { at: self.app.inbox.now() });
         }
         let pushers = self.pushers(pull, state, world, events).await?.into_iter();

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::gate::brief::Brief;
 use crate::gate::expand;
 use crate::gate::memory::{Cited, File, Files, Unread};
 use crate::gate::papers::{DESIGN, READINESS, SCOPE};
@@ -50,6 +51,10 @@ pub(super) fn files(
         }
         if changed.iter().any(|path| path == SCOPE) {
             files.criteria = expand::asked(&text(reader, head, SCOPE)?);
+        }
+        if [SCOPE, DESIGN, READINESS].iter().any(|paper| changed.iter().any(|path| path == paper)) {
+            let [scope, design, readiness] = [SCOPE, DESIGN, READINESS].map(|paper| text(reader, head, paper));
+            files.brief = Brief::of(&scope?, &design?, &readiness?);
         }
         if changed.iter().any(|path| path == DESIGN) {
             files.design = Some(text(reader, head, DESIGN)?);

@@ -247,12 +247,22 @@ fn trail(records: &[Record]) -> Trail {
                 let says = against.first().map(|finding| finding.says.as_str()).unwrap_or_default();
                 (&mut trail.challenges, Some(entry(format!("{} {said}", gate.as_str()), rules, says)))
             }
+            Body::Cheated { codes, reason, .. } => {
+                let says = reason.as_deref().unwrap_or_default();
+                (
+                    &mut trail.challenges,
+                    Some(entry("cheat confirmed".to_owned(), codes.iter().cloned().collect(), says)),
+                )
+            }
             Body::Approved { .. } => (&mut trail.adjudications, decided("approves", "")),
             Body::Rejected { reason, .. } => (&mut trail.adjudications, decided("rejects", reason)),
             Body::Stopped { reason, .. } => (&mut trail.adjudications, decided("stops", reason)),
             Body::Resumed { reason, .. } => (&mut trail.adjudications, decided("lets it go on", reason)),
             Body::Rescoped {} => (&mut trail.adjudications, decided("sends it back to its scope", "")),
             Body::Replanned {} => (&mut trail.adjudications, decided("sends it back to its design", "")),
+            Body::RiskAccepted { waiver, .. } => {
+                (&mut trail.adjudications, decided(&format!("accepts the risk of {}", waiver.told()), &waiver.reason))
+            }
             Body::Refrozen { reason, .. } => (&mut trail.adjudications, decided("accepts changed files", reason)),
             Body::Agreed { rule, reason } => (&mut trail.adjudications, decided(&format!("agrees to {rule}"), reason)),
             Body::Resolved(resolved) => {

@@ -7,17 +7,19 @@ use super::capsule::Capsule;
 use super::project::{ADVISORY, headline, observes, self_approved, standing};
 use super::stopped::{self, Words};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
-use super::{Seen, answers, change_record, diary, escalation, memory};
+use super::{Seen, answers, change_record, diary, escalation, freeze_review, memory};
 use crate::engine::possible;
 use crate::finding::quoted;
 use crate::flow::{Exported, Mode, Phase, Stage, merge, pipeline};
 use crate::gate::aside;
 use crate::gate::first;
+use crate::gate::goal::Goal;
 use crate::gate::people::who_decides_first;
 use crate::gate::phase::{Outcome as GateOutcome, judged_by};
 use crate::gate::{Finding, GateName, Verdict, only_waiting};
 use crate::ids::{ChangeNumber, CommitId};
 use crate::ledger::State;
+use crate::ledger::heal::{Caught, MOST_HEALED};
 use crate::ledger::origin::Inherited;
 use crate::ledger::record::{By, Claim, Evidence, Grouped, Outcome};
 use crate::ledger::resolution::Remedy;
@@ -42,6 +44,15 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     for line in [memory::slice(state, seen), memory::ladder(state, seen)].into_iter().flatten() {
         let _ = writeln!(out, "{line}\n");
     }
+    if let Some(goal) = goal(state, seen) {
+        let _ = writeln!(out, "{goal}\n");
+    }
+    for line in risks(state) {
+        let _ = writeln!(out, "{line}\n");
+    }
+    if let Some(line) = cheats(state) {
+        let _ = writeln!(out, "{line}\n");
+    }
     if let Some(recovered) = state.taken_up() {
         let _ = writeln!(out, "{}\n", answers::taken_up(&recovered.why));
     }
@@ -53,6 +64,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         let _ = writeln!(out, "{whole}\n");
     }
 
+    if let Some(lines) = freeze_review::lines(state, seen) {
+        let _ = writeln!(out, "{lines}\n");
+    }
     round(&mut out, state, seen, links);
     let begun = state.pipeline.as_ref().is_none_or(|at| at.stage != Stage::SteppedModePaused);
     if let Some((phase, judged)) =
@@ -296,6 +310,48 @@ pub(super) fn next_step(state: &State, seen: &Seen<'_>) -> String {
 
 /// What the next step may take, and what an answer to a command may.
 const MOST_BYTES: usize = 900;
+
+/// Whether each criterion cites what verifies it.
+fn goal(state: &State, seen: &Seen<'_>) -> Option<String> {
+    state.pipeline.as_ref().filter(|_| state.open)?;
+    Goal::of(&seen.world.subject.as_ref()?.context.criteria).map(|goal| format!("_{}_", goal.line()))
+}
+
+/// What somebody answers for in this content.
+fn risks(state: &State) -> impl Iterator<Item = String> {
+    let holds = state.risks().filter(|one| !one.over && state.merged.is_none());
+    holds.map(|one| {
+        let (by, waiver) = (quoted(&one.by), &one.waiver);
+        let rules: Vec<&str> = waiver.rules.iter().map(String::as_str).collect();
+        let (owner, ticket) = (quoted(&waiver.owner), quoted(&waiver.ticket));
+        format!(
+            "**RISK-ACCEPTED** until {}: {} by {by} (owner {owner}, ticket {ticket}): {}. It is for this content alone.",
+            waiver.until,
+            rules.join(", "),
+            quoted(&waiver.reason)
+        )
+    })
+}
+
+/// How often it was caught, and what comes of the next time.
+fn cheats(state: &State) -> Option<String> {
+    let caught = state.against.cheats.len();
+    let record = |one: &Caught| match one.mark.change == state.change {
+        true => one.mark.seq.to_string(),
+        false => format!("{} of {}", one.mark.seq, one.mark.change),
+    };
+    let records: Vec<String> = state.against.cheats.iter().rev().take(5).map(record).collect();
+    let then = match MOST_HEALED.checked_sub(caught) {
+        Some(0) => "The next one stops the change for a person.".to_owned(),
+        Some(left) => format!(
+            "{left} more may be healed by an honest build, and the one after that stops the change for a person."
+        ),
+        None => "No more may be healed: each further one stops the change for a person.".to_owned(),
+    };
+    let records = records.join(", ");
+    (caught > 0 && state.merged.is_none())
+        .then(|| format!("**Confirmed cheats: {caught}** (records {records}). {then}"))
+}
 
 /// The text, not longer than this many bytes.
 pub(super) fn cut(most: usize, mut text: String) -> String {

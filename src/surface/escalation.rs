@@ -23,7 +23,7 @@ use crate::gate::papers::document;
 use crate::gate::people::{who_decides, who_decides_first};
 use crate::gate::{GateName, Verdict};
 use crate::ledger::escalation::{Cause, End, Ending, Escalation, Try};
-use crate::ledger::record::{By, Claim};
+use crate::ledger::record::{By, Claim, Condition};
 use crate::ledger::resolution::{Module, Remedy, Resolution, Settled, offered};
 use crate::ledger::state::{Judged, Stop};
 use crate::ledger::{About, State, escalation_path};
@@ -59,6 +59,9 @@ fn title(state: &State, open: &Escalation) -> String {
     match (open.cause, phase.is_empty()) {
         (Cause::Gate | Cause::Reconcile, false) => format!("Phasegate: {change} is blocked at {phase}"),
         (Cause::Gate | Cause::Reconcile, true) => format!("Phasegate: {change} is blocked"),
+        (Cause::Stop, _) if is_exhausted(state) => {
+            format!("Phasegate: {change} is stopped after a fourth confirmed cheat")
+        }
         (Cause::Stop, false) => format!("Phasegate: {change} is stopped at {phase}"),
         (Cause::Stop, true) => format!("Phasegate: {change} is stopped"),
         (Cause::Brake, _) if state.stopped.as_ref().is_some_and(Stop::is_third_approach) => {
@@ -68,6 +71,10 @@ fn title(state: &State, open: &Escalation) -> String {
         (Cause::Reds, _) => format!("Phasegate: {change} was red at {phase} too often"),
         (Cause::Pause, _) => format!("Phasegate: {change} waits before {phase}"),
     }
+}
+
+fn is_exhausted(state: &State) -> bool {
+    state.stopped.as_ref().is_some_and(|stop| stop.condition == Some(Condition::HealExhausted))
 }
 
 /// The verdict that stands against the change, when it is a gate's.

@@ -15,6 +15,7 @@ mod comment;
 mod diary;
 mod end;
 pub mod escalation;
+mod freeze_review;
 pub mod group;
 pub mod hindrance;
 pub mod issues;

@@ -244,6 +244,16 @@ fn only_observed(check: &mut Check) {
     check.conclusion = Conclusion::Neutral;
 }
 
+/// What somebody answers for in this content, behind a title.
+fn accepted(state: &State) -> String {
+    let rules: BTreeSet<&str> =
+        state.risks().filter(|one| !one.over).flat_map(|one| &one.waiver.rules).map(String::as_str).collect();
+    if rules.is_empty() {
+        return String::new();
+    }
+    format!(", RISK-ACCEPTED: {}", rules.into_iter().collect::<Vec<_>>().join(", "))
+}
+
 fn gate_key(state: &State, phase: Phase) -> String {
     format!("pg1-gate:{}:{phase}", state.change.0)
 }
@@ -252,7 +262,7 @@ fn gate_key(state: &State, phase: Phase) -> String {
 fn past_check(state: &State, phase: Phase, links: &Links) -> Check {
     let name = phase.as_str().to_uppercase();
     let (conclusion, title, summary) = if state.pipeline.as_ref().is_some_and(|pipeline| pipeline.holds(phase)) {
-        (Conclusion::Success, format!("{name} passed"), phase::judged_by(phase))
+        (Conclusion::Success, clip(&format!("{name} passed{}", accepted(state))), phase::judged_by(phase))
     } else {
         let says = "The change is in another phase now.";
         (Conclusion::ActionRequired, format!("{name} is not the current gate"), says)
@@ -287,7 +297,7 @@ fn current_check(state: &State, seen: &Seen<'_>, phase: Phase, judged: &phase::J
             (Conclusion::ActionRequired, format!("{name} was dropped: say {} to take it up", say("recover")))
         }
         _ if blocked => (Conclusion::Failure, format!("{name} is blocked and waits for a person")),
-        _ if held => (Conclusion::Success, format!("{name} passed")),
+        _ if held => (Conclusion::Success, format!("{name} passed{}", accepted(state))),
         Outcome::Pass => {
             (Conclusion::ActionRequired, format!("{name} would pass; say {} to claim it", say(phase.as_str())))
         }
@@ -326,7 +336,7 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
         (Verdict::Pass, false) if seen.world.pull.draft => {
             (Conclusion::Success, "May merge once it is no draft".to_owned())
         }
-        (Verdict::Pass, false) => (Conclusion::Success, "May merge".to_owned()),
+        (Verdict::Pass, false) => (Conclusion::Success, clip(&format!("May merge{}", accepted(state)))),
         (Verdict::Pass, true) => (Conclusion::Neutral, "Observing: it would be allowed to merge".to_owned()),
         (Verdict::Fail, true) => (Conclusion::Neutral, format!("Observing: it would be stopped. {what}")),
         (Verdict::Fail, false) if only_waiting(&merge.findings) => {

@@ -1,4 +1,5 @@
-//! What a stop for a known reason asks: one of the conditions that an agent stops for, or a third approach to one failure.
+//! What a stop for a known reason asks: one of the conditions that an agent stops for, a third approach to one
+//! failure, or a fourth cheat.
 //! The pull request's comment and the issue say the same.
 
 use crate::ledger::record::Condition;
@@ -61,6 +62,14 @@ fn of(condition: Condition) -> Words {
             rescope: "do without it, and change the scope",
             remedy: Remedy::ApproveOverride,
             why: "as soon as it is there; (B) where nobody knows that it will be.",
+        },
+        Condition::HealExhausted => Words {
+            wrong: "it was caught passing by a weakened proof once more than may be healed",
+            decide: "what becomes of {}, which was caught four times passing without having earned it",
+            go_on: "let it be tried once more (nothing is waived: what was changed is put back, and the next one stops it again)",
+            rescope: "change the scope to what can be shown honestly",
+            remedy: Remedy::AbandonTask,
+            why: "what is not earned in four tries is better begun anew, by somebody else.",
         },
         Condition::Unsafe => Words {
             wrong: "nobody knows whether it is safe",

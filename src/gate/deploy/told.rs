@@ -100,10 +100,13 @@ pub(in crate::gate) fn told(policy: &Policy, state: &State, world: &World) -> Ju
         return Judgement { outcome: Outcome::Pending, findings, evidence };
     }
     if mine.is_empty() && wanted.is_empty() {
-        let mut judged = settled(match state.merged.is_some() {
-            true => evidence::merged("DEP-04", policy, commit, state, world),
-            false => evidence::proof("DEP-04", policy, state, world),
-        });
+        let mut judged = settled(
+            match state.merged.is_some() {
+                true => evidence::merged("DEP-04", policy, commit, state, world),
+                false => evidence::proof("DEP-04", policy, state, world),
+            },
+            state,
+        );
         if judged.outcome == Outcome::Pass {
             // A library is never deployed. Of anything else nobody has seen that it was.
             let says = format!(

@@ -200,6 +200,12 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let (mode, autonomy) = (kind(mode), kind(autonomy));
             format!("The law: policy {}, flow {flow}, mode {mode}, autonomy {autonomy}.", code(policy.short()))
         }
+        Body::Declared(declared) => {
+            let rung = declared.autonomy.map(|rung| format!("autonomy {}", code(rung.as_str())));
+            let risk = declared.high_risk.then(|| "high risk".to_owned());
+            let what: Vec<String> = rung.into_iter().chain(risk).collect();
+            format!("The description declares {}.", what.join(" and "))
+        }
         Body::Subject { why, pushed_by, .. } => {
             let why = match why {
                 Why::Opened => "Its content",
@@ -256,6 +262,17 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         }
         Body::Stopped { reason, .. } => format!("{who} stops it: {}.", prose(&quoted(reason))),
         Body::Resumed { reason, .. } => format!("{who} lets it go on: {}.", prose(&quoted(reason))),
+        Body::Cheated { codes, reason: None, .. } => {
+            let codes: Vec<String> = codes.iter().take(20).map(|one| code(one)).collect();
+            format!("A confirmed cheat: {}.", codes.join(", "))
+        }
+        Body::Cheated { reason: Some(reason), .. } => {
+            format!("{who} reports that the green of this content is not earned: {}.", prose(&quoted(reason)))
+        }
+        Body::RiskAccepted { waiver, .. } => {
+            format!("{who} accepts the risk of {}: {}.", prose(&waiver.told()), prose(&quoted(&waiver.reason)))
+        }
+        Body::RiskOver { of } => format!("The day is over until which the risk in record {of} was accepted."),
         Body::RedPushes { at: Some(phase), reds } => format!("{reds} pushes were red at {phase}: a person is asked."),
         Body::RedPushes { at: None, .. } => "The red pushes are no more than may be.".to_owned(),
         Body::Unfixed { of } => format!("The fix of record {of} is not on the branch."),

@@ -1,0 +1,90 @@
+//! Confirmed cheats and the way back: a change that passes by a weakened proof builds once more, honestly, three times at most.
+//!
+//! - **The wire finds one** where a gate run counts, or where nothing else keeps the gate from passing: that is a green that was
+//!   not earned, whether or not somebody claims it. One content is one cheat.
+//!   A commit that says itself why what is frozen has to change (`Phasegate-Refreeze:`) is none: it waits for a person.
+//! - **A person reports one** that no wire can see (`/heal`): overfit, empty or stubbed. That content passes no gate any more.
+//! - **Nothing lowers the count**: no PASS, no new slice, no earlier phase, no new number for the same work, no person. The
+//!   fourth stops the change for a person; what they let go on stops again at the next one.
+
+use std::collections::BTreeSet;
+
+use super::decide::{Draft, Order};
+use crate::finding::Finding;
+use crate::flow::pipeline::Beside;
+use crate::flow::{Phase, Refusal};
+use crate::gate::frozen::{self, is_cheat};
+use crate::ledger::heal::MOST_HEALED;
+use crate::ledger::record::{Condition, Outcome};
+use crate::ledger::{Body, By};
+
+/// So many codes are kept of one cheat.
+const MOST_CODES: usize = 50;
+
+/// Whether a green is there and only the wire stands against it.
+pub(super) fn is_unearned(findings: &[Finding]) -> bool {
+    let mut blocks = findings.iter().filter(|finding| finding.blocks()).peekable();
+    blocks.peek().is_some() && blocks.all(is_cheat)
+}
+
+/// Whether this content was caught before.
+pub(super) fn is_caught(draft: &Draft<'_>) -> bool {
+    draft.state.subject.as_ref().is_some_and(|about| draft.state.against.caught(&about.content).is_some())
+}
+
+/// Counts what a gate run has found, once for each content.
+pub(super) fn catch(draft: &mut Draft<'_>, findings: &[Finding]) -> Result<bool, Refusal> {
+    let codes = findings.iter().filter(|finding| finding.blocks() && is_cheat(finding));
+    let codes: BTreeSet<String> = codes.map(|finding| finding.rule.clone()).take(MOST_CODES).collect();
+    // Whoever says what was changed, and asks for it, hides nothing.
+    if codes.is_empty() || is_caught(draft) || frozen::asked(draft.world).is_some() {
+        return Ok(false);
+    }
+    draft.bot(Body::Cheated { codes, reason: None, said: None })?;
+    Ok(true)
+}
+
+/// The fourth one stops it for a person.
+pub(super) fn exhaust(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let caught = draft.state.against.cheats.len();
+    let standing = draft.state.stopped.iter().flat_map(|stop| stop.also.iter().chain([stop]));
+    let stands = standing.filter(|stop| stop.condition == Some(Condition::HealExhausted)).count() > 0;
+    if caught <= MOST_HEALED || stands {
+        return Ok(());
+    }
+    let reason = format!("heal_exhausted: {caught} confirmed cheats, and {MOST_HEALED} may be healed");
+    let condition = Some(Condition::HealExhausted);
+    draft.bot(Body::Stopped { reason, said: None, concerns: BTreeSet::new(), condition })?;
+    if draft.state.pipeline.is_some() {
+        draft.bot(Body::Beside { fact: Beside::Stopped { structural: false } })?;
+    }
+    Ok(())
+}
+
+/// `/heal REASON`.
+pub(super) fn report(draft: &mut Draft<'_>, order: &Order, by: &By) -> Result<Outcome, Refusal> {
+    let refused = |says: &str, next: &str| Err(Refusal::new("CMD-03", says, next));
+    if draft.state.merged.is_some() {
+        return refused("it is merged.", "What is wrong with it is mended, or reverted, in a pull request of its own.");
+    }
+    let built = draft.state.pipeline.as_ref().is_none_or(|at| match at.phase() {
+        Some(phase) => phase >= Phase::Build,
+        None => at.passed.contains_key(&Phase::Build),
+    });
+    if !built {
+        return refused(
+            "nothing is built yet that could pass without being earned.",
+            "What is wrong with a paper is said in a review.",
+        );
+    }
+    if is_caught(draft) {
+        return refused(
+            "this content is known as a cheat already.",
+            "It passes no gate; the next push is judged anew.",
+        );
+    }
+    let (reason, said) = (Some(order.given.args.clone()), Some(order.said()));
+    draft.by(by.clone(), Body::Cheated { codes: BTreeSet::new(), reason, said })?;
+    exhaust(draft)?;
+    Ok(Outcome::Done)
+}
