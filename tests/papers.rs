@@ -65,7 +65,7 @@ fn once(names: Vec<String>) -> BTreeSet<String> {
 #[test]
 fn every_rule_is_documented() {
     let documented = once(first_column(&read("docs/rules.md")));
-    for room in ["src/gate", "src/engine", "src/flow", "src/policy", "src/cli"] {
+    for room in ["src/gate", "src/guard", "src/engine", "src/flow", "src/policy", "src/cli"] {
         for (path, source) in sources(room) {
             // What tests make up is no rule.
             let code = source.split("#[cfg(test)]\nmod ").next().unwrap();
@@ -288,6 +288,25 @@ fn what_is_frozen_is_printed_as_it_is() {
     let row =
         |line: &&str| line.starts_with("| ") && !line.starts_with("| language") && !line.starts_with("| what it is");
     assert_eq!(frozen.lines().filter(row).collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn the_page_of_waves_has_a_ledger_and_codes_that_are_so() {
+    use phasegate::guard::wave::{self, ledger, verdict, verify};
+    let page = read("docs/waves.md");
+    let template = &blocks(&page, "markdown")[0];
+    assert_eq!(wave::read(wave::FILE, template.as_bytes()).unwrap().write(), *template);
+    let codes = page.split("## Codes").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let codes: BTreeSet<String> =
+        rows(codes).iter().flat_map(|row| row[0].split(", ").map(|code| code.replace('`', ""))).collect();
+    for code in [ledger::MALFORMED, verify::UNVERIFIED, verify::PENDING, verify::BYPASSED] {
+        assert!(codes.contains(code), "{code}");
+    }
+    for code in [verdict::MALFORMED, verdict::MISMATCH, "unescalated_security_note"] {
+        assert!(codes.contains(code), "{code}");
+    }
+    let documented = once(first_column(&read("docs/rules.md")));
+    assert!(codes.is_subset(&documented), "{:?}", codes.difference(&documented));
 }
 
 #[test]

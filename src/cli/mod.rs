@@ -30,6 +30,7 @@ mod serve;
 mod snapshot;
 mod status;
 mod twin;
+mod wave;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -104,6 +105,7 @@ enum Command {
     /// with 3 when its ledger is advisory: then anyone who can push a workflow could have written it, and it is no gate.
     Status(status::Args),
     Twin(twin::Args),
+    Wave(wave::Args),
 }
 
 impl Command {
@@ -126,6 +128,7 @@ impl Command {
             Self::Snapshot(args) => snapshot::run(&args).await,
             Self::Status(args) => status::run(&args).await,
             Self::Twin(args) => twin::run(&args).await,
+            Self::Wave(args) => wave::run(&args),
         }
     }
 }
@@ -134,7 +137,7 @@ impl Command {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "post", "inbox", "key"]),
-    ("Rules", &["check", "guard", "run", "config", "flow"]),
+    ("Rules", &["check", "guard", "wave", "run", "config", "flow"]),
     ("Proof", &["status", "next", "explain", "snapshot", "replay"]),
 ];
 
