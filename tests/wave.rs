@@ -183,8 +183,11 @@ fn a_wave_from_its_opening_to_its_deletion() {
         "{}",
         digest.out
     );
-    let closed = house.wave(&["close", "--json"]);
+    let log = house.root().join("docs-waves.md");
+    std::fs::write(&log, "# Waves\n").unwrap();
+    let closed = house.wave(&["close", "--json", "--log", "docs-waves.md"]);
     assert_eq!(closed.code, 0);
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), format!("# Waves\n\n{}", digest.out));
     let closed = closed.json();
     assert_eq!((closed["schema"].as_str(), closed["closed"].as_bool()), (Some("phasegate/wave-digest@1"), Some(true)));
     assert_eq!(closed["merged"][1]["deltas"][0], "Zones are slow.");
@@ -203,7 +206,8 @@ fn a_stale_worktree_is_refused_whatever_is_pasted() {
     let verified = house.wave(&["verify", "--json"]);
     assert_eq!(
         (verified.code, verified.rules()),
-        (1, vec!["unverified_fork_base".to_owned(), "fork_base_pending".to_owned()])
+        (1, vec!["unverified_fork_base".to_owned(); 2]),
+        "the other has no echo yet, which is no proof either"
     );
     let old = house.repo.revparse_single("main~1").unwrap().id().to_string();
     assert!(verified.json()["findings"][0]["says"].as_str().unwrap().contains(&format!("forked from `{old}`")));
@@ -218,12 +222,15 @@ fn a_pooled_worktree_is_checked_before_the_merge_back() {
     assert_eq!(house.wave(&["open", "pool", "--pool", "--row", "dates", "w1", "wave/dates"]).code, 0);
     let pooled = house.worktree("wave/dates", "main~1");
     assert_eq!(house.wave(&["echo", "dates", &base, "--step-0"]).code, 0);
-    assert_eq!(house.wave(&["verify"]).code, 0, "not before");
-    assert_eq!(house.wave(&["merging"]).code, 1, "but then");
+    // Nothing is said of it while the worker begins; before the merge-back it is.
+    for command in ["verify", "merging"] {
+        assert_eq!(house.wave(&[command, "--json"]).rules(), ["unverified_fork_base"], "{command}");
+    }
     // Its first step: the merge of the base, which here goes forward to it.
     let repo = Repository::open(&pooled).unwrap();
     let tip = repo.find_commit(Oid::from_str(&base).unwrap()).unwrap();
     repo.reset(tip.as_object(), git2::ResetType::Hard, None).unwrap();
+    assert_eq!(house.wave(&["verify"]).code, 0);
     assert_eq!(house.wave(&["merging"]).code, 0);
 }
 
@@ -374,6 +381,11 @@ fn a_link_in_the_repository_leads_nowhere() {
     std::os::unix::fs::symlink(&secret, house.root().join("WAVE.md.new")).unwrap();
     assert_eq!(house.wave(&["stop", "dates", "ESCALATE"]).code, 0);
     assert!(house.ledger().contains("| stopped ESCALATE |"));
+    assert_eq!(house.wave(&["stop", "zones", "ESCALATE"]).code, 0);
+    std::os::unix::fs::symlink(&secret, house.root().join("log.md")).unwrap();
+    let closed = house.wave(&["close", "--log", "log.md"]);
+    assert!(closed.code == 2 && closed.err.contains("log.md is no plain file"), "{} {}", closed.out, closed.err);
+    assert!(house.root().join("WAVE.md").exists(), "what is not told yet is not deleted");
     assert_eq!(std::fs::read_to_string(&secret).unwrap(), "token\n");
 }
 

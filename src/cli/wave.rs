@@ -4,7 +4,7 @@ mod desk;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
@@ -19,6 +19,7 @@ use crate::guard::wave::lease::{Lease, Stop, Term, moment};
 pub(super) use crate::guard::wave::ledger::FILE;
 use crate::guard::wave::life::{self, Hand, Step};
 use crate::guard::wave::verdict::Outcome;
+use crate::guard::wave::verify::Hold;
 use crate::guard::wave::{self, Branch, Facts, Looked, Target, monitor};
 use crate::ids::CommitId;
 use crate::repo::{LocalRepo, Reader, RepoPath};
@@ -38,6 +39,8 @@ enum Command {
     /// Write the ledger of a new wave: its base is HEAD, its rows are merged back in the order given here
     Open(Open),
     /// Hold the ledger against git, and exit with 1 where a worker did not begin at the base
+    ///
+    /// It asks for all that the merge-back asks for, also while the wave is live: an echo that is pending is refused.
     Verify(Look),
     /// Print the branch that may be merged now, and exit with 1 where there is none
     Next(Look),
@@ -97,7 +100,13 @@ enum Command {
     /// Print what became of the wave: what was merged, in which order, at which commits, what was learned
     Digest(Look),
     /// Print the digest and delete the ledger, once each row is merged or stopped
-    Close(Look),
+    Close {
+        #[command(flatten)]
+        look: Look,
+        /// Put the digest at the end of this file too, before the ledger is gone
+        #[arg(long, value_name = "FILE")]
+        log: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -181,7 +190,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Command::Verify(args) => {
             let desk = Desk::new(&args.file, &args.into)?;
             match desk.look(&desk.read()?) {
-                Ok(looked) => desk.report(Some(&looked), looked.findings()),
+                Ok(Looked { ledger, facts, .. }) => {
+                    let looked = wave::judge_at(Hold::AsAtMergeBack, &desk.shown, ledger, facts, desk.now);
+                    desk.report(Some(&looked), looked.findings())
+                }
                 Err(findings) => desk.report(None, findings),
             }
         }
@@ -217,8 +229,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
                 Ok(if verdict(&findings) == Verdict::Fail { Err(findings) } else { Ok(ledger) })
             })
         }
-        Command::Digest(args) => end(args, false),
-        Command::Close(args) => end(args, true),
+        Command::Digest(args) => end(args, None),
+        Command::Close { look, log } => end(look, Some(log.as_deref())),
     }
 }
 
@@ -311,24 +323,28 @@ fn done(desk: &Desk<'_>, looked: &Looked, task: &str) -> anyhow::Result<Step> {
     Ok(life::hand_in(&looked.ledger, task, &tip, &handed, desk.now))
 }
 
-fn end(args: &Look, close: bool) -> anyhow::Result<Exit> {
+/// The digest; with `close` the ledger goes, and the digest into the file that this names.
+fn end(args: &Look, close: Option<Option<&Path>>) -> anyhow::Result<Exit> {
     let desk = Desk::new(&args.file, &args.into)?;
     let looked = match desk.look(&desk.read()?) {
         Ok(looked) => looked,
         Err(findings) => return desk.report(None, findings),
     };
-    let open = if close { life::open_ends(&looked) } else { Vec::new() };
+    let open = if close.is_some() { life::open_ends(&looked) } else { Vec::new() };
     if !open.is_empty() {
         return desk.report(Some(&looked), open);
     }
     let digest = Digest::of(&looked);
-    // The digest is out before the ledger is gone: nothing is lost when the second fails.
+    // The digest is kept and out before the ledger is gone: nothing is lost when the last fails.
+    if let Some(Some(log)) = close {
+        desk::append(log, &digest.text())?;
+    }
     if desk.json {
-        out::json(&DigestReport { schema: "phasegate/wave-digest@1", closed: close, digest: &digest })?;
+        out::json(&DigestReport { schema: "phasegate/wave-digest@1", closed: close.is_some(), digest: &digest })?;
     } else {
         out::raw(&digest.text())?;
     }
-    if close {
+    if close.is_some() {
         std::fs::remove_file(desk.file).with_context(|| format!("can't delete {}", desk.shown))?;
     }
     Ok(Exit::Fine)

@@ -173,6 +173,23 @@ impl<'d> Desk<'d> {
     }
 }
 
+/// Puts a digest at the end of a file, a blank line behind what is there. A link is none: a repository could have it point
+/// anywhere.
+pub(super) fn append(file: &Path, digest: &str) -> anyhow::Result<()> {
+    let shown = out::plain(&file.display().to_string());
+    let what = || format!("can't write {shown}");
+    let blank = match std::fs::symlink_metadata(file) {
+        Ok(found) if !found.is_file() => bail!("{shown} is no plain file"),
+        Ok(found) => found.len() > 0,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error).with_context(what),
+    };
+    let mut log = std::fs::OpenOptions::new().append(true).create(true).open(file).with_context(what)?;
+    let lead = if blank { "\n" } else { "" };
+    log.write_all(format!("{lead}{digest}").as_bytes()).with_context(what)?;
+    Ok(())
+}
+
 /// The branch that a wave goes into. What is here comes first: merge-back is done here.
 fn target(repo: &LocalRepo, into: Option<&str>) -> anyhow::Result<Target> {
     if let Some(name) = into {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Looked;
 use super::cell::{harmless, shown};
+use super::git::Fork;
 use super::order::Turn;
 use super::verdict::Outcome;
 use crate::ids::CommitId;
@@ -18,6 +19,10 @@ pub struct Line {
     pub branch: String,
     /// The branch's tip: what was handed in, else where it is.
     pub tip: Option<CommitId>,
+    /// Where git says that it left the base.
+    pub forked_from: Option<CommitId>,
+    /// What was pasted.
+    pub fork_base: String,
     pub outcome: Option<Outcome>,
     pub residue: Vec<String>,
     pub deltas: Vec<String>,
@@ -57,6 +62,11 @@ impl Digest {
                 worker: row.worker.as_ref().map(ToString::to_string),
                 branch: row.branch.to_string(),
                 tip,
+                forked_from: match &known.fork {
+                    Ok(Some(Fork::At(at))) => Some(at.clone()),
+                    _ => None,
+                },
+                fork_base: row.fork_base.to_string(),
                 outcome: proposal.map(super::verdict::Proposal::weighed),
                 residue: proposal
                     .iter()
@@ -108,7 +118,8 @@ impl Line {
         let by = self.worker.as_ref().map(|worker| format!(" by {}", shown(worker))).unwrap_or_default();
         let tip = self.tip.as_ref().map(|tip| format!(" at {}", tip.short())).unwrap_or_default();
         let outcome = self.outcome.map(|outcome| format!(", {}", outcome.as_str())).unwrap_or_default();
-        format!("{}{by}: {}{tip}{outcome}; it {}.", shown(&self.task), shown(&self.branch), past(&self.turn))
+        let fork = self.forked_from.as_ref().map(|fork| format!(", forked from {}", fork.short())).unwrap_or_default();
+        format!("{}{by}: {}{tip}{fork}{outcome}; it {}.", shown(&self.task), shown(&self.branch), past(&self.turn))
     }
 
     fn more(&self, text: &mut String) {

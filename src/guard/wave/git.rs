@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::cell::{Branch, Digits};
 use super::lease::Lease;
-use super::ledger::{Ledger, Row};
+use super::ledger::{FILE, Ledger, Row};
 use super::verdict::{Committed, DELTAS, Filed, SUMMARY};
 use crate::ids::CommitId;
 use crate::repo::{Error, LocalRepo, Reader as _, RepoPath, Result};
@@ -93,6 +93,8 @@ pub struct RowFacts {
     pub arrived: Known<Option<Arrival>>,
     /// The files of its verdict. Asked of rows that are done or stopped.
     pub filed: Known<Filed>,
+    /// What was handed in has another ledger than the commit at which it left the target. Asked of rows that are done.
+    pub wrote_ledger: Known<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +129,7 @@ impl Facts {
             Some(_) => Ok(HashMap::new()),
             None => Err("the base is not known".to_owned()),
         };
-        let rows = ledger.rows.iter().map(|row| of_row(git, row, id.as_ref(), &arrivals)).collect();
+        let rows = ledger.rows.iter().map(|row| of_row(git, row, id.as_ref(), &target, &arrivals)).collect();
         Self { base, target, based, rows }
     }
 }
@@ -137,7 +139,7 @@ fn is_settled(row: &Row) -> bool {
     matches!(row.lease, Lease::Done(_) | Lease::Stopped(_))
 }
 
-fn of_row(git: &dyn Git, row: &Row, base: Option<&CommitId>, arrivals: &Known<Arrivals>) -> RowFacts {
+fn of_row(git: &dyn Git, row: &Row, base: Option<&CommitId>, target: &Target, arrivals: &Known<Arrivals>) -> RowFacts {
     let tip = told(git.branch(&row.branch));
     let handed = match &row.lease {
         Lease::Done(digits) => told(git.commit(digits)),
@@ -156,7 +158,20 @@ fn of_row(git: &dyn Git, row: &Row, base: Option<&CommitId>, arrivals: &Known<Ar
         arrived = arrivals.as_ref().map(|arrivals| arrivals.get(subject).cloned()).map_err(Clone::clone);
         filed = told(files(git, row, base, subject));
     }
-    RowFacts { tip, handed, fork, arrived, filed }
+    let wrote_ledger = match (&row.lease, &handed) {
+        (Lease::Done(_), Ok(Some(handed))) => told(wrote_ledger(git, &target.tip, handed)),
+        _ => Ok(false),
+    };
+    RowFacts { tip, handed, fork, arrived, filed, wrote_ledger }
+}
+
+/// Whether a branch itself has changed the ledger. What it took in with the target is not its own.
+fn wrote_ledger(git: &dyn Git, target: &CommitId, tip: &CommitId) -> Result<bool> {
+    match git.fork(target, tip)? {
+        Fork::At(left) => Ok(git.file(&left, FILE)? != git.file(tip, FILE)?),
+        // It has no one commit at which it left; where it forked from is refused for that, or proved by the base.
+        Fork::Nowhere | Fork::Several => Ok(false),
+    }
 }
 
 /// How each commit since the base came into the target.

@@ -77,9 +77,14 @@ pub fn read(path: &str, bytes: &[u8]) -> Result<Ledger, Vec<Finding>> {
     ledger::read(bytes).map_err(|problems| problems.iter().map(|problem| problem.finding(path)).collect())
 }
 
-/// What the facts make of a ledger.
+/// What the facts make of a ledger, by its own status.
 pub fn judge(path: &str, ledger: Ledger, facts: Facts, now: Timestamp) -> Looked {
-    let mut found = verify::verify(path, &ledger, &facts, now);
+    judge_at(verify::Hold::ByStatus, path, ledger, facts, now)
+}
+
+/// What the facts make of a ledger whose fork bases are held to so much.
+pub fn judge_at(hold: verify::Hold, path: &str, ledger: Ledger, facts: Facts, now: Timestamp) -> Looked {
+    let mut found = verify::verify(hold, path, &ledger, &facts, now);
     let mut judged = Vec::new();
     for (nth, (row, known)) in ledger.rows.iter().zip(&facts.rows).enumerate() {
         let (proposal, findings) = handed_in(path, row, known);

@@ -163,18 +163,3 @@ pub(crate) fn told(findings: &[Finding]) -> Vec<String> {
     };
     findings.iter().map(one).collect()
 }
-
-/// That work takes no longer than a few seconds. What is quadratic on the largest input takes minutes, each time; a machine that
-/// stalls does so once.
-pub(crate) fn soon(what: &str, mut work: impl FnMut()) {
-    let mut took = Vec::new();
-    for _ in 0..3 {
-        let began = std::time::Instant::now();
-        work();
-        took.push(began.elapsed());
-        if began.elapsed().as_secs() < 5 {
-            return;
-        }
-    }
-    panic!("{what:?} took {took:?}");
-}

@@ -1,7 +1,8 @@
 //! Waves on real repositories, as whoever hands out the work meets them.
 
 use super::testing::{Yard, ledger, now, summary, told};
-use super::{Looked, Turn};
+use super::verify::Hold;
+use super::{Looked, Status, Turn, judge_at};
 use crate::finding::Finding;
 use crate::ids::CommitId;
 
@@ -154,6 +155,51 @@ fn a_pool_is_checked_at_the_merge_back_and_never_skipped() {
     // An echo of before the first step.
     let early = format!("step-0 {}", house.old);
     assert_eq!(errors(&house.look("merging", &[row(&early)]).findings()).len(), 1);
+}
+
+#[test]
+fn a_worker_does_not_write_the_ledger() {
+    let house = House::new();
+    let row =
+        |tip: &CommitId| ["dates".to_owned(), "w1".into(), "wave/dates".into(), done(tip), house.base.to_string()];
+    let look = |tip: &CommitId| all(&house.look("merging", &[row(tip).each_ref().map(String::as_str)]));
+    let with = |files: &[(&str, &str)], on: &CommitId| {
+        let first = house.yard.commit(&[on], files);
+        house.yard.work("dates", "wave/dates", &first)
+    };
+    let refused = ["wave_ledger_malformed error WAVE.md:8 `wave/dates` changes WAVE.md, which no worker writes."];
+    assert_eq!(look(&with(&[("WAVE.md", "another base\n")], &house.base)), refused);
+    assert_eq!(look(&with(&[("tasks/WAVE.md", "a note\n")], &house.base)), Vec::<String>::new());
+    // The ledger goes on where it is kept, and a worker takes that in.
+    let kept = house.yard.commit(&[&house.base], &[("WAVE.md", "one\n")]);
+    house.yard.point("main", &kept);
+    let early = house.yard.commit(&[&house.base], &[("src/a.rs", "a\n")]);
+    let synced = house.yard.commit(&[&early, &kept], &[]);
+    assert_eq!(look(&with(&[], &synced)), Vec::<String>::new());
+    // One that was handed in before is not compared with what came later.
+    assert_eq!(look(&with(&[], &house.base)), Vec::<String>::new());
+    assert_eq!(look(&with(&[("WAVE.md", "two\n")], &synced)), refused);
+}
+
+#[test]
+fn before_the_merge_back_all_of_it_is_asked_for() {
+    let house = House::new();
+    house.yard.point("wave/dates", &house.old);
+    let held = |echo: &str| {
+        let looked = house.look("live", &[["dates", "w1", "wave/dates", HELD, echo]]);
+        judge_at(Hold::AsAtMergeBack, "WAVE.md", looked.ledger, looked.facts, now())
+    };
+    let pending = ["unverified_fork_base error WAVE.md:8 The fork-base of `dates` is pending."];
+    assert_eq!(all(&held("pending")), pending);
+    assert_eq!(all(&held("step-0 pending")), pending);
+    let synced = format!("step-0 {}", house.base);
+    assert_eq!(errors(&held(&synced).findings()).len(), 1, "the worker has not merged the base");
+    house.yard.point("wave/dates", &house.base);
+    assert_eq!(all(&held(&synced)), Vec::<String>::new());
+    assert_eq!(held(&synced).ledger.status, Status::Live, "its status stays");
+    let released = house.look("live", &[["dates", "-", "wave/dates", "released", "pending"]]);
+    let released = judge_at(Hold::AsAtMergeBack, "WAVE.md", released.ledger, released.facts, now());
+    assert_eq!(all(&released), Vec::<String>::new(), "nobody is held up by it");
 }
 
 #[test]
@@ -481,17 +527,22 @@ fn the_digest_has_what_was_merged_in_the_order_in_which_it_came() {
     let c = house.yard.reader().resolve("refs/heads/wave/c").unwrap().unwrap();
     let text = format!(
         "## Wave parsers\n\nbase: {}\n\nMerged into `main`, in this order:\n\n\
-         1. `b` by `w2`: `wave/b` at {}, RISK-ACCEPTED; it came in with {}.\n   - residue: `concurrency: two 'writers' <b>`\n   - delta: `one`\n\
-         2. `a` by `w1`: `wave/a` at {}, PASS; it came in with {}.\n   - delta: `one`\n\nNot merged:\n\n\
-         - `c` by `w3`: `wave/c` at {}, HARD-STOP; it is stopped (HARD-STOP): a person has to decide.\n   - residue: `security: a token`\n   - delta: `one`\n",
+         1. `b` by `w2`: `wave/b` at {}, forked from {base}, RISK-ACCEPTED; it came in with {}.\n   - residue: `concurrency: two 'writers' <b>`\n   - delta: `one`\n\
+         2. `a` by `w1`: `wave/a` at {}, forked from {base}, PASS; it came in with {}.\n   - delta: `one`\n\nNot merged:\n\n\
+         - `c` by `w3`: `wave/c` at {}, forked from {base}, HARD-STOP; it is stopped (HARD-STOP): a person has to decide.\n   - residue: `security: a token`\n   - delta: `one`\n",
         house.base,
         b.short(),
         second.short(),
         a.short(),
         first.short(),
-        c.short()
+        c.short(),
+        base = house.base.short(),
     );
     assert_eq!(digest.text(), text);
+    assert_eq!(
+        digest.merged.iter().map(|line| line.fork_base.as_str()).collect::<Vec<_>>(),
+        [house.base.as_str(), house.base.as_str()]
+    );
     assert_eq!(digest.merged.iter().map(|line| line.task.as_str()).collect::<Vec<_>>(), ["b", "a"]);
 }
 

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::cell::{Digits, Echo, shown};
 use super::git::{Facts, Fork, RowFacts};
 use super::lease::{LONGEST_LEASE, Lease, State};
-use super::ledger::{Ledger, MALFORMED, Row, Status};
+use super::ledger::{FILE, Ledger, MALFORMED, Row, Status};
 use super::verdict::MISMATCH;
 use crate::finding::Finding;
 use crate::ids::CommitId;
@@ -31,6 +31,15 @@ pub const BYPASSED: &str = "bypassed_gate";
 /// How far a worker's clock may be ahead of this one.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
+/// How much of a fork base has to be proved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// What its status asks for: while it is live, an echo may still come.
+    ByStatus,
+    /// All that the merge-back asks for, whatever its status is.
+    AsAtMergeBack,
+}
+
 /// A finding, and the row that it is about; none: all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -39,8 +48,8 @@ pub struct Found {
 }
 
 /// What of a ledger git does not bear out, in the order of the file.
-pub fn verify(path: &str, ledger: &Ledger, facts: &Facts, now: Timestamp) -> Vec<Found> {
-    let mut check = Check { path, ledger, facts, now, found: Vec::new() };
+pub fn verify(hold: Hold, path: &str, ledger: &Ledger, facts: &Facts, now: Timestamp) -> Vec<Found> {
+    let mut check = Check { hold, path, ledger, facts, now, found: Vec::new() };
     check.base();
     for (nth, row) in ledger.rows.iter().enumerate() {
         match facts.rows.get(nth) {
@@ -53,6 +62,7 @@ pub fn verify(path: &str, ledger: &Ledger, facts: &Facts, now: Timestamp) -> Vec
 }
 
 struct Check<'c> {
+    hold: Hold,
     path: &'c str,
     ledger: &'c Ledger,
     facts: &'c Facts,
@@ -119,6 +129,7 @@ impl Check<'_> {
                 }
                 if let Lease::Done(tip) = &row.lease {
                     self.handed_in(at, tip, known);
+                    self.ledger_written(at, known);
                 }
             }
         }
@@ -153,7 +164,8 @@ impl Check<'_> {
     /// What is pasted, held against what it should be. True: the branch itself is to be looked at, too.
     fn echo(&mut self, at: (usize, &Row)) -> bool {
         let row = at.1;
-        let (task, merging) = (shown(row.task.as_str()), self.ledger.status == Status::Merging);
+        let merging = self.hold == Hold::AsAtMergeBack || self.ledger.status == Status::Merging;
+        let task = shown(row.task.as_str());
         let (digits, pool) = match &row.fork_base {
             Echo::Fresh(digits) => (digits, false),
             Echo::Synced(digits) => (digits, true),
@@ -255,6 +267,22 @@ impl Check<'_> {
                 );
             }
             _ => {}
+        }
+    }
+
+    /// A worker that writes the ledger would take down where it began, or who else works on what.
+    fn ledger_written(&mut self, at: (usize, &Row), known: &RowFacts) {
+        let branch = shown(at.1.branch.as_str());
+        match &known.wrote_ledger {
+            Ok(false) => {}
+            Ok(true) => {
+                let says = format!("{branch} changes {FILE}, which no worker writes.");
+                self.error(at, MALFORMED, says, "Take that out of the branch, and hand it in again.");
+            }
+            Err(why) => {
+                let says = format!("Whether {branch} changes {FILE} can't be told: {why}.");
+                self.error(at, MALFORMED, says, "Put right what keeps git from telling, and verify again.");
+            }
         }
     }
 

@@ -68,6 +68,7 @@ fn turns_of(kinds: &[Kind], status: Status, against_all: bool) -> Vec<Turn> {
             fork,
             arrived: Ok(arrived),
             filed: Ok(Filed::default()),
+            wrote_ledger: Ok(false),
         });
         let outcome = if *kind == Kind::Escalated { Outcome::Escalate } else { Outcome::Pass };
         let proposal = Proposal {

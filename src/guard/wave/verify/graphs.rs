@@ -158,7 +158,7 @@ proptest! {
         let ledger = super::super::ledger::read(text.as_bytes()).unwrap();
         let target = Target { name: "main".to_owned(), tip: ids[main].clone() };
         let facts = Facts::gather(&yard.reader(), &ledger, target);
-        let found = verify("WAVE.md", &ledger, &facts, now());
+        let found = verify(Hold::ByStatus, "WAVE.md", &ledger, &facts, now());
         let based = !found.iter().any(|one| one.row.is_none() && one.finding.blocks());
         prop_assert_eq!(based, behind(&history, main).contains(&base), "{}", text);
         for (nth, wanted) in wanted.iter().enumerate() {

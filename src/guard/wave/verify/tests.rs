@@ -16,6 +16,7 @@ fn fine() -> RowFacts {
         fork: Ok(Some(Fork::At(id('a')))),
         arrived: Ok(None),
         filed: Ok(Filed::default()),
+        wrote_ledger: Ok(false),
     }
 }
 
@@ -29,7 +30,8 @@ fn found(
     let ledger = super::super::ledger::read(text.as_bytes()).unwrap();
     let target = Target { name: "main".to_owned(), tip: id('c') };
     let facts = Facts { base: base.clone(), target, based: based.clone(), rows: vec![row] };
-    let found: Vec<Finding> = verify("WAVE.md", &ledger, &facts, now()).into_iter().map(|one| one.finding).collect();
+    let found: Vec<Finding> =
+        verify(Hold::ByStatus, "WAVE.md", &ledger, &facts, now()).into_iter().map(|one| one.finding).collect();
     assert!(found.iter().all(|finding| !finding.next.is_empty() && finding.says.ends_with('.')));
     told(&found)
 }
@@ -89,7 +91,8 @@ fn a_row_that_git_was_not_asked_of_is_refused() {
     let ledger = super::super::ledger::read(text.as_bytes()).unwrap();
     let target = Target { name: "main".to_owned(), tip: id('c') };
     let facts = Facts { base: Ok(Some(id('a'))), target, based: Ok(true), rows: Vec::new() };
-    let found: Vec<Finding> = verify("WAVE.md", &ledger, &facts, now()).into_iter().map(|one| one.finding).collect();
+    let found: Vec<Finding> =
+        verify(Hold::ByStatus, "WAVE.md", &ledger, &facts, now()).into_iter().map(|one| one.finding).collect();
     assert_eq!(told(&found), ["unverified_fork_base error WAVE.md:8 Nothing is known of the branch `b`."]);
 }
 
