@@ -309,6 +309,44 @@ fn the_page_of_waves_has_a_ledger_and_codes_that_are_so() {
     assert!(codes.is_subset(&documented), "{:?}", codes.difference(&documented));
 }
 
+/// The texts that these words are followed by in a script: `Cheat("this", "and that"`.
+fn given(script: &str, words: &[&str]) -> Vec<(String, String)> {
+    let text = |rest: &str| rest.split_once('"').map(|(text, behind)| (text.to_owned(), behind.to_owned()));
+    let mut found = Vec::new();
+    for word in words {
+        for rest in script.split(&format!("{word}(\"")).skip(1) {
+            let (first, behind) = text(rest).unwrap();
+            found.push((first, text(behind.trim_start_matches([',', ' ', '"'])).unwrap().0));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_comparison_has_the_rows_that_are_played() {
+    let page = read("docs/comparison.md");
+    let played = |name: &str| {
+        let part =
+            page.split(&format!("<!-- played: {name} -->")).nth(1).unwrap().split("<!-- end -->").next().unwrap();
+        let lines = part.lines().filter(|line| line.starts_with('|')).skip(2);
+        lines.map(|line| line.split('|').skip(1).map(|cell| cell.trim().to_owned()).collect()).collect::<Vec<Vec<_>>>()
+    };
+    let script = ["cheats", "waves", "compare"].map(|name| read(&format!("tests/peers/{name}.py"))).concat();
+    let given = given(&script, &["Cheat", "both", "cheating"]);
+    let (cheats, twins) = (played("cheats"), played("twins"));
+    let first = |rows: &[Vec<String>]| rows.iter().map(|row| row[0].clone()).collect::<BTreeSet<_>>();
+    assert_eq!(first(&cheats), given.iter().map(|(cheat, _)| cheat.clone()).collect());
+    assert_eq!(first(&twins), given.iter().map(|(_, twin)| twin.clone()).collect());
+    // A cheat and its twin stand in the same row of the two tables.
+    assert_eq!(cheats.len(), twins.len());
+    for (cheat, twin) in cheats.iter().zip(&twins) {
+        assert!(given.contains(&(cheat[0].clone(), twin[0].clone())) && cheat[1] == twin[1], "{cheat:?} {twin:?}");
+    }
+    for story in page.split("](../tests/cheats/").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(read(&format!("tests/cheats/{story}")).contains("\nhonest:\n"), "{story}");
+    }
+}
+
 #[test]
 fn the_answer_of_config_check_is_printed_as_it_is() {
     let paper = read("docs/policy.md");
