@@ -48,6 +48,7 @@ bundle_action() {
 need_rust
 need_node
 command -v curl >/dev/null || need_apt "curl" curl
+[[ -x /usr/bin/time ]] || need_apt "GNU time" time
 need_peers
 
 FIGURES_DATE=$(date -u +%Y-%m-%d)

@@ -65,7 +65,7 @@ fn once(names: Vec<String>) -> BTreeSet<String> {
 #[test]
 fn every_rule_is_documented() {
     let documented = once(first_column(&read("docs/rules.md")));
-    for room in ["src/gate", "src/engine", "src/flow", "src/policy", "src/cli"] {
+    for room in ["src/gate", "src/guard", "src/engine", "src/flow", "src/policy", "src/cli"] {
         for (path, source) in sources(room) {
             // What tests make up is no rule.
             let code = source.split("#[cfg(test)]\nmod ").next().unwrap();
@@ -288,6 +288,63 @@ fn what_is_frozen_is_printed_as_it_is() {
     let row =
         |line: &&str| line.starts_with("| ") && !line.starts_with("| language") && !line.starts_with("| what it is");
     assert_eq!(frozen.lines().filter(row).collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn the_page_of_waves_has_a_ledger_and_codes_that_are_so() {
+    use phasegate::guard::wave::{self, ledger, verdict, verify};
+    let page = read("docs/waves.md");
+    let template = &blocks(&page, "markdown")[0];
+    assert_eq!(wave::read(wave::FILE, template.as_bytes()).unwrap().write(), *template);
+    let codes = page.split("## Codes").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let codes: BTreeSet<String> =
+        rows(codes).iter().flat_map(|row| row[0].split(", ").map(|code| code.replace('`', ""))).collect();
+    for code in [ledger::MALFORMED, verify::UNVERIFIED, verify::PENDING, verify::BYPASSED] {
+        assert!(codes.contains(code), "{code}");
+    }
+    for code in [verdict::MALFORMED, verdict::MISMATCH, "unescalated_security_note"] {
+        assert!(codes.contains(code), "{code}");
+    }
+    let documented = once(first_column(&read("docs/rules.md")));
+    assert!(codes.is_subset(&documented), "{:?}", codes.difference(&documented));
+}
+
+/// The texts that these words are followed by in a script: `Cheat("this", "and that"`.
+fn given(script: &str, words: &[&str]) -> Vec<(String, String)> {
+    let text = |rest: &str| rest.split_once('"').map(|(text, behind)| (text.to_owned(), behind.to_owned()));
+    let mut found = Vec::new();
+    for word in words {
+        for rest in script.split(&format!("{word}(\"")).skip(1) {
+            let (first, behind) = text(rest).unwrap();
+            found.push((first, text(behind.trim_start_matches([',', ' ', '"'])).unwrap().0));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_comparison_has_the_rows_that_are_played() {
+    let page = read("docs/comparison.md");
+    let played = |name: &str| {
+        let part =
+            page.split(&format!("<!-- played: {name} -->")).nth(1).unwrap().split("<!-- end -->").next().unwrap();
+        let lines = part.lines().filter(|line| line.starts_with('|')).skip(2);
+        lines.map(|line| line.split('|').skip(1).map(|cell| cell.trim().to_owned()).collect()).collect::<Vec<Vec<_>>>()
+    };
+    let script = ["cheats", "waves", "compare"].map(|name| read(&format!("tests/peers/{name}.py"))).concat();
+    let given = given(&script, &["Cheat", "both", "cheating"]);
+    let (cheats, twins) = (played("cheats"), played("twins"));
+    let first = |rows: &[Vec<String>]| rows.iter().map(|row| row[0].clone()).collect::<BTreeSet<_>>();
+    assert_eq!(first(&cheats), given.iter().map(|(cheat, _)| cheat.clone()).collect());
+    assert_eq!(first(&twins), given.iter().map(|(_, twin)| twin.clone()).collect());
+    // A cheat and its twin stand in the same row of the two tables.
+    assert_eq!(cheats.len(), twins.len());
+    for (cheat, twin) in cheats.iter().zip(&twins) {
+        assert!(given.contains(&(cheat[0].clone(), twin[0].clone())) && cheat[1] == twin[1], "{cheat:?} {twin:?}");
+    }
+    for story in page.split("](../tests/cheats/").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(read(&format!("tests/cheats/{story}")).contains("\nhonest:\n"), "{story}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod calls;
 mod decide;
+mod frozen;
 mod load;
 mod machine;
 mod memory;
@@ -41,6 +42,8 @@ pub(crate) struct Size {
     /// How many files the two repositories have, and how often each is looked at.
     pub(crate) files: [usize; 2],
     pub(crate) looks: usize,
+    /// How many files the repositories have whose tests are frozen, each ten times the one before.
+    pub(crate) frozen: [usize; 3],
 }
 
 const FULL: Size = Size {
@@ -53,6 +56,7 @@ const FULL: Size = Size {
     lives: 3,
     files: [10_000, 100_000],
     looks: 5,
+    frozen: [1_000, 10_000, 100_000],
 };
 
 /// To try whether all of it works. Its numbers are worth nothing.
@@ -66,9 +70,10 @@ const QUICK: Size = Size {
     lives: 1,
     files: [1_000, 2_000],
     looks: 1,
+    frozen: [1_000, 2_000, 4_000],
 };
 
-const FIGURES: [&str; 8] = ["machine", "webhooks", "memory", "calls", "decide", "start", "run", "tree"];
+const FIGURES: [&str; 9] = ["machine", "webhooks", "memory", "calls", "decide", "start", "run", "tree", "frozen"];
 
 fn main() -> anyhow::Result<()> {
     // Cargo adds `--bench`.
@@ -109,6 +114,7 @@ async fn figure(name: &str, stage: &Stage, size: &Size) -> anyhow::Result<String
         "start" => start::figure(stage, size),
         "run" => run::figure(stage, size),
         "tree" => tree::figure(stage, size),
+        "frozen" => frozen::figure(stage, size),
         other => bail!("{other} is no figure"),
     }
 }

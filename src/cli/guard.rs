@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
+use jiff::Timestamp;
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
 use super::check::{self, Told};
-use super::{Exit, out, replay};
+use super::{Exit, out, replay, wave};
 use crate::gate::{Finding, Verdict, verdict};
 use crate::github::Keys;
 use crate::guard::manifest::LONGEST;
@@ -52,9 +53,10 @@ enum Command {
         json: bool,
     },
     /// Hold a manifest against a commit, and exit with 1 where something frozen is not as it was
+    ///
+    /// Where the commit or its base has a WAVE.md, that is looked at too, and without a manifest it alone.
     Check {
         /// The file with the manifest
-        #[arg(required_unless_present = "ledger")]
         manifest: Option<PathBuf>,
         /// Take the newest manifest of this change from the ledger's branch here, whose records are proved first
         #[arg(long, value_name = "CHANGE", value_parser = replay::number, conflicts_with = "manifest")]
@@ -95,7 +97,7 @@ struct Report {
     schema: &'static str,
     verdict: Verdict,
     head: CommitId,
-    /// None: there is no manifest.
+    /// None: there is no manifest, or only the wave is looked at.
     manifest: Option<Digest>,
     files: u64,
     findings: Vec<Told>,
@@ -113,16 +115,25 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         Command::Check { manifest, ledger, branch, keys, base, head, json } => {
             let (commit, _, base) = sides(&repo, head, base.as_deref())?;
-            let (frozen, accepted) = match (manifest, ledger) {
-                (Some(file), _) => (from_file(file)?, Accepted::default()),
-                (None, Some(change)) => from_ledger(*change, branch, keys).await?,
-                (None, None) => bail!("name a manifest, or a change with --ledger"),
+            let frozen = match (manifest, ledger) {
+                (Some(file), _) => Some((from_file(file)?, Accepted::default())),
+                (None, Some(change)) => Some(from_ledger(*change, branch, keys).await?),
+                (None, None) => None,
             };
-            if head == "HEAD" {
-                warn_of_uncommitted(&repo, frozen.as_ref())?;
-            }
-            let scene = Scene::read(&repo, Some(&base), &commit)?;
-            report(commit, frozen, (&scene, &accepted), *json)
+            let wave = wave::standing(&repo, &base, &commit, Timestamp::now())?;
+            let looked = match (frozen, &wave) {
+                (Some((frozen, accepted)), _) => {
+                    if head == "HEAD" {
+                        warn_of_uncommitted(&repo, frozen.as_ref())?;
+                    }
+                    held(frozen, &Scene::read(&repo, Some(&base), &commit)?, &accepted)
+                }
+                (None, Some(_)) => Frozen::default(),
+                (None, None) => {
+                    bail!("a manifest is required, or a change with --ledger: there is no {} here", wave::FILE)
+                }
+            };
+            report(commit, looked, wave.unwrap_or_default(), *json)
         }
     }
 }
@@ -241,39 +252,45 @@ fn warn_of_uncommitted(repo: &LocalRepo, frozen: Result<&(Manifest, Digest), &St
 const OR: &str =
     "or somebody who may approve, and neither wrote nor pushed to it, says `/refreeze REASON` on the pull request.";
 
-fn report(head: CommitId, frozen: Found, (scene, accepted): (&Scene, &Accepted), json: bool) -> anyhow::Result<Exit> {
-    let (manifest, files, findings) = match frozen {
+/// What became of what was frozen.
+#[derive(Default)]
+struct Frozen {
+    manifest: Option<Digest>,
+    files: u64,
+    findings: Vec<Finding>,
+    /// Otherwise only the wave is looked at.
+    asked: bool,
+}
+
+fn held(frozen: Found, scene: &Scene, accepted: &Accepted) -> Frozen {
+    match frozen {
         Ok((manifest, digest)) => {
             let trips = hold(&manifest, scene, accepted);
-            let findings: Vec<Finding> = trips.iter().map(|trip| trip.finding(OR)).collect();
-            (Some(digest), manifest.files.len() as u64, findings)
+            let findings = trips.iter().map(|trip| trip.finding(OR)).collect();
+            Frozen { manifest: Some(digest), files: manifest.files.len() as u64, findings, asked: true }
         }
         Err(why) => {
             let next = "Take the manifest of the commit at which the tests were frozen: `phasegate guard freeze REV --out FILE`.";
-            (None, 0, vec![Finding::error("tripwire_missing", why, next)])
+            Frozen { findings: vec![Finding::error("tripwire_missing", why, next)], asked: true, ..Frozen::default() }
         }
-    };
+    }
+}
+
+fn report(head: CommitId, frozen: Frozen, wave: Vec<Finding>, json: bool) -> anyhow::Result<Exit> {
+    let Frozen { manifest, files, mut findings, asked } = frozen;
+    let unchanged = files.saturating_sub(findings.len() as u64);
+    findings.extend(wave);
     let verdict = verdict(&findings);
     if json {
         let findings = findings.into_iter().map(Told::from).collect();
         out::json(&Report { schema: "phasegate/guard@1", verdict, head, manifest, files, findings })?;
     } else {
-        let mut text = String::new();
+        let what = if asked { format!("{unchanged} of {files} frozen files") } else { "the wave".to_owned() };
         let end = check::coloured(verdict);
-        let _ = writeln!(
-            text,
-            "{} {end} {} of {files} frozen files at {}",
-            "GUARD".bold(),
-            unchanged(&findings, files),
-            head.short()
-        );
+        let mut text = String::new();
+        let _ = writeln!(text, "{} {end} {what} at {}", "GUARD".bold(), head.short());
         text.push_str(&check::lines(&findings));
         out::text(&text)?;
     }
     Ok(Exit::found(verdict == Verdict::Fail))
-}
-
-/// How many are as they were.
-fn unchanged(findings: &[Finding], files: u64) -> u64 {
-    files.saturating_sub(findings.len() as u64)
 }

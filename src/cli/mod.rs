@@ -31,6 +31,7 @@ mod serve;
 mod snapshot;
 mod status;
 mod twin;
+mod wave;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -106,6 +107,7 @@ enum Command {
     /// with 3 when its ledger is advisory: then anyone who can push a workflow could have written it, and it is no gate.
     Status(status::Args),
     Twin(twin::Args),
+    Wave(wave::Args),
 }
 
 impl Command {
@@ -129,6 +131,7 @@ impl Command {
             Self::Snapshot(args) => snapshot::run(&args).await,
             Self::Status(args) => status::run(&args).await,
             Self::Twin(args) => twin::run(&args).await,
+            Self::Wave(args) => wave::run(&args),
         }
     }
 }
@@ -137,7 +140,7 @@ impl Command {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "post", "inbox", "key"]),
-    ("Rules", &["check", "guard", "run", "config", "flow"]),
+    ("Rules", &["check", "guard", "wave", "run", "config", "flow"]),
     ("Proof", &["status", "next", "explain", "snapshot", "replay", "audit"]),
 ];
 

@@ -4,6 +4,7 @@
 //! it was frozen, and does not touch it now. What gives a run its meaning may also go back to what the base has. Everything
 //! else trips, and each trip says how, because what to do about a file that is gone is not what to do about a link.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -71,6 +72,7 @@ pub type Accepted = BTreeMap<String, BTreeSet<Option<BlobId>>>;
 /// What of a manifest is not as it was frozen, in the order of the paths.
 pub fn hold(manifest: &Manifest, scene: &Scene, accepted: &Accepted) -> Vec<Trip> {
     let alike = Alike::of(manifest, scene);
+    let elsewhere = LazyCell::new(|| elsewhere(manifest, scene));
     let mut trips = Vec::new();
     for (path, frozen) in &manifest.files {
         let now = scene.files.get(path);
@@ -79,7 +81,7 @@ pub fn hold(manifest: &Manifest, scene: &Scene, accepted: &Accepted) -> Vec<Trip
         let how = match other {
             Some(other) if intact || now.is_none() => How::Alike { other },
             _ if intact || is_the_bases(path, frozen, scene) || is_accepted(path, frozen, now, accepted) => continue,
-            _ => how(path, frozen, manifest, scene),
+            _ => how(path, frozen, &elsewhere, scene),
         };
         let now = now.map(|(_, blob)| blob.clone());
         trips.push(Trip { path: path.clone(), kind: frozen.kind, frozen: frozen.blob.clone(), now, how });
@@ -105,7 +107,25 @@ fn is_accepted(path: &RepoPath, frozen: &Frozen, now: Option<&(Mode, BlobId)>, a
 /// Git's id of no bytes at all: files that have nothing in them have nothing in common.
 const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
-fn how(path: &RepoPath, frozen: &Frozen, manifest: &Manifest, scene: &Scene) -> How {
+/// Where content stands that the change brings to a path that was not frozen: the first of them.
+type Elsewhere<'s> = BTreeMap<&'s BlobId, &'s RepoPath>;
+
+fn elsewhere<'s>(manifest: &Manifest, scene: &'s Scene) -> Elsewhere<'s> {
+    let mut found = Elsewhere::new();
+    for path in scene.touched.iter().filter(|path| !manifest.files.contains_key(path)) {
+        if let Some((_, blob)) = scene.files.get(path) {
+            found.entry(blob).or_insert(path);
+        }
+    }
+    found
+}
+
+fn how<'s>(
+    path: &RepoPath,
+    frozen: &Frozen,
+    elsewhere: &LazyCell<Elsewhere<'s>, impl FnOnce() -> Elsewhere<'s>>,
+    scene: &Scene,
+) -> How {
     match scene.files.get(path) {
         Some((mode, _)) if mode.is_symlink() && !frozen.mode.is_symlink() => How::Link,
         Some((mode, _)) if mode.is_submodule() && !frozen.mode.is_submodule() => How::Mounted,
@@ -119,12 +139,8 @@ fn how(path: &RepoPath, frozen: &Frozen, manifest: &Manifest, scene: &Scene) -> 
             if let Some(what) = folders(path).find(|folder| scene.files.contains_key(folder)) {
                 return How::Behind { what };
             }
-            let same = |other: &&RepoPath| {
-                let blob = scene.files.get(other).map(|(_, blob)| blob);
-                blob == Some(&frozen.blob) && !manifest.files.contains_key(other)
-            };
-            match scene.touched.iter().find(same).filter(|_| frozen.blob.as_str() != EMPTY) {
-                Some(to) => How::Renamed { to: to.clone() },
+            match elsewhere.get(&frozen.blob).filter(|_| frozen.blob.as_str() != EMPTY) {
+                Some(to) => How::Renamed { to: (*to).clone() },
                 None => How::Deleted,
             }
         }

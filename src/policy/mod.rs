@@ -20,7 +20,7 @@ mod render;
 #[cfg(test)]
 mod tests;
 mod types;
-mod yaml;
+pub(crate) mod yaml;
 
 pub(crate) use decode::{Decoder, Fields, Spot};
 pub use law::{Declared, Effective, glob, globs, is_glob};

@@ -1,0 +1,223 @@
+//! Where `phasegate wave` works, and how it tells what it found.
+
+use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use jiff::Timestamp;
+use owo_colors::OwoColorize as _;
+use serde::Serialize;
+
+use super::Into;
+use crate::cli::check::{self, Told};
+use crate::cli::{Exit, out};
+use crate::finding::{Finding, Verdict, verdict};
+use crate::guard::wave::digest::Digest;
+use crate::guard::wave::lease::{Lease, State};
+use crate::guard::wave::ledger::LARGEST;
+use crate::guard::wave::life::Step;
+use crate::guard::wave::verdict::Outcome;
+use crate::guard::wave::verify::Found;
+use crate::guard::wave::{self, Echo, Facts, Ledger, Looked, Target, Turn};
+use crate::repo::LocalRepo;
+
+#[derive(Serialize)]
+struct Report<'r> {
+    schema: &'static str,
+    verdict: Verdict,
+    wave: Option<&'r str>,
+    status: Option<&'r str>,
+    base: Option<&'r str>,
+    into: Option<&'r str>,
+    rows: Vec<RowReport<'r>>,
+    findings: Vec<Told>,
+}
+
+#[derive(Serialize)]
+struct RowReport<'r> {
+    task: &'r str,
+    worker: Option<&'r str>,
+    branch: &'r str,
+    state: State,
+    lease: &'r Lease,
+    fork_base: &'r Echo,
+    outcome: Option<Outcome>,
+    #[serde(flatten)]
+    turn: &'r Turn,
+}
+
+#[derive(Serialize)]
+pub(super) struct DigestReport<'r> {
+    pub(super) schema: &'static str,
+    pub(super) closed: bool,
+    #[serde(flatten)]
+    pub(super) digest: &'r Digest,
+}
+
+/// Where a command works: the repository, the ledger's file, the branch that it goes into, the moment.
+pub(super) struct Desk<'d> {
+    pub(super) repo: LocalRepo,
+    pub(super) file: &'d Path,
+    pub(super) shown: String,
+    pub(super) target: Target,
+    pub(super) now: Timestamp,
+    pub(super) json: bool,
+}
+
+impl<'d> Desk<'d> {
+    pub(super) fn new(file: &'d Path, into: &Into) -> anyhow::Result<Self> {
+        let repo = LocalRepo::around(".").context("this is not in a git repository")?;
+        let target = target(&repo, into.into.as_deref())?;
+        let (now, shown) = (into.now.unwrap_or_else(Timestamp::now), out::plain(&file.display().to_string()));
+        Ok(Self { repo, file, shown, target, now, json: into.json })
+    }
+
+    pub(super) fn look(&self, bytes: &[u8]) -> Result<Looked, Vec<Finding>> {
+        wave::look(&self.shown, bytes, &self.repo, self.target.clone(), self.now)
+    }
+
+    /// The bytes of the ledger, within bounds. A link is none: a repository could have it point anywhere.
+    pub(super) fn read(&self) -> anyhow::Result<Vec<u8>> {
+        let what = || format!("can't read {}; `phasegate wave open` writes one", self.shown);
+        if !std::fs::symlink_metadata(self.file).with_context(what)?.is_file() {
+            bail!("{} is no plain file", self.shown);
+        }
+        let file = std::fs::File::open(self.file).with_context(what)?;
+        let mut bytes = Vec::new();
+        file.take(LARGEST as u64 + 1).read_to_end(&mut bytes).with_context(what)?;
+        Ok(bytes)
+    }
+
+    /// What comes of a step is written, unless it is refused or somebody has written in between. It ends with a finding where
+    /// something stands against the task that it is about, so that nobody is sent to work on it.
+    pub(super) fn step(
+        &self,
+        task: Option<&str>,
+        step: impl FnOnce(&Looked) -> anyhow::Result<Step>,
+    ) -> anyhow::Result<Exit> {
+        let before = self.read()?;
+        let looked = match self.look(&before) {
+            Ok(looked) => looked,
+            Err(findings) => return self.report(None, findings),
+        };
+        let ledger = match step(&looked)? {
+            Ok(ledger) => ledger,
+            Err(findings) => return self.report(Some(&looked), findings),
+        };
+        if self.read()? != before {
+            bail!("{} was changed in the meantime; look at it and say it again", self.shown);
+        }
+        self.replace(&ledger)?;
+        let facts = Facts::gather(&self.repo, &ledger, self.target.clone());
+        let after = wave::judge(&self.shown, ledger, facts, self.now);
+        self.report(Some(&after), after.findings())?;
+        let nth = after.ledger.rows.iter().position(|row| Some(row.task.as_str()) == task);
+        let against = |found: &Found| found.finding.blocks() && (found.row.is_none() || found.row == nth);
+        Ok(Exit::found(after.found.iter().any(against)))
+    }
+
+    /// Whoever reads meanwhile sees the old ledger or the new one, never half of one.
+    fn replace(&self, ledger: &Ledger) -> anyhow::Result<()> {
+        let what = || format!("can't write {}", self.shown);
+        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut beside = tempfile::NamedTempFile::new_in(folder).with_context(what)?;
+        beside.write_all(ledger.write().as_bytes()).with_context(what)?;
+        let allowed = std::fs::metadata(self.file).with_context(what)?.permissions();
+        beside.as_file().set_permissions(allowed).with_context(what)?;
+        beside.persist(self.file).with_context(what)?;
+        Ok(())
+    }
+
+    /// What was handed in came to a stop.
+    pub(super) fn is_stopped(&self, task: &str) -> anyhow::Result<bool> {
+        let ledger = wave::read(&self.shown, &self.read()?).ok();
+        Ok(ledger
+            .and_then(|ledger| ledger.row(task).map(|row| matches!(row.lease, Lease::Stopped(_))))
+            .unwrap_or_default())
+    }
+
+    pub(super) fn report(&self, looked: Option<&Looked>, findings: Vec<Finding>) -> anyhow::Result<Exit> {
+        let verdict = verdict(&findings);
+        if self.json {
+            let ledger = looked.map(|looked| &looked.ledger);
+            out::json(&Report {
+                schema: "phasegate/wave@1",
+                verdict,
+                wave: ledger.map(|ledger| ledger.name.as_str()),
+                status: ledger.map(|ledger| ledger.status.as_str()),
+                base: ledger.map(|ledger| ledger.base.as_str()),
+                into: Some(&self.target.name),
+                rows: looked.map(|looked| self.rows(looked)).unwrap_or_default(),
+                findings: findings.into_iter().map(Told::from).collect(),
+            })?;
+        } else {
+            out::text(&text(looked, &findings, verdict))?;
+        }
+        Ok(Exit::found(verdict == Verdict::Fail))
+    }
+
+    fn rows<'r>(&self, looked: &'r Looked) -> Vec<RowReport<'r>> {
+        let rows = looked.ledger.rows.iter().zip(&looked.judged).zip(&looked.turns);
+        let one = |((row, judged), turn): ((&'r wave::Row, &'r wave::verdict::Judged), &'r Turn)| RowReport {
+            task: row.task.as_str(),
+            worker: row.worker.as_ref().map(wave::Worker::as_str),
+            branch: row.branch.as_str(),
+            state: row.lease.state(self.now),
+            lease: &row.lease,
+            fork_base: &row.fork_base,
+            outcome: judged.proposal.as_ref().map(wave::verdict::Proposal::weighed),
+            turn,
+        };
+        rows.map(one).collect()
+    }
+}
+
+/// Puts a digest at the end of a file, a blank line behind what is there. A link is none: a repository could have it point
+/// anywhere.
+pub(super) fn append(file: &Path, digest: &str) -> anyhow::Result<()> {
+    let shown = out::plain(&file.display().to_string());
+    let what = || format!("can't write {shown}");
+    let blank = match std::fs::symlink_metadata(file) {
+        Ok(found) if !found.is_file() => bail!("{shown} is no plain file"),
+        Ok(found) => found.len() > 0,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error).with_context(what),
+    };
+    let mut log = std::fs::OpenOptions::new().append(true).create(true).open(file).with_context(what)?;
+    let lead = if blank { "\n" } else { "" };
+    log.write_all(format!("{lead}{digest}").as_bytes()).with_context(what)?;
+    Ok(())
+}
+
+/// The branch that a wave goes into. What is here comes first: merge-back is done here.
+fn target(repo: &LocalRepo, into: Option<&str>) -> anyhow::Result<Target> {
+    if let Some(name) = into {
+        return Ok(Target { name: name.to_owned(), tip: check::revision(repo, name)? });
+    }
+    for name in ["main", "master", "origin/HEAD", "origin/main", "origin/master"] {
+        if let Some(tip) = repo.revision(name)? {
+            return Ok(Target { name: name.to_owned(), tip });
+        }
+    }
+    bail!("there is no default branch here (main, master, origin/HEAD); name the branch with --into")
+}
+
+fn text(looked: Option<&Looked>, findings: &[Finding], verdict: Verdict) -> String {
+    let mut text = String::new();
+    let end = check::coloured(verdict);
+    match looked.map(|looked| &looked.ledger) {
+        Some(ledger) => {
+            let (name, status) = (ledger.name.as_str(), ledger.status.as_str());
+            let _ = writeln!(text, "{} {end} {name}, {status}, base {}", "WAVE".bold(), ledger.base);
+        }
+        None => {
+            let _ = writeln!(text, "{} {end}", "WAVE".bold());
+        }
+    }
+    for (row, turn) in looked.iter().flat_map(|looked| looked.ledger.rows.iter().zip(&looked.turns)) {
+        let _ = writeln!(text, "  {} {}", out::plain(row.task.as_str()).bold(), out::plain(&turn.words()));
+    }
+    text.push_str(&check::lines(findings));
+    text
+}

@@ -1,0 +1,145 @@
+//! The digest of a wave: what became of it, in a text for the log, before its ledger is deleted.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::Looked;
+use super::cell::{harmless, shown};
+use super::git::Fork;
+use super::order::Turn;
+use super::verdict::Outcome;
+use crate::ids::CommitId;
+
+/// What became of a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Line {
+    pub task: String,
+    pub worker: Option<String>,
+    pub branch: String,
+    /// The branch's tip: what was handed in, else where it is.
+    pub tip: Option<CommitId>,
+    /// Where git says that it left the base.
+    pub forked_from: Option<CommitId>,
+    /// What was pasted.
+    pub fork_base: String,
+    pub outcome: Option<Outcome>,
+    pub residue: Vec<String>,
+    pub deltas: Vec<String>,
+    #[serde(flatten)]
+    pub turn: Turn,
+}
+
+/// A wave as it is remembered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Digest {
+    pub wave: String,
+    pub base: String,
+    pub target: String,
+    /// In the order in which they came in.
+    pub merged: Vec<Line>,
+    /// In the roster's order.
+    pub left: Vec<Line>,
+}
+
+impl Digest {
+    pub fn of(looked: &Looked) -> Self {
+        let (mut merged, mut left) = (Vec::new(), Vec::new());
+        let rows = looked.ledger.rows.iter().zip(&looked.facts.rows).zip(&looked.judged).zip(&looked.turns);
+        for (((row, known), judged), turn) in rows {
+            let proposal = judged.proposal.as_ref();
+            let mut deltas = judged.lessons.clone();
+            deltas.extend(
+                proposal
+                    .iter()
+                    .flat_map(|proposal| &proposal.deltas)
+                    .filter(|one| !judged.lessons.contains(one))
+                    .cloned(),
+            );
+            let tip = [&known.handed, &known.tip].into_iter().find_map(|tip| tip.clone().ok().flatten());
+            let line = Line {
+                task: row.task.to_string(),
+                worker: row.worker.as_ref().map(ToString::to_string),
+                branch: row.branch.to_string(),
+                tip,
+                forked_from: match &known.fork {
+                    Ok(Some(Fork::At(at))) => Some(at.clone()),
+                    _ => None,
+                },
+                fork_base: row.fork_base.to_string(),
+                outcome: proposal.map(super::verdict::Proposal::weighed),
+                residue: proposal
+                    .iter()
+                    .flat_map(|proposal| &proposal.residue)
+                    .map(|one| format!("{}: {}", one.kind.as_str(), one.says))
+                    .collect(),
+                deltas,
+                turn: turn.clone(),
+            };
+            match (turn, &known.arrived) {
+                (Turn::Merged { .. }, Ok(Some(arrival))) => merged.push((arrival.nth, line)),
+                _ => left.push(line),
+            }
+        }
+        // Those that came in with one commit stay in the roster's order.
+        merged.sort_by_key(|(nth, _)| *nth);
+        let base = match &looked.facts.base {
+            Ok(Some(id)) => id.to_string(),
+            _ => looked.ledger.base.to_string(),
+        };
+        let merged = merged.into_iter().map(|(_, line)| line).collect();
+        Self { wave: looked.ledger.name.to_string(), base, target: looked.facts.target.name.clone(), merged, left }
+    }
+
+    /// For people, as Markdown. Nothing of anybody's words is read as markup.
+    pub fn text(&self) -> String {
+        let mut text = format!("## Wave {}\n\nbase: {}\n", self.wave, self.base);
+        let _ = writeln!(text, "\nMerged into {}, in this order:\n", shown(&self.target));
+        for (nth, line) in self.merged.iter().enumerate() {
+            let _ = writeln!(text, "{}. {}", nth + 1, line.text());
+            line.more(&mut text);
+        }
+        if self.merged.is_empty() {
+            text.push_str("Nothing.\n");
+        }
+        if !self.left.is_empty() {
+            text.push_str("\nNot merged:\n\n");
+            for line in &self.left {
+                let _ = writeln!(text, "- {}", line.text());
+                line.more(&mut text);
+            }
+        }
+        text
+    }
+}
+
+impl Line {
+    fn text(&self) -> String {
+        let by = self.worker.as_ref().map(|worker| format!(" by {}", shown(worker))).unwrap_or_default();
+        let tip = self.tip.as_ref().map(|tip| format!(" at {}", tip.short())).unwrap_or_default();
+        let outcome = self.outcome.map(|outcome| format!(", {}", outcome.as_str())).unwrap_or_default();
+        let fork = self.forked_from.as_ref().map(|fork| format!(", forked from {}", fork.short())).unwrap_or_default();
+        format!("{}{by}: {}{tip}{fork}{outcome}; it {}.", shown(&self.task), shown(&self.branch), past(&self.turn))
+    }
+
+    fn more(&self, text: &mut String) {
+        for residue in &self.residue {
+            let _ = writeln!(text, "   - residue: {}", whole(residue));
+        }
+        for delta in &self.deltas {
+            let _ = writeln!(text, "   - delta: {}", whole(delta));
+        }
+    }
+}
+
+fn past(turn: &Turn) -> String {
+    match turn {
+        Turn::Merged { with } => format!("came in with {}", with.short()),
+        other => other.words(),
+    }
+}
+
+/// Somebody's words on one line, as code.
+fn whole(words: &str) -> String {
+    harmless(&words.split_whitespace().collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,199 @@
+//! A wave's life: opened, worked on, merged back, told in a digest, deleted.
+//!
+//! Each step gives a new ledger or a refusal that says what to do; none of them writes anything. What a refusal protects:
+//! a task that somebody holds, a base that every fork is held to, and rows that nobody has decided about.
+
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+
+use super::Looked;
+use super::cell::{Branch, Digits, Echo, TaskId, WaveName, Worker, Wrong, shown};
+use super::lease::{Lease, State, Stop, Term};
+use super::ledger::{FILE, Ledger, Row, Status};
+use super::verdict::Judged;
+use super::verify::UNVERIFIED;
+use crate::finding::Finding;
+use crate::ids::CommitId;
+
+/// A step that is not possible now.
+const NOT_NOW: &str = "CMD-03";
+/// A step that was asked for in words that mean nothing.
+const ARGUMENTS: &str = "CMD-05";
+
+/// Somebody who is to work on a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hand {
+    pub worker: String,
+    pub branch: String,
+    pub term: Term,
+    /// Its worktree comes from a pool, at whatever commit that has.
+    pub pool: bool,
+}
+
+/// A step's result: the ledger after it, or why not.
+pub type Step = Result<Ledger, Vec<Finding>>;
+
+fn not_now(says: impl Into<String>, next: impl Into<String>) -> Vec<Finding> {
+    vec![Finding::error(NOT_NOW, says, next)]
+}
+
+fn argument(wrong: Wrong) -> Finding {
+    Finding::error(ARGUMENTS, wrong.says, wrong.next)
+}
+
+/// A new wave, with a row for each task. Whoever writes it must not write over another ([`already_open`]).
+pub fn open(name: &str, base: &CommitId, hands: &[(String, Hand)], now: Timestamp) -> Step {
+    let mut problems = Vec::new();
+    let name = WaveName::parse(name).map_err(|wrong| problems.push(argument(wrong))).ok();
+    let rows: Vec<Row> = hands.iter().filter_map(|(task, hand)| row(task, hand, now, &mut problems)).collect();
+    let Some(name) = name.filter(|_| problems.is_empty()) else { return Err(problems) };
+    let ledger = Ledger { name, status: Status::Live, base: Digits::from(base), base_line: 2, rows };
+    readable(&ledger)
+}
+
+fn row(task: &str, hand: &Hand, now: Timestamp, problems: &mut Vec<Finding>) -> Option<Row> {
+    let task = TaskId::parse(task).map_err(|wrong| problems.push(argument(wrong))).ok();
+    let worker = Worker::parse(&hand.worker).map_err(|wrong| problems.push(argument(wrong))).ok();
+    let branch = Branch::parse(&hand.branch).map_err(|wrong| problems.push(argument(wrong))).ok();
+    let lease = Lease::Since { at: whole(now), term: hand.term };
+    let fork_base = Echo::Pending { pool: hand.pool };
+    Some(Row { task: task?, worker: Some(worker?), branch: branch?, lease, fork_base, line: 0 })
+}
+
+/// To the second: a ledger is read by people.
+fn whole(now: Timestamp) -> Timestamp {
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}
+
+/// A ledger as it reads once it is written: with its lines, and refused where it could not be read again.
+fn readable(ledger: &Ledger) -> Step {
+    super::ledger::read(ledger.write().as_bytes()).map_err(|problems| {
+        problems.iter().map(|problem| Finding::error(ARGUMENTS, problem.says.clone(), problem.next.clone())).collect()
+    })
+}
+
+/// The refusal of a second wave.
+pub fn already_open(path: &str) -> Finding {
+    let says = format!("{} is there already: one wave is open at a time.", shown(path));
+    Finding::error(NOT_NOW, says, "Merge it back and `phasegate wave close` it, then open the next.").at(path, None)
+}
+
+/// The row of a task, and what is to become of it.
+fn with(ledger: &Ledger, task: &str, change: impl FnOnce(&mut Row) -> Result<(), Vec<Finding>>) -> Step {
+    let mut ledger = ledger.clone();
+    let Some(row) = ledger.row_mut(task) else {
+        let tasks: Vec<&str> = ledger.rows.iter().take(10).map(|row| row.task.as_str()).collect();
+        let says = format!("The wave has no task {}.", shown(task));
+        return Err(vec![Finding::error(ARGUMENTS, says, format!("Name one of its tasks: {}.", tasks.join(", ")))]);
+    };
+    change(row)?;
+    readable(&ledger)
+}
+
+/// Somebody takes a task that nobody holds. What a dead worker left is not taken for sound: the branch is a new one, or
+/// was put back to the base.
+pub fn take(ledger: &Ledger, task: &str, hand: &Hand, base: &CommitId, tip: Option<&CommitId>, now: Timestamp) -> Step {
+    let worker = Worker::parse(&hand.worker).map_err(|wrong| vec![argument(wrong)])?;
+    let branch = Branch::parse(&hand.branch).map_err(|wrong| vec![argument(wrong)])?;
+    with(ledger, task, |row| {
+        let state = row.lease.state(now);
+        if state != State::Ready {
+            let says = format!("{} is {}: {}.", shown(task), state.as_str(), shown(&row.lease.to_string()));
+            let next = match state {
+                State::Held => "Wait until its lease runs out, or have its worker release it.",
+                State::Stopped => "A person decides first, and releases it: `phasegate wave release TASK`.",
+                State::Done | State::Ready => {
+                    "It is handed in: merge it back, or release it if it is not to be merged."
+                }
+            };
+            return Err(not_now(says, next));
+        }
+        if let Some(tip) = tip.filter(|tip| *tip != base) {
+            let says =
+                format!("The branch {} is there and stands at {}, not at the base.", shown(&hand.branch), tip.short());
+            let next = "What somebody left there is not taken for sound: name a new branch, or put it back with `git branch -f BRANCH BASE`.";
+            return Err(vec![Finding::error(UNVERIFIED, says, next)]);
+        }
+        row.worker = Some(worker);
+        row.branch = branch;
+        row.lease = Lease::Since { at: whole(now), term: hand.term };
+        row.fork_base = Echo::Pending { pool: hand.pool };
+        Ok(())
+    })
+}
+
+/// Nobody holds it any more. What is in the target can't be released.
+pub fn release(looked: &Looked, task: &str) -> Step {
+    let turn = looked.ledger.rows.iter().zip(&looked.turns).find(|(row, _)| row.task.as_str() == task);
+    if let Some((_, turn @ super::Turn::Merged { .. })) = turn {
+        return Err(not_now(format!("{} is {}.", shown(task), turn.words()), "Revert it first, if it is not to stay."));
+    }
+    with(&looked.ledger, task, |row| {
+        row.lease = Lease::Released;
+        row.fork_base = Echo::Pending { pool: matches!(row.fork_base, Echo::Synced(_) | Echo::Pending { pool: true }) };
+        Ok(())
+    })
+}
+
+/// A worker pastes where its worktree stands.
+pub fn echo(ledger: &Ledger, task: &str, text: &str) -> Step {
+    let said = Echo::parse(text).map_err(|wrong| vec![argument(wrong)])?;
+    with(ledger, task, |row| {
+        row.fork_base = said;
+        Ok(())
+    })
+}
+
+/// A worker is done: with its branch at this commit, and this verdict. A verdict that stops is recorded as a stop.
+pub fn hand_in(ledger: &Ledger, task: &str, tip: &CommitId, judged: &Judged, now: Timestamp) -> Step {
+    with(ledger, task, |row| {
+        let state = row.lease.state(now);
+        if state == State::Ready {
+            let says = format!("Nobody holds {}: {}.", shown(task), shown(&row.lease.to_string()));
+            return Err(not_now(says, "Take it first; what a worker left whose lease ran out is not taken for sound."));
+        }
+        if state == State::Stopped {
+            return Err(not_now(format!("{} is stopped.", shown(task)), "A person decides first, and releases it."));
+        }
+        let weighed = judged.proposal.as_ref().map(super::verdict::Proposal::weighed);
+        match weighed.and_then(Stop::of) {
+            Some(stop) => row.lease = Lease::Stopped(stop),
+            None if judged.findings.is_empty() && judged.proposal.is_some() => {
+                row.lease = Lease::Done(Digits::from(tip))
+            }
+            None => return Err(judged.findings.clone()),
+        }
+        Ok(())
+    })
+}
+
+/// Stopping is never refused, but for what is merged already.
+pub fn stop(looked: &Looked, task: &str, stop: Stop) -> Step {
+    let turn = looked.ledger.rows.iter().zip(&looked.turns).find(|(row, _)| row.task.as_str() == task);
+    if let Some((_, turn @ super::Turn::Merged { .. })) = turn {
+        return Err(not_now(format!("{} is {}.", shown(task), turn.words()), "Revert it first, then stop it."));
+    }
+    with(&looked.ledger, task, |row| {
+        row.lease = Lease::Stopped(stop);
+        Ok(())
+    })
+}
+
+/// The wave as it is once branches are merged back. Whether it may be is for [`super::judge`] to say of that.
+#[must_use]
+pub fn merging(ledger: &Ledger) -> Ledger {
+    Ledger { status: Status::Merging, ..ledger.clone() }
+}
+
+/// What keeps a wave from being closed: rows that are neither merged nor stopped.
+pub fn open_ends(looked: &Looked) -> Vec<Finding> {
+    let rows = looked.ledger.rows.iter().zip(&looked.turns).filter(|(_, turn)| !turn.is_over());
+    rows.map(|(row, turn)| {
+        let says = format!("{} {}.", shown(row.task.as_str()), turn.words());
+        Finding::error(NOT_NOW, says, "Merge it back, or stop it: `phasegate wave stop TASK ESCALATE`.")
+            .at(FILE, Some(row.line))
+    })
+    .collect()
+}

@@ -1,0 +1,379 @@
+//! The readers of `SUMMARY.md` and `deltas.md`. They tell every problem at once, each with its line.
+
+use super::super::cell::shown;
+use super::block::{Block, verdicts};
+use super::{DELTAS, Kind, LARGEST, MALFORMED, Outcome, Proposal, Residue, SUMMARY};
+use crate::finding::Finding;
+use crate::policy::yaml::{self, Node, Scalar};
+
+const FORM: &str = "Write one block ```yaml with `task`, `outcome`, `evidence`, `residue` and `deltas`.";
+const FIELDS: [&str; 5] = ["task", "outcome", "evidence", "residue", "deltas"];
+/// A list of a verdict has no more entries.
+const MOST: usize = 100;
+/// An entry has no more characters.
+const LONGEST: usize = 2_000;
+
+/// Reads the verdict of a summary; or tells all that is wrong with it. Findings are placed in `path`.
+pub fn read(path: &str, bytes: &[u8]) -> Result<Proposal, Vec<Finding>> {
+    let text = decoded(path, SUMMARY, bytes).map_err(|finding| vec![*finding])?;
+    let blocks = verdicts(text);
+    let block = match blocks.as_slice() {
+        [block] => *block,
+        [] => {
+            let says = format!("{SUMMARY} has no block with a verdict.");
+            return Err(vec![Finding::error(MALFORMED, says, FORM).at(path, Some(1))]);
+        }
+        [first, second, ..] => {
+            let says = format!("{SUMMARY} has {} verdicts, first on line {}.", blocks.len(), first.line);
+            let next = "Keep one: of two nobody can tell which counts.";
+            return Err(vec![Finding::error(MALFORMED, says, next).at(path, Some(second.line))]);
+        }
+    };
+    let mut reader = Reader { path, block, findings: Vec::new() };
+    let proposal = reader.all();
+    match proposal {
+        Some(proposal) if reader.findings.is_empty() => Ok(proposal),
+        _ => Err(reader.findings),
+    }
+}
+
+/// A file's text within its bounds.
+fn decoded<'b>(path: &str, name: &str, bytes: &'b [u8]) -> Result<&'b str, Box<Finding>> {
+    if bytes.len() > LARGEST {
+        let says = format!("{name} has {} bytes; at most {LARGEST} are read.", bytes.len());
+        let next = "Say it shorter, and leave logs to the evidence.";
+        return Err(Box::new(Finding::error(MALFORMED, says, next).at(path, None)));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let says = format!("{name} is no UTF-8 text from here on.");
+        Finding::error(MALFORMED, says, "Save the file as UTF-8.").at(path, u32::try_from(line).ok())
+    })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+struct Reader<'r> {
+    path: &'r str,
+    block: Block<'r>,
+    findings: Vec<Finding>,
+}
+
+/// A value and the line that its key stands on.
+type Found<'n> = Option<(u32, &'n Node)>;
+
+impl Reader<'_> {
+    fn wrong(&mut self, line: u32, says: impl Into<String>, next: impl Into<String>) {
+        self.findings.push(Finding::error(MALFORMED, says, next).at(self.path, Some(line)));
+    }
+
+    fn all(&mut self) -> Option<Proposal> {
+        let mut problems = Vec::new();
+        let language = if self.block.json { "JSON" } else { "YAML" };
+        // Below as many blank lines as stand above it in the file, so that lines are the file's.
+        let mut text = "\n".repeat(usize::try_from(self.block.line.saturating_sub(1)).unwrap_or_default());
+        // Tabs are fine between the parts of JSON and nowhere in YAML, which is what reads both.
+        text.push_str(&if self.block.json { without_tabs(self.block.text) } else { self.block.text.to_owned() });
+        let tree = yaml::tree(&text, &mut problems);
+        let root = match tree {
+            Ok(root) => root,
+            Err(problem) => {
+                let next = format!("Correct the {language} at this line; the verdict has five fields and no more.");
+                self.wrong(problem.line, format!("The verdict can't be read: {}.", problem.says), next);
+                return None;
+            }
+        };
+        for problem in problems {
+            let next = format!("{}.", problem.next.trim_end_matches('.'));
+            self.wrong(problem.line, format!("In the verdict {}.", problem.says), next);
+        }
+        let Some(Node { kind: yaml::Kind::Map(entries), .. }) = &root else {
+            self.wrong(self.block.line, "The verdict is no mapping of fields to values.", FORM);
+            return None;
+        };
+        let fields = self.fields(entries);
+        let [task, outcome, evidence, residue, deltas] = fields;
+        let task = self.task(task);
+        let outcome = self.outcome(outcome);
+        let evidence = self.evidence(evidence);
+        let residue = self.residue(residue);
+        let deltas = self.list("deltas", deltas);
+        let ((task, task_line), (outcome, line)) = (task?, outcome?);
+        Some(Proposal { task, outcome, evidence: evidence?, residue: residue?, deltas: deltas?, line, task_line })
+    }
+
+    /// The five fields, each told where it is missing, doubled or not one of them.
+    fn fields<'n>(&mut self, entries: &'n [(yaml::Key, Node)]) -> [Found<'n>; 5] {
+        let mut found: [Found<'n>; 5] = [None; 5];
+        for (key, value) in entries {
+            let line = key.at.line;
+            let slot = FIELDS.iter().position(|field| key.name.trim().eq_ignore_ascii_case(field));
+            match slot.and_then(|slot| found.get_mut(slot)) {
+                None => {
+                    let says = format!("A verdict has no field {}.", shown(&key.name));
+                    self.wrong(line, says, "Take it out, or say it in the text around the block.");
+                }
+                Some(Some((before, _))) => {
+                    let says = format!("The field {} is there twice, first on line {before}.", shown(&key.name));
+                    self.wrong(line, says, "Keep one of the two.");
+                }
+                Some(empty) => *empty = Some((line, value)),
+            }
+        }
+        for (field, _) in FIELDS.iter().zip(&found).filter(|(_, value)| value.is_none()) {
+            self.wrong(self.block.line, format!("The field `{field}` is missing."), form(field));
+        }
+        found
+    }
+
+    fn task(&mut self, found: Found<'_>) -> Option<(String, u32)> {
+        let (line, node) = found?;
+        match text(node) {
+            Some(task) => Some((task.to_owned(), line)),
+            None => {
+                self.wrong(line, "`task` says nothing.", form("task"));
+                None
+            }
+        }
+    }
+
+    fn outcome(&mut self, found: Found<'_>) -> Option<(Outcome, u32)> {
+        let (line, node) = found?;
+        let said = text(node).unwrap_or_default();
+        if let Some(outcome) = Outcome::parse(said) {
+            return Some((outcome, line));
+        }
+        self.wrong(line, format!("The outcome is {}.", shown(said)), form("outcome"));
+        None
+    }
+
+    /// A text, a list of texts, or `tests` and `coverage`.
+    fn evidence(&mut self, found: Found<'_>) -> Option<Vec<String>> {
+        let (line, node) = found?;
+        let evidence = match &node.kind {
+            yaml::Kind::Map(entries) => {
+                let before = self.findings.len();
+                let mut said = Vec::new();
+                for part in ["tests", "coverage"] {
+                    let value = entries.iter().find(|(key, _)| key.name.trim().eq_ignore_ascii_case(part));
+                    match value.and_then(|(_, node)| text(node)).filter(|said| !is_placeholder(said)) {
+                        Some(value) => said.push(format!("{part}: {value}")),
+                        None => self.wrong(line, format!("`evidence` says nothing of `{part}`."), form("evidence")),
+                    }
+                }
+                for (key, value) in entries {
+                    let known = ["tests", "coverage"].iter().any(|part| key.name.trim().eq_ignore_ascii_case(part));
+                    if let Some(value) = text(value).filter(|_| !known) {
+                        said.push(format!("{}: {value}", key.name.trim()));
+                    }
+                }
+                if self.findings.len() > before {
+                    return None;
+                }
+                said
+            }
+            _ => self.list("evidence", found)?,
+        };
+        if evidence.iter().all(|entry| is_placeholder(entry)) {
+            self.wrong(line, "`evidence` shows nothing.", form("evidence"));
+            return None;
+        }
+        self.bounded("evidence", line, evidence)
+    }
+
+    fn residue(&mut self, found: Found<'_>) -> Option<Vec<Residue>> {
+        let (line, node) = found?;
+        let mut all = Vec::new();
+        let before = self.findings.len();
+        match &node.kind {
+            yaml::Kind::List(items) if items.len() > MOST => {
+                self.too_many("residue", line, items.len());
+            }
+            yaml::Kind::List(items) => {
+                for item in items {
+                    let at = item.at.line;
+                    match entry(item) {
+                        Some((kind, says)) => all.push(Residue { kind, says, line: at }),
+                        None => {
+                            let says =
+                                format!("The residue {} is not told by its kind.", shown(text(item).unwrap_or("")));
+                            self.wrong(at, says, form("residue"));
+                        }
+                    }
+                }
+            }
+            _ if text(node).is_some_and(is_none) => {}
+            _ => self.wrong(line, "`residue` is no list.", form("residue")),
+        }
+        (self.findings.len() == before).then_some(all)
+    }
+
+    /// A list of texts, one text, or `none`.
+    fn list(&mut self, field: &'static str, found: Found<'_>) -> Option<Vec<String>> {
+        let (line, node) = found?;
+        let before = self.findings.len();
+        let mut all = Vec::new();
+        match &node.kind {
+            yaml::Kind::List(items) if items.len() > MOST => self.too_many(field, line, items.len()),
+            yaml::Kind::List(items) => {
+                for item in items {
+                    match flat(item) {
+                        Some(text) => all.push(text),
+                        None => {
+                            let says = format!("An entry of `{field}` says nothing, or is no text.");
+                            self.wrong(item.at.line, says, form(field));
+                        }
+                    }
+                }
+            }
+            _ => match text(node) {
+                Some(text) if is_none(text) => {}
+                Some(text) => all.push(text.to_owned()),
+                None => self.wrong(line, format!("`{field}` says nothing."), form(field)),
+            },
+        }
+        if self.findings.len() > before {
+            return None;
+        }
+        self.bounded(field, line, all)
+    }
+
+    fn too_many(&mut self, field: &str, line: u32, count: usize) {
+        self.wrong(
+            line,
+            format!("`{field}` has {count} entries; at most {MOST} are read."),
+            "Put those together that belong together.",
+        );
+    }
+
+    fn bounded(&mut self, field: &str, line: u32, all: Vec<String>) -> Option<Vec<String>> {
+        if all.iter().any(|entry| entry.chars().count() > LONGEST) {
+            let says = format!("An entry of `{field}` is longer than {LONGEST} characters.");
+            self.wrong(line, says, "Say it shorter, and leave logs to the evidence.");
+            return None;
+        }
+        Some(all)
+    }
+}
+
+fn form(field: &str) -> &'static str {
+    match field {
+        "task" => "Write `task: ID`, the id in the roster.",
+        "outcome" => "Write `outcome: PASS`, `RISK-ACCEPTED`, `HARD-STOP` or `ESCALATE`.",
+        "evidence" => {
+            "Write what the tests and the coverage came to: `evidence: 42 passed, 0 failed; coverage 81% (was 80%)`."
+        }
+        "residue" => {
+            "Write `residue: []`, or a list of `security: WHAT`, `concurrency: WHAT` and `architecture: WHAT`."
+        }
+        _ => "Write `deltas: []`, or a list of what was learned, a sentence an entry.",
+    }
+}
+
+/// The text of a value; none where it is empty or no text.
+fn text(node: &Node) -> Option<&str> {
+    match &node.kind {
+        yaml::Kind::Scalar { text, plain } if yaml::scalar(text, *plain) != Scalar::Nothing => {
+            Some(text.trim()).filter(|text| !text.is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// An entry of a list: a text, or `key: text`, which YAML takes for a mapping.
+fn flat(node: &Node) -> Option<String> {
+    match &node.kind {
+        yaml::Kind::Map(entries) => match entries.as_slice() {
+            [(key, value)] => Some(format!("{}: {}", key.name.trim(), text(value)?)),
+            _ => None,
+        },
+        _ => text(node).map(str::to_owned),
+    }
+}
+
+/// `security: WHAT`, as text or as a mapping, or `[security] WHAT`, or `kind` and `finding`.
+fn entry(node: &Node) -> Option<(Kind, String)> {
+    if let yaml::Kind::Map(entries) = &node.kind
+        && let [(one, first), (two, second)] = entries.as_slice()
+        && one.name.trim().eq_ignore_ascii_case("kind")
+        && two.name.trim().eq_ignore_ascii_case("finding")
+    {
+        return Some((Kind::parse(text(first)?)?, text(second)?.to_owned()));
+    }
+    let flat = flat(node)?;
+    let (kind, says) = match flat.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?,
+        None => flat.split_once(':')?,
+    };
+    let says = says.trim().trim_start_matches([':', '-', '–', '—']).trim();
+    let kind = Kind::parse(kind.trim())?;
+    (!says.is_empty() && says.chars().count() <= LONGEST).then(|| (kind, says.to_owned()))
+}
+
+fn is_none(text: &str) -> bool {
+    matches!(text.trim_end_matches('.').to_ascii_lowercase().as_str(), "none" | "nothing")
+}
+
+/// What people write where they have nothing to show.
+fn is_placeholder(text: &str) -> bool {
+    let bare = text
+        .trim_matches(|c: char| c.is_whitespace() || matches!(c, '.' | '…' | '-' | '–' | '—' | '?' | '<' | '>' | '`'));
+    let lower = bare.to_ascii_lowercase();
+    matches!(
+        lower.as_str(),
+        "" | "tbd" | "todo" | "n/a" | "na" | "none" | "nothing" | "pending" | "tests+coverage" | "unknown"
+    )
+}
+
+/// JSON with spaces in place of the tabs between its parts; in a text of JSON there is none that is not escaped.
+fn without_tabs(text: &str) -> String {
+    text.replace('\t', " ")
+}
+
+/// The entries of `deltas.md`: of its lists, and otherwise its paragraphs. `None.` is a file without any.
+pub fn lessons(path: &str, bytes: &[u8]) -> Result<Vec<String>, Box<Finding>> {
+    let text = decoded(path, DELTAS, bytes)?;
+    let (mut all, mut open): (Vec<String>, bool) = (Vec::new(), false);
+    let (mut hidden, mut said) = (false, false);
+    for raw in text.lines() {
+        let bare = raw.trim();
+        if hidden || bare.starts_with("<!--") {
+            hidden = !bare.contains("-->");
+            continue;
+        }
+        let bullet = bare.strip_prefix(['-', '*', '+']).filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']));
+        if bare.is_empty() || bare.starts_with('#') {
+            open = false;
+            continue;
+        }
+        said = true;
+        match bullet {
+            Some(rest) => {
+                all.push(rest.trim().to_owned());
+                open = true;
+            }
+            None if open => {
+                if let Some(last) = all.last_mut() {
+                    last.push(' ');
+                    last.push_str(bare);
+                }
+            }
+            None => {
+                all.push(bare.to_owned());
+                open = true;
+            }
+        }
+    }
+    all.retain(|entry| !entry.is_empty() && !is_none(entry));
+    if !said {
+        let says = format!("{DELTAS} says nothing.");
+        let next = "Write a lesson an entry; where nothing was learned, `None.`";
+        return Err(Box::new(Finding::error(MALFORMED, says, next).at(path, None)));
+    }
+    if all.len() > MOST || all.iter().any(|entry| entry.chars().count() > LONGEST) {
+        let says =
+            format!("{DELTAS} has {} entries; at most {MOST} of at most {LONGEST} characters are read.", all.len());
+        return Err(Box::new(Finding::error(MALFORMED, says, "Say it shorter.").at(path, None)));
+    }
+    Ok(all)
+}

@@ -1,0 +1,345 @@
+//! Whether every worker began where the wave began: by the pasted echoes, and by git's own merge bases.
+//!
+//! A row is held to its fork base while somebody works on it or has handed it in. A row that nobody holds, or that was
+//! stopped, can't be merged, so it holds up nobody else. On a runner that takes worktrees from a pool, the check of the
+//! branch moves from the spawn to the merge-back; it moves, and is never left out.
+
+#[cfg(test)]
+mod graphs;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::cell::{Digits, Echo, shown};
+use super::git::{Facts, Fork, RowFacts};
+use super::lease::{LONGEST_LEASE, Lease, State};
+use super::ledger::{FILE, Ledger, MALFORMED, Row, Status};
+use super::verdict::MISMATCH;
+use crate::finding::Finding;
+use crate::ids::CommitId;
+
+/// A fork base that is not proved.
+pub const UNVERIFIED: &str = "unverified_fork_base";
+/// A fork base that is not proved yet, and need not be.
+pub const PENDING: &str = "fork_base_pending";
+/// Something came in that nobody had let in.
+pub const BYPASSED: &str = "bypassed_gate";
+
+/// How far a worker's clock may be ahead of this one.
+const SKEW: SignedDuration = SignedDuration::from_mins(5);
+
+/// How much of a fork base has to be proved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// What its status asks for: while it is live, an echo may still come.
+    ByStatus,
+    /// All that the merge-back asks for, whatever its status is.
+    AsAtMergeBack,
+}
+
+/// A finding, and the row that it is about; none: all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub row: Option<usize>,
+    pub finding: Finding,
+}
+
+/// What of a ledger git does not bear out, in the order of the file.
+pub fn verify(hold: Hold, path: &str, ledger: &Ledger, facts: &Facts, now: Timestamp) -> Vec<Found> {
+    let mut check = Check { hold, path, ledger, facts, now, found: Vec::new() };
+    check.base();
+    for (nth, row) in ledger.rows.iter().enumerate() {
+        match facts.rows.get(nth) {
+            Some(known) => check.row(nth, row, known),
+            None => check.unknown((nth, row)),
+        }
+    }
+    check.one_at_a_time();
+    check.found
+}
+
+struct Check<'c> {
+    hold: Hold,
+    path: &'c str,
+    ledger: &'c Ledger,
+    facts: &'c Facts,
+    now: Timestamp,
+    found: Vec<Found>,
+}
+
+impl Check<'_> {
+    fn find(&mut self, row: Option<usize>, line: u32, finding: Finding) {
+        let finding = finding.at(self.path, Some(line));
+        self.found.push(Found { row, finding });
+    }
+
+    fn error(&mut self, (nth, row): (usize, &Row), rule: &str, says: String, next: impl Into<String>) {
+        self.find(Some(nth), row.line, Finding::error(rule, says, next));
+    }
+
+    /// The commit that all of them are held to.
+    fn base_id(&self) -> Option<&CommitId> {
+        self.facts.base.as_ref().ok().and_then(Option::as_ref)
+    }
+
+    fn base(&mut self) {
+        let (base, target) = (shown(self.ledger.base.as_str()), shown(&self.facts.target.name));
+        let (says, next) = match (&self.facts.base, &self.facts.based) {
+            (Err(why), _) => (
+                format!("Whether the base {base} is a commit can't be told: {why}."),
+                "Put right what keeps git from telling, and verify again.",
+            ),
+            (Ok(None), _) => (
+                format!("The base {base} is no commit of this repository, or the beginning of several."),
+                "Write all 40 digits of the commit that the wave was opened at, and fetch it.",
+            ),
+            (Ok(Some(_)), Err(why)) => (
+                format!("Whether the base {base} is in {target} can't be told: {why}."),
+                "Put right what keeps git from telling, and verify again.",
+            ),
+            (Ok(Some(_)), Ok(false)) => (
+                format!("The base {base} is not in the history of {target}."),
+                "Open the wave at a commit of the branch that it is merged back into.",
+            ),
+            (Ok(Some(_)), Ok(true)) => return,
+        };
+        self.find(None, self.ledger.base_line, Finding::error(UNVERIFIED, says, next));
+    }
+
+    fn row(&mut self, nth: usize, row: &Row, known: &RowFacts) {
+        let at = (nth, row);
+        self.clock(at);
+        match row.lease.state(self.now) {
+            State::Ready => {}
+            State::Stopped => self.stopped(at, known),
+            State::Held | State::Done => {
+                if self.facts.target.is(&row.branch) {
+                    let says = format!(
+                        "The branch {} is the one that everything is merged back into.",
+                        shown(row.branch.as_str())
+                    );
+                    self.error(at, UNVERIFIED, says, "Give the worker a branch of its own, forked from the base.");
+                    return;
+                }
+                if self.echo(at) {
+                    self.fork(at, known);
+                }
+                if let Lease::Done(tip) = &row.lease {
+                    self.handed_in(at, tip, known);
+                    self.ledger_written(at, known);
+                }
+            }
+        }
+    }
+
+    /// Git was not asked of it.
+    fn unknown(&mut self, at: (usize, &Row)) {
+        let says = format!("Nothing is known of the branch {}.", shown(at.1.branch.as_str()));
+        self.error(at, UNVERIFIED, says, "Verify again.");
+    }
+
+    /// A lease is no lease where its end can be put off for ever.
+    fn clock(&mut self, (nth, row): (usize, &Row)) {
+        let ahead = |at: Timestamp, most: SignedDuration| at.duration_since(self.now) > most;
+        let says = match &row.lease {
+            Lease::Since { at, .. } if ahead(*at, SKEW) => {
+                format!("The lease of {} begins at {at}, which is to come.", shown(row.task.as_str()))
+            }
+            Lease::Until(at) if ahead(*at, LONGEST_LEASE) => {
+                format!("The lease of {} ends at {at}, more than 7 days from now.", shown(row.task.as_str()))
+            }
+            _ => return,
+        };
+        self.error(
+            (nth, row),
+            MALFORMED,
+            says,
+            "Write when it began and how long it holds, at most 7 days: `2h since MOMENT`.",
+        );
+    }
+
+    /// What is pasted, held against what it should be. True: the branch itself is to be looked at, too.
+    fn echo(&mut self, at: (usize, &Row)) -> bool {
+        let row = at.1;
+        let merging = self.hold == Hold::AsAtMergeBack || self.ledger.status == Status::Merging;
+        let task = shown(row.task.as_str());
+        let (digits, pool) = match &row.fork_base {
+            Echo::Fresh(digits) => (digits, false),
+            Echo::Synced(digits) => (digits, true),
+            Echo::Missing => {
+                let says = format!("The fork-base of {task} is missing.");
+                self.error(at, UNVERIFIED, says, format!("Write {}.", Echo::FORM));
+                return false;
+            }
+            Echo::Pending { pool } => {
+                let says = format!("The fork-base of {task} is pending.");
+                let next = match pool {
+                    false => "Paste what `git -C WORKTREE rev-parse HEAD` prints before the worker starts.",
+                    true => {
+                        "Let the worker merge the base as its first step, and write `step-0` and what `git rev-parse HEAD` prints then."
+                    }
+                };
+                if merging {
+                    self.error(at, UNVERIFIED, says, next);
+                } else {
+                    self.find(Some(at.0), row.line, Finding::warning(PENDING, says, next));
+                }
+                return false;
+            }
+        };
+        if !self.is_base(digits) {
+            let says = format!(
+                "The fork-base of {task} is {}, and the base {}.",
+                shown(digits.as_str()),
+                shown(self.ledger.base.as_str())
+            );
+            let next = "Merge the base into the worktree (`git merge BASE`) before any work, or fork it anew, and paste what `git rev-parse HEAD` prints.";
+            self.error(at, UNVERIFIED, says, next);
+        }
+        // A pooled worktree may be behind until its worker has synced it.
+        merging || !pool || matches!(row.lease, Lease::Done(_))
+    }
+
+    fn is_base(&self, digits: &Digits) -> bool {
+        match self.base_id() {
+            Some(base) => digits.begin(base),
+            None => digits.agree(&self.ledger.base),
+        }
+    }
+
+    /// The branch as it is.
+    fn fork(&mut self, at: (usize, &Row), known: &RowFacts) {
+        let branch = shown(at.1.branch.as_str());
+        let base = shown(self.ledger.base.as_str());
+        let next = "Merge the base into the branch, or fork the work anew from the base: what was built on another commit is not taken for sound.";
+        let says = match &known.fork {
+            Err(why) => {
+                let says = format!("Where {branch} forked can't be told: {why}.");
+                self.error(at, UNVERIFIED, says, "Put right what keeps git from telling, and verify again.");
+                return;
+            }
+            Ok(None) => {
+                let says = format!("There is no branch {branch} here, so its fork-base is not proved.");
+                self.error(at, UNVERIFIED, says, "Fetch the branch, or write its name as it is.");
+                return;
+            }
+            Ok(Some(Fork::At(fork))) if Some(fork) == self.base_id() => return,
+            Ok(Some(Fork::At(fork))) => {
+                format!("{branch} forked from {}, and not from the base {base}.", shown(fork.as_str()))
+            }
+            Ok(Some(Fork::Nowhere)) => format!("{branch} shares no history with the base {base}."),
+            Ok(Some(Fork::Several)) => {
+                format!(
+                    "{branch} and the base {base} were merged into each other crosswise, so it has no one fork-base."
+                )
+            }
+        };
+        self.error(at, UNVERIFIED, says, next);
+    }
+
+    /// What was handed in is still what the branch has, or is in the target already.
+    fn handed_in(&mut self, at: (usize, &Row), tip: &Digits, known: &RowFacts) {
+        let (branch, tip) = (shown(at.1.branch.as_str()), shown(tip.as_str()));
+        if let Err(why) = &known.arrived {
+            let says = format!("Whether {branch} is merged can't be told: {why}.");
+            self.error(at, MISMATCH, says, "Put right what keeps git from telling, and verify again.");
+        }
+        match (&known.handed, &known.tip) {
+            (Err(why), _) | (_, Err(why)) => {
+                let says = format!("Whether {branch} is as it was handed in can't be told: {why}.");
+                self.error(at, MISMATCH, says, "Put right what keeps git from telling, and verify again.");
+            }
+            (Ok(None), _) => {
+                let says =
+                    format!("What was handed in, {tip}, is no commit of this repository, or the beginning of several.");
+                self.error(at, MISMATCH, says, "Write all 40 digits of the branch's tip, and fetch it.");
+            }
+            (Ok(Some(handed)), Ok(Some(now))) if handed != now => {
+                let says = format!("{branch} was handed in at {tip} and is at {} now.", shown(now.as_str()));
+                self.error(
+                    at,
+                    MISMATCH,
+                    says,
+                    "Look at what came after, and hand it in again; or put the branch back.",
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// A worker that writes the ledger would take down where it began, or who else works on what.
+    fn ledger_written(&mut self, at: (usize, &Row), known: &RowFacts) {
+        let branch = shown(at.1.branch.as_str());
+        match &known.wrote_ledger {
+            Ok(false) => {}
+            Ok(true) => {
+                let says = format!("{branch} changes {FILE}, which no worker writes.");
+                self.error(at, MALFORMED, says, "Take that out of the branch, and hand it in again.");
+            }
+            Err(why) => {
+                let says = format!("Whether {branch} changes {FILE} can't be told: {why}.");
+                self.error(at, MALFORMED, says, "Put right what keeps git from telling, and verify again.");
+            }
+        }
+    }
+
+    /// Nothing that was stopped comes in.
+    fn stopped(&mut self, at: (usize, &Row), known: &RowFacts) {
+        if let Err(why) = &known.arrived {
+            let says = format!("Whether anything of {} was merged can't be told: {why}.", shown(at.1.task.as_str()));
+            self.error(at, BYPASSED, says, "Put right what keeps git from telling, and verify again.");
+        }
+        if let (Ok(Some(arrival)), Ok(Some(tip))) = (&known.arrived, &known.tip) {
+            let says = format!(
+                "{} was stopped, and its branch {} ({}) is in {} since {}.",
+                shown(at.1.task.as_str()),
+                shown(at.1.branch.as_str()),
+                tip.short(),
+                shown(&self.facts.target.name),
+                arrival.commit.short()
+            );
+            let next = "Look at what was merged, and revert it or let a person decide; a branch without work of its own goes back to the base.";
+            self.error(at, BYPASSED, says, next);
+        }
+    }
+
+    /// Merge-back is one after the other, in the roster's order.
+    fn one_at_a_time(&mut self) {
+        let mut seen: BTreeMap<&CommitId, usize> = BTreeMap::new();
+        let mut latest: Option<(usize, usize)> = None;
+        let rows = self.ledger.rows.iter().zip(&self.facts.rows).enumerate();
+        let mut found = Vec::new();
+        for (nth, (row, known)) in rows.filter(|(_, (row, _))| matches!(row.lease, Lease::Done(_))) {
+            let Ok(Some(arrival)) = &known.arrived else { continue };
+            let name = |nth: usize| self.ledger.rows.get(nth).map_or_else(String::new, |row| shown(row.task.as_str()));
+            if self.ledger.status == Status::Live {
+                let says = format!("{} came in with {} while the wave was live.", name(nth), arrival.commit.short());
+                let next =
+                    "Begin the merge-back first (`phasegate wave merging`): then each row is held to its fork base.";
+                found.push((nth, row, Finding::error(BYPASSED, says, next)));
+            }
+            if let Some(other) = seen.insert(&arrival.commit, nth) {
+                let says = format!(
+                    "{} came in with the same commit, {}, as {}.",
+                    name(nth),
+                    arrival.commit.short(),
+                    name(other)
+                );
+                let next = "Merge one branch at a time, so that each can be looked at and taken back by itself.";
+                found.push((nth, row, Finding::error(BYPASSED, says, next)));
+            } else if let Some((_, before)) = latest.filter(|(later, _)| *later > arrival.nth) {
+                let says = format!("{} came in before {}, which the roster has first.", name(nth), name(before));
+                found.push((nth, row, Finding::warning(BYPASSED, says, "Merge in the roster's order.")));
+            }
+            if latest.is_none_or(|(later, _)| later < arrival.nth) {
+                latest = Some((arrival.nth, nth));
+            }
+        }
+        for (nth, row, finding) in found {
+            self.find(Some(nth), row.line, finding);
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! `phasegate wave` as whoever hands out the work meets it: on real repositories with worktrees, by the binary.
+
+#![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use git2::{Oid, Repository, RepositoryInitOptions, Signature, Time};
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Ended {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Ended {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("not JSON: {e}\n{}\n{}", self.out, self.err))
+    }
+
+    fn rules(&self) -> Vec<String> {
+        let findings = self.json()["findings"].as_array().unwrap().clone();
+        findings.iter().map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn turns(&self) -> Vec<String> {
+        let rows = self.json()["rows"].as_array().unwrap().clone();
+        rows.iter().map(|row| format!("{} {}", row["state"].as_str().unwrap(), row["turn"].as_str().unwrap())).collect()
+    }
+}
+
+/// A repository whose `main` has two commits, with worktrees beside it.
+struct House {
+    dir: TempDir,
+    repo: Repository,
+}
+
+impl House {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("house");
+        let repo = Repository::init_opts(&root, RepositoryInitOptions::new().initial_head("main").mkdir(true)).unwrap();
+        let house = Self { dir, repo };
+        house.commit(&house.root(), &[("README.md", "old\n")]);
+        house.commit(&house.root(), &[("README.md", "base\n")]);
+        house
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("house")
+    }
+
+    fn head(&self) -> String {
+        self.repo.head().unwrap().peel_to_commit().unwrap().id().to_string()
+    }
+
+    /// Writes these files into a working tree and commits them on its branch.
+    fn commit(&self, tree: &Path, files: &[(&str, &str)]) -> Oid {
+        let repo = Repository::open(tree).unwrap();
+        let mut index = repo.index().unwrap();
+        for (path, text) in files {
+            let file = tree.join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, text).unwrap();
+            index.add_path(Path::new(path)).unwrap();
+        }
+        index.write().unwrap();
+        let tree = repo.find_tree(index.write_tree().unwrap()).unwrap();
+        let by = Signature::new("ada", "ada@example.com", &Time::new(1_700_000_000, 0)).unwrap();
+        let parent = repo.head().ok().map(|head| head.peel_to_commit().unwrap());
+        let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+        repo.commit(Some("HEAD"), &by, &by, &format!("files {}", files.len()), &tree, &parents).unwrap()
+    }
+
+    /// A worktree with a branch of its own, at this revision.
+    fn worktree(&self, branch: &str, at: &str) -> PathBuf {
+        let commit = self.repo.revparse_single(at).unwrap().peel_to_commit().unwrap();
+        let made = self.repo.branch(branch, &commit, false).unwrap();
+        let name = branch.replace('/', "-");
+        let path = self.dir.path().join(&name);
+        let mut options = git2::WorktreeAddOptions::new();
+        options.reference(Some(made.get()));
+        self.repo.worktree(&name, &path, Some(&options)).unwrap();
+        path
+    }
+
+    /// Merges a branch into main, as merge-back does.
+    fn merge(&self, branch: &str) {
+        let ours = self.repo.head().unwrap().peel_to_commit().unwrap();
+        let theirs = self.repo.find_branch(branch, git2::BranchType::Local).unwrap().get().peel_to_commit().unwrap();
+        let mut index = self.repo.merge_commits(&ours, &theirs, None).unwrap();
+        let tree = self.repo.find_tree(index.write_tree_to(&self.repo).unwrap()).unwrap();
+        let by = Signature::new("ada", "ada@example.com", &Time::new(1_700_000_900, 0)).unwrap();
+        self.repo.commit(Some("HEAD"), &by, &by, "merge", &tree, &[&ours, &theirs]).unwrap();
+    }
+
+    fn run(&self, args: &[&str]) -> Ended {
+        let mut command = cargo_bin_cmd!("phasegate");
+        let output = command.current_dir(self.root()).env_clear().args(args).output().unwrap();
+        Ended {
+            code: output.status.code().expect("it ended by itself"),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    fn wave(&self, args: &[&str]) -> Ended {
+        self.run(&[&["wave"], args].concat())
+    }
+
+    fn open(&self) -> Ended {
+        let rows = ["--row", "dates", "w1", "wave/dates", "--row", "zones", "w2", "wave/zones"];
+        self.wave(&[&["open", "parsers"], &rows[..]].concat())
+    }
+
+    fn ledger(&self) -> String {
+        std::fs::read_to_string(self.root().join("WAVE.md")).unwrap()
+    }
+}
+
+fn summary(task: &str, outcome: &str, residue: &str) -> String {
+    format!(
+        "```yaml\ntask: {task}\noutcome: {outcome}\nevidence: 12 passed; coverage 81%\nresidue: {residue}\ndeltas: [Zones are slow.]\n```\n"
+    )
+}
+
+fn verdict<'f>(path: &'f str, summary: &'f str, deltas: &'f str) -> [(&'f str, &'f str); 2] {
+    [(path, summary), (deltas, "- Zones are slow.\n")]
+}
+
+#[test]
+fn a_wave_from_its_opening_to_its_deletion() {
+    let house = House::new();
+    let base = house.head();
+    let opened = house.open();
+    assert_eq!((opened.code, opened.err.as_str()), (0, ""), "{}", opened.out);
+    assert!(opened.out.contains("fork_base_pending (warning) WAVE.md:8"), "{}", opened.out);
+    assert!(house.ledger().starts_with(&format!("wave: parsers status: live\nbase: {base}\n")));
+
+    // One wave at a time, and the first is untouched.
+    let before = house.ledger();
+    let second = house.wave(&["open", "writers", "--row", "a", "w", "b"]);
+    assert!(second.code == 1 && second.out.contains("one wave is open at a time"), "{}", second.out);
+    assert_eq!(house.ledger(), before);
+
+    // Fresh worktrees, each with the echo of where it stands.
+    let (dates, zones) = (house.worktree("wave/dates", "main"), house.worktree("wave/zones", "main"));
+    for task in ["dates", "zones"] {
+        assert_eq!(house.wave(&["echo", task, &base]).code, 0);
+    }
+    assert_eq!(house.wave(&["verify", "--json"]).rules(), Vec::<String>::new());
+    assert_eq!(house.wave(&["verify", "--json"]).turns(), ["HELD held", "HELD held"]);
+
+    // A report that is only in the worktree is not handed in.
+    house.commit(&dates, &[("src/dates.rs", "fn dates() {}\n")]);
+    std::fs::create_dir_all(dates.join("tasks/dates")).unwrap();
+    std::fs::write(dates.join("tasks/dates/SUMMARY.md"), summary("dates", "PASS", "[]")).unwrap();
+    std::fs::write(dates.join("tasks/dates/deltas.md"), "- Zones are slow.\n").unwrap();
+    let early = house.wave(&["done", "dates", "--json"]);
+    assert_eq!((early.code, early.rules()), (1, vec!["malformed_gate_record".to_owned()]));
+    house.commit(&dates, &verdict("tasks/dates/SUMMARY.md", &summary("dates", "PASS", "[]"), "tasks/dates/deltas.md"));
+    assert_eq!(house.wave(&["done", "dates", "--json"]).turns(), ["DONE early", "HELD held"]);
+    let none = house.wave(&["next"]);
+    assert!(none.code == 1 && none.err.contains("dates is handed in; the wave is still live"), "{}", none.err);
+
+    house.commit(&zones, &verdict("tasks/zones/SUMMARY.md", &summary("zones", "PASS", "[]"), "tasks/zones/deltas.md"));
+    assert_eq!(house.wave(&["done", "zones"]).code, 0);
+    assert_eq!(house.wave(&["merging"]).code, 0);
+    assert!(house.ledger().starts_with("wave: parsers status: merging\n"));
+    assert_eq!(house.wave(&["close"]).code, 1, "nothing is merged yet");
+
+    // One at a time, in order.
+    for branch in ["wave/dates", "wave/zones"] {
+        let next = house.wave(&["next"]);
+        assert_eq!((next.code, next.out), (0, format!("{branch}\n")));
+        house.merge(branch);
+    }
+    let digest = house.wave(&["digest"]);
+    assert!(
+        digest.out.contains("1. `dates` by `w1`: `wave/dates` at ") && digest.out.contains("2. `zones`"),
+        "{}",
+        digest.out
+    );
+    let log = house.root().join("docs-waves.md");
+    std::fs::write(&log, "# Waves\n").unwrap();
+    let closed = house.wave(&["close", "--json", "--log", "docs-waves.md"]);
+    assert_eq!(closed.code, 0);
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), format!("# Waves\n\n{}", digest.out));
+    let closed = closed.json();
+    assert_eq!((closed["schema"].as_str(), closed["closed"].as_bool()), (Some("phasegate/wave-digest@1"), Some(true)));
+    assert_eq!(closed["merged"][1]["deltas"][0], "Zones are slow.");
+    assert!(!house.root().join("WAVE.md").exists());
+    assert_eq!(house.wave(&["verify"]).code, 2, "there is none any more");
+    assert_eq!(house.open().code, 0, "and the next may be opened");
+}
+
+#[test]
+fn a_stale_worktree_is_refused_whatever_is_pasted() {
+    let house = House::new();
+    let base = house.head();
+    house.open();
+    house.worktree("wave/dates", "main~1");
+    assert_eq!(house.wave(&["echo", "dates", &base]).code, 1, "the worker is not to be started");
+    let verified = house.wave(&["verify", "--json"]);
+    assert_eq!(
+        (verified.code, verified.rules()),
+        (1, vec!["unverified_fork_base".to_owned(); 2]),
+        "the other has no echo yet, which is no proof either"
+    );
+    let old = house.repo.revparse_single("main~1").unwrap().id().to_string();
+    assert!(verified.json()["findings"][0]["says"].as_str().unwrap().contains(&format!("forked from `{old}`")));
+    assert_eq!(house.wave(&["merging"]).code, 1, "merge-back does not begin");
+    assert!(house.ledger().contains("status: live"));
+}
+
+#[test]
+fn a_pooled_worktree_is_checked_before_the_merge_back() {
+    let house = House::new();
+    let base = house.head();
+    assert_eq!(house.wave(&["open", "pool", "--pool", "--row", "dates", "w1", "wave/dates"]).code, 0);
+    let pooled = house.worktree("wave/dates", "main~1");
+    assert_eq!(house.wave(&["echo", "dates", &base, "--step-0"]).code, 0);
+    // Nothing is said of it while the worker begins; before the merge-back it is.
+    for command in ["verify", "merging"] {
+        assert_eq!(house.wave(&[command, "--json"]).rules(), ["unverified_fork_base"], "{command}");
+    }
+    // Its first step: the merge of the base, which here goes forward to it.
+    let repo = Repository::open(&pooled).unwrap();
+    let tip = repo.find_commit(Oid::from_str(&base).unwrap()).unwrap();
+    repo.reset(tip.as_object(), git2::ResetType::Hard, None).unwrap();
+    assert_eq!(house.wave(&["verify"]).code, 0);
+    assert_eq!(house.wave(&["merging"]).code, 0);
+}
+
+#[test]
+fn a_dead_workers_task_is_taken_again_on_sound_ground() {
+    let house = House::new();
+    house.open();
+    let tree = house.worktree("wave/dates", "main");
+    house.commit(&tree, &[("half.rs", "half\n")]);
+    let take = |branch: &str, now: &str| {
+        house.wave(&["take", "dates", "--worker", "w3", "--branch", branch, "--now", now, "--json"])
+    };
+    let soon = "2020-01-01T00:00:00Z";
+    assert_eq!(take("wave/dates-2", soon).rules(), ["CMD-03"], "somebody holds it");
+    let later = "2999-01-01T00:00:00Z";
+    assert_eq!(take("wave/dates", later).rules(), ["unverified_fork_base"], "what is left there is not sound");
+    assert_eq!(take("wave/dates-2", later).code, 0);
+    assert!(house.ledger().contains("| dates | w3 | wave/dates-2 | 2h since 2999-01-01T00:00:00Z | pending |"));
+}
+
+#[test]
+fn a_stop_is_recorded_and_the_others_go_on() {
+    let house = House::new();
+    let base = house.head();
+    house.open();
+    let (dates, zones) = (house.worktree("wave/dates", "main"), house.worktree("wave/zones", "main"));
+    for task in ["dates", "zones"] {
+        house.wave(&["echo", task, &base]);
+    }
+    let bad = summary("dates", "PASS", "['security: a token in a log']");
+    house.commit(&dates, &verdict("tasks/dates/SUMMARY.md", &bad, "tasks/dates/deltas.md"));
+    house.commit(&zones, &verdict("tasks/zones/SUMMARY.md", &summary("zones", "PASS", "[]"), "tasks/zones/deltas.md"));
+    assert_eq!(house.wave(&["done", "dates"]).code, 3, "a person has to decide");
+    assert_eq!(house.wave(&["done", "zones"]).code, 0);
+    assert!(house.ledger().contains("| stopped HARD-STOP |"), "{}", house.ledger());
+    assert_eq!(house.wave(&["merging"]).code, 0);
+    assert_eq!(house.wave(&["next"]).out, "wave/zones\n");
+    house.merge("wave/zones");
+    let closed = house.wave(&["close"]);
+    assert_eq!(closed.code, 0);
+    assert!(
+        closed.out.contains("- `dates` by `w1`: `wave/dates` at ") && closed.out.contains("security: a token in a log"),
+        "{}",
+        closed.out
+    );
+}
+
+#[test]
+fn what_is_no_ledger_is_refused_with_every_line() {
+    let house = House::new();
+    std::fs::write(house.root().join("WAVE.md"), "wave: x status: maybe\nbase: HEAD\n").unwrap();
+    for command in ["verify", "next", "digest", "close"] {
+        let ended = house.wave(&[command, "--json"]);
+        assert_eq!((ended.code, ended.rules()), (1, vec!["wave_ledger_malformed".to_owned(); 3]), "{command}");
+        assert_eq!((ended.json()["wave"].clone(), ended.json()["verdict"].as_str()), (Value::Null, Some("FAIL")));
+    }
+    assert_eq!(house.wave(&["echo", "a", "0123456"]).code, 1);
+    assert!(house.root().join("WAVE.md").exists(), "it is not deleted");
+    std::fs::write(house.root().join("WAVE.md"), vec![b'|'; 10_000_000]).unwrap();
+    let long = house.wave(&["verify"]);
+    assert!(long.code == 1 && long.out.contains("a wave's ledger has at most 262144"), "{}", long.out);
+    for args in [
+        &["wave", "stop", "a", "PASS"][..],
+        &["wave", "open", "x"],
+        &["wave", "verify", "--into", "nowhere"],
+        &["wave", "verify", "none.md"],
+    ] {
+        assert_eq!(house.run(args).code, 2, "{args:?}");
+    }
+}
+
+#[test]
+fn the_standing_monitor_follows_a_committed_ledger() {
+    let house = House::new();
+    let base = house.head();
+    house.open();
+    let live = house.ledger();
+    let monitor = || {
+        let ended = house.run(&["guard", "check", "--base", "HEAD~1"]);
+        let words = ended.out.lines().filter(|line| line.starts_with("  ") && !line.starts_with("    "));
+        (ended.code, words.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect::<Vec<_>>())
+    };
+    let commit = |text: &str| house.commit(&house.root(), &[("WAVE.md", text)]);
+    let pending = || vec!["fork_base_pending".to_owned(); 2];
+    commit(&live);
+    assert_eq!(monitor(), (0, pending()));
+    commit(&live.replace("status: live", "status: merging"));
+    assert_eq!(monitor(), (1, vec!["unverified_fork_base".to_owned(); 2]));
+    // Back to a warning would be a way round.
+    commit(&live);
+    assert_eq!(monitor(), (1, [pending(), vec!["wave_ledger_malformed".to_owned()]].concat()));
+    // A base that is bent until it fits.
+    let old = house.repo.revparse_single(&format!("{base}~1")).unwrap().id().to_string();
+    commit(&live.replace(&base, &old));
+    assert_eq!(monitor(), (1, [pending(), vec!["unverified_fork_base".to_owned()]].concat()));
+    // A ledger that is gone before its end.
+    let mut index = house.repo.index().unwrap();
+    index.read(true).unwrap();
+    index.remove_path(Path::new("WAVE.md")).unwrap();
+    index.write().unwrap();
+    std::fs::remove_file(house.root().join("WAVE.md")).unwrap();
+    house.commit(&house.root(), &[]);
+    assert_eq!(monitor(), (1, vec!["bypassed_gate".to_owned(); 2]));
+}
+
+#[test]
+fn the_monitor_stands_beside_what_is_frozen_and_alone() {
+    let house = House::new();
+    // Neither a ledger nor a manifest: there is nothing to be looked at, and that is not fine.
+    let nothing = house.run(&["guard", "check"]);
+    assert!(nothing.code == 2 && nothing.err.contains("a manifest is required"), "{}", nothing.err);
+    house.commit(&house.root(), &[("tests/a.py", "def test_a(): pass\n")]);
+    let manifest = house.dir.path().join("manifest.json").display().to_string();
+    assert_eq!(house.run(&["guard", "freeze", "--out", &manifest]).code, 0);
+    house.open();
+    house.commit(&house.root(), &[("WAVE.md", &house.ledger().replace("status: live", "status: merging"))]);
+    let alone = house.run(&["guard", "check", "--json"]);
+    assert_eq!((alone.code, alone.rules()), (1, vec!["unverified_fork_base".to_owned(); 2]));
+    assert_eq!((alone.json()["manifest"].clone(), alone.json()["files"].as_u64()), (Value::Null, Some(0)));
+    let words = house.run(&["guard", "check"]).out;
+    assert!(words.starts_with("GUARD FAIL the wave at "), "{words}");
+    // Findings of the wave are not counted as files that are not as they were.
+    let both = house.run(&["guard", "check", &manifest]);
+    assert!(both.code == 1 && both.out.starts_with("GUARD FAIL 1 of 1 frozen files at "), "{}", both.out);
+    house.commit(&house.root(), &[("WAVE.md", "no ledger\n")]);
+    let wrong = house.run(&["guard", "check", &manifest, "--json"]);
+    assert!(wrong.code == 1 && wrong.rules().iter().all(|rule| rule == "wave_ledger_malformed"), "{}", wrong.out);
+    assert_eq!(wrong.json()["files"], 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_repository_leads_nowhere() {
+    let house = House::new();
+    let secret = house.dir.path().join("secret");
+    std::fs::write(&secret, "token\n").unwrap();
+    let link = house.root().join("WAVE.md");
+    std::os::unix::fs::symlink(&secret, &link).unwrap();
+    for command in ["verify", "close"] {
+        let ended = house.wave(&[command]);
+        assert!(ended.code == 2 && ended.err.contains("is no plain file"), "{} {}", ended.out, ended.err);
+    }
+    let second = house.open();
+    assert!(second.code == 1 && second.out.contains("one wave is open at a time"), "{}", second.out);
+    // Nor is anything written through one that stands beside the ledger.
+    std::fs::remove_file(&link).unwrap();
+    house.open();
+    std::os::unix::fs::symlink(&secret, house.root().join("WAVE.md.new")).unwrap();
+    assert_eq!(house.wave(&["stop", "dates", "ESCALATE"]).code, 0);
+    assert!(house.ledger().contains("| stopped ESCALATE |"));
+    assert_eq!(house.wave(&["stop", "zones", "ESCALATE"]).code, 0);
+    std::os::unix::fs::symlink(&secret, house.root().join("log.md")).unwrap();
+    let closed = house.wave(&["close", "--log", "log.md"]);
+    assert!(closed.code == 2 && closed.err.contains("log.md is no plain file"), "{} {}", closed.out, closed.err);
+    assert!(house.root().join("WAVE.md").exists(), "what is not told yet is not deleted");
+    assert_eq!(std::fs::read_to_string(&secret).unwrap(), "token\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_ledger_keeps_its_mode_and_nothing_is_left_beside_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let house = House::new();
+    house.open();
+    let file = house.root().join("WAVE.md");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(house.wave(&["release", "dates"]).code, 0);
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
+    let mut names: Vec<String> = std::fs::read_dir(house.root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, [".git", "README.md", "WAVE.md"]);
+}
