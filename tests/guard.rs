@@ -279,6 +279,7 @@ fn a_manifest_that_was_altered_or_taken_away_shows_in_both() {
 #[test]
 fn what_got_weaker_is_told_and_what_did_not_is_fine() {
     let house = House::new();
+    house.commit(&[("tests/new.py", "def test_new():\n    assert lamp(1) == 'on'\n")]);
     let fine = house.run(&["guard", "weaker"]);
     assert_eq!((fine.code, fine.err.as_str()), (0, ""), "{}", fine.out);
     assert!(fine.out.starts_with("WEAKER PASS 1 changed test files at "), "{}", fine.out);
@@ -321,8 +322,8 @@ fn tests_inside_of_source_files_are_named() {
         let items = report["files"][0]["items"].as_array().unwrap().clone();
         items.into_iter().find(|item| item["name"] == "tests::shines").unwrap_or_else(|| panic!("{report}"))
     };
-    assert_eq!((&found(&report)["line"], &found(&report)["sort"]), (&json!(4), &json!("test")));
-    assert!(house.run(&["guard", "items", "src/lamp.rs"]).out.contains("src/lamp.rs:4: tests::shines "));
+    assert_eq!((&found(&report)["line"], &found(&report)["sort"]), (&json!(5), &json!("test")));
+    assert!(house.run(&["guard", "items", "src/lamp.rs"]).out.contains("src/lamp.rs:5: tests::shines "));
 
     // The code around it is free; its own words are not.
     house.commit(&[("src/lamp.rs", &text("0 + 1", 1))]);

@@ -153,7 +153,7 @@ fn inputs_that_do_not_fit_are_told_before_anything_is_fetched() {
     let cases = [
         ("run", "The input `gate` is missing"),
         ("post", "Is the variable PHASEGATE_URL set?"),
-        ("serve", "`action`, `run` or `post`, nothing else"),
+        ("serve", "`action`, `run`, `post` or `audit`, nothing else"),
     ];
     for (command, says) in cases {
         let mut script = Command::new("bash");
