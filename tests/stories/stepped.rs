@@ -118,7 +118,8 @@ async fn a_preview_shows_what_a_document_lacks_at_its_line() {
         .iter()
         .map(|note| format!("{} {}:{}", note["title"], note["path"], note["start_line"]))
         .collect();
-    assert_eq!(places, ["\"EXP-07\" \"scaffolding/scope.md\":29"], "{:?}", run.annotations);
+    let wanted = ["\"EXP-07\" \"scaffolding/scope.md\":29", "\"goal_not_auto_ready\" \"scaffolding/scope.md\":1"];
+    assert_eq!(places, wanted, "{:?}", run.annotations);
     assert_label(&on, number, "phase:expand");
     // Documents pass by themselves: nobody waits for CI.
     on.pushes("rover", "work", "scope", &papers::of("scaffolding/scope.md")).await.unwrap();
