@@ -275,3 +275,68 @@ fn a_manifest_that_was_altered_or_taken_away_shows_in_both() {
         assert_eq!((finding["seq"].as_u64(), finding["kind"].as_str()), (Some(4), Some(kind)));
     }
 }
+
+#[test]
+fn what_got_weaker_is_told_and_what_did_not_is_fine() {
+    let house = House::new();
+    house.commit(&[("tests/new.py", "def test_new():\n    assert lamp(1) == 'on'\n")]);
+    let fine = house.run(&["guard", "weaker"]);
+    assert_eq!((fine.code, fine.err.as_str()), (0, ""), "{}", fine.out);
+    assert!(fine.out.starts_with("WEAKER PASS 1 changed test files at "), "{}", fine.out);
+    assert!(fine.out.contains("and 1 that are of no language that is read"), "{}", fine.out);
+
+    let before =
+        house.commit(&[("tests/lamp.py", "def test_lamp():\n    assert lamp(1) == 'on'\n    assert off(2) == 3\n")]);
+    house.commit(&[("tests/lamp.py", "def test_lamp():\n    assert lamp(1) == 'on'\n")]);
+    let base = before.to_string();
+    let weaker = house.run(&["guard", "weaker", "--base", &base, "--json"]);
+    let report = weaker.json();
+    assert_eq!((weaker.code, &report["schema"]), (1, &json!("phasegate/weaker@1")), "{report}");
+    assert_eq!((&report["verdict"], &report["files"], &report["unread"]), (&json!("FAIL"), &json!(1), &json!([])));
+    assert_eq!(weaker.rules(), ["test_weakened"]);
+    assert_eq!(report["findings"][0]["path"], "tests/lamp.py");
+    assert!(house.run(&["guard", "weaker", "--base", &base]).out.contains("test_weakened tests/lamp.py"));
+
+    // What is too large to be read is unknown, and not fine.
+    house.commit(&[("tests/lamp.py", "def test_lamp():\n    assert lamp(1) == 'on'\n    assert off(2) == 3\n")]);
+    house.commit(&[("tests/large.py", &"a = 1\n".repeat(400_000))]);
+    let unknown = house.run(&["guard", "weaker", "--base", &base, "--json"]);
+    assert_eq!((unknown.code, &unknown.json()["verdict"]), (2, &Value::Null), "{}", unknown.out);
+    assert_eq!(unknown.json()["unread"][0]["path"], "tests/large.py");
+    assert_eq!(house.run(&["guard", "weaker", "--base", "nowhere"]).code, 2);
+}
+
+#[test]
+fn tests_inside_of_source_files_are_named() {
+    let house = House::new();
+    let text = |code: &str, value: u8| {
+        format!(
+            "fn lamp() -> u8 {{ {code} }}\n#[cfg(test)]\nmod tests {{\n    #[test]\n    fn shines() {{ assert_eq!(super::lamp(), {value}) }}\n}}\n"
+        )
+    };
+    house.commit(&[("src/lamp.rs", &text("1", 1)), ("src/notes.txt", "no code\n")]);
+    let first = house.run(&["guard", "items", "src/lamp.rs", "--json"]);
+    let report = first.json();
+    assert_eq!((first.code, &report["schema"]), (0, &json!("phasegate/items@1")), "{report}");
+    let found = |report: &Value| {
+        let items = report["files"][0]["items"].as_array().unwrap().clone();
+        items.into_iter().find(|item| item["name"] == "tests::shines").unwrap_or_else(|| panic!("{report}"))
+    };
+    assert_eq!((&found(&report)["line"], &found(&report)["sort"]), (&json!(5), &json!("test")));
+    assert!(house.run(&["guard", "items", "src/lamp.rs"]).out.contains("src/lamp.rs:5: tests::shines "));
+
+    // The code around it is free; its own words are not.
+    house.commit(&[("src/lamp.rs", &text("0 + 1", 1))]);
+    let same = house.run(&["guard", "items", "src/lamp.rs", "--json"]).json();
+    assert_eq!(found(&same)["digest"], found(&report)["digest"]);
+    house.commit(&[("src/lamp.rs", &text("2", 2))]);
+    let other = house.run(&["guard", "items", "src/lamp.rs", "--json"]).json();
+    assert_ne!(found(&other)["digest"], found(&report)["digest"]);
+    let earlier = house.run(&["guard", "items", "src/lamp.rs", "--at", "HEAD~1", "--json"]).json();
+    assert_eq!(found(&earlier)["digest"], found(&report)["digest"]);
+
+    let unread = house.run(&["guard", "items", "src/notes.txt", "--json"]);
+    assert_eq!(unread.code, 2, "{}", unread.out);
+    assert!(unread.json()["files"][0]["unread"].is_string());
+    assert_eq!(house.run(&["guard", "items", "src/nothing.rs"]).code, 2);
+}

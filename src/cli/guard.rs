@@ -1,4 +1,8 @@
-//! `phasegate guard`: what would be frozen of a commit here, and whether what was frozen is still there.
+//! `phasegate guard`: what would be frozen of a commit here, whether what was frozen is still there, what got weaker in tests,
+//! and the tests inside of source files.
+
+mod items;
+mod weaker;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,10 +25,10 @@ use crate::ledger::unsigned::{ADVISORY, Unsigned};
 use crate::ledger::{KeyRing, chain, manifest_path};
 use crate::repo::{LocalRepo, Reader as _};
 
-/// Freeze the tests of a change, or look whether they are as they were frozen
+/// Freeze the tests of a change, look whether they are as they were frozen, or what got weaker in them
 ///
-/// The same as the App does at the freezing point and at every gate behind it, on a repository here. docs/guard.md says
-/// what is frozen and what trips.
+/// `freeze` and `check` do the same as the App does at the freezing point and at every gate behind it, on a repository
+/// here. No gate uses `weaker` and `items` yet. docs/guard.md says what is frozen and what trips.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -72,6 +76,30 @@ enum Command {
         #[arg(long, value_name = "REV", default_value = "HEAD")]
         head: String,
         /// Print `phasegate/guard@1`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what got weaker in the tests that a change touches, and exit with 1 where something did
+    Weaker {
+        /// The branch that the change goes into [default: origin/HEAD, else main, else master]
+        #[arg(long, value_name = "REV")]
+        base: Option<String>,
+        /// The commit
+        #[arg(long, value_name = "REV", default_value = "HEAD")]
+        head: String,
+        /// Print `phasegate/weaker@1`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the tests that stand inside of source files, each with its name, its line and its digest
+    Items {
+        /// The source files, named from the top of the repository
+        #[arg(value_name = "PATH", required = true)]
+        paths: Vec<String>,
+        /// The commit
+        #[arg(long, value_name = "REV", default_value = "HEAD")]
+        at: String,
+        /// Print `phasegate/items@1`
         #[arg(long)]
         json: bool,
     },
@@ -124,6 +152,11 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
             let scene = Scene::read(&repo, Some(&base), &commit)?;
             report(commit, frozen, (&scene, &accepted), *json)
         }
+        Command::Weaker { base, head, json } => {
+            let (head, tip, base) = sides(&repo, head, base.as_deref())?;
+            weaker::run(&repo, &check::policy_at(&repo, &tip)?, (base, head), *json)
+        }
+        Command::Items { paths, at, json } => items::run(&repo, paths, check::revision(&repo, at)?, *json),
     }
 }
 

@@ -12,10 +12,13 @@
 //!   link, doubled under a name that differs only in case or Unicode form, and a changed file mode all trip it;
 //! - **it is bounded** ([`MOST_FILES`]): what is too much to be frozen is said, never left out.
 
+pub mod inline;
 pub mod manifest;
+pub mod parse;
 mod read;
 pub mod set;
 pub mod tripwire;
+pub mod weaken;
 
 pub use manifest::{Frozen, Kind, MOST_FILES, Manifest, Sealed};
 pub use tripwire::{How, Scene, Trip, hold};

@@ -1,0 +1,126 @@
+//! The items of a file as they are found, until they have their names.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+
+use super::nodes::Token;
+use super::print::Print;
+use super::{Item, Sort};
+use crate::ids::Digest;
+
+/// A name is not longer than this; what is longer ends in a digest of it.
+const LONGEST: usize = 240;
+
+/// An item that is about to be written down.
+pub(super) struct Draft<'t> {
+    pub(super) name: String,
+    pub(super) scope: String,
+    pub(super) digest: Digest,
+    pub(super) line: u32,
+    pub(super) bytes: Range<usize>,
+    pub(super) skipped: bool,
+    pub(super) sort: Sort,
+    pub(super) defines: Vec<String>,
+    pub(super) opens: Vec<String>,
+    pub(super) uses: Uses<'t>,
+}
+
+/// The names that an item calls things by. `.name` is one behind a dot or a path, `name!` a macro.
+#[derive(Default)]
+pub(super) struct Uses<'t>(HashSet<(Form, &'t str)>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Form {
+    Plain,
+    Behind,
+    Macro,
+}
+
+impl<'t> Uses<'t> {
+    pub(super) fn of(tokens: &[Token<'t>]) -> Self {
+        let words: Vec<&'t str> = tokens.iter().filter_map(|token| super::attr::word(*token)).collect();
+        let mut uses = HashSet::new();
+        for (at, word) in words.iter().enumerate() {
+            if !word.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$') {
+                continue;
+            }
+            let before = at.checked_sub(1).and_then(|at| words.get(at)).copied().unwrap_or_default();
+            let form = match words.get(at + 1) {
+                Some(&"!") => Form::Macro,
+                _ if matches!(before, "." | "::" | "?." | "?") => Form::Behind,
+                _ => Form::Plain,
+            };
+            uses.insert((form, *word));
+        }
+        Self(uses)
+    }
+
+    fn names(&self, known: &HashSet<&str>) -> BTreeSet<String> {
+        let named = self.0.iter().map(|(form, word)| match form {
+            Form::Plain => (*word).to_owned(),
+            Form::Behind => format!(".{word}"),
+            Form::Macro => format!("{word}!"),
+        });
+        named.filter(|name| known.contains(name.as_str())).collect()
+    }
+}
+
+/// All that was found in a file.
+#[derive(Default)]
+pub(super) struct Found<'t>(pub(super) Vec<Draft<'t>>);
+
+impl Found<'_> {
+    /// The items with their names: a name that comes again gets a number.
+    pub(super) fn items(self) -> Vec<Item> {
+        let known: HashSet<String> = self.0.iter().flat_map(|draft| draft.defines.iter().cloned()).collect();
+        let known: HashSet<&str> = known.iter().map(String::as_str).collect();
+        let mut counts: HashMap<String, u32> = HashMap::new();
+        let mut taken: HashSet<String> = HashSet::new();
+        let mut items = Vec::with_capacity(self.0.len());
+        for draft in self.0 {
+            let base = short(&draft.name);
+            let count = counts.entry(base.clone()).or_insert(0);
+            let name = loop {
+                *count += 1;
+                let name = if *count == 1 { base.clone() } else { format!("{base}#{count}") };
+                if taken.insert(name.clone()) {
+                    break name;
+                }
+            };
+            let mut mentions = draft.uses.names(&known);
+            for own in &draft.defines {
+                mentions.remove(own);
+            }
+            items.push(Item {
+                name,
+                digest: draft.digest,
+                line: draft.line,
+                skipped: draft.skipped,
+                sort: draft.sort,
+                scope: draft.scope,
+                defines: draft.defines,
+                mentions: mentions.into_iter().collect(),
+                opens: draft.opens,
+                bytes: draft.bytes,
+            });
+        }
+        items
+    }
+}
+
+/// A name on one line, and no longer than names are.
+pub(super) fn short(name: &str) -> String {
+    let plain = |c: char| if c.is_control() || c.is_whitespace() { ' ' } else { c };
+    if name.len() <= LONGEST {
+        return name.chars().map(plain).collect();
+    }
+    let mut print = Print::default();
+    print.word(name);
+    let head: String = name.chars().map(plain).take(LONGEST / 4).collect();
+    format!("{head}…{}", print.digest().as_str().get(..16).unwrap_or_default())
+}
+
+/// A name in a place.
+pub(super) fn joined(scope: &str, by: &str, name: &str) -> String {
+    if scope.is_empty() { short(name) } else { short(&format!("{scope}{by}{name}")) }
+}

@@ -1,0 +1,333 @@
+//! The tests among Rust code: what `cfg(test)` keeps, functions that an attribute makes tests, and doctests.
+//!
+//! In a module of tests everything is an item of its own, so that a new test is free and a helper or an expectation is not.
+//! Outside of one, only what an attribute or a macro gives to tests is one, and the lines that make files part of the program.
+
+mod docs;
+mod macros;
+mod names;
+
+use std::collections::HashSet;
+
+pub(super) use names::places_of;
+
+use super::Sort;
+use super::attr::{Attr, speaks_of_tests, word};
+use super::doc::Docs;
+use super::found::{Draft, Found, Uses, joined};
+use super::nodes::{At, Nodes};
+use super::print::Print;
+use crate::guard::parse::Language;
+use crate::ids::Digest;
+
+/// Macros of the standard library that tests speak through. Whoever defines one anew decides what tests say.
+const VOICES: &[&str] = &[
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "assert_matches",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "panic",
+    "unreachable",
+    "matches",
+    "vec",
+    "format",
+    "todo",
+    "unimplemented",
+];
+
+/// What is declared, and may have attributes and documentation.
+const DECLARED: &[&str] = &[
+    "function_item",
+    "function_signature_item",
+    "mod_item",
+    "const_item",
+    "static_item",
+    "struct_item",
+    "enum_item",
+    "union_item",
+    "type_item",
+    "associated_type",
+    "trait_item",
+    "impl_item",
+    "use_declaration",
+    "extern_crate_declaration",
+    "macro_definition",
+    "macro_invocation",
+    "foreign_mod_item",
+    "field_declaration",
+    "enum_variant",
+];
+
+/// How often a macro's content is read as code again.
+const DEEPEST: u8 = 3;
+
+#[derive(Clone)]
+struct Scope {
+    end: At,
+    path: String,
+    /// Of the conditions on it and around it.
+    under: Option<Digest>,
+    /// Everything in it is there for tests.
+    test: bool,
+    /// A file or a module, where a macro stands for items.
+    items: bool,
+    /// Folders that inline modules add to the place of a file.
+    folders: String,
+}
+
+impl Scope {
+    fn file(test: bool) -> Self {
+        let (path, folders) = (String::new(), String::new());
+        Self { end: usize::MAX, path, under: None, test, items: true, folders }
+    }
+}
+
+/// What stands before an item and belongs to it.
+#[derive(Default)]
+struct Pending<'t> {
+    start: Option<usize>,
+    attrs: Vec<Attr<'t>>,
+    docs: Docs,
+    /// Documentation that is fetched from elsewhere.
+    fetched: Vec<At>,
+}
+
+struct Walk<'n, 'f, 't> {
+    nodes: &'n Nodes<'t>,
+    found: &'f mut Found<'t>,
+    scopes: Vec<Scope>,
+    /// What is written inside of each scope about it.
+    docs: Vec<Docs>,
+    file: &'n str,
+    /// Macros of this file that make tests.
+    makers: HashSet<String>,
+    /// Where the text begins in its file: the byte, and the lines before it.
+    base: (usize, u32),
+    depth: u8,
+}
+
+pub(super) fn read<'t>(path: &str, text: &'t str, is_test: bool) -> Result<Found<'t>, String> {
+    let nodes = Nodes::read(Language::Rust, text)?;
+    if let Some(line) = nodes.torn() {
+        return Err(format!("a mistake in line {line} leaves open where its items begin and end"));
+    }
+    let mut found = Found::default();
+    let walk = Walk {
+        nodes: &nodes,
+        found: &mut found,
+        scopes: vec![Scope::file(is_test)],
+        docs: vec![Docs::default()],
+        file: path,
+        makers: macros::makers(&nodes),
+        base: (0, 0),
+        depth: 0,
+    };
+    walk.all();
+    Ok(found)
+}
+
+/// The digest of conditions, around those that were there before.
+fn under<'a, 't: 'a>(before: Option<&Digest>, attrs: impl Iterator<Item = &'a Attr<'t>>) -> Option<Digest> {
+    let mut print = Print::default();
+    let mut any = false;
+    for attr in attrs {
+        if !any {
+            print.word(before.map_or("", Digest::as_str));
+        }
+        any = true;
+        for word in &attr.0 {
+            print.word(word);
+        }
+        print.part();
+    }
+    if any { Some(print.digest()) } else { before.cloned() }
+}
+
+impl<'t> Walk<'_, '_, 't> {
+    fn all(mut self) {
+        let mut pending = Pending::default();
+        let mut at = 1;
+        while at < self.nodes.len() {
+            while self.scopes.len() > 1 && self.scopes.last().is_some_and(|scope| scope.end <= at) {
+                self.leave();
+                pending = Pending::default();
+            }
+            at = match self.nodes.kind(at) {
+                "ERROR" => {
+                    pending = Pending::default();
+                    self.nodes.next(at)
+                }
+                "attribute_item" => self.attribute(&mut pending, at),
+                "inner_attribute_item" => self.inner(at),
+                "line_comment" | "block_comment" => self.comment(&mut pending, at),
+                kind => {
+                    let before = std::mem::take(&mut pending);
+                    // A macro that stands for items may end in a semicolon.
+                    let inner = if kind == "expression_statement" { at + 1 } else { at };
+                    if DECLARED.contains(&kind) || kind != self.nodes.kind(inner) && self.stands_for_items(inner) {
+                        self.declared(inner, before)
+                    } else {
+                        self.other(at, &before)
+                    }
+                }
+            };
+        }
+        while !self.scopes.is_empty() {
+            self.leave();
+        }
+    }
+
+    fn stands_for_items(&self, at: At) -> bool {
+        self.nodes.kind(at) == "macro_invocation" && self.top().items
+    }
+
+    fn top(&self) -> Scope {
+        // There is always the file's; another one stands in for what can't be.
+        self.scopes.last().cloned().unwrap_or_else(|| Scope::file(false))
+    }
+
+    fn line(&self, at: At) -> u32 {
+        self.nodes.line(at) + self.base.1
+    }
+
+    /// Something that is declared; gives where to go on.
+    fn declared(&mut self, at: At, before: Pending<'t>) -> At {
+        let scope = self.top();
+        let kind = self.nodes.kind(at);
+        let body = self.nodes.field(at, "body");
+        let for_tests = scope.test || before.attrs.iter().any(Attr::for_tests);
+        if kind == "mod_item" {
+            return match body {
+                Some(_) => self.enter(at, before, for_tests),
+                None => self.file_module(at, &before, for_tests),
+            };
+        }
+        let makes = kind == "function_item" && before.attrs.iter().any(Attr::makes_test);
+        if kind == "macro_invocation" {
+            return self.invoked(at, &before, for_tests);
+        }
+        if for_tests || makes || self.is_voice(at, kind) || kind == "macro_definition" && self.makes_tests(at) {
+            let sort = if makes { Sort::Test } else { Sort::Helper };
+            self.item(at, &before, sort);
+            return self.nodes.next(at);
+        }
+        if kind == "macro_definition" {
+            self.documented(at, &before);
+            self.docs_among_words(at);
+            return self.nodes.next(at);
+        }
+        self.enter(at, before, false)
+    }
+
+    fn makes_tests(&self, at: At) -> bool {
+        let words: Vec<&str> = self.nodes.tokens(at).into_iter().filter_map(word).collect();
+        speaks_of_tests(&words)
+    }
+
+    /// Whether this gives one of the macros another meaning that tests speak through.
+    fn is_voice(&self, at: At, kind: &str) -> bool {
+        match kind {
+            "macro_definition" => self.nodes.named(at, "name").is_some_and(|name| VOICES.contains(&name)),
+            "use_declaration" => {
+                let words = self.nodes.tokens(at).into_iter().filter_map(word);
+                self.top().items
+                    && words.into_iter().any(|word| VOICES.contains(&word) && word != "vec" && word != "panic")
+            }
+            _ => false,
+        }
+    }
+
+    /// Goes into something, with what is documented of it taken first.
+    fn enter(&mut self, at: At, before: Pending<'t>, test: bool) -> At {
+        let scope = self.top();
+        let is_module = self.nodes.kind(at) == "mod_item";
+        if !test {
+            self.documented(at, &before);
+        }
+        let name = self.name(at);
+        let path = if name.is_empty() { scope.path.clone() } else { joined(&scope.path, "::", &name) };
+        let kept = before.attrs.iter().filter(|attr| !(attr.is_harmless() || is_module && attr.is_plain()));
+        let under = under(scope.under.as_ref(), kept);
+        let folders = if is_module { joined(&scope.folders, "/", &name) } else { scope.folders };
+        let end = self.nodes.next(at);
+        self.scopes.push(Scope { end, path, under, test, items: is_module, folders });
+        self.docs.push(Docs::default());
+        at + 1
+    }
+
+    /// What is no declaration, and may still be there for tests: a statement, an arm, a block.
+    fn other(&mut self, at: At, before: &Pending<'t>) -> At {
+        if before.attrs.iter().any(Attr::for_tests) {
+            self.item(at, before, Sort::Helper);
+            return self.nodes.next(at);
+        }
+        at + 1
+    }
+
+    /// A line that makes a file part of the program.
+    fn file_module(&mut self, at: At, before: &Pending<'t>, for_tests: bool) -> At {
+        let scope = self.top();
+        let name = self.nodes.named(at, "name").unwrap_or_default();
+        let place = before.attrs.iter().find_map(Attr::place);
+        let opens = names::places(self.file, &scope.folders, name, place);
+        let full = format!("mod {}", joined(&scope.path, "::", name));
+        if for_tests {
+            self.draft(at, before, Sort::Helper, full, opens);
+        } else {
+            // Its visibility is the code's matter.
+            let under = under(scope.under.as_ref(), before.attrs.iter().filter(|attr| !attr.is_harmless()));
+            let mut print = Print::default();
+            print.word(under.as_ref().map_or("", Digest::as_str));
+            print.word(name);
+            let start = before.start.unwrap_or(self.nodes.start(at));
+            self.found.0.push(Draft {
+                name: full,
+                scope: scope.path,
+                digest: print.digest(),
+                line: self.line(at),
+                bytes: start + self.base.0..self.nodes.end(at) + self.base.0,
+                skipped: false,
+                sort: Sort::Module,
+                defines: Vec::new(),
+                opens,
+                uses: Uses::default(),
+            });
+            self.documented(at, before);
+        }
+        self.nodes.next(at)
+    }
+
+    fn item(&mut self, at: At, before: &Pending<'t>, sort: Sort) {
+        let name = joined(&self.top().path, "::", &self.name(at));
+        self.draft(at, before, sort, name, Vec::new());
+    }
+
+    /// Writes an item down, with its attributes and what is around it.
+    fn draft(&mut self, at: At, before: &Pending<'t>, sort: Sort, name: String, opens: Vec<String>) {
+        let scope = self.top();
+        let mut print = Print::default();
+        print.word(scope.under.as_ref().map_or("", Digest::as_str));
+        for attr in before.attrs.iter().filter(|attr| !attr.skips()) {
+            attr.0.iter().for_each(|word| print.word(word));
+            print.part();
+        }
+        let tokens = self.nodes.tokens(at);
+        print.tokens(&tokens);
+        let start = before.start.unwrap_or(self.nodes.start(at));
+        self.found.0.push(Draft {
+            name,
+            scope: scope.path,
+            digest: print.digest(),
+            line: self.line(at),
+            bytes: start + self.base.0..self.nodes.end(at) + self.base.0,
+            skipped: before.attrs.iter().any(Attr::skips),
+            sort,
+            defines: self.defines(at),
+            opens,
+            uses: Uses::of(&tokens),
+        });
+    }
+}

@@ -1,0 +1,270 @@
+//! Python.
+
+use super::*;
+
+pub(super) const PYTHON: &str = r#"#!/usr/bin/env python3
+"""Dates.
+
+>>> parse("2026")
+2026
+"""
+import unittest
+
+
+def parse(text):
+    """Reads a year.
+
+    >>> parse("1")
+    1
+    >>> years = [parse(text)
+    ...          for text in "12"]
+    >>> years
+    [1, 2]
+
+    The end.
+    """
+    return int(text)
+
+
+class Year:
+    """A year.
+
+    >>> Year(1).next()  # doctest: +ELLIPSIS
+    2
+    """
+
+    def __init__(self, year):
+        self.year = year
+
+    def next(self):
+        '''The next one.
+
+        >>> Year(2).next()
+        3'''
+        return self.year + 1
+
+    def test_drive(self):
+        return 1
+
+
+class TestClient:
+    def get(self):
+        return 1
+
+
+class TestDates(unittest.TestCase):
+    """Tests."""
+
+    limit = 3
+
+    def setUp(self):
+        self.year = Year(1)
+
+    def test_next(self):
+        for year in []:
+            self.fail(year)
+        self.assertEqual(self.year.next(), 2)
+
+    @unittest.skip("slow")
+    def test_slow(self):
+        self.assertEqual(parse("9"), 9)
+
+
+def test_parse():
+    # A comment.
+    assert parse("1") == 1
+    assert [parse("2"), parse("3")] == [2, 3]
+
+
+if __name__ == "__main__":
+    import doctest
+
+    doctest.testmod()
+    unittest.main()
+"#;
+
+#[test]
+fn python_has_names() {
+    assert_eq!(
+        names("src/dates.py", PYTHON),
+        [
+            "doc of this module",
+            "doc of parse",
+            "doc of parse#2",
+            "doc of parse#3",
+            "doc of Year",
+            "doc of Year.next",
+            "TestDates.limit",
+            "TestDates.setUp",
+            "TestDates.test_next",
+            "TestDates.test_slow",
+            "test_parse",
+            "run doctest.testmod",
+            "run unittest.main",
+        ]
+    );
+}
+
+#[test]
+fn python_is_free_around_its_tests() {
+    edits(
+        "src/dates.py",
+        PYTHON,
+        &[
+            ("the code", "return int(text)", "return int(text.strip())", &[]),
+            ("prose", "The end.", "This is the end.", &[]),
+            ("a new example", "    The end.", "    >>> parse(\"7\")\n    7\n\n    The end.", &[]),
+            (
+                "an example with names of its own",
+                "    The end.",
+                "    >>> years = []\n    >>> years\n    []\n\n    The end.",
+                &[],
+            ),
+            ("a new test", "def test_parse", "def test_more():\n    assert True\n\n\ndef test_parse", &[]),
+            ("a new method", "    def setUp", "    def test_more(self):\n        pass\n\n    def setUp", &[]),
+            ("a comment", "    # A comment.\n", "    # Another one,\n    # of two lines.\n", &[]),
+            (
+                "spaces and a comma",
+                "[parse(\"2\"), parse(\"3\")] == [2, 3]",
+                "[\n        parse(\"2\"),\n        parse(\"3\"),\n    ] == [2, 3]",
+                &[],
+            ),
+            ("one that runs again", "    @unittest.skip(\"slow\")\n", "", &[]),
+            ("what only looks like tests", "def get(self):\n        return 1", "def get(self):\n        return 2", &[]),
+            (
+                "a method that is called so",
+                "def test_drive(self):\n        return 1",
+                "def test_drive(self):\n        return 2",
+                &[],
+            ),
+            ("a docstring of a class of tests", "\"\"\"Tests.\"\"\"", "\"\"\"Tests of dates.\"\"\"", &[]),
+        ],
+    );
+}
+
+#[test]
+fn python_tells_what_was_changed() {
+    edits(
+        "src/dates.py",
+        PYTHON,
+        &[
+            ("an expected line", "    1\n    >>> years = ", "    2\n    >>> years = ", &["doc of parse: changed"]),
+            ("a source line", ">>> years\n", ">>> len(years)\n", &["doc of parse#3: changed"]),
+            (
+                "a further line",
+                "...          for text in \"12\"]",
+                "...          for text in \"\"]",
+                &["doc of parse#2: changed"],
+            ),
+            ("an option", "# doctest: +ELLIPSIS", "# doctest: +NORMALIZE_WHITESPACE", &["doc of Year: changed"]),
+            ("one that is not run", "# doctest: +ELLIPSIS", "# doctest: +SKIP", &["doc of Year: skipped"]),
+            ("one that is prose now", ">>> Year(2).next()", "Year(2).next()", &["doc of Year.next: gone"]),
+            (
+                "one in front that takes a name",
+                "    >>> years\n",
+                "    >>> years = [1, 2]\n    >>> years\n",
+                &["doc of parse#3: shadowed by doc of parse#3"],
+            ),
+            (
+                "the first takes a name",
+                "    >>> parse(\"1\")\n",
+                "    >>> parse = int\n    >>> parse(\"1\")\n",
+                &[
+                    "doc of parse: shadowed by doc of parse",
+                    "doc of parse#2: shadowed by doc of parse",
+                    "doc of parse#3: moved to doc of parse#4",
+                ],
+            ),
+            (
+                "an assertion",
+                "self.assertEqual(self.year.next(), 2)",
+                "self.assertTrue(self.year.next())",
+                &["TestDates.test_next: changed"],
+            ),
+            (
+                "how deep an assertion stands",
+                "        self.assertEqual(self.year.next(), 2)",
+                "            self.assertEqual(self.year.next(), 2)",
+                &["TestDates.test_next: changed"],
+            ),
+            ("what is set up", "self.year = Year(1)", "self.year = Fake(1)", &["TestDates.setUp: changed"]),
+            ("an expectation", "    limit = 3", "    limit = 4", &["TestDates.limit: changed"]),
+            (
+                "a test that is skipped",
+                "    def test_next",
+                "    @unittest.skip(\"later\")\n    def test_next",
+                &["TestDates.test_next: skipped"],
+            ),
+            (
+                "a test that is skipped on a condition",
+                "    def test_next",
+                "    @unittest.skipIf(True, \"\")\n    def test_next",
+                &["TestDates.test_next: changed"],
+            ),
+            ("a test of another name", "def test_next", "def next_test", &["TestDates.test_next: gone"]),
+            (
+                "a class that is skipped",
+                "class TestDates",
+                "@unittest.skip(\"x\")\nclass TestDates",
+                &[
+                    "TestDates.limit: changed",
+                    "TestDates.setUp: changed",
+                    "TestDates.test_next: changed",
+                    "TestDates.test_slow: changed",
+                ],
+            ),
+            (
+                "other bases",
+                "(unittest.TestCase)",
+                "(Quiet, unittest.TestCase)",
+                &[
+                    "TestDates.limit: changed",
+                    "TestDates.setUp: changed",
+                    "TestDates.test_next: changed",
+                    "TestDates.test_slow: changed",
+                ],
+            ),
+            ("a function that is gone", "    assert parse(\"1\") == 1\n", "", &["test_parse: changed"]),
+            (
+                "a condition around",
+                "def test_parse():\n    # A comment.\n    assert parse(\"1\") == 1\n    assert [parse(\"2\"), parse(\"3\")] == [2, 3]\n",
+                "if False:\n    def test_parse():\n        assert parse(\"1\") == 1\n        assert [parse(\"2\"), parse(\"3\")] == [2, 3]\n",
+                &["test_parse: changed"],
+            ),
+            (
+                "defined once more",
+                "if __name__",
+                "def test_parse():\n    pass\n\n\nif __name__",
+                &["test_parse: shadowed by test_parse#2"],
+            ),
+            (
+                "taken away",
+                "if __name__",
+                "del test_parse\n\n\nif __name__",
+                &["test_parse: shadowed by what test_parse means"],
+            ),
+            (
+                "another meaning",
+                "if __name__",
+                "test_parse = None\n\n\nif __name__",
+                &["test_parse: shadowed by what test_parse means"],
+            ),
+            ("never run", "    doctest.testmod()\n", "", &["run doctest.testmod: gone"]),
+            (
+                "run by nobody",
+                "__name__ == \"__main__\"",
+                "__name__ == \"never\"",
+                &["run doctest.testmod: changed", "run unittest.main: changed"],
+            ),
+        ],
+    );
+    let count = frozen("src/dates.py", PYTHON).len();
+    for (from, to) in [
+        ("import unittest\n", "import unittest\npytestmark = skip()\n"),
+        ("import unittest\n", "import unittest\nraise unittest.SkipTest\n"),
+        ("import unittest\n", "import unittest\n__test__ = False\n"),
+    ] {
+        let all = became("src/dates.py", PYTHON, &PYTHON.replacen(from, to, 1));
+        assert!(all.len() == count && all.iter().all(|said| said.ends_with(": changed")), "{to}: {all:?}");
+    }
+}

@@ -1,0 +1,455 @@
+//! Rust.
+
+use super::*;
+
+pub(super) const RUST: &str = r#####"//! Dates.
+//!
+//! ```
+//! assert_eq!(dates::parse("2026"), Some(2026));
+//! ```
+#![allow(dead_code)]
+
+mod zone;
+pub mod calendar;
+
+use std::fmt;
+
+/// A year.
+///
+/// ```
+/// # use dates::parse;
+/// // The plain way.
+/// assert_eq!(parse("2026"), Some(2026));
+/// ```
+///
+/// ```should_panic
+/// dates::parse("x").unwrap();
+/// ```
+///
+/// ```text
+/// 2026
+/// ```
+#[inline]
+pub fn parse(text: &str) -> Option<u32> {
+    text.parse().ok()
+}
+
+pub struct Year(pub u32);
+
+impl Year {
+    /// The next one.
+    ///
+    ///     assert_eq!(dates::Year(1).next().0, 2);
+    pub fn next(&self) -> Year {
+        Year(self.0 + 1)
+    }
+
+    #[cfg(test)]
+    fn first() -> Year {
+        Year(1)
+    }
+}
+
+#[cfg(test)]
+const ERA: u32 = 2000;
+
+#[test]
+fn stands_alone() {
+    assert_eq!(parse("1"), Some(1));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXPECTED: u32 = 2026;
+
+    fn check(text: &str, year: u32) {
+        assert_eq!(parse(text), Some(year), "{text}");
+    }
+
+    macro_rules! parses {
+        ($name:ident, $text:literal, $year:literal) => {
+            #[test]
+            fn $name() {
+                check($text, $year);
+            }
+        };
+    }
+
+    parses!(one, "1", 1);
+    parses!(two, "2", 2);
+
+    // A plain comment.
+    #[test]
+    fn parses_dates() {
+        check("2026", EXPECTED);
+        let years = vec![parse("1"), parse("2")];
+        assert_eq!(years.len(), 2);
+    }
+
+    #[test]
+    #[ignore]
+    fn is_slow() {
+        check("9", 9);
+    }
+
+    mod nested {
+        #[test]
+        fn deep() {
+            assert!(super::parse("x").is_none());
+        }
+    }
+}
+
+#[cfg(test)]
+mod more;
+"#####;
+
+#[test]
+fn every_item_has_its_name() {
+    assert_eq!(
+        names("src/lib.rs", RUST),
+        [
+            "mod zone",
+            "mod calendar",
+            "doc of parse",
+            "doc of parse#2",
+            "doc of parse#3",
+            "doc of Year::next",
+            "Year::first",
+            "ERA",
+            "stands_alone",
+            "tests::use super::*",
+            "tests::EXPECTED",
+            "tests::check",
+            "tests::parses!",
+            "tests::parses!(one)",
+            "tests::parses!(two)",
+            "tests::parses_dates",
+            "tests::is_slow",
+            "tests::nested::deep",
+            "mod more",
+            "doc of this module",
+        ]
+    );
+    let all = items("src/lib.rs", RUST.as_bytes()).unwrap().unwrap();
+    let line = |name: &str| all.iter().find(|item| item.name == name).unwrap().line;
+    let at = |text: &str| 1 + u32::try_from(RUST.lines().position(|row| row == text).unwrap()).unwrap();
+    assert_eq!(line("tests::parses_dates"), at("    fn parses_dates() {"));
+    assert_eq!(line("doc of parse#2"), at("/// ```should_panic"));
+    let more = all.iter().find(|item| item.name == "mod more").unwrap();
+    assert_eq!(more.opens, ["src/more.rs", "src/more/mod.rs"]);
+    assert!(!freeze(&all).contains_key("doc of parse#3"), "what is no test is not frozen");
+}
+
+#[test]
+fn what_is_honest_trips_nothing() {
+    edits(
+        "src/lib.rs",
+        RUST,
+        &[
+            ("the code around", "text.parse().ok()", "text.trim().parse().ok()", &[]),
+            ("a new function", "pub struct Year", "pub fn now() -> u32 { 1 }\n\npub struct Year", &[]),
+            ("prose in documentation", "/// A year.", "/// A year of the calendar, and so on.", &[]),
+            ("text in documentation", "/// 2026\n", "/// 2027\n", &[]),
+            ("a hidden row that is shown", "/// # use dates::parse;", "/// use dates::parse;", &[]),
+            ("a new example", "#[inline]", "/// ```\n/// assert!(true);\n/// ```\n#[inline]", &[]),
+            ("a comment in an example", "/// // The plain way.\n", "/// // Plainly.\n", &[]),
+            ("an attribute that is nothing to tests", "#[inline]\npub fn parse", "#[must_use]\npub fn parse", &[]),
+            ("a lint of the file", "#![allow(dead_code)]", "#![deny(missing_docs)]", &[]),
+            (
+                "a new test",
+                "    mod nested {",
+                "    #[test]\n    fn new() { check(\"3\", 3); }\n\n    mod nested {",
+                &[],
+            ),
+            ("a new helper", "    mod nested {", "    fn other() -> u32 { 3 }\n\n    mod nested {", &[]),
+            ("a new invocation", "    parses!(two", "    parses!(three, \"3\", 3);\n    parses!(two", &[]),
+            ("a comment in a test", "let years", "// Two of them.\n        let years", &[]),
+            ("a comment before a test", "// A plain comment.", "/* Another. */", &[]),
+            ("documentation of a test", "// A plain comment.", "/// It parses.", &[]),
+            ("spaces", "check(\"2026\", EXPECTED);", "check(\n            \"2026\",   EXPECTED\n        );", &[]),
+            ("a comma at the end", "check(\"2026\", EXPECTED);", "check(\n\"2026\",\nEXPECTED,\n);", &[]),
+            (
+                "a comma at the end in a macro",
+                "vec![parse(\"1\"), parse(\"2\")]",
+                "vec![parse(\"1\",), parse(\"2\"),]",
+                &[],
+            ),
+            ("one that runs again", "    #[ignore]\n", "", &[]),
+            ("a module more", "mod zone;", "mod zone;\nmod era;", &[]),
+            ("how far a module is seen", "pub mod calendar;", "pub(crate) mod calendar;", &[]),
+            (
+                "a method more",
+                "    #[cfg(test)]\n    fn first",
+                "    pub fn last() -> u32 { 9 }\n\n    #[cfg(test)]\n    fn first",
+                &[],
+            ),
+            (
+                "a derive on a type",
+                "pub struct Year",
+                "#[cfg_attr(feature = \"serde\", derive(Debug))]\npub struct Year",
+                &[],
+            ),
+            (
+                "a helper that only other modules use",
+                "#[cfg(test)]\nconst ERA",
+                "#[cfg(test)]\npub fn fixture() {}\n\n#[cfg(test)]\nconst ERA",
+                &[],
+            ),
+            (
+                "a new module of tests",
+                "#[cfg(test)]\nmod more;",
+                "#[cfg(test)]\nmod more;\n\n#[cfg(test)]\nmod again {\n    fn check() {}\n    #[test]\n    fn a() { check() }\n}",
+                &[],
+            ),
+            ("the order", "    const EXPECTED: u32 = 2026;\n", "", &["tests::EXPECTED: gone"]),
+        ],
+    );
+    // The same text in another order, with other ends of lines, and a mark at its beginning.
+    let moved = RUST.replacen("    const EXPECTED: u32 = 2026;\n", "", 1);
+    let moved = moved.replacen("    mod nested {", "    const EXPECTED: u32 = 2026;\n\n    mod nested {", 1);
+    assert_eq!(became("src/lib.rs", RUST, &moved), [""; 0]);
+    assert_eq!(became("src/lib.rs", RUST, &RUST.replace('\n', "\r\n")), [""; 0]);
+    assert_eq!(became("src/lib.rs", RUST, &format!("\u{feff}{RUST}")), [""; 0]);
+    assert_eq!(became("src/lib.rs", RUST, RUST), [""; 0]);
+}
+
+#[test]
+fn what_is_changed_is_told_by_its_name() {
+    edits(
+        "src/lib.rs",
+        RUST,
+        &[
+            ("a word in a test", "years.len(), 2", "years.len(), years.len()", &["tests::parses_dates: changed"]),
+            ("text in a test", "\"{text}\"", "\"{year}\"", &["tests::check: changed"]),
+            ("an expectation", "EXPECTED: u32 = 2026", "EXPECTED: u32 = 2027", &["tests::EXPECTED: changed"]),
+            (
+                "a helper",
+                "assert_eq!(parse(text), Some(year)",
+                "let _ = (parse(text), Some(year)",
+                &["tests::check: changed"],
+            ),
+            ("a macro that makes tests", "check($text, $year);", "", &["tests::parses!: changed"]),
+            (
+                "a test that a macro makes",
+                "parses!(two, \"2\", 2)",
+                "parses!(two, \"2\", 3)",
+                &["tests::parses!(two): changed"],
+            ),
+            ("one that is gone", "    parses!(two, \"2\", 2);\n", "", &["tests::parses!(two): gone"]),
+            ("an import", "use super::*;", "use super::fake::*;", &["tests::use super::*: gone"]),
+            (
+                "a test that is not run any more",
+                "    #[test]\n    fn parses_dates",
+                "    #[test]\n    #[ignore = \"slow\"]\n    fn parses_dates",
+                &["tests::parses_dates: skipped"],
+            ),
+            (
+                "a test that is no test any more",
+                "    #[test]\n    fn parses_dates",
+                "    fn parses_dates",
+                &["tests::parses_dates: changed"],
+            ),
+            (
+                "a condition on a test",
+                "    #[test]\n    fn parses_dates",
+                "    #[cfg(windows)]\n    #[test]\n    fn parses_dates",
+                &["tests::parses_dates: changed"],
+            ),
+            (
+                "left out on a condition",
+                "    #[test]\n    fn parses_dates",
+                "    #[test]\n    #[cfg_attr(all(), ignore)]\n    fn parses_dates",
+                &["tests::parses_dates: changed"],
+            ),
+            (
+                "expected to fail",
+                "    #[test]\n    fn parses_dates",
+                "    #[test]\n    #[should_panic]\n    fn parses_dates",
+                &["tests::parses_dates: changed"],
+            ),
+            ("a nested test", "is_none()", "is_some()", &["tests::nested::deep: changed"]),
+            (
+                "a condition on a nested module",
+                "    mod nested",
+                "    #[cfg(any())]\n    mod nested",
+                &["tests::nested::deep: changed"],
+            ),
+            ("a test outside", "assert_eq!(parse(\"1\"), Some(1));", "", &["stands_alone: changed"]),
+            (
+                "a test outside that is gone",
+                "#[test]\nfn stands_alone() {\n    assert_eq!(parse(\"1\"), Some(1));\n}\n",
+                "",
+                &["stands_alone: gone"],
+            ),
+            ("a constant for tests", "ERA: u32 = 2000", "ERA: u32 = 1", &["ERA: changed"]),
+            ("a method for tests", "Year(1)\n", "Year(0)\n", &["Year::first: changed"]),
+            ("a file of tests that is out", "#[cfg(test)]\nmod more;\n", "", &["mod more: gone"]),
+            (
+                "a file of tests that is elsewhere",
+                "#[cfg(test)]\nmod more;",
+                "#[cfg(test)]\n#[path = \"x.rs\"]\nmod more;",
+                &["mod more: changed"],
+            ),
+            (
+                "a file of tests under another condition",
+                "#[cfg(test)]\nmod more;",
+                "#[cfg(all(test, windows))]\nmod more;",
+                &["mod more: changed"],
+            ),
+            ("a module that is out", "mod zone;\n", "", &["mod zone: gone"]),
+            ("a module that is out in tests", "mod zone;", "#[cfg(not(test))]\nmod zone;", &["mod zone: changed"]),
+            (
+                "an example",
+                "/// assert_eq!(parse(\"2026\"), Some(2026));",
+                "/// parse(\"2026\");",
+                &["doc of parse: changed"],
+            ),
+            ("a hidden row of an example", "# use dates::parse;", "# use fake::parse;", &["doc of parse: changed"]),
+            (
+                "an example that is ignored",
+                "///\n/// ```should_panic",
+                "///\n/// ```ignore",
+                &["doc of parse#2: skipped"],
+            ),
+            ("an example that is text", "/// ```should_panic", "/// ```text", &["doc of parse#2: skipped"]),
+            (
+                "an example that is only compiled",
+                "/// ```should_panic",
+                "/// ```no_run,should_panic",
+                &["doc of parse#2: changed"],
+            ),
+            ("an example that need not fail", "/// ```should_panic", "/// ```", &["doc of parse#2: changed"]),
+            (
+                "an example without a fence",
+                "Year(1).next().0, 2",
+                "Year(1).next().0, 3",
+                &["doc of Year::next: changed"],
+            ),
+            (
+                "an example of the file",
+                "//! assert_eq!(dates::parse(\"2026\"), Some(2026));",
+                "//! ()",
+                &["doc of this module: changed"],
+            ),
+            (
+                "an example that is a comment",
+                "/// The next one.\n    ///\n    ///     assert",
+                "// The next one.\n    //\n    //     assert",
+                &["doc of Year::next: gone"],
+            ),
+            (
+                "a condition on what is documented",
+                "#[inline]\npub fn parse",
+                "#[cfg(windows)]\npub fn parse",
+                &["doc of parse: changed", "doc of parse#2: changed"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_is_around_does_not_switch_items_off() {
+    let tests = [
+        "EXPECTED",
+        "check",
+        "is_slow",
+        "nested::deep",
+        "parses!",
+        "parses!(one)",
+        "parses!(two)",
+        "parses_dates",
+        "use super::*",
+    ];
+    let all = |what: &str| tests.iter().map(|name| format!("tests::{name}: {what}")).collect::<Vec<_>>();
+    for (from, to) in [
+        ("#[cfg(test)]\nmod tests {", "#[cfg(all(test, feature = \"slow\"))]\nmod tests {"),
+        ("#[cfg(test)]\nmod tests {", "#[cfg(test)]\n#[cfg(any())]\nmod tests {"),
+        ("#[cfg(test)]\nmod tests {", "#[cfg(test)]\n#[cfg_attr(test, skip::all)]\nmod tests {"),
+        ("#[cfg(test)]\nmod tests {", "#[cfg(test)]\n#[skip]\nmod tests {"),
+        ("    use super::*;", "    #![cfg(not(test))]\n    use super::*;"),
+    ] {
+        assert_eq!(became("src/lib.rs", RUST, &RUST.replacen(from, to, 1)), all("changed"), "{to}");
+    }
+    // Over the whole file.
+    let count = frozen("src/lib.rs", RUST).len();
+    for (from, to) in [
+        ("mod zone;", "#![cfg(not(test))]\nmod zone;"),
+        ("#![allow(dead_code)]", "#![cfg(any())]"),
+        ("mod zone;", "#![doc(test(no_crate_inject))]\nmod zone;"),
+    ] {
+        let all = became("src/lib.rs", RUST, &RUST.replacen(from, to, 1));
+        assert_eq!((all.len(), all.iter().all(|said| said.ends_with(": changed"))), (count, true), "{to}: {all:?}");
+    }
+    // Made words, text or a comment of.
+    let (head, body) = RUST.split_once("#[cfg(test)]\nmod tests {").unwrap();
+    let (body, tail) = body.split_once("\n}\n").unwrap();
+    for (open, close) in [
+        ("skip! {\n", "\n}"),
+        ("/*\n", "\n*/"),
+        ("const X: &str = r##\"\n", "\n\"##;"),
+        ("#[cfg(any())]\nskip!(", ");"),
+        ("#[cfg(any())] const _: () = {", "};"),
+    ] {
+        let after = format!("{head}{open}#[cfg(test)]\nmod tests {{{body}\n}}{close}\n{tail}");
+        let told = became("src/lib.rs", RUST, &after);
+        let tripped = told.iter().filter(|said| said.starts_with("tests::")).count();
+        assert_eq!(tripped, tests.len(), "{open}: {told:?}");
+    }
+}
+
+#[test]
+fn what_is_new_does_not_take_a_name_that_is_used() {
+    edits(
+        "src/lib.rs",
+        RUST,
+        &[
+            (
+                "a function that stands in for what is tested",
+                "    const EXPECTED",
+                "    fn parse(_: &str) -> Option<u32> { Some(2026) }\n    const EXPECTED",
+                &["tests::check: shadowed by tests::parse", "tests::parses_dates: shadowed by tests::parse"],
+            ),
+            (
+                "an import that does",
+                "    const EXPECTED",
+                "    use crate::fake::parse;\n    const EXPECTED",
+                &[
+                    "tests::check: shadowed by tests::use crate::fake::parse",
+                    "tests::parses_dates: shadowed by tests::use crate::fake::parse",
+                ],
+            ),
+            (
+                "a function that is another in tests",
+                "#[inline]\npub fn parse",
+                "#[cfg(test)]\npub fn parse(_: &str) -> Option<u32> { None }\n#[cfg(not(test))]\npub fn parse",
+                &[
+                    "doc of parse: gone",
+                    "doc of parse#2: gone",
+                    "stands_alone: shadowed by parse",
+                    "tests::check: shadowed by parse",
+                    "tests::parses_dates: shadowed by parse",
+                ],
+            ),
+            (
+                "a macro that says nothing",
+                "use std::fmt;",
+                "use std::fmt;\nmacro_rules! assert_eq { ($($t:tt)*) => {} }",
+                &[
+                    "stands_alone: shadowed by assert_eq!",
+                    "tests::check: shadowed by assert_eq!",
+                    "tests::parses_dates: shadowed by assert_eq!",
+                ],
+            ),
+            (
+                "an import of such a macro",
+                "use std::fmt;",
+                "use std::fmt;\nuse crate::quiet::assert;",
+                &["tests::nested::deep: shadowed by use crate::quiet::assert"],
+            ),
+            ("a name that nobody uses", "    const EXPECTED", "    fn parse_all() {}\n    const EXPECTED", &[]),
+        ],
+    );
+}

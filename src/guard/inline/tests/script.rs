@@ -1,0 +1,160 @@
+//! JavaScript and TypeScript.
+
+use super::*;
+
+pub(super) const SCRIPT: &str = r#"import { parse } from "./parse";
+
+export function year(text) {
+  return parse(text);
+}
+
+if (import.meta.vitest) {
+  const { describe, it, expect } = import.meta.vitest;
+  const expected = 2026;
+
+  describe("year", () => {
+    const text = "2026";
+
+    beforeEach(() => reset());
+
+    it("parses", () => {
+      // A comment.
+      expect(year(text)).toBe(expected);
+      return;
+    });
+
+    it.skip("is slow", () => {
+      expect(year("9")).toBe(9);
+    });
+
+    it.each([[1, 1], [2, 2]])("parses %s", (a, b) => {
+      expect(year(a)).toBe(b);
+    });
+  });
+
+  it("stands alone", async () => {
+    expect(await year("1")).toBe(1);
+  });
+}
+
+test("at the top", () => {
+  expect(year(`x
+  y`)).toBeNull();
+});
+"#;
+
+#[test]
+fn script_has_names() {
+    for path in ["src/year.js", "src/year.ts", "src/year.tsx", "src/year.mjs"] {
+        assert_eq!(
+            names(path, SCRIPT),
+            [
+                "describe, it, expect",
+                "expected",
+                "year > text",
+                "year > beforeEach",
+                "year > parses",
+                "year > is slow",
+                "year > parses %s",
+                "stands alone",
+                "at the top",
+            ],
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn script_is_free_around_its_tests() {
+    edits(
+        "src/year.ts",
+        SCRIPT,
+        &[
+            ("the code", "return parse(text);", "return parse(text.trim());", &[]),
+            ("a new function", "export function year", "export const now = () => 1;\nexport function year", &[]),
+            ("a new test", "  it(\"stands alone\"", "  it(\"is new\", () => {});\n  it(\"stands alone\"", &[]),
+            ("a new test in a suite", "    it(\"parses\"", "    it(\"is new\", () => {});\n    it(\"parses\"", &[]),
+            ("a comment", "      // A comment.\n", "", &[]),
+            ("semicolons", "toBe(expected);", "toBe(expected)", &[]),
+            ("a comma", "[[1, 1], [2, 2]]", "[[1, 1], [2, 2],]", &[]),
+            ("one that runs again", "it.skip(\"is slow\"", "it(\"is slow\"", &[]),
+            (
+                "a new suite",
+                "  it(\"stands alone\"",
+                "  describe(\"more\", () => {\n    const expected = 1;\n  });\n  it(\"stands alone\"",
+                &[],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn script_tells_what_was_changed() {
+    let all = [
+        "at the top",
+        "describe, it, expect",
+        "expected",
+        "stands alone",
+        "year > beforeEach",
+        "year > is slow",
+        "year > parses",
+        "year > parses %s",
+        "year > text",
+    ];
+    let changed: Vec<String> = all.iter().map(|name| format!("{name}: changed")).collect();
+    let changed: Vec<&str> = changed.iter().map(String::as_str).collect();
+    edits(
+        "src/year.ts",
+        SCRIPT,
+        &[
+            ("an assertion", "toBe(expected)", "toBeTruthy()", &["year > parses: changed"]),
+            ("an expectation", "expected = 2026", "expected = 2027", &["expected: changed"]),
+            ("a table", "[[1, 1], [2, 2]]", "[[1, 1]]", &["year > parses %s: changed"]),
+            ("a hook", "reset()", "fake()", &["year > beforeEach: changed"]),
+            ("a test that is skipped", "it(\"parses\"", "it.skip(\"parses\"", &["year > parses: skipped"]),
+            ("a test that is left out", "it(\"parses\"", "xit(\"parses\"", &["year > parses: skipped"]),
+            (
+                "a suite that is skipped",
+                "describe(\"year\"",
+                "describe.skip(\"year\"",
+                &["year > parses: skipped", "year > parses %s: skipped"],
+            ),
+            (
+                "a suite with options",
+                "describe(\"year\", ()",
+                "describe(\"year\", { skip: true }, ()",
+                &[
+                    "year > beforeEach: changed",
+                    "year > is slow: changed",
+                    "year > parses: changed",
+                    "year > parses %s: changed",
+                    "year > text: changed",
+                ],
+            ),
+            (
+                "a test that is gone",
+                "  it(\"stands alone\", async () => {\n    expect(await year(\"1\")).toBe(1);\n  });\n",
+                "",
+                &["stands alone: gone"],
+            ),
+            (
+                "one that is run alone",
+                "  it(\"stands alone\"",
+                "  it.only(\"stands alone\"",
+                &["at the top: skipped", "year > parses: skipped", "year > parses %s: skipped"],
+            ),
+            ("text in a template", "`x\n  y`", "`x y`", &["at the top: changed"]),
+            ("a line break that ends a statement", "return;", "return\n      expect(1);", &["year > parses: changed"]),
+            ("another block", "if (import.meta.vitest) {", "if (import.meta.vitest && false) {", &changed[1..]),
+            (
+                "another meaning",
+                "    beforeEach",
+                "    const expected = year(text);\n    beforeEach",
+                &["year > parses: shadowed by year > expected"],
+            ),
+            ("in the place of what is tested", "import { parse }", "vi.mock(\"./parse\");\nimport { parse }", &changed),
+        ],
+    );
+    let alone = became("src/year.ts", SCRIPT, &SCRIPT.replace("if (import.meta.vitest)", "if (false)"));
+    assert_eq!(alone.iter().filter(|said| said.ends_with("gone") || said.ends_with("changed")).count(), 8, "{alone:?}");
+}

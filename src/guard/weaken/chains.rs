@@ -1,0 +1,138 @@
+//! JavaScript's assertions: chains of `expect` and `should`, methods of `assert` and of a test's `t`, and what is mocked.
+
+use super::matchers;
+use super::model::{Check, Form, Mark};
+use super::tree::Tree;
+use super::truth::{self, Tokens};
+use super::walk::Walk;
+
+/// A chain that begins with `expect(…)`.
+pub(super) fn expected(walk: &mut Walk<'_>, at: usize, _function: usize) {
+    let tree = walk.tree;
+    let (top, words, last) = chain(tree, at);
+    let subject = tree.field(at, "arguments").map(|list| walk.tokens(list)).unwrap_or_default();
+    chained(walk, top, &words, truth::bare(&subject), last);
+}
+
+/// `x.should.equal(y)`.
+pub(super) fn should(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let is_should = tree.field(at, "property").is_some_and(|name| tree.words(name) == "should");
+    if !is_should || !walk.inside() || tree.kind_above(at) == "call_expression" {
+        return;
+    }
+    let (top, words, last) = chain(tree, at);
+    if words.is_empty() {
+        return;
+    }
+    let subject = tree.field(at, "object").map(|on| walk.tokens(on)).unwrap_or_default();
+    chained(walk, top, &words, &subject, last);
+}
+
+/// The whole chain from its first link: its top, its words, and the brackets of its last call.
+fn chain<'t>(tree: &Tree<'t>, from: usize) -> (usize, Vec<&'t str>, Option<usize>) {
+    const LONGEST: usize = 24;
+    let (mut top, mut words, mut last) = (from, Vec::new(), None);
+    for _ in 0..LONGEST {
+        let Some(up) = tree.up(top) else { break };
+        let field = tree.node(top).field;
+        match tree.kind(up) {
+            "member_expression" if field == "object" => {
+                words.push(tree.field(up, "property").map_or("", |name| tree.words(name)));
+            }
+            "call_expression" if field == "function" => last = tree.field(up, "arguments"),
+            _ => break,
+        }
+        top = up;
+    }
+    (top, words, last)
+}
+
+fn chained(walk: &mut Walk<'_>, top: usize, words: &[&str], subject: Tokens<'_, '_>, last: Option<usize>) {
+    let tree = walk.tree;
+    let line = tree.line(top);
+    let all = walk.tokens(top);
+    let list = last.map(|list| walk.tokens(list)).unwrap_or_default();
+    let inner = list.get(1..list.len().saturating_sub(1)).unwrap_or_default();
+    let arguments = if inner.is_empty() { Vec::new() } else { truth::split(inner, &[","]) };
+    if words.is_empty() {
+        return walk.add(top, vec![Check::new(line, Form::Nothing, &all)]);
+    }
+    let check = matchers::chain(line, &all, words, subject, &arguments);
+    walk.add(top, vec![check]);
+}
+
+/// `assert.equal(a, b)`, `t.is(a, b)`.
+pub(super) fn asserted(walk: &mut Walk<'_>, at: usize, name: &str) {
+    let tree = walk.tree;
+    let line = tree.line(at);
+    let all = walk.tokens(at);
+    let list = tree.field(at, "arguments").map(|list| walk.tokens(list)).unwrap_or_default();
+    let inner = list.get(1..list.len().saturating_sub(1)).unwrap_or_default();
+    let arguments = if inner.is_empty() { Vec::new() } else { truth::split(inner, &[","]) };
+    let one = arguments.first().copied().unwrap_or_default();
+    let two = arguments.get(1).copied().unwrap_or_default();
+    match matchers::method(name) {
+        Some((Form::Truth, negative)) if !negative => walk.add_truth(at, one),
+        Some((Form::Exact, _)) if !two.is_empty() => {
+            // The message is no part of what is checked.
+            let said = [one, two].concat();
+            let mut check = truth::equal(line, &said, one, two);
+            check.shown = super::model::shown(&all);
+            walk.add(at, vec![check]);
+        }
+        Some((Form::Raises, _)) => {
+            let mut check = Check::new(line, Form::Raises, &all);
+            truth::sides(&mut check, one, two);
+            let said =
+                !two.is_empty() && !matches!(two, [one] if one.sort == super::tree::Sort::Text && arguments.len() == 2);
+            (check.broad, check.message) = (!said, said);
+            walk.add(at, vec![check]);
+        }
+        Some((form, negative)) => {
+            let mut check = Check::new(line, form, &all);
+            truth::sides(&mut check, one, two);
+            check.negative = negative;
+            walk.add(at, vec![check]);
+        }
+        None => walk.add_truth(at, one),
+    }
+}
+
+/// `jest.mock("./lamp")` in `lamp.test.js`.
+pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(list) = tree.field(at, "arguments") else { return };
+    let Some(target) = tree.parts(list).next().and_then(|first| tree.string(first)) else { return };
+    let stem = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+        name.split('.').next().unwrap_or("").to_owned()
+    };
+    let partly = ["requireActual", "importActual", "importOriginal", "actual"]
+        .iter()
+        .any(|word| tree.words(list).contains(word));
+    let (target_stem, own) = (stem(target), stem(walk.path));
+    if target.starts_with('.')
+        && !partly
+        && target_stem == own
+        && !matches!(own.as_str(), "" | "index" | "test" | "spec")
+    {
+        walk.suite.mocks = Some(Mark { line: tree.line(at), what: target.to_owned() });
+    }
+}
+
+/// `jest.spyOn(lamp, "dim").mockReturnValue(3)`, `sinon.stub(lamp, "dim").returns(3)`.
+pub(super) fn spied(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (_, words, _) = chain(tree, at);
+    let replaced =
+        words.iter().any(|word| word.starts_with("mock") || word.starts_with("returns") || *word == "resolves");
+    let Some(list) = tree.field(at, "arguments").filter(|_| replaced) else { return };
+    let mut parts = tree.parts(list);
+    let (Some(on), Some(name)) = (parts.next(), parts.next().and_then(|name| tree.string(name))) else { return };
+    let line = tree.line(at);
+    let on = tree.words(on).rsplit('.').next().unwrap_or("");
+    if let Some(unit) = walk.unit() {
+        unit.mocks.push(Mark { line, what: format!("{on}.{name}") });
+    }
+}

@@ -1,0 +1,311 @@
+//! The checks of an old test beside those of the new one: which is which, and which holds less.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::compare::{Around, say};
+use super::model::{Check, Form, Unit};
+use super::pair::{counted, shared};
+use super::{Weaker, What};
+
+const PUT_BACK: &str = "Put it back, or say in the commit why it need not hold any more.";
+
+/// What the checks of the new test hold no more.
+pub(super) fn checks(old: &Unit, new: &Unit, around: &Around, late: bool) -> Vec<Weaker> {
+    let mut found = Vec::new();
+    let mut room = 0_usize;
+    let (mut old_left, mut new_left) = unchanged(old, new, &mut found);
+    // The same thing looked at: first where it is done in the same way, then in whatever way.
+    for same_form in [true, false] {
+        pair_up(
+            &mut old_left,
+            &mut new_left,
+            |check| if check.subject == 0 { None } else { Some(key(check, same_form)) },
+            |a, b| {
+                room += gained_room(a, b);
+                found.extend(judged(old, new, a, b, false));
+            },
+        );
+    }
+    // The same expectation of something else is the same check, written otherwise.
+    pair_up(
+        &mut old_left,
+        &mut new_left,
+        |check| (check.expected != 0 && !check.trivial).then_some((check.expected, check.form as u8)),
+        |_, _| {},
+    );
+    alike(&mut old_left, &mut new_left, |a, b| found.extend(judged(old, new, a, b, true)));
+    room += new_left.iter().map(|check| room_of(check)).sum::<usize>();
+    if !late {
+        found.extend(removed(old, new, &old_left, room, around));
+    }
+    found
+}
+
+fn key(check: &Check, with_form: bool) -> (u64, u8) {
+    (check.subject, if with_form { check.form as u8 } else { u8::MAX })
+}
+
+/// Takes out the checks that stand on both sides, and finds those that stand under a condition now.
+fn unchanged<'a>(old: &'a Unit, new: &'a Unit, found: &mut Vec<Weaker>) -> (Vec<&'a Check>, Vec<&'a Check>) {
+    let mut by_text: HashMap<u64, VecDeque<&Check>> = HashMap::new();
+    // Those under no condition first, so that a copy under one is not taken for the old check.
+    for check in new.checks.iter().filter(|check| !check.guarded).chain(new.checks.iter().filter(|check| check.guarded))
+    {
+        by_text.entry(check.text).or_default().push_back(check);
+    }
+    let mut old_left = Vec::new();
+    // In the same order on both sides.
+    for check in old.holds().filter(|check| !check.guarded).chain(old.holds().filter(|check| check.guarded)) {
+        let Some(same) = by_text.get_mut(&check.text).and_then(VecDeque::pop_front) else {
+            old_left.push(check);
+            continue;
+        };
+        if same.guarded && !check.guarded && !matches!(check.form, Form::Helper | Form::Other) {
+            let says = format!("`{}` is only checked under a condition now.", same.shown);
+            let next = "Check it in every case, or make the condition a check.";
+            found.push(say(new, What::AssertionLoosened, same.line, false, says, next));
+        }
+    }
+    let mut new_left: Vec<&Check> = by_text.into_values().flatten().collect();
+    new_left.sort_by_key(|check| check.line);
+    old_left.sort_by_key(|check| check.line);
+    (old_left, new_left)
+}
+
+/// Pairs the checks of both sides that have the same key, in order.
+fn pair_up<'a, K: std::hash::Hash + Eq>(
+    old: &mut Vec<&'a Check>,
+    new: &mut Vec<&'a Check>,
+    key: impl Fn(&Check) -> Option<K>,
+    mut with: impl FnMut(&'a Check, &'a Check),
+) {
+    let mut keyed: HashMap<K, VecDeque<usize>> = HashMap::new();
+    for (index, check) in new.iter().enumerate() {
+        if let Some(key) = key(check) {
+            keyed.entry(key).or_default().push_back(index);
+        }
+    }
+    let mut taken: HashSet<usize> = HashSet::new();
+    old.retain(|check| {
+        let Some(index) = key(check).and_then(|key| keyed.get_mut(&key)).and_then(VecDeque::pop_front) else {
+            return true;
+        };
+        if let Some(other) = new.get(index) {
+            with(check, other);
+        }
+        taken.insert(index);
+        false
+    });
+    let mut index = 0;
+    new.retain(|_| {
+        index += 1;
+        !taken.contains(&(index - 1))
+    });
+}
+
+/// Pairs checks whose subjects have most words in common.
+fn alike<'a>(old: &mut Vec<&'a Check>, new: &mut Vec<&'a Check>, mut with: impl FnMut(&'a Check, &'a Check)) {
+    /// Beyond this the rest is counted, not compared.
+    const MOST: usize = 60;
+    const ALIKE: usize = 75;
+    let mut taken = vec![false; new.len().min(MOST)];
+    let mut seen = 0;
+    old.retain(|check| {
+        seen += 1;
+        if seen > MOST || check.about.is_empty() {
+            return true;
+        }
+        let bag = counted(&check.about);
+        let likeness =
+            |other: &Check| shared(&other.about, &bag) * 200 / (check.about.len() + other.about.len()).max(1);
+        let open = new.iter().take(MOST).enumerate().filter(|(index, _)| taken.get(*index) == Some(&false));
+        let best = open
+            .map(|(index, other)| (likeness(other), index))
+            .filter(|(alike, _)| *alike >= ALIKE)
+            .max_by_key(|(alike, _)| *alike);
+        let Some((_, index)) = best else { return true };
+        if let (Some(taken), Some(other)) = (taken.get_mut(index), new.get(index)) {
+            *taken = true;
+            with(check, other);
+        }
+        false
+    });
+    let mut index = 0;
+    new.retain(|_| {
+        index += 1;
+        taken.get(index - 1) != Some(&true)
+    });
+}
+
+/// What an old check and the new one on the same thing have to do with each other.
+fn judged(old: &Unit, new: &Unit, before: &Check, after: &Check, guessed: bool) -> Option<Weaker> {
+    let at = |what: What, says: String, next: &str| Some(say(new, what, after.line, false, says, next));
+    if from_code(new, before, after) {
+        let says =
+            format!("`{}` expects what the code gives; it was written out before: `{}`.", after.shown, before.shown);
+        return at(What::ExpectationFromCode, says, "Write the expected value out.");
+    }
+    if let (Some(was), Some(is)) = (before.tolerance, after.tolerance)
+        && is.0 > was.0 * 1.000_001
+        && before.form == after.form
+    {
+        let says = format!("The tolerance was {} and is {}.", was.0, is.0);
+        return at(What::ToleranceWidened, says, "Narrow it again, or say in the commit why the result is less exact.");
+    }
+    if before.form == Form::Exact
+        && after.form == Form::Near
+        && let Some(is) = after.tolerance.filter(|is| is.0 > 0.010_001)
+    {
+        let says = format!("The value had to be exact, and may be off by {} now.", is.0);
+        return at(What::ToleranceWidened, says, "Compare it exactly, or by a tolerance that is due to rounding.");
+    }
+    let why = loosened(before, after)?;
+    // Two checks that are only alike are the same one only if nothing is left of it.
+    if guessed && !matches!(after.form, Form::Nothing | Form::Truth) || is_held_elsewhere(old, new, before, after) {
+        return None;
+    }
+    let says = format!("`{}` was `{}`: {why}.", after.shown, before.shown);
+    at(What::AssertionLoosened, says, "Check as much as before, or say in the commit why less is right.")
+}
+
+/// Written out before, computed by the function that is tested now.
+fn from_code(new: &Unit, before: &Check, after: &Check) -> bool {
+    if before.form != Form::Exact || after.form != Form::Exact || !before.literal || after.literal {
+        return false;
+    }
+    if after.same && !after.negative {
+        return true;
+    }
+    let given = |names: &[u64]| {
+        names.iter().filter_map(|name| new.given.get(name)).flat_map(|given| given.calls.clone()).collect::<Vec<_>>()
+    };
+    let mut looked: HashSet<u64> = after.calls.iter().copied().collect();
+    if after.about.len() == 1 {
+        looked.extend(given(&after.about));
+    }
+    let mut expects = after.expects_calls.clone();
+    expects.extend(given(&after.expects_names));
+    expects.iter().any(|name| looked.contains(name))
+}
+
+/// Why the new check on the same thing holds less; none where it does not.
+fn loosened(before: &Check, after: &Check) -> Option<&'static str> {
+    if after.form == Form::Nothing {
+        return Some("it holds whatever the code does");
+    }
+    if !after.either.is_empty() && before.either.is_empty() && after.either.contains(&before.text) {
+        return Some("something else suffices too");
+    }
+    if before.form == Form::Raises && after.form == Form::Raises {
+        return if !before.broad && after.broad {
+            Some("any failure will do")
+        } else if before.message && !after.message && before.expected == after.expected {
+            Some("the message is not looked at")
+        } else {
+            None
+        };
+    }
+    if before.form == Form::Exact && after.form == Form::Exact && after.wild > before.wild && before.literal {
+        return Some("a part of it may be anything");
+    }
+    // What must be and what must not be are different questions: the behaviour changed.
+    if before.negative != after.negative {
+        return None;
+    }
+    match (before.form, after.form) {
+        (Form::Exact | Form::Near, Form::Truth) if !before.trivial => Some("any value will do"),
+        (Form::Exact | Form::Near, Form::Type) if !before.trivial => Some("any value of the type will do"),
+        (Form::Exact, Form::Part) if !before.trivial => Some("only a part of it is looked at"),
+        (Form::Exact | Form::Near, Form::Order) if !before.trivial => Some("any value on that side will do"),
+        (Form::Exact, Form::Differs) if before.literal && !before.trivial && before.expected != after.expected => {
+            Some("any other value will do")
+        }
+        (Form::Part | Form::Type, Form::Truth) => Some("any value will do"),
+        (Form::Order, Form::Truth) if !before.trivial => Some("any value will do"),
+        _ => None,
+    }
+}
+
+/// Whether a check that is new in the test holds as much of the same thing, said in another way.
+fn is_held_elsewhere(old: &Unit, new: &Unit, before: &Check, after: &Check) -> bool {
+    if before.about.is_empty() || before.form == Form::Raises {
+        return false;
+    }
+    let texts: HashSet<u64> = old.checks.iter().map(|check| check.text).collect();
+    new.checks.iter().any(|check| {
+        let bag = || counted(&check.bag);
+        check.text != after.text
+            && !texts.contains(&check.text)
+            && (check.form >= before.form || before.form == Form::Exact && check.form == Form::Near)
+            && check.form != Form::Raises
+            && shared(&before.about, &bag()) == before.about.len()
+    })
+}
+
+/// How many old checks a new one may stand for: two, if it says all of something, because one value often takes the place
+/// of several questions about it.
+fn room_of(check: &Check) -> usize {
+    match check.form {
+        Form::Nothing => 0,
+        Form::Truth | Form::Type | Form::Differs => 1,
+        _ => check.weight.saturating_mul(2),
+    }
+}
+
+/// A failure whose message is looked at now needs no check of the message beside it.
+fn gained_room(before: &Check, after: &Check) -> usize {
+    if before.form == Form::Raises && after.form == Form::Raises && after.message && !before.message { 2 } else { 0 }
+}
+
+/// Checks that nothing took the place of.
+fn removed(old: &Unit, new: &Unit, old_left: &[&Check], room: usize, around: &Around) -> Vec<Weaker> {
+    // Something out of sight, or a table, may have taken them over.
+    let elsewhere = new.maybe > old.maybe
+        || new.tables.len() > old.tables.len()
+        || new.loops > old.loops
+        || new.holds_tests && !old.holds_tests
+        || is_rewritten(old, new);
+    if old_left.len() <= room || elsewhere {
+        return Vec::new();
+    }
+    let words = counted(&new.tokens);
+    let had = counted(&old.tokens);
+    let is_renamed = |check: &Check| check.form == Form::Helper && !around.helpers.contains(&check.subject);
+    let mut moved = around.texts.clone();
+    let mut gone: Vec<&Check> = Vec::new();
+    for check in old_left {
+        if let Some(count) = moved.get_mut(&check.text).filter(|count| **count > 0) {
+            *count -= 1;
+            continue;
+        }
+        let is_less = |token: &&u64| words.get(token).copied().unwrap_or(0) < had.get(token).copied().unwrap_or(0);
+        let less = check.bag.iter().filter(is_less).count();
+        let rearranged = less * 2 < check.bag.len();
+        if !rearranged && !is_renamed(check) && !around.has_most_of(&check.bag, 80) && !is_implied(check, new) {
+            gone.push(check);
+        }
+    }
+    let missing = old_left.len() - room;
+    let gone = gone.into_iter().take(missing);
+    gone.map(|check| {
+        let says = format!("`{}` is gone, and nothing took its place.", check.shown);
+        say(new, What::AssertionRemoved, check.line, true, says, PUT_BACK)
+    })
+    .collect()
+}
+
+/// Whether less than half of the old test is left, and the new one checks something: it is another test by then, and what
+/// took the place of what can't be told.
+fn is_rewritten(old: &Unit, new: &Unit) -> bool {
+    shared(&old.tokens, &counted(&new.tokens)) * 2 < old.tokens.len() && new.holds().any(|check| room_of(check) > 1)
+}
+
+/// A weak check on something of which the new test holds more.
+fn is_implied(check: &Check, new: &Unit) -> bool {
+    matches!(check.form, Form::Truth | Form::Type | Form::Differs | Form::Part)
+        && new.checks.iter().any(|other| {
+            other.form > check.form
+                && !check.about.is_empty()
+                && other.about.get(..check.about.len()).is_some_and(|first| first == check.about)
+        })
+}

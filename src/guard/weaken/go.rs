@@ -1,0 +1,356 @@
+//! Go: `func TestX(t *testing.T)`, methods of suites, and `t.Run` with a name that is written out.
+//!
+//! A check is a condition under which the test is failed (`if got != want { t.Errorf(…) }`), a call of testify, gomega or
+//! gocheck, or of a function of the file that checks. What a function of elsewhere does with `t` is out of sight.
+
+use super::matchers;
+use super::model::{Check, Form, Mark, bag};
+use super::tree::{Token, Tree, digest, hash};
+use super::truth::{self, Tokens, bare, split};
+use super::walk::{Walk, says_check};
+
+/// Names of the functions of the file.
+pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
+    let names = (0..tree.len()).filter(|at| matches!(tree.kind(*at), "function_declaration" | "method_declaration"));
+    names.filter_map(|at| tree.field(at, "name")).map(|name| hash(tree.words(name)))
+}
+
+pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    match tree.kind(at) {
+        "function_declaration" | "method_declaration" if !walk.inside() => function(walk, at),
+        "call_expression" if walk.inside() => call(walk, at),
+        "if_statement" if walk.inside() => condition(walk, at),
+        "return_statement" if at_the_top(tree, at) => walk.dead_after(at),
+        "defer_statement" if walk.inside() => deferred(walk, at),
+        "short_var_declaration" | "var_spec" if walk.inside() => given(walk, at),
+        _ => {}
+    }
+}
+
+fn function(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(name) = tree.field(at, "name").map(|name| tree.words(name)) else { return };
+    let parameters = tree.field(at, "parameters").map_or("", |list| tree.words(list));
+    let called_test = name.strip_prefix("Test").is_some_and(|rest| !rest.starts_with(char::is_lowercase));
+    let test = if tree.kind(at) == "method_declaration" {
+        called_test && matches!(parameters, "()" | "(c *C)" | "(c *check.C)")
+    } else {
+        called_test && parameters.contains("testing.T") && !parameters.contains("testing.TB")
+    };
+    walk.begin(at, name, test && name != "TestMain");
+}
+
+/// Names by which a test's handle goes.
+fn is_handle(text: &str) -> bool {
+    matches!(text, "t" | "tt" | "tb" | "b" | "c" | "f" | "T" | "TB" | "subT" | "s.T()" | "suite.T()" | "ts.T()")
+}
+
+const FAILS: [&str; 6] = ["Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"];
+
+/// `t.Fatalf(…)`.
+fn is_failure(tree: &Tree<'_>, call: usize) -> bool {
+    let Some(function) = tree.field(call, "function").filter(|function| tree.kind(*function) == "selector_expression")
+    else {
+        return false;
+    };
+    let on = tree.field(function, "operand").map_or("", |on| tree.words(on));
+    let name = tree.field(function, "field").map_or("", |name| tree.words(name));
+    is_handle(on) && FAILS.contains(&name)
+}
+
+/// The statements of a block.
+fn lines(tree: &Tree<'_>, block: usize) -> Vec<usize> {
+    const MOST: usize = 500;
+    let list = tree.child_of_kind(block, "statement_list").unwrap_or(block);
+    tree.parts(list).take(MOST).collect()
+}
+
+/// Whether a statement fails the test.
+fn fails(tree: &Tree<'_>, line: usize) -> bool {
+    let call =
+        if tree.kind(line) == "expression_statement" { tree.child_of_kind(line, "call_expression") } else { None };
+    call.is_some_and(|call| is_failure(tree, call))
+        || call.is_some_and(|call| tree.field(call, "function").is_some_and(|name| tree.words(name) == "panic"))
+}
+
+fn condition(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(body), Some(condition)) = (tree.field(at, "consequence"), tree.field(at, "condition")) else { return };
+    if tree.words(condition) == "false" {
+        return walk.dead(body);
+    }
+    if lines(tree, body).into_iter().any(|line| fails(tree, line)) {
+        let tokens = walk.tokens(condition);
+        let before = tree.field(at, "initializer").and_then(|first| tree.field(first, "right"));
+        let before = before.map(|right| walk.tokens(right));
+        let checks = must_not(tree.line(at), &tokens, before.as_deref());
+        return walk.add(at, checks);
+    }
+    let tokens = tree.tokens_within(condition, 100);
+    if tree.field(at, "alternative").is_none() && !super::python::is_platform(&tokens) {
+        walk.guard(body);
+    }
+}
+
+/// What must be false, or the test fails.
+fn must_not(line: u32, condition: Tokens<'_, '_>, before: Option<&[Token<'_>]>) -> Vec<Check> {
+    let parts = split(bare(condition), &["||"]);
+    let mut checks = Vec::new();
+    for part in parts {
+        let several = split(bare(part), &["&&"]).len() > 1;
+        let mut check = if several { Check::new(line, Form::Other, part) } else { truth::alone(line, part) };
+        check.negative = !check.negative;
+        match check.form {
+            Form::Exact => {
+                check.form = if check.trivial && !is_bool(part) { Form::Truth } else { Form::Differs };
+                check.negative = false;
+            }
+            Form::Differs => (check.form, check.negative) = (Form::Exact, false),
+            // `x != nil` must be false: it is nil.
+            Form::Truth if part.iter().any(|token| token.text == "!=") => {
+                (check.form, check.trivial, check.negative) = (Form::Exact, true, false);
+            }
+            Form::Nothing => check.form = Form::Other,
+            Form::Order | Form::Near => check.negative = false,
+            _ => {}
+        }
+        if let Some(before) = before {
+            check = with_source(check, before);
+        }
+        checks.push(check);
+    }
+    checks
+}
+
+fn is_bool(part: Tokens<'_, '_>) -> bool {
+    part.iter().any(|token| matches!(token.text, "true" | "false"))
+}
+
+/// `if diff := cmp.Diff(want, got); diff != ""` is about the two, and `if err := f(); err != nil` about the call.
+fn with_source(mut check: Check, before: Tokens<'_, '_>) -> Check {
+    if let Some(at) = before.iter().position(|token| matches!(token.text, "Diff" | "diff")) {
+        let list = truth::arguments(before, at);
+        if let [one, two, ..] = list.as_slice() {
+            let equal = truth::equal(check.line, before, two, one);
+            return Check { shown: check.shown, ..equal };
+        }
+    }
+    let trivial = check.trivial;
+    let expected = check.expected;
+    truth::sides(&mut check, before, &[]);
+    check.text ^= digest(before);
+    check.bag.extend(bag(before));
+    (check.trivial, check.expected) = (trivial, expected);
+    check
+}
+
+fn call(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(function) = tree.field(at, "function") else { return };
+    let list = tree.field(at, "arguments");
+    let (name, on) = match tree.kind(function) {
+        "identifier" => (tree.words(function), ""),
+        "selector_expression" => (
+            tree.field(function, "field").map_or("", |name| tree.words(name)),
+            tree.field(function, "operand").map_or("", |on| tree.words(on)),
+        ),
+        _ => return,
+    };
+    if is_handle(on) || on == "s" || on == "suite" {
+        match name {
+            "Run" => return subtest(walk, at),
+            "Skip" | "Skipf" | "SkipNow" => {
+                let statement = tree.up(at).unwrap_or(0);
+                let line = tree.line(at);
+                if at_the_top(tree, statement)
+                    && !walk.is_dead()
+                    && let Some(unit) = walk.unit()
+                {
+                    unit.skip = Some(Mark { line, what: format!("`{on}.{name}`") });
+                    walk.dead_after(statement);
+                }
+                return;
+            }
+            _ if FAILS.contains(&name) => {
+                if !is_read(tree, at) {
+                    let tokens = walk.tokens(at);
+                    walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
+                }
+                return;
+            }
+            _ => {}
+        }
+    }
+    let tokens = walk.tokens(at);
+    let inner = list.map(|list| walk.tokens(list)).unwrap_or_default();
+    let inner = inner.get(1..inner.len().saturating_sub(1)).unwrap_or_default();
+    let mut arguments = if inner.is_empty() { Vec::new() } else { split(inner, &[","]) };
+    let line = tree.line(at);
+    // gocheck: `c.Assert(x, Equals, y)`.
+    if on == "c" && matches!(name, "Assert" | "Check") && arguments.len() > 1 {
+        let get = |at: usize| arguments.get(at).copied().unwrap_or_default();
+        let check = matchers::matched(line, &tokens, get(0), get(1), get(2));
+        return walk.add(at, vec![check]);
+    }
+    // gomega: `Expect(x).To(Equal(y))`.
+    if matches!(name, "To" | "ToNot" | "NotTo" | "Should" | "ShouldNot") && on.contains('(') {
+        let subject = tokens.iter().position(|token| matches!(token.text, "Expect" | "Eventually" | "Ω"));
+        let subject = subject.map(|at| truth::arguments(&tokens, at)).unwrap_or_default();
+        let matcher = arguments.first().copied().unwrap_or_default();
+        let from = matcher.iter().position(|token| token.text == "(").unwrap_or(matcher.len());
+        let expected = truth::arguments(matcher, from.saturating_sub(1));
+        let mut check = matchers::matched(
+            line,
+            &tokens,
+            subject.first().copied().unwrap_or_default(),
+            matcher,
+            expected.first().copied().unwrap_or_default(),
+        );
+        if name.contains("Not") {
+            check.form = match check.form {
+                Form::Exact if check.trivial => Form::Truth,
+                Form::Exact => Form::Differs,
+                // `NotTo(HaveOccurred())` says that there is no error.
+                Form::Truth => Form::Exact,
+                other => other,
+            };
+            check.trivial |= check.form == Form::Exact;
+            check.negative = matches!(check.form, Form::Part | Form::Order);
+        }
+        return walk.add(at, vec![check]);
+    }
+    let handed =
+        arguments.first().is_some_and(|first| is_handle(&first.iter().map(|token| token.text).collect::<String>()));
+    let suite = matches!(on, "s" | "suite" | "ts" | "is" | "assert" | "require" | "a" | "r" | "must")
+        || on.ends_with("Require()")
+        || on.ends_with("Assert()");
+    if (handed && matches!(on, "assert" | "require" | "is" | "must" | "qt"))
+        || (suite && !handed && !walk.own.contains(&hash(name)))
+    {
+        if handed {
+            arguments.remove(0);
+        }
+        if let Some(check) = matchers::testify(line, &tokens, name, &arguments) {
+            return walk.add(at, vec![check]);
+        }
+        if handed {
+            return walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
+        }
+    }
+    if name == "On" || name == "EXPECT" {
+        mock(walk, at, name, on);
+    }
+    let own = walk.own.contains(&hash(name));
+    walk.call(at, name);
+    let any_handle =
+        arguments.iter().any(|argument| is_handle(&argument.iter().map(|token| token.text).collect::<String>()));
+    if !own && (any_handle || says_check(name)) {
+        walk.maybe();
+    }
+    if name == "panic" {
+        walk.soft(0);
+    }
+}
+
+/// A failure in the block of a condition was read with the condition.
+fn is_read(tree: &Tree<'_>, call: usize) -> bool {
+    let Some(statement) = tree.up(call) else { return false };
+    let Some(mut block) = tree.up(statement) else { return false };
+    if tree.kind(block) == "statement_list" {
+        block = tree.up(block).unwrap_or(0);
+    }
+    tree.kind_above(block) == "if_statement" && tree.node(block).field == "consequence"
+}
+
+fn subtest(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(list) = tree.field(at, "arguments") else { return };
+    let mut parts = tree.parts(list);
+    let (Some(name), Some(body)) = (parts.next(), parts.next()) else { return };
+    if tree.kind(body) != "func_literal" {
+        let last = tree.words(body).rsplit('.').next().unwrap_or("");
+        if walk.own.contains(&hash(last)) {
+            return walk.call(at, last);
+        }
+        return walk.maybe();
+    }
+    if let Some(name) = tree.string(name) {
+        walk.begin(at, name, true);
+    }
+}
+
+/// Directly in the body of a test or of a subtest.
+fn at_the_top(tree: &Tree<'_>, statement: usize) -> bool {
+    let Some(mut block) = tree.up(statement) else { return false };
+    if tree.kind(block) == "statement_list" {
+        block = tree.up(block).unwrap_or(0);
+    }
+    if tree.kind(block) != "block" {
+        return false;
+    }
+    let Some(function) = tree.up(block) else { return false };
+    match tree.kind(function) {
+        "function_declaration" | "method_declaration" => true,
+        "func_literal" => {
+            let call = tree.up(function).and_then(|list| tree.up(list)).unwrap_or(0);
+            tree.field(call, "function").is_some_and(|name| tree.words(name).ends_with(".Run"))
+        }
+        _ => false,
+    }
+}
+
+/// `defer func() { recover() }()` forgets a panic, and what it does not do about it.
+fn deferred(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let tokens = tree.tokens_within(at, 300);
+    let recovers = tokens.iter().any(|token| token.text == "recover");
+    let acts = tokens
+        .iter()
+        .any(|token| FAILS.contains(&token.text) || matches!(token.text, "assert" | "require" | "panic" | "if"));
+    let line = tree.line(at);
+    if recovers
+        && !acts
+        && let Some(unit) = walk.unit()
+    {
+        unit.caught.push(Mark { line, what: "recover()".to_owned() });
+    }
+}
+
+fn given(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let left = tree.field(at, "left").or_else(|| tree.field(at, "name"));
+    let right = tree.field(at, "right").or_else(|| tree.field(at, "value"));
+    let (Some(left), Some(right)) = (left, right) else { return };
+    let name = tree.parts(left).next().unwrap_or(left);
+    walk.give(name, right);
+    let literal = tree.children(right).find(|child| tree.kind(*child) == "composite_literal");
+    let Some(literal) = literal.filter(|_| super::names_cases(tree.words(name))) else { return };
+    let listed = tree.field(literal, "type").is_some_and(|kind| {
+        matches!(tree.kind(kind), "slice_type" | "map_type" | "array_type" | "implicit_length_array_type")
+    });
+    if let Some(body) = tree.field(literal, "body").filter(|_| listed) {
+        let table = super::python::table(tree, body);
+        if let Some(unit) = walk.unit() {
+            unit.tables.push(table);
+        }
+    }
+}
+
+/// A method that a mock is told to answer.
+fn mock(walk: &mut Walk<'_>, at: usize, name: &str, on: &str) {
+    let tree = walk.tree;
+    let method = if name == "On" {
+        let list = tree.field(at, "arguments").unwrap_or(at);
+        tree.parts(list).next().and_then(|first| tree.string(first)).map(str::to_owned)
+    } else {
+        // `m.EXPECT().Get()`: the selector around it.
+        let selector = tree.up(at).filter(|up| tree.kind(*up) == "selector_expression");
+        selector.and_then(|selector| tree.field(selector, "field")).map(|name| tree.words(name).to_owned())
+    };
+    let line = tree.line(at);
+    if let (Some(method), Some(unit)) = (method, walk.unit()) {
+        unit.mocks.push(Mark { line, what: format!("{on}.{method}") });
+    }
+    walk.maybe();
+}

@@ -1,0 +1,383 @@
+//! Python: functions and classes of pytest, methods of unittest.
+//!
+//! A check is an `assert`, a method `assertX`, an expected failure (`raises`, `warns`), a call of a function named
+//! `assert_…`, or of one in the same file that checks. What a fixture or an inherited method does is out of sight: a test
+//! that calls one is never said to assert nothing.
+
+use super::model::{Form, Mark, Table, bag};
+use super::tree::{Token, Tree, digest, hash};
+use super::truth::{self, Tokens, arguments, keyword};
+use super::unittest::{asserted, failure, patch_in_body, patched};
+use super::walk::{Walk, says_check};
+
+/// Names of all functions of the file that are no tests.
+pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
+    let names = (0..tree.len()).filter(|at| tree.kind(*at) == "function_definition");
+    names.filter_map(|at| tree.field(at, "name")).map(|name| hash(tree.words(name)))
+}
+
+pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    match tree.kind(at) {
+        "import_from_statement" if !walk.inside() => imports(walk, at),
+        "class_definition" if !walk.inside() => {
+            let name = tree.field(at, "name").map_or("", |name| tree.words(name));
+            let skip = decorators(tree, at).iter().find_map(|one| skips(tree, *one)).or_else(|| untested(tree, at));
+            walk.scope(at, name.to_owned(), skip);
+        }
+        "function_definition" if !walk.inside() => function(walk, at),
+        "assert_statement" => {
+            if let Some(what) = tree.parts(at).next() {
+                let tokens = walk.tokens(what);
+                walk.add_truth(at, &tokens);
+            }
+        }
+        "if_statement" => condition(walk, at),
+        "try_statement" => {
+            let swallows = tree.children(at).any(|child| tree.kind(child) == "except_clause" && swallows(tree, child));
+            if let Some(body) = tree.field(at, "body").filter(|_| swallows) {
+                walk.caught(body);
+            }
+        }
+        "with_statement" => with(walk, at),
+        "call" => call(walk, at),
+        "return_statement" => {
+            // What a test gives back is compared by whoever asked for it: a picture, a document.
+            if at_the_top(tree, at) && tree.parts(at).next().is_some() {
+                walk.soft(0);
+            }
+            if at_the_top(tree, at) {
+                walk.dead_after(at);
+            }
+        }
+        "raise_statement" => raise(walk, at),
+        "assignment" => assignment(walk, at),
+        _ => {}
+    }
+}
+
+/// Helpers of tests come from modules beside them.
+fn imports(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let from = tree.field(at, "module_name").map_or("", |name| tree.words(name));
+    let near = from.starts_with('.')
+        || from.split(['.', '_']).any(|part| {
+            matches!(
+                part,
+                "test"
+                    | "tests"
+                    | "testing"
+                    | "conftest"
+                    | "util"
+                    | "utils"
+                    | "helpers"
+                    | "helper"
+                    | "common"
+                    | "support"
+            )
+        });
+    if !near {
+        return;
+    }
+    for name in tree.children(at).filter(|child| tree.node(*child).field == "name") {
+        let last = if tree.kind(name) == "aliased_import" { tree.field(name, "alias").unwrap_or(name) } else { name };
+        walk.foreign.insert(hash(tree.words(last)));
+    }
+}
+
+fn decorators(tree: &Tree<'_>, at: usize) -> Vec<usize> {
+    match tree.up(at) {
+        Some(up) if tree.kind(up) == "decorated_definition" => {
+            tree.children(up).filter(|child| tree.kind(*child) == "decorator").collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// `__test__ = False` in a class.
+fn untested(tree: &Tree<'_>, class: usize) -> Option<Mark> {
+    let body = tree.field(class, "body")?;
+    let off =
+        |at: &usize| tree.kind(*at) == "expression_statement" && tree.words(*at).replace(' ', "") == "__test__=False";
+    let at = tree.children(body).find(off)?;
+    Some(Mark { line: tree.line(at), what: "`__test__ = False`".to_owned() })
+}
+
+/// The mark of a decorator that skips, or expects the test to fail, whatever happens.
+fn skips(tree: &Tree<'_>, decorator: usize) -> Option<Mark> {
+    let tokens = tree.tokens_within(decorator, 200);
+    skip_mark(&tokens).map(|what| Mark { line: tree.line(decorator), what })
+}
+
+fn skip_mark(tokens: Tokens<'_, '_>) -> Option<String> {
+    let at = tokens.iter().position(|token| {
+        matches!(token.text, "skip" | "skipif" | "skipIf" | "skipUnless" | "xfail" | "expectedFailure")
+    })?;
+    // A name like these that is not the end of the decorator's own name.
+    let end = tokens.iter().position(|token| token.text == "(").unwrap_or(tokens.len());
+    if at + 1 != end {
+        return None;
+    }
+    let name = tokens.get(at)?.text;
+    let arguments = arguments(tokens, at);
+    let first = arguments.first().copied().unwrap_or_default();
+    let plain = !first.iter().any(|token| token.text == "=");
+    let always = |tokens: Tokens<'_, '_>| matches!(tokens, [one] if matches!(one.text, "True" | "1"));
+    let hits = match name {
+        "skip" | "expectedFailure" => true,
+        "skipif" | "skipIf" => always(first) || keyword(&arguments, "condition").is_some_and(always),
+        "skipUnless" => matches!(first, [one] if matches!(one.text, "False" | "0" | "None")),
+        // Without a condition.
+        "xfail" => match keyword(&arguments, "condition") {
+            Some(condition) => always(condition),
+            None => first.is_empty() || !plain || always(first),
+        },
+        _ => false,
+    };
+    hits.then(|| format!("`{name}`"))
+}
+
+fn is_test(name: &str) -> bool {
+    name.starts_with("test")
+}
+
+/// `@pytest.fixture` and the like; `usefixtures` marks a test.
+fn makes_fixture(decorator: &str) -> bool {
+    decorator.split('(').next().unwrap_or(decorator).trim_end().ends_with("fixture")
+}
+
+fn function(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(name) = tree.field(at, "name").map(|name| tree.words(name)) else { return };
+    let decorators = decorators(tree, at);
+    let is_fixture = decorators.iter().any(|one| makes_fixture(tree.words(*one)));
+    let whole = if decorators.is_empty() { at } else { tree.up(at).unwrap_or(at) };
+    walk.begin(at, name, is_test(name) && !is_fixture);
+    let skip = decorators.iter().find_map(|one| skips(tree, *one));
+    let mut tables = Vec::new();
+    for one in &decorators {
+        tables.extend(parametrized(tree, *one));
+    }
+    let tokens = tree.tokens_within(whole, 20_000);
+    let mocks = patched(tree, &decorators);
+    let strict = decorators.iter().any(|one| tree.words(*one).contains("filterwarnings"));
+    // What a fixture gives may be a function that checks.
+    let parameters = tree.field(at, "parameters");
+    let parameters = parameters.map(|list| bag(&tree.tokens_within(list, 200))).unwrap_or_default();
+    let measures = walk.path.contains("bench");
+    let Some(unit) = walk.unit() else { return };
+    unit.skip = skip.or_else(|| unit.skip.take());
+    unit.tables = tables;
+    unit.body = digest(&tokens);
+    unit.tokens = bag(&tokens);
+    unit.mocks = mocks;
+    unit.parameters = parameters;
+    // Something that is measured, or that must not warn, is not asserted.
+    if strict || unit.parameters.contains(&hash("benchmark")) || measures {
+        unit.soft.push(0);
+    }
+}
+
+/// The cases of `@pytest.mark.parametrize(names, [cases])`.
+fn parametrized(tree: &Tree<'_>, decorator: usize) -> Option<Table> {
+    let call = tree.children(decorator).find(|child| tree.kind(*child) == "call")?;
+    let function = tree.field(call, "function")?;
+    if !tree.words(function).ends_with("parametrize") {
+        return None;
+    }
+    let list = tree.field(call, "arguments")?;
+    let cases = tree.parts(list).nth(1).filter(|cases| matches!(tree.kind(*cases), "list" | "tuple"))?;
+    Some(table(tree, cases))
+}
+
+pub(super) fn table(tree: &Tree<'_>, list: usize) -> Table {
+    let rows: Vec<Vec<Token<'_>>> = tree.parts(list).map(|row| tree.tokens_within(row, 500)).collect();
+    Table {
+        line: tree.line(list),
+        items: rows.iter().map(|row| digest(truth::bare(row))).collect(),
+        bags: rows.iter().map(|row| bag(row)).collect(),
+    }
+}
+
+/// A condition that never holds makes what is under it dead; any other one guards it, where nothing stands for else.
+fn condition(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(body) = tree.field(at, "consequence") else { return };
+    let Some(condition) = tree.field(at, "condition") else { return };
+    if matches!(tree.words(condition), "False" | "0" | "None") {
+        walk.dead(body);
+    } else if tree.field(at, "alternative").is_none() && !is_platform(&tree.tokens_within(condition, 100)) {
+        walk.guard(body);
+    }
+}
+
+/// Conditions that ask where the test runs, not what the code does.
+pub(super) fn is_platform(tokens: Tokens<'_, '_>) -> bool {
+    const WORDS: [&str; 15] = [
+        "version_info",
+        "platform",
+        "PY2",
+        "PY3",
+        "implementation",
+        "win32",
+        "WIN",
+        "WINDOWS",
+        "IS_WINDOWS",
+        "PYPY",
+        "is_pypy",
+        "GOOS",
+        "GOARCH",
+        "cfg",
+        "version",
+    ];
+    let name = |token: &Token<'_>| {
+        WORDS.contains(&token.text) || token.text.starts_with("HAS_") || token.text.starts_with("has_")
+    };
+    tokens.iter().any(name) || tokens.iter().any(|token| token.text.starts_with("PY") || token.text.contains("pypy"))
+}
+
+/// A handler that takes every failure and does nothing about it.
+fn swallows(tree: &Tree<'_>, clause: usize) -> bool {
+    let body = tree.child_of_kind(clause, "block");
+    let head: Vec<Token<'_>> =
+        tree.parts(clause).filter(|part| Some(*part) != body).flat_map(|part| tree.tokens_within(part, 50)).collect();
+    let all = head.is_empty()
+        || head.iter().any(|token| matches!(token.text, "Exception" | "BaseException" | "AssertionError"));
+    all && body.is_some_and(|body| tree.parts(body).all(|line| is_idle(tree, line)))
+}
+
+fn is_idle(tree: &Tree<'_>, line: usize) -> bool {
+    match tree.kind(line) {
+        "pass_statement" | "continue_statement" | "break_statement" => true,
+        "return_statement" => tree.parts(line).next().is_none(),
+        "expression_statement" => {
+            let tokens = tree.tokens_within(line, 50);
+            let first = tokens.first().map_or("", |token| token.text);
+            matches!(tokens.as_slice(), [one] if one.text == "..." || one.sort == super::tree::Sort::Text)
+                || matches!(first, "print" | "log" | "logger" | "logging" | "warnings")
+        }
+        _ => false,
+    }
+}
+
+/// `with suppress(Exception):` around checks.
+fn with(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(body) = tree.field(at, "body") else { return };
+    let Some(clause) = tree.child_of_kind(at, "with_clause") else { return };
+    let tokens = tree.tokens_within(clause, 100);
+    let all = |token: &Token<'_>| matches!(token.text, "Exception" | "BaseException" | "AssertionError");
+    if tokens.iter().any(|token| token.text == "suppress") && tokens.iter().any(all) {
+        walk.caught(body);
+    }
+}
+
+/// Directly in the body of the function, not in a block of it.
+fn at_the_top(tree: &Tree<'_>, at: usize) -> bool {
+    let Some(block) = tree.up(at) else { return false };
+    tree.kind(block) == "block" && tree.kind_above(block) == "function_definition"
+}
+
+fn raise(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let tokens = tree.tokens_within(at, 20);
+    if tokens.iter().any(|token| token.text == "SkipTest") && at_the_top(tree, at) {
+        skipped_here(walk, at, "`raise SkipTest`");
+    } else if tokens.iter().any(|token| token.text == "AssertionError") {
+        let tokens = walk.tokens(at);
+        walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
+    }
+}
+
+fn skipped_here(walk: &mut Walk<'_>, at: usize, what: &str) {
+    let line = walk.tree.line(at);
+    if walk.is_dead() {
+        return;
+    }
+    if let Some(unit) = walk.unit() {
+        unit.skip = Some(Mark { line, what: what.to_owned() });
+    }
+}
+
+/// What names were given, for expectations that are computed; and the mark of a whole module.
+fn assignment(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(left), Some(right)) = (tree.field(at, "left"), tree.field(at, "right")) else { return };
+    if tree.kind(left) != "identifier" {
+        return;
+    }
+    if walk.inside() {
+        walk.give(left, right);
+    } else if tree.words(left) == "pytestmark" && !walk.scoped() {
+        let marks = if tree.kind(right) == "list" { tree.parts(right).collect() } else { vec![right] };
+        let mark = marks.into_iter().find_map(|mark| skip_mark(&tree.tokens_within(mark, 100)));
+        if let Some(what) = mark {
+            walk.suite.skip = Some(Mark { line: tree.line(at), what });
+        }
+    }
+}
+
+fn call(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(function) = tree.field(at, "function") else { return };
+    let name = match tree.kind(function) {
+        "identifier" => tree.words(function),
+        "attribute" => tree.field(function, "attribute").map_or("", |name| tree.words(name)),
+        // What a call gives is called.
+        _ => return,
+    };
+    if !walk.inside() {
+        if name == "skip"
+            && tree.words(at).contains("allow_module_level")
+            && tree.kind_above(tree.up(at).unwrap_or(0)) == "module"
+        {
+            walk.suite.skip = Some(Mark { line: tree.line(at), what: "`pytest.skip`".to_owned() });
+        }
+        return;
+    }
+    let on = tree.field(function, "object").map_or("", |on| tree.words(on));
+    match name {
+        "raises"
+        | "assertRaises"
+        | "assertRaisesRegex"
+        | "assertRaisesRegexp"
+        | "warns"
+        | "assertWarns"
+        | "assertWarnsRegex"
+        | "deprecated_call"
+        | "assert_raises"
+        | "assertRaisesMessage" => failure(walk, at, name),
+        "skip" | "skipTest" | "xfail" if matches!(on, "pytest" | "self" | "unittest") => {
+            let statement = tree.up(at).unwrap_or(0);
+            if tree.kind(statement) == "expression_statement" && at_the_top(tree, statement) {
+                skipped_here(walk, at, &format!("`{on}.{name}`"));
+                walk.dead_after(statement);
+            }
+        }
+        "fail" | "RaisesGroup" | "RaisesExc" if matches!(on, "pytest" | "self" | "") => {
+            let tokens = walk.tokens(at);
+            walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
+        }
+        "fnmatch_lines" | "re_match_lines" | "assert_outcomes" | "fnmatch_lines_random" | "no_fnmatch_line" => {
+            let tokens = walk.tokens(at);
+            let subject: Vec<Token<'_>> = tokens.iter().take_while(|token| token.text != "(").copied().collect();
+            walk.add_form(at, Form::Other, &tokens, &subject, tokens.get(subject.len()..).unwrap_or_default());
+        }
+        // What takes too long fails.
+        "fail_after" | "wait_for" | "timeout" => walk.soft(0),
+        // A warning is a failure here.
+        "simplefilter" | "filterwarnings" if tree.words(at).contains("error") => walk.soft(0),
+        name if name.starts_with("assert") => asserted(walk, at, name, on),
+        name => {
+            let known = walk.own.contains(&hash(name));
+            let first = on.split(['.', '(', '[']).next().unwrap_or(on);
+            let given = walk.unit().is_some_and(|unit| unit.parameters.contains(&hash(name)));
+            let inherited = matches!(first, "self" | "cls") && !known;
+            walk.call(at, name);
+            if given && on.is_empty() || inherited || says_check(name) && !known {
+                walk.maybe();
+            }
+        }
+    }
+    patch_in_body(walk, at, name, on);
+}

@@ -1,0 +1,415 @@
+//! Rust: functions with `#[test]`, `#[tokio::test]`, `#[rstest]` and the like.
+//!
+//! A check is a macro `assert…!`, a method `assert…`, or a function or macro of the file that checks. `unwrap`, `expect`
+//! and `?` are weak checks: they keep a test from asserting nothing, and only their result thrown away instead
+//! (`let _ =`, `.ok()`) is called weaker. Doc tests and tests that a macro makes are not read.
+
+use super::model::{Check, Form, Mark, Table, bag};
+use super::tree::{Sort, Token, Tree, digest, hash};
+use super::truth::{self, Tokens, bare, split};
+use super::walk::{Walk, says_check};
+
+/// Names of the functions and macros of the file.
+pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
+    let names = (0..tree.len()).filter(|at| matches!(tree.kind(*at), "function_item" | "macro_definition"));
+    names.filter_map(|at| tree.field(at, "name")).map(|name| hash(tree.words(name)))
+}
+
+pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    match tree.kind(at) {
+        "attribute_item" => walk.attributes.push(at),
+        "mod_item" if !walk.inside() => {
+            let attributes = std::mem::take(&mut walk.attributes);
+            let skip = attributes.iter().find_map(|one| never(tree, *one));
+            let name = tree.field(at, "name").map_or("", |name| tree.words(name));
+            let tests =
+                matches!(name, "tests" | "test") || attributes.iter().any(|one| tree.words(*one).contains("(test"));
+            walk.scope(at, name.to_owned(), skip);
+            if tests {
+                walk.tests_until = walk.tests_until.max(tree.node(at).last);
+            }
+        }
+        "function_item" => {
+            let attributes = std::mem::take(&mut walk.attributes);
+            if !walk.inside() {
+                function(walk, at, &attributes);
+            }
+        }
+        "macro_definition" if !walk.inside() => definition(walk, at),
+        "use_declaration" => imports(walk, at),
+        "macro_invocation" => macro_call(walk, at),
+        "call_expression" => call(walk, at),
+        "try_expression" => walk.soft(0),
+        "let_declaration" => binding(walk, at),
+        "expression_statement" => dropped(walk, at),
+        "if_expression" => condition(walk, at),
+        "for_expression" => looped(walk, at),
+        "return_expression" if at_the_top(tree, at) => {
+            let statement = tree.up(at).unwrap_or(at);
+            walk.dead_after(statement);
+        }
+        "struct_item" | "enum_item" | "impl_item" | "trait_item" | "const_item" | "static_item" | "type_item" => {
+            walk.attributes.clear();
+        }
+        _ => {}
+    }
+}
+
+fn words_of<'t>(tree: &Tree<'t>, attribute: usize) -> Vec<Token<'t>> {
+    let tokens = tree.tokens_within(attribute, 400);
+    // Without `#[` and `]`.
+    let inner = tokens.iter().position(|token| token.text == "[").map_or(0, |open| open + 1);
+    let end = tokens.len().saturating_sub(1);
+    tokens.get(inner..end).unwrap_or_default().to_vec()
+}
+
+/// `#[cfg(any())]` is never there.
+fn never(tree: &Tree<'_>, attribute: usize) -> Option<Mark> {
+    let text: String = words_of(tree, attribute).iter().map(|token| token.text).collect();
+    let hit =
+        matches!(text.as_str(), "cfg(any())" | "cfg(FALSE)" | "cfg(false)" | "cfg(not(all()))" | "cfg(not(test))");
+    hit.then(|| Mark { line: tree.line(attribute), what: format!("`#[{text}]`") })
+}
+
+fn function(walk: &mut Walk<'_>, at: usize, attributes: &[usize]) {
+    let tree = walk.tree;
+    let Some(name) = tree.field(at, "name").map(|name| tree.words(name)) else { return };
+    let mut test = false;
+    let mut skip = None;
+    let mut panics = None;
+    let mut cases: Option<Table> = None;
+    let mut all: Vec<Token<'_>> = Vec::new();
+    for one in attributes {
+        let tokens = words_of(tree, *one);
+        let end = tokens.iter().position(|token| matches!(token.text, "(" | "=")).unwrap_or(tokens.len());
+        let last = end.checked_sub(1).and_then(|last| tokens.get(last)).map_or("", |token| token.text);
+        match last {
+            "test" | "rstest" | "quickcheck" | "wasm_bindgen_test" | "test_log" | "proptest" | "theory" => test = true,
+            "ignore" => skip = Some(Mark { line: tree.line(*one), what: "`#[ignore]`".to_owned() }),
+            "should_panic" => {
+                panics = Some((tree.line(*one), tokens.iter().any(|token| token.text == "expected")));
+            }
+            "case" | "test_case" => {
+                test |= last == "test_case";
+                let table =
+                    cases.get_or_insert_with(|| Table { line: tree.line(*one), items: Vec::new(), bags: Vec::new() });
+                table.items.push(digest(&tokens));
+                table.bags.push(bag(&tokens));
+            }
+            _ => skip = skip.or_else(|| never(tree, *one)),
+        }
+        all.extend(tokens);
+    }
+    walk.begin(at, name, test);
+    all.extend(walk.tokens(at));
+    let of_tests = test || at < walk.tests_until || is_tests(walk.path);
+    let Some(unit) = walk.unit() else { return };
+    unit.apart = !of_tests;
+    unit.skip = skip.or_else(|| unit.skip.take());
+    unit.panics = panics;
+    unit.tables.extend(cases);
+    unit.body = digest(&all);
+    unit.tokens = bag(&all);
+    unit.strings = super::model::strings(&all);
+}
+
+/// A file that has nothing but tests and their helpers.
+fn is_tests(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    path.split('/').any(|part| matches!(part, "tests" | "test"))
+        || matches!(name, "tests.rs" | "test.rs")
+        || name.ends_with("_test.rs")
+        || name.ends_with("_tests.rs")
+}
+
+/// What a macro of the file checks, seen from its words alone.
+fn definition(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(name) = tree.field(at, "name").map(|name| tree.words(name)) else { return };
+    walk.begin(at, name, false);
+    let tokens = walk.tokens(at);
+    add_hidden(walk, at, &tokens);
+}
+
+/// Checks in what the parser leaves as words: the inside of macros.
+fn add_hidden(walk: &mut Walk<'_>, at: usize, tokens: &[Token<'_>]) {
+    const NEAR: usize = 16;
+    let line = walk.tree.line(at);
+    let mut found = Vec::new();
+    for (place, token) in tokens.iter().enumerate() {
+        let sign = tokens.get(place + 1).is_some_and(|next| next.text == "!");
+        if token.sort == Sort::Word && sign && is_assert(token.text) {
+            let near = tokens.get(place..tokens.len().min(place + NEAR)).unwrap_or_default();
+            found.push(Check::new(line, Form::Other, near));
+        }
+    }
+    let weak = tokens.iter().any(|token| matches!(token.text, "unwrap" | "panic" | "unreachable" | "expect"));
+    walk.add(at, found);
+    if weak {
+        walk.soft(0);
+    }
+}
+
+fn is_assert(name: &str) -> bool {
+    name.starts_with("assert")
+        || name.starts_with("prop_assert")
+        || name.starts_with("debug_assert")
+        || matches!(name, "ensure" | "expect_that" | "verify_that")
+}
+
+/// What runs a property over values of its own.
+fn is_random(name: &str) -> bool {
+    matches!(name, "quickcheck" | "proptest" | "run" | "bolero" | "model")
+}
+
+/// Helpers of tests come from modules beside them.
+fn imports(walk: &mut Walk<'_>, at: usize) {
+    let tokens = walk.tree.tokens_within(at, 200);
+    let near = tokens.iter().any(|token| {
+        matches!(
+            token.text,
+            "common" | "util" | "utils" | "test_utils" | "testing" | "support" | "helpers" | "tests" | "test"
+        ) || token.text.starts_with("test_")
+            || token.text.ends_with("_test")
+    });
+    if near {
+        walk.foreign.extend(bag(&tokens));
+        walk.foreign_all |= tokens.iter().any(|token| token.text == "*");
+    }
+}
+
+/// Macros that say and make, and check nothing.
+const QUIET: [&str; 30] = [
+    "println",
+    "print",
+    "eprintln",
+    "eprint",
+    "format",
+    "vec",
+    "write",
+    "writeln",
+    "dbg",
+    "concat",
+    "stringify",
+    "include_str",
+    "include_bytes",
+    "env",
+    "option_env",
+    "file",
+    "line",
+    "matches",
+    "format_args",
+    "json",
+    "cfg",
+    "info",
+    "debug",
+    "warn",
+    "trace",
+    "error",
+    "smallvec",
+    "hashmap",
+    "pin",
+    "thread_local",
+];
+
+fn macro_call(walk: &mut Walk<'_>, at: usize) {
+    if !walk.inside() {
+        return;
+    }
+    let tree = walk.tree;
+    let name = tree.field(at, "macro").map_or("", |name| tree.words(name));
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let tokens = walk.tokens(at);
+    let Some(open) = tokens.iter().position(|token| token.text == "!") else { return };
+    let inner = tokens.get(open + 2..tokens.len().saturating_sub(1)).unwrap_or_default();
+    let list = split(inner, &[","]);
+    let one = list.first().copied().unwrap_or_default();
+    let two = list.get(1).copied().unwrap_or_default();
+    let line = tree.line(at);
+    let plain = name.strip_prefix("debug_").or_else(|| name.strip_prefix("prop_")).unwrap_or(name);
+    match plain {
+        "assert" | "ensure" => walk.add_truth(at, one),
+        "assert_eq" => {
+            let check = truth::equal(line, &[one, two].concat(), one, two);
+            walk.add(at, vec![shown_as(check, &tokens)]);
+        }
+        "assert_ne" => {
+            let mut check = truth::equal(line, &[one, two].concat(), one, two);
+            check.form = Form::Differs;
+            walk.add(at, vec![shown_as(check, &tokens)]);
+        }
+        "assert_matches" => {
+            let wild = two.iter().any(|token| matches!(token.text, "_" | ".."));
+            let form = if wild { Form::Part } else { Form::Other };
+            walk.add_form(at, form, &tokens, one, two);
+        }
+        "panic" | "unreachable" | "unimplemented" | "todo" | "bail" => walk.soft(0),
+        "assert_relative_eq" | "assert_abs_diff_eq" | "assert_ulps_eq" | "assert_approx_eq" => {
+            let mut check = Check::new(line, Form::Near, &tokens);
+            truth::sides(&mut check, one, two);
+            let said = ["epsilon", "max_relative", "abs"]
+                .iter()
+                .filter_map(|name| truth::keyword(&list, name).and_then(truth::number));
+            let said = said.reduce(f64::max).or_else(|| list.get(2).and_then(|third| truth::number(third)));
+            check.tolerance = said.map(super::model::Tolerance);
+            walk.add(at, vec![check]);
+        }
+        _ if walk.own.contains(&hash(name)) => walk.call(at, name),
+        _ if is_assert(name) || name.contains("snapshot") => walk.add_form(at, Form::Other, &tokens, one, two),
+        _ if QUIET.contains(&name) => {}
+        _ => {
+            let before = walk.unit().map_or(0, |unit| unit.checks.len());
+            add_hidden(walk, at, inner);
+            if walk.unit().is_some_and(|unit| unit.checks.len() == before) {
+                walk.maybe();
+            }
+        }
+    }
+}
+
+fn shown_as(mut check: Check, tokens: Tokens<'_, '_>) -> Check {
+    check.shown = super::model::shown(tokens);
+    check
+}
+
+fn call(walk: &mut Walk<'_>, at: usize) {
+    if !walk.inside() {
+        return;
+    }
+    let tree = walk.tree;
+    let Some(function) = tree.field(at, "function") else { return };
+    let (name, on) = match tree.kind(function) {
+        "identifier" => (tree.words(function), None),
+        "field_expression" => {
+            (tree.field(function, "field").map_or("", |name| tree.words(name)), tree.field(function, "value"))
+        }
+        "scoped_identifier" => (tree.field(function, "name").map_or("", |name| tree.words(name)), None),
+        // `is_send::<Lamp>()` checks when it is compiled.
+        "generic_function" => return walk.maybe(),
+        _ => return,
+    };
+    match (name, on) {
+        ("unwrap" | "unwrap_err" | "expect" | "expect_err" | "unwrap_or_else", Some(on)) => {
+            let subject = digest(bare(&walk.tokens(on)));
+            walk.soft(subject);
+        }
+        (name, Some(on)) if name.starts_with("assert") || matches!(name, "success" | "failure" | "times") => {
+            let tokens = walk.tokens(at);
+            let subject = walk.tokens(on);
+            walk.add_form(at, Form::Other, &tokens, &subject, &[]);
+        }
+        (name, Some(on)) if name.starts_with("expect_") => {
+            // A method that a mock is told to answer.
+            let tokens = tree.tokens_within(on, 20);
+            let line = tree.line(at);
+            let what = name.trim_start_matches("expect_");
+            if let ([one], Some(unit)) = (tokens.as_slice(), walk.unit()) {
+                unit.mocks.push(Mark { line, what: format!("{}.{what}", one.text) });
+            }
+            walk.maybe();
+        }
+        (name, on) => {
+            let own = walk.own.contains(&hash(name));
+            if own {
+                walk.call(at, name);
+            }
+            if says_check(name)
+                || is_random(name)
+                || !own && on.is_none() && walk.foreign_all
+                || walk.foreign.contains(&hash(name))
+            {
+                walk.maybe();
+            }
+        }
+    }
+}
+
+fn binding(walk: &mut Walk<'_>, at: usize) {
+    if !walk.inside() {
+        return;
+    }
+    let tree = walk.tree;
+    let (Some(pattern), Some(value)) = (tree.field(at, "pattern"), tree.field(at, "value")) else { return };
+    // A type that is written out is checked when the test is compiled.
+    if tree.field(at, "type").is_some() && tree.words(pattern).starts_with('_') {
+        walk.soft(0);
+    }
+    match tree.kind(pattern) {
+        "identifier" => {
+            walk.give(pattern, value);
+            table(walk, tree.words(pattern), value);
+        }
+        "_" => {
+            let tokens = walk.tokens(value);
+            if tokens.iter().any(|token| token.text == "catch_unwind") {
+                walk.caught(value);
+            }
+            let line = tree.line(at);
+            let subject = digest(bare(&tokens));
+            if let Some(unit) = walk.unit() {
+                unit.discarded.push((subject, line));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A list of cases.
+fn table(walk: &mut Walk<'_>, name: &str, value: usize) {
+    let tree = walk.tree;
+    let value =
+        if tree.kind(value) == "reference_expression" { tree.field(value, "value").unwrap_or(value) } else { value };
+    if tree.kind(value) == "array_expression" && super::names_cases(name) {
+        let table = super::python::table(tree, value);
+        if let Some(unit) = walk.unit() {
+            unit.tables.push(table);
+        }
+    }
+}
+
+fn looped(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    if let Some(value) = tree.field(at, "value").filter(|_| walk.inside()) {
+        table(walk, "cases", value);
+    }
+}
+
+/// `f().ok();` throws the failure away.
+fn dropped(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(call) = tree.child_of_kind(at, "call_expression").filter(|_| walk.inside()) else { return };
+    let Some(function) = tree.field(call, "function").filter(|function| tree.kind(*function) == "field_expression")
+    else {
+        return;
+    };
+    if tree.field(function, "field").map(|name| tree.words(name)) != Some("ok") {
+        return;
+    }
+    let Some(on) = tree.field(function, "value") else { return };
+    let subject = digest(bare(&walk.tokens(on)));
+    let line = tree.line(at);
+    if let Some(unit) = walk.unit() {
+        unit.discarded.push((subject, line));
+    }
+}
+
+fn condition(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(body) = tree.field(at, "consequence").filter(|_| walk.inside()) else { return };
+    let Some(condition) = tree.field(at, "condition") else { return };
+    if tree.words(condition) == "false" {
+        walk.dead(body);
+    } else if tree.field(at, "alternative").is_none()
+        && !super::python::is_platform(&tree.tokens_within(condition, 100))
+    {
+        walk.guard(body);
+    }
+}
+
+/// Directly in the body of the function.
+fn at_the_top(tree: &Tree<'_>, at: usize) -> bool {
+    let Some(statement) = tree.up(at).filter(|up| tree.kind(*up) == "expression_statement") else { return false };
+    let Some(block) = tree.up(statement) else { return false };
+    tree.kind(block) == "block" && tree.kind_above(block) == "function_item"
+}

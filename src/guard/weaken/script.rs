@@ -1,0 +1,389 @@
+//! JavaScript and TypeScript: `test`, `it` and `describe` of jest, vitest, mocha, node:test, ava, tap and tape.
+//!
+//! A check is a chain of `expect`, `assert` or `should`, a method of a test's `t`, or a function of the file that checks.
+//! A promise that is returned and a callback that is handed on (`done`) are weak checks.
+
+use super::chains::{asserted, expected, mocked, should, spied};
+use super::matchers;
+use super::model::{Form, Mark, bag};
+use super::tree::{Token, Tree, hash};
+use super::truth;
+use super::walk::{Walk, says_check};
+
+/// Names of the functions of the file.
+pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
+    (0..tree.len()).filter_map(|at| function_name(tree, at)).map(hash)
+}
+
+/// The name of a function that is declared here, in whatever way.
+fn function_name<'t>(tree: &Tree<'t>, at: usize) -> Option<&'t str> {
+    match tree.kind(at) {
+        "function_declaration" | "generator_function_declaration" | "method_definition" => {
+            tree.field(at, "name").map(|name| tree.words(name))
+        }
+        "variable_declarator" => {
+            let value = tree.field(at, "value")?;
+            is_function(tree, value).then(|| tree.field(at, "name").map(|name| tree.words(name)))?
+        }
+        _ => None,
+    }
+}
+
+fn is_function(tree: &Tree<'_>, at: usize) -> bool {
+    matches!(tree.kind(at), "arrow_function" | "function_expression" | "function" | "generator_function")
+}
+
+pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    match tree.kind(at) {
+        "import_statement" => imports(walk, at),
+        "function_declaration" | "variable_declarator" | "method_definition" if !walk.inside() => {
+            if let Some(name) = function_name(tree, at) {
+                walk.begin(at, name, false);
+            }
+        }
+        "variable_declarator" => given(walk, at),
+        "call_expression" => call(walk, at),
+        "member_expression" => should(walk, at),
+        "if_statement" => condition(walk, at),
+        "try_statement" => {
+            let swallows = tree.field(at, "handler").is_some_and(|handler| swallows(tree, handler));
+            if let Some(body) = tree.field(at, "body").filter(|_| swallows) {
+                walk.caught(body);
+            }
+        }
+        "throw_statement" => walk.soft(0),
+        "return_statement" => returned(walk, at),
+        _ => {}
+    }
+}
+
+/// Helpers of tests come from files beside them.
+fn imports(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let from = tree.field(at, "source").and_then(|source| tree.string(source)).unwrap_or("");
+    let near = ["test", "util", "helper", "common", "support", "fixture"].iter().any(|word| from.contains(word));
+    if from.starts_with('.') && near {
+        walk.foreign.extend(bag(&tree.tokens_within(at, 200)));
+    }
+}
+
+fn given(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(name), Some(value)) = (tree.field(at, "name"), tree.field(at, "value")) else { return };
+    if tree.kind(name) == "identifier" && !is_function(tree, value) {
+        walk.give(name, value);
+        if tree.kind(value) == "array" && super::names_cases(tree.words(name)) {
+            let table = super::python::table(tree, value);
+            if let Some(unit) = walk.unit() {
+                unit.tables.push(table);
+            }
+        }
+    }
+}
+
+/// The words of a name with dots, from the first: `it.skip.each`. What is called on the way is left out.
+fn path_of<'t>(tree: &Tree<'t>, mut at: usize) -> Vec<&'t str> {
+    const LONGEST: usize = 12;
+    let mut words = Vec::new();
+    for _ in 0..LONGEST {
+        match tree.kind(at) {
+            "member_expression" => {
+                words.push(tree.field(at, "property").map_or("", |name| tree.words(name)));
+                at = tree.field(at, "object").unwrap_or(0);
+            }
+            // `t['throws']` is `t.throws`.
+            "subscript_expression" => {
+                words.push(tree.field(at, "index").and_then(|name| tree.string(name)).unwrap_or(""));
+                at = tree.field(at, "object").unwrap_or(0);
+            }
+            "call_expression" => at = tree.field(at, "function").unwrap_or(0),
+            "identifier" => {
+                words.push(tree.words(at));
+                break;
+            }
+            "this" => {
+                words.push("this");
+                break;
+            }
+            _ => {
+                words.push("");
+                break;
+            }
+        }
+    }
+    words.reverse();
+    words
+}
+
+const TESTS: [&str; 8] = ["it", "test", "specify", "xit", "xtest", "fit", "xspecify", "tape"];
+const GROUPS: [&str; 6] = ["describe", "context", "suite", "xdescribe", "fdescribe", "xcontext"];
+
+/// What a call makes: a test or a group of them.
+fn makes(tree: &Tree<'_>, path: &[&str], at: usize) -> Option<bool> {
+    let [first, rest @ ..] = path else { return None };
+    let known = |word: &&str| {
+        matches!(
+            *word,
+            "skip"
+                | "only"
+                | "each"
+                | "concurrent"
+                | "sequential"
+                | "failing"
+                | "fails"
+                | "todo"
+                | "serial"
+                | "cb"
+                | "skipIf"
+                | "runIf"
+                | "parallel"
+                | "describe"
+                | "extend"
+                | "for"
+        )
+    };
+    let nested = matches!(rest, ["test", ..]) && (first.len() <= 3 || *first == "tap" || *first == "Deno");
+    if nested && rest.iter().skip(1).all(known) {
+        return title(tree, at).map(|_| true);
+    }
+    if !rest.iter().all(known) {
+        return None;
+    }
+    if GROUPS.contains(first) || rest.contains(&"describe") {
+        return title(tree, at).map(|_| false);
+    }
+    (TESTS.contains(first) && title(tree, at).is_some()).then_some(true)
+}
+
+/// The first argument, where it is a name for a test.
+fn title(tree: &Tree<'_>, at: usize) -> Option<usize> {
+    let list = tree.field(at, "arguments")?;
+    let first = tree.parts(list).next()?;
+    let text = matches!(
+        tree.kind(first),
+        "string" | "template_string" | "binary_expression" | "identifier" | "call_expression" | "member_expression"
+    );
+    let named = tree.string(first).is_some() || tree.parts(list).skip(1).any(|part| is_function(tree, part));
+    (text && named && !is_table(tree, at)).then_some(first)
+}
+
+/// `test.each(table)` itself, which is called again with the test.
+fn is_table(tree: &Tree<'_>, at: usize) -> bool {
+    let function = tree.field(at, "function");
+    function.is_some_and(|function| {
+        tree.kind(function) == "member_expression"
+            && matches!(
+                tree.field(function, "property").map(|name| tree.words(name)),
+                Some("each" | "skipIf" | "runIf" | "for" | "extend")
+            )
+    })
+}
+
+fn call(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(function) = tree.field(at, "function") else { return };
+    let path = path_of(tree, function);
+    if let Some(test) = makes(tree, &path, at) {
+        return begin(walk, at, &path, test);
+    }
+    let (first, last) = (path.first().copied().unwrap_or(""), path.last().copied().unwrap_or(""));
+    if path == ["expect"] || path == ["chai", "expect"] {
+        return expected(walk, at, function);
+    }
+    if last == "mock" && matches!(first, "jest" | "vi" | "vitest") {
+        return mocked(walk, at);
+    }
+    if !walk.inside() {
+        return;
+    }
+    // Links of a chain that was read from its beginning, or will be.
+    let direct = matches!(tree.kind(function), "identifier" | "member_expression" | "subscript_expression");
+    if !direct || (path.first() == Some(&"expect") && path.len() > 1 && !matches!(last, "fail" | "soft" | "poll")) {
+        return;
+    }
+    let receiver = path.len().checked_sub(2).and_then(|at| path.get(at)).copied().unwrap_or("");
+    let asserting =
+        matches!(receiver, "assert" | "t" | "st" | "tt" | "sst" | "s2t" | "tap" | "Assert") || path == ["assert"];
+    match last {
+        "skip" | "todo" if matches!(first, "this" | "t") && is_statement_at_top(tree, at) && first == "this" => {
+            let line = tree.line(at);
+            if let Some(unit) = walk.unit() {
+                unit.skip = Some(Mark { line, what: format!("`{first}.{last}()`") });
+            }
+        }
+        "catch" if path.len() > 1 && catches_idly(tree, at) => {
+            if let Some(on) = tree.field(function, "object") {
+                walk.caught(on);
+            }
+        }
+        "spyOn" | "stub" => spied(walk, at),
+        "forEach" | "map" if path.len() > 1 => {
+            if let Some(unit) = walk.unit() {
+                unit.loops += 1;
+            }
+        }
+        _ if asserting && matchers::method(last).is_some() || path == ["assert"] => asserted(walk, at, last),
+        _ if receiver == "assert" && !matches!(last, "async" | "end" | "plan") => {
+            let tokens = walk.tokens(at);
+            walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
+        }
+        "should" | "expect" if path.len() > 1 => {
+            let tokens = walk.tokens(at);
+            walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
+        }
+        "fail" if matches!(first, "expect" | "t" | "assert" | "fail") => {
+            let tokens = walk.tokens(at);
+            walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
+        }
+        // A method of the test's handle that is not known may be one that checks.
+        name if matches!(first, "t" | "st" | "tt" | "sst" | "s2t" | "tap")
+            && !matches!(
+                name,
+                "end"
+                    | "plan"
+                    | "comment"
+                    | "teardown"
+                    | "test"
+                    | "diagnostic"
+                    | "log"
+                    | "timeout"
+                    | "timeoutAfter"
+                    | "skip"
+                    | "pass"
+            ) =>
+        {
+            walk.maybe();
+        }
+        "done" => walk.soft(0),
+        name if name.starts_with("getBy") || name.starts_with("findBy") || name.starts_with("getAllBy") => walk.soft(0),
+        name => {
+            let own = walk.own.contains(&hash(name));
+            walk.call(at, name);
+            if !own && (says_check(name) || hands_on(tree, at)) {
+                walk.maybe();
+            }
+        }
+    }
+}
+
+/// Whether a call is given the test's own handle, or its callback: what it does with it is out of sight.
+fn hands_on(tree: &Tree<'_>, at: usize) -> bool {
+    let Some(list) = tree.field(at, "arguments") else { return false };
+    tree.parts(list).any(|part| {
+        tree.kind(part) == "identifier" && matches!(tree.words(part), "t" | "st" | "tt" | "done" | "assert" | "expect")
+    })
+}
+
+fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
+    let tree = walk.tree;
+    let Some(title) = title(tree, at) else { return };
+    let name = tree.string(title).unwrap_or_else(|| tree.words(title)).to_owned();
+    let line = tree.line(at);
+    let first = path.first().copied().unwrap_or("");
+    let off = path.iter().find(|word| matches!(**word, "skip" | "todo" | "failing" | "fails"));
+    let off = off.copied().or_else(|| first.starts_with('x').then_some(first));
+    let list = tree.field(at, "arguments").unwrap_or(at);
+    let option = tree
+        .parts(list)
+        .filter(|part| tree.kind(*part) == "object")
+        .flat_map(|object| tree.children(object).collect::<Vec<_>>());
+    let option = option.filter_map(|pair| {
+        let key = tree.field(pair, "key").map(|key| tree.words(key))?;
+        let value = tree.field(pair, "value")?;
+        let on = tree.words(value) == "true" || tree.string(value).is_some_and(|text| !text.is_empty());
+        (matches!(key, "skip" | "todo") && on).then_some(key)
+    });
+    let empty = test && tree.parts(list).count() == 1;
+    let off = off.or_else(|| option.collect::<Vec<_>>().first().copied()).or(empty.then_some("pending"));
+    let skip = off.map(|word| Mark { line, what: format!("`{word}`") });
+    if path.contains(&"only") || matches!(first, "fit" | "fdescribe") {
+        walk.suite.only = Some(Mark { line, what: name.clone() });
+    }
+    if !test {
+        return walk.scope(at, name, skip);
+    }
+    walk.begin(at, &name, true);
+    let cases = each(tree, at);
+    // A function that stands elsewhere is the test.
+    let away = tree.parts(list).skip(1).all(|part| !is_function(tree, part));
+    if let Some(unit) = walk.unit() {
+        unit.skip = skip.or_else(|| unit.skip.take());
+        unit.tables.extend(cases);
+        unit.maybe += usize::from(away && unit.skip.is_none());
+    }
+}
+
+/// The cases of `test.each([…])`.
+fn each(tree: &Tree<'_>, at: usize) -> Option<super::model::Table> {
+    let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
+    let list = tree.field(inner, "arguments")?;
+    let cases = tree.parts(list).next().filter(|cases| tree.kind(*cases) == "array")?;
+    Some(super::python::table(tree, cases))
+}
+
+fn condition(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(body) = tree.field(at, "consequence").filter(|_| walk.inside()) else { return };
+    let tokens: Vec<Token<'_>> =
+        tree.field(at, "condition").map(|condition| tree.tokens_within(condition, 100)).unwrap_or_default();
+    if matches!(truth::bare(&tokens), [one] if matches!(one.text, "false" | "0" | "null")) {
+        walk.dead(body);
+    } else if tree.field(at, "alternative").is_none()
+        && !super::python::is_platform(&tokens)
+        && !always_leaves(tree, body)
+    {
+        walk.guard(body);
+    }
+}
+
+/// A block that only returns guards nothing.
+fn always_leaves(tree: &Tree<'_>, body: usize) -> bool {
+    tree.parts(body).next().is_some_and(|first| tree.kind(first) == "return_statement")
+}
+
+/// A handler that does nothing about the failure.
+fn swallows(tree: &Tree<'_>, handler: usize) -> bool {
+    tree.field(handler, "body").is_some_and(|body| tree.parts(body).all(|line| is_idle(tree, line)))
+}
+
+fn is_idle(tree: &Tree<'_>, line: usize) -> bool {
+    match tree.kind(line) {
+        "empty_statement" | "continue_statement" | "break_statement" => true,
+        "return_statement" => tree.parts(line).next().is_none(),
+        "expression_statement" => tree.words(line).starts_with("console."),
+        _ => false,
+    }
+}
+
+/// `.catch(() => {})`.
+fn catches_idly(tree: &Tree<'_>, at: usize) -> bool {
+    let handler = tree.field(at, "arguments").and_then(|list| tree.parts(list).next());
+    let body = handler.filter(|handler| is_function(tree, *handler)).and_then(|handler| tree.field(handler, "body"));
+    body.is_some_and(|body| tree.kind(body) == "statement_block" && tree.parts(body).all(|line| is_idle(tree, line)))
+}
+
+fn is_statement_at_top(tree: &Tree<'_>, at: usize) -> bool {
+    tree.up(at).is_some_and(|statement| tree.kind(statement) == "expression_statement" && in_the_body(tree, statement))
+}
+
+/// Directly in the function that a test is given.
+fn in_the_body(tree: &Tree<'_>, statement: usize) -> bool {
+    let Some(block) = tree.up(statement).filter(|block| tree.kind(*block) == "statement_block") else { return false };
+    let Some(function) = tree.up(block).filter(|function| is_function(tree, *function)) else { return false };
+    let Some(list) = tree.up(function).filter(|list| tree.kind(*list) == "arguments") else { return false };
+    tree.up(list)
+        .and_then(|call| tree.field(call, "function").map(|function| (call, function)))
+        .is_some_and(|(call, function)| makes(tree, &path_of(tree, function), call) == Some(true))
+}
+
+fn returned(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    if tree.parts(at).next().is_some() {
+        // A promise that fails makes the test fail.
+        walk.soft(0);
+    }
+    if in_the_body(tree, at) {
+        walk.dead_after(at);
+    }
+}

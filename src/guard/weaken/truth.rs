@@ -1,0 +1,271 @@
+//! What an expression holds that must be true, or two sides that must be equal: told from its tokens, alike in all
+//! languages.
+
+use super::model::{Check, Form, Tolerance, bag};
+use super::tree::{Sort, digest, hash};
+pub(super) use super::words::{Tokens, arguments, bare, called, is_literal, is_trivial, keyword, number, paths, split};
+use super::words::{is_constant, opens, predicate, tops, wildcards};
+
+/// Puts the two sides into a check: what is looked at, and what is expected of it.
+pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens<'_, '_>) {
+    let subject = bare(subject);
+    let expected = bare(expected);
+    check.subject = digest(subject);
+    check.about = bag(subject);
+    check.calls = called(subject);
+    check.paths = paths(subject);
+    check.expected = if expected.is_empty() { 0 } else { digest(expected) };
+    check.literal = is_literal(expected);
+    check.trivial = is_trivial(expected);
+    check.expects_calls = called(expected);
+    check.expects_names =
+        expected.iter().filter(|token| token.sort == Sort::Word).map(|token| hash(token.text)).collect();
+    check.wild = wildcards(expected);
+    check.same = !expected.is_empty() && check.subject == check.expected && !check.literal;
+}
+
+/// Two sides that must be equal. Where one is written out, the other is looked at; else the first one is.
+pub(super) fn equal<'t>(line: u32, all: Tokens<'_, 't>, left: Tokens<'_, 't>, right: Tokens<'_, 't>) -> Check {
+    let (subject, expected) =
+        if is_literal(bare(left)) && !is_literal(bare(right)) { (right, left) } else { (left, right) };
+    let mut check = Check::new(line, Form::Exact, all);
+    sides(&mut check, subject, expected);
+    if bare(left) == bare(right) && is_literal(bare(left)) {
+        check.form = Form::Nothing;
+    }
+    // `type(x) == T` asks for the type, and `!f(x)` for a bool.
+    if let [word, open, inner @ .., _] = bare(subject)
+        && word.text == "type"
+        && open.text == "("
+    {
+        sides(&mut check, inner, expected);
+        check.form = Form::Type;
+    } else if bare(expected).first().is_some_and(|token| matches!(token.text, "!" | "not")) {
+        check.trivial = true;
+    }
+    if let Some(tolerance) = approximate(bare(expected)).or_else(|| approximate(bare(subject))) {
+        check.form = Form::Near;
+        check.tolerance = tolerance;
+    } else if check.wild > 0 && bare(expected).len() <= 3 && !expected.is_empty() {
+        check.form = Form::Truth;
+    }
+    check
+}
+
+/// The tolerance of `approx(x, abs=…)`, where it is one; none inside where it is the usual one.
+fn approximate(tokens: Tokens<'_, '_>) -> Option<Option<Tolerance>> {
+    let at = tokens.iter().position(|token| token.text == "approx" && token.sort == Sort::Word)?;
+    let arguments = arguments(tokens, at);
+    let said = ["rel", "abs"].iter().filter_map(|name| keyword(&arguments, name).and_then(number));
+    Some(said.reduce(f64::max).map(Tolerance))
+}
+
+/// What must be true, each part of it.
+pub(super) fn truth<'t>(line: u32, tokens: Tokens<'_, 't>) -> Vec<Check> {
+    const MOST_PARTS: usize = 50;
+    let tokens = bare(tokens);
+    let parts = split(tokens, &["and", "&&"]);
+    if parts.len() > 1 && parts.len() <= MOST_PARTS && tops(tokens, &["or", "||", "if", "lambda", "=>"]).is_empty() {
+        return parts.into_iter().map(|part| single(line, part, tokens)).collect();
+    }
+    vec![single(line, tokens, tokens)]
+}
+
+fn single<'t>(line: u32, part: Tokens<'_, 't>, _all: Tokens<'_, 't>) -> Check {
+    let part = bare(part);
+    let either = split(part, &["or", "||"]);
+    if either.len() > 1 {
+        let mut check = Check::new(line, Form::Other, part);
+        check.either = either.iter().map(|one| digest(bare(one))).collect();
+        if either.iter().any(|one| is_constant(one)) {
+            check.form = Form::Nothing;
+        }
+        if let Some(first) = either.first() {
+            let first = alone(line, first);
+            (check.subject, check.about) = (first.subject, first.about);
+        }
+        return check;
+    }
+    alone(line, part)
+}
+
+pub(super) fn alone<'t>(line: u32, part: Tokens<'_, 't>) -> Check {
+    let whole = bare(part);
+    let mut negative = false;
+    let mut part = whole;
+    while let [first, rest @ ..] = part
+        && matches!(first.text, "not" | "!")
+        && !rest.is_empty()
+    {
+        negative = !negative;
+        part = bare(rest);
+    }
+    let mut check = compared(line, part, whole);
+    check.negative ^= negative;
+    if negative {
+        match check.form {
+            Form::Nothing => check.form = Form::Other,
+            // `!(a == b)`, and the other way round.
+            Form::Exact => check.form = Form::Differs,
+            Form::Differs => check.form = Form::Exact,
+            _ => {}
+        }
+    }
+    check
+}
+
+const COMPARES: [&str; 13] =
+    ["==", "===", "!=", "!==", "<", "<=", ">", ">=", "in", "is", "instanceof", "is not", "not in"];
+
+fn compared<'t>(line: u32, part: Tokens<'_, 't>, whole: Tokens<'_, 't>) -> Check {
+    let ops = tops(part, &COMPARES);
+    // Generic arguments and closures have such signs too.
+    let odd = part.iter().any(|token| matches!(token.text, "::" | "=>" | "lambda" | "|")) && ops.len() > 1;
+    let [first, rest @ ..] = ops.as_slice() else { return bool_of(line, part, whole) };
+    let Some(op) = part.get(*first).map(|token| token.text) else { return bool_of(line, part, whole) };
+    let left = part.get(..*first).unwrap_or_default();
+    let right = part.get(first + 1..).unwrap_or_default();
+    if !rest.is_empty() || odd || left.is_empty() || right.is_empty() {
+        let mut check = Check::new(line, Form::Other, whole);
+        sides(&mut check, part, &[]);
+        return check;
+    }
+    let nots = right.first().is_some_and(|token| token.text == "not");
+    match op {
+        "is" if nots => not_equal(line, whole, left, right.get(1..).unwrap_or_default()),
+        "is not" => not_equal(line, whole, left, right),
+        "==" | "===" => equal(line, whole, left, right),
+        // Identity is asked of what there is one of.
+        "is" => {
+            let mut check = equal(line, whole, left, right);
+            check.trivial = true;
+            check
+        }
+        "!=" | "!==" => not_equal(line, whole, left, right),
+        "instanceof" => with(line, Form::Type, whole, left, right),
+        "in" | "not in" => {
+            // `x not in y`: the word before belongs to the sign.
+            let (left, absent) = match left {
+                [inner @ .., last] if last.text == "not" => (inner, true),
+                _ => (left, op == "not in"),
+            };
+            let (subject, expected) = contained(left, right);
+            let mut check = with(line, Form::Part, whole, subject, expected);
+            check.negative = absent;
+            check
+        }
+        _ => ordered(line, whole, left, right, op),
+    }
+}
+
+/// What is looked at where one thing must be in another, and what is expected: in a list that is written out, the thing.
+pub(super) fn contained<'a, 't>(thing: Tokens<'a, 't>, within: Tokens<'a, 't>) -> (Tokens<'a, 't>, Tokens<'a, 't>) {
+    let listed = within.first().is_some_and(opens) && !is_literal(bare(thing));
+    if listed { (thing, within) } else { (within, thing) }
+}
+
+fn with<'t>(line: u32, form: Form, whole: Tokens<'_, 't>, subject: Tokens<'_, 't>, expected: Tokens<'_, 't>) -> Check {
+    let mut check = Check::new(line, form, whole);
+    sides(&mut check, subject, expected);
+    check
+}
+
+fn not_equal<'t>(line: u32, whole: Tokens<'_, 't>, left: Tokens<'_, 't>, right: Tokens<'_, 't>) -> Check {
+    let mut check = equal(line, whole, left, right);
+    let none = |tokens: Tokens<'_, '_>| matches!(bare(tokens), [one] if matches!(one.text, "None" | "null" | "nil" | "undefined"));
+    check.form = if none(left) || none(right) { Form::Truth } else { Form::Differs };
+    check.tolerance = None;
+    check
+}
+
+/// `abs(a - b) < eps` is a tolerance; everything else that is ordered is an order.
+fn ordered<'t>(line: u32, whole: Tokens<'_, 't>, left: Tokens<'_, 't>, right: Tokens<'_, 't>, op: &str) -> Check {
+    let (small, large) = if op.starts_with('<') { (left, right) } else { (right, left) };
+    let distance = small.iter().any(|token| matches!(token.text, "abs" | "Abs" | "fabs"))
+        && small.iter().any(|token| token.text == "-");
+    if distance {
+        let mut check = with(line, Form::Near, whole, small, &[]);
+        check.tolerance = number(bare(large)).map(Tolerance);
+        return check;
+    }
+    let (subject, expected) = if is_literal(bare(left)) { (right, left) } else { (left, right) };
+    with(line, Form::Order, whole, subject, expected)
+}
+
+/// Calls that say that a part is as expected.
+const PARTS: [&str; 21] = [
+    "startswith",
+    "endswith",
+    "contains",
+    "starts_with",
+    "ends_with",
+    "includes",
+    "startsWith",
+    "endsWith",
+    "match",
+    "search",
+    "fullmatch",
+    "matches",
+    "test",
+    "is_match",
+    "Contains",
+    "HasPrefix",
+    "HasSuffix",
+    "MatchString",
+    "any",
+    "issubset",
+    "issuperset",
+];
+
+fn bool_of<'t>(line: u32, part: Tokens<'_, 't>, whole: Tokens<'_, 't>) -> Check {
+    if is_constant(part) {
+        return Check::new(line, Form::Nothing, whole);
+    }
+    // `assert False` marks a place that must not be reached.
+    if is_literal(part) {
+        return with(line, Form::Other, whole, part, &[]);
+    }
+    if let Some((name, on, arguments)) = predicate(part) {
+        let one = arguments.first().copied().unwrap_or_default();
+        let two = arguments.get(1).copied().unwrap_or_default();
+        match name {
+            "isinstance" | "issubclass" | "hasattr" | "callable" => return with(line, Form::Type, whole, one, two),
+            "DeepEqual" | "Equal" | "array_equal" | "isDeepStrictEqual" if !two.is_empty() => {
+                return equal(line, whole, one, two);
+            }
+            "Equal" | "equals" | "eq" if !on.is_empty() && arguments.len() == 1 => return equal(line, whole, on, one),
+            "isclose" | "allclose" if !two.is_empty() => {
+                let mut check = with(line, Form::Near, whole, one, two);
+                let said = ["rel_tol", "abs_tol", "rtol", "atol"];
+                let said = said.iter().filter_map(|name| keyword(&arguments, name).and_then(number));
+                check.tolerance = said.reduce(f64::max).map(Tolerance);
+                return check;
+            }
+            "all" => return Check { form: Form::Other, ..with(line, Form::Other, whole, part, &[]) },
+            "is_some" | "is_ok" | "is_empty" if arguments.is_empty() && !on.is_empty() => {
+                return with(line, Form::Truth, whole, on, &[]);
+            }
+            "is_err" | "is_none" if arguments.is_empty() && !on.is_empty() => {
+                let mut check = with(line, Form::Truth, whole, on, &[]);
+                check.negative = true;
+                return check;
+            }
+            // A pattern of Rust names the value wholly or in part; which one is not told here.
+            "matches" if on.is_empty() && !two.is_empty() => {
+                let all_of_it = two.iter().any(|token| matches!(token.text, "_" | ".."));
+                return with(line, if all_of_it { Form::Part } else { Form::Other }, whole, one, two);
+            }
+            "match" | "search" | "fullmatch" | "MatchString" if !two.is_empty() => {
+                return with(line, Form::Part, whole, two, one);
+            }
+            "Contains" | "HasPrefix" | "HasSuffix" if !two.is_empty() => {
+                return with(line, Form::Part, whole, one, two);
+            }
+            // A regular expression's own method looks at its argument.
+            "test" | "is_match" if !on.is_empty() => return with(line, Form::Part, whole, one, on),
+            name if PARTS.contains(&name) && !on.is_empty() => return with(line, Form::Part, whole, on, one),
+            _ => {}
+        }
+    }
+    with(line, Form::Truth, whole, part, &[])
+}

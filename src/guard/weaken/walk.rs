@@ -1,0 +1,351 @@
+//! The walk through a file: one pass in the order of reading, with a stack of what is open.
+
+use std::collections::HashSet;
+
+use super::model::{Call, Check, Form, Given, Mark, Suite, Unit, bag, shown, strings};
+use super::tree::{Token, Tree, digest, hash};
+use super::truth;
+
+/// So many tokens of a file are read in all, those of what nests again and again.
+const MOST_READ: usize = 12_000_000;
+
+/// What repeats, in whatever language.
+const LOOPS: [&str; 9] = [
+    "for_statement",
+    "for_expression",
+    "for_in_statement",
+    "while_statement",
+    "while_expression",
+    "loop_expression",
+    "list_comprehension",
+    "generator_expression",
+    "dictionary_comprehension",
+];
+
+/// What may hold the cases of tests, or make tests, beside them.
+const BESIDE: [&str; 8] = [
+    "assignment",
+    "macro_invocation",
+    "const_item",
+    "static_item",
+    "lexical_declaration",
+    "variable_declaration",
+    "var_declaration",
+    "const_declaration",
+];
+
+/// Something that is open at a place of the walk.
+#[derive(Debug, Clone)]
+enum Frame {
+    Unit(usize),
+    /// A class, a module or a group of tests, with the mark that skips it.
+    Scope(String, Option<Mark>),
+    /// A condition.
+    Guard,
+    /// What fails here is caught and forgotten.
+    Caught,
+    /// What stands here is never run.
+    Dead,
+}
+
+pub(super) struct Walk<'t> {
+    pub(super) tree: &'t Tree<'t>,
+    pub(super) suite: Suite,
+    /// Names of the functions that the file has beside its tests.
+    pub(super) own: HashSet<u64>,
+    /// Names that come from places where helpers of tests live.
+    pub(super) foreign: HashSet<u64>,
+    frames: Vec<(usize, Frame)>,
+    guards: usize,
+    caughts: usize,
+    deads: usize,
+    left: usize,
+    /// From where to where the code is dead, once the walk is there.
+    later: Vec<(usize, usize)>,
+    /// Attributes that stand before the next item.
+    pub(super) attributes: Vec<usize>,
+    /// Anything may come from a place where helpers of tests live.
+    pub(super) foreign_all: bool,
+    /// The module of tests that is open ends here.
+    pub(super) tests_until: usize,
+    /// What stands beside the tests is read up to here.
+    beside_until: usize,
+    /// The file's path.
+    pub(super) path: &'t str,
+}
+
+impl<'t> Walk<'t> {
+    /// Walks the whole file and tells `enter` of each node; none where it is more than can be read.
+    pub(super) fn through(
+        tree: &'t Tree<'t>,
+        path: &'t str,
+        own: HashSet<u64>,
+        enter: fn(&mut Self, usize),
+    ) -> Option<Suite> {
+        let mut walk = Self {
+            tree,
+            suite: Suite::default(),
+            own,
+            foreign: HashSet::new(),
+            frames: Vec::new(),
+            guards: 0,
+            caughts: 0,
+            deads: 0,
+            left: MOST_READ,
+            later: Vec::new(),
+            attributes: Vec::new(),
+            foreign_all: false,
+            tests_until: 0,
+            beside_until: 0,
+            path,
+        };
+        for at in 0..tree.len() {
+            walk.close(at);
+            if LOOPS.contains(&tree.kind(at))
+                && let Some(unit) = walk.unit()
+            {
+                unit.loops += 1;
+            }
+            if BESIDE.contains(&tree.kind(at)) && !walk.inside() && walk.beside_until <= at {
+                walk.beside_until = tree.node(at).last;
+                let tokens = walk.tokens(at);
+                walk.suite.beside.extend(bag(&tokens));
+            }
+            enter(&mut walk, at);
+        }
+        walk.suite.follow();
+        (walk.left > 0).then_some(walk.suite)
+    }
+
+    fn close(&mut self, at: usize) {
+        while self.frames.last().is_some_and(|(until, _)| *until <= at) {
+            match self.frames.pop() {
+                Some((_, Frame::Guard)) => self.guards -= 1,
+                Some((_, Frame::Caught)) => self.caughts -= 1,
+                Some((_, Frame::Dead)) => self.deads -= 1,
+                _ => {}
+            }
+        }
+        while let Some((from, until)) = self.later.last().copied()
+            && from <= at
+        {
+            self.later.pop();
+            if at < until {
+                self.open(until, Frame::Dead);
+            }
+        }
+    }
+
+    /// Frames must nest: one that would outlive the one it stands in ends with it.
+    fn open(&mut self, until: usize, frame: Frame) {
+        let until = self.frames.last().map_or(until, |(outer, _)| until.min(*outer));
+        match frame {
+            Frame::Guard => self.guards += 1,
+            Frame::Caught => self.caughts += 1,
+            Frame::Dead => self.deads += 1,
+            _ => {}
+        }
+        self.frames.push((until, frame));
+    }
+
+    pub(super) fn tokens(&mut self, at: usize) -> Vec<Token<'t>> {
+        if self.left == 0 {
+            return Vec::new();
+        }
+        let tokens = self.tree.tokens(at);
+        self.left = self.left.saturating_sub(tokens.len());
+        tokens
+    }
+
+    /// The innermost test or function that is open.
+    pub(super) fn unit(&mut self) -> Option<&mut Unit> {
+        let at = self.unit_at()?;
+        self.suite.units.get_mut(at)
+    }
+
+    fn unit_at(&self) -> Option<usize> {
+        self.frames.iter().rev().find_map(|(_, frame)| if let Frame::Unit(at) = frame { Some(*at) } else { None })
+    }
+
+    /// Whether a test or function is open here.
+    pub(super) fn inside(&self) -> bool {
+        self.unit_at().is_some()
+    }
+
+    /// The name of the innermost class, module or group, if one is open.
+    pub(super) fn scoped(&self) -> bool {
+        self.frames.iter().any(|(_, frame)| matches!(frame, Frame::Scope(..)))
+    }
+
+    pub(super) fn scope(&mut self, at: usize, name: String, skip: Option<Mark>) {
+        self.open(self.tree.node(at).last, Frame::Scope(name, skip));
+    }
+
+    /// Begins a test or a function; its name is qualified by what is open around it.
+    pub(super) fn begin(&mut self, at: usize, name: &str, test: bool) {
+        let mut parts: Vec<&str> = Vec::new();
+        let mut skip = None;
+        for (_, frame) in &self.frames {
+            match frame {
+                Frame::Scope(name, mark) => {
+                    parts.push(name);
+                    skip = skip.or_else(|| mark.clone());
+                }
+                Frame::Unit(unit) => {
+                    parts = self.suite.units.get(*unit).map(|unit| vec![unit.name.as_str()]).unwrap_or_default();
+                }
+                _ => {}
+            }
+        }
+        parts.push(name);
+        let name = parts.join("::");
+        if test && let Some(outer) = self.unit() {
+            outer.holds_tests = true;
+        }
+        let tokens = if self.left == 0 { Vec::new() } else { self.tree.tokens_within(at, 20_000) };
+        self.left = self.left.saturating_sub(tokens.len());
+        let unit = Unit {
+            name,
+            test,
+            line: self.tree.line(at),
+            skip,
+            body: digest(&tokens),
+            tokens: bag(&tokens),
+            strings: strings(&tokens),
+            ..Unit::default()
+        };
+        let index = self.suite.units.len();
+        self.suite.units.push(unit);
+        self.open(self.tree.node(at).last, Frame::Unit(index));
+    }
+
+    pub(super) fn guard(&mut self, at: usize) {
+        self.open(self.tree.node(at).last, Frame::Guard);
+    }
+
+    pub(super) fn caught(&mut self, at: usize) {
+        self.open(self.tree.node(at).last, Frame::Caught);
+    }
+
+    pub(super) fn dead(&mut self, at: usize) {
+        self.open(self.tree.node(at).last, Frame::Dead);
+    }
+
+    /// What follows up to the end of the block that this statement stands in is never run.
+    pub(super) fn dead_after(&mut self, at: usize) {
+        if let Some(block) = self.tree.up(at) {
+            self.later.push((self.tree.node(at).last, self.tree.node(block).last));
+        }
+    }
+
+    pub(super) fn is_dead(&self) -> bool {
+        self.deads > 0
+    }
+
+    /// Adds checks to the test or function that is open.
+    pub(super) fn add(&mut self, at: usize, checks: Vec<Check>) {
+        let (guarded, caught, dead) = (self.guards > 0, self.caughts > 0, self.deads > 0);
+        let line = self.tree.line(at);
+        let Some(unit) = self.unit() else { return };
+        for mut check in checks {
+            let mark = Mark { line, what: check.shown.clone() };
+            if dead {
+                unit.dead.push(mark);
+                continue;
+            }
+            if caught && check.form != Form::Nothing {
+                unit.caught.push(mark);
+            }
+            check.guarded = guarded;
+            unit.checks.push(check);
+        }
+    }
+
+    /// Something that must be true.
+    pub(super) fn add_truth(&mut self, at: usize, tokens: &[Token<'t>]) {
+        let line = self.tree.line(at);
+        self.add(at, truth::truth(line, tokens));
+    }
+
+    pub(super) fn add_form(
+        &mut self,
+        at: usize,
+        form: Form,
+        all: &[Token<'t>],
+        subject: &[Token<'t>],
+        expected: &[Token<'t>],
+    ) {
+        let mut check = Check::new(self.tree.line(at), form, all);
+        truth::sides(&mut check, subject, expected);
+        self.add(at, vec![check]);
+    }
+
+    /// A name is given a value.
+    pub(super) fn give(&mut self, name: usize, value: usize) {
+        let tokens = self.tokens(value);
+        let name = hash(self.tree.words(name));
+        let given = Given { calls: truth::called(&tokens), paths: truth::paths(&tokens) };
+        if let Some(unit) = self.unit() {
+            unit.given.insert(name, given);
+        }
+    }
+
+    /// A result that is unwrapped: it fails where there is none.
+    pub(super) fn soft(&mut self, subject: u64) {
+        if self.deads == 0
+            && let Some(unit) = self.unit()
+        {
+            unit.soft.push(subject);
+        }
+    }
+
+    /// A call that may check, out of sight.
+    pub(super) fn maybe(&mut self) {
+        if self.deads == 0
+            && let Some(unit) = self.unit()
+        {
+            unit.maybe += 1;
+        }
+    }
+
+    /// A call of a function of this file, which may turn out to check.
+    pub(super) fn call(&mut self, at: usize, name: &str) {
+        let name = hash(name);
+        if self.deads > 0 || !self.inside() {
+            return;
+        }
+        if self.foreign.contains(&name) {
+            self.maybe();
+        } else if self.own.contains(&name) {
+            let tokens = self.tokens(at);
+            let line = self.tree.line(at);
+            let guarded = self.guards > 0;
+            let call = Call { name, line, guarded, text: digest(&tokens), bag: bag(&tokens), shown: shown(&tokens) };
+            if let Some(unit) = self.unit() {
+                unit.calls.push(call);
+            }
+        }
+    }
+}
+
+/// Whether a name says that a function checks something: one of its words does.
+pub(super) fn says_check(name: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "assert", "asserts", "check", "checks", "verify", "verifies", "expect", "expects", "validate", "ensure",
+        "require", "should", "must", "compare",
+    ];
+    let mut word = String::new();
+    let mut hit = false;
+    let mut lower = false;
+    for c in name.chars().chain(['_']) {
+        if !c.is_alphabetic() || (c.is_uppercase() && lower) {
+            hit |= WORDS.contains(&word.as_str());
+            word.clear();
+        }
+        lower = c.is_lowercase();
+        if c.is_alphabetic() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    hit
+}

@@ -1,0 +1,292 @@
+//! Tokens of an expression: its brackets, its parts, what is written out in it and what it calls.
+
+use super::tree::{Sort, Token, hash};
+
+pub(super) type Tokens<'a, 't> = &'a [Token<'t>];
+
+/// Without what only wraps it: parentheses, `await`, references.
+pub(super) fn bare<'a, 't>(mut tokens: Tokens<'a, 't>) -> Tokens<'a, 't> {
+    loop {
+        match tokens {
+            [first, rest @ ..] if matches!(first.text, "await" | "&" | "mut") && !rest.is_empty() => tokens = rest,
+            [first, inner @ .., last]
+                if first.text == "(" && last.text == ")" && wraps(tokens) && !inner.is_empty() =>
+            {
+                tokens = inner;
+            }
+            [inner @ .., first, second] if first.text == "." && second.text == "await" => tokens = inner,
+            [inner @ .., last] if last.text == "?" && !inner.is_empty() => tokens = inner,
+            _ => return tokens,
+        }
+    }
+}
+
+pub(super) fn opens(token: &Token<'_>) -> bool {
+    token.sort == Sort::Mark && matches!(token.text, "(" | "[" | "{" | "#{")
+}
+
+pub(super) fn closes(token: &Token<'_>) -> bool {
+    token.sort == Sort::Mark && matches!(token.text, ")" | "]" | "}")
+}
+
+/// Whether the first bracket is closed by the last one, and nothing at the top of it makes it a list.
+fn wraps(tokens: Tokens<'_, '_>) -> bool {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate() {
+        if opens(token) {
+            depth += 1;
+        } else if closes(token) {
+            depth = depth.saturating_sub(1);
+            if depth == 0 && at + 1 < tokens.len() {
+                return false;
+            }
+        } else if depth == 1 && token.text == "," && token.sort == Sort::Mark {
+            return false;
+        }
+    }
+    depth == 0
+}
+
+/// The places of tokens that are in no bracket and are one of these words.
+pub(super) fn tops(tokens: Tokens<'_, '_>, wanted: &[&str]) -> Vec<usize> {
+    let mut depth = 0_usize;
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if opens(token) {
+            depth += 1;
+        } else if closes(token) {
+            depth = depth.saturating_sub(1);
+        } else if depth == 0 && matches!(token.sort, Sort::Mark | Sort::Word) && wanted.contains(&token.text) {
+            found.push(at);
+        }
+    }
+    found
+}
+
+/// The parts between these words, in no bracket.
+pub(super) fn split<'a, 't>(tokens: Tokens<'a, 't>, wanted: &[&str]) -> Vec<Tokens<'a, 't>> {
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for at in tops(tokens, wanted) {
+        parts.push(tokens.get(from..at).unwrap_or_default());
+        from = at + 1;
+    }
+    parts.push(tokens.get(from..).unwrap_or_default());
+    parts
+}
+
+const CONSTANTS: [&str; 9] = ["True", "true", "False", "false", "None", "null", "nil", "undefined", "NaN"];
+
+/// Words that only dress a literal.
+const DRESS: [&str; 19] = [
+    "vec",
+    "String",
+    "from",
+    "to_string",
+    "to_owned",
+    "into",
+    "Some",
+    "Ok",
+    "Err",
+    "dict",
+    "set",
+    "list",
+    "tuple",
+    "frozenset",
+    "string",
+    "int",
+    "byte",
+    "map",
+    "b",
+];
+
+/// Whether it is written out, with nothing that is computed.
+pub(super) fn is_literal(tokens: Tokens<'_, '_>) -> bool {
+    !tokens.is_empty()
+        && tokens.iter().any(|token| token.sort != Sort::Mark || matches!(token.text, "[" | "{" | "("))
+        && tokens.iter().enumerate().all(|(at, token)| match token.sort {
+            Sort::Word => {
+                let key = || tokens.get(at + 1).is_some_and(|next| next.text == ":");
+                CONSTANTS.contains(&token.text) || DRESS.contains(&token.text) || key()
+            }
+            // A template is filled in by what the code says.
+            Sort::Text => !token.text.contains("${"),
+            Sort::Number | Sort::Mark => true,
+        })
+}
+
+/// Empty, none, true, false or zero: to say that something is or is not such a thing is as good as naming it.
+pub(super) fn is_trivial(tokens: Tokens<'_, '_>) -> bool {
+    match tokens {
+        [] => true,
+        [one] => CONSTANTS.contains(&one.text) || one.text.is_empty() || one.text == "0",
+        [open, close] => opens(open) && closes(close),
+        [name, open, close] => DRESS.contains(&name.text) && opens(open) && closes(close),
+        _ => false,
+    }
+}
+
+/// Whether it is true whatever happens.
+pub(super) fn is_constant(tokens: Tokens<'_, '_>) -> bool {
+    match bare(tokens) {
+        [one] => {
+            matches!(one.text, "True" | "true")
+                || (one.sort == Sort::Number && one.text.bytes().any(|byte| byte.is_ascii_digit() && byte != b'0'))
+                || (one.sort == Sort::Text && !one.text.is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// Names of functions that are called.
+pub(super) fn called(tokens: Tokens<'_, '_>) -> Vec<u64> {
+    /// Conversions and containers: that both sides use them says nothing.
+    const COMMON: [&str; 40] = [
+        "str",
+        "len",
+        "list",
+        "dict",
+        "int",
+        "float",
+        "sorted",
+        "repr",
+        "tuple",
+        "set",
+        "frozenset",
+        "range",
+        "bytes",
+        "String",
+        "Number",
+        "Object",
+        "Array",
+        "keys",
+        "values",
+        "items",
+        "into",
+        "from",
+        "new",
+        "to_string",
+        "clone",
+        "to_owned",
+        "unwrap",
+        "iter",
+        "collect",
+        "join",
+        "map",
+        "format",
+        "encode",
+        "decode",
+        "append",
+        "Sprintf",
+        "string",
+        "approx",
+        "Error",
+        "expect",
+    ];
+    let mut found = Vec::new();
+    for pair in tokens.windows(2) {
+        if let [name, open] = pair
+            && open.text == "("
+            && open.sort == Sort::Mark
+            && name.sort == Sort::Word
+            && !COMMON.contains(&name.text)
+            && !name.text.starts_with(char::is_uppercase)
+        {
+            found.push(hash(name.text));
+        }
+    }
+    found
+}
+
+/// What is called, with what stands before its dot.
+pub(super) fn paths(tokens: Tokens<'_, '_>) -> Vec<u64> {
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let opens = tokens.get(at + 1).is_some_and(|next| next.text == "(" && next.sort == Sort::Mark);
+        if token.sort != Sort::Word || !opens {
+            continue;
+        }
+        let dot = at.checked_sub(1).and_then(|dot| tokens.get(dot)).is_some_and(|dot| matches!(dot.text, "." | "::"));
+        let before = at.checked_sub(2).and_then(|before| tokens.get(before)).filter(|_| dot);
+        let before = if dot { before.map_or("?", |before| before.text) } else { "" };
+        found.push(hash(&format!("{before}.{}", token.text)));
+    }
+    found
+}
+
+/// Words that match whatever comes.
+pub(super) fn wildcards(tokens: Tokens<'_, '_>) -> usize {
+    let one = |at: usize, token: &Token<'_>| {
+        token.sort == Sort::Word
+            && (matches!(token.text, "ANY" | "anything" | "Anything" | "AnythingOfType")
+                || token.text == "any" && at > 1 && tokens.get(at - 2).is_some_and(|before| before.text == "expect"))
+    };
+    tokens.iter().enumerate().filter(|(at, token)| one(*at, token)).count()
+}
+
+pub(super) fn number(tokens: Tokens<'_, '_>) -> Option<f64> {
+    let text: String = tokens.iter().map(|token| token.text).collect::<String>().replace('_', "");
+    let text = text.trim_end_matches("f64").trim_end_matches("f32");
+    let value = match text.to_ascii_lowercase().replace("**", "^").split_once("^") {
+        Some((base, power)) => {
+            let power = power.trim_matches(['(', ')']).parse::<f64>().ok()?;
+            base.parse::<f64>().ok()?.powf(power)
+        }
+        None => text.parse::<f64>().ok()?,
+    };
+    value.is_finite().then_some(value)
+}
+
+/// The arguments in the first brackets after this place.
+pub(super) fn arguments<'a, 't>(tokens: Tokens<'a, 't>, name: usize) -> Vec<Tokens<'a, 't>> {
+    let Some(inner) = tokens.get(name + 2..) else { return Vec::new() };
+    let mut depth = 1_usize;
+    for (at, token) in inner.iter().enumerate() {
+        if opens(token) {
+            depth += 1;
+        } else if closes(token) {
+            depth = depth.saturating_sub(1);
+            if depth == 0 {
+                let inner = inner.get(..at).unwrap_or_default();
+                return if inner.is_empty() { Vec::new() } else { split(inner, &[","]) };
+            }
+        }
+    }
+    split(inner, &[","])
+}
+
+/// What a keyword argument is given.
+pub(super) fn keyword<'a, 't>(arguments: &[Tokens<'a, 't>], name: &str) -> Option<Tokens<'a, 't>> {
+    arguments.iter().find_map(|argument| match argument {
+        [key, sign, value @ ..] if key.text == name && matches!(sign.text, "=" | ":") => Some(value),
+        _ => None,
+    })
+}
+
+/// A call that gives a bool: the name's place and what it is called on.
+pub(super) fn predicate<'a, 't>(tokens: Tokens<'a, 't>) -> Option<(&'t str, Tokens<'a, 't>, Vec<Tokens<'a, 't>>)> {
+    if tokens.last().is_none_or(|last| last.text != ")") {
+        return None;
+    }
+    let mut depth = 0_usize;
+    let mut open = None;
+    for (at, token) in tokens.iter().enumerate().rev() {
+        if closes(token) {
+            depth += 1;
+        } else if opens(token) {
+            depth = depth.saturating_sub(1);
+            if depth == 0 {
+                open = Some(at);
+                break;
+            }
+        }
+    }
+    let name = open?.checked_sub(1)?;
+    let word = tokens.get(name).filter(|token| token.sort == Sort::Word || token.text == "!")?;
+    // A macro's name stands before its sign.
+    let (name, word) = if word.text == "!" { (name - 1, tokens.get(name.checked_sub(1)?)?) } else { (name, word) };
+    let on = name.checked_sub(1).filter(|dot| tokens.get(*dot).is_some_and(|dot| dot.text == "." || dot.text == "?."));
+    let on = on.and_then(|dot| tokens.get(..dot)).unwrap_or_default();
+    let place = open?.checked_sub(1)?;
+    Some((word.text, on, arguments(tokens, place)))
+}
