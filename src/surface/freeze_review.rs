@@ -71,12 +71,13 @@ fn files(count: u64) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
-/// Which of the checks are red on this head, as far as they have run.
+/// Which of others' checks are red on this head, as far as they have run. Ours are what waits for the approval.
 fn checks(seen: &Seen<'_>) -> String {
     let red: Vec<String> = seen
         .world
         .checks
         .iter()
+        .filter(|check| check.app != seen.world.app)
         .filter(|check| {
             check.conclusion.as_deref().is_some_and(|said| !["success", "neutral", "skipped"].contains(&said))
         })
@@ -94,6 +95,7 @@ mod tests {
     use super::*;
     use crate::engine::kit::*;
     use crate::flow::Stage;
+    use crate::gate::world::CheckRun;
     use crate::ids::Role;
 
     /// Frozen and before its review.
@@ -137,6 +139,10 @@ mod tests {
                 "7. **Autonomy and risk:** autonomy auto, risk not declared high.",
             ]
         );
+        // Ours are red because nobody has approved it yet.
+        let ours = CheckRun { app: game.world.app, ..game.job("phasegate/merge", CI, 1, "failure") };
+        game.run(ours);
+        assert!(game.surface().comment.contains("no check is red on this head"), "{}", game.surface().comment);
         // Once it is approved, nobody has to be led.
         game.approved_by("mia");
         assert!(!game.surface().comment.contains("the review of the freeze"));

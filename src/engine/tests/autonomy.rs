@@ -1,7 +1,8 @@
 //! Autonomy and risk as a description declares them, and what they ask of a gate.
 
 use crate::engine::kit::*;
-use crate::flow::Stage;
+use crate::flow::{Phase, Stage};
+use crate::gate::phase;
 use crate::ids::Role;
 use crate::ledger::Body;
 use crate::policy::Autonomy;
@@ -68,8 +69,21 @@ fn verify_waits_where_nothing_guards_a_high_risk() {
 
 #[test]
 fn on_a_lowered_rung_verify_waits_for_a_person() {
+    let waits = |game: &Game| {
+        let judged = phase::judge(Phase::Verify, game.now(), &game.world);
+        judged.findings.into_iter().find(|finding| finding.rule == "VER-17")
+    };
     let mut game = Game::pipeline();
-    game.described("autonomy: manual");
     game.until_reviewing();
-    game.green().approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+    assert_eq!(waits(&game), None, "the highest rung waits for nobody here");
+    game.described("autonomy: manual");
+    let told = waits(&game).expect("it waits");
+    assert!(
+        told.waiting && told.says.starts_with("The autonomy is manual, and nobody entitled has approved"),
+        "{told:?}"
+    );
+    game.approved_by("ada");
+    assert!(waits(&game).is_some(), "its author is nobody to wait for");
+    game.approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+    assert_eq!(waits(&game), None);
 }
