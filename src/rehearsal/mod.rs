@@ -446,7 +446,9 @@ impl Rehearsal {
     /// Someone reads the page: a second goes by. Within one of GitHub's seconds it is not known whether a person saw what
     /// they speak of.
     pub fn is_read(&self) {
-        self.clock.put_forward(Duration::from_secs(1));
+        let ahead = self.admin.time().duration_since(self.clock.on_github());
+        let ahead = Duration::try_from(ahead).unwrap_or_default();
+        self.clock.put_forward(ahead + Duration::from_secs(1));
     }
 
     /// Someone has read the page, and comments.

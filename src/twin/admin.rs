@@ -367,6 +367,11 @@ impl Admin {
         self.state().weather.as_ref().map(|weather| weather.day().clone())
     }
 
+    /// What GitHub's clock says. It may be ahead of the one that it goes by: moments whose order matters have a second each.
+    pub fn time(&self) -> jiff::Timestamp {
+        self.state().now()
+    }
+
     /// Sets the clock that GitHub goes by. Without one it is the machine's.
     pub fn set_clock(&self, clock: impl Fn() -> jiff::Timestamp + Send + Sync + 'static) {
         self.state().clock = Arc::new(clock);
