@@ -142,6 +142,7 @@ impl Change {
             trailer: None,
             no_trailer: None,
             asks_refreeze: None,
+            stops: None,
             beneath: Vec::new(),
             structural_fix: false,
         });

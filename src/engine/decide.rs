@@ -22,6 +22,7 @@ use super::lease;
 use super::memory;
 use super::repair;
 use super::risk;
+use super::stop;
 use super::verbs::on_escalation;
 use crate::fact::Comment;
 use crate::flow::merge::Stage as MergeStage;
@@ -244,6 +245,7 @@ pub fn decide(
     }
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
+    stop::raised(&mut draft)?;
     ask::answered(&mut draft, happened)?;
     memory::take_in(&mut draft, happened)?;
     if draft.state.merged.is_none() {
@@ -310,11 +312,7 @@ fn unfixed(draft: &mut Draft<'_>, of: u64, why: &str) -> Result<(), Refusal> {
         Some(stood) => (format!("{}; {lost}", stood.reason), stood.condition),
         None => (lost, None),
     };
-    draft.bot(Body::Stopped { reason, said: None, concerns: BTreeSet::new(), condition })?;
-    match draft.state.pipeline {
-        Some(_) => draft.bot(Body::Beside { fact: Beside::Stopped { structural: false } }),
-        None => Ok(()),
-    }
+    stop::call(draft, By::Bot, stop::Call { condition, ..stop::Call::new(reason) })
 }
 
 /// So many notes are kept of one stop.
@@ -710,7 +708,7 @@ fn brake(draft: &mut Draft<'_>, findings: &[Finding], claimed: bool) -> Result<b
         if fresh.len() > told.len() { format!(" And {} more.", fresh.len() - told.len()) } else { String::new() };
     let reason = format!("{}{more}", told.join(" "));
     take_up(draft, Phase::Build)?;
-    draft.bot(Body::Stopped { reason, said: None, concerns, condition: None })?;
+    draft.bot(Body::Stopped { reason, said: None, concerns, condition: None, raised: None })?;
     draft.step(Action::TriggerComplexityBrake, Actor::Bot, By::Bot)?;
     Ok(true)
 }

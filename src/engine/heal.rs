@@ -10,8 +10,8 @@
 use std::collections::BTreeSet;
 
 use super::decide::{Draft, Order};
+use super::stop;
 use crate::finding::Finding;
-use crate::flow::pipeline::Beside;
 use crate::flow::{Phase, Refusal};
 use crate::gate::frozen::{self, is_cheat};
 use crate::ledger::heal::MOST_HEALED;
@@ -53,12 +53,7 @@ pub(super) fn exhaust(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     let reason = format!("heal_exhausted: {caught} confirmed cheats, and {MOST_HEALED} may be healed");
-    let condition = Some(Condition::HealExhausted);
-    draft.bot(Body::Stopped { reason, said: None, concerns: BTreeSet::new(), condition })?;
-    if draft.state.pipeline.is_some() {
-        draft.bot(Body::Beside { fact: Beside::Stopped { structural: false } })?;
-    }
-    Ok(())
+    stop::call(draft, By::Bot, stop::Call { condition: Some(Condition::HealExhausted), ..stop::Call::new(reason) })
 }
 
 /// `/heal REASON`.

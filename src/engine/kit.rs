@@ -257,6 +257,7 @@ impl Game {
             trailer: None,
             no_trailer: None,
             asks_refreeze: None,
+            stops: None,
             beneath: Vec::new(),
             structural_fix: false,
         });

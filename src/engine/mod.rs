@@ -21,6 +21,7 @@ mod memory;
 mod repair;
 pub(crate) mod resolution;
 mod risk;
+mod stop;
 
 #[cfg(test)]
 mod tests;

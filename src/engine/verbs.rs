@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::answer::Answerer;
 use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason};
 use super::decide::{Draft, Order, Shown, Target};
-use super::{ask, freeze, heal, late, memory, resolution, risk};
+use super::{ask, freeze, heal, late, memory, resolution, risk, stop};
 use crate::finding::{Finding, quoted};
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
@@ -470,14 +470,11 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
                 return refuse(draft);
             }
             let condition = Condition::of(&given.args);
-            let (reason, concerns) = (given.args.clone(), BTreeSet::new());
-            draft.by(by.clone(), Body::Stopped { reason, said: Some(said), concerns, condition })?;
-            if draft.state.pipeline.is_some() {
-                // A scope that outgrew its design is a concern about the design itself; the rest is for a person to
-                // unblock.
-                let structural = condition.is_some_and(Condition::is_structural);
-                draft.by(by.clone(), Body::Beside { fact: Beside::Stopped { structural } })?;
-            }
+            stop::call(
+                draft,
+                by.clone(),
+                stop::Call { said: Some(said), condition, ..stop::Call::new(given.args.clone()) },
+            )?;
         }
         Verb::Slice => return memory::slice(draft, order, by, commands),
         Verb::Scope => return memory::scope(draft, order, by, commands),

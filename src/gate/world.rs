@@ -229,6 +229,8 @@ pub struct Subject {
     pub no_trailer: Option<String>,
     /// `Phasegate-Refreeze:` on the head commit: why what is frozen has to change, in the words of whoever changed it.
     pub asks_refreeze: Option<String>,
+    /// `Phasegate-Stop:` on the head commit: what an agent stops for, in its words.
+    pub stops: Option<String>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.
     pub structural_fix: bool,
 }

@@ -138,7 +138,7 @@ const APPROACHES: usize = 2;
 impl Stop {
     /// Whether the brake was pulled before a third approach to the same failure.
     pub fn is_third_approach(&self) -> bool {
-        self.by == By::Bot && self.reason.starts_with(THIRD_APPROACH)
+        self.by == By::Bot && self.raised.is_none() && self.reason.starts_with(THIRD_APPROACH)
     }
 }
 
@@ -272,7 +272,7 @@ impl State {
                 continue;
             }
             // Nobody crowds out anybody else.
-            let theirs = |other: &Stop| other.by == one.by;
+            let theirs = |other: &Stop| other.by == one.by && other.raised.is_some() == one.raised.is_some();
             shown.also.push(one.clone());
             // The oldest of their lightest goes.
             let least = shown.also.iter().filter(|other| theirs(other)).map(weight).min();
@@ -283,7 +283,7 @@ impl State {
             }
         }
         let heaviest = shown.also.iter().map(weight).max().unwrap_or_default();
-        if shown.by != By::Bot
+        if (shown.by != By::Bot || shown.raised.is_some())
             && heaviest > weight(shown)
             && let Some(at) = shown.also.iter().position(|one| weight(one) == heaviest)
         {

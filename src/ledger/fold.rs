@@ -70,6 +70,7 @@ impl State {
             autonomy: Autonomy::Auto,
             declared: Declared::default(),
             waivers: Vec::new(),
+            raised: None,
             open: true,
             merged: None,
             subject: None,
@@ -400,10 +401,14 @@ impl State {
                     said: *said,
                 });
             }
-            Body::Stopped { reason, said, concerns, condition } => {
+            Body::Stopped { reason, said, concerns, condition, raised } => {
                 self.braked.extend(concerns.iter().cloned());
                 self.against.stops.insert(Mark { change: self.change, seq });
-                self.stop(Stop { said: *said, condition: *condition, ..Stop::new(reason, &record.by) });
+                let (said, condition, raised) = (*said, *condition, raised.clone());
+                if raised.is_some() {
+                    self.raised.clone_from(&raised);
+                }
+                self.stop(Stop { said, condition, raised, ..Stop::new(reason, &record.by) });
             }
             Body::Cheated { reason, .. } => {
                 let content = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?.content.clone();

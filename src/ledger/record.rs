@@ -509,6 +509,9 @@ pub enum Body {
         /// Which of the conditions it is called for, where its reason begins with one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         condition: Option<Condition>,
+        /// The head whose commit message asks for it. Each asks once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raised: Option<CommitId>,
     },
     /// A confirmed cheat: this content passes, or would pass, by a proof that was weakened. It is never taken back.
     Cheated {

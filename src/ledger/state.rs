@@ -39,6 +39,9 @@ pub struct State {
     /// What the descriptions of this work have declared.
     #[serde(default, skip_serializing_if = "Declared::is_none")]
     pub declared: Declared,
+    /// The last head whose commit message has stopped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised: Option<CommitId>,
     /// Risks that somebody answers for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<Accepted>,
@@ -360,6 +363,9 @@ pub struct Stop {
     pub condition: Option<Condition>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Moment>,
+    /// The head whose commit message asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised: Option<CommitId>,
     /// Those that were called while it stood. One answer is for all of them, so all of them are shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Stop>,
@@ -367,7 +373,7 @@ pub struct Stop {
 
 impl Stop {
     pub fn new(reason: &str, by: &By) -> Self {
-        Self { reason: reason.to_owned(), by: by.clone(), condition: None, said: None, also: Vec::new() }
+        Self { reason: reason.to_owned(), by: by.clone(), condition: None, said: None, raised: None, also: Vec::new() }
     }
 }
 

@@ -330,7 +330,8 @@ fn subject(
         logged,
         trailer,
         no_trailer,
-        asks_refreeze: asks_refreeze(&message),
+        asks_refreeze: reason(&message, "Phasegate-Refreeze:", 300),
+        stops: reason(&message, "Phasegate-Stop:", 1_000),
         beneath: beneath(reader, merge_base, &fetched.head, &deltas, bot)?,
         structural_fix,
         about,
@@ -520,11 +521,12 @@ fn trailer(message: &str) -> (Option<Phase>, Option<String>) {
     }
 }
 
-/// `Phasegate-Refreeze: <reason>` in the last paragraph of a commit message.
-fn asks_refreeze(message: &str) -> Option<String> {
+/// `<key> <reason>` in the last paragraph of a commit message, so much of it.
+fn reason(message: &str, key: &str, most: usize) -> Option<String> {
     let last = message.trim_end().rsplit("\n\n").next()?;
-    let reason = last.lines().rev().find_map(|line| line.strip_prefix("Phasegate-Refreeze:"))?.trim();
-    (!reason.is_empty()).then(|| reason.chars().take(300).collect())
+    let reason = last.lines().rev().find_map(|line| line.strip_prefix(key))?.trim();
+    let reason: String = reason.chars().filter(|c| !c.is_control()).take(most).collect();
+    (!reason.is_empty()).then_some(reason)
 }
 
 /// `Phasegate-Change: #N` in the last paragraph of a commit message, or of a pull request's text.
@@ -559,6 +561,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         trailer: None,
         no_trailer: None,
         asks_refreeze: None,
+        stops: None,
         beneath: Vec::new(),
         structural_fix: false,
     })
@@ -702,9 +705,16 @@ mod tests {
         assert_eq!(trailer("Phasegate-Claim: expand is how one claims"), (None, None));
         assert_eq!(trailer("scope\n\nPhasegate-Claim: expand\n\nmore text"), (None, None));
         assert_eq!(trailer("scope\n\nPhasegate-Claim: done\n"), (None, Some("done".to_owned())));
-        assert_eq!(asks_refreeze("test\n\nPhasegate-Refreeze: it was wrong\n").as_deref(), Some("it was wrong"));
+        assert_eq!(
+            reason("test\n\nPhasegate-Refreeze: it was wrong\n", "Phasegate-Refreeze:", 300).as_deref(),
+            Some("it was wrong")
+        );
+        assert_eq!(
+            reason("stop\n\nPhasegate-Stop: stuck: \u{1b}[31mthree approaches\r\n", "Phasegate-Stop:", 12).as_deref(),
+            Some("stuck: [31mt")
+        );
         for none in ["Phasegate-Refreeze:", "test\n\nPhasegate-Refreeze: \n", "Phasegate-Refreeze: a\n\nmore"] {
-            assert_eq!(asks_refreeze(none), None, "{none:?}");
+            assert_eq!(reason(none, "Phasegate-Refreeze:", 300), None, "{none:?}");
         }
     }
 }

@@ -120,6 +120,13 @@ fn short(text: &str) -> String {
     text.chars().take(LONGEST).collect()
 }
 
+fn caller(stop: &crate::ledger::state::Stop) -> String {
+    match &stop.raised {
+        Some(head) => format!("commit {}", head.short()),
+        None => who(&stop.by),
+    }
+}
+
 fn who(by: &By) -> String {
     match by {
         By::Person { person, .. } => person.login.clone(),
@@ -207,7 +214,7 @@ fn failed(state: &State, open: &Escalation) -> Vec<FailedInvariant> {
     let stopped = state.stopped.as_ref().filter(|_| matches!(open.cause, Cause::Stop | Cause::Brake));
     let one = |stop: &crate::ledger::state::Stop| FailedInvariant {
         invariant: if open.cause == Cause::Brake { "the design holds" } else { "nobody has stopped it" }.to_owned(),
-        evidence: short(&format!("{}: {}", who(&stop.by), stop.reason)),
+        evidence: short(&format!("{}: {}", caller(stop), stop.reason)),
     };
     stopped.map(one).into_iter().chain(state.also_stopped().into_iter().map(called)).collect()
 }
@@ -216,7 +223,7 @@ fn failed(state: &State, open: &Escalation) -> Vec<FailedInvariant> {
 fn called(stop: &crate::ledger::state::Stop) -> FailedInvariant {
     FailedInvariant {
         invariant: "nobody has stopped it".to_owned(),
-        evidence: short(&format!("{}: {}", who(&stop.by), stop.reason)),
+        evidence: short(&format!("{}: {}", caller(stop), stop.reason)),
     }
 }
 

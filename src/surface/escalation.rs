@@ -247,12 +247,12 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
         Cause::Stop | Cause::Brake => {
             let known = words(state, open).map(|words| format!(" because {}", words.wrong)).unwrap_or_default();
             let (reason, who) = match &state.stopped {
-                Some(stop) => (quoted(&plain_to(600, &stop.reason)), login(&stop.by)),
+                Some(stop) => (quoted(&plain_to(600, &stop.reason)), caller(stop)),
                 None => ("(no reason is recorded)".to_owned(), "somebody".to_owned()),
             };
             let braked = state.stopped.as_ref().is_some_and(|stop| match stop.condition {
                 Some(condition) => condition.is_structural(),
-                None => stop.by == By::Bot,
+                None => stop.by == By::Bot && stop.raised.is_none(),
             });
             let what = if open.cause == Cause::Brake && braked { "pulled the complexity brake on" } else { "stopped" };
             format!("{who} {what} {change}{known}: {reason}. Nothing goes on before a person decides.")
@@ -277,9 +277,17 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
 fn also(state: &State) -> Vec<String> {
     let line = |stop: &&Stop| {
         let known = stopped::words(stop).map(|words| format!(" because {}", words.wrong)).unwrap_or_default();
-        format!("- {} stopped it{known}: {}", login(&stop.by), quoted(&plain_to(600, &stop.reason)))
+        format!("- {} stopped it{known}: {}", caller(stop), quoted(&plain_to(600, &stop.reason)))
     };
     state.also_stopped().iter().map(line).collect()
+}
+
+/// Who called it: a person, the bot, or whoever wrote a commit that asks for it.
+fn caller(stop: &Stop) -> String {
+    match &stop.raised {
+        Some(head) => format!("commit {}", head.short()),
+        None => login(&stop.by),
+    }
 }
 
 fn login(by: &By) -> String {

@@ -4,7 +4,7 @@ use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
 use crate::ids::Role;
 use crate::ledger::escalation::{Cause, Ending, Escalation};
-use crate::ledger::record::By;
+use crate::ledger::record::{By, Condition};
 use crate::ledger::{Body, State};
 
 fn open(game: &Game) -> &Escalation {
@@ -116,6 +116,78 @@ fn a_stop_opens_one_in_both_flows() {
     assert_eq!(open(&game).id, last_seq(&game, |body| matches!(body, Body::Stopped { .. })));
     game.says("mia", Role::Maintain, "/brake-resolved fine").done();
     assert_eq!(ended(&game), lifted(Ending::Lifted, "mia", Some("fine")));
+}
+
+/// A head whose commit message has `Phasegate-Stop:`.
+fn raises(game: &mut Game, head: &str, reason: &str) {
+    game.push_with(head, |game| game.subject().stops = Some(reason.to_owned()));
+}
+
+fn stops(game: &Game) -> usize {
+    game.now().stopped.iter().map(|stop| 1 + stop.also.len()).sum()
+}
+
+#[test]
+fn a_commit_that_asks_for_a_person_stops_it_once_in_both_flows() {
+    let mut game = Game::merge();
+    raises(&mut game, "one", "stuck: three approaches, and the lamp flickers still");
+    assert_eq!((open(&game).cause, open(&game).phase), (Cause::Stop, None));
+    game.asked_in(12);
+    let stop = game.now().stopped.clone().unwrap();
+    assert_eq!((stop.condition, stop.raised), (Some(Condition::Stuck), Some(commit("one"))));
+    assert!(game.against().contains("MRG-05"));
+    // Whatever else is told about this head, it has said so once.
+    game.green().says("ada", Role::Write, "/status");
+    assert_eq!(stops(&game), 1);
+    game.says("mia", Role::Maintain, "/unblock try the capacitor").done();
+    assert_eq!(ended(&game), lifted(Ending::Lifted, "mia", Some("try the capacitor")));
+    game.green();
+    assert!(!game.against().contains("MRG-05"), "it was answered");
+    // The next one that asks is another.
+    raises(&mut game, "two", "unsafe: it switches the mains");
+    assert_eq!(game.now().stopped.as_ref().map(|stop| stop.condition), Some(Some(Condition::Unsafe)));
+    // Nobody's push takes it back.
+    game.push_with("three", |game| game.subject().stops = None).green();
+    assert!(game.against().contains("MRG-05"));
+
+    let mut game = Game::pipeline();
+    raises(game.until_building(), "b1", "dependency: the service is down");
+    game.at(Stage::BlockedOnGate);
+    assert_eq!((open(&game).cause, open(&game).phase), (Cause::Stop, Some(Phase::Build)));
+    // What comes on top is told beside it, what is about the design brakes, and what is about safety is asked first.
+    raises(&mut game, "b2", "scope: it has doubled");
+    game.at(Stage::ComplexityBrakeTriggered);
+    raises(&mut game, "b3", "unsafe: it switches the mains");
+    assert_eq!(
+        game.now().stopped.as_ref().map(|stop| (stop.condition, stop.also.len())),
+        Some((Some(Condition::Unsafe), 2))
+    );
+}
+
+#[test]
+fn a_commit_that_asks_for_a_person_is_named_and_its_words_are_quoted() {
+    let mut game = Game::merge();
+    raises(&mut game, "one", "stuck: @everyone <b>look</b>");
+    game.asked_in(12);
+    let (comment, issue) = (game.surface().comment, game.notice().unwrap().body);
+    for text in [&comment, &issue] {
+        assert!(text.contains("stuck: ") && text.contains("look"), "{text}");
+        assert!(!text.contains("@everyone") && !text.contains("<b>"), "{text}");
+    }
+    assert!(issue.contains(&format!("commit {} stopped", commit("one").short())), "{issue}");
+}
+
+#[test]
+fn commits_that_ask_crowd_out_nobody() {
+    let mut game = Game::merge();
+    game.says("ada", Role::Write, "/stop it leaks").done();
+    for at in 0..30 {
+        raises(&mut game, &format!("h{at}"), &format!("stuck: at {at}"));
+    }
+    let stop = game.now().stopped.clone().unwrap();
+    let all = [vec![stop.clone()], stop.also].concat();
+    assert!(all.iter().any(|one| one.reason == "it leaks"), "{all:#?}");
+    assert!(all.len() <= 22, "{}", all.len());
 }
 
 #[test]

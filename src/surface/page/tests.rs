@@ -116,7 +116,7 @@ fn nothing_that_somebody_wrote_is_more_than_text() {
             criteria: vec![],
         },
         Body::Tampered { what: bad.to_owned(), told: None },
-        Body::Stopped { reason: bad.to_owned(), said: None, concerns: BTreeSet::new(), condition: None },
+        Body::Stopped { reason: bad.to_owned(), said: None, concerns: BTreeSet::new(), condition: None, raised: None },
         Body::GivenUp { reason: bad.to_owned() },
     ];
     for (at, body) in bodies.into_iter().enumerate() {
