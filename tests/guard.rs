@@ -110,7 +110,7 @@ fn a_manifest_is_printed_as_json_and_written_where_it_is_asked_for() {
     let printed = house.run(&["guard", "freeze"]);
     assert_eq!((printed.code, printed.err.as_str()), (0, ""));
     let manifest = printed.json();
-    assert_eq!(manifest["schema"], "phasegate/manifest@1");
+    assert_eq!((&manifest["schema"], &manifest["inside"]), (&json!("phasegate/manifest@2"), &json!({})));
     let files: Vec<&String> = manifest["files"].as_object().unwrap().keys().collect();
     assert_eq!(files, [".github/phasegate.yml", "Cargo.lock", "checks/lamp.txt", "tests/new.py", "tests/old.py"]);
     assert_eq!(manifest["files"]["tests/new.py"]["ours"], true);
@@ -339,4 +339,45 @@ fn tests_inside_of_source_files_are_named() {
     assert_eq!(unread.code, 2, "{}", unread.out);
     assert!(unread.json()["files"][0]["unread"].is_string());
     assert_eq!(house.run(&["guard", "items", "src/nothing.rs"]).code, 2);
+}
+
+#[test]
+fn a_test_inside_of_a_source_file_is_held_and_the_code_beside_it_is_free() {
+    let house = House::new();
+    let text = |code: &str, test: &str| {
+        format!(
+            "pub fn lamp() -> u8 {{ {code} }}\n#[cfg(test)]\nmod tests {{\n    #[test]\n    fn shines() {{ {test} }}\n}}\n"
+        )
+    };
+    house.commit(&[("src/lamp.rs", &text("1", "assert_eq!(super::lamp(), 1)"))]);
+    let manifest = house.frozen();
+    let written = house.run(&["guard", "freeze", "--out", &manifest]);
+    assert!(written.out.contains("source files with tests inside 1."), "{}", written.out);
+    let json = house.run(&["guard", "freeze"]).json();
+    assert!(json["inside"]["src/lamp.rs"]["items"]["tests::shines"]["digest"].is_string(), "{json}");
+
+    house.commit(&[("src/lamp.rs", &text("0 + 1", "assert_eq!(super::lamp(), 1)"))]);
+    let fine = house.run(&["guard", "check", &manifest]);
+    assert_eq!(fine.code, 0, "{}", fine.out);
+    assert!(fine.out.starts_with("GUARD PASS 6 of 6 frozen files at "), "{}", fine.out);
+
+    house.commit(&[("src/lamp.rs", &text("0", "assert_eq!(super::lamp(), 0)"))]);
+    let tampered = house.run(&["guard", "check", &manifest, "--json"]);
+    assert_eq!((tampered.code, tampered.rules()), (1, vec!["build_tampered:src/lamp.rs".to_owned()]));
+    let finding = &tampered.json()["findings"][0];
+    assert_eq!((&finding["path"], &finding["line"]), (&json!("src/lamp.rs"), &json!(5)));
+    assert!(
+        finding["says"].as_str().unwrap().starts_with("The test `tests::shines` inside of `src/lamp.rs`"),
+        "{finding}"
+    );
+
+    // A manifest from before such tests were frozen holds what it held.
+    let mut older = json.as_object().unwrap().clone();
+    older.remove("inside");
+    older.insert("schema".to_owned(), json!("phasegate/manifest@1"));
+    let file = house.path().join(".git/older.json");
+    std::fs::write(&file, serde_json::to_string(&older).unwrap()).unwrap();
+    let held = house.run(&["guard", "check", &file.display().to_string()]);
+    assert_eq!(held.code, 0, "{}", held.out);
+    assert!(held.out.starts_with("GUARD PASS 5 of 5 frozen files at "), "{}", held.out);
 }

@@ -29,7 +29,7 @@ use crate::repo::{LocalRepo, Reader as _};
 /// Freeze the tests of a change, look whether they are as they were frozen, or what got weaker in them
 ///
 /// `freeze` and `check` do the same as the App does at the freezing point and at every gate behind it, on a repository
-/// here. No gate uses `weaker` and `items` yet. docs/guard.md says what is frozen and what trips.
+/// here. docs/guard.md says what is frozen and what trips.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -117,6 +117,8 @@ struct Froze {
     contracts: usize,
     meaning: usize,
     locks: usize,
+    /// Source files with tests inside, which are frozen one by one.
+    inside: usize,
     out: String,
 }
 
@@ -137,12 +139,14 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         Command::Freeze { rev, base, without_locks, out, json } => {
             let (head, tip, base) = sides(&repo, rev, base.as_deref())?;
             let policy = check::policy_at(&repo, &tip)?;
-            let manifest = Scene::read(&repo, Some(&base), &head)?.manifest(&policy);
+            let mut scene = Scene::read(&repo, Some(&base), &head)?;
+            scene.look_inside(&repo, (Some(&base), &head), &policy, None)?;
+            let manifest = scene.manifest(&policy);
             let manifest = if *without_locks { manifest.without_locks() } else { manifest };
             freeze(&head, &manifest, out.as_deref(), *json)
         }
         Command::Check { manifest, ledger, branch, keys, base, head, json } => {
-            let (commit, _, base) = sides(&repo, head, base.as_deref())?;
+            let (commit, tip, base) = sides(&repo, head, base.as_deref())?;
             let frozen = match (manifest, ledger) {
                 (Some(file), _) => Some((from_file(file)?, Accepted::default())),
                 (None, Some(change)) => Some(from_ledger(*change, branch, keys).await?),
@@ -154,7 +158,10 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
                     if head == "HEAD" {
                         warn_of_uncommitted(&repo, frozen.as_ref())?;
                     }
-                    held(frozen, &Scene::read(&repo, Some(&base), &commit)?, &accepted)
+                    let mut scene = Scene::read(&repo, Some(&base), &commit)?;
+                    let known = frozen.as_ref().ok().map(|(manifest, _)| manifest);
+                    scene.look_inside(&repo, (Some(&base), &commit), &check::policy_at(&repo, &tip)?, known)?;
+                    held(frozen, &scene, &accepted)
                 }
                 (None, Some(_)) => Frozen::default(),
                 (None, None) => {
@@ -199,19 +206,21 @@ fn freeze(head: &CommitId, manifest: &Manifest, file: Option<&Path>, json: bool)
         contracts: count(Kind::Contract),
         meaning: count(Kind::Meaning),
         locks: count(Kind::Lock),
+        inside: manifest.within(),
         out: name,
     };
     if json {
         out::json(&froze)?;
     } else {
         out::text(&format!(
-            "{} of {}: tests {}, contracts {}, files that give a run its meaning {}, lock files {}.\n{} has the manifest {}.\n",
+            "{} of {}: tests {}, contracts {}, files that give a run its meaning {}, lock files {}, source files with tests inside {}.\n{} has the manifest {}.\n",
             "FROZEN".bold(),
             head.short(),
             froze.tests,
             froze.contracts,
             froze.meaning,
             froze.locks,
+            froze.inside,
             froze.out,
             froze.manifest.short(),
         ))?;
@@ -270,7 +279,8 @@ async fn from_ledger(number: u64, branch: &str, keys: &[PathBuf]) -> anyhow::Res
 /// What is held is what is committed. Whoever has changed more since should hear that.
 fn warn_of_uncommitted(repo: &LocalRepo, frozen: Result<&(Manifest, Digest), &String>) -> anyhow::Result<()> {
     let Ok((manifest, _)) = frozen else { return Ok(()) };
-    let paths: Vec<String> = manifest.files.keys().filter_map(|path| path.as_str().map(str::to_owned)).collect();
+    let all = manifest.files.keys().chain(manifest.inside.iter().flat_map(|inside| inside.keys()));
+    let paths: Vec<String> = all.filter_map(|path| path.as_str().map(str::to_owned)).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     for path in repo.uncommitted(&paths)?.into_iter().take(10) {
         let warning = "warning:".yellow().to_string();
@@ -300,7 +310,7 @@ fn held(frozen: Found, scene: &Scene, accepted: &Accepted) -> Frozen {
         Ok((manifest, digest)) => {
             let trips = hold(&manifest, scene, accepted);
             let findings = trips.iter().map(|trip| trip.finding(OR)).collect();
-            Frozen { manifest: Some(digest), files: manifest.files.len() as u64, findings, asked: true }
+            Frozen { manifest: Some(digest), files: manifest.len() as u64, findings, asked: true }
         }
         Err(why) => {
             let next = "Take the manifest of the commit at which the tests were frozen: `phasegate guard freeze REV --out FILE`.";
@@ -311,7 +321,7 @@ fn held(frozen: Found, scene: &Scene, accepted: &Accepted) -> Frozen {
 
 fn report(head: CommitId, frozen: Frozen, wave: Vec<Finding>, json: bool) -> anyhow::Result<Exit> {
     let Frozen { manifest, files, mut findings, asked } = frozen;
-    let unchanged = files.saturating_sub(findings.len() as u64);
+    let unchanged = unchanged(&findings, files);
     findings.extend(wave);
     let verdict = verdict(&findings);
     if json {
@@ -326,4 +336,10 @@ fn report(head: CommitId, frozen: Frozen, wave: Vec<Finding>, json: bool) -> any
         out::text(&text)?;
     }
     Ok(Exit::found(verdict == Verdict::Fail))
+}
+
+/// How many are as they were. Of one file several tests may not be.
+fn unchanged(findings: &[Finding], files: u64) -> u64 {
+    let paths: std::collections::BTreeSet<&Option<String>> = findings.iter().map(|finding| &finding.path).collect();
+    files.saturating_sub(paths.len() as u64)
 }

@@ -58,6 +58,18 @@ pub enum Sort {
     Module,
 }
 
+impl Sort {
+    /// What such an item is called in a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Helper => "part of tests",
+            Self::Doc => "example",
+            Self::Module => "line",
+        }
+    }
+}
+
 /// A test that stands inside of a source file, or what belongs to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::inline::Taken;
 use crate::ids::{BlobId, Digest};
 use crate::repo::{Mode, RepoPath};
 
@@ -16,7 +17,9 @@ pub const MOST_FILES: usize = 50_000;
 /// A manifest's text is no longer than this.
 pub const LONGEST: usize = 8 * 1024 * 1024;
 
-const SCHEMA: &str = "phasegate/manifest@1";
+const SCHEMA: &str = "phasegate/manifest@2";
+/// The form from before tests inside of source files were frozen. It is read, and says nothing of them.
+const OLDER: &str = "phasegate/manifest@1";
 
 /// Why a file is frozen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,6 +60,8 @@ pub struct Frozen {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
     pub files: BTreeMap<RepoPath, Frozen>,
+    /// The tests inside of source files that the change had made something of. None: it is not known of any.
+    pub inside: Option<BTreeMap<RepoPath, Taken>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -64,6 +69,8 @@ pub struct Manifest {
 struct Written {
     schema: String,
     files: BTreeMap<RepoPath, Frozen>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inside: Option<BTreeMap<RepoPath, Taken>>,
 }
 
 /// A manifest as it is kept: its text, and the digest that a record names it by.
@@ -77,16 +84,18 @@ pub struct Sealed {
 impl Manifest {
     /// The text that is kept, or why there can be none.
     pub fn seal(&self) -> Result<Sealed, String> {
-        if self.files.len() > MOST_FILES {
-            return Err(format!("there are {} files to freeze; more than {MOST_FILES} are not", self.files.len()));
+        let count = self.len();
+        if count > MOST_FILES {
+            return Err(format!("there are {count} files to freeze; more than {MOST_FILES} are not"));
         }
-        let written = Written { schema: SCHEMA.to_owned(), files: self.files.clone() };
+        let schema = if self.inside.is_some() { SCHEMA } else { OLDER }.to_owned();
+        let written = Written { schema, files: self.files.clone(), inside: self.inside.clone() };
         let bytes = serde_json_canonicalizer::to_vec(&written).map_err(|error| error.to_string())?;
         if bytes.len() > LONGEST {
             return Err(format!("the manifest has {} bytes; more than {LONGEST} are not kept", bytes.len()));
         }
         let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
-        Ok(Sealed { digest: Digest::of(&text), text: text.into(), files: self.files.len() as u64 })
+        Ok(Sealed { digest: Digest::of(&text), text: text.into(), files: count as u64 })
     }
 
     /// A manifest out of its text, in whatever order and spacing that is.
@@ -95,13 +104,18 @@ impl Manifest {
             return Err(format!("it has {} bytes; more than {LONGEST} are not read", text.len()));
         }
         let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        if written.schema != SCHEMA {
-            return Err(format!("its schema is {:?}, not {SCHEMA:?}", written.schema));
+        let Written { schema, files, inside } = written;
+        match (schema.as_str(), &inside) {
+            (SCHEMA, Some(_)) | (OLDER, None) => {}
+            (SCHEMA, None) => return Err("missing field `inside`".to_owned()),
+            (OLDER, Some(_)) => return Err(format!("unknown field `inside` for the schema {OLDER:?}")),
+            _ => return Err(format!("its schema is {schema:?}, neither {SCHEMA:?} nor {OLDER:?}")),
         }
-        if written.files.len() > MOST_FILES {
-            return Err(format!("it has {} files; more than {MOST_FILES} are not read", written.files.len()));
+        let manifest = Self { files, inside };
+        if manifest.len() > MOST_FILES {
+            return Err(format!("it has {} files; more than {MOST_FILES} are not read", manifest.len()));
         }
-        Ok(Self { files: written.files })
+        Ok(manifest)
     }
 
     /// The manifest that a record names by this digest, out of what is kept under it.
@@ -116,7 +130,22 @@ impl Manifest {
     #[must_use]
     pub fn without_locks(&self) -> Self {
         let kept = self.files.iter().filter(|(_, frozen)| frozen.kind != Kind::Lock);
-        Self { files: kept.map(|(path, frozen)| (path.clone(), frozen.clone())).collect() }
+        let files = kept.map(|(path, frozen)| (path.clone(), frozen.clone())).collect();
+        Self { files, inside: self.inside.clone() }
+    }
+
+    /// How many files it has something of.
+    pub fn len(&self) -> usize {
+        self.files.len() + self.within()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many source files it has tests of.
+    pub fn within(&self) -> usize {
+        self.inside.as_ref().map_or(0, BTreeMap::len)
     }
 
     /// How many files there are of a kind.
@@ -139,7 +168,8 @@ mod tests {
             ("tests/a.rs", Frozen { ours: true, ..frozen(Kind::Test, 'a') }),
             ("Cargo.lock", frozen(Kind::Lock, 'c')),
         ];
-        Manifest { files: files.map(|(path, frozen)| (RepoPath::from(path), frozen)).into_iter().collect() }
+        let files = files.map(|(path, frozen)| (RepoPath::from(path), frozen)).into_iter().collect();
+        Manifest { files, inside: None }
     }
 
     #[test]
@@ -150,8 +180,8 @@ mod tests {
         assert_eq!((sealed.files, &sealed.digest), (3, &manifest().seal().unwrap().digest));
         assert_eq!(Manifest::open(&sealed.text, &sealed.digest).unwrap(), manifest());
         // A path that is no text comes back too.
-        let odd =
-            Manifest { files: BTreeMap::from([(RepoPath::new(b"tests/\xff".as_slice()), frozen(Kind::Test, 'd'))]) };
+        let odd = BTreeMap::from([(RepoPath::new(b"tests/\xff".as_slice()), frozen(Kind::Test, 'd'))]);
+        let odd = Manifest { files: odd, inside: None };
         assert_eq!(Manifest::parse(&odd.seal().unwrap().text).unwrap(), odd);
     }
 
@@ -169,7 +199,14 @@ mod tests {
         for (text, says) in [
             ("", "EOF"),
             ("{}", "missing field"),
-            (r#"{"schema":"phasegate/manifest@2","files":{}}"#, "its schema"),
+            (r#"{"schema":"phasegate/manifest@3","files":{}}"#, "its schema"),
+            (r#"{"schema":"phasegate/manifest@2","files":{}}"#, "missing field `inside`"),
+            (r#"{"schema":"phasegate/manifest@1","files":{},"inside":{}}"#, "unknown field `inside`"),
+            (r#"{"schema":"phasegate/manifest@2","files":{},"inside":{"a.rs":{}}}"#, "missing field"),
+            (
+                r#"{"schema":"phasegate/manifest@2","files":{},"inside":{"a.rs":{"reading":1,"more":1}}}"#,
+                "unknown field",
+            ),
             (r#"{"schema":"phasegate/manifest@1","files":{},"more":1}"#, "unknown field"),
             (r#"{"schema":"phasegate/manifest@1","files":{"a":{"kind":"test","mode":"100644","blob":"x"}}}"#, "x"),
             (
@@ -190,6 +227,7 @@ mod tests {
             files: (0..count)
                 .map(|n| (RepoPath::from(format!("tests/{n}").as_str()), frozen(Kind::Test, 'a')))
                 .collect(),
+            inside: None,
         };
         assert_eq!(many(MOST_FILES).seal().unwrap().files, MOST_FILES as u64);
         assert!(many(MOST_FILES + 1).seal().unwrap_err().contains("50001 files to freeze"));

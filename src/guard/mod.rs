@@ -3,6 +3,7 @@
 //! A [`Manifest`] names the git blob of every test file, of the contract, and of every file that decides what a test run
 //! means ([`set`]). It is taken at a commit ([`Scene`]) and kept on the ledger. The tripwire ([`hold`]) compares it with a
 //! later head. It compares blobs, so it works for any language, and a test that was marked as skipped is a changed one.
+//! Tests that stand among the code of a source file are frozen one by one ([`within`]), so that the code stays free.
 //! [`wave`] guards workers who work side by side: where each began, and how it comes back.
 //!
 //! What it promises:
@@ -21,6 +22,7 @@ pub mod set;
 pub mod tripwire;
 pub mod wave;
 pub mod weaken;
+pub mod within;
 
 pub use manifest::{Frozen, Kind, MOST_FILES, Manifest, Sealed};
 pub use tripwire::{How, Scene, Trip, hold};

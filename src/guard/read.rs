@@ -19,10 +19,10 @@ impl Scene {
             None => entries.iter().map(|entry| entry.path.clone()).collect(),
         };
         let files = entries.into_iter().map(|Entry { path, mode, blob }| (path, (mode, blob))).collect();
-        Ok(Self { files, touched })
+        Ok(Self { files, touched, ..Self::default() })
     }
 
-    /// What of it would be frozen by this policy.
+    /// What of it would be frozen by this policy, with the tests inside of source files as far as they were looked at.
     pub fn manifest(&self, policy: &Policy) -> Manifest {
         let added = Added::by(policy);
         let frozen = |(path, (mode, blob)): (&RepoPath, &(Mode, BlobId))| {
@@ -30,7 +30,9 @@ impl Scene {
             let ours = self.touched.contains(path);
             Some((path.clone(), Frozen { kind, mode: *mode, blob: blob.clone(), ours }))
         };
-        Manifest { files: self.files.iter().filter_map(frozen).collect() }
+        let mut files = self.files.iter().filter_map(frozen).collect();
+        let inside = Some(self.freeze_inside(&mut files));
+        Manifest { files, inside }
     }
 }
 

@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::inline::{Became, Sort};
+use super::within::{self, Source};
 use super::{Frozen, Kind, Manifest};
 use crate::finding::{Finding, quoted};
 use crate::ids::BlobId;
@@ -22,6 +24,8 @@ pub struct Scene {
     pub files: BTreeMap<RepoPath, (Mode, BlobId)>,
     /// The paths that the change touches: what differs from where it began.
     pub touched: BTreeSet<RepoPath>,
+    /// The source files that may have tests inside, as far as they were looked at.
+    pub sources: BTreeMap<RepoPath, Source>,
 }
 
 /// A frozen file that is not as it was.
@@ -29,8 +33,8 @@ pub struct Scene {
 pub struct Trip {
     pub path: RepoPath,
     pub kind: Kind,
-    /// What was frozen.
-    pub frozen: BlobId,
+    /// What was frozen; none where only a part of the file was.
+    pub frozen: Option<BlobId>,
     /// What stands there now.
     pub now: Option<BlobId>,
     #[serde(flatten)]
@@ -64,6 +68,17 @@ pub enum How {
         from: Mode,
         to: Mode,
     },
+    /// A test inside of it, or what belongs to one, is not as it was.
+    Inside {
+        item: String,
+        sort: Sort,
+        #[serde(flatten)]
+        became: Became,
+    },
+    /// What was frozen inside of it can't be found, because it can't be read.
+    Unread {
+        why: String,
+    },
 }
 
 /// Changed files that a person has accepted, each with the content they saw (none: that it is gone).
@@ -84,7 +99,12 @@ pub fn hold(manifest: &Manifest, scene: &Scene, accepted: &Accepted) -> Vec<Trip
             _ => how(path, frozen, &elsewhere, scene),
         };
         let now = now.map(|(_, blob)| blob.clone());
-        trips.push(Trip { path: path.clone(), kind: frozen.kind, frozen: frozen.blob.clone(), now, how });
+        trips.push(Trip { path: path.clone(), kind: frozen.kind, frozen: Some(frozen.blob.clone()), now, how });
+    }
+    let inside = within::hold(manifest, scene);
+    if !inside.is_empty() {
+        trips.extend(inside);
+        trips.sort_by(|a, b| a.path.cmp(&b.path));
     }
     trips
 }
@@ -215,6 +235,14 @@ impl Trip {
                 format!("was frozen, and {} differs from it only in case or Unicode form", quoted(&other.to_string()))
             }
             How::Mode { from, to } => format!("is not as it was frozen: its mode was {from} and is {to}"),
+            How::Inside { item, sort, became } => {
+                return format!("The {} {} inside of {path} {}.", sort.words(), quoted(item), became.says());
+            }
+            How::Unread { why } => {
+                return format!(
+                    "The tests inside of {path} were frozen and can't be found, because it can't be read: {why}."
+                );
+            }
         };
         format!("The {kind} {path} {how}.")
     }
@@ -225,9 +253,14 @@ impl Trip {
             How::Alike { other } => format!("Take {} out again", quoted(&other.to_string())),
             How::Renamed { to } => format!("Move {} back", quoted(&to.to_string())),
             How::Mode { from, .. } => format!("Give it its mode {from} back"),
-            _ => format!("Put it back as it was (blob {})", &self.frozen.as_str()[..12]),
+            How::Unread { .. } => "Make it a file that can be read, with its tests as they were".to_owned(),
+            _ => match &self.frozen {
+                Some(blob) => format!("Put it back as it was (blob {})", blob.as_str().get(..12).unwrap_or_default()),
+                None => "Put it back as it was".to_owned(),
+            },
         };
-        Finding::error(&self.code(), self.says(), format!("{put_back}; {or}")).at(self.path.to_string(), None)
+        let line = if let How::Inside { became, .. } = &self.how { became.line() } else { None };
+        Finding::error(&self.code(), self.says(), format!("{put_back}; {or}")).at(self.path.to_string(), line)
     }
 }
 

@@ -35,13 +35,18 @@ pub(super) fn guard(
     frozen: Option<&Kept>,
     accepted: &Accepted,
 ) -> crate::repo::Result<Guard> {
-    let scene = Scene::read(reader, Some(base), head)?;
+    let opened = frozen.map(|Kept { manifest, text }| {
+        let text = text.as_ref().ok_or_else(|| "its manifest is not on the ledger".to_owned());
+        (manifest, text.and_then(|text| Manifest::open(text, manifest)))
+    });
+    let mut scene = Scene::read(reader, Some(base), head)?;
+    let held = opened.as_ref().and_then(|(_, manifest)| manifest.as_ref().ok());
+    scene.look_inside(reader, (Some(base), head), policy, held)?;
     let manifest = scene.manifest(policy);
     let seal = |manifest: &Manifest| manifest.seal().map(Arc::new);
     let present = seal(&manifest.without_locks()).and_then(|claimed| Ok(Present { claimed, built: seal(&manifest)? }));
-    let held = frozen.map(|Kept { manifest, text }| {
-        let text = text.as_ref().ok_or_else(|| "its manifest is not on the ledger".to_owned());
-        let found = text.and_then(|text| Manifest::open(text, manifest)).map(|frozen| hold(&frozen, &scene, accepted));
+    let held = opened.map(|(manifest, frozen)| {
+        let found = frozen.map(|frozen| hold(&frozen, &scene, accepted));
         Held { manifest: manifest.clone(), found }
     });
     Ok(Guard { present, held })

@@ -24,7 +24,7 @@ pub(crate) struct Proof {
 impl Proof {
     fn scene(&self) -> Scene {
         let files = self.files.iter().map(|(path, text)| (path.as_str().into(), (Mode::FILE, blob(text)))).collect();
-        Scene { files, touched: self.touched.clone() }
+        Scene { files, touched: self.touched.clone(), ..Scene::default() }
     }
 
     fn manifest(&self) -> Manifest {
@@ -38,7 +38,7 @@ impl Proof {
             let ours = self.touched.contains(&path);
             (path, Frozen { kind, mode, blob, ours })
         };
-        Manifest { files: self.scene().files.into_iter().map(frozen).collect() }
+        Manifest { files: self.scene().files.into_iter().map(frozen).collect(), inside: None }
     }
 
     fn present(&self) -> Result<Present, String> {

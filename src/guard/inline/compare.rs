@@ -108,6 +108,9 @@ pub fn compare_all(
         if let Ok(Some(items)) = &file.items {
             spare.add(path, frozen.get(path), items, file.new);
         }
+        if is_target(path, is_there) {
+            spare.opened.insert(path.clone());
+        }
     }
     let mut all = BTreeMap::new();
     for (path, frozen) in frozen {
@@ -127,6 +130,14 @@ pub fn compare_all(
         }
     }
     all
+}
+
+/// Whether cargo builds a file as a program of tests by itself, without a line that names it.
+fn is_target(path: &str, is_there: &dyn Fn(&str) -> bool) -> bool {
+    let Some((package, rest)) = path.rsplit_once("tests/") else { return false };
+    let at_top =
+        rest.ends_with(".rs") && !rest.contains('/') || rest.ends_with("/main.rs") && rest.matches('/').count() == 1;
+    at_top && (package.is_empty() || package.ends_with('/')) && is_there(&format!("{package}Cargo.toml"))
 }
 
 /// One that is new, or not as it was: it may be what another has become.

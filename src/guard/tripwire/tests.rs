@@ -213,8 +213,13 @@ fn a_finding_names_the_code_the_path_and_both_ways_out() {
 
 #[test]
 fn a_code_is_one_word_of_bounded_length_whatever_the_path_is() {
-    let trip =
-        |path: &str| Trip { path: path.into(), kind: Kind::Test, frozen: blob("x"), now: None, how: How::Deleted };
+    let trip = |path: &str| Trip {
+        path: path.into(),
+        kind: Kind::Test,
+        frozen: Some(blob("x")),
+        now: None,
+        how: How::Deleted,
+    };
     assert_eq!(trip("tests/a `b`\n@ada").code(), r#"build_tampered:"tests/a__b_\n@ada""#);
     assert!(trip(&format!("tests/{}", "x".repeat(4000))).code().len() < 250);
 }

@@ -1,0 +1,254 @@
+//! Tests inside of source files in a freeze: what is kept of them, and what became of them.
+//!
+//! A source file is free to be edited and the tests in it are not ([`super::inline`]). Only files that the change touches are
+//! parsed, or that it had touched when it was frozen: everywhere else the tests are as the base has them, now and then.
+//!
+//! What it promises:
+//!
+//! - **what can't be read is held as a whole**: a file that the parser can't make out, or one too many, is frozen by its blob if
+//!   its text speaks of tests, and one that was readable when it was frozen trips;
+//! - **it is bounded** ([`MOST_SOURCES`], [`MOST_BYTES`]), in the order of the paths, and what goes beyond is said.
+
+use std::collections::BTreeMap;
+
+use super::inline::{self, Became, FrozenItems, Item, Now, READING, Taken, compare_all};
+use super::parse::Language;
+use super::set::{self, Added};
+use super::tripwire::{How, Scene, Trip};
+use super::{Frozen, Kind, Manifest};
+use crate::ids::{BlobId, CommitId};
+use crate::policy::Policy;
+use crate::repo::{Error, Mode, Reader, RepoPath, Result};
+
+/// No more source files with tests inside than this are parsed of a change.
+pub const MOST_SOURCES: usize = 2_000;
+/// No more bytes than this are parsed of them, of both sides together.
+pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// A file that may have tests inside, at the base and at the head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    pub base: Side,
+    pub head: Side,
+    /// It is a test as a whole, so nothing of it is kept here: what was moved to it is found in it.
+    pub test: bool,
+}
+
+/// What one side has of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Side {
+    /// No plain file stands there.
+    Absent,
+    Read(Vec<Item>),
+    Unread {
+        why: String,
+        /// Its text speaks of tests.
+        marked: bool,
+    },
+}
+
+impl Side {
+    fn items(&self) -> &[Item] {
+        match self {
+            Self::Read(items) => items,
+            Self::Absent | Self::Unread { .. } => &[],
+        }
+    }
+}
+
+/// How much may still be parsed.
+struct Budget {
+    files: usize,
+    bytes: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { files: MOST_SOURCES, bytes: MOST_BYTES }
+    }
+}
+
+impl Budget {
+    fn takes(&mut self, bytes: usize) -> bool {
+        let Some(left) = self.bytes.checked_sub(bytes).filter(|_| self.files > 0) else { return false };
+        (self.files, self.bytes) = (self.files - 1, left);
+        true
+    }
+}
+
+impl Scene {
+    /// Reads the tests inside of the source files that the change touches, and of those that `frozen` has some of.
+    pub fn look_inside(
+        &mut self,
+        reader: &dyn Reader,
+        (base, head): (Option<&CommitId>, &CommitId),
+        policy: &Policy,
+        frozen: Option<&Manifest>,
+    ) -> Result<()> {
+        self.look(reader, (base, head), policy, frozen, &mut Budget::default())
+    }
+
+    fn look(
+        &mut self,
+        reader: &dyn Reader,
+        (base, head): (Option<&CommitId>, &CommitId),
+        policy: &Policy,
+        frozen: Option<&Manifest>,
+        budget: &mut Budget,
+    ) -> Result<()> {
+        let added = Added::by(policy);
+        let kept = frozen.and_then(|frozen| frozen.inside.as_ref());
+        let mut paths: BTreeMap<&RepoPath, bool> = BTreeMap::new();
+        for path in self.touched.iter().filter(|path| has_items(path)) {
+            match set::kind(path, &added) {
+                None => drop(paths.insert(path, false)),
+                // What is frozen as a whole and stands there was moved from nowhere.
+                Some(Kind::Test) if frozen.is_some_and(|frozen| !frozen.files.contains_key(path)) => {
+                    paths.insert(path, true);
+                }
+                Some(_) => {}
+            }
+        }
+        paths.extend(kept.into_iter().flatten().map(|(path, _)| (path, false)));
+        let mut sources = BTreeMap::new();
+        for (path, test) in paths {
+            let head = side(reader, head, path, test, budget)?;
+            let base = match base {
+                Some(_) if !self.touched.contains(path) => head.clone(),
+                Some(base) => side(reader, base, path, test, budget)?,
+                None => Side::Absent,
+            };
+            sources.insert(path.clone(), Source { base, head, test });
+        }
+        self.sources = sources;
+        Ok(())
+    }
+
+    /// Adds the tests inside of source files to what is frozen.
+    pub(super) fn freeze_inside(&self, files: &mut BTreeMap<RepoPath, Frozen>) -> BTreeMap<RepoPath, Taken> {
+        let mut inside = BTreeMap::new();
+        for (path, source) in &self.sources {
+            if source.test || files.contains_key(path) {
+                continue;
+            }
+            let marked = |side: &Side| matches!(side, Side::Unread { marked: true, .. });
+            if let Side::Unread { .. } = source.head {
+                let there = self.files.get(path).filter(|_| marked(&source.head));
+                if let Some((mode, blob)) = there {
+                    let ours = self.touched.contains(path);
+                    let whole = Frozen { kind: Kind::Test, mode: *mode, blob: blob.clone(), ours };
+                    files.insert(path.clone(), whole);
+                }
+                continue;
+            }
+            let taken = Taken::of(source.head.items(), source.base.items());
+            // Where the base can't be read, it is remembered that what is here was looked at.
+            if !taken.is_empty() || marked(&source.base) {
+                inside.insert(path.clone(), taken);
+            }
+        }
+        inside
+    }
+}
+
+/// Whether tests inside of files of its language are looked for.
+fn has_items(path: &RepoPath) -> bool {
+    Language::of(&path.to_string()).is_some_and(|language| language != Language::Go)
+}
+
+fn side(reader: &dyn Reader, at: &CommitId, path: &RepoPath, test: bool, budget: &mut Budget) -> Result<Side> {
+    let unread = |why: String, marked: bool| Ok(Side::Unread { why, marked });
+    let bytes = match reader.blob(at, path) {
+        Ok(Some(blob)) if blob.mode.is_file() => blob.bytes,
+        Ok(_) | Err(Error::NotAFile(_)) => return Ok(Side::Absent),
+        Err(Error::TooLarge { size, cap, .. }) => {
+            return unread(format!("it has {size} bytes; up to {cap} are read"), true);
+        }
+        Err(error) => return Err(error),
+    };
+    let name = path.to_string();
+    if !inline::may_have_items(&name, &bytes) {
+        return Ok(Side::Read(Vec::new()));
+    }
+    let marked = inline::has_marks(&name, &bytes);
+    if !budget.takes(bytes.len()) {
+        let why = format!(
+            "the change has more source files with tests inside than are parsed ({MOST_SOURCES} files, {MOST_BYTES} bytes)"
+        );
+        return unread(why, marked);
+    }
+    let items = if test { inline::items_of_test(&name, &bytes) } else { inline::items(&name, &bytes) };
+    match items {
+        Ok(items) => Ok(Side::Read(items.unwrap_or_default())),
+        Err(why) => unread(why, marked),
+    }
+}
+
+/// What of the tests inside of source files is not as it was frozen, in the order of the paths.
+pub(super) fn hold(manifest: &Manifest, scene: &Scene) -> Vec<Trip> {
+    let Some(inside) = &manifest.inside else { return Vec::new() };
+    let mut trips = Vec::new();
+    let mut put = |path: &RepoPath, how: How| trips.push(trip(path, how, scene));
+    let mut names: BTreeMap<String, &RepoPath> = BTreeMap::new();
+    let (mut expected, mut now): (BTreeMap<String, FrozenItems>, BTreeMap<String, Now>) = Default::default();
+    for path in inside.keys().filter(|path| !scene.sources.contains_key(*path)) {
+        put(path, How::Unread { why: "it was not looked into".to_owned() });
+    }
+    for (path, source) in &scene.sources {
+        // What is frozen as a whole is held as a whole.
+        if manifest.files.contains_key(path) {
+            continue;
+        }
+        let name = path.to_string();
+        if !source.test {
+            match (inside.get(path), &source.base) {
+                (Some(taken), _) if taken.reading != READING => {
+                    let why = format!("it was frozen by reading {}, and this is reading {READING}", taken.reading);
+                    put(path, How::Unread { why });
+                    continue;
+                }
+                (Some(taken), base) => drop(expected.insert(name.clone(), taken.expected(base.items()))),
+                (None, Side::Unread { why, marked: true }) => {
+                    put(path, How::Unread { why: format!("at the base, {why}") });
+                    continue;
+                }
+                (None, base) => drop(expected.insert(name.clone(), inline::freeze(base.items()))),
+            }
+        }
+        let new = source.base == Side::Absent;
+        match &source.head {
+            Side::Absent => {}
+            Side::Read(items) => drop(now.insert(name.clone(), Now { items: Ok(Some(items.clone())), new })),
+            Side::Unread { why, .. } => drop(now.insert(name.clone(), Now { items: Err(why.clone()), new })),
+        }
+        names.insert(name, path);
+    }
+    let is_there = |path: &str| scene.files.get(&RepoPath::from(path)).is_some_and(|(mode, _)| mode.is_file());
+    for (name, found) in compare_all(&expected, &now, &is_there) {
+        let Some(path) = names.get(&name) else { continue };
+        let unread = found.iter().find_map(|(_, became)| match became {
+            Became::Unread { why } => Some(why.clone()),
+            _ => None,
+        });
+        if let Some(why) = unread {
+            put(path, How::Unread { why });
+            continue;
+        }
+        for (item, became) in found.into_iter().filter(|(_, became)| became.trips()) {
+            let sort = expected.get(&name).and_then(|items| items.get(&item)).map(|item| item.sort);
+            if let Some(sort) = sort {
+                put(path, How::Inside { item, sort, became });
+            }
+        }
+    }
+    trips.sort_by(|a, b| a.path.cmp(&b.path));
+    trips
+}
+
+fn trip(path: &RepoPath, how: How, scene: &Scene) -> Trip {
+    let now: Option<&(Mode, BlobId)> = scene.files.get(path);
+    Trip { path: path.clone(), kind: Kind::Test, frozen: None, now: now.map(|(_, blob)| blob.clone()), how }
+}
+
+#[cfg(test)]
+mod tests;
