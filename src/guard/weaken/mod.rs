@@ -8,7 +8,7 @@
 //! - **what can't be seen is taken for a check**: a helper of another file, a fixture, an inherited method;
 //! - **it is bounded**: a file too large or too nested to read is [`Report::unread`], with the reason, never "fine".
 //!
-//! It never decides alone: findings are warnings, unless the policy says that they block.
+//! It never decides alone: it is for whoever reviews, and no gate rests on it.
 
 mod chains;
 mod change;
