@@ -17,6 +17,7 @@ use phasegate::gate::world::{
 };
 use phasegate::github::{AppKey, Keys};
 use phasegate::guard::Guard;
+use phasegate::guard::weaken::Weakened;
 use phasegate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use phasegate::ledger::local::LocalStore;
 use phasegate::ledger::origin::Branch;
@@ -137,6 +138,7 @@ impl Change {
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([(WORKFLOW.to_owned(), Ok(BTreeMap::new()))]),
             guard: Guard::default(),
+            weakened: Weakened::default(),
             context: phasegate::gate::memory::Files::default(),
             logged: BTreeSet::new(),
             trailer: None,

@@ -26,6 +26,7 @@ use crate::gate::world::{
 };
 use crate::gate::{Finding, GateName, Verdict};
 use crate::guard::Guard;
+use crate::guard::weaken::Weakened;
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId, Role};
 use crate::ledger::against::Mark;
 use crate::ledger::heal::Caught;
@@ -252,6 +253,7 @@ impl Game {
             proposal: Proposal::Untouched,
             drift: BTreeMap::from([CI, EVIDENCE, "runner"].map(|path| (path.to_owned(), Ok(BTreeMap::new())))),
             guard: Guard::default(),
+            weakened: Weakened::default(),
             context: crate::gate::memory::Files::default(),
             logged: BTreeSet::new(),
             trailer: None,

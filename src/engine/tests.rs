@@ -18,3 +18,4 @@ mod reconcile;
 mod review;
 mod risk;
 mod way;
+mod weakened;

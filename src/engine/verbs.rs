@@ -15,6 +15,7 @@ use crate::gate::evidence::{self, strange};
 use crate::gate::frozen::tripwire;
 use crate::gate::people::{May, who_decides};
 use crate::gate::verify;
+use crate::gate::weakened;
 use crate::gate::world::UNREADABLE;
 use crate::ids::Person;
 use crate::ledger::record::{Claim, Condition, Froze, Impact, Noted, Outcome, Round};
@@ -496,14 +497,16 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             }
             // No more than the person was shown.
             let (shown, _) = strange(&draft.state, draft.world);
-            let paths: BTreeMap<_, _> =
+            let mut paths: BTreeMap<_, _> =
                 shown.into_iter().map(|(path, now)| (path.to_owned(), now.blob.clone())).collect();
+            let weaker = weakened::open(&draft.state, draft.world);
+            paths.extend(weaker.into_iter().map(|(path, now)| (path.to_owned(), now.clone())));
             let tripped = !tripwire(&draft.state, draft.world).is_empty();
             if paths.is_empty() && !tripped {
                 return Err(Refusal::new(
                     "CMD-03",
                     "every file that gives the required checks their meaning is as on the default branch, or was accepted, and \
-                     what is frozen is as it was.",
+                     what is frozen is as it was, and no test got weaker that has to be accepted.",
                     "There is nothing to accept.",
                 ));
             }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
-use super::{Finding, asked, frozen};
+use super::{Finding, asked, frozen, weakened};
 use crate::finding::quoted;
 use crate::gate::world::{ACTIONS_APP, Beneath, CheckRun, Sibling, UNREADABLE, Untold, WorkflowRun, World};
 use crate::ids::{BlobId, CommitId, Digest};
@@ -604,7 +604,8 @@ pub fn strange<'w>(state: &State, world: &'w World) -> (BTreeMap<&'w str, &'w Ch
     (open.into_iter().take(MOST_SHOWN).collect(), more)
 }
 
-/// Those that are shown, with their content, and what of the frozen files is not as it was, in short. None: there are none.
+/// Those that are shown, with their content, what of the frozen files is not as it was, and the tests that got weaker where that
+/// blocks, in short. None: there are none.
 pub fn print(state: &State, world: &World) -> Option<Digest> {
     let (shown, more) = strange(state, world);
     let content = |blob: Option<&BlobId>| blob.map_or("gone".to_owned(), |blob| blob.as_str().to_owned());
@@ -612,7 +613,9 @@ pub fn print(state: &State, world: &World) -> Option<Digest> {
     let mut lines: Vec<String> = lines.chain([more.to_string()]).collect();
     let trips = frozen::trips(state, world).and_then(Result::ok).unwrap_or_default();
     lines.extend(trips.iter().map(|trip| format!("{} {}", trip.says(), content(trip.now.as_ref()))));
-    (!shown.is_empty() || !trips.is_empty()).then(|| Digest::of_parts(&lines))
+    let weaker = weakened::open(state, world);
+    lines.extend(weaker.iter().map(|(path, now)| format!("weaker {path} {}", content(now.as_ref()))));
+    (!shown.is_empty() || !trips.is_empty() || !weaker.is_empty()).then(|| Digest::of_parts(&lines))
 }
 
 fn is_accepted(accepted: &Accepted, path: &str, now: &Changed) -> bool {

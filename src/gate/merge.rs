@@ -54,6 +54,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(unread(world.checks_unread, &world.pull.head));
             let autonomy = autonomy(state, world);
             findings.extend(weakened(world));
+            findings.extend(super::weakened::findings(state, world));
             findings.extend(high_risk(state, policy, world));
             findings.extend(world.pull.header.findings(state.autonomy));
             if world.subject.is_none() {

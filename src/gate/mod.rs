@@ -30,6 +30,7 @@ pub mod reconcile;
 pub mod review;
 pub mod risk;
 pub mod verify;
+pub mod weakened;
 pub mod world;
 
 pub use crate::finding::{Finding, GateName, Severity, Verdict, bounded, only_waiting, verdict};

@@ -14,6 +14,7 @@ use super::reconcile;
 use super::review;
 use super::risk;
 use super::verify;
+use super::weakened;
 use super::{Finding, Severity, bounded};
 use crate::finding::quoted;
 use crate::flow::Phase;
@@ -240,6 +241,8 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
         return Judgement { outcome: Outcome::Fail, findings, evidence };
     }
     findings.extend(heard.asked);
+    // What got weaker is put before whoever reviews; where it blocks, it waits for them or for a push.
+    findings.extend(weakened::findings(state, world));
     // VERIFY will ask who has looked at it, and that is best done now.
     let (unknown, _) = verify::security(policy, state, world);
     let holds = unknown.filter(Finding::blocks);

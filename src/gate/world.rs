@@ -13,6 +13,7 @@ use super::reconcile::repair::Repair;
 use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::guard::Guard;
+use crate::guard::weaken::Weakened;
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::ledger::origin::{Branch, Origin};
 use crate::ledger::{About, State};
@@ -217,6 +218,8 @@ pub struct Subject {
     pub drift: BTreeMap<String, Drift>,
     /// What would be frozen here, and what became of what was; not read where no pipeline asks for it.
     pub guard: Guard,
+    /// What got weaker in the tests that the change touches.
+    pub weakened: Weakened,
     /// What agents have pushed of snapshots.
     pub context: super::memory::Files,
     /// The records that the log tells of, by their numbers.

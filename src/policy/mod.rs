@@ -30,7 +30,7 @@ pub use types::{
     Account, Agents, Approver, Autonomy, Axes, Base, Build, Check, Commands, Confine, Deploy, Deploying, Earned,
     Enforce, Escalating, Flow, Freeze, Gates, Labels, Ledger, Limits, Log, LogWrite, MadeBy, MatchRule, Merge, Mode,
     Network, People, Policy, Proofs, Queue, Reconciling, Remind, Repairs, Require, Reviewing, Risk, RunGate, Runs,
-    Size, Slices, Snapshots, Source, Start, Tier, TighterMode, Timeout, Verify, Who, security,
+    Size, Slices, Snapshots, Source, Start, Tier, TighterMode, Timeout, Verify, Weakening, Who, security,
 };
 pub(crate) use types::{Word, words};
 

@@ -75,9 +75,10 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
         set(&mut p.merge.approvals, f.get("approvals").and_then(|s| small(d, s, 0, 10)));
         set(&mut p.merge.queue, f.get("queue").and_then(|s| d.word(s)));
     }
-    if let Some(f) = f.get("freeze").and_then(|s| d.map(s, &["tests", "meaning"], &[])) {
+    if let Some(f) = f.get("freeze").and_then(|s| d.map(s, &["tests", "meaning", "weakened"], &[])) {
         set(&mut p.freeze.tests, f.get("tests").and_then(|s| globs(d, s, "path globs")));
         set(&mut p.freeze.meaning, f.get("meaning").and_then(|s| globs(d, s, "path globs")));
+        set(&mut p.freeze.weakened, f.get("weakened").and_then(|s| d.word(s)));
     }
     if let Some(f) = f.get("secrets").and_then(|s| d.map(s, &["allow"], &[])) {
         set(&mut p.secrets.allow, f.get("allow").and_then(|s| globs(d, s, "path globs")));

@@ -95,6 +95,17 @@ words! {
     Slices { Open = "open", Declared = "declared" }
 }
 words! {
+    /// What becomes of a change whose tests got weaker.
+    #[derive(Default)]
+    Weakening {
+        /// It is shown to whoever reviews.
+        #[default]
+        Warn = "warn",
+        /// It is held until the tests are put back, or a person accepts them as they are.
+        Block = "block",
+    }
+}
+words! {
     /// What becomes of the diary of gate runs.
     #[derive(Default)]
     LogWrite {
@@ -357,6 +368,17 @@ pub struct Freeze {
     /// Globs of files that decide what a test run means, added to the built-in set.
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
     pub meaning: Vec<String>,
+    /// What becomes of a change whose tests got weaker: `warn` shows it, `block` holds it until a person accepts that.
+    // Left out where it is as without the key, for the same reason.
+    #[serde(skip_serializing_if = "Weakening::is_usual")]
+    pub weakened: Weakening,
+}
+
+impl Weakening {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The log of the project, `scaffolding/log.md`.

@@ -20,6 +20,7 @@ use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
 use crate::github::calls::pulls::Pull;
 use crate::github::{Repo, Result};
 use crate::guard::Guard;
+use crate::guard::weaken::{Weakened, weakened};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::diary::Diary;
 use crate::ledger::memory::Memory;
@@ -122,6 +123,9 @@ pub(super) async fn content(
                 && (pipeline || wants_papers(&law))
             {
                 subject.guard = frozen::guard(reader, policy, (base, head), kept.as_ref(), &accepted)?;
+            }
+            if let Law::Valid(policy) = &law {
+                subject.weakened = weakened(reader, policy, (base, head))?;
             }
             // It costs a diff of every line, and is the same for the same two commits.
             if known.as_ref().is_none_or(|known| known.base != *base || known.head != *head) {
@@ -326,6 +330,7 @@ fn subject(
             Law::Invalid(_) => BTreeMap::new(),
         },
         guard: Guard::default(),
+        weakened: Weakened::default(),
         context: Files::default(),
         logged,
         trailer,
@@ -556,6 +561,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         proposal: Proposal::Untouched,
         drift: BTreeMap::new(),
         guard: Guard::default(),
+        weakened: Weakened::default(),
         context: Files::default(),
         logged: BTreeSet::new(),
         trailer: None,

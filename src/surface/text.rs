@@ -4,7 +4,7 @@ use crate::finding::quoted;
 use crate::flow::pipeline::{State, limit, waits_for_human};
 use crate::flow::{Phase, Stage};
 use crate::gate::world::World;
-use crate::gate::{Finding, evidence, frozen};
+use crate::gate::{Finding, evidence, frozen, weakened};
 use crate::ids::{CommitId, Slug};
 use crate::ledger;
 
@@ -162,7 +162,25 @@ pub(super) fn strange_files(state: &ledger::State, world: &World, refreeze: &str
     if !state.open {
         return String::new();
     }
-    not_as_on_the_default_branch(state, world, refreeze, links) + &not_as_frozen(state, world, refreeze)
+    not_as_on_the_default_branch(state, world, refreeze, links)
+        + &not_as_frozen(state, world, refreeze)
+        + &weaker_tests(state, world, refreeze)
+}
+
+/// The files whose tests got weaker, where the policy lets that block. Empty where there are none.
+fn weaker_tests(state: &ledger::State, world: &World, refreeze: &str) -> String {
+    let weaker = weakened::open(state, world);
+    if weaker.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("**Tests that got weaker** (`{refreeze} REASON` accepts all of them as they are now)\n\n");
+    for path in weaker.keys().take(evidence::MOST_SHOWN) {
+        out.push_str(&format!("- {}\n", quoted(&plain_to(200, path))));
+    }
+    if let Some(more) = weaker.len().checked_sub(evidence::MOST_SHOWN).filter(|more| *more > 0) {
+        out.push_str(&format!("- and {more} more; `phasegate guard weaker` lists them\n"));
+    }
+    out
 }
 
 /// The frozen files that are not as they were. Empty where all are.

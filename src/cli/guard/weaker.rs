@@ -56,7 +56,8 @@ pub(super) fn run(
     let weakened = weakened(repo, policy, (&base, &head))?;
     let found = weakened.found.iter().map(|found| (found.finding(Severity::Error), found.weaker.what));
     let (findings, kinds): (Vec<Finding>, Vec<What>) = found.unzip();
-    let unread: Vec<Unread> = weakened.unread.into_iter().map(|(path, why)| Unread { path, why }).collect();
+    let unread: Vec<Unread> =
+        weakened.unread.into_iter().map(|unread| Unread { path: unread.path, why: unread.why }).collect();
     let failed = verdict(&findings) == Verdict::Fail;
     let ended = match (failed, unread.is_empty()) {
         (true, _) => Some(Verdict::Fail),

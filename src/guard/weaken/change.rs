@@ -21,8 +21,8 @@ const MOST_BYTES: usize = 32 * 1024 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Weakened {
     pub found: Vec<Found>,
-    /// Files that could not be compared, and why. They are not fine, but unknown.
-    pub unread: Vec<(String, String)>,
+    /// Files that could not be compared. They are not fine, but unknown.
+    pub unread: Vec<Unread>,
     /// Changed test files that were compared, and how many of them were there before and are there now.
     pub files: usize,
     pub edited: usize,
@@ -30,6 +30,23 @@ pub struct Weakened {
     pub tests: usize,
     /// Changed files among the tests that are of no language that is read.
     pub others: usize,
+}
+
+/// A file that could not be compared, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    pub path: String,
+    /// The file's content now; none where it is gone.
+    pub now: Option<BlobId>,
+    pub why: String,
+}
+
+impl Unread {
+    pub fn finding(&self, severity: Severity) -> Finding {
+        let says = format!("Whether its tests got weaker is not known. {}", self.why);
+        let next = "Split the file, or write it so that it can be read.";
+        Finding { severity, ..Finding::error("test_weakened", says, next) }.at(&self.path, None)
+    }
 }
 
 /// Something that got weaker, and where.
@@ -79,11 +96,12 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
             continue;
         }
         let Delta { path: at, old, new } = &delta;
+        let now = new.as_ref().map(|(_, blob)| blob.clone());
         let sides = (text(reader, base, at, old.as_ref())?, text(reader, head, at, new.as_ref())?);
         let (old, new) = match sides {
             (Ok(old), Ok(new)) => (old, new),
             (Err(why), _) | (_, Err(why)) => {
-                all.unread.push((path, why));
+                all.unread.push(Unread { path, now, why });
                 continue;
             }
         };
@@ -94,10 +112,9 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
         bytes = bytes.saturating_add(size(&old)).saturating_add(size(&new));
         if files.len() >= MOST_FILES || bytes > MOST_BYTES {
             let why = format!("The change has more tests than are compared: {MOST_FILES} files, {MOST_BYTES} bytes.");
-            all.unread.push((path, why));
+            all.unread.push(Unread { path, now, why });
             continue;
         }
-        let now = delta.new.as_ref().map(|(_, blob)| blob.clone());
         files.push(File { path, now, old, new });
     }
     let changed: Vec<_> =
@@ -106,7 +123,7 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
         let File { path, now, old, new } = file;
         let found = report.found.into_iter().map(|weaker| Found { path: path.clone(), now: now.clone(), weaker });
         all.found.extend(found);
-        all.unread.extend(report.unread.map(|why| (path.clone(), why)));
+        all.unread.extend(report.unread.map(|why| Unread { path: path.clone(), now: now.clone(), why }));
         all.tests += report.changed;
         all.edited += usize::from(old.is_some() && new.is_some());
     }

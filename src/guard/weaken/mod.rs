@@ -31,7 +31,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-pub use change::{Found, Weakened, weakened};
+pub use change::{Found, Unread, Weakened, weakened};
 
 use super::parse::{Language, MOST_BYTES};
 use model::Suite;
