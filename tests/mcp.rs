@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use desk::Desk;
+use phasegate::rehearsal::LEDGER;
 use serde_json::{Value, json};
 
 /// What a model reads of the tools before it has done anything: names, descriptions, what they take.
@@ -263,6 +264,32 @@ async fn a_snapshot_is_written_where_it_would_be_taken_in() {
 
     let mut far = Client::start(&path, &[&number, "--github", "octo-org/lantern"]);
     far.refused_with("write_snapshot", json!({}), "no working tree");
+}
+
+/// What is written is what the bot takes in, twice in a row.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_is_taken_in_when_it_is_pushed() {
+    let (on, desk) = Desk::begun().await;
+    let mut client = Client::start(&desk.path(), &[&desk.number.to_string()]);
+    let fact = "`src/lamp.py` has `shine`.";
+    let first = client.good("write_snapshot", json!({ "evidence": format!("- {fact}\n- `tests/` has no file yet.") }));
+    let (known, other) = (first["added"][0].as_str().unwrap(), first["added"][1].as_str().unwrap());
+    let promoted = json!({ "context": format!("- {known}: {fact}"), "drop": [other] });
+    for given in [None, Some(promoted)] {
+        let written = given.map_or_else(|| first.clone(), |given| client.good("write_snapshot", given));
+        let path = written["path"].as_str().unwrap();
+        let text = std::fs::read_to_string(desk.path().join(path)).unwrap();
+        on.pushes("rover", "work", path, &[(path, &text)]).await.unwrap();
+        desk.fetch();
+        let name = path.rsplit('/').next().unwrap();
+        let kept = desk.git(&["show", &format!("{LEDGER}:changes/0/{}/context/{name}", desk.number)]);
+        assert_eq!(kept, text.trim_end(), "to the byte");
+        assert!(!on.status_comment(desk.number).unwrap().body.contains("SNP-"));
+    }
+    let latest = desk.git(&["show", &format!("{LEDGER}:changes/0/{}/context/latest.md", desk.number)]);
+    assert_eq!(latest.matches(&format!("- {known}: {fact}")).count(), 2, "{latest}");
+    assert!(!latest.contains(other), "{latest}");
+    on.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

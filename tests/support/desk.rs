@@ -12,8 +12,15 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// A change whose slice is declared, and whose EXPAND has failed once: there is no scope yet.
+    /// With nobody at the other end.
     pub(crate) async fn new() -> Self {
+        let (on, desk) = Self::begun().await;
+        on.end().await;
+        desk
+    }
+
+    /// A change whose slice is declared, and whose EXPAND has failed once: there is no scope yet.
+    pub(crate) async fn begun() -> (Rehearsal, Self) {
         let on = Rehearsal::start(Setup::with_policy(PIPELINE_POLICY)).await.unwrap();
         let lamp = [("src/lamp.py", "def shine():\n    return 10\n")];
         on.pushes("rover", "work", "work", &lamp).await.unwrap();
@@ -26,11 +33,15 @@ impl Desk {
         let url = format!("{}/{REPO}.git", on.url());
         let cloned = Command::new("git").args(["clone", "-q", "-b", "work", &url]).arg(desk.path()).output().unwrap();
         assert!(cloned.status.success(), "{}", String::from_utf8_lossy(&cloned.stderr));
-        desk.git(&["fetch", "-q", "origin", &format!("{LEDGER}:{LEDGER}")]);
+        desk.fetch();
         desk.git(&["config", "user.name", "rover"]);
         desk.git(&["config", "user.email", "rover@example.com"]);
-        on.end().await;
-        desk
+        (on, desk)
+    }
+
+    /// Brings the ledger here.
+    pub(crate) fn fetch(&self) {
+        self.git(&["fetch", "-q", "origin", &format!("{LEDGER}:{LEDGER}")]);
     }
 
     pub(crate) fn path(&self) -> PathBuf {
