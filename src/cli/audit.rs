@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
-use super::status::{self, Place};
+use super::status::{self, Form, Place};
 use super::{Exit, app, out, replay};
 use crate::finding::Finding;
 use crate::gate::audit::audit;
@@ -31,6 +31,8 @@ pub(super) struct Args {
     changes: Vec<u64>,
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Debug, Serialize)]
@@ -83,7 +85,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     if against {
         report.verdict = "FAIL";
     }
-    match args.place.json {
+    match args.form.json {
         true => out::json(&report)?,
         false => out::text(&told(&report, advisory))?,
     }

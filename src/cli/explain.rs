@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use owo_colors::OwoColorize as _;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::status::{self, Report};
+use super::status::{self, Place, Report};
 use super::{Exit, check, out};
 use crate::finding::{Finding, Severity};
 use crate::flow::Phase;
@@ -16,8 +17,8 @@ use crate::ledger::State;
 use crate::policy::{self, Policy};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
 
-#[derive(Debug, Serialize)]
-struct Explained {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Explained {
     schema: &'static str,
     change: u64,
     /// `enforcing` or `advisory`.
@@ -34,6 +35,7 @@ struct Explained {
     begun: bool,
     /// The phase whose gate waits: what for is on no record. What of it can be seen in the content is among the findings where
     /// `looked` says so, and the check `phasegate/PHASE` has all of it.
+    #[schemars(with = "Option<String>")]
     waiting: Option<Phase>,
     looked: bool,
     /// What stands against merging, what to do first at its beginning.
@@ -41,13 +43,8 @@ struct Explained {
 }
 
 pub(super) async fn run(args: &status::Args) -> anyhow::Result<Exit> {
-    let (state, report) = status::read(args).await?;
-    let seen = match (first::unrecorded(&state), args.here()) {
-        (Some(phase), Some(repo)) => look(repo, &state, phase),
-        _ => None,
-    };
-    let explained = explained(&state, &report, seen);
-    if args.place.json {
+    let (explained, report) = of(args.change, &args.place).await?;
+    if args.form.json {
         out::json(&explained)?;
     } else {
         out::text(&told(&explained, &report))?;
@@ -55,13 +52,20 @@ pub(super) async fn run(args: &status::Args) -> anyhow::Result<Exit> {
     Ok(status::exit(&report))
 }
 
+/// Why a change is not merging, and where it stands.
+pub(super) async fn of(change: u64, place: &Place) -> anyhow::Result<(Explained, Report)> {
+    let (state, report) = status::read(change, place).await?;
+    Ok((explained(&state, &report, seen(place, &state)), report))
+}
+
 /// What stands against a change by its records and, where it is here, by its content: first things first.
-pub(super) fn against(args: &status::Args, state: &State) -> Vec<Finding> {
-    let seen = match (first::unrecorded(state), args.here()) {
-        (Some(phase), Some(repo)) => look(repo, state, phase),
-        _ => None,
-    };
-    first::first_things_first(seen.into_iter().flatten().chain(first::against(state)))
+pub(super) fn against(place: &Place, state: &State) -> Vec<Finding> {
+    first::first_things_first(seen(place, state).into_iter().flatten().chain(first::against(state)))
+}
+
+/// What the content shows, where a gate waits and it is here.
+fn seen(place: &Place, state: &State) -> Option<Vec<Finding>> {
+    look(place.here()?, state, first::unrecorded(state)?)
 }
 
 /// The policy of the default branch, where it is here and can be read.

@@ -22,6 +22,7 @@ mod flow;
 mod guard;
 mod inbox;
 mod key;
+mod mcp;
 mod next;
 mod out;
 mod post;
@@ -95,6 +96,7 @@ enum Command {
     Guard(guard::Args),
     Inbox(inbox::Args),
     Key(key::Args),
+    Mcp(mcp::Args),
     Next(next::Args),
     Post(post::Args),
     Replay(replay::Args),
@@ -123,7 +125,8 @@ impl Command {
             Self::Guard(args) => guard::run(&args).await,
             Self::Inbox(args) => inbox::run(&args).await,
             Self::Key(args) => key::run(&args),
-            Self::Next(args) => next::run(args).await,
+            Self::Mcp(args) => mcp::run(&args).await,
+            Self::Next(args) => next::run(&args).await,
             Self::Post(args) => post::run(&args).await,
             Self::Replay(args) => replay::run(&args).await,
             Self::Run(args) => run::run(&args).await,
@@ -141,7 +144,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "post", "inbox", "key"]),
     ("Rules", &["check", "guard", "wave", "run", "config", "flow"]),
-    ("Proof", &["status", "next", "explain", "snapshot", "replay", "audit"]),
+    ("Proof", &["status", "next", "explain", "snapshot", "mcp", "replay", "audit"]),
 ];
 
 /// Runs the command that the process was started with.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 
-use super::status::{self, Place};
+use super::status::{self, Form, Place, Report};
 use super::{Exit, explain, out, replay};
 use crate::ids::CommitId;
 use crate::ledger::origin::{folder, head_key};
@@ -22,19 +22,17 @@ pub(super) struct Args {
     change: Option<u64>,
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    form: Form,
 }
 
-pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     let change = match args.change {
         Some(change) => change,
         None => here(&args.place).await?,
     };
-    let args = status::Args { change, place: args.place };
-    let (state, report) = status::read(&args).await?;
-    // As `git show` takes it.
-    let place = |path: &str| format!("{}:{path}", report.ledger);
-    let capsule = Capsule::of(&state, &explain::against(&args, &state), &commands(&args), place);
-    if args.place.json {
+    let (capsule, report) = of(change, &args.place).await?;
+    if args.form.json {
         out::raw(&format!("{}\n", capsule.json()))?;
     } else {
         out::text(&capsule.text())?;
@@ -42,9 +40,18 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(status::exit(&report))
 }
 
+/// The capsule of a change, and where it stands.
+pub(super) async fn of(change: u64, place: &Place) -> anyhow::Result<(Capsule, Report)> {
+    let (state, report) = status::read(change, place).await?;
+    // As `git show` takes it.
+    let at = |path: &str| format!("{}:{path}", report.ledger);
+    let capsule = Capsule::of(&state, &explain::against(place, &state), &commands(place), at);
+    Ok((capsule, report))
+}
+
 /// How commands are written here, by the default branch's policy; as usual where that is not here.
-fn commands(args: &status::Args) -> Commands {
-    let policy = args.here().and_then(|repo| explain::policy(&LocalRepo::around(repo).ok()?));
+fn commands(place: &Place) -> Commands {
+    let policy = place.here().and_then(|repo| explain::policy(&LocalRepo::around(repo).ok()?));
     policy.map(|policy| policy.commands).unwrap_or_default()
 }
 
@@ -52,27 +59,32 @@ fn commands(args: &status::Args) -> Commands {
 const MOST_READ: usize = 20;
 
 /// The change that has what is checked out as a head: where several have, the newest that is open, or the newest.
-async fn here(place: &Place) -> anyhow::Result<u64> {
+pub(super) async fn here(place: &Place) -> anyhow::Result<u64> {
     if place.github.is_some() {
         bail!("name the change: with --github nothing is checked out");
     }
     let repo = LocalRepo::around(&place.repo).context("there is no git repository here; name one with --repo")?;
     let Some(head) = repo.revision("HEAD")? else { bail!("nothing is checked out; name the change") };
+    let all = with_head(&head, place).await?;
+    // One that is closed has nothing to go on with.
+    for change in all.iter().copied().take(MOST_READ).filter(|_| all.len() > 1) {
+        if status::read(change, place).await.is_ok_and(|(state, _)| state.open) {
+            return Ok(change);
+        }
+    }
+    all.first().copied().with_context(|| no_change(&head))
+}
+
+/// The changes that have this as a head, by the ledger that is here; the newest first.
+pub(super) async fn with_head(head: &CommitId, place: &Place) -> anyhow::Result<Vec<u64>> {
     let mut missing = None;
     for branch in status::branches(place) {
         match replay::store(&place.repo, &branch) {
             Ok(store) => {
-                let index = store.names(&[folder(&head_key(&head))]).await.context("can't read the ledger")?;
+                let index = store.names(&[folder(&head_key(head))]).await.context("can't read the ledger")?;
                 let mut all: Vec<u64> = index.into_iter().flatten().filter_map(|name| name.parse().ok()).collect();
                 all.sort_unstable_by(|a, b| b.cmp(a));
-                // One that is closed has nothing to go on with.
-                for change in all.iter().copied().take(MOST_READ).filter(|_| all.len() > 1) {
-                    let args = status::Args { change, place: place.clone() };
-                    if status::read(&args).await.is_ok_and(|(state, _)| state.open) {
-                        return Ok(change);
-                    }
-                }
-                return all.first().copied().with_context(|| no_change(&head));
+                return Ok(all);
             }
             Err(error) => missing = missing.or(Some(error)),
         }

@@ -72,10 +72,7 @@ struct RunArgs {
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
-    let filter = log_filter(app::variable("LOG_LEVEL").as_deref().unwrap_or("info"))?;
-    // Colours only where somebody sees them.
-    let colours = std::io::stderr().is_terminal() && app::variable("NO_COLOR").is_none();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    log("info")?;
     #[cfg(fault_points)]
     crate::fault::arm()?;
     let mut stop = StopSignal::new()?;
@@ -203,6 +200,15 @@ fn listen(address: Option<SocketAddr>, port: Option<u16>) -> SocketAddr {
         (None, Some(port)) => SocketAddr::from(([0, 0, 0, 0], port)),
         (None, None) => SocketAddr::from(([127, 0, 0, 1], 3000)),
     }
+}
+
+/// From now on tells on stderr what LOG_LEVEL asks for, or this much.
+pub(super) fn log(level: &str) -> anyhow::Result<()> {
+    let filter = log_filter(app::variable("LOG_LEVEL").as_deref().unwrap_or(level))?;
+    // Colours only where somebody sees them.
+    let colours = std::io::stderr().is_terminal() && app::variable("NO_COLOR").is_none();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    Ok(())
 }
 
 /// A level, or what tracing calls directives. A single word that is no level would silence everything: it would be

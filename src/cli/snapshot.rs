@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use owo_colors::OwoColorize as _;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::status::{self, Place};
+use super::status::{self, Form, Place};
 use super::{Exit, out, replay};
 use crate::finding::{Finding, Verdict, verdict};
 use crate::gate::memory;
@@ -57,6 +58,8 @@ struct New {
     into: PathBuf,
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Debug, clap::Args)]
@@ -68,6 +71,8 @@ struct Validate {
     change: Option<u64>,
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Debug, Serialize)]
@@ -80,12 +85,14 @@ struct Latest<'s> {
     snapshot: &'s Snapshot,
 }
 
-#[derive(Debug, Serialize)]
-struct Written {
-    schema: &'static str,
-    change: u64,
-    path: String,
-    slice: SliceId,
+/// What became of the next snapshot's file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Written {
+    pub(super) schema: &'static str,
+    pub(super) change: u64,
+    pub(super) path: String,
+    #[schemars(with = "u32")]
+    pub(super) slice: SliceId,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,12 +111,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     }
 }
 
-async fn of(change: u64, place: &Place) -> anyhow::Result<State> {
-    let args = status::Args { change, place: place.clone() };
-    Ok(status::read(&args).await?.0)
-}
-
-fn remembered(state: &State) -> anyhow::Result<&Memory> {
+pub(super) fn remembered(state: &State) -> anyhow::Result<&Memory> {
     let Some(memory) = &state.memory else {
         bail!(
             "nothing is remembered of {}: its records are older than snapshots, or it has no policy yet",
@@ -120,10 +122,10 @@ fn remembered(state: &State) -> anyhow::Result<&Memory> {
 }
 
 async fn latest(args: &status::Args) -> anyhow::Result<Exit> {
-    let (state, _) = status::read(args).await?;
+    let (state, _) = status::read(args.change, &args.place).await?;
     let memory = remembered(&state)?;
     let snapshot = &memory.latest;
-    if args.place.json {
+    if args.form.json {
         let (schema, change, name) = ("phasegate/snapshot@1", state.change.0, snapshot.name());
         let audit_owed = state.audit_owed().is_some();
         out::json(&Latest { schema, change, name, audit_owed, snapshot })?;
@@ -133,9 +135,10 @@ async fn latest(args: &status::Args) -> anyhow::Result<Exit> {
     Ok(if state.audit_owed().is_some() { Exit::Human } else { Exit::Fine })
 }
 
-/// The next snapshot, with nothing new in it but what was asked for.
-fn next(memory: &Memory, args: &New) -> anyhow::Result<Snapshot> {
-    let cap = match &args.scope {
+/// The next snapshot, with nothing new in it but the slice and the scope cap that were asked for.
+pub(super) fn next(state: &State, slice: Option<&str>, scope: Option<&str>) -> anyhow::Result<Snapshot> {
+    let memory = remembered(state)?;
+    let cap = match scope {
         Some(text) => Some(Cap::declared(text).map_err(|why| anyhow::anyhow!("--scope is no scope cap: {why}"))?),
         None => None,
     };
@@ -145,9 +148,10 @@ fn next(memory: &Memory, args: &New) -> anyhow::Result<Snapshot> {
         parent: Some(latest.iteration),
         resolved: Vec::new(),
         cap: cap.clone().unwrap_or(latest.cap),
+        gates: gates_of(state.flow),
         ..latest
     };
-    if let Some(what) = &args.slice {
+    if let Some(what) = slice {
         let what = snapshot::line(what);
         if snapshot::sentence(&what).is_none() {
             bail!("--slice says nothing: {}", out::plain(&what));
@@ -169,14 +173,12 @@ fn next(memory: &Memory, args: &New) -> anyhow::Result<Snapshot> {
 }
 
 async fn new(args: &New) -> anyhow::Result<Exit> {
-    let state = of(args.change, &args.place).await?;
-    let next = Snapshot { gates: gates_of(state.flow), ..next(remembered(&state)?, args)? };
-    let path = snapshot::path_of(state.change, next.iteration);
-    let file = args.into.join(&path);
-    create(&file, &snapshot::write(&next), args.replace)?;
-    if args.place.json {
-        let (schema, change, slice) = ("phasegate/snapshot-new@1", state.change.0, next.slice_id);
-        out::json(&Written { schema, change, path, slice })?;
+    let (state, _) = status::read(args.change, &args.place).await?;
+    let next = next(&state, args.slice.as_deref(), args.scope.as_deref())?;
+    let written = create(&args.into, &state, &next, args.replace)?;
+    let (path, file) = (&written.path, args.into.join(&written.path));
+    if args.form.json {
+        out::json(&written)?;
     } else {
         out::text(&format!(
             "{path}\nFill in evidence, context and issues, then commit it. `phasegate snapshot validate {} --change {}` says what is wrong with it.\n",
@@ -187,8 +189,12 @@ async fn new(args: &New) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn create(file: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
+/// Writes the next snapshot's file below this folder.
+pub(super) fn create(into: &Path, state: &State, next: &Snapshot, replace: bool) -> anyhow::Result<Written> {
     use std::io::Write as _;
+    let path = snapshot::path_of(state.change, next.iteration);
+    let file = &into.join(&path);
+    no_link(into, &path)?;
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
     }
@@ -206,7 +212,28 @@ fn create(file: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
             file.display()
         )
     })?;
-    made.write_all(text.as_bytes()).with_context(|| format!("can't write {}", file.display()))
+    made.write_all(snapshot::write(next).as_bytes()).with_context(|| format!("can't write {}", file.display()))?;
+    Ok(Written { schema: "phasegate/snapshot-new@1", change: state.change.0, path, slice: next.slice_id })
+}
+
+/// Refuses a way that leads through a link: what is behind it may be anywhere.
+fn no_link(into: &Path, path: &str) -> anyhow::Result<()> {
+    let mut way = into.to_owned();
+    for part in path.split('/') {
+        way.push(part);
+        if std::fs::symlink_metadata(&way).is_ok_and(|there| there.is_symlink()) {
+            bail!("{} is a link, and a snapshot is a file of the working tree: take the link away", way.display());
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with the text of a change's next snapshot, which is to stand at this path.
+pub(super) fn wrong(state: &State, path: &str, text: &str) -> anyhow::Result<Vec<Finding>> {
+    remembered(state)?;
+    // The file is not in git yet; what it is named by there decides nothing here.
+    let unnamed = BlobId::new("0".repeat(40))?;
+    Ok(memory::claim(state, path, text, &unnamed).err().unwrap_or_default())
 }
 
 async fn validate(args: &Validate) -> anyhow::Result<Exit> {
@@ -231,11 +258,8 @@ async fn validate(args: &Validate) -> anyhow::Result<Exit> {
     let mut findings = match args.change {
         None => snapshot::read(&path, &text).findings,
         Some(change) => {
-            let state = of(change, &args.place).await?;
-            // The file is not in git yet; what it is named by there decides nothing here.
-            let unnamed = BlobId::new("0".repeat(40))?;
-            remembered(&state)?;
-            memory::claim(&state, &path, &text, &unnamed).err().unwrap_or_default()
+            let (state, _) = status::read(change, &args.place).await?;
+            wrong(&state, &path, &text)?
         }
     };
     if snapshot::named(&name).is_none() {
@@ -247,7 +271,7 @@ async fn validate(args: &Validate) -> anyhow::Result<Exit> {
 
 fn answer(args: &Validate, shown: String, findings: Vec<Finding>) -> anyhow::Result<Exit> {
     let verdict = verdict(&findings);
-    if args.place.json {
+    if args.form.json {
         out::json(&Checked { schema: "phasegate/snapshot-check@1", verdict, file: shown, findings })?;
     } else {
         out::text(&told(&shown, args.change, &findings))?;

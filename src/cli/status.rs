@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use owo_colors::OwoColorize as _;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Exit, app, out, replay};
@@ -28,9 +29,11 @@ pub(super) struct Args {
     pub(super) change: u64,
     #[command(flatten)]
     pub(super) place: Place,
+    #[command(flatten)]
+    pub(super) form: Form,
 }
 
-/// Where the records are, and how they are told.
+/// Where the records are.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Place {
     /// A local repository that has the ledger's branch
@@ -45,19 +48,24 @@ pub(super) struct Place {
     /// A PEM file with a key of the App, public or private. Without one, signatures are not looked at
     #[arg(long = "key", value_name = "FILE")]
     pub(super) keys: Vec<PathBuf>,
+}
+
+impl Place {
+    /// The repository on this machine, where the ledger is read there.
+    pub(super) fn here(&self) -> Option<&Path> {
+        self.github.is_none().then_some(self.repo.as_path())
+    }
+}
+
+/// How it is told.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct Form {
     /// Print one object, with a field `schema`
     #[arg(long)]
     pub(super) json: bool,
 }
 
-impl Args {
-    /// The repository on this machine, where the ledger is read there.
-    pub(super) fn here(&self) -> Option<&Path> {
-        self.place.github.is_none().then_some(self.place.repo.as_path())
-    }
-}
-
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Report {
     schema: &'static str,
     pub(super) change: u64,
@@ -65,6 +73,7 @@ pub(super) struct Report {
     pub(super) mode: &'static str,
     /// Whether the signatures were held against a key.
     pub(super) proven: bool,
+    #[schemars(with = "String")]
     flow: FlowName,
     pub(super) stage: String,
     pub(super) open: bool,
@@ -81,8 +90,8 @@ pub(super) struct Report {
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
-    let (_, report) = read(args).await?;
-    if args.place.json {
+    let (_, report) = read(args.change, &args.place).await?;
+    if args.form.json {
         out::json(&report)?;
     } else {
         out::text(&told(&report))?;
@@ -91,22 +100,20 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// What the records of a change come to, and where it stands by them.
-pub(super) async fn read(args: &Args) -> anyhow::Result<(State, Report)> {
-    let read = match &args.place.github {
-        Some(slug) => on_github(args, slug).await?,
-        None => locally(args).await?,
+pub(super) async fn read(number: u64, place: &Place) -> anyhow::Result<(State, Report)> {
+    let read = match &place.github {
+        Some(slug) => on_github(number, place, slug).await?,
+        None => locally(number, place).await?,
     };
     let Read { branch, change, folder, advisory, repo } = read;
     let Some(repo) = repo.or_else(|| replay::claimed_repository(&folder.files)) else {
-        bail!("the ledger on {} has no records of #{}", out::plain(&branch), args.change);
+        bail!("the ledger on {} has no records of #{number}", out::plain(&branch));
     };
-    let (ring, proven) = ring(&args.place, advisory)?;
+    let (ring, proven) = ring(place, advisory)?;
     let state = chain::prove(repo, change, &folder.files, ring.as_ref(), From::Beginning).map_err(|broken| {
         anyhow::anyhow!("the ledger's chain is broken at {broken}").context("`phasegate replay` says what to do")
     })?;
-    let Some(state) = state.state else {
-        bail!("the ledger on {} has no records of #{}", out::plain(&branch), args.change)
-    };
+    let Some(state) = state.state else { bail!("the ledger on {} has no records of #{number}", out::plain(&branch)) };
     let report = Report { ledger: branch, ..report(&state, advisory, proven) };
     Ok((state, report))
 }
@@ -158,12 +165,12 @@ pub(super) fn branches(place: &Place) -> Vec<String> {
     }
 }
 
-async fn locally(args: &Args) -> anyhow::Result<Read> {
+async fn locally(number: u64, place: &Place) -> anyhow::Result<Read> {
     let mut missing = None;
-    for branch in branches(&args.place) {
-        match replay::store(&args.place.repo, &branch) {
+    for branch in branches(place) {
+        match replay::store(&place.repo, &branch) {
             Ok(store) => {
-                let (change, folder) = replay::find(args.change, &store).await?;
+                let (change, folder) = replay::find(number, &store).await?;
                 let advisory = branch.ends_with(ADVISORY);
                 return Ok(Read { branch, change, folder, advisory, repo: None });
             }
@@ -173,15 +180,15 @@ async fn locally(args: &Args) -> anyhow::Result<Read> {
     Err(missing.unwrap_or_else(|| anyhow::anyhow!("there is no ledger")))
 }
 
-async fn on_github(args: &Args, slug: &Slug) -> anyhow::Result<Read> {
+async fn on_github(number: u64, place: &Place, slug: &Slug) -> anyhow::Result<Read> {
     let (repo, id) = app::reader(slug).await?;
-    let all = branches(&args.place);
+    let all = branches(place);
     for (at, branch) in all.iter().enumerate() {
         let store = GitHubStore::new(repo.clone(), branch);
         if at + 1 < all.len() && store.head().await.context("can't read the ledger")?.is_none() {
             continue;
         }
-        let (change, folder) = replay::find(args.change, &store).await?;
+        let (change, folder) = replay::find(number, &store).await?;
         let advisory = branch.ends_with(ADVISORY);
         return Ok(Read { branch: branch.clone(), change, folder, advisory, repo: Some(id) });
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::comment::cut;
@@ -30,7 +31,7 @@ const SAYS_LESS: usize = 90;
 /// What is to be done where something fails and no phase says more.
 const MEND: &str = "mend what fails";
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Capsule {
     pub schema: &'static str,
     pub change: u64,
@@ -48,7 +49,7 @@ pub struct Capsule {
     pub snapshot: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Failing {
     pub rule: String,
     /// The file, and the line in it.

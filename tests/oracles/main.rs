@@ -7,6 +7,8 @@
 mod browser;
 mod canonical;
 mod description;
+#[path = "../support/desk.rs"]
+mod desk;
 mod emulate;
 #[path = "../support/emulator.rs"]
 mod emulator;
@@ -14,6 +16,7 @@ mod evidence;
 mod flow;
 mod law;
 mod linters;
+mod mcp;
 mod schema;
 mod tlc;
 

