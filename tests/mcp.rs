@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use desk::Desk;
-use phasegate::rehearsal::LEDGER;
+use phasegate::rehearsal::{LEDGER, REPO};
 use serde_json::{Value, json};
 
 /// What a model reads of the tools before it has done anything: names, descriptions, what they take.
@@ -289,6 +289,37 @@ async fn what_was_written_is_taken_in_when_it_is_pushed() {
     let latest = desk.git(&["show", &format!("{LEDGER}:changes/0/{}/context/latest.md", desk.number)]);
     assert_eq!(latest.matches(&format!("- {known}: {fact}")).count(), 2, "{latest}");
     assert!(!latest.contains(other), "{latest}");
+    on.end().await;
+}
+
+/// What the tool has committed stops the change, a person answers in its issue, and the tools tell the agent both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_decision_that_was_raised_is_asked_and_answered() {
+    let (on, desk) = Desk::begun().await;
+    let mut client = Client::start(&desk.path(), &[&desk.number.to_string()]);
+    let raised = client.good("raise_decision", json!({ "condition": "unsafe", "reason": "it switches the mains" }));
+    on.pushes("rover", "work", raised["message"].as_str().unwrap(), &[]).await.unwrap();
+    let issue = on.escalations().unwrap().pop().unwrap();
+    let asks = issue.body.clone().unwrap();
+    assert!(issue.open && asks.contains("unsafe: it switches the mains"), "{asks}");
+    let head = on.head(desk.number).unwrap();
+    assert!(asks.contains(&format!("commit {} stopped", &head[..12])), "{asks}");
+    desk.fetch();
+    let told = client.good("status", json!({}));
+    assert_eq!(told["waits_for"].as_str().unwrap(), "it is stopped: unsafe: it switches the mains", "{told:#}");
+
+    on.says("mia", issue.number, "/resolve A a fuse is in front of it").await.unwrap();
+    assert!(!on.escalations().unwrap().pop().unwrap().open);
+    desk.fetch();
+    let told = client.good("status", json!({}));
+    assert_eq!(told["waits_for"], Value::Null, "{told:#}");
+    assert_eq!(told["answer"]["by"], "mia");
+    assert_eq!(told["answer"]["says"], "a fuse is in front of it");
+    // What others push over it before anybody looked is asked all the same.
+    let more = client.good("raise_decision", json!({ "condition": "stuck", "reason": "two ways are left" }));
+    on.admin().quiet().commit(REPO, "rover", "work", more["message"].as_str().unwrap(), &[]).unwrap();
+    on.pushes("rover", "work", "format", &[("src/lamp.py", "def shine():\n    return 11\n")]).await.unwrap();
+    assert!(on.escalations().unwrap().pop().unwrap().body.unwrap().contains("stuck: two ways are left"));
     on.end().await;
 }
 

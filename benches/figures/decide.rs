@@ -144,7 +144,7 @@ impl Change {
             trailer: None,
             no_trailer: None,
             asks_refreeze: None,
-            stops: None,
+            stops: Vec::new(),
             beneath: Vec::new(),
             structural_fix: false,
         });

@@ -170,10 +170,17 @@ impl Server {
     /// Refuses a stop on the branch of another change. Where the ledger can't be read or does not know the head, nothing is
     /// against it: stopping must always be possible.
     async fn same_change(&self, branch: &str, head: &CommitId) -> Result<(), Refused> {
-        let Some(number) = self.change else { return Ok(()) };
         let others = next::with_head(head, &self.place).await.unwrap_or_default();
+        let Some(number) = self.change.or_else(|| others.first().copied()) else { return Ok(()) };
+        let known = status::read(number, &self.place).await.ok();
+        if let Some((_, report)) = known.as_ref().filter(|(state, _)| state.merged.is_some()) {
+            return Err(Refused::new(
+                format!("#{} is merged, so nobody will be asked about it.", report.change),
+                "What is wrong with it is mended in a pull request of its own: raise it there.",
+            ));
+        }
         let Some(other) = others.first() else { return Ok(()) };
-        let own = status::read(number, &self.place).await.map_or(number, |(_, report)| report.change);
+        let own = known.map_or(number, |(_, report)| report.change);
         if others.contains(&own) {
             return Ok(());
         }

@@ -198,21 +198,25 @@ pub(super) fn create(into: &Path, state: &State, next: &Snapshot, replace: bool)
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
     }
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true);
+    if std::fs::symlink_metadata(file).is_ok_and(|there| !there.is_file()) {
+        bail!("{} is there and is no plain file: take it away", file.display());
+    }
+    let folder = file.parent().unwrap_or(into);
+    let unwritten = || format!("can't write {}", file.display());
+    let mut made = tempfile::NamedTempFile::new_in(folder).with_context(unwritten)?;
+    made.write_all(snapshot::write(next).as_bytes()).with_context(unwritten)?;
+    made.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644)).with_context(unwritten)?;
     if replace {
-        options.create(true).truncate(true)
+        made.persist(file).map_err(|error| error.error).with_context(unwritten)?;
     } else {
-        options.create_new(true)
-    };
-    let mut made = options.open(file).with_context(|| {
-        format!(
-            "can't make {}. Where one is there that this change has not written (a change that was merged before has left it, or it is a draft), \
-             --replace writes over it",
-            file.display()
-        )
-    })?;
-    made.write_all(snapshot::write(next).as_bytes()).with_context(|| format!("can't write {}", file.display()))?;
+        made.persist_noclobber(file).map_err(|error| error.error).with_context(|| {
+            format!(
+                "can't make {}. Where one is there that this change has not written (a change that was merged before has left it, or it is a draft), \
+                 it is written over only when that is asked for (--replace, or `replace: true` of the tool)",
+                file.display()
+            )
+        })?;
+    }
     Ok(Written { schema: "phasegate/snapshot-new@1", change: state.change.0, path, slice: next.slice_id })
 }
 

@@ -15,10 +15,10 @@ use crate::flow::FlowName;
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::github::store::GitHubStore;
 use crate::ids::{Digest, RepoId, Slug};
-use crate::ledger::State;
 use crate::ledger::chain::{self, From, KeyRing};
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
+use crate::ledger::{By, State};
 use crate::policy::Policy;
 
 /// Which change, and where its records are.
@@ -83,6 +83,8 @@ pub(super) struct Report {
     gates: BTreeMap<String, &'static str>,
     /// Why a person must decide.
     pub(super) waits_for: Option<String>,
+    /// What a person answered last, where nothing is asked now.
+    answer: Option<Answered>,
     findings: Vec<Finding>,
     /// The branch that was read.
     #[serde(skip)]
@@ -227,9 +229,26 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
         records: state.seq,
         gates: state.gates.iter().map(|(gate, judged)| (gate.to_string(), word(judged.verdict))).collect(),
         waits_for: waits_for.filter(|_| state.open || state.merged.is_some()),
+        answer: answered(state),
         findings: merge.filter(|_| state.open).map(|judged| judged.findings.clone()).unwrap_or_default(),
         ledger: String::new(),
     }
+}
+
+/// A person's answer to a stop.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Answered {
+    by: String,
+    /// In their words.
+    says: String,
+    issue: Option<u64>,
+}
+
+fn answered(state: &State) -> Option<Answered> {
+    let last = state.escalated.last().filter(|_| state.escalation.is_none())?;
+    let end = last.ended.as_ref()?;
+    let By::Person { person, .. } = &end.by else { return None };
+    Some(Answered { by: person.login.clone(), says: end.reason.clone()?, issue: last.issue })
 }
 
 /// Which change it is, how far its records can be believed, and what they are of.
@@ -259,6 +278,10 @@ fn told(report: &Report) -> String {
     }
     if let Some(why) = &report.waits_for {
         let _ = writeln!(text, "waits for a person: {}", out::plain(why));
+    }
+    if let Some(Answered { by, says, issue }) = &report.answer {
+        let issue = issue.map(|issue| format!(" (#{issue})")).unwrap_or_default();
+        let _ = writeln!(text, "{} answered{issue}: {}", out::plain(by), out::plain(says));
     }
     for finding in &report.findings {
         let _ = writeln!(text, "  {} {}\n    → {}", finding.rule, out::plain(&finding.says), out::plain(&finding.next));

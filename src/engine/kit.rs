@@ -259,7 +259,7 @@ impl Game {
             trailer: None,
             no_trailer: None,
             asks_refreeze: None,
-            stops: None,
+            stops: Vec::new(),
             beneath: Vec::new(),
             structural_fix: false,
         });

@@ -1,6 +1,6 @@
 //! Stops: what keeps a change where it is until a person decides.
 //!
-//! A person calls one by a comment, the bot where a limit is reached, and an agent by its head commit. Agents are often bots, and
+//! A person calls one by a comment, the bot where a limit is reached, and an agent by a commit. Agents are often bots, and
 //! nothing that a bot says in a comment is a command; but whoever pushes can ask to be stopped.
 
 use std::collections::BTreeSet;
@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use super::decide::Draft;
 use crate::flow::Refusal;
 use crate::flow::pipeline::Beside;
-use crate::ids::CommitId;
-use crate::ledger::record::{Condition, Moment};
+use crate::gate::world::Stops;
+use crate::ledger::record::{Condition, Moment, Raised};
 use crate::ledger::{Body, By};
 
 /// What a change is stopped for.
@@ -17,8 +17,8 @@ pub(super) struct Call {
     pub reason: String,
     pub said: Option<Moment>,
     pub condition: Option<Condition>,
-    /// The head that asks for it.
-    pub raised: Option<CommitId>,
+    /// The commit that asks for it.
+    pub raised: Option<Raised>,
 }
 
 impl Call {
@@ -39,14 +39,15 @@ pub(super) fn call(draft: &mut Draft<'_>, by: By, call: Call) -> Result<(), Refu
     }
 }
 
-/// `Phasegate-Stop: REASON` on the head commit, once for each head.
+/// `Phasegate-Stop: REASON` in the messages of its commits: each is asked once, whatever is pushed over it.
 pub(super) fn raised(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let open = draft.state.open && draft.state.merged.is_none() && draft.world.policy().is_some();
     let Some(subject) = draft.world.subject.as_ref().filter(|_| open) else { return Ok(()) };
-    let (Some(reason), Some(about)) = (&subject.stops, &draft.state.subject) else { return Ok(()) };
-    if draft.state.raised.as_ref() == Some(&about.head) {
-        return Ok(());
+    for Stops { raised, reason } in &subject.stops {
+        if !draft.state.raised.contains(&raised.key) {
+            let (condition, raised) = (Condition::of(reason), Some(raised.clone()));
+            call(draft, By::Bot, Call { condition, raised, ..Call::new(reason.clone()) })?;
+        }
     }
-    let (condition, raised) = (Condition::of(reason), Some(about.head.clone()));
-    call(draft, By::Bot, Call { condition, raised, ..Call::new(reason.clone()) })
+    Ok(())
 }

@@ -16,6 +16,7 @@ use crate::guard::Guard;
 use crate::guard::weaken::Weakened;
 use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::ledger::origin::{Branch, Origin};
+use crate::ledger::record::Raised;
 use crate::ledger::{About, State};
 use crate::policy::{Effective, Policy, Source, Tier};
 use crate::repo::RepoPath;
@@ -232,10 +233,17 @@ pub struct Subject {
     pub no_trailer: Option<String>,
     /// `Phasegate-Refreeze:` on the head commit: why what is frozen has to change, in the words of whoever changed it.
     pub asks_refreeze: Option<String>,
-    /// `Phasegate-Stop:` on the head commit: what an agent stops for, in its words.
-    pub stops: Option<String>,
+    /// `Phasegate-Stop:` in the messages of its commits, the oldest first: what agents stop for.
+    pub stops: Vec<Stops>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.
     pub structural_fix: bool,
+}
+
+/// What a commit stops for, in the words of whoever made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stops {
+    pub raised: Raised,
+    pub reason: String,
 }
 
 /// What a change does to the policy file. It is not judged by its own version, but that version has to be one.

@@ -70,7 +70,7 @@ impl State {
             autonomy: Autonomy::Auto,
             declared: Declared::default(),
             waivers: Vec::new(),
-            raised: None,
+            raised: BTreeSet::new(),
             open: true,
             merged: None,
             subject: None,
@@ -404,10 +404,9 @@ impl State {
             Body::Stopped { reason, said, concerns, condition, raised } => {
                 self.braked.extend(concerns.iter().cloned());
                 self.against.stops.insert(Mark { change: self.change, seq });
-                let (said, condition, raised) = (*said, *condition, raised.clone());
-                if raised.is_some() {
-                    self.raised.clone_from(&raised);
-                }
+                self.raised.extend(raised.iter().map(|raised| raised.key.clone()));
+                let (said, condition) = (*said, *condition);
+                let raised = raised.as_ref().map(|raised| raised.commit.clone());
                 self.stop(Stop { said, condition, raised, ..Stop::new(reason, &record.by) });
             }
             Body::Cheated { reason, .. } => {

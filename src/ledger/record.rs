@@ -509,9 +509,9 @@ pub enum Body {
         /// Which of the conditions it is called for, where its reason begins with one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         condition: Option<Condition>,
-        /// The head whose commit message asks for it. Each asks once.
+        /// The commit whose message asks for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        raised: Option<CommitId>,
+        raised: Option<Raised>,
     },
     /// A confirmed cheat: this content passes, or would pass, by a proof that was weakened. It is never taken back.
     Cheated {
@@ -719,6 +719,14 @@ pub struct Ran {
     /// How many tests ran.
     pub tests: u64,
     pub findings: Vec<Finding>,
+}
+
+/// A commit that asks for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    pub commit: CommitId,
+    /// What it asks is known by this, also when it is rebased or amended: each is asked once.
+    pub key: Digest,
 }
 
 /// The files that the comment asks somebody to accept.

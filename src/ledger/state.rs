@@ -39,9 +39,9 @@ pub struct State {
     /// What the descriptions of this work have declared.
     #[serde(default, skip_serializing_if = "Declared::is_none")]
     pub declared: Declared,
-    /// The last head whose commit message has stopped it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raised: Option<CommitId>,
+    /// What commits have asked a person.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub raised: BTreeSet<Digest>,
     /// Risks that somebody answers for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<Accepted>,
@@ -363,7 +363,7 @@ pub struct Stop {
     pub condition: Option<Condition>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Moment>,
-    /// The head whose commit message asks for it.
+    /// The commit whose message asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raised: Option<CommitId>,
     /// Those that were called while it stood. One answer is for all of them, so all of them are shown.

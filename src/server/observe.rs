@@ -11,12 +11,13 @@ use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::gate::build;
 use crate::gate::memory::Files;
+use crate::gate::paper::seen::seen;
 use crate::gate::papers::{self, Followed, Judged, Papers, Sheet};
 use crate::gate::people::{May, Standing};
 use crate::gate::reconcile;
 use crate::gate::review::block;
 use crate::gate::verify;
-use crate::gate::world::{Deployment, Law, Proposal, Review, Subject};
+use crate::gate::world::{Deployment, Law, Proposal, Review, Stops, Subject};
 use crate::github::calls::pulls::Pull;
 use crate::github::{Repo, Result};
 use crate::guard::Guard;
@@ -24,6 +25,7 @@ use crate::guard::weaken::{Weakened, weakened};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::diary::Diary;
 use crate::ledger::memory::Memory;
+use crate::ledger::record::Raised;
 use crate::ledger::snapshot::{self, folder_of};
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, Flow, Limits, MadeBy, OWN_ENVIRONMENT, Policy, RunGate, Source, Tier, Who};
@@ -336,7 +338,7 @@ fn subject(
         trailer,
         no_trailer,
         asks_refreeze: reason(&message, "Phasegate-Refreeze:", 300),
-        stops: reason(&message, "Phasegate-Stop:", 1_000),
+        stops: stops(reader, merge_base, &fetched.head)?,
         beneath: beneath(reader, merge_base, &fetched.head, &deltas, bot)?,
         structural_fix,
         about,
@@ -534,6 +536,54 @@ fn reason(message: &str, key: &str, most: usize) -> Option<String> {
     (!reason.is_empty()).then_some(reason)
 }
 
+/// So many stops of a change's commits are taken, the newest.
+const MOST_STOPS: usize = 20;
+/// So much is kept of what one says, with its condition.
+const LONGEST_STOP: usize = 1_020;
+
+/// What the commits of a change stop for, the oldest first. All of them are looked at: one that is pushed over, or has come
+/// with others, still asks.
+fn stops(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> crate::repo::Result<Vec<Stops>> {
+    let mut all = Vec::new();
+    for commit in reader.commits_between(base, head, MOST_COMMITS)? {
+        let CommitInfo { message, author, .. } = reader.commit(&commit)?;
+        for reason in said(&message).into_iter().rev() {
+            // Who rebases or amends keeps when it was written.
+            let key = Digest::of_parts([author.at.to_string().as_str(), &author.email, &reason]);
+            all.push(Stops { raised: Raised { commit: commit.clone(), key }, reason });
+        }
+        if all.len() >= MOST_STOPS {
+            break;
+        }
+    }
+    all.truncate(MOST_STOPS);
+    all.reverse();
+    Ok(all)
+}
+
+/// The reasons behind `Phasegate-Stop:`, each on a line that begins with it, in any letter case, and goes on where the next ones are
+/// indented. Whoever stops without a word stops too.
+fn said(message: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for line in message.lines() {
+        if let Some(last) = all.last_mut().filter(|_| goes_on && line.starts_with([' ', '\t'])) {
+            last.push(' ');
+            last.push_str(line.trim());
+            continue;
+        }
+        let key = line.split_once(':').filter(|(key, _)| key.trim_end().eq_ignore_ascii_case("Phasegate-Stop"));
+        goes_on = key.is_some();
+        all.extend(key.map(|(_, reason)| reason.to_owned()));
+    }
+    let clean = |reason: String| {
+        let reason = seen(&reason);
+        let reason: String = reason.trim().chars().filter(|c| !c.is_control()).take(LONGEST_STOP).collect();
+        if reason.is_empty() { "no reason is given".to_owned() } else { reason }
+    };
+    all.into_iter().map(clean).collect()
+}
+
 /// `Phasegate-Change: #N` in the last paragraph of a commit message, or of a pull request's text.
 pub(super) fn belongs_to(text: &str) -> Option<ChangeNumber> {
     let text = text.replace('\r', "");
@@ -567,7 +617,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         trailer: None,
         no_trailer: None,
         asks_refreeze: None,
-        stops: None,
+        stops: Vec::new(),
         beneath: Vec::new(),
         structural_fix: false,
     })
@@ -669,6 +719,32 @@ mod tests {
 
     /// What somebody pushed and what the bot copied may be the same bytes at the same place: the one is content, the other is not.
     #[test]
+    fn a_stop_is_heard_however_it_is_written() {
+        for (message, expected) in [
+            ("stop\n\nPhasegate-Stop: stuck: three ways\n", vec!["stuck: three ways"]),
+            ("stop\n\nphasegate-stop : unsafe: the mains\r\n", vec!["unsafe: the mains"]),
+            (
+                "stop\n\nPhasegate-Stop: unsafe: it switches\n the mains\n\tand more\n",
+                vec!["unsafe: it switches the mains and more"],
+            ),
+            (
+                "stop\n\nPhasegate-Stop: unsafe: one\nPhasegate-Stop: stuck: two\n\nCo-authored-by: x",
+                vec!["unsafe: one", "stuck: two"],
+            ),
+            ("stop\n\nPhasegate-Stop:\n", vec!["no reason is given"]),
+            ("stop\n\nPhasegate-Stop: \u{200b}\u{2060}\n", vec!["no reason is given"]),
+            ("stop\n\nPhasegate-Stop: stuck: \u{1b}[31mred\n", vec!["stuck: [31mred"]),
+            ("it is told by a Phasegate-Stop: line", vec![]),
+            ("how to\n\n    Phasegate-Stop: stuck: an example\n", vec![]),
+            ("how to stop", vec![]),
+        ] {
+            assert_eq!(said(message), expected, "{message:?}");
+        }
+        let long = format!("x\n\nPhasegate-Stop: dependency: {}", "y".repeat(5_000));
+        assert_eq!(said(&long)[0].chars().count(), LONGEST_STOP);
+    }
+
+    #[test]
     fn a_pushed_snapshot_stays_content_when_it_is_taken_in() {
         let scratch = crate::repo::testing::Scratch::new();
         let base = scratch.commit(&[], &[]);
@@ -714,10 +790,6 @@ mod tests {
         assert_eq!(
             reason("test\n\nPhasegate-Refreeze: it was wrong\n", "Phasegate-Refreeze:", 300).as_deref(),
             Some("it was wrong")
-        );
-        assert_eq!(
-            reason("stop\n\nPhasegate-Stop: stuck: \u{1b}[31mthree approaches\r\n", "Phasegate-Stop:", 12).as_deref(),
-            Some("stuck: [31mt")
         );
         for none in ["Phasegate-Refreeze:", "test\n\nPhasegate-Refreeze: \n", "Phasegate-Refreeze: a\n\nmore"] {
             assert_eq!(reason(none, "Phasegate-Refreeze:", 300), None, "{none:?}");

@@ -247,7 +247,7 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
         Cause::Stop | Cause::Brake => {
             let known = words(state, open).map(|words| format!(" because {}", words.wrong)).unwrap_or_default();
             let (reason, who) = match &state.stopped {
-                Some(stop) => (quoted(&plain_to(600, &stop.reason)), caller(stop)),
+                Some(stop) => (quoted(&plain_to(1_100, &stop.reason)), caller(stop)),
                 None => ("(no reason is recorded)".to_owned(), "somebody".to_owned()),
             };
             let braked = state.stopped.as_ref().is_some_and(|stop| match stop.condition {

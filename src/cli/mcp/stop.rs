@@ -76,6 +76,10 @@ impl Message {
             let says = format!("The reason has {length} characters, and {SHORTEST} to {LONGEST} are taken.");
             return Err(Refused::new(says, "Say in a sentence what was tried and what is asked, and call again."));
         }
+        if !reason.chars().any(char::is_alphanumeric) {
+            let says = "The reason has no word in it.";
+            return Err(Refused::new(says, "Say in a sentence what was tried and what is asked, and call again."));
+        }
         if out::plain(&reason) != reason {
             return Err(Refused::new(
                 "The reason has control characters, or marks that turn the reading direction.",
@@ -143,6 +147,13 @@ impl Spot {
         Ok(Self { repo, branch, head: id })
     }
 
+    /// Whether a commit is the tip of the branch, asked of another handle, which remembers nothing.
+    fn is_written(&self, commit: git2::Oid) -> bool {
+        let branch = format!("refs/heads/{}", self.branch);
+        let tip = || Repository::open(self.repo.path())?.find_reference(&branch)?.peel_to_commit().map(|tip| tip.id());
+        tip().is_ok_and(|tip| tip == commit)
+    }
+
     /// Puts the stop on top of the branch, with the same content.
     pub(super) fn raise(&self, message: Message) -> Result<Raised, Refused> {
         let Message(message) = message;
@@ -158,7 +169,15 @@ impl Spot {
             let branch = format!("refs/heads/{}", self.branch);
             self.repo.commit(Some(&branch), &author, &author, &message, &tip.tree()?, &[&tip])
         };
-        let commit = made().map_err(|error| broken(&error))?.to_string();
+        let commit = made().map_err(|error| broken(&error))?;
+        // What could not be written is not always told.
+        if !self.is_written(commit) {
+            return Err(Refused::new(
+                "git could not write the commit: the disk may be full, or the repository may not be written.",
+                "Put that right, and call again; or say `/stop CONDITION: REASON` on the pull request.",
+            ));
+        }
+        let commit = commit.to_string();
         Ok(Raised { schema: "phasegate/stop@1", commit, branch: self.branch.clone(), message, next: NEXT })
     }
 }
@@ -174,14 +193,18 @@ fn kept(repo: &Repository, branch: &str, place: &Place) -> Option<&'static str> 
     if ledgers.iter().any(|ledger| ledger == branch) {
         return Some("ledger");
     }
-    // What `origin` calls its default; without one, what is usually called so.
-    let named = repo.find_reference("refs/remotes/origin/HEAD").ok().and_then(|origin| {
-        let target = origin.symbolic_target().ok().flatten()?.to_owned();
-        Some(target.strip_prefix("refs/remotes/origin/")?.to_owned())
-    });
-    let is_default = match named {
-        Some(named) => named == branch,
-        None => ["main", "master"].contains(&branch),
+    // What a remote calls its default; where none tells, what is usually called so.
+    let remotes = repo.references_glob("refs/remotes/*/HEAD").into_iter().flatten().flatten();
+    let named: Vec<String> = remotes
+        .filter_map(|head| {
+            let remote = head.name().ok()?.strip_suffix("HEAD")?.to_owned();
+            let target = head.symbolic_target().ok().flatten()?.to_owned();
+            Some(target.strip_prefix(&remote)?.to_owned())
+        })
+        .collect();
+    let is_default = match named.is_empty() {
+        false => named.iter().any(|named| named == branch),
+        true => ["main", "master", "trunk"].contains(&branch),
     };
     is_default.then_some("default")
 }

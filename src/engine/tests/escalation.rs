@@ -2,9 +2,10 @@
 
 use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
-use crate::ids::Role;
+use crate::gate::world::Stops;
+use crate::ids::{Digest, Role};
 use crate::ledger::escalation::{Cause, Ending, Escalation};
-use crate::ledger::record::{By, Condition};
+use crate::ledger::record::{By, Condition, Raised};
 use crate::ledger::{Body, State};
 
 fn open(game: &Game) -> &Escalation {
@@ -118,9 +119,10 @@ fn a_stop_opens_one_in_both_flows() {
     assert_eq!(ended(&game), lifted(Ending::Lifted, "mia", Some("fine")));
 }
 
-/// A head whose commit message has `Phasegate-Stop:`.
+/// A head whose commit message has `Phasegate-Stop:`, on top of those before.
 fn raises(game: &mut Game, head: &str, reason: &str) {
-    game.push_with(head, |game| game.subject().stops = Some(reason.to_owned()));
+    let raised = Raised { commit: commit(head), key: Digest::of(reason) };
+    game.push_with(head, |game| game.subject().stops.push(Stops { raised, reason: reason.to_owned() }));
 }
 
 fn stops(game: &Game) -> usize {
@@ -146,9 +148,21 @@ fn a_commit_that_asks_for_a_person_stops_it_once_in_both_flows() {
     // The next one that asks is another.
     raises(&mut game, "two", "unsafe: it switches the mains");
     assert_eq!(game.now().stopped.as_ref().map(|stop| stop.condition), Some(Some(Condition::Unsafe)));
-    // Nobody's push takes it back.
-    game.push_with("three", |game| game.subject().stops = None).green();
+    // Nobody's push takes it back, and what was answered is not asked again: not by a rebase, nor by an earlier head.
+    game.push_with("three", |game| game.subject().stops.clear()).green();
     assert!(game.against().contains("MRG-05"));
+    game.says("mia", Role::Maintain, "/unblock there is a fuse").done();
+    raises(&mut game, "four", "stuck: three approaches, and the lamp flickers still");
+    raises(&mut game, "five", "unsafe: it switches the mains");
+    assert_eq!(stops(&game), 0);
+    // Two that come with one push are both asked.
+    game.push_with("six", |game| game.subject().stops.clear());
+    let two = ["unsafe: it smokes", "stuck: so do I"].map(|reason| Stops {
+        raised: Raised { commit: commit(reason), key: Digest::of(reason) },
+        reason: reason.to_owned(),
+    });
+    game.push_with("seven", |game| game.subject().stops.extend(two));
+    assert_eq!(stops(&game), 2);
 
     let mut game = Game::pipeline();
     raises(game.until_building(), "b1", "dependency: the service is down");

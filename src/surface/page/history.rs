@@ -260,8 +260,8 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let said = link(&home.comment(record.change.0, *comment), "sends it back");
             format!("{who} {said}: {}.", prose(&quoted(reason)))
         }
-        Body::Stopped { reason, raised: Some(head), .. } => {
-            format!("Commit {} asks for a person: {}.", code(head.short()), prose(&quoted(reason)))
+        Body::Stopped { reason, raised: Some(raised), .. } => {
+            format!("Commit {} asks for a person: {}.", code(raised.commit.short()), prose(&quoted(reason)))
         }
         Body::Stopped { reason, .. } => format!("{who} stops it: {}.", prose(&quoted(reason))),
         Body::Resumed { reason, .. } => format!("{who} lets it go on: {}.", prose(&quoted(reason))),
