@@ -146,6 +146,9 @@ impl Change {
             asks_refreeze: None,
             stops: Vec::new(),
             beneath: Vec::new(),
+            contracts: BTreeMap::new(),
+            beyond: Some(BTreeSet::new()),
+            handed_in: Vec::new(),
             structural_fix: false,
         });
         Ok(())

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{Exit, app, out, replay};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::FlowName;
+use crate::gate::goal::Goal;
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::github::store::GitHubStore;
 use crate::ids::{Digest, RepoId, Slug};
@@ -81,6 +82,8 @@ pub(super) struct Report {
     pub(super) head: Option<String>,
     records: u64,
     gates: BTreeMap<String, &'static str>,
+    /// Whether each criterion cites what verifies it; none where nothing of them is on record.
+    goal: Option<String>,
     /// Why a person must decide.
     pub(super) waits_for: Option<String>,
     /// What a person answered last, where nothing is asked now.
@@ -228,6 +231,7 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
         head: state.subject.as_ref().map(|about| about.head.to_string()),
         records: state.seq,
         gates: state.gates.iter().map(|(gate, judged)| (gate.to_string(), word(judged.verdict))).collect(),
+        goal: state.memory.as_ref().and_then(|memory| Goal::of(&memory.criteria())).map(|goal| goal.line()),
         waits_for: waits_for.filter(|_| state.open || state.merged.is_some()),
         answer: answered(state),
         findings: merge.filter(|_| state.open).map(|judged| judged.findings.clone()).unwrap_or_default(),
@@ -275,6 +279,9 @@ fn told(report: &Report) -> String {
     let mut text = heading(report);
     for (gate, verdict) in &report.gates {
         let _ = writeln!(text, "{gate}: {verdict}");
+    }
+    if let Some(goal) = &report.goal {
+        let _ = writeln!(text, "{}", out::plain(goal));
     }
     if let Some(why) = &report.waits_for {
         let _ = writeln!(text, "waits for a person: {}", out::plain(why));

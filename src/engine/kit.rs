@@ -43,6 +43,9 @@ pub(crate) const CI: &str = ".github/workflows/ci.yml";
 pub(crate) const EVIDENCE: &str = ".github/workflows/phasegate-evidence.yml";
 pub(crate) const TEST: &str = "ci / test";
 pub(crate) const OUR_APP: u64 = 4711;
+/// A green is enough, and no critic is asked for.
+pub(crate) const ALONE: &str = "merge: { require: [verify] }\ngates: { review: { critic: off }, verify: { checks: [{ name: ci / test, \
+     workflow: .github/workflows/ci.yml }] } }\n";
 const CHECKS: &str = "gates: { verify: { checks: [{ name: ci / test, workflow: .github/workflows/ci.yml }] } }\n";
 
 /// A verifier's report.
@@ -261,6 +264,9 @@ impl Game {
             asks_refreeze: None,
             stops: Vec::new(),
             beneath: Vec::new(),
+            contracts: BTreeMap::new(),
+            beyond: Some(BTreeSet::new()),
+            handed_in: Vec::new(),
             structural_fix: false,
         });
         self.world.checks.clear();

@@ -1,5 +1,6 @@
 //! Stories about changes, and properties of every story.
 
+mod alone;
 mod asked;
 mod asked_of_the_server;
 mod autonomy;

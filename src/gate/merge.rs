@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::evidence::{self, listed};
 use super::frozen;
+use super::alone;
 use super::memory;
+use super::residue;
 use super::review;
 use super::risk;
 use super::{Finding, Verdict, bounded, verdict};
@@ -52,9 +54,9 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(frozen::reported(state));
             findings.extend(risk::over(state, &policy.commands));
             findings.extend(unread(world.checks_unread, &world.pull.head));
-            let autonomy = autonomy(state, world);
             findings.extend(weakened(world));
             findings.extend(super::weakened::findings(state, world));
+            findings.extend(residue::findings(world));
             findings.extend(high_risk(state, policy, world));
             findings.extend(world.pull.header.findings(state.autonomy));
             if world.subject.is_none() {
@@ -70,13 +72,19 @@ pub fn judge(state: &State, world: &World) -> Judgement {
                 let (more, proof) = verified(state, policy, world);
                 findings.extend(more);
                 evidence.extend(proof);
-                let (more, proof) = reviewed(state, policy, world, autonomy);
+                let (more, proof) = reviewed(state, policy, world);
                 findings.extend(more);
                 evidence.extend(proof);
             }
         }
     }
     risk::accept(&mut findings, state);
+    let by_itself = world.policy().filter(|policy| policy.merge.require.contains(&Require::Verify)).and_then(|policy| {
+        let approved = !review::approvals(policy, state, world).by.is_empty();
+        let rung = if approved { Autonomy::Manual } else { alone::rung(policy, state, world) };
+        alone::by_itself(verdict(&findings), rung, &evidence)
+    });
+    evidence.extend(by_itself);
     Judgement { verdict: verdict(&findings), findings: bounded(findings), evidence }
 }
 
@@ -376,7 +384,8 @@ fn verified(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec
 }
 
 /// `MRG-02` and `MRG-03`: review evidence for this content, and as many approvals as policy and autonomy ask for.
-fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -> (Vec<Finding>, Vec<Evidence>) {
+fn reviewed(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec<Evidence>) {
+    let autonomy = alone::rung(policy, state, world);
     let approvals = review::approvals(policy, state, world);
     let mut findings = Vec::new();
     let have = approvals.by.len();
@@ -402,6 +411,7 @@ fn reviewed(state: &State, policy: &Policy, world: &World, autonomy: Autonomy) -
     let least = usize::from(required || autonomy < Autonomy::Auto);
     let wanted = approvals.wanted(least.max(if required { policy.merge.approvals as usize } else { 0 }));
     if have < wanted && (have > 0 || !required) {
+        findings.extend(alone::unmet(policy, state, world));
         findings.push(Finding::waiting(
             "MRG-03",
             format!(

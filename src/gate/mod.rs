@@ -3,6 +3,7 @@
 //!
 //! Nothing here writes anything or talks to anyone: a gate is a function of what it is given.
 
+pub mod alone;
 pub mod analyze;
 pub mod aside;
 pub mod asked;
@@ -27,6 +28,7 @@ pub mod proofs;
 pub mod queue;
 pub mod ran;
 pub mod reconcile;
+pub mod residue;
 pub mod review;
 pub mod risk;
 pub mod verify;

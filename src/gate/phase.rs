@@ -4,6 +4,7 @@
 //! ([`super::build`]) and by checks, REVIEW by reviews, RECONCILE by both ([`super::reconcile`]) and VERIFY by what was run, and DEPLOY by
 //! what GitHub tells of deployments ([`super::deploy`]).
 
+use super::alone;
 use super::deploy;
 use super::evidence::{self, Heard};
 use super::frozen;
@@ -11,11 +12,12 @@ use super::goal::Goal;
 use super::memory;
 use super::merge;
 use super::reconcile;
+use super::residue;
 use super::review;
 use super::risk;
 use super::verify;
 use super::weakened;
-use super::{Finding, Severity, bounded};
+use super::{Finding, Severity, Verdict, bounded};
 use crate::finding::quoted;
 use crate::flow::Phase;
 use crate::flow::pipeline::phase_of;
@@ -243,6 +245,8 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
     findings.extend(heard.asked);
     // What got weaker is put before whoever reviews; where it blocks, it waits for them or for a push.
     findings.extend(weakened::findings(state, world));
+    // What is left undone is VERIFY's to stop for; whoever reviews is told.
+    findings.extend(residue::findings(world).into_iter().map(|one| Finding { severity: Severity::Warning, ..one }));
     // VERIFY will ask who has looked at it, and that is best done now.
     let (unknown, _) = verify::security(policy, state, world);
     let holds = unknown.filter(Finding::blocks);
@@ -336,6 +340,7 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
         heard.findings.push(Finding::waiting("VER-08", "What readiness leads to could not be read.", UNREADABLE));
     }
     heard.findings.extend(verify::unseen(policy, state));
+    heard.findings.extend(residue::findings(world));
     let (unknown, named) = verify::security(policy, state, world);
     heard.findings.extend(unknown);
     heard.evidence.extend(named);
@@ -363,6 +368,9 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
             judgement.findings.extend(unread(world, gate));
         }
     }
+    let verdict = if judgement.outcome == Outcome::Pass { Verdict::Pass } else { Verdict::Fail };
+    let by_itself = alone::by_itself(verdict, merge::autonomy(state, world), &judgement.evidence);
+    judgement.evidence.extend(by_itself);
     judgement
 }
 
@@ -370,7 +378,7 @@ fn verify(policy: &Policy, state: &State, world: &World) -> Judgement {
 /// approved this content (`VER-17`).
 fn guarded(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
     let risky = merge::high_risk(state, policy, world).map(|finding| Finding { waiting: true, ..finding });
-    let autonomy = merge::autonomy(state, world);
+    let autonomy = alone::rung(policy, state, world);
     let approvals = review::approvals(policy, state, world);
     let alone = autonomy < Autonomy::Auto && approvals.by.len() < approvals.wanted(1);
     let waits = alone.then(|| {
@@ -388,7 +396,8 @@ fn guarded(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
             ),
         )
     });
-    risky.into_iter().chain(waits).collect()
+    let why = alone.then(|| alone::unmet(policy, state, world)).unwrap_or_default();
+    risky.into_iter().chain(waits).chain(why).collect()
 }
 
 /// Whether it is deployed, and delivered.

@@ -13,7 +13,8 @@ pub const ACCEPTABLE: &[&str] = &[
     "REC-07", "VER-02", "VER-03", "VER-04", "VER-06", "VER-07", "VER-08", "VER-14", "VER-16",
 ];
 /// What is about security: nobody accepts that.
-const SECURITY: &[&str] = &["BLD-04", "BLD-05", "VER-05"];
+const SECURITY: &[&str] =
+    &["BLD-04", "BLD-05", "VER-05", "residue_security", "risk_accepted_security", "unescalated_security_note"];
 /// What is a cheat, or hides one.
 const CHEATS: &[&str] =
     &["build_tampered", "contract_tampered", "tripwire_missing", "reported_cheat", "heal_exhausted", "self_weakening"];

@@ -3,7 +3,7 @@
 //! What the freeze holds can't get weaker behind it. What the change made of tests before, or of those that came later, is put
 //! before whoever reviews: as a warning, or by `freeze.weakened: block` as what has to be put back or accepted by a person.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Severity};
 use crate::gate::world::World;
@@ -47,7 +47,15 @@ pub fn findings(state: &State, world: &World) -> Vec<Finding> {
     findings
 }
 
-fn is_accepted(state: &State, path: &str, now: &Option<BlobId>) -> bool {
+/// The files whose tests got weaker, or can't be read, and that nobody has accepted.
+pub fn files<'w>(state: &State, world: &'w World) -> BTreeSet<&'w str> {
+    let Some(subject) = &world.subject else { return BTreeSet::new() };
+    let found = subject.weakened.found.iter().map(|found| (found.path.as_str(), &found.now));
+    let unread = subject.weakened.unread.iter().map(|unread| (unread.path.as_str(), &unread.now));
+    found.chain(unread).filter(|(path, now)| !is_accepted(state, path, now)).map(|(path, _)| path).collect()
+}
+
+pub fn is_accepted(state: &State, path: &str, now: &Option<BlobId>) -> bool {
     state.accepted.get(path).is_some_and(|seen| seen.contains(now))
 }
 

@@ -13,8 +13,9 @@ use super::reconcile::repair::Repair;
 use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::guard::Guard;
+use crate::guard::wave::verdict;
 use crate::guard::weaken::Weakened;
-use crate::ids::{ChangeNumber, CommitId, Digest, Person};
+use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
 use crate::ledger::origin::{Branch, Origin};
 use crate::ledger::record::Raised;
 use crate::ledger::{About, State};
@@ -235,8 +236,21 @@ pub struct Subject {
     pub asks_refreeze: Option<String>,
     /// `Phasegate-Stop:` in the messages of its commits, the oldest first: what agents stop for.
     pub stops: Vec<Stops>,
+    /// Contracts of the base that the change edits, each with its content now (none: it is gone).
+    pub contracts: BTreeMap<String, Option<BlobId>>,
+    /// The paths that were changed since a gate failed, and that it did not ask for; none where nobody can tell any more.
+    pub beyond: Option<BTreeSet<String>>,
+    /// The verdicts that the change brings.
+    pub handed_in: Vec<HandedIn>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.
     pub structural_fix: bool,
+}
+
+/// A verdict of whoever built the change, as far as it can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandedIn {
+    pub path: String,
+    pub read: Result<verdict::Proposal, Vec<Finding>>,
 }
 
 /// What a commit stops for, in the words of whoever made it.

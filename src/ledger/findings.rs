@@ -60,6 +60,9 @@ pub struct Block {
     pub looked_for: BTreeSet<Sought>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Found>,
+    /// What a completeness critic misses; none: it did not look. An empty list says that nothing is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<Vec<String>>,
     /// Findings that are no more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub close: Vec<Named>,
@@ -143,6 +146,8 @@ pub struct Seen {
     pub axes: BTreeSet<Axis>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub looked_for: BTreeSet<Sought>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
     /// What it would settle, and is there not at all or more than once.
@@ -279,6 +284,7 @@ impl State {
             text: given.text.clone(),
             axes: block.axes,
             looked_for: block.looked_for,
+            gaps: block.gaps,
             flaws: given.flaws.clone(),
             unmatched,
         };

@@ -87,6 +87,7 @@ impl State {
             merge: merge::Stage::default(),
             claim: None,
             fixing_since: None,
+            failed: None,
             gates: BTreeMap::new(),
             previews: BTreeMap::new(),
             red_pushes: None,
@@ -309,6 +310,13 @@ impl State {
                 self.reviews(evidence, &about.content);
                 if *gate == GateName::Merge {
                     self.objectors = objectors(evidence);
+                }
+                match Failed::of(*gate, &about, findings) {
+                    Some(failed) if *verdict == Verdict::Fail => self.failed = Some(failed),
+                    _ if *verdict == Verdict::Pass && matches!(gate, GateName::Merge | GateName::Phase(Phase::Verify)) => {
+                        self.failed = None;
+                    }
+                    _ => {}
                 }
                 let judged = Judged {
                     verdict: *verdict,

@@ -355,6 +355,8 @@ pub enum Evidence {
     },
     /// What somebody who may approve says of it, having tried it.
     Word { by: Person, role: String, says: String, head: CommitId },
+    /// That it passed by itself: the autonomy was auto, and nobody's word is in it. The runs that showed it.
+    Auto { runs: Vec<String> },
     /// Who says of a subject of security that nothing is wrong there.
     Security { subject: String, by: String },
     /// The block of a review, which stands in a record of its own: what it looked at, and which of its findings are open.

@@ -83,6 +83,9 @@ pub struct State {
     /// move it, nor do more failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixing_since: Option<CommitId>,
+    /// The last run that failed, until the proof is there: what is pushed next answers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failed>,
     /// The last verdict of each gate.
     pub gates: BTreeMap<GateName, Judged>,
     /// Red previews of each gate since its last counted PASS.
@@ -353,6 +356,37 @@ pub struct Said {
 pub struct Merged {
     pub commit: CommitId,
     pub bypassed: BTreeSet<String>,
+}
+
+/// A run that failed, and what it asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    pub about: About,
+    /// The files that it named.
+    pub files: BTreeSet<String>,
+    /// Something that it found is in no file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anywhere: bool,
+}
+
+impl Failed {
+    /// What a verdict of REVIEW, VERIFY or the merge gate asks to be mended; none where it only waits.
+    pub(super) fn of(gate: GateName, about: &About, findings: &[Finding]) -> Option<Self> {
+        let asks = |finding: &&Finding| {
+            let proof = match gate {
+                GateName::Merge => matches!(finding.rule.as_str(), "MRG-01" | "MRG-02" | "REV-03"),
+                GateName::Phase(phase) => phase >= Phase::Review,
+            };
+            finding.blocks() && !finding.waiting && proof
+        };
+        let asked: Vec<&Finding> = findings.iter().filter(asks).collect();
+        asked.first()?;
+        Some(Self {
+            about: about.clone(),
+            files: asked.iter().filter_map(|finding| finding.path.clone()).collect(),
+            anywhere: asked.iter().any(|finding| finding.path.is_none()),
+        })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 //! by a `pass`: read the world (`observe`), decide, record, show. A pass can be stopped at any instruction and done
 //! again.
 
+mod answered;
 mod asked;
 mod catch_up;
 mod copies;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::answered;
 use super::delivered;
 use super::frozen::{self, Kept};
 use super::remembered;
@@ -101,6 +102,7 @@ pub(super) async fn content(
         Err(error) => return Err(error.into()),
     };
     let failed_at = state.and_then(|state| state.fixing_since.clone());
+    let failed = state.and_then(|state| state.failed.clone());
     let known = state.and_then(|state| state.subject.clone());
     let pipeline = state.is_some_and(|state| state.pipeline.is_some());
     let accepted = state.map(|state| state.accepted.clone()).unwrap_or_default();
@@ -128,6 +130,7 @@ pub(super) async fn content(
             }
             if let Law::Valid(policy) = &law {
                 subject.weakened = weakened(reader, policy, (base, head))?;
+                subject.beyond = answered::beyond(reader, policy, (base, head), failed.as_ref());
             }
             // It costs a diff of every line, and is the same for the same two commits.
             if known.as_ref().is_none_or(|known| known.base != *base || known.head != *head) {
@@ -310,6 +313,7 @@ fn subject(
     let structural_fix = failed_at
         .is_some_and(|failed| *failed != fetched.head && reconcile::is_structural(reader, failed, &fetched.head));
     let message = reader.commit(&fetched.head)?.message;
+    let handed_in = answered::handed_in(reader, &fetched.head, &deltas)?;
     let (trailer, no_trailer) = trailer(&message);
     Ok(Some(Subject {
         base_tip: fetched.base.clone(),
@@ -334,11 +338,18 @@ fn subject(
         guard: Guard::default(),
         weakened: Weakened::default(),
         context: Files::default(),
+        contracts: answered::contracts(&deltas),
+        beyond: Some(BTreeSet::new()),
         logged,
         trailer,
         no_trailer,
         asks_refreeze: reason(&message, "Phasegate-Refreeze:", 300),
-        stops: stops(reader, merge_base, &fetched.head)?,
+        stops: [
+            stops(reader, merge_base, &fetched.head)?,
+            handed_in.iter().filter_map(|one| answered::stop(one, &fetched.head)).collect(),
+        ]
+        .concat(),
+        handed_in,
         beneath: beneath(reader, merge_base, &fetched.head, &deltas, bot)?,
         structural_fix,
         about,
@@ -619,6 +630,9 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         asks_refreeze: None,
         stops: Vec::new(),
         beneath: Vec::new(),
+        contracts: BTreeMap::new(),
+        beyond: Some(BTreeSet::new()),
+        handed_in: Vec::new(),
         structural_fix: false,
     })
 }
@@ -717,7 +731,6 @@ pub(super) async fn deployments(repo: &Repo, commit: &CommitId) -> Result<Option
 mod tests {
     use super::*;
 
-    /// What somebody pushed and what the bot copied may be the same bytes at the same place: the one is content, the other is not.
     #[test]
     fn a_stop_is_heard_however_it_is_written() {
         for (message, expected) in [
@@ -744,6 +757,7 @@ mod tests {
         assert_eq!(said(&long)[0].chars().count(), LONGEST_STOP);
     }
 
+    /// What somebody pushed and what the bot copied may be the same bytes at the same place: the one is content, the other is not.
     #[test]
     fn a_pushed_snapshot_stays_content_when_it_is_taken_in() {
         let scratch = crate::repo::testing::Scratch::new();

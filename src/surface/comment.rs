@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::capsule::Capsule;
-use super::project::{ADVISORY, headline, observes, self_approved, standing};
+use super::project::{ADVISORY, by_itself, headline, observes, self_approved, standing};
 use super::stopped::{self, Words};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
 use super::{Seen, answers, change_record, diary, escalation, freeze_review, memory};
@@ -97,7 +97,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         if !files.is_empty() {
             let _ = writeln!(out, "{files}");
         }
-        if let Some(said) = self_approved(seen.merge) {
+        for said in self_approved(seen.merge).into_iter().chain(by_itself(seen.merge)) {
             let _ = writeln!(out, "{said}\n");
         }
     }
@@ -294,7 +294,7 @@ fn judged_on(state: &State, gate: GateName, judged: &Judged) -> String {
             | Evidence::Check { head: of, .. }
             | Evidence::Run { head: of, .. }
             | Evidence::Word { head: of, .. } => of == *commit,
-            Evidence::Review { .. } | Evidence::Findings { .. } | Evidence::Security { .. } => false,
+            Evidence::Review { .. } | Evidence::Findings { .. } | Evidence::Security { .. } | Evidence::Auto { .. } => false,
         })
     };
     match merge.filter(of_merge) {

@@ -354,7 +354,7 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
     if !files.is_empty() {
         summary.push_str(&format!("\n{files}"));
     }
-    summary.extend(self_approved(merge).map(|said| format!("\n{said}\n")));
+    summary.extend(self_approved(merge).into_iter().chain(by_itself(merge)).map(|said| format!("\n{said}\n")));
     if let Some(about) = state.subject.as_ref().filter(|about| about.head == links.head) {
         summary.push_str(&format!(
             "\nHead `{}`, content `{}`, base {} at `{}`. Record {} of the ledger.\n",
@@ -411,6 +411,16 @@ pub(super) fn self_approved(merge: &merge::Judgement) -> Option<String> {
     let who: Vec<String> = who.into_iter().collect();
     let and = who.join(", ");
     (!who.is_empty()).then(|| format!("*Self-approved*: {and} wrote or pushed to this change (`people.solo`)."))
+}
+
+/// That nobody approved it: it passed by itself, and these runs showed it.
+pub(super) fn by_itself(merge: &merge::Judgement) -> Option<String> {
+    let runs = merge.evidence.iter().find_map(|one| match one {
+        Evidence::Auto { runs } => Some(runs),
+        _ => None,
+    })?;
+    let runs: Vec<String> = runs.iter().map(|run| quoted(&plain(run))).collect();
+    Some(format!("*Passed by itself*: the autonomy is auto, and nobody approved it. Shown by {}.", runs.join("; ")))
 }
 
 /// The title of a check that several changes share: it says whose words these are.

@@ -7,8 +7,6 @@ use crate::ids::Role;
 use crate::ledger::Body;
 use crate::policy::Autonomy;
 
-const ALONE: &str = "merge: { require: [verify] }";
-
 #[test]
 fn a_description_lowers_and_never_raises() {
     let mut game = Game::with(ALONE);
@@ -20,7 +18,7 @@ fn a_description_lowers_and_never_raises() {
     game.described("autonomy: auto").may_not_merge(&["MRG-03"]);
     let raised = game.finding("unread_header");
     assert!(!raised.blocks() && raised.says.contains("a description raises nothing"), "{raised:?}");
-    game.policy_is("merge: { require: [verify] }\nmode: stepped").may_not_merge(&["MRG-03"]);
+    game.policy_is(&format!("{ALONE}mode: stepped")).may_not_merge(&["MRG-03"]);
     assert_eq!(game.now().autonomy, Autonomy::Conservative);
     game.described("autonomy: manual");
     assert_eq!(game.now().autonomy, Autonomy::Manual);
@@ -49,7 +47,7 @@ fn declared_risk_needs_a_lowered_rung_and_a_person() {
     game.described("risk: high\nautonomy: conservative").may_merge();
     game.push("two").green().may_not_merge(&["MRG-03"]);
     // A rule of the policy lowers it as well.
-    let mut game = Game::with("merge: { require: [verify] }\nmatch: [{ label: care, autonomy: manual }]");
+    let mut game = Game::with(&format!("{ALONE}match: [{{ label: care, autonomy: manual }}]"));
     game.described("risk: high").green().may_not_merge(&["unguarded_high_risk_auto"]);
     game.labelled("care").may_not_merge(&["MRG-03"]);
     game.approved_by("mia").may_merge();

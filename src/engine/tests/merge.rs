@@ -301,7 +301,7 @@ fn high_risk_needs_a_lowered_autonomy() {
 
 #[test]
 fn what_decides_its_own_green_lowers_its_autonomy() {
-    let yaml = "merge: { require: [verify] }\nfreeze: { meaning: ['.config/nextest.toml'] }";
+    let yaml = &format!("{ALONE}freeze: {{ meaning: ['.config/nextest.toml'] }}");
     for path in [CI, ".github/phasegate.yml", "AGENTS.md", "docs/CODEOWNERS", ".config/nextest.toml"] {
         let mut game = Game::with(yaml);
         game.opened().green().may_merge();
@@ -317,7 +317,7 @@ fn what_decides_its_own_green_lowers_its_autonomy() {
 
 #[test]
 fn a_lowered_autonomy_asks_for_a_person_even_where_no_review_is_required() {
-    let mut game = Game::with("merge: { require: [verify] }\nautonomy: manual");
+    let mut game = Game::with(&format!("{ALONE}autonomy: manual"));
     game.opened().green().may_not_merge(&["MRG-03"]);
     game.approved_by("ada").may_not_merge(&["MRG-03"]);
     game.approved_by("mia").may_merge();
@@ -325,11 +325,11 @@ fn a_lowered_autonomy_asks_for_a_person_even_where_no_review_is_required() {
 
 #[test]
 fn what_a_label_tightened_stays_until_the_policy_is_another() {
-    let mut game = Game::with("merge: { require: [verify] }\nmatch: [{ label: care, autonomy: manual }]");
+    let mut game = Game::with(&format!("{ALONE}match: [{{ label: care, autonomy: manual }}]"));
     game.opened().green().may_merge();
     game.labelled("care").may_not_merge(&["MRG-03"]);
     game.unlabelled().may_not_merge(&["MRG-03"]);
-    game.policy_is("merge: { require: [verify] }").may_merge();
+    game.policy_is(ALONE).may_merge();
 }
 
 #[test]

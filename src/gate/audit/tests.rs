@@ -147,7 +147,7 @@ fn a_report_and_a_fourth_cheat_do_not_end_with_the_merge() {
 
 #[test]
 fn declared_risk_that_was_merged_by_itself_is_found() {
-    let mut game = Game::with("merge: { require: [verify] }");
+    let mut game = Game::with(ALONE);
     game.opened().green().may_merge();
     game.merged();
     assert_eq!(rules(&game.records), BTreeSet::new());

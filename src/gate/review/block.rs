@@ -16,6 +16,8 @@ pub const INFO: &str = "phasegate-review";
 const MOST_BYTES: usize = 16 * 1024;
 /// The most findings, and the most that are settled at once.
 const MOST_FINDINGS: usize = 50;
+/// The most gaps of a critic.
+const MOST_GAPS: usize = 50;
 /// The longest text of a finding, in characters.
 const LONGEST_TEXT: usize = 500;
 const LONGEST_PATH: usize = 500;
@@ -129,14 +131,14 @@ impl Fence {
             flaws.collect::<Vec<Flaw>>()
         })?;
         if block == Block::default() {
-            let next = "Name the `axes` that were looked at, the `findings`, or what to `close`.".to_owned();
+            let next = "Name the `axes` that were looked at, the `findings`, the `gaps`, or what to `close`.".to_owned();
             return Err(flaw("The block says nothing.".to_owned(), next));
         }
         Ok(block)
     }
 }
 
-const KEYS: &[&str] = &["axes", "looked_for", "findings", "close", "accept"];
+const KEYS: &[&str] = &["axes", "looked_for", "findings", "gaps", "close", "accept"];
 const OF_A_FINDING: &[&str] = &["id", "axis", "severity", "concern", "path", "line", "what", "do"];
 
 fn block(d: &mut Decoder, root: &Spot<'_>) -> Block {
@@ -145,6 +147,7 @@ fn block(d: &mut Decoder, root: &Spot<'_>) -> Block {
     block.axes = f.get("axes").and_then(|s| d.words(s, "axes")).unwrap_or_default().into_iter().collect();
     block.looked_for = f.get("looked_for").and_then(|s| d.words(s, "words")).unwrap_or_default().into_iter().collect();
     block.findings = f.get("findings").map(|s| findings(d, s)).unwrap_or_default();
+    block.gaps = f.get("gaps").map(|s| gaps(d, s));
     let mut named = Vec::new();
     block.close = f.get("close").map(|s| settled(d, s, &mut named)).unwrap_or_default();
     block.accept = f.get("accept").map(|s| settled(d, s, &mut named)).unwrap_or_default();
@@ -184,6 +187,13 @@ fn findings(d: &mut Decoder, spot: &Spot<'_>) -> Vec<Found> {
         }
     }
     all
+}
+
+/// What a completeness critic misses, a sentence each. `[]` says that nothing is missing.
+fn gaps(d: &mut Decoder, spot: &Spot<'_>) -> Vec<String> {
+    let like = |text: &str| format!("`[{text}]`, or `[]` where nothing is missing");
+    let items = d.items_like(spot, "gaps", MOST_GAPS, like).unwrap_or_default();
+    items.iter().filter_map(|item| sentence(d, item)).collect()
 }
 
 /// `close` and `accept`. What is in one of them is in neither again.

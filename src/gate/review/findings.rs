@@ -4,7 +4,7 @@
 //! A finding stands until it is settled, whatever is pushed: like a review that asks for changes. That something was looked
 //! at is bound to the content, like an approval.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::block;
 use crate::finding::{Finding, quoted};
@@ -31,6 +31,18 @@ pub struct Heard {
     pub evidence: Vec<Evidence>,
     /// Who has looked at the security of the content that is there.
     pub security: Option<Person>,
+    pub critic: Critic,
+}
+
+/// What completeness critics miss in the content that is there: of each, what they said last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Critic {
+    /// Nobody has looked.
+    #[default]
+    Silent,
+    Clean,
+    /// Whose gaps these are, and what they are.
+    Open(Vec<(String, Vec<String>)>),
 }
 
 /// The blocks that are read for the first time, oldest first, to be written down.
@@ -83,6 +95,7 @@ pub fn heard(policy: &Policy, state: &State, world: &World) -> Heard {
     heard.open.extend(open.iter().filter(|held| held.found.severity.blocks()).map(|held| told(policy, state, held)));
     let about = state.subject.as_ref().map(|about| &about.content);
     let (mut axes, mut sought) = (BTreeSet::new(), BTreeSet::new());
+    let mut critics: BTreeMap<u64, (&str, &Vec<String>)> = BTreeMap::new();
     for (review, seen) in &state.findings.blocks {
         let here = about.is_some() && seen.content.as_ref() == about && !state.spent_reviews.contains(review);
         let why = unseen(policy, state, world, *review, seen, standing(&seen.by), here);
@@ -91,6 +104,7 @@ pub fn heard(policy: &Policy, state: &State, world: &World) -> Heard {
             sought.extend(seen.looked_for.iter().copied());
             let looked = seen.axes.contains(&Axis::Security).then(|| seen.by.clone());
             heard.security = heard.security.take().or(looked);
+            critics.extend(seen.gaps.iter().map(|gaps| (seen.by.id, (seen.by.login.as_str(), gaps))));
         }
         if here {
             heard.unread.extend(unread(world, *review, seen));
@@ -108,10 +122,22 @@ pub fn heard(policy: &Policy, state: &State, world: &World) -> Heard {
             open,
         });
     }
+    heard.critic = said_by(critics);
     heard.evidence.extend(inherited(state, &open));
     heard.unread.extend(not_heard(policy, state, world));
     asked(policy, state, &open, (&axes, &sought), &mut heard.asked);
     heard
+}
+
+fn said_by(critics: BTreeMap<u64, (&str, &Vec<String>)>) -> Critic {
+    let any = !critics.is_empty();
+    let open = critics.into_values().filter(|(_, gaps)| !gaps.is_empty());
+    let open: Vec<_> = open.map(|(login, gaps)| (login.to_owned(), gaps.clone())).collect();
+    match (any, open.is_empty()) {
+        (false, _) => Critic::Silent,
+        (true, true) => Critic::Clean,
+        (true, false) => Critic::Open(open),
+    }
 }
 
 /// Findings of earlier numbers, whose blocks are not here.

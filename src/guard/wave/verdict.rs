@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::cell::{TaskId, shown};
 use crate::finding::Finding;
 
-pub use read::{lessons, read};
+pub use read::{handed_in, lessons, read};
 
 /// The verdict's file.
 pub const SUMMARY: &str = "SUMMARY.md";
@@ -245,19 +245,18 @@ fn told_apart(path: &str, proposal: &Proposal, lessons: &[String], file: Option<
         findings
             .push(Finding::error(MISMATCH, says, "Write the same lessons into both.").at(path, Some(proposal.line)));
     }
-    if proposal.outcome != Outcome::HardStop {
-        let note = proposal.deltas.iter().chain(lessons).find(|lesson| is_security(lesson));
-        if let Some(note) = note {
-            let says = format!(
-                "A lesson is marked as security, and the outcome is {} ({}).",
-                proposal.outcome.as_str(),
-                shown(note)
-            );
-            let next = "Name it under `residue` and hand it in as `HARD-STOP`; if it is no finding, take the mark off.";
-            findings.push(Finding::error("unescalated_security_note", says, next).at(path, Some(proposal.line)));
-        }
-    }
+    findings.extend(unescalated(path, proposal, lessons));
     findings
+}
+
+/// `unescalated_security_note`: a lesson that is a finding of security, and no HARD-STOP.
+pub fn unescalated(path: &str, proposal: &Proposal, lessons: &[String]) -> Option<Finding> {
+    let note = proposal.deltas.iter().chain(lessons).find(|lesson| is_security(lesson))?;
+    let says =
+        format!("A lesson is marked as security, and the outcome is {} ({}).", proposal.outcome.as_str(), shown(note));
+    let next = "Name it under `residue` and hand it in as `HARD-STOP`; if it is no finding, take the mark off.";
+    let finding = Finding::error("unescalated_security_note", says, next).at(path, Some(proposal.line));
+    (proposal.outcome != Outcome::HardStop).then_some(finding)
 }
 
 /// `security: …` and `[security] …`.

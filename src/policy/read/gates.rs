@@ -37,8 +37,9 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         built = Some(f);
     }
     let review = f.as_ref().and_then(|f| f.get("review"));
-    if let Some(f) = review.and_then(|s| d.map(s, &["axes"], &[])) {
+    if let Some(f) = review.and_then(|s| d.map(s, &["axes", "critic"], &[])) {
         set(&mut p.gates.review.axes, f.get("axes").and_then(|s| d.word(s)));
+        set(&mut p.gates.review.critic, f.get("critic").and_then(|s| d.word(s)));
     }
     let reconcile = f.as_ref().and_then(|f| f.get("reconcile"));
     if let Some(f) = reconcile.and_then(|s| d.map(s, &["repairs"], &[])) {

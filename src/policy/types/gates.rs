@@ -174,12 +174,26 @@ words! {
     }
 }
 
+words! {
+    /// Whether somebody has to have looked for what is missing before a change may pass by itself.
+    #[derive(Default)]
+    Completeness {
+        #[default]
+        Demand = "demand",
+        /// Gaps that somebody names hold it all the same.
+        Off = "off",
+    }
+}
+
 /// What reviewers look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reviewing {
     /// Whether all of it has to be looked at. What is found and weighs critical or required blocks in any case.
     pub axes: Axes,
+    /// What passes with nobody's approval needs a completeness critic's answer: `gaps: []` in the block of a review.
+    #[serde(skip_serializing_if = "is_default")]
+    pub critic: Completeness,
 }
 
 words! {

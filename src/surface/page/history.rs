@@ -123,6 +123,10 @@ pub(super) fn evidence(all: &[Evidence], home: &Home<'_>) -> String {
                 let said = format!("{} ({}) on {}: {}", person(by), safe(role), code(head.short()), safe(says));
                 (true, said, None)
             }
+            Evidence::Auto { runs } => {
+                let runs: Vec<String> = runs.iter().map(|run| code(run)).collect();
+                (true, format!("passed by itself: nobody approved it; shown by {}", runs.join(", ")), None)
+            }
             Evidence::Security { subject, by } => (true, format!("security, {}: by {}", safe(subject), safe(by)), None),
             Evidence::Findings { by, role, review, axes, open, discounted } => {
                 let looked: Vec<&str> = axes.iter().map(|axis| axis.as_str()).collect();

@@ -1,0 +1,128 @@
+//! What passes by itself: with nobody's approval, on the highest rung of autonomy.
+//!
+//! That it is green is not enough for that. Where one of these does not hold, the rung is lowered for this content and a person
+//! decides, as if the change had said so itself: the tests held as much as before, no contract was edited, the last push changed
+//! nothing but what a gate had asked for, and a completeness critic misses nothing. What was left undone and is of security stops
+//! the change ([`super::residue`]); coverage is read where the tests are run ([`super::ran`]).
+
+use std::collections::BTreeSet;
+
+use super::evidence::listed;
+use super::review;
+use super::review::findings::Critic;
+use super::{Finding, merge, weakened};
+use crate::finding::{Verdict, quoted};
+use crate::gate::world::{Subject, World};
+use crate::ledger::record::Evidence;
+use crate::ledger::state::State;
+use crate::policy::{Autonomy, Completeness, Policy};
+
+/// The rules, with one sentence each.
+pub const RULES: &[(&str, &str)] = &[
+    ("test_weakened", "No test got weaker."),
+    ("contract_edited", "No contract was edited."),
+    ("loops_not_dry", "The last push changed nothing but what the gate that failed had asked for."),
+    ("critic_open", "A completeness critic misses nothing."),
+];
+
+/// So many gaps are told.
+const MOST_GAPS: usize = 10;
+
+/// The rung that holds for this content.
+pub fn rung(policy: &Policy, state: &State, world: &World) -> Autonomy {
+    match merge::autonomy(state, world) {
+        Autonomy::Auto if !unmet(policy, state, world).is_empty() => Autonomy::Conservative,
+        rung => rung,
+    }
+}
+
+/// Why this content does not pass by itself, where nothing else lowers its rung. It holds back as far as a person is asked for it, so
+/// these are warnings.
+pub fn unmet(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
+    let subject = world.subject.as_ref().filter(|_| merge::autonomy(state, world) == Autonomy::Auto);
+    let Some(subject) = subject else { return Vec::new() };
+    let one = [weaker(state, world), contracts(state, subject), loops(subject)];
+    one.into_iter().flatten().chain(critic(policy, state, world)).collect()
+}
+
+fn weaker(state: &State, world: &World) -> Option<Finding> {
+    let files = weakened::files(state, world);
+    let first = *files.first()?;
+    let listed = listed(&files.into_iter().collect::<Vec<_>>());
+    let says = format!("Tests got weaker, or could not be read ({listed}), so the change does not pass by itself.");
+    Some(Finding::warning("test_weakened", says, or("Put back what they held")).at(first, None))
+}
+
+fn contracts(state: &State, subject: &Subject) -> Option<Finding> {
+    let all = subject.contracts.iter();
+    let open = all.filter(|(path, now)| !weakened::is_accepted(state, path, now));
+    let edited: Vec<&str> = open.map(|(path, _)| path.as_str()).collect();
+    let first = *edited.first()?;
+    let says = format!("A contract was edited ({}), so the change does not pass by itself.", listed(&edited));
+    Some(Finding::warning("contract_edited", says, or("Put it back")).at(first, None))
+}
+
+fn loops(subject: &Subject) -> Option<Finding> {
+    let next = or("Take what nobody asked for into a change of its own");
+    match &subject.beyond {
+        None => {
+            let says = "What was pushed since a gate failed can't be told any more, so the change does not pass by itself.";
+            Some(Finding::warning("loops_not_dry", says, next))
+        }
+        Some(beyond) => {
+            let paths: Vec<&str> = beyond.iter().map(String::as_str).collect();
+            let first = *paths.first()?;
+            let says = format!(
+                "Since a gate failed, more was changed than it had asked for ({}), so the change does not pass by itself.",
+                listed(&paths)
+            );
+            Some(Finding::warning("loops_not_dry", says, next).at(first, None))
+        }
+    }
+}
+
+fn critic(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
+    match review::findings::heard(policy, state, world).critic {
+        Critic::Clean => Vec::new(),
+        Critic::Silent if policy.gates.review.critic == Completeness::Off => Vec::new(),
+        Critic::Silent => {
+            let says = "Nobody has looked for what is missing, so the change does not pass by itself.";
+            let next = or("Let a critic that has no hand in it say `gaps: []`, or what is missing, in the `phasegate-review` block of \
+                           a review");
+            vec![Finding::warning("critic_open", says, next)]
+        }
+        Critic::Open(all) => {
+            let each = all.iter().flat_map(|(who, gaps)| gaps.iter().map(move |gap| (who, gap)));
+            let told = each.take(MOST_GAPS).map(|(who, gap)| {
+                let says = format!("`{who}` misses something: {}.", quoted(gap.trim_end_matches('.')));
+                Finding::warning("critic_open", says, or("Add it, and let them look again"))
+            });
+            told.collect()
+        }
+    }
+}
+
+fn or(first: &str) -> String {
+    format!("{first}; or somebody who may approve, and neither wrote nor pushed to it, approves it as it is.")
+}
+
+/// That it passed by itself, and the runs that showed it, where nobody's word is in what was counted.
+pub fn by_itself(verdict: Verdict, rung: Autonomy, evidence: &[Evidence]) -> Option<Evidence> {
+    let word = evidence.iter().any(|one| matches!(one, Evidence::Word { .. }));
+    let runs: BTreeSet<String> = evidence.iter().filter_map(run).collect();
+    let alone = verdict == Verdict::Pass && rung == Autonomy::Auto && !word && !runs.is_empty();
+    alone.then(|| Evidence::Auto { runs: runs.into_iter().collect() })
+}
+
+fn run(evidence: &Evidence) -> Option<String> {
+    match evidence {
+        Evidence::Check { name, run, workflow_run, discounted: None, .. } => Some(match workflow_run {
+            Some(of) => format!("{name}, workflow run {of}"),
+            None => format!("{name}, check run {run}"),
+        }),
+        Evidence::Run { workflow, run, attempt, discounted: None, .. } => {
+            Some(format!("{workflow}, run {run}, attempt {attempt}"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,50 @@
+//! What whoever built a change says that is left: the verdict in a `SUMMARY.md` that the change brings.
+//!
+//! It is a proposal and decides nothing for the better. A finding of security stands against the change for as long as it is named,
+//! and nobody waives it; a HARD-STOP, an ESCALATE and a risk that tests do not show stop it for a person, once
+//! ([`World::subject`]'s stops).
+
+use super::{Finding, Severity};
+use crate::finding::quoted;
+use crate::gate::world::World;
+use crate::guard::wave::verdict::{self, Kind, Proposal};
+
+/// What is said of it at REVIEW, VERIFY and the merge.
+pub fn findings(world: &World) -> Vec<Finding> {
+    let all = world.subject.iter().flat_map(|subject| &subject.handed_in);
+    all.flat_map(|one| match &one.read {
+        Ok(proposal) => held(&one.path, proposal),
+        Err(findings) => findings.iter().map(warned).collect(),
+    })
+    .collect()
+}
+
+fn warned(finding: &Finding) -> Finding {
+    Finding { severity: Severity::Warning, ..finding.clone() }
+}
+
+fn held(path: &str, proposal: &Proposal) -> Vec<Finding> {
+    let outcome = proposal.outcome.as_str();
+    let residue = proposal.residue.iter().map(|left| {
+        let found = quoted(&left.says);
+        let finding = match left.kind {
+            Kind::Security if proposal.outcome == verdict::Outcome::RiskAccepted => Finding::error(
+                "risk_accepted_security",
+                format!("A finding of security is accepted as a risk: {found}."),
+                "Mend it and take it out of the verdict. Security is never waived.",
+            ),
+            Kind::Security => Finding::error(
+                "residue_security",
+                format!("A finding of security is left ({outcome}): {found}."),
+                "Mend it and take it out of the verdict. Security is never waived.",
+            ),
+            Kind::Concurrency | Kind::Architecture => Finding::warning(
+                &format!("residue_{}", left.kind.as_str()),
+                format!("A risk is left that tests do not show ({}, {outcome}): {found}.", left.kind.as_str()),
+                "A person decides whether it may stay: it is asked in an issue.",
+            ),
+        };
+        finding.at(path, Some(left.line))
+    });
+    residue.chain(verdict::unescalated(path, proposal, &[])).collect()
+}
