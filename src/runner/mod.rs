@@ -30,6 +30,7 @@ mod subject;
 pub(crate) mod text;
 pub mod wall;
 pub mod worktree;
+mod xml;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
