@@ -923,6 +923,11 @@ impl Earning {
     /// The same with another script that runs the tests.
     fn by(runner: &str, earned: &str, change: &[(&str, Option<&str>)]) -> Self {
         let policy = format!("{}    earned: {earned}\n", policy(&["sh run-tests"], &["junit.xml"], "1m"));
+        Self::under(&policy, runner, change)
+    }
+
+    /// And by another policy.
+    fn under(policy: &str, runner: &str, change: &[(&str, Option<&str>)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let git = |args: &[&str]| {
             let mut git = Command::new("git");
@@ -940,7 +945,7 @@ impl Earning {
             }
         };
         git(&["init", "-q", "-b", "main"]);
-        put(".github/phasegate.yml", Some(&policy));
+        put(".github/phasegate.yml", Some(policy));
         put("run-tests", Some(runner));
         put("lamp", Some("test \"$1\" = 1 && echo on || echo off\n"));
         put("tests/on", Some("test $(sh lamp 1) = on || { echo it stays off; exit 1; }\n"));
@@ -1274,4 +1279,73 @@ fn dependencies_are_audited_after_the_build() {
     assert_eq!(artefact.commands[1].outcome, CommandOutcome::NotRun);
     let rules: Vec<&str> = artefact.findings.iter().filter(|one| one.blocks()).map(|one| one.rule.as_str()).collect();
     assert_eq!(rules, ["BLD-01"]);
+}
+
+/// Which words of the lamp the tests ask for, as LCOV.
+const COVER: &str = r#"
+mkdir -p out
+echo SF:lamp > out/lcov.info
+for word in $(grep -o 'echo [a-z]*' lamp); do
+    [ $word = echo ] && continue
+    at=$((at + 1))
+    if grep -qw $word tests/*; then hit=1; else hit=0; fi
+    echo "DA:$at,$hit" >> out/lcov.info
+done
+echo end_of_record >> out/lcov.info
+"#;
+
+/// A lamp whose coverage counts, by a script of the base's.
+fn covering(script: &str, change: &[(&str, Option<&str>)]) -> Earning {
+    let policy = "gates:\n  verify:\n    from: [actions]\n    run: [sh run-tests]\n    reports: [junit.xml]\n    timeout: 1m\n    \
+                  coverage: [\"out/*.info\"]\n";
+    Earning::under(policy, script, change)
+}
+
+/// The exit code, and what is found of the coverage.
+fn covered(on: &Earning, args: &[&str]) -> (i32, Vec<String>) {
+    let ended = on.stage.run(args);
+    let artefact = on.stage.artefact();
+    let mark = |blocks: bool| if blocks { "" } else { "~" };
+    let found = artefact.findings.iter().filter(|one| one.rule == "coverage_decreased" || one.blocks());
+    (ended.code, found.map(|one| format!("{}{}", mark(one.blocks()), one.says)).collect())
+}
+
+#[test]
+fn less_coverage_than_on_the_base_is_refused() {
+    let script = &format!("{COVER}{RUNNER}");
+    let on = covering(script, &[DIMS, ASKS]);
+    assert_eq!(covered(&on, &["verify"]), (0, vec![]));
+    let artefact = on.stage.artefact();
+    let before = artefact.earned.unwrap().on_base.coverage.unwrap();
+    assert_eq!(
+        (artefact.coverage.unwrap().shown(), before.shown()),
+        ("3 of 3 lines".to_owned(), "2 of 2 lines".to_owned())
+    );
+    // Nobody asks for what is new.
+    let on = covering(script, &[DIMS]);
+    let base = on.stage.base[..12].to_owned();
+    let less = format!("Less is covered than on the base ({base}): 2 of 3 lines, before 2 of 2.");
+    assert_eq!(covered(&on, &["verify"]), (1, vec![less]));
+    // Where it can't be held against anything, that is said.
+    let unheld =
+        "~2 of 3 lines are covered. Whether that is less than before is not known: nothing was run on the base.";
+    assert_eq!(covered(&on, &["verify", "--in-place"]), (0, vec![unheld.to_owned()]));
+}
+
+#[test]
+fn coverage_that_this_run_did_not_write_is_not_known() {
+    let script = &format!("{COVER}{RUNNER}");
+    let quiet = ("run-tests", Some(RUNNER));
+    let on = covering(script, &[quiet]);
+    let missing = "How much is covered is not known: nothing matches `out/*.info`.";
+    assert_eq!(covered(&on, &["verify"]), (1, vec![missing.to_owned()]));
+    let on = covering(script, &[quiet, ("out/lcov.info", Some("SF:lamp\nDA:1,1\nend_of_record\n"))]);
+    let stale = "How much is covered is not known: `out/lcov.info` is not of this run: it was there before the commands, and is the same \
+                 as it was.";
+    assert_eq!(covered(&on, &["verify"]), (1, vec![stale.to_owned()]));
+    // The first change that measures it is a person's to take.
+    let on = covering(RUNNER, &[("run-tests", Some(script))]);
+    let base = on.stage.base[..12].to_owned();
+    let before = format!("How much was covered on the base ({base}) is not known: nothing matches `out/*.info`.");
+    assert_eq!(covered(&on, &["verify"]), (1, vec![before]));
 }

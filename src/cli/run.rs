@@ -146,6 +146,7 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         prints: Vec::new(),
         audits: false,
         reports: runs.reports.to_vec(),
+        coverage: runs.coverage.to_vec(),
         screenshots: runs.screenshots.to_vec(),
         timeout: runs.timeout,
         folder: ground.folder.clone(),
@@ -173,11 +174,21 @@ async fn ran(args: &Args) -> anyhow::Result<Exit> {
         if !runs.audit.is_empty() {
             match &audited_on {
                 Some(ground) if carried.has_passed() || args.keep_going => {
-                    let (audits, commands, reports, screenshots) = (true, runs.audit.to_vec(), Vec::new(), Vec::new());
+                    let (audits, commands) = (true, runs.audit.to_vec());
+                    let (reports, coverage, screenshots) = (Vec::new(), Vec::new(), Vec::new());
                     let Ground { folder, walls, environment, .. } = ground;
                     let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
-                    let audit =
-                        Plan { audits, commands, reports, screenshots, folder, walls, environment, ..plan.clone() };
+                    let audit = Plan {
+                        audits,
+                        commands,
+                        reports,
+                        coverage,
+                        screenshots,
+                        folder,
+                        walls,
+                        environment,
+                        ..plan.clone()
+                    };
                     carried.audited(runner::carry_out(&audit, &mut live, orphans.as_ref(), &stop).await?);
                 }
                 _ => carried.not_audited(runs.audit),

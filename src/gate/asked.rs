@@ -17,10 +17,12 @@ use crate::ledger::{About, By};
 use crate::policy::{Policy, Source, Start};
 
 /// The rules of a run that a person can agree to.
-pub const AGREEABLE: [&str; 8] = ["VER-03", "VER-04", "VER-07", "VER-10", "VER-11", "VER-12", "VER-14", "VER-15"];
+pub const AGREEABLE: [&str; 9] =
+    ["VER-03", "VER-04", "VER-07", "VER-10", "VER-11", "VER-12", "VER-14", "VER-15", "coverage_decreased"];
 
 /// What a person can say `/agree` to: the same, and where the policy takes people's word, that it works.
-pub const SAID: [&str; 9] = ["VER-01", "VER-03", "VER-04", "VER-07", "VER-10", "VER-11", "VER-12", "VER-14", "VER-15"];
+pub const SAID: [&str; 10] =
+    ["VER-01", "VER-03", "VER-04", "VER-07", "VER-10", "VER-11", "VER-12", "VER-14", "VER-15", "coverage_decreased"];
 
 /// The rules of a run that only VERIFY asks for: what shows the criteria at runtime.
 const OF_VERIFY: [&str; 5] = ["VER-02", "VER-03", "VER-04", "VER-07", "VER-14"];

@@ -3,6 +3,7 @@
 //! Pure, over what was seen ([`Facts`]). An exit status of 0 is not believed alone: where the policy has promised reports,
 //! they must be there, be of this run, and show that tests ran and that none failed.
 
+mod coverage;
 mod earned;
 pub mod proofs;
 
@@ -41,6 +42,9 @@ pub fn judge(facts: &Facts<'_>) -> Vec<Finding> {
     }
     if let Some(earned) = facts.earned {
         findings.extend(earned::judge(earned, facts.totals));
+    }
+    if all_passed {
+        findings.extend(coverage::judge(facts));
     }
     // What shows the criteria is run on what was built, so after a failure it says nothing.
     if let Some(proofs) = facts.proofs.filter(|_| all_passed) {

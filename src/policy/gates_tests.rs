@@ -385,6 +385,53 @@ fn pictures_take_commands_that_leave_them() {
     assert!(only("screenshots: ['shots/*.png']").contains("this has no effect without `run`"));
 }
 
+#[test]
+fn coverage_takes_a_run_that_reads_it_and_a_base_that_it_is_held_against() {
+    let runs = "from: [actions]\nrun: [make]\nreports: [out.xml]";
+    let asks = |globs: &str| alone(&format!("{runs}\ncoverage: {globs}")).unwrap();
+    let p = asks("[coverage.xml, lcov.info]");
+    assert_eq!(p.gates.runs(RunGate::Verify).coverage, ["coverage.xml", "lcov.info"]);
+    assert!(p.gates.runs(RunGate::Build).coverage.is_empty());
+    assert_eq!(p.digest(), asks("[lcov.info, coverage.xml]").digest(), "the order of reports is nothing");
+    let none = alone(runs).unwrap();
+    assert_eq!(none.digest(), asks("[]").digest(), "a policy from before the key keeps its digest");
+    assert!(!serde_json::to_string(&none).unwrap().contains("coverage"));
+    assert_ne!(none.digest(), p.digest());
+    let checks = "checks: [{ name: t, app: 5 }]";
+    for from in ["[runner]", "[actions, people]", &format!("[actions, checks]\n{checks}")] {
+        alone(&format!("from: {from}\nrun: [make]\nreports: [out.xml]\ncoverage: [lcov.info]")).unwrap();
+    }
+    let nobody = "gates.verify.coverage: nobody reads these: `from` names neither `actions` nor `runner`, so how much is covered would \
+                  stay unknown -> Add `actions` or `runner` to `from`, or remove it";
+    for (keys, says) in [
+        (&*format!("{checks}\nrun: [make]\nreports: [out.xml]\ncoverage: [lcov.info]"), nobody),
+        ("from: [people]\nrun: [make]\ncoverage: [lcov.info]", nobody),
+        (
+            "from: [people]\ncoverage: [lcov.info]",
+            "gates.verify.coverage: this has no effect without `run`: nothing would write a report -> Add `run: [\"…\"]`, or remove it",
+        ),
+        (
+            &format!("{runs}\nearned: off\ncoverage: [lcov.info]"),
+            "gates.verify.coverage: with `earned: off` nothing is run on the base, so how much was covered there would stay unknown -> \
+             Write `earned: show` or `earned: demand`, or remove it",
+        ),
+        (
+            &format!("{runs}\ncoverage: [../lcov.info]"),
+            "gates.verify.coverage[0]: `../lcov.info` leaves the repository -> Remove `..`",
+        ),
+        (
+            &format!("{runs}\ncoverge: [lcov.info]"),
+            "gates.verify.coverge: unknown key `coverge`; did you mean `coverage`? -> Write `coverage`",
+        ),
+    ] {
+        assert_eq!(alone(keys).expect_err(keys), [says], "{keys}");
+    }
+    let schema = jsonschema::validator_for(&Policy::schema()).unwrap();
+    let valid = |verify: serde_json::Value| schema.is_valid(&serde_json::json!({ "gates": { "verify": verify } }));
+    assert!(valid(serde_json::json!({ "from": ["actions"], "run": ["a"], "reports": ["b"], "coverage": ["c"] })));
+    assert!(!valid(serde_json::json!({ "from": ["people"], "coverage": ["c"] })));
+}
+
 /// A check whose workflow runs something else tells nothing of BUILD's commands.
 #[test]
 fn commands_of_build_that_no_workflow_runs_are_told() {

@@ -108,6 +108,7 @@ impl Policy {
         sorted(&mut canon.gates.verify.checks);
         // The order of commands is what they do; that of reports is nothing.
         sorted(&mut canon.gates.verify.reports);
+        sorted(&mut canon.gates.verify.coverage);
         sorted(&mut canon.gates.verify.screenshots);
         sorted(&mut canon.gates.build.reports);
         sorted(&mut canon.gates.deploy.environments);

@@ -38,6 +38,7 @@ pub use shown::{Shown, ShownCommand, ShownTest};
 use crate::finding::{Finding, Verdict};
 use crate::ids::{CommitId, Digest, Slug};
 use crate::policy::RunGate;
+use crate::runner::coverage::Coverage;
 use crate::runner::earned::Earned;
 use crate::runner::proofs::Proofs;
 use crate::runner::screenshots::Screenshot;
@@ -125,6 +126,9 @@ pub struct Artefact {
     pub failing_left_out: u64,
     /// Names of tests that passed, but not at the first try; the first hundred.
     pub flaky: Vec<String>,
+    /// How many lines the commands reached; none where the policy does not ask for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
     /// What the same commands say on other content; none where that was not asked for.
     #[serde(default)]
     pub earned: Option<Earned>,

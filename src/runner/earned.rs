@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Carried;
 use super::artefact::{CommandRun, Counts, Failing, FailingKind, TestResult};
+use super::coverage::Coverage;
 use super::reports::Listed;
 use crate::ids::CommitId;
 use crate::repo::{Delta, Laid, RepoPath};
@@ -63,6 +64,9 @@ pub struct Side {
     pub duration_ms: u64,
     pub commands: Vec<CommandRun>,
     pub totals: Counts,
+    /// How many lines they reached, on the base and where the policy asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
     /// Why it was not carried out.
     #[serde(default)]
     pub why: Option<String>,
@@ -429,6 +433,7 @@ fn side(tried: &Tried) -> Side {
             duration_ms: carried.duration_ms,
             commands: carried.commands.clone(),
             totals: carried.read.totals,
+            coverage: carried.coverage.clone(),
             why: None,
         },
         Err(why) => Side::not_run(why.clone()),

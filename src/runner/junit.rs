@@ -4,23 +4,14 @@
 //! differs. A report is text of the change: what is read is bounded, no entity is followed, and what it says of itself in
 //! numbers is believed only where it is the worse.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::Node;
 
 use super::lacks::{self, Told};
 use super::text;
+use super::xml::{self, is};
 
-/// More nodes than the largest report of a [`super::reports`] run has.
-const MOST_NODES: u32 = 2_000_000;
-/// An element has a handful, and suites are in suites a few levels deep.
-const MOST_ATTRIBUTES: usize = 100;
-/// Most have none, and surefire's have one or two.
-const MOST_NAMESPACES: usize = 20;
-const DEEPEST: usize = 100;
-/// `&#x10FFFF;` without its ends.
-const LONGEST_REFERENCE: usize = 10;
 /// What a test is called whose report does not say it.
 const NO_NAME: &str = "(not named)";
 const LONGEST_NAME: usize = 300;
@@ -70,16 +61,10 @@ impl Case {
 
 /// The tests of a report; or in one sentence why it can't be read. At most `most` are read.
 pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
-    let text = decoded(bytes);
-    let text = legal(&text);
-    if let Some(why) = unheard_of(&text) {
-        return Err(why);
-    }
-    // Without a DTD there are no entities that could grow.
-    let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(&text, options)
-        .map_err(|error| format!("it is not XML that can be read: {error}"))?;
-    let root = document.root_element();
+    xml::read(bytes, |root| cases(root, most))
+}
+
+fn cases(root: Node<'_, '_>, most: usize) -> Result<Vec<Case>, String> {
     if !matches!(root.tag_name().name(), "testsuites" | "testsuite") {
         let name = text::line(root.tag_name().name(), 60);
         return Err(format!("it is no JUnit report: its root is `{name}`, not `testsuites` or `testsuite`"));
@@ -94,87 +79,6 @@ pub(crate) fn read(bytes: &[u8], most: usize) -> Result<Vec<Case>, String> {
     let mut cases = tried_again(&root, cases);
     cases.extend(of_suites(&root));
     Ok(unnamed(&root, cases))
-}
-
-/// Some systems write UTF-16, which its first bytes tell.
-fn decoded(bytes: &[u8]) -> Cow<'_, str> {
-    let unit: fn([u8; 2]) -> u16 = match bytes {
-        [0xff, 0xfe, ..] | [b'<', 0, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] | [0, b'<', ..] => u16::from_be_bytes,
-        _ => return String::from_utf8_lossy(bytes),
-    };
-    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    let text = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
-    Cow::Owned(text.collect())
-}
-
-/// What no report has and takes the parser long: it holds each attribute of an element against all its others, and hands each
-/// namespace down to all that is below. Who is above a test is asked for each.
-fn unheard_of(text: &str) -> Option<String> {
-    // What each element that is open has declared.
-    let (mut rest, mut open) = (text, Vec::new());
-    while let Some(at) = rest.find('<') {
-        rest = &rest[at..];
-        let aside = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
-        if let Some((begins, ends)) = aside.into_iter().find(|(begins, _)| rest.starts_with(begins)) {
-            // One that does not end is the parser's to tell of.
-            let length = rest[begins.len()..].find(ends)?;
-            rest = &rest[begins.len() + length + ends.len()..];
-            continue;
-        }
-        let tag = Tag::at_the_start_of(rest);
-        if tag.attributes > MOST_ATTRIBUTES {
-            return Some(format!("it has an element with more than {MOST_ATTRIBUTES} attributes"));
-        }
-        if open.iter().sum::<usize>() + tag.namespaces > MOST_NAMESPACES {
-            return Some(format!("it has an element for which more than {MOST_NAMESPACES} namespaces are declared"));
-        }
-        match (rest.starts_with("</"), rest[..tag.length].ends_with("/>")) {
-            (true, _) => drop(open.pop()),
-            (false, true) => {}
-            (false, false) => open.push(tag.namespaces),
-        }
-        if open.len() > DEEPEST {
-            return Some(format!("its elements are nested more than {DEEPEST} deep"));
-        }
-        rest = &rest[tag.length..];
-    }
-    None
-}
-
-struct Tag {
-    length: usize,
-    attributes: usize,
-    namespaces: usize,
-}
-
-impl Tag {
-    fn at_the_start_of(text: &str) -> Self {
-        let (mut quote, mut before) = (None, b'<');
-        let mut tag = Self { length: text.len(), attributes: 0, namespaces: 0 };
-        for (at, byte) in text.bytes().enumerate().skip(1) {
-            match (quote, byte) {
-                (Some(begun), _) if byte == begun => quote = None,
-                (Some(_), _) => {}
-                (None, b'"' | b'\'') => quote = Some(byte),
-                (None, b'=') => tag.attributes += 1,
-                (None, b'x') if text.as_bytes()[at..].starts_with(b"xmlns") && !before.is_ascii_alphanumeric() => {
-                    tag.namespaces += 1;
-                }
-                (None, b'>') => {
-                    tag.length = at + 1;
-                    return tag;
-                }
-                (None, _) => {}
-            }
-            before = byte;
-        }
-        tag
-    }
-}
-
-fn is(node: &Node<'_, '_>, name: &str) -> bool {
-    node.is_element() && node.tag_name().name() == name
 }
 
 fn child<'a, 'i>(node: Node<'a, 'i>, names: &[&str]) -> Option<Node<'a, 'i>> {
@@ -388,44 +292,6 @@ fn counted(suite: &Node<'_, '_>) -> u64 {
     let below = suite.children().filter(|node| is(node, "testsuite") || is(node, "testsuites"));
     let below = below.map(|suite| counted(&suite)).fold(0, u64::saturating_add);
     of("failures").saturating_add(of("errors")).max(below)
-}
-
-/// The text with what XML does not allow made visible: some tools write a program's colours as they come.
-fn legal(text: &str) -> Cow<'_, str> {
-    let bad = |c: char| {
-        (c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{7f}'..='\u{9f}'))
-            || matches!(c, '\u{fffe}' | '\u{ffff}')
-    };
-    if !text.contains(bad) && !text.contains("&#") {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(|c| bad(c) || c == '&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let number = rest.strip_prefix("&#").and_then(|more| {
-            let end = more.bytes().take(LONGEST_REFERENCE).position(|byte| byte == b';')?;
-            Some(&more[..end])
-        });
-        let named = number.and_then(|number| match number.strip_prefix('x') {
-            Some(digits) => u32::from_str_radix(digits, 16).ok(),
-            None => number.parse().ok(),
-        });
-        match (named, number) {
-            (Some(code), Some(number)) if char::from_u32(code).is_none_or(bad) => {
-                out.push('\u{fffd}');
-                rest = &rest[number.len() + 3..];
-            }
-            _ => {
-                let c = rest.chars().next().unwrap_or_default();
-                out.push(if c == '&' { c } else { '\u{fffd}' });
-                rest = &rest[c.len_utf8()..];
-            }
-        }
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -4,14 +4,15 @@
 //!
 //! - what is run is the policy's, word for word, each command by a shell that stops at the first failure;
 //! - it ends: the gate has a time limit, and what a command started does not outlive it ([`Orphans`]);
-//! - what is said of it is what was seen: exit statuses, a digest of every byte of output, the tests of JUnit reports that
-//!   this run wrote itself ([`artefact`]);
+//! - what is said of it is what was seen: exit statuses, a digest of every byte of output, the tests of JUnit reports and the lines of
+//!   coverage reports that this run wrote itself ([`artefact`]);
 //! - the commands get no token of the job, and none of its secrets is kept of what they say ([`WITHHELD`]);
 //! - what the commands reach is what the walls around them leave ([`wall`]), and which of them stood is said.
 //!
 //! It judges nothing: whoever calls [`conclude`] brings the rules ([`crate::gate::ran`]).
 
 pub mod artefact;
+pub mod coverage;
 pub mod earned;
 mod environ;
 mod junit;
@@ -30,6 +31,7 @@ mod subject;
 pub(crate) mod text;
 pub mod wall;
 pub mod worktree;
+mod xml;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -51,6 +53,7 @@ use artefact::{
     ActionsRun, Artefact, Attempt, CommandOutcome, CommandRun, Confinement, Facts, OutputKept, PolicyRead, SCHEMA,
     Subject, Summary,
 };
+use coverage::Coverage;
 use earned::Earned;
 use environ::Masks;
 use process::{Done, Ended, Job, Limit, Shell};
@@ -72,6 +75,8 @@ pub struct Plan {
     pub audits: bool,
     /// Globs of the reports that they write.
     pub reports: Vec<String>,
+    /// Globs of the reports that say how much is covered.
+    pub coverage: Vec<String>,
     /// Globs of the pictures that they leave.
     pub screenshots: Vec<String>,
     pub timeout: Timeout,
@@ -125,6 +130,7 @@ pub struct Carried {
     confinement: Confinement,
     commands: Vec<CommandRun>,
     read: reports::Read,
+    coverage: Option<Coverage>,
     screenshots: Vec<Screenshot>,
 }
 
@@ -141,6 +147,7 @@ impl Carried {
             confinement: Confinement::default(),
             commands: Vec::new(),
             read: reports::Read::default(),
+            coverage: None,
             screenshots: Vec::new(),
         }
     }
@@ -214,6 +221,7 @@ pub async fn carry_out(
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let shell = Shell::on(path);
     let before = Before::note(&plan.folder, &plan.reports, plan.fresh);
+    let covered = Before::note(&plan.folder, &plan.coverage, plan.fresh);
     let pictures = Before::note(&plan.folder, &plan.screenshots, plan.fresh);
     let (started, clock) = (now(), Instant::now());
     let deadline = clock + Duration::from_secs(plan.timeout.as_secs().into());
@@ -248,6 +256,7 @@ pub async fn carry_out(
         confinement: confinement(plan, &walls),
         commands,
         read: reports::read(&plan.folder, &plan.reports, &before, &masks),
+        coverage: coverage::read(&plan.folder, &plan.coverage, &covered, &masks),
         screenshots: screenshots::read(&plan.folder, &plan.screenshots, &pictures, &masks),
     })
 }
@@ -268,7 +277,8 @@ pub struct Beside {
 /// What is said of it, and of what was looked at beside it.
 pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> Artefact {
     let Beside { earned, proofs, test_files, rewritten } = beside;
-    let Carried { started, ended, duration_ms, shell, environment, confinement, commands, read, screenshots } = carried;
+    let Carried { started, ended, duration_ms, shell, environment, confinement, commands, read, coverage, screenshots } =
+        carried;
     let mut artefact = Artefact {
         schema: SCHEMA.to_owned(),
         module_id: plan.module.clone(),
@@ -299,6 +309,7 @@ pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> 
         failing: read.failing,
         failing_left_out: read.failing_left_out,
         flaky: read.flaky,
+        coverage,
         earned,
         proofs,
         test_files,

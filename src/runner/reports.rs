@@ -23,7 +23,7 @@ use crate::ids::Digest;
 use crate::policy;
 
 /// What all reports of a run may have together.
-const MOST_BYTES: u64 = 50 * 1024 * 1024;
+pub(super) const MOST_BYTES: u64 = 50 * 1024 * 1024;
 const MOST_TESTS: usize = 100_000;
 /// Of one test.
 const MOST_TRIES: u32 = 100;

@@ -39,6 +39,7 @@ fn plan(folder: &std::path::Path, commands: &[&str], reports: &[&str]) -> Plan {
         prints: Vec::new(),
         audits: false,
         reports: owned(reports),
+        coverage: Vec::new(),
         screenshots: Vec::new(),
         timeout: Timeout::default(),
         fresh: true,

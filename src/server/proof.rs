@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 
 use super::asked::{path_of, title};
 use super::route::Halt;
-use crate::finding::{Finding, quoted};
+use crate::finding::{Finding, Severity, quoted};
 use crate::gate::papers::Papers;
 use crate::gate::{self, ran};
 use crate::github::calls::actions::WorkflowRun;
@@ -328,6 +328,9 @@ fn same(log: &Artefact, policy: &Policy, asked: &Asked, shows: Option<&proofs::A
     if !commands.eq(wanted) || log.promised != runs.reports {
         return Err("its commands or reports are not those of the policy".to_owned());
     }
+    if log.coverage.is_none() != runs.coverage.is_empty() {
+        return Err("whether it says how much is covered is not as the policy asks".to_owned());
+    }
     if log.proofs.as_ref().map(|proofs| &proofs.asked) != shows {
         return Err("what it was to show is not what the documents of this content ask for".to_owned());
     }
@@ -347,7 +350,11 @@ fn judged(mut log: Artefact, policy: &Policy) -> Vec<Finding> {
         proofs.demanded = policy.proofs() == Proofs::Demand;
     }
     let mut findings = ran::judge(&log.facts());
-    if log.earned.is_none() && demanded && !findings.iter().any(Finding::blocks) {
+    let left_out = log.earned.is_none() && !findings.iter().any(Finding::blocks);
+    // Here there is a base, and what was not held against it is not known.
+    let unheld = findings.iter_mut().filter(|finding| left_out && finding.rule == "coverage_decreased");
+    unheld.for_each(|finding| finding.severity = Severity::Error);
+    if left_out && demanded {
         findings.push(Finding::error(
             "VER-10",
             "It was not tried whether the green was earned: nothing was run on the base.",

@@ -121,7 +121,10 @@ impl<'a> Beside<'a> {
             };
             let Ground { folder, walls, environment, .. } = &ground;
             let (folder, walls, environment) = (folder.clone(), walls.clone(), environment.clone());
-            let plan = Plan { folder, walls, environment, screenshots: Vec::new(), keep_going: true, ..plan.clone() };
+            // What is covered is held against the base as it is.
+            let coverage = if content.1.is_empty() { plan.coverage.clone() } else { Vec::new() };
+            let screenshots = Vec::new();
+            let plan = Plan { folder, walls, environment, coverage, screenshots, keep_going: true, ..plan.clone() };
             runner::carry_out(&plan, live, orphans, stop).await.map(Ok)
         };
         let mut on_base = on(&format!("the base ({})", base.short()), (base, &[])).await?;

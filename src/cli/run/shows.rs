@@ -125,8 +125,8 @@ impl<'a> Shows<'a> {
         }
         let commands = asked.proofs.iter().map(|proof| proof.command.clone()).collect();
         let prints = asked.proofs.iter().map(|proof| proof.prints.clone()).collect();
-        let plan =
-            Plan { commands, prints, reports: Vec::new(), screenshots: Vec::new(), keep_going: true, ..plan.clone() };
+        let (reports, coverage, screenshots) = (Vec::new(), Vec::new(), Vec::new());
+        let plan = Plan { commands, prints, reports, coverage, screenshots, keep_going: true, ..plan.clone() };
         live.turns_to("what shows the criteria");
         let on_head = runner::carry_out(&plan, live, orphans, stop).await?.into_commands();
         let on_base = self.on_base(&plan, live, orphans, stop).await?;

@@ -172,6 +172,30 @@ fn what_a_run_shows_of_its_tests_an_independent_person_may_agree_to() {
     game.says("mia", Role::Maintain, "/agree VER-12 a refactoring").done().may_not_merge(&["MRG-01"]);
 }
 
+#[test]
+fn that_less_is_covered_an_independent_person_may_answer_for() {
+    let mut game = Game::with(
+        "gates: { verify: { from: [actions], run: [make test], reports: [out.xml], coverage: [lcov.info] } }",
+    );
+    game.opened().approved_by("mia");
+    let says = "Less is covered than on the base: 2 of 3 lines, before 2 of 2.";
+    answers(&mut game, &[Finding::error("coverage_decreased", says, "Test what the change adds.")]);
+    let finding = game.finding("MRG-01");
+    assert_eq!(finding.says, format!("coverage_decreased: {says}"));
+    assert!(finding.next.ends_with("says `/agree coverage_decreased REASON`."), "{}", finding.next);
+    game.says("mia", Role::Maintain, "/agree coverage_decreased");
+    game.refused_with("CMD-05");
+    game.says("ada", Role::Maintain, "/agree coverage_decreased it is generated");
+    game.refused_with("CMD-07");
+    game.may_not_merge(&["MRG-01"]);
+    game.says("mia", Role::Maintain, "/agree Coverage_Decreased it is generated").done().may_merge();
+    assert_eq!(game.now().agreed[0].rule, "coverage_decreased");
+    // Other content is asked about anew.
+    game.push("two").approved_by("mia");
+    answers(&mut game, &[Finding::error("coverage_decreased", says, "Test what the change adds.")]);
+    game.may_not_merge(&["MRG-01"]);
+}
+
 /// A run executes the head's scripts, so one that the change has bent proves nothing until a person has read it.
 #[test]
 fn a_run_by_bent_scripts_does_not_count_until_a_person_accepts_them() {

@@ -72,6 +72,7 @@ impl Run {
             flaky: &self.flaky,
             skipped: &[],
             attempts: &self.attempts,
+            coverage: None,
             earned: None,
             proofs: None,
             test_files: self.test_files,

@@ -54,8 +54,11 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     let f = verify.and_then(|s| {
         d.map(
             s,
-            &[&["from", "checks", "earned", "proofs", "screenshots", "security", "start", "workflow"], &RUNS[..]]
-                .concat(),
+            &[
+                &["from", "checks", "coverage", "earned", "proofs", "screenshots", "security", "start", "workflow"],
+                &RUNS[..],
+            ]
+            .concat(),
             &[],
         )
     });
@@ -70,6 +73,7 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
             d.problem(spot.key, &spot.path, says, "Add `reports: [\"…\"]`, or remove it");
         }
         p.gates.verify.proofs = f.get("proofs").and_then(|s| d.word(s));
+        set(&mut p.gates.verify.coverage, f.get("coverage").and_then(|s| globs(d, s, "path globs")));
         set(&mut p.gates.verify.screenshots, f.get("screenshots").and_then(|s| globs(d, s, "path globs")));
         if let (Some(spot), None) = (f.get("screenshots"), f.get("run")) {
             let says = "this has no effect without `run`: nothing would leave a picture";
@@ -89,6 +93,7 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         set(&mut p.gates.verify.workflow, f.get("workflow").and_then(|s| workflow(d, s)));
         set(&mut p.gates.verify.start, f.get("start").and_then(|s| d.word(s)));
         sources(d, f, &p.gates.verify);
+        uncovered(d, f, &p.gates.verify);
         if let Some(spot) = f.get("security") {
             p.gates.verify.security = security::read(d, spot, &p.gates.verify, !p.gates.build.audit.is_empty());
         }
@@ -210,6 +215,27 @@ fn sources(d: &mut Decoder, f: &Fields<'_>, verify: &Verify) {
             d.problem(spot.key, &spot.path, says, format!("Add `{source}` to `from`, or remove it"));
         }
     }
+}
+
+/// A coverage that nobody reads, or that is held against nothing.
+fn uncovered(d: &mut Decoder, f: &Fields<'_>, verify: &Verify) {
+    let Some(spot) = f.get("coverage") else { return };
+    let (says, next) = if f.get("run").is_none() {
+        ("this has no effect without `run`: nothing would write a report", "Add `run: [\"…\"]`, or remove it")
+    } else if !verify.asks_for_runs() {
+        (
+            "nobody reads these: `from` names neither `actions` nor `runner`, so how much is covered would stay unknown",
+            "Add `actions` or `runner` to `from`, or remove it",
+        )
+    } else if verify.earned() == Earned::Off {
+        (
+            "with `earned: off` nothing is run on the base, so how much was covered there would stay unknown",
+            "Write `earned: show` or `earned: demand`, or remove it",
+        )
+    } else {
+        return;
+    };
+    d.problem(spot.key, &spot.path, says, next);
 }
 
 /// What a gate that runs something has.

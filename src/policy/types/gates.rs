@@ -82,17 +82,39 @@ impl Gates {
             RunGate::Build => {
                 let Build { run, reports, timeout, network, confine, audit, audit_network } = &self.build;
                 let (timeout, network, audit_network) = (*timeout, *network, *audit_network);
-                let (screenshots, earned) = (&[][..], Earned::Off);
-                Runs { commands: run, reports, screenshots, timeout, network, confine, earned, audit, audit_network }
+                let (coverage, screenshots, earned) = (&[][..], &[][..], Earned::Off);
+                Runs {
+                    commands: run,
+                    reports,
+                    coverage,
+                    screenshots,
+                    timeout,
+                    network,
+                    confine,
+                    earned,
+                    audit,
+                    audit_network,
+                }
             }
             RunGate::Verify => {
-                let Verify { run, reports, screenshots, timeout, network, confine, .. } = &self.verify;
+                let Verify { run, reports, coverage, screenshots, timeout, network, confine, .. } = &self.verify;
                 let (timeout, network, earned) = (*timeout, *network, self.verify.earned());
                 // Of a run that is asked for nothing else is seen; where there are checks, one of them is BUILD's.
                 let Build { audit, audit_network, .. } = &self.build;
                 let audit = if self.verify.asks_for_runs() { &audit[..] } else { &[] };
                 let audit_network = *audit_network;
-                Runs { commands: run, reports, screenshots, timeout, network, confine, earned, audit, audit_network }
+                Runs {
+                    commands: run,
+                    reports,
+                    coverage,
+                    screenshots,
+                    timeout,
+                    network,
+                    confine,
+                    earned,
+                    audit,
+                    audit_network,
+                }
             }
         }
     }
@@ -115,6 +137,8 @@ pub struct Runs<'a> {
     pub commands: &'a [String],
     /// Globs of the JUnit reports that the commands write.
     pub reports: &'a [String],
+    /// Globs of the reports that say how much is covered.
+    pub coverage: &'a [String],
     /// Globs of the pictures that they leave.
     pub screenshots: &'a [String],
     /// For all commands together.
@@ -475,7 +499,7 @@ impl From<Timeout> for String {
 /// The proof that the change works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("dependentRequired" = { "reports": ["run"], "screenshots": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"], "proofs": ["run"], "earned": ["reports"] }))]
+#[schemars(extend("dependentRequired" = { "reports": ["run"], "coverage": ["run"], "screenshots": ["run"], "timeout": ["run"], "network": ["run"], "confine": ["run"], "proofs": ["run"], "earned": ["reports"] }))]
 pub struct Verify {
     /// Where its evidence comes from.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
@@ -492,6 +516,11 @@ pub struct Verify {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
     pub reports: Vec<String>,
+    /// Globs of the reports that say which lines they reach (LCOV, Cobertura's XML). Each must match one, and no smaller part may be
+    /// covered than on the base.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
+    pub coverage: Vec<String>,
     /// Globs of pictures that they leave (PNG, JPEG, WebP), for people to look at.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 200), inner(length(min = 1, max = 512)))]
@@ -553,13 +582,15 @@ impl Default for Verify {
     fn default() -> Self {
         let Build { run, reports, timeout, network, confine, .. } = Build::default();
         let (from, checks, workflow) = (vec![Source::Checks], Vec::new(), EVIDENCE_WORKFLOW.to_owned());
-        let (earned, proofs, security, screenshots) = (None, None, Security::default(), Vec::new());
+        let (earned, proofs, security) = (None, None, Security::default());
+        let (coverage, screenshots) = (Vec::new(), Vec::new());
         let start = Start::App;
         Self {
             from,
             checks,
             run,
             reports,
+            coverage,
             screenshots,
             timeout,
             network,

@@ -2,6 +2,7 @@
 
 use super::{Artefact, Attempt, CommandRun, Confinement, Counts, Failing, Report};
 use crate::policy::RunGate;
+use crate::runner::coverage::Coverage;
 use crate::runner::earned::Earned;
 use crate::runner::proofs::Proofs;
 
@@ -20,6 +21,7 @@ pub struct Facts<'a> {
     pub flaky: &'a [String],
     pub skipped: &'a [String],
     pub attempts: &'a [Attempt],
+    pub coverage: Option<&'a Coverage>,
     pub earned: Option<&'a Earned>,
     pub proofs: Option<&'a Proofs>,
     pub test_files: Option<u64>,
@@ -41,6 +43,7 @@ impl Artefact {
             flaky: &self.flaky,
             skipped: &self.skipped,
             attempts: &self.attempts,
+            coverage: self.coverage.as_ref(),
             earned: self.earned.as_ref(),
             proofs: self.proofs.as_ref(),
             test_files: self.test_files,

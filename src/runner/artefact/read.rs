@@ -23,6 +23,7 @@ use crate::finding::{Verdict, quoted, verdict};
 use crate::gate::ran;
 use crate::ids::{CommitId, Slug};
 use crate::policy::RunGate;
+use crate::runner::coverage::Coverage;
 use crate::runner::{screenshots, text};
 
 const DEEPEST: usize = 16;
@@ -319,6 +320,10 @@ fn adds_up(artefact: &Artefact) -> Result<(), Refused> {
     let failed = artefact.totals.failed.saturating_add(artefact.totals.errors);
     if (artefact.failing.len() as u64).checked_add(artefact.failing_left_out) != Some(failed) {
         return wrong(format!("{failed} tests failed, and others are told"));
+    }
+    let covered = [&artefact.coverage].into_iter().chain(artefact.earned.iter().map(|earned| &earned.on_base.coverage));
+    if !covered.flatten().all(Coverage::adds_up) {
+        return wrong("more lines are covered than there are".to_owned());
     }
     if let Some(why) = artefact.listed_wrongly() {
         return wrong(why);

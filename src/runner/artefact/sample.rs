@@ -82,6 +82,7 @@ pub(crate) fn sample() -> Artefact {
         }],
         failing_left_out: 0,
         flaky: vec!["a::c".to_owned()],
+        coverage: None,
         earned: None,
         proofs: None,
         test_files: None,

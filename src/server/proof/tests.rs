@@ -107,6 +107,28 @@ fn what_is_found_is_by_the_policy_and_not_by_the_log() {
     assert!(judged(log, &policy).iter().any(|finding| finding.blocks() && finding.rule == "VER-01"));
 }
 
+/// Neither that nothing is said of it, nor that it was held against nothing, is a pass.
+#[test]
+fn a_coverage_that_was_left_out_holds_it_back() {
+    use crate::runner::coverage::Coverage;
+    let (mut log, policy, asked) = honest();
+    let asks = law(
+        "gates: { verify: { from: [actions], run: [make check], reports: [\"out/*.xml\"], earned: show, coverage: [lcov.info] } }",
+    );
+    log.policy.digest = asks.digest();
+    let why = same(&log, &asks, &asked, None).unwrap_err();
+    assert!(why.contains("how much is covered"), "{why}");
+    log.coverage = Some(Coverage { covered: 9, lines: 10, why: None });
+    assert_eq!(same(&log, &asks, &asked, None), Ok(()));
+    log.policy.digest = policy.digest();
+    same(&log, &policy, &asked, None).unwrap_err();
+
+    (log.totals.failed, log.totals.passed, log.failing) = (0, 3, Vec::new());
+    log.reports[0].counts = log.totals;
+    let found = judged(log, &asks);
+    assert!(found.iter().any(|finding| finding.rule == "coverage_decreased" && finding.blocks()), "{found:#?}");
+}
+
 #[test]
 fn a_green_whose_earning_was_left_out_is_held_back() {
     let (mut log, policy, _) = honest();

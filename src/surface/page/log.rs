@@ -8,6 +8,7 @@ use crate::policy::Source;
 use crate::runner::artefact::{
     Artefact, CommandRun, Failing, FailingKind, PolicyFrom, ReportState, TestResult, TestRun, shown_time,
 };
+use crate::runner::coverage::Coverage;
 use crate::runner::earned::{Earned, Side};
 use crate::runner::proofs::{Proof, Proofs, Proved};
 use crate::runner::screenshots::Screenshot;
@@ -181,6 +182,9 @@ fn tests(log: &Artefact, room: &mut Room) -> String {
     } else {
         "<p>No report was read, so there is no test that is known by its name.</p>".to_owned()
     };
+    if let Some(coverage) = &log.coverage {
+        out.push_str(&covered(coverage));
+    }
     for test in &log.failing {
         out.push_str(&room.of(|| failing(test), || format!("<p>{} failed.</p>", code(&test.name))));
     }
@@ -221,6 +225,13 @@ fn tests(log: &Artefact, room: &mut Room) -> String {
         out.push_str(&folded(false, &format!("Reports ({})", log.reports.len()), &rows));
     }
     out
+}
+
+fn covered(coverage: &Coverage) -> String {
+    match coverage.known() {
+        Ok(known) => format!("<p>{} are covered.</p>", known.shown()),
+        Err(why) => format!("<p><b class=\"bad\">How much is covered is not known:</b> {}</p>", prose(why)),
+    }
 }
 
 fn failing(test: &Failing) -> String {
@@ -318,9 +329,11 @@ fn earned(earned: &Earned, home: Option<&Home<'_>>) -> String {
 }
 
 fn side(side: &Side) -> String {
+    let known = side.coverage.as_ref().and_then(|coverage| coverage.known().ok());
+    let covered = known.map(|known| format!(" {} are covered.", known.shown())).unwrap_or_default();
     match side.trouble() {
-        Some(trouble) => format!("{}; {}.", prose(&trouble), safe(&side.totals.shown())),
-        None => format!("{}.", safe(&side.totals.shown())),
+        Some(trouble) => format!("{}; {}.{covered}", prose(&trouble), safe(&side.totals.shown())),
+        None => format!("{}.{covered}", safe(&side.totals.shown())),
     }
 }
 

@@ -273,6 +273,18 @@ fn a_page_has_a_size_that_it_does_not_pass() {
     assert!(painter().paint(game.now(), &game.records, &vec![log; 8]).len() <= MOST_BYTES_OF_A_RUN);
 }
 
+#[test]
+fn how_much_is_covered_is_shown_where_it_was_asked_for() {
+    use crate::runner::coverage::Coverage;
+    let mut log = sample();
+    assert!(!run(&log, None).contains("covered"));
+    log.coverage = Some(Coverage { covered: 812, lines: 1000, why: None });
+    assert!(run(&log, None).contains("<p>812 of 1000 lines are covered.</p>"));
+    log.coverage = Some(Coverage { why: Some("nothing matches `<b>`".to_owned()), ..Coverage::default() });
+    let page = run(&log, None);
+    assert!(page.contains("How much is covered is not known:</b> nothing matches <code>&lt;b&gt;</code>"), "{page}");
+}
+
 /// A dot, in PNG.
 const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 

@@ -267,6 +267,12 @@ fn numbers_have_to_add_up() {
     assert_eq!(set(&[("/commands/0/outcome", json!("timed_out"))]), "`make check` does not end as it is said to.");
     assert_eq!(set(&[("/ended", json!("2001-01-01T00:00:00Z"))]), "it ended before it started.");
     assert_eq!(set(&[("/verdict", json!("PASS"))]), "the verdict is not that of the findings.");
+    let covered =
+        |coverage: Value| bent(|value| drop(value.as_object_mut().unwrap().insert("coverage".to_owned(), coverage)));
+    for lie in [json!({ "covered": 3, "lines": 2 }), json!({ "covered": 1, "lines": 1, "why": "it is not known" })] {
+        assert!(covered(lie).ends_with("more lines are covered than there are."));
+    }
+    assert!(covered(json!({ "covered": 0.5, "lines": 1 })).contains("does not have the form"));
     let both = [("/verdict", json!("PASS")), ("/findings", json!([]))];
     assert_eq!(set(&both), "it says PASS, and has what fails a gate.");
 }
