@@ -19,7 +19,7 @@ use crate::ids::{Digest, RepoId, Slug};
 use crate::ledger::chain::{self, From, KeyRing};
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
-use crate::ledger::{By, State};
+use crate::ledger::State;
 use crate::policy::Policy;
 
 /// Which change, and where its records are.
@@ -86,7 +86,7 @@ pub(super) struct Report {
     goal: Option<String>,
     /// Why a person must decide.
     pub(super) waits_for: Option<String>,
-    /// What a person answered last, where nothing is asked now.
+    /// What a person answered last.
     answer: Option<Answered>,
     findings: Vec<Finding>,
     /// The branch that was read.
@@ -243,16 +243,17 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Answered {
     by: String,
+    /// What they chose, such as `APPROVE_OVERRIDE`; none where they said a plain command.
+    action: Option<&'static str>,
     /// In their words.
     says: String,
     issue: Option<u64>,
 }
 
 fn answered(state: &State) -> Option<Answered> {
-    let last = state.escalated.last().filter(|_| state.escalation.is_none())?;
-    let end = last.ended.as_ref()?;
-    let By::Person { person, .. } = &end.by else { return None };
-    Some(Answered { by: person.login.clone(), says: end.reason.clone()?, issue: last.issue })
+    let word = state.last_word()?;
+    let action = word.action.map(|action| action.as_str());
+    Some(Answered { by: word.by.to_owned(), action, says: word.says.to_owned(), issue: word.issue })
 }
 
 /// Which change it is, how far its records can be believed, and what they are of.
@@ -286,9 +287,11 @@ fn told(report: &Report) -> String {
     if let Some(why) = &report.waits_for {
         let _ = writeln!(text, "waits for a person: {}", out::plain(why));
     }
-    if let Some(Answered { by, says, issue }) = &report.answer {
+    if let Some(Answered { by, action, says, issue }) = &report.answer {
         let issue = issue.map(|issue| format!(" (#{issue})")).unwrap_or_default();
-        let _ = writeln!(text, "{} answered{issue}: {}", out::plain(by), out::plain(says));
+        let action = action.map(|action| format!(" {action}")).unwrap_or_default();
+        let says = says.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(text, "{} answered{issue}{action}: {}", out::plain(by), out::plain(&says));
     }
     for finding in &report.findings {
         let _ = writeln!(text, "  {} {}\n    → {}", finding.rule, out::plain(&finding.says), out::plain(&finding.next));

@@ -615,6 +615,13 @@ impl Game {
         self.happens(&happened)
     }
 
+    /// The same within the second in which the issue came to show what it shows.
+    pub(crate) fn answers_at_once(&mut self, login: &str, role: Role, text: &str) -> &mut Self {
+        let since = self.shown.as_ref().expect("something is shown").since.as_second();
+        self.now = since - 1;
+        self.answers(login, role, text)
+    }
+
     /// What is said while the bot's comment still shows an older head.
     pub(crate) fn says_too_early(&mut self, login: &str, role: Role, text: &str) -> &mut Self {
         let shown = self.shown.clone().expect("something is shown");

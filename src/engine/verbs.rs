@@ -268,7 +268,11 @@ fn seen_head(
     }
     let saw_it = shown.is_some_and(|shown| {
         // GitHub's clock has seconds. Which came first within one is not known, and a decision does not rest on it.
-        let after = if spec.independent {
+        // An issue that was opened for what is there has shown nothing else.
+        let only = on_escalation(draft, order)
+            && !draft.state.returned
+            && draft.state.escalation.as_ref().is_some_and(|open| open.about == draft.state.subject);
+        let after = if spec.independent && !only {
             shown.since < order.comment.created_at
         } else {
             shown.since <= order.comment.created_at

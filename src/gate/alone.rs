@@ -40,7 +40,8 @@ pub fn rung(policy: &Policy, state: &State, world: &World) -> Autonomy {
 /// these are warnings.
 pub fn unmet(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
     let subject = world.subject.as_ref().filter(|_| merge::autonomy(state, world) == Autonomy::Auto);
-    let Some(subject) = subject else { return Vec::new() };
+    // Who asks for nothing is told so, and gets it.
+    let Some(subject) = subject.filter(|_| !policy.merge.require.is_empty()) else { return Vec::new() };
     let one = [weaker(state, world), contracts(state, subject), loops(subject)];
     one.into_iter().flatten().chain(critic(policy, state, world)).collect()
 }

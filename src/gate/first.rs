@@ -115,6 +115,8 @@ fn rank(finding: &Finding) -> (Turn, usize) {
         _ if merge::only_of_the_phases(finding) => Turn::Follows,
         ("MRG-04" | "MRG-07" | "MRG-08" | "MRG-10" | "MRG-11" | "MRG-12", ..) => Turn::Idle,
         ("MRG-05" | "MRG-06", _, false) => Turn::Stopped,
+        // What a person has to answer first.
+        ("reported_cheat", _, false) => Turn::Wrong,
         // Codes of the guard are words.
         (rule, _, false) if rule.starts_with(|c: char| c.is_ascii_lowercase()) => Turn::Idle,
         (_, _, false) => Turn::Wrong,

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::record::{About, Body, By, Claim, Condition, Outcome, Record};
-use super::resolution::Settled;
+use super::resolution::{Remedy, Settled};
 use super::state::{State, Stop};
 use crate::finding::{Finding, GateName, Verdict, only_waiting};
 use crate::flow::pipeline::phase_of;
@@ -139,6 +139,28 @@ impl Stop {
     /// Whether the brake was pulled before a third approach to the same failure.
     pub fn is_third_approach(&self) -> bool {
         self.by == By::Bot && self.raised.is_none() && self.reason.starts_with(THIRD_APPROACH)
+    }
+}
+
+/// What a person said when they let a change go on, or ended it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word<'s> {
+    pub by: &'s str,
+    /// What they chose, where it was a resolution.
+    pub action: Option<Remedy>,
+    pub says: &'s str,
+    pub issue: Option<u64>,
+}
+
+impl State {
+    /// The last word of a person about a stop. A wait that was ended without one hides none that came before.
+    pub fn last_word(&self) -> Option<Word<'_>> {
+        self.escalated.iter().rev().find_map(|one| {
+            let end = one.ended.as_ref()?;
+            let By::Person { person, .. } = &end.by else { return None };
+            let action = one.settled.as_ref().map(|settled| settled.resolution.remedy());
+            Some(Word { by: &person.login, action, says: end.reason.as_deref()?, issue: one.issue })
+        })
     }
 }
 

@@ -152,6 +152,9 @@ pub struct Inherited {
     /// What is frozen there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
+    /// What its commits have asked a person, and was asked there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub raised: BTreeSet<Digest>,
     /// Its slice, where that failed more often in a row, or owes an audit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice: Option<Handed>,
@@ -290,6 +293,7 @@ impl Inherited {
                 .cloned()
                 .collect(),
             frozen: now.freeze(earlier, Some(heir)).cloned(),
+            raised: earlier.raised.difference(&heir.raised).cloned().collect(),
             slice: slice_of(earlier, heir, related),
         };
         let inherited =
@@ -317,6 +321,7 @@ impl Inherited {
             runs: Vec::new(),
             reds: BTreeSet::new(),
             frozen: None,
+            raised: BTreeSet::new(),
             slice: None,
         }
     }
@@ -339,6 +344,7 @@ impl Inherited {
         self.rejections.retain(|one| !over(one) && !later.rejections.iter().any(|newer| newer.renews(one)));
         self.rejections.extend(later.rejections.iter().cloned());
         self.findings.extend(later.findings.iter().cloned());
+        self.raised.extend(later.raised.iter().cloned());
         self
     }
 
@@ -529,6 +535,7 @@ impl State {
             self.ran_for.entry(ran.run).or_insert_with(|| ran.content.clone());
         }
         self.reds.extend(taken.reds.iter().cloned());
+        self.raised.extend(taken.raised.iter().cloned());
         if self.frozen.is_none() {
             self.frozen.clone_from(&taken.frozen);
         }

@@ -26,7 +26,7 @@ use crate::guard::weaken::{Weakened, weakened};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoRef, Role};
 use crate::ledger::diary::Diary;
 use crate::ledger::memory::Memory;
-use crate::ledger::record::Raised;
+use crate::ledger::record::{Condition, Raised};
 use crate::ledger::snapshot::{self, folder_of};
 use crate::ledger::{About, By, State};
 use crate::policy::{self, Base, Flow, Limits, MadeBy, OWN_ENVIRONMENT, Policy, RunGate, Source, Tier, Who};
@@ -547,7 +547,7 @@ fn reason(message: &str, key: &str, most: usize) -> Option<String> {
     (!reason.is_empty()).then_some(reason)
 }
 
-/// So many stops of a change's commits are taken, the newest.
+/// So many stops of a change's commits are taken: those about safety first, then the newest.
 const MOST_STOPS: usize = 20;
 /// So much is kept of what one says, with its condition.
 const LONGEST_STOP: usize = 1_020;
@@ -563,12 +563,12 @@ fn stops(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> crate::repo::R
             let key = Digest::of_parts([author.at.to_string().as_str(), &author.email, &reason]);
             all.push(Stops { raised: Raised { commit: commit.clone(), key }, reason });
         }
-        if all.len() >= MOST_STOPS {
-            break;
-        }
     }
-    all.truncate(MOST_STOPS);
     all.reverse();
+    while all.len() > MOST_STOPS {
+        let is_light = |stop: &Stops| Condition::of(&stop.reason) != Some(Condition::Unsafe);
+        all.remove(all.iter().position(is_light).unwrap_or_default());
+    }
     Ok(all)
 }
 

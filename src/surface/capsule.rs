@@ -40,6 +40,8 @@ pub struct Capsule {
     pub phase: String,
     /// Why it was taken up again there, if it was.
     pub taken_up: Option<String>,
+    /// What a person answered last to a stop, in their words.
+    pub answered: Option<String>,
     pub slice: Option<String>,
     pub allowed: Vec<String>,
     pub forbidden: Vec<String>,
@@ -75,6 +77,7 @@ impl Capsule {
             head: state.subject.as_ref().map(|about| about.head.short().to_owned()),
             phase: stands(state),
             taken_up: state.taken_up().map(|one| short(140, &one.why)),
+            answered: answered(state),
             slice: slice(state),
             allowed: allowed(state, commands),
             forbidden: forbidden(state),
@@ -104,7 +107,7 @@ impl Capsule {
             } else if self.failing.len() > 1 {
                 self.failing.pop();
                 self.more += 1;
-            } else if self.taken_up.take().is_none() && self.allowed.pop().is_none() && self.forbidden.pop().is_none() {
+            } else if self.taken_up.take().is_none() && self.answered.take().is_none() && self.allowed.pop().is_none() && self.forbidden.pop().is_none() {
                 return;
             }
         }
@@ -119,6 +122,9 @@ impl Capsule {
         let _ = writeln!(out, "\nphase: {}", self.phase);
         if let Some(why) = &self.taken_up {
             let _ = writeln!(out, "taken up: {why}");
+        }
+        if let Some(answer) = &self.answered {
+            let _ = writeln!(out, "answered: {answer}");
         }
         let _ = writeln!(out, "slice: {}", self.slice.as_deref().unwrap_or("none"));
         let list = |all: &[String]| if all.is_empty() { "nothing".to_owned() } else { all.join("; ") };
@@ -158,6 +164,14 @@ fn short(most: usize, text: &str) -> String {
         Some(begun) => format!("{}…", begun.trim_end_matches(['@', '<', '&', ']'])),
         None => text,
     }
+}
+
+/// What a person has decided, for whoever did not hear it: nobody else tells an agent that begins anew.
+fn answered(state: &State) -> Option<String> {
+    let word = state.last_word()?;
+    let action = word.action.map(|action| format!(" {}", action.as_str())).unwrap_or_default();
+    let issue = word.issue.map(|issue| format!(" in #{issue}")).unwrap_or_default();
+    Some(format!("{}{issue}{action}: {}", short(40, word.by), short(180, word.says)))
 }
 
 /// The slice that is worked on.

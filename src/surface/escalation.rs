@@ -60,7 +60,7 @@ fn title(state: &State, open: &Escalation) -> String {
         (Cause::Gate | Cause::Reconcile, false) => format!("Phasegate: {change} is blocked at {phase}"),
         (Cause::Gate | Cause::Reconcile, true) => format!("Phasegate: {change} is blocked"),
         (Cause::Stop, _) if is_exhausted(state) => {
-            format!("Phasegate: {change} is stopped after a fourth confirmed cheat")
+            format!("Phasegate: {change} is stopped after {} confirmed cheats", state.against.cheats.len())
         }
         (Cause::Stop, false) => format!("Phasegate: {change} is stopped at {phase}"),
         (Cause::Stop, true) => format!("Phasegate: {change} is stopped"),
@@ -116,6 +116,9 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
             "An audit is owed as well: whatever is decided here, nothing goes on before its report is handed in (`{audit}` says what it is \
              about).\n"
         );
+    }
+    if is_exhausted(state) {
+        let _ = writeln!(out, "{}", cheats(state));
     }
     if let Some(judged) = judged(state, open) {
         let links = Links { head: judged.about.head.clone(), ..pages(state, seen) };
@@ -271,6 +274,27 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
             )
         }
     }
+}
+
+/// Every confirmed cheat, oldest first: who told of it or which rules, and on which head.
+fn cheats(state: &State) -> String {
+    let mut out = String::from("The confirmed cheats:\n\n");
+    for one in &state.against.cheats {
+        let head = state.heads.iter().find(|(_, content)| **content == one.content).map(|(head, _)| head);
+        let on = head.map(|head| format!("`{}`, ", head.short())).unwrap_or_default();
+        let found = state.tries.iter().find(|tried| Some(&tried.head) == head && tried.verdict == Verdict::Fail);
+        let what = match (&one.reported, found) {
+            (Some(report), _) => format!(
+                "reported by {}: {}",
+                quoted(&plain(&report.by)),
+                quoted(&plain_to(300, &report.reason))
+            ),
+            (None, Some(tried)) => format!("{} {}", rules(tried.rules.iter()), plain_to(300, &tried.says)),
+            (None, None) => "what is frozen was changed".to_owned(),
+        };
+        let _ = writeln!(out, "1. {on}{what} (record {} of {})", one.mark.seq, one.mark.change);
+    }
+    out
 }
 
 /// What was called on top of it, a line each.

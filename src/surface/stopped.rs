@@ -65,11 +65,11 @@ fn of(condition: Condition) -> Words {
         },
         Condition::HealExhausted => Words {
             wrong: "it was caught passing by a weakened proof once more than may be healed",
-            decide: "what becomes of {}, which was caught four times passing without having earned it",
+            decide: "what becomes of {}, which was caught passing without having earned it more often than may be healed",
             go_on: "let it be tried once more (nothing is waived: what was changed is put back, and the next one stops it again)",
             rescope: "change the scope to what can be shown honestly",
             remedy: Remedy::AbandonTask,
-            why: "what is not earned in four tries is better begun anew, by somebody else.",
+            why: "what is not earned in so many tries is better begun anew, by somebody else.",
         },
         Condition::Unsafe => Words {
             wrong: "nobody knows whether it is safe",

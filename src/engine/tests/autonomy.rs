@@ -73,6 +73,7 @@ fn on_a_lowered_rung_verify_waits_for_a_person() {
     };
     let mut game = Game::pipeline();
     game.until_reviewing();
+    game.finds("helper[bot]", Role::None, "gaps: []");
     assert_eq!(waits(&game), None, "the highest rung waits for nobody here");
     game.described("autonomy: manual");
     let told = waits(&game).expect("it waits");

@@ -395,3 +395,52 @@ fn too_many_red_pushes_are_asked_about_once() {
 
 const AMEND: &str =
     "/resolve AMEND_SPEC\n```yaml\namended_acceptance_criteria: [less]\namendment_rationale: too much\n```";
+
+#[test]
+fn an_answer_in_the_second_of_its_issue_counts_where_that_showed_nothing_else() {
+    let mut game = Game::merge();
+    game.opened().push("two");
+    raises(&mut game, "three", "unsafe: it smokes");
+    game.asked_in(12).answers_at_once("mia", Role::Maintain, "/resolve A there is a fuse").done();
+    assert_eq!(ended(&game), lifted(Ending::Lifted, "mia", Some("there is a fuse")));
+    // A head that came back: whoever answers may have read the one between.
+    raises(&mut game, "four", "unsafe: it smokes again");
+    game.asked_in(13).push("five").push("four").answers_at_once("mia", Role::Maintain, "/resolve A it does not");
+    game.refused_with("CMD-04");
+    assert!(game.now().escalation.is_some());
+}
+
+#[test]
+fn what_a_commit_asked_is_not_asked_again_under_a_new_number() {
+    let mut game = Game::merge();
+    raises(game.opened(), "one more", "stuck: three ways, and no light");
+    game.says("mia", Role::Maintain, "/unblock take the other lamp").done().closed();
+    let asks = game.subject().stops.clone();
+    let mut next = Game::merge().later_than(&game);
+    next.world.earlier = vec![game.as_three()];
+    next.push_with("one more", |next| next.subject().stops = asks);
+    assert_eq!(next.now().stopped, None);
+    // Long after: the others are looked for once.
+    next.world.earlier = Vec::new();
+    next.look();
+    assert_eq!(next.now().stopped, None);
+    raises(&mut next, "two more", "stuck: a fourth way");
+    assert!(next.now().stopped.is_some());
+}
+
+#[test]
+fn the_last_word_of_a_person_is_there_for_whoever_begins_anew() {
+    let mut game = paused();
+    raises(&mut game, "loki", "dependency: loki is not reachable");
+    game.asked_in(12).answers("mia", Role::Maintain, "/resolve A use a file in place of loki").done();
+    let capsule = |game: &Game| {
+        let commands = crate::policy::Commands::default();
+        crate::surface::capsule::Capsule::of(game.now(), &game.findings(), &commands, str::to_owned)
+    };
+    let told = Some("mia in #12 APPROVE_OVERRIDE: use a file in place of loki".to_owned());
+    assert_eq!(capsule(&game).answered, told);
+    // A wait that is asked again, and ended without a word, hides nothing.
+    game.says("ada", Role::Write, "/continue").done();
+    assert_eq!(capsule(&game).answered, told);
+    assert!(capsule(&game).text().contains("\nanswered: mia in #12 APPROVE_OVERRIDE: use a file in place of loki\n"));
+}

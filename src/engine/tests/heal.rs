@@ -110,7 +110,7 @@ fn an_honest_build_passes_at_the_third_attempt_and_the_fourth_cheat_stops_for_a_
     assert_eq!(stop.condition, Some(Condition::HealExhausted));
     assert_eq!(stop.reason, "heal_exhausted: 4 confirmed cheats, and 3 may be healed");
     let notice = game.notice().expect("a person is asked");
-    assert_eq!(notice.title, "Phasegate: #7 is stopped after a fourth confirmed cheat");
+    assert_eq!(notice.title, "Phasegate: #7 is stopped after 4 confirmed cheats");
     assert!(notice.body.contains("**Recommendation:** (C) `ABANDON_TASK`"), "{}", notice.body);
     // Putting it back does not lift the stop, and neither does whoever wrote it.
     heals(&mut game, "late");

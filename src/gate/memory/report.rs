@@ -101,7 +101,7 @@ pub(super) fn told(parts: &Parts) -> Result<Report, Vec<Finding>> {
         if said.is_empty() {
             let says = format!("The report has no {}.", quoted(name));
             let next = "A report has six parts: Verdict, Mismatches, Diagnosis, Evidence gaps, Risk flags, Verification suggestions. \
-                 Say `none` where there is nothing.";
+                 Say `none` where there is nothing. In a snapshot each entry begins with its part: `Audit, mismatches: …`.";
             found.push(Finding::error("SNP-14", says, next));
         }
     }

@@ -164,7 +164,21 @@ const ORDERS: [&str; 36] = [
     "correct",
 ];
 /// More of them, which also begin a step to find out, or what somebody did to see it fail.
-const MORE_ORDERS: [&str; 44] = [
+const MORE_ORDERS: [&str; 58] = [
+    "write",
+    "create",
+    "document",
+    "merge",
+    "produce",
+    "generate",
+    "fill",
+    "build",
+    "give",
+    "provide",
+    "include",
+    "combine",
+    "restore",
+    "complete",
     "increase",
     "decrease",
     "reduce",
@@ -449,7 +463,13 @@ fn ordered(part: &str, sure: bool) -> Option<&str> {
     }
     let next = after.next().unwrap_or_default();
     let code = code || next.contains(['/', '\u{1}']);
-    let about = code || ABOUT.contains(&next);
+    // `Rename dim to fade` names what it is about itself.
+    let turns = match after.next() {
+        Some("to" | "into") => matches!(word, "rename" | "move" | "change" | "convert" | "switch" | "merge" | "split"),
+        Some("in") => word == "split",
+        _ => false,
+    };
+    let about = code || turns || ABOUT.contains(&next);
     // `Call to the API` is none.
     let more = !sure && MORE_ORDERS.contains(&word) && (code || next != "to");
     ((ORDERS.contains(&word) || more) && about).then_some(word)
