@@ -69,6 +69,7 @@ impl Change {
                     open: true,
                     draft: false,
                     merged: None,
+                    merged_by: None,
                     author: person("rover", 2),
                     head: commit("none yet")?,
                     base_ref: "main".to_owned(),

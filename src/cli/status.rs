@@ -15,7 +15,8 @@ use crate::flow::FlowName;
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::github::store::GitHubStore;
 use crate::ids::{Digest, RepoId, Slug};
-use crate::ledger::chain::{self, From, KeyRing};
+use crate::ledger::chain::{self, KeyRing};
+use crate::ledger::incident::{self, Breach};
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
 use crate::ledger::{By, State};
@@ -85,6 +86,8 @@ pub(super) struct Report {
     pub(super) waits_for: Option<String>,
     /// What a person answered last, where nothing is asked now.
     answer: Option<Answered>,
+    /// What went around the gate.
+    incidents: Vec<Incident>,
     findings: Vec<Finding>,
     /// The branch that was read.
     #[serde(skip)]
@@ -112,7 +115,7 @@ pub(super) async fn read(number: u64, place: &Place) -> anyhow::Result<(State, R
         bail!("the ledger on {} has no records of #{number}", out::plain(&branch));
     };
     let (ring, proven) = ring(place, advisory)?;
-    let state = chain::prove(repo, change, &folder.files, ring.as_ref(), From::Beginning).map_err(|broken| {
+    let state = chain::prove(repo, change, &folder.files, ring.as_ref(), chain::From::Beginning).map_err(|broken| {
         anyhow::anyhow!("the ledger's chain is broken at {broken}").context("`phasegate replay` says what to do")
     })?;
     let Some(state) = state.state else { bail!("the ledger on {} has no records of #{number}", out::plain(&branch)) };
@@ -230,8 +233,36 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
         gates: state.gates.iter().map(|(gate, judged)| (gate.to_string(), word(judged.verdict))).collect(),
         waits_for: waits_for.filter(|_| state.open || state.merged.is_some()),
         answer: answered(state),
+        incidents: state.incidents.iter().map(Incident::from).collect(),
         findings: merge.filter(|_| state.open).map(|judged| judged.findings.clone()).unwrap_or_default(),
         ledger: String::new(),
+    }
+}
+
+/// Something that went around the gate.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Incident {
+    /// The record that tells of it.
+    record: u64,
+    says: String,
+    issue: Option<u64>,
+    /// Whether somebody has taken note of it, by closing the issue.
+    noted: bool,
+    /// Who did, where that is known.
+    noted_by: Option<String>,
+}
+
+impl From<&incident::Incident> for Incident {
+    fn from(one: &incident::Incident) -> Self {
+        let Breach::Bypassed { by, .. } = &one.breach;
+        let by = by.as_ref().map(|by| format!(" by {}", by.login)).unwrap_or_default();
+        let says =
+            format!("it was merged around the gate{by}, while {} stood against it", one.breach.rules().join(", "));
+        let noted_by = match &one.noted {
+            Some(By::Person { person, .. }) => Some(person.login.clone()),
+            Some(By::Bot | By::Workflow(_) | By::Runner(_)) | None => None,
+        };
+        Self { record: one.id, says, issue: one.issue, noted: one.noted.is_some(), noted_by }
     }
 }
 
@@ -282,6 +313,15 @@ fn told(report: &Report) -> String {
     if let Some(Answered { by, says, issue }) = &report.answer {
         let issue = issue.map(|issue| format!(" (#{issue})")).unwrap_or_default();
         let _ = writeln!(text, "{} answered{issue}: {}", out::plain(by), out::plain(says));
+    }
+    for one in &report.incidents {
+        let issue = one.issue.map(|issue| format!(" #{issue}")).unwrap_or_default();
+        let noted = match (&one.noted_by, one.noted) {
+            (Some(who), _) => format!("; closed by {who}"),
+            (None, true) => "; closed".to_owned(),
+            (None, false) => String::new(),
+        };
+        let _ = writeln!(text, "incident{issue}: {}{}", out::plain(&one.says), out::plain(&noted));
     }
     for finding in &report.findings {
         let _ = writeln!(text, "  {} {}\n    → {}", finding.rule, out::plain(&finding.says), out::plain(&finding.next));

@@ -152,6 +152,7 @@ impl Game {
                     open: true,
                     draft: false,
                     merged: None,
+                    merged_by: None,
                     author: person("ada"),
                     head: commit("one"),
                     base_ref: "main".to_owned(),

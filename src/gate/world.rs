@@ -178,6 +178,8 @@ pub struct Pull {
     pub open: bool,
     pub draft: bool,
     pub merged: Option<CommitId>,
+    /// Who merged it, where GitHub tells.
+    pub merged_by: Option<Person>,
     pub author: Person,
     pub head: CommitId,
     pub base_ref: String,

@@ -119,6 +119,7 @@ impl State {
             said: BTreeMap::new(),
             escalation: None,
             escalated: Vec::new(),
+            incidents: Vec::new(),
             tries: Vec::new(),
             claimant: None,
             rescoped: None,
@@ -148,6 +149,7 @@ impl State {
         state.face(record);
         state.remember(record, run);
         state.escalate(record);
+        state.incident(record);
         state.seq = record.seq;
         state.tip = tip;
         Ok(state)
@@ -499,9 +501,10 @@ impl State {
             Body::Linked { number } => {
                 self.linked.insert(*number);
             }
-            Body::Escalated { issue, .. } => {
+            Body::Escalated { issue, .. } | Body::IncidentShown { issue, .. } => {
                 self.linked.insert(*issue);
             }
+            Body::Incident(_) | Body::IncidentNoted { .. } => {}
             Body::Rescoped {} => {
                 let present = |pipeline: &pipeline::State| pipeline.present.get(&Phase::Expand).cloned();
                 self.rescoped = self.pipeline.as_ref().and_then(present);

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::findings::{Axis, Reviewed};
+use super::incident::Breach;
 use super::memory::{Begun, Taken};
 use super::origin::{Inherited, Origin};
 use super::resolution::Resolved;
@@ -607,6 +608,17 @@ pub enum Body {
     Escalated {
         id: u64,
         issue: u64,
+    },
+    /// Something went around the gate. An issue tells a person; nothing waits for it.
+    Incident(Box<Breach>),
+    /// This issue tells the incident that is the record `of`.
+    IncidentShown {
+        of: u64,
+        issue: u64,
+    },
+    /// Somebody has taken note of the incident that is the record `of`: they have closed its issue.
+    IncidentNoted {
+        of: u64,
     },
     /// A person sends the change back to its scope: no gate that passed counts any more, and EXPAND passes on the same
     /// scope only when somebody claims it.

@@ -13,6 +13,7 @@ mod evidence;
 mod frozen;
 mod group;
 mod hands;
+mod incident;
 mod installed;
 mod intake;
 mod kin;

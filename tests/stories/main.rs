@@ -14,6 +14,7 @@ mod endurance;
 mod evidence;
 mod freeze;
 mod identity;
+mod incidents;
 mod installation;
 mod ledger_branch;
 mod memory;
