@@ -146,6 +146,7 @@ impl Change {
             no_trailer: None,
             asks_refreeze: None,
             stops: Vec::new(),
+            heals: Vec::new(),
             beneath: Vec::new(),
             structural_fix: false,
         });

@@ -255,6 +255,7 @@ pub fn decide(
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
     stop::raised(&mut draft)?;
+    heal::raised(&mut draft)?;
     ask::answered(&mut draft, happened)?;
     memory::take_in(&mut draft, happened)?;
     if draft.state.merged.is_none() {

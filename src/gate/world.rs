@@ -236,14 +236,17 @@ pub struct Subject {
     /// `Phasegate-Refreeze:` on the head commit: why what is frozen has to change, in the words of whoever changed it.
     pub asks_refreeze: Option<String>,
     /// `Phasegate-Stop:` in the messages of its commits, the oldest first: what agents stop for.
-    pub stops: Vec<Stops>,
+    pub stops: Vec<Raises>,
+    /// `Phasegate-Heal:` in the messages of those of its commits that have this content: whoever built it reports that it is not
+    /// honest.
+    pub heals: Vec<Raises>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.
     pub structural_fix: bool,
 }
 
-/// What a commit stops for, in the words of whoever made it.
+/// What a commit stops for or reports, in the words of whoever made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stops {
+pub struct Raises {
     pub raised: Raised,
     pub reason: String,
 }

@@ -411,9 +411,10 @@ impl State {
                 let raised = raised.as_ref().map(|raised| raised.commit.clone());
                 self.stop(Stop { said, condition, raised, ..Stop::new(reason, &record.by) });
             }
-            Body::Cheated { reason, .. } => {
+            Body::Cheated { reason, raised, .. } => {
                 let content = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?.content.clone();
-                let reported = reason.as_deref().map(|reason| Report::new(&record.by, reason));
+                self.raised.extend(raised.iter().map(|raised| raised.key.clone()));
+                let reported = reason.as_deref().map(|reason| Report::new(&record.by, raised.as_ref(), reason));
                 self.against.cheats.insert(Caught { mark: Mark { change: self.change, seq }, content, reported });
             }
             Body::RiskAccepted { waiver, .. } => {

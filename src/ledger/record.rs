@@ -519,11 +519,14 @@ pub enum Body {
         /// What the wire has found.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         codes: BTreeSet<String>,
-        /// What a person reports that no wire sees.
+        /// What somebody reports that no wire sees.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Moment>,
+        /// The commit whose message reports it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raised: Option<Raised>,
     },
     /// A person answers for what a gate finds in this content.
     RiskAccepted {
@@ -733,11 +736,11 @@ pub struct Ran {
     pub findings: Vec<Finding>,
 }
 
-/// A commit that asks for a person.
+/// A commit that asks for a person, or reports its own build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
     pub commit: CommitId,
-    /// What it asks is known by this, also when it is rebased or amended: each is asked once.
+    /// What it says is known by this, also when it is rebased or amended: each is asked once.
     pub key: Digest,
 }
 

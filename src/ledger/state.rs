@@ -40,7 +40,7 @@ pub struct State {
     /// What the descriptions of this work have declared.
     #[serde(default, skip_serializing_if = "Declared::is_none")]
     pub declared: Declared,
-    /// What commits have asked a person.
+    /// What commits have asked a person, or reported.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub raised: BTreeSet<Digest>,
     /// Risks that somebody answers for.

@@ -17,7 +17,7 @@ use crate::gate::people::{May, Standing};
 use crate::gate::reconcile;
 use crate::gate::review::block;
 use crate::gate::verify;
-use crate::gate::world::{Deployment, Law, Proposal, Review, Stops, Subject};
+use crate::gate::world::{Deployment, Law, Proposal, Raises, Review, Subject};
 use crate::github::calls::pulls::Pull;
 use crate::github::{Repo, Result};
 use crate::guard::Guard;
@@ -309,6 +309,13 @@ fn subject(
     };
     let structural_fix = failed_at
         .is_some_and(|failed| *failed != fetched.head && reconcile::is_structural(reader, failed, &fetched.head));
+    let (stops, mut heals) = raises(reader, merge_base, &fetched.head)?;
+    let mut same = BTreeMap::new();
+    for Raises { raised: Raised { commit, .. }, .. } in &heals {
+        same.insert(commit.clone(), counted(reader, merge_base, commit, bot)? == deltas);
+    }
+    // What was built since is other content, and nobody has said anything of that.
+    heals.retain(|heal| same.get(&heal.raised.commit) == Some(&true));
     let message = reader.commit(&fetched.head)?.message;
     let (trailer, no_trailer) = trailer(&message);
     Ok(Some(Subject {
@@ -338,7 +345,8 @@ fn subject(
         trailer,
         no_trailer,
         asks_refreeze: reason(&message, "Phasegate-Refreeze:", 300),
-        stops: stops(reader, merge_base, &fetched.head)?,
+        stops,
+        heals,
         beneath: beneath(reader, merge_base, &fetched.head, &deltas, bot)?,
         structural_fix,
         about,
@@ -536,34 +544,41 @@ fn reason(message: &str, key: &str, most: usize) -> Option<String> {
     (!reason.is_empty()).then_some(reason)
 }
 
-/// So many stops of a change's commits are taken, the newest.
-const MOST_STOPS: usize = 20;
+/// So many stops, and as many reports, of a change's commits are taken, the newest.
+const MOST_RAISED: usize = 20;
 /// So much is kept of what one says, with its condition.
 const LONGEST_STOP: usize = 1_020;
 
-/// What the commits of a change stop for, the oldest first. All of them are looked at: one that is pushed over, or has come
-/// with others, still asks.
-fn stops(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> crate::repo::Result<Vec<Stops>> {
-    let mut all = Vec::new();
+/// What the commits of a change stop for, and what they report of their own build, the oldest first. All of them are looked at:
+/// one that is pushed over, or has come with others, still says it.
+fn raises(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> crate::repo::Result<(Vec<Raises>, Vec<Raises>)> {
+    let (mut stops, mut heals) = (Vec::new(), Vec::new());
     for commit in reader.commits_between(base, head, MOST_COMMITS)? {
         let CommitInfo { message, author, .. } = reader.commit(&commit)?;
-        for reason in said(&message).into_iter().rev() {
-            // Who rebases or amends keeps when it was written.
-            let key = Digest::of_parts([author.at.to_string().as_str(), &author.email, &reason]);
-            all.push(Stops { raised: Raised { commit: commit.clone(), key }, reason });
+        let at = author.at.to_string();
+        // Who rebases or amends keeps when it was written.
+        for reason in said(&message, "Phasegate-Stop").into_iter().rev() {
+            let key = Digest::of_parts([&at, &author.email, &reason]);
+            stops.push(Raises { raised: Raised { commit: commit.clone(), key }, reason });
         }
-        if all.len() >= MOST_STOPS {
+        for reason in said(&message, "Phasegate-Heal").into_iter().rev() {
+            let key = Digest::of_parts(["heal", &at, &author.email, &reason]);
+            heals.push(Raises { raised: Raised { commit: commit.clone(), key }, reason });
+        }
+        if stops.len().min(heals.len()) >= MOST_RAISED {
             break;
         }
     }
-    all.truncate(MOST_STOPS);
-    all.reverse();
-    Ok(all)
+    for all in [&mut stops, &mut heals] {
+        all.truncate(MOST_RAISED);
+        all.reverse();
+    }
+    Ok((stops, heals))
 }
 
-/// The reasons behind `Phasegate-Stop:`, each on a line that begins with it, in any letter case, and goes on where the next ones are
-/// indented. Whoever stops without a word stops too.
-fn said(message: &str) -> Vec<String> {
+/// The reasons behind a trailer, each on a line that begins with it, in any letter case, and goes on where the next ones are
+/// indented. Whoever uses it without a word does so too.
+fn said(message: &str, trailer: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut goes_on = false;
     for line in message.lines() {
@@ -572,7 +587,7 @@ fn said(message: &str) -> Vec<String> {
             last.push_str(line.trim());
             continue;
         }
-        let key = line.split_once(':').filter(|(key, _)| key.trim_end().eq_ignore_ascii_case("Phasegate-Stop"));
+        let key = line.split_once(':').filter(|(key, _)| key.trim_end().eq_ignore_ascii_case(trailer));
         goes_on = key.is_some();
         all.extend(key.map(|(_, reason)| reason.to_owned()));
     }
@@ -618,6 +633,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         no_trailer: None,
         asks_refreeze: None,
         stops: Vec::new(),
+        heals: Vec::new(),
         beneath: Vec::new(),
         structural_fix: false,
     })
@@ -738,10 +754,14 @@ mod tests {
             ("how to\n\n    Phasegate-Stop: stuck: an example\n", vec![]),
             ("how to stop", vec![]),
         ] {
-            assert_eq!(said(message), expected, "{message:?}");
+            assert_eq!(said(message, "Phasegate-Stop"), expected, "{message:?}");
+            // The other one goes by the same rules, and neither is taken for the other.
+            let heals = message.replace("Stop", "Heal").replace("stop :", "heal :");
+            assert_eq!(said(&heals, "Phasegate-Heal"), expected, "{heals:?}");
+            assert!(said(&heals, "Phasegate-Stop").is_empty(), "{heals:?}");
         }
         let long = format!("x\n\nPhasegate-Stop: dependency: {}", "y".repeat(5_000));
-        assert_eq!(said(&long)[0].chars().count(), LONGEST_STOP);
+        assert_eq!(said(&long, "Phasegate-Stop")[0].chars().count(), LONGEST_STOP);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod deploy;
 mod endurance;
 mod evidence;
 mod freeze;
+mod heals;
 mod identity;
 mod incidents;
 mod installation;

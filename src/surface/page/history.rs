@@ -270,6 +270,10 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let codes: Vec<String> = codes.iter().take(20).map(|one| code(one)).collect();
             format!("A confirmed cheat: {}.", codes.join(", "))
         }
+        Body::Cheated { reason: Some(reason), raised: Some(raised), .. } => {
+            let commit = code(raised.commit.short());
+            format!("Commit {commit} reports that the green of this content is not earned: {}.", prose(&quoted(reason)))
+        }
         Body::Cheated { reason: Some(reason), .. } => {
             format!("{who} reports that the green of this content is not earned: {}.", prose(&quoted(reason)))
         }
