@@ -381,3 +381,60 @@ fn a_test_inside_of_a_source_file_is_held_and_the_code_beside_it_is_free() {
     assert_eq!(held.code, 0, "{}", held.out);
     assert!(held.out.starts_with("GUARD PASS 5 of 5 frozen files at "), "{}", held.out);
 }
+
+#[test]
+fn a_build_that_is_not_honest_is_reported_by_an_empty_commit() {
+    let house = House::new();
+    let refs = || -> Vec<(String, Oid)> {
+        let all = house.repo.references().unwrap().map(Result::unwrap);
+        all.map(|one| (one.name().unwrap().to_owned(), one.peel_to_commit().unwrap().id())).collect()
+    };
+    let before = refs();
+    let reason = "--fast: the expected\n  values are compiled in";
+    // Nobody is there yet who could have made it.
+    let nobody = house.run(&["guard", "heal", "--reason", reason]);
+    assert!(nobody.code == 2 && nobody.err.contains("user.name or user.email"), "{}", nobody.err);
+    let mut config = house.repo.config().unwrap();
+    for (name, value) in [("user.name", "rover"), ("user.email", "rover@example.com")] {
+        config.set_str(name, value).unwrap();
+    }
+    for (reason, says) in [
+        (" \n", "0 characters"),
+        ("ab", "3 to 1000 are taken"),
+        ("...", "no word"),
+        ("ring \u{7} the bell", "control characters"),
+    ] {
+        let refused = house.run(&["guard", "heal", "--reason", reason]);
+        assert!(refused.code == 2 && refused.err.contains(says), "{reason:?}: {}", refused.err);
+    }
+    let work = house.repo.head().unwrap().peel_to_commit().unwrap();
+    house.repo.branch("phasegate/ledger", &work, false).unwrap();
+    for (head, says) in [("main", "default branch"), ("phasegate/ledger", "ledger branch")] {
+        house.repo.set_head(&format!("refs/heads/{head}")).unwrap();
+        let refused = house.run(&["guard", "heal", "--reason", reason]);
+        assert!(refused.code == 2 && refused.err.contains(says), "{head}: {}", refused.err);
+    }
+    house.repo.find_reference("refs/heads/phasegate/ledger").unwrap().delete().unwrap();
+    house.repo.set_head_detached(work.id()).unwrap();
+    assert!(house.run(&["guard", "heal", "--reason", reason]).err.contains("detached"));
+    house.repo.set_head("refs/heads/work").unwrap();
+    assert_eq!(refs(), before, "what is refused changes nothing");
+    assert_eq!(house.run(&["guard", "heal"]).code, 2, "without a reason it says nothing");
+
+    // Work that is under way stays as it is.
+    std::fs::write(house.path().join("src/a.py"), "half\n").unwrap();
+    let made = house.run(&["guard", "heal", "--reason", reason, "--json"]);
+    assert_eq!((made.code, made.err.as_str()), (0, ""));
+    let head = house.repo.head().unwrap().peel_to_commit().unwrap();
+    assert_eq!((head.parent_id(0).unwrap(), head.tree_id()), (work.id(), work.tree_id()));
+    let message = "heal: --fast: the expected values are compiled in\n\n\
+                   Phasegate-Heal: --fast: the expected values are compiled in\n";
+    let told = made.json();
+    assert_eq!((&told["schema"], &told["message"]), (&json!("phasegate/heal@1"), &json!(message)));
+    assert_eq!((head.message().unwrap(), head.author().email().unwrap()), (message, "rover@example.com"));
+    assert_eq!((&told["commit"], &told["branch"]), (&json!(head.id().to_string()), &json!("work")));
+    assert!(told["next"].as_str().unwrap().starts_with("Push it"));
+    assert_eq!(std::fs::read_to_string(house.path().join("src/a.py")).unwrap(), "half\n");
+    let again = house.run(&["guard", "heal", "--reason", "it is a stub"]);
+    assert!(again.code == 0 && again.out.contains(" on work") && again.out.contains("→ Push it"), "{}", again.out);
+}

@@ -1,6 +1,7 @@
 //! `phasegate guard`: what would be frozen of a commit here, whether what was frozen is still there, what got weaker in tests,
-//! and the tests inside of source files.
+//! the tests inside of source files, and the report of one's own build.
 
+mod heal;
 mod items;
 mod weaker;
 
@@ -93,6 +94,21 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Report your own build as not honest, by an empty commit on the branch that is checked out
+    ///
+    /// For what no wire sees: overfit, empty or stubbed. When it is pushed, this content passes no gate any more; honest content is judged
+    /// anew. It counts as a confirmed cheat, three of which may be healed. `/heal` on the pull request is the same, of anybody's build.
+    Heal {
+        /// What is not honest about it, in one line of 3 to 1000 characters
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        reason: String,
+        /// The ledger's branch [default: phasegate/ledger, or the advisory one beside it where there is no other]
+        #[arg(long)]
+        branch: Option<String>,
+        /// Print `phasegate/heal@1`
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the tests that stand inside of source files, each with its name, its line and its digest
     Items {
         /// The source files, named from the top of the repository
@@ -174,6 +190,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
             let (head, tip, base) = sides(&repo, head, base.as_deref())?;
             weaker::run(&repo, &check::policy_at(&repo, &tip)?, (base, head), *json)
         }
+        Command::Heal { reason, branch, json } => heal::run(reason, branch.as_deref(), *json).await,
         Command::Items { paths, at, json } => items::run(&repo, paths, check::revision(&repo, at)?, *json),
     }
 }

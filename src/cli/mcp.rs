@@ -27,9 +27,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::explain::Explained;
+use super::raise::{Raised, Spot};
 use super::status::{Place, Report};
-use super::{Exit, explain, next, replay, serve, status};
-use crate::ids::CommitId;
+use super::{Exit, explain, next, raise, replay, serve, status};
 use crate::surface::capsule::Capsule;
 use answer::{Answer, Refused};
 
@@ -123,7 +123,7 @@ impl Name {
                 "Write the next context snapshot into the working tree, if it is valid. What the latest says is carried \
                  forward. Commit and push it yourself.",
             ),
-            Self::RaiseDecision => schema::writes::<stop::Given, stop::Raised>(
+            Self::RaiseDecision => schema::writes::<stop::Given, Raised>(
                 self.as_str(),
                 "Stop and ask a person: makes an empty commit on the branch checked out that says why. Push it, then wait.",
             ),
@@ -159,35 +159,12 @@ impl Server {
             }
             Name::RaiseDecision => {
                 let given: stop::Given = given(arguments)?;
-                let message = stop::Message::of(&given)?;
-                let spot = stop::Spot::find(&self.place)?;
-                self.same_change(&spot.branch, &spot.head).await?;
+                let message = stop::message(&given)?;
+                let spot = Spot::find(stop::STOP, &self.place)?;
+                raise::same_change(stop::STOP, (&spot.branch, &spot.head), self.change, &self.place).await?;
                 Answer::of(&spot.raise(message)?)
             }
         }
-    }
-
-    /// Refuses a stop on the branch of another change. Where the ledger can't be read or does not know the head, nothing is
-    /// against it: stopping must always be possible.
-    async fn same_change(&self, branch: &str, head: &CommitId) -> Result<(), Refused> {
-        let others = next::with_head(head, &self.place).await.unwrap_or_default();
-        let Some(number) = self.change.or_else(|| others.first().copied()) else { return Ok(()) };
-        let known = status::read(number, &self.place).await.ok();
-        if let Some((_, report)) = known.as_ref().filter(|(state, _)| state.merged.is_some()) {
-            return Err(Refused::new(
-                format!("#{} is merged, so nobody will be asked about it.", report.change),
-                "What is wrong with it is mended in a pull request of its own: raise it there.",
-            ));
-        }
-        let Some(other) = others.first() else { return Ok(()) };
-        let own = known.map_or(number, |(_, report)| report.change);
-        if others.contains(&own) {
-            return Ok(());
-        }
-        Err(Refused::new(
-            format!("The branch {branch} has the head of #{other}, and this server is about #{own}."),
-            format!("Check out the branch of #{own}, and call again."),
-        ))
     }
 }
 

@@ -26,6 +26,7 @@ mod mcp;
 mod next;
 mod out;
 mod post;
+mod raise;
 mod replay;
 mod run;
 mod serve;

@@ -16,10 +16,11 @@ use crate::gate::goal::Goal;
 use crate::flow::pipeline::{waits_for_human, words};
 use crate::github::store::GitHubStore;
 use crate::ids::{Digest, RepoId, Slug};
-use crate::ledger::chain::{self, From, KeyRing};
+use crate::ledger::chain::{self, KeyRing};
+use crate::ledger::incident::{self, Breach};
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
-use crate::ledger::State;
+use crate::ledger::{By, State};
 use crate::policy::Policy;
 
 /// Which change, and where its records are.
@@ -88,6 +89,8 @@ pub(super) struct Report {
     pub(super) waits_for: Option<String>,
     /// What a person answered last.
     answer: Option<Answered>,
+    /// What went around the gate.
+    incidents: Vec<Incident>,
     findings: Vec<Finding>,
     /// The branch that was read.
     #[serde(skip)]
@@ -115,7 +118,7 @@ pub(super) async fn read(number: u64, place: &Place) -> anyhow::Result<(State, R
         bail!("the ledger on {} has no records of #{number}", out::plain(&branch));
     };
     let (ring, proven) = ring(place, advisory)?;
-    let state = chain::prove(repo, change, &folder.files, ring.as_ref(), From::Beginning).map_err(|broken| {
+    let state = chain::prove(repo, change, &folder.files, ring.as_ref(), chain::From::Beginning).map_err(|broken| {
         anyhow::anyhow!("the ledger's chain is broken at {broken}").context("`phasegate replay` says what to do")
     })?;
     let Some(state) = state.state else { bail!("the ledger on {} has no records of #{number}", out::plain(&branch)) };
@@ -234,8 +237,36 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
         goal: state.memory.as_ref().and_then(|memory| Goal::of(&memory.criteria())).map(|goal| goal.line()),
         waits_for: waits_for.filter(|_| state.open || state.merged.is_some()),
         answer: answered(state),
+        incidents: state.incidents.iter().map(Incident::from).collect(),
         findings: merge.filter(|_| state.open).map(|judged| judged.findings.clone()).unwrap_or_default(),
         ledger: String::new(),
+    }
+}
+
+/// Something that went around the gate.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Incident {
+    /// The record that tells of it.
+    record: u64,
+    says: String,
+    issue: Option<u64>,
+    /// Whether somebody has taken note of it, by closing the issue.
+    noted: bool,
+    /// Who did, where that is known.
+    noted_by: Option<String>,
+}
+
+impl From<&incident::Incident> for Incident {
+    fn from(one: &incident::Incident) -> Self {
+        let Breach::Bypassed { by, .. } = &one.breach;
+        let by = by.as_ref().map(|by| format!(" by {}", by.login)).unwrap_or_default();
+        let says =
+            format!("it was merged around the gate{by}, while {} stood against it", one.breach.rules().join(", "));
+        let noted_by = match &one.noted {
+            Some(By::Person { person, .. }) => Some(person.login.clone()),
+            Some(By::Bot | By::Workflow(_) | By::Runner(_)) | None => None,
+        };
+        Self { record: one.id, says, issue: one.issue, noted: one.noted.is_some(), noted_by }
     }
 }
 
@@ -292,6 +323,15 @@ fn told(report: &Report) -> String {
         let action = action.map(|action| format!(" {action}")).unwrap_or_default();
         let says = says.split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = writeln!(text, "{} answered{issue}{action}: {}", out::plain(by), out::plain(&says));
+    }
+    for one in &report.incidents {
+        let issue = one.issue.map(|issue| format!(" #{issue}")).unwrap_or_default();
+        let noted = match (&one.noted_by, one.noted) {
+            (Some(who), _) => format!("; closed by {who}"),
+            (None, true) => "; closed".to_owned(),
+            (None, false) => String::new(),
+        };
+        let _ = writeln!(text, "incident{issue}: {}{}", out::plain(&one.says), out::plain(&noted));
     }
     for finding in &report.findings {
         let _ = writeln!(text, "  {} {}\n    → {}", finding.rule, out::plain(&finding.says), out::plain(&finding.next));

@@ -36,6 +36,7 @@ use crate::gate::world::World;
 use crate::gate::{Finding, GateName, Verdict, build, merge, papers, phase, reconcile};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
+use crate::ledger::incident::{self, Breach};
 use crate::ledger::record::{Claim, Job, Moment, Prev, Ran, Why};
 use crate::ledger::{About, Body, By, Entry, Record, State};
 use crate::policy::{Autonomy, Declared, Deploy, Enforce, Policy};
@@ -53,6 +54,10 @@ pub enum Happened {
     Tampered { what: String, told: Option<String> },
     /// An issue was opened for the escalation with this id.
     Escalated { id: u64, issue: u64 },
+    /// An issue was opened for the incident with this id.
+    IncidentShown { of: u64, issue: u64 },
+    /// Somebody closed the issue of the incident with this id.
+    IncidentNoted { of: u64, by: By },
     /// The files of a fix could not be put onto the branch.
     Unfixed { of: u64, why: String },
     /// The tasks of the resolution in this record have these issues.
@@ -237,6 +242,10 @@ pub fn decide(
     for one in happened {
         match one {
             Happened::Escalated { id, issue } => draft.bot(Body::Escalated { id: *id, issue: *issue })?,
+            Happened::IncidentShown { of, issue } => {
+                draft.bot(Body::IncidentShown { of: *of, issue: *issue })?;
+            }
+            Happened::IncidentNoted { of, by } => draft.by(by.clone(), Body::IncidentNoted { of: *of })?,
             Happened::Unfixed { of, why } => unfixed(&mut draft, *of, why)?,
             Happened::Split { of, issues } => draft.bot(Body::Split { of: *of, issues: issues.clone() })?,
             Happened::Reminded { of, number } => draft.bot(Body::Reminded { of: *of, number: *number })?,
@@ -246,6 +255,7 @@ pub fn decide(
     content(&mut draft, happened)?;
     lifecycle(&mut draft)?;
     stop::raised(&mut draft)?;
+    heal::raised(&mut draft)?;
     ask::answered(&mut draft, happened)?;
     memory::take_in(&mut draft, happened)?;
     if draft.state.merged.is_none() {
@@ -455,14 +465,19 @@ fn lifecycle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let pull = &draft.world.pull;
     match &pull.merged {
         Some(commit) if draft.state.merged.is_none() => {
-            let mut bypassed = red_rules(draft);
+            let mut against = stood_against(draft);
             if draft.world.policy().is_none_or(|policy| policy.enforce != Enforce::Observe) {
-                bypassed.extend(draft.state.red_group(commit));
+                against.extend(draft.state.red_group(commit));
             }
+            let bypassed = against.iter().map(|finding| finding.rule.clone()).collect();
+            let breach = bypass(draft, against);
             if let Some(present) = unseen(draft) {
                 draft.bot(Body::Beside { fact: Beside::Content { present } })?;
             }
             draft.bot(Body::Merged { commit: commit.clone(), bypassed })?;
+            if let Some(breach) = breach {
+                draft.bot(Body::Incident(Box::new(breach)))?;
+            }
             draft.settle()
         }
         None if !pull.open && draft.state.open => draft.bot(Body::Closed {}),
@@ -490,15 +505,31 @@ fn unseen(draft: &Draft<'_>) -> Option<BTreeMap<Phase, Digest>> {
     Some(Phase::ALL.into_iter().map(|phase| (phase, unread(phase))).collect())
 }
 
-/// The rules that were red when somebody merged all the same.
-fn red_rules(draft: &Draft<'_>) -> BTreeSet<String> {
+/// What somebody is told of a merge past the gate. Where no policy can be read, nobody is named who could be told.
+fn bypass(draft: &Draft<'_>, mut findings: Vec<Finding>) -> Option<Breach> {
+    let enforced = draft.world.policy().is_some_and(|policy| policy.enforce == Enforce::Enforce);
+    findings.truncate(incident::MOST_FINDINGS);
+    let by = draft.world.pull.merged_by.clone();
+    (enforced && !findings.is_empty()).then_some(Breach::Bypassed { by, findings })
+}
+
+/// What stood against it when somebody merged all the same.
+fn stood_against(draft: &Draft<'_>) -> Vec<Finding> {
     // Nothing was in the way that could have been gone around.
     if draft.world.policy().is_some_and(|policy| policy.enforce == Enforce::Observe || !covers(policy, draft.world)) {
-        return BTreeSet::new();
+        return Vec::new();
     }
     if draft.state.subject.as_ref().is_none_or(|about| about.head != draft.world.pull.head) {
-        // What was merged was never looked at.
-        return BTreeSet::from(["MRG-01".to_owned(), "MRG-02".to_owned()]);
+        let head = draft.world.pull.head.short();
+        let next = "Read what came in with it.";
+        return vec![
+            Finding::error(
+                "MRG-01",
+                format!("Nothing is known of `{head}`: it was merged before it was looked at."),
+                next,
+            ),
+            Finding::error("MRG-02", format!("Nobody is known to have approved `{head}`."), next),
+        ];
     }
     let recorded = draft
         .state
@@ -506,15 +537,17 @@ fn red_rules(draft: &Draft<'_>) -> BTreeSet<String> {
         .get(&GateName::Merge)
         .filter(|judged| draft.state.subject.as_ref().is_some_and(|about| *about == judged.about));
     match recorded {
-        Some(judged) if judged.verdict == Verdict::Pass => BTreeSet::new(),
+        Some(judged) if judged.verdict == Verdict::Pass => Vec::new(),
         // The evidence may have come after the last look.
         _ => {
-            let red = |findings: &[Finding]| -> BTreeSet<String> {
-                findings.iter().filter(|finding| finding.blocks()).map(|finding| finding.rule.clone()).collect()
+            let red = |findings: &[Finding]| -> Vec<Finding> {
+                findings.iter().filter(|finding| finding.blocks()).cloned().collect()
             };
             let now = red(&merge::judge(&draft.state, draft.world).findings);
+            let still = |finding: &Finding| now.iter().any(|one| one.rule == finding.rule);
             match recorded {
-                Some(judged) => now.intersection(&red(&judged.findings)).cloned().collect(),
+                // In the words that stood there when it was merged.
+                Some(judged) => red(&judged.findings).into_iter().filter(still).collect(),
                 None => now,
             }
         }

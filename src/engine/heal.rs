@@ -4,6 +4,7 @@
 //!   not earned, whether or not somebody claims it. One content is one cheat.
 //!   A commit that says itself why what is frozen has to change (`Phasegate-Refreeze:`) is none: it waits for a person.
 //! - **A person reports one** that no wire can see (`/heal`): overfit, empty or stubbed. That content passes no gate any more.
+//!   So does whoever built it, by a commit (`Phasegate-Heal:`): agents are often bots, and what those write in comments is no command.
 //! - **Nothing lowers the count**: no PASS, no new slice, no earlier phase, no new number for the same work, no person. The
 //!   fourth stops the change for a person; what they let go on stops again at the next one.
 
@@ -14,6 +15,7 @@ use super::stop;
 use crate::finding::Finding;
 use crate::flow::{Phase, Refusal};
 use crate::gate::frozen::{self, is_cheat};
+use crate::gate::world::Raises;
 use crate::ledger::heal::MOST_HEALED;
 use crate::ledger::record::{Condition, Outcome};
 use crate::ledger::{Body, By};
@@ -40,7 +42,7 @@ pub(super) fn catch(draft: &mut Draft<'_>, findings: &[Finding]) -> Result<bool,
     if codes.is_empty() || is_caught(draft) || frozen::asked(draft.world).is_some() {
         return Ok(false);
     }
-    draft.bot(Body::Cheated { codes, reason: None, said: None })?;
+    draft.bot(Body::Cheated { codes, reason: None, said: None, raised: None })?;
     Ok(true)
 }
 
@@ -62,11 +64,7 @@ pub(super) fn report(draft: &mut Draft<'_>, order: &Order, by: &By) -> Result<Ou
     if draft.state.merged.is_some() {
         return refused("it is merged.", "What is wrong with it is mended, or reverted, in a pull request of its own.");
     }
-    let built = draft.state.pipeline.as_ref().is_none_or(|at| match at.phase() {
-        Some(phase) => phase >= Phase::Build,
-        None => at.passed.contains_key(&Phase::Build),
-    });
-    if !built {
+    if !is_built(draft) {
         return refused(
             "nothing is built yet that could pass without being earned.",
             "What is wrong with a paper is said in a review.",
@@ -79,7 +77,31 @@ pub(super) fn report(draft: &mut Draft<'_>, order: &Order, by: &By) -> Result<Ou
         );
     }
     let (reason, said) = (Some(order.given.args.clone()), Some(order.said()));
-    draft.by(by.clone(), Body::Cheated { codes: BTreeSet::new(), reason, said })?;
+    draft.by(by.clone(), Body::Cheated { codes: BTreeSet::new(), reason, said, raised: None })?;
     exhaust(draft)?;
     Ok(Outcome::Done)
+}
+
+/// Whether there is anything that could pass without being earned.
+fn is_built(draft: &Draft<'_>) -> bool {
+    draft.state.pipeline.as_ref().is_none_or(|at| match at.phase() {
+        Some(phase) => phase >= Phase::Build,
+        None => at.passed.contains_key(&Phase::Build),
+    })
+}
+
+/// `Phasegate-Heal: REASON` in the message of a commit with this content: each reports once. All that follows is that the content
+/// is held back, so nobody has to be asked who made the commit.
+pub(super) fn raised(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let open = draft.state.open && draft.state.merged.is_none() && draft.world.policy().is_some();
+    let Some(subject) = draft.world.subject.as_ref().filter(|_| open && is_built(draft)) else { return Ok(()) };
+    for Raises { raised, reason } in &subject.heals {
+        if draft.state.raised.contains(&raised.key) || is_caught(draft) {
+            continue;
+        }
+        let (reason, raised) = (Some(reason.clone()), Some(raised.clone()));
+        draft.bot(Body::Cheated { codes: BTreeSet::new(), reason, said: None, raised })?;
+        exhaust(draft)?;
+    }
+    Ok(())
 }

@@ -155,6 +155,7 @@ impl Game {
                     open: true,
                     draft: false,
                     merged: None,
+                    merged_by: None,
                     author: person("ada"),
                     head: commit("one"),
                     base_ref: "main".to_owned(),
@@ -263,6 +264,7 @@ impl Game {
             no_trailer: None,
             asks_refreeze: None,
             stops: Vec::new(),
+            heals: Vec::new(),
             beneath: Vec::new(),
             contracts: BTreeMap::new(),
             beyond: Some(BTreeSet::new()),
@@ -511,6 +513,13 @@ impl Game {
     /// A new head, prepared before anyone looks.
     pub(crate) fn push_with(&mut self, head: &str, prepare: impl FnOnce(&mut Self)) -> &mut Self {
         self.head_is(head, head);
+        prepare(self);
+        self.happens(&[Happened::Pushed(person("ada"))])
+    }
+
+    /// A push of an empty commit: another head with the same content.
+    pub(crate) fn push_empty(&mut self, head: &str, content: &str, prepare: impl FnOnce(&mut Self)) -> &mut Self {
+        self.head_is(head, content);
         prepare(self);
         self.happens(&[Happened::Pushed(person("ada"))])
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::decide::Draft;
 use crate::flow::Refusal;
 use crate::flow::pipeline::Beside;
-use crate::gate::world::Stops;
+use crate::gate::world::Raises;
 use crate::ledger::record::{Condition, Moment, Raised};
 use crate::ledger::{Body, By};
 
@@ -43,7 +43,7 @@ pub(super) fn call(draft: &mut Draft<'_>, by: By, call: Call) -> Result<(), Refu
 pub(super) fn raised(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let open = draft.state.open && draft.state.merged.is_none() && draft.world.policy().is_some();
     let Some(subject) = draft.world.subject.as_ref().filter(|_| open) else { return Ok(()) };
-    for Stops { raised, reason } in &subject.stops {
+    for Raises { raised, reason } in &subject.stops {
         if !draft.state.raised.contains(&raised.key) {
             let (condition, raised) = (Condition::of(reason), Some(raised.clone()));
             call(draft, By::Bot, Call { condition, raised, ..Call::new(reason.clone()) })?;

@@ -51,7 +51,7 @@ pub fn is_cheat(finding: &Finding) -> bool {
         || finding.rule.starts_with("build_tampered:")
 }
 
-/// `reported_cheat`: a person says of this content that it passes without being earned.
+/// `reported_cheat`: somebody says of this content that it passes without being earned.
 pub fn reported(state: &State) -> Option<Finding> {
     let about = state.subject.as_ref().filter(|_| state.open)?;
     let report = state.against.reported(&about.content)?;

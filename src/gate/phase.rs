@@ -396,7 +396,7 @@ fn guarded(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
             ),
         )
     });
-    let why = alone.then(|| alone::unmet(policy, state, world)).unwrap_or_default();
+    let why = if alone { alone::unmet(policy, state, world) } else { Vec::new() };
     risky.into_iter().chain(waits).chain(why).collect()
 }
 

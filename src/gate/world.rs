@@ -179,6 +179,8 @@ pub struct Pull {
     pub open: bool,
     pub draft: bool,
     pub merged: Option<CommitId>,
+    /// Who merged it, where GitHub tells.
+    pub merged_by: Option<Person>,
     pub author: Person,
     pub head: CommitId,
     pub base_ref: String,
@@ -235,7 +237,10 @@ pub struct Subject {
     /// `Phasegate-Refreeze:` on the head commit: why what is frozen has to change, in the words of whoever changed it.
     pub asks_refreeze: Option<String>,
     /// `Phasegate-Stop:` in the messages of its commits, the oldest first: what agents stop for.
-    pub stops: Vec<Stops>,
+    pub stops: Vec<Raises>,
+    /// `Phasegate-Heal:` in the messages of those of its commits that have this content: whoever built it reports that it is not
+    /// honest.
+    pub heals: Vec<Raises>,
     /// Contracts of the base that the change edits, each with its content now (none: it is gone).
     pub contracts: BTreeMap<String, Option<BlobId>>,
     /// The paths that were changed since a gate failed, and that it did not ask for; none where nobody can tell any more.
@@ -253,9 +258,9 @@ pub struct HandedIn {
     pub read: Result<verdict::Proposal, Vec<Finding>>,
 }
 
-/// What a commit stops for, in the words of whoever made it.
+/// What a commit stops for or reports, in the words of whoever made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stops {
+pub struct Raises {
     pub raised: Raised,
     pub reason: String,
 }

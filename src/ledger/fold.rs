@@ -120,6 +120,7 @@ impl State {
             said: BTreeMap::new(),
             escalation: None,
             escalated: Vec::new(),
+            incidents: Vec::new(),
             tries: Vec::new(),
             claimant: None,
             rescoped: None,
@@ -149,6 +150,7 @@ impl State {
         state.face(record);
         state.remember(record, run);
         state.escalate(record);
+        state.incident(record);
         state.seq = record.seq;
         state.tip = tip;
         Ok(state)
@@ -417,9 +419,10 @@ impl State {
                 let raised = raised.as_ref().map(|raised| raised.commit.clone());
                 self.stop(Stop { said, condition, raised, ..Stop::new(reason, &record.by) });
             }
-            Body::Cheated { reason, .. } => {
+            Body::Cheated { reason, raised, .. } => {
                 let content = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?.content.clone();
-                let reported = reason.as_deref().map(|reason| Report::new(&record.by, reason));
+                self.raised.extend(raised.iter().map(|raised| raised.key.clone()));
+                let reported = reason.as_deref().map(|reason| Report::new(&record.by, raised.as_ref(), reason));
                 self.against.cheats.insert(Caught { mark: Mark { change: self.change, seq }, content, reported });
             }
             Body::RiskAccepted { waiver, .. } => {
@@ -507,9 +510,10 @@ impl State {
             Body::Linked { number } => {
                 self.linked.insert(*number);
             }
-            Body::Escalated { issue, .. } => {
+            Body::Escalated { issue, .. } | Body::IncidentShown { issue, .. } => {
                 self.linked.insert(*issue);
             }
+            Body::Incident(_) | Body::IncidentNoted { .. } => {}
             Body::Rescoped {} => {
                 let present = |pipeline: &pipeline::State| pipeline.present.get(&Phase::Expand).cloned();
                 self.rescoped = self.pipeline.as_ref().and_then(present);

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::against::{Against, Mark};
-use super::record::By;
+use super::record::{By, Raised};
 use crate::ids::Digest;
 
 /// So many confirmed cheats are healed; the next one stops the change for a person.
@@ -21,7 +21,7 @@ pub struct Caught {
     pub reported: Option<Report>,
 }
 
-/// A person's report of a cheat.
+/// Somebody's report of a cheat.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Report {
     pub by: String,
@@ -29,8 +29,9 @@ pub struct Report {
 }
 
 impl Report {
-    pub(super) fn new(by: &By, reason: &str) -> Self {
-        Self { by: by.name().to_owned(), reason: reason.to_owned() }
+    pub(super) fn new(by: &By, raised: Option<&Raised>, reason: &str) -> Self {
+        let commit = raised.map(|raised| format!("commit {}", raised.commit.short()));
+        Self { by: commit.unwrap_or_else(|| by.name().to_owned()), reason: reason.to_owned() }
     }
 }
 

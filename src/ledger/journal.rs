@@ -242,7 +242,10 @@ impl Ledger {
                 None => Prev::Begins { repo: self.repo, change },
                 Some(state) => Prev::Follows(state.tip.clone()),
             };
-            if let Body::Linked { number } | Body::Escalated { issue: number, .. } = entry.body {
+            if let Body::Linked { number }
+            | Body::Escalated { issue: number, .. }
+            | Body::IncidentShown { issue: number, .. } = entry.body
+            {
                 files.push(NewFile { path: alias_path(number), bytes: format!("{}\n", change.0).into_bytes() });
             }
             if let (Body::Subject { origin: Some(origin), .. }, Some(about)) = (&entry.body, &entry.about) {

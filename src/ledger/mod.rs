@@ -15,6 +15,7 @@ pub mod face;
 pub mod findings;
 pub mod fold;
 pub mod heal;
+pub mod incident;
 mod journal;
 pub mod local;
 pub mod memory;

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::findings::{Axis, Reviewed};
+use super::incident::Breach;
 use super::memory::{Begun, Taken};
 use super::origin::{Inherited, Origin};
 use super::resolution::Resolved;
@@ -520,11 +521,14 @@ pub enum Body {
         /// What the wire has found.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         codes: BTreeSet<String>,
-        /// What a person reports that no wire sees.
+        /// What somebody reports that no wire sees.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Moment>,
+        /// The commit whose message reports it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raised: Option<Raised>,
     },
     /// A person answers for what a gate finds in this content.
     RiskAccepted {
@@ -609,6 +613,17 @@ pub enum Body {
     Escalated {
         id: u64,
         issue: u64,
+    },
+    /// Something went around the gate. An issue tells a person; nothing waits for it.
+    Incident(Box<Breach>),
+    /// This issue tells the incident that is the record `of`.
+    IncidentShown {
+        of: u64,
+        issue: u64,
+    },
+    /// Somebody has taken note of the incident that is the record `of`: they have closed its issue.
+    IncidentNoted {
+        of: u64,
     },
     /// A person sends the change back to its scope: no gate that passed counts any more, and EXPAND passes on the same
     /// scope only when somebody claims it.
@@ -723,11 +738,11 @@ pub struct Ran {
     pub findings: Vec<Finding>,
 }
 
-/// A commit that asks for a person.
+/// A commit that asks for a person, or reports its own build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
     pub commit: CommitId,
-    /// What it asks is known by this, also when it is rebased or amended: each is asked once.
+    /// What it says is known by this, also when it is rebased or amended: each is asked once.
     pub key: Digest,
 }
 

@@ -9,6 +9,7 @@ use super::diary::Diary;
 use super::escalation::{Escalation, Try};
 use super::face::Face;
 use super::findings::Findings;
+use super::incident::Incident;
 use super::memory::Memory;
 use super::objection::{Objector, Rejection};
 use super::origin::Inherited;
@@ -39,7 +40,7 @@ pub struct State {
     /// What the descriptions of this work have declared.
     #[serde(default, skip_serializing_if = "Declared::is_none")]
     pub declared: Declared,
-    /// What commits have asked a person.
+    /// What commits have asked a person, or reported.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub raised: BTreeSet<Digest>,
     /// Risks that somebody answers for.
@@ -175,6 +176,9 @@ pub struct State {
     /// The latest that have ended, newest last: their issues are closed from here.
     #[serde(default)]
     pub escalated: Vec<Escalation>,
+    /// The latest incidents, newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incidents: Vec<Incident>,
     /// The latest verdicts that counted, newest last.
     #[serde(default)]
     pub tries: Vec<Try>,
@@ -482,11 +486,14 @@ impl State {
 
     /// What stood against merging it as this commit, where a merge queue did that. A queue may merge several groups at once
     /// when the last is green; that one has all of the others in it.
-    pub fn red_group(&self, merged: &CommitId) -> BTreeSet<String> {
-        let Some(group) = self.groups.iter().find(|group| group.head == *merged) else { return BTreeSet::new() };
+    pub fn red_group(&self, merged: &CommitId) -> Vec<Finding> {
+        let Some(group) = self.groups.iter().find(|group| group.head == *merged) else { return Vec::new() };
         let has_all = |other: &&Grouped| group.members.iter().all(|member| other.has(member.change, &member.head));
         let green = self.groups.iter().filter(has_all).any(|group| group.verdict == Verdict::Pass);
-        if green { BTreeSet::new() } else { group.red() }
+        if green {
+            return Vec::new();
+        }
+        group.findings.iter().filter(|finding| finding.blocks()).cloned().collect()
     }
 
     /// The first gate with more red previews than this, passed since or not, that no person has looked at.

@@ -3,9 +3,12 @@
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::{CHECK, REPO, Rehearsal, WORKFLOW};
+use super::{Bot, CHECK, REPO, Rehearsal, WORKFLOW};
 use crate::gate::merge::CHECK_NAME;
 use crate::twin::{CheckRun, Comment, Delivery, Issue, Logged, QueueMethod};
+
+/// How the marker of an incident's issue begins.
+const INCIDENT: &str = "<!-- phasegate:incident:";
 
 /// The branch that the records are on.
 pub const LEDGER: &str = "phasegate/ledger";
@@ -175,11 +178,34 @@ impl Rehearsal {
 
     /// The bot's own issues, oldest first: its escalations.
     pub fn escalations(&self) -> anyhow::Result<Vec<Issue>> {
-        let login = format!("{}[bot]", self.app.slug);
+        let marks = |issue: &Issue, kind: &str| issue.body.as_ref().is_some_and(|body| body.contains(kind));
+        let mut issues = self.own_issues()?;
+        issues.retain(|issue| !marks(issue, "<!-- phasegate:part:") && !marks(issue, INCIDENT));
+        Ok(issues)
+    }
+
+    /// Those that tell of incidents, oldest first.
+    pub fn incidents(&self) -> anyhow::Result<Vec<Issue>> {
+        let mut issues = self.own_issues()?;
+        issues.retain(|issue| issue.body.as_ref().is_some_and(|body| body.contains(INCIDENT)));
+        Ok(issues)
+    }
+
+    fn own_issues(&self) -> anyhow::Result<Vec<Issue>> {
+        let login = match self.bot {
+            Bot::Advisory => "github-actions[bot]".to_owned(),
+            Bot::Action | Bot::Server => format!("{}[bot]", self.app.slug),
+        };
         let issues = self.admin.repo(REPO)?.issues.into_values();
-        let is_part = |issue: &Issue| issue.body.as_ref().is_some_and(|body| body.contains("<!-- phasegate:part:"));
-        let asks = |issue: &Issue| issue.pull.is_none() && issue.user.login == login && !is_part(issue);
-        Ok(issues.filter(asks).collect())
+        Ok(issues.filter(|issue| issue.pull.is_none() && issue.user.login == login).collect())
+    }
+
+    /// Anything can be merged from here on: nothing requires a check any more.
+    pub fn lifts_the_rules(&self) -> anyhow::Result<()> {
+        let rulesets = self.admin.repo(REPO)?.rulesets;
+        let found = rulesets.iter().find(|(_, ruleset)| ruleset.name == "required checks");
+        let (id, _) = found.context("no ruleset requires a check")?;
+        Ok(self.admin.remove_ruleset(REPO, *id)?)
     }
 
     /// Someone deletes an issue.

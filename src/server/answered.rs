@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::gate::world::{HandedIn, Stops};
+use crate::gate::world::{HandedIn, Raises};
 use crate::guard::Kind;
 use crate::guard::set::{Added, CONTRACT, kind};
 use crate::guard::wave::verdict::{self, Outcome, Proposal, SUMMARY};
@@ -82,7 +82,7 @@ pub(super) fn handed_in(reader: &LocalRepo, head: &CommitId, deltas: &[Delta]) -
 }
 
 /// What a verdict stops for. It is asked once, also when it is rebased or moved to another commit.
-pub(super) fn stop(one: &HandedIn, head: &CommitId) -> Option<Stops> {
+pub(super) fn stop(one: &HandedIn, head: &CommitId) -> Option<Raises> {
     let proposal = one.read.as_ref().ok()?;
     let outcome = proposal.weighed();
     if !outcome.stops() {
@@ -95,7 +95,7 @@ pub(super) fn stop(one: &HandedIn, head: &CommitId) -> Option<Stops> {
     let why = if left.is_empty() { said(proposal) } else { left.join("; ") };
     let reason = format!("{unsafe_}{} in {}: {why}", outcome.as_str(), one.path);
     let reason = reason.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
-    Some(Stops { raised: Raised { commit: head.clone(), key }, reason })
+    Some(Raises { raised: Raised { commit: head.clone(), key }, reason })
 }
 
 fn strs(texts: &[String]) -> Vec<&str> {
@@ -198,7 +198,7 @@ mod tests {
         let read: Vec<(&str, bool)> = all.iter().map(|one| (one.path.as_str(), one.read.is_ok())).collect();
         let there = ["bent", "fine", "left", "race", "said"].map(|name| format!("{name}/SUMMARY.md"));
         assert_eq!(read, there.iter().map(|path| (path.as_str(), !path.starts_with("bent"))).collect::<Vec<_>>());
-        let stops: Vec<Stops> = all.iter().filter_map(|one| stop(one, &head)).collect();
+        let stops: Vec<Raises> = all.iter().filter_map(|one| stop(one, &head)).collect();
         let reasons: Vec<&str> = stops.iter().map(|stop| stop.reason.as_str()).collect();
         assert_eq!(
             reasons,
@@ -208,7 +208,7 @@ mod tests {
                 "ESCALATE in said/SUMMARY.md: it is dark"
             ]
         );
-        let again: Vec<Stops> = all.iter().filter_map(|one| stop(one, &base)).collect();
+        let again: Vec<Raises> = all.iter().filter_map(|one| stop(one, &base)).collect();
         assert!(stops.iter().zip(&again).all(|(one, other)| one.raised.key == other.raised.key));
     }
 }

@@ -19,7 +19,7 @@ use crate::surface::escalation::{Notice, assignees, notice};
 use crate::surface::issues::{self, Stands};
 
 /// Whether somebody did something to this issue.
-fn touched(events: &[(String, Event)], issue: Option<u64>) -> bool {
+pub(super) fn touched(events: &[(String, Event)], issue: Option<u64>) -> bool {
     events.iter().any(|(_, event)| matches!(&event.fact, Fact::Issue { number, .. } if Some(*number) == issue))
 }
 
@@ -64,6 +64,17 @@ impl Pass<'_> {
 
     /// The issue of the open escalation, as it is to be.
     pub(super) fn notice(&self, state: &State, world: &World, owners: &[Approver]) -> Option<Notice> {
+        self.with_seen(state, world, owners, |seen| notice(state, seen))
+    }
+
+    /// What an issue is made of beside the records.
+    pub(super) fn with_seen<T>(
+        &self,
+        state: &State,
+        world: &World,
+        owners: &[Approver],
+        make: impl FnOnce(&Seen<'_>) -> T,
+    ) -> T {
         let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
         let evidence = self.app.evidence_link(self.home, &self.branch, state.change);
@@ -79,7 +90,7 @@ impl Pass<'_> {
             repo: self.home.id,
             owners,
         };
-        notice(state, &seen)
+        make(&seen)
     }
 
     /// Opens, mends and closes issues. Answers the change as it is then, and whether the repository has no issues. None:
@@ -141,7 +152,7 @@ impl Pass<'_> {
     }
 
     /// Assigns the issue, once: between its opening and the record that names it. Who takes themselves off stays off.
-    async fn assign(&self, issue: u64, owners: &[Approver]) -> Result<(), Halt> {
+    pub(super) async fn assign(&self, issue: u64, owners: &[Approver]) -> Result<(), Halt> {
         let fallback = Policy::default();
         let people = assignees(self.policy().unwrap_or(&fallback), owners);
         if people.is_empty() {

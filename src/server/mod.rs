@@ -14,6 +14,7 @@ mod evidence;
 mod frozen;
 mod group;
 mod hands;
+mod incident;
 mod installed;
 mod intake;
 mod kin;

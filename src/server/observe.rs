@@ -18,7 +18,7 @@ use crate::gate::people::{May, Standing};
 use crate::gate::reconcile;
 use crate::gate::review::block;
 use crate::gate::verify;
-use crate::gate::world::{Deployment, Law, Proposal, Review, Stops, Subject};
+use crate::gate::world::{Deployment, Law, Proposal, Raises, Review, Subject};
 use crate::github::calls::pulls::Pull;
 use crate::github::{Repo, Result};
 use crate::guard::Guard;
@@ -312,8 +312,16 @@ fn subject(
     };
     let structural_fix = failed_at
         .is_some_and(|failed| *failed != fetched.head && reconcile::is_structural(reader, failed, &fetched.head));
+    let (mut stops, mut heals) = raises(reader, merge_base, &fetched.head)?;
+    let mut same = BTreeMap::new();
+    for Raises { raised: Raised { commit, .. }, .. } in &heals {
+        same.insert(commit.clone(), counted(reader, merge_base, commit, bot)? == deltas);
+    }
+    // What was built since is other content, and nobody has said anything of that.
+    heals.retain(|heal| same.get(&heal.raised.commit) == Some(&true));
     let message = reader.commit(&fetched.head)?.message;
     let handed_in = answered::handed_in(reader, &fetched.head, &deltas)?;
+    stops.extend(handed_in.iter().filter_map(|one| answered::stop(one, &fetched.head)));
     let (trailer, no_trailer) = trailer(&message);
     Ok(Some(Subject {
         base_tip: fetched.base.clone(),
@@ -344,11 +352,8 @@ fn subject(
         trailer,
         no_trailer,
         asks_refreeze: reason(&message, "Phasegate-Refreeze:", 300),
-        stops: [
-            stops(reader, merge_base, &fetched.head)?,
-            handed_in.iter().filter_map(|one| answered::stop(one, &fetched.head)).collect(),
-        ]
-        .concat(),
+        stops,
+        heals,
         handed_in,
         beneath: beneath(reader, merge_base, &fetched.head, &deltas, bot)?,
         structural_fix,
@@ -547,34 +552,41 @@ fn reason(message: &str, key: &str, most: usize) -> Option<String> {
     (!reason.is_empty()).then_some(reason)
 }
 
-/// So many stops of a change's commits are taken: those about safety first, then the newest.
-const MOST_STOPS: usize = 20;
+/// So many stops, and as many reports, of a change's commits are taken: those about safety first, then the newest.
+const MOST_RAISED: usize = 20;
 /// So much is kept of what one says, with its condition.
 const LONGEST_STOP: usize = 1_020;
 
-/// What the commits of a change stop for, the oldest first. All of them are looked at: one that is pushed over, or has come
-/// with others, still asks.
-fn stops(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> crate::repo::Result<Vec<Stops>> {
-    let mut all = Vec::new();
+/// What the commits of a change stop for, and what they report of their own build, the oldest first. All of them are looked at:
+/// one that is pushed over, or has come with others, still says it.
+fn raises(reader: &LocalRepo, base: &CommitId, head: &CommitId) -> crate::repo::Result<(Vec<Raises>, Vec<Raises>)> {
+    let (mut stops, mut heals) = (Vec::new(), Vec::new());
     for commit in reader.commits_between(base, head, MOST_COMMITS)? {
         let CommitInfo { message, author, .. } = reader.commit(&commit)?;
-        for reason in said(&message).into_iter().rev() {
-            // Who rebases or amends keeps when it was written.
-            let key = Digest::of_parts([author.at.to_string().as_str(), &author.email, &reason]);
-            all.push(Stops { raised: Raised { commit: commit.clone(), key }, reason });
+        let at = author.at.to_string();
+        // Who rebases or amends keeps when it was written.
+        for reason in said(&message, "Phasegate-Stop").into_iter().rev() {
+            let key = Digest::of_parts([&at, &author.email, &reason]);
+            stops.push(Raises { raised: Raised { commit: commit.clone(), key }, reason });
+        }
+        for reason in said(&message, "Phasegate-Heal").into_iter().rev() {
+            let key = Digest::of_parts(["heal", &at, &author.email, &reason]);
+            heals.push(Raises { raised: Raised { commit: commit.clone(), key }, reason });
         }
     }
-    all.reverse();
-    while all.len() > MOST_STOPS {
-        let is_light = |stop: &Stops| Condition::of(&stop.reason) != Some(Condition::Unsafe);
-        all.remove(all.iter().position(is_light).unwrap_or_default());
+    for all in [&mut stops, &mut heals] {
+        all.reverse();
+        while all.len() > MOST_RAISED {
+            let is_light = |one: &Raises| Condition::of(&one.reason) != Some(Condition::Unsafe);
+            all.remove(all.iter().position(is_light).unwrap_or_default());
+        }
     }
-    Ok(all)
+    Ok((stops, heals))
 }
 
-/// The reasons behind `Phasegate-Stop:`, each on a line that begins with it, in any letter case, and goes on where the next ones are
-/// indented. Whoever stops without a word stops too.
-fn said(message: &str) -> Vec<String> {
+/// The reasons behind a trailer, each on a line that begins with it, in any letter case, and goes on where the next ones are
+/// indented. Whoever uses it without a word does so too.
+fn said(message: &str, trailer: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut goes_on = false;
     for line in message.lines() {
@@ -583,7 +595,7 @@ fn said(message: &str) -> Vec<String> {
             last.push_str(line.trim());
             continue;
         }
-        let key = line.split_once(':').filter(|(key, _)| key.trim_end().eq_ignore_ascii_case("Phasegate-Stop"));
+        let key = line.split_once(':').filter(|(key, _)| key.trim_end().eq_ignore_ascii_case(trailer));
         goes_on = key.is_some();
         all.extend(key.map(|(_, reason)| reason.to_owned()));
     }
@@ -629,6 +641,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         no_trailer: None,
         asks_refreeze: None,
         stops: Vec::new(),
+        heals: Vec::new(),
         beneath: Vec::new(),
         contracts: BTreeMap::new(),
         beyond: Some(BTreeSet::new()),
@@ -751,10 +764,14 @@ mod tests {
             ("how to\n\n    Phasegate-Stop: stuck: an example\n", vec![]),
             ("how to stop", vec![]),
         ] {
-            assert_eq!(said(message), expected, "{message:?}");
+            assert_eq!(said(message, "Phasegate-Stop"), expected, "{message:?}");
+            // The other one goes by the same rules, and neither is taken for the other.
+            let heals = message.replace("Stop", "Heal").replace("stop :", "heal :");
+            assert_eq!(said(&heals, "Phasegate-Heal"), expected, "{heals:?}");
+            assert!(said(&heals, "Phasegate-Stop").is_empty(), "{heals:?}");
         }
         let long = format!("x\n\nPhasegate-Stop: dependency: {}", "y".repeat(5_000));
-        assert_eq!(said(&long)[0].chars().count(), LONGEST_STOP);
+        assert_eq!(said(&long, "Phasegate-Stop")[0].chars().count(), LONGEST_STOP);
     }
 
     /// What somebody pushed and what the bot copied may be the same bytes at the same place: the one is content, the other is not.

@@ -202,6 +202,9 @@ impl Pass<'_> {
         let Some((loaded, no_issues)) = apart(|| self.escalate(pull, loaded, &world, events, newest)).await? else {
             return Ok(Raced::Yes);
         };
+        let Some(loaded) = apart(|| self.tell_incidents(pull, loaded, &world, events, newest)).await? else {
+            return Ok(Raced::Yes);
+        };
         let state = loaded.state;
         if let Some(state) = &state {
             apart(|| self.start_asked(before.as_ref(), state, &mut world)).await?;
@@ -327,6 +330,7 @@ impl Pass<'_> {
                 open: pull.is_open(),
                 draft: pull.draft,
                 merged,
+                merged_by: pull.merged_by.clone(),
                 author: pull.user.clone(),
                 head: pull.head.sha.clone(),
                 base_ref: pull.base.r#ref.clone(),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::comment::{commands, cut, next_step};
 use super::project::{Reply, standing};
 use super::text::{Links, copied, phases, plain, plain_to, steps, strange_files};
-use super::{Seen, escalation, memory};
+use super::{Seen, escalation, incident, memory};
 use crate::engine::command::COMMANDS;
 use crate::flow::{FlowName, Refusal};
 use crate::gate::Verdict;
@@ -111,6 +111,9 @@ fn status(state: &State, seen: &Seen<'_>) -> String {
     let asked = escalation::pointer(state, seen);
     if !asked.is_empty() {
         let _ = write!(out, "\n\n{asked}");
+    }
+    for line in incident::pointers(state) {
+        let _ = write!(out, "\n\n{line}");
     }
     out
 }

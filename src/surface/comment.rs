@@ -7,7 +7,7 @@ use super::capsule::Capsule;
 use super::project::{ADVISORY, by_itself, headline, observes, self_approved, standing};
 use super::stopped::{self, Words};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
-use super::{Seen, answers, change_record, diary, escalation, freeze_review, memory};
+use super::{Seen, answers, change_record, diary, escalation, freeze_review, incident, memory};
 use crate::engine::possible;
 use crate::finding::quoted;
 use crate::flow::{Exported, Mode, Phase, Stage, merge, pipeline};
@@ -118,6 +118,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
             let rules: Vec<String> = merged.bypassed.iter().map(|rule| format!("`{rule}`")).collect();
             let _ = writeln!(out, "❌ `bypassed_gate` It was merged while {} stood against it.\n", rules.join(", "));
         }
+    }
+    for line in incident::pointers(state) {
+        let _ = writeln!(out, "{line}\n");
     }
     if let Some(last) = state.recent.last() {
         let who = match &last.by {

@@ -187,7 +187,7 @@ fn left_behind(state: &State, open: &Escalation, seen: &Seen<'_>) -> Option<Stri
 }
 
 /// Whom the issue mentions: names of the policy and of code owners, whose form has no room for anything else. Each once.
-fn asked<'n>(policy: &'n Policy, owners: &'n [Approver]) -> Vec<&'n str> {
+pub(super) fn asked<'n>(policy: &'n Policy, owners: &'n [Approver]) -> Vec<&'n str> {
     let mut names: Vec<&str> = Vec::new();
     for one in policy.people.escalate.iter().chain(owners).map(Approver::as_str) {
         if !names.iter().any(|known| known.eq_ignore_ascii_case(one)) {

@@ -10,19 +10,22 @@
 //! - *two runs of a workflow open one each*: the first stays, and the other is closed with a word on where to answer;
 //! - *somebody writes the marker into another issue of ours*: what is recorded for one escalation is never another's, or one
 //!   answer would lift two stops.
+//!
+//! An incident has its issue in the same way. Nothing waits for it, so it stays closed when somebody closes it.
 
 use serde::{Deserialize, Serialize};
 
 use super::escalation::{LABEL, LABEL_ABOUT, LABEL_COLOR, Notice, closing};
-use super::labels;
 use super::project::Label;
 use super::sync::Memory;
+use super::{incident, labels};
 use crate::engine::Shown;
 use crate::github::calls::comments::Marker;
 use crate::github::calls::issues::{Issue, IssueChange, IssueState, same_label};
 use crate::github::{Error, Repo, Result};
-use crate::ids::{ChangeNumber, CommitId, Digest};
+use crate::ids::{ChangeNumber, CommitId, Digest, Person};
 use crate::ledger::escalation::{Ending, Escalation};
+use crate::ledger::incident::Incident;
 use crate::ledger::{Ledger, State};
 
 /// What is remembered of an issue.
@@ -118,29 +121,21 @@ pub async fn open(
     }
     let put_right = match (open.issue, untouched) {
         (Some(number), Some(_)) => match edit(repo, number, &IssueChange::of(&wanted)).await? {
-            Some(there) => Some(relabel(repo, there).await?),
+            Some(there) => Some(relabel(repo, there, &label()).await?),
             None => None,
         },
         (Some(number), None) => match found(repo.get_issue(number).await)? {
-            Some(there) => Some(mend(repo, there, &wanted).await?),
+            Some(there) => Some(mend(repo, there, &wanted, &label()).await?),
             None => None,
         },
         (None, _) => None,
     };
     let (stands, written) = match put_right {
         Some(there) => (Stands::Recorded, there),
-        None => {
-            let before = if known.fresh { None } else { find(state, open, &marker, place).await? };
-            let there = match before {
-                Some(there) => mend(repo, there, &wanted).await?,
-                None => match create(&wanted, &marker, repo, memory).await? {
-                    Some(there) if known.alone => there,
-                    Some(there) => first(there, &wanted, (state, open), &marker, place).await?,
-                    None => return Ok(Stands::Disabled),
-                },
-            };
-            (Stands::New(there.number), there)
-        }
+        None => match found_or_made(state, &wanted, &Sought::escalation(open, &marker), &known, place).await? {
+            Some(there) => (Stands::New(there.number), there),
+            None => return Ok(Stands::Disabled),
+        },
     };
     let since = match kept {
         // The same content of the same head has been shown since before this change of the issue.
@@ -173,8 +168,8 @@ async fn edit(repo: &Repo, number: u64, change: &IssueChange) -> Result<Option<I
     found(repo.update_issue(number, change).await)
 }
 
-fn labelled(issue: &Issue) -> bool {
-    issue.labels.iter().any(|label| same_label(&label.name, LABEL))
+fn labelled(issue: &Issue, label: &Label) -> bool {
+    issue.labels.iter().any(|there| same_label(&there.name, &label.name))
 }
 
 fn label() -> Label {
@@ -182,17 +177,17 @@ fn label() -> Label {
 }
 
 /// Sees to it that it has its label, and that this looks as it is to.
-async fn relabel(repo: &Repo, mut there: Issue) -> Result<Issue> {
-    if !labelled(&there) {
-        there.labels = repo.add_labels(there.number, &[LABEL]).await?;
+async fn relabel(repo: &Repo, mut there: Issue, label: &Label) -> Result<Issue> {
+    if !labelled(&there, label) {
+        there.labels = repo.add_labels(there.number, &[&label.name]).await?;
     }
-    labels::mend(&label(), &there.labels, repo).await?;
+    labels::mend(label, &there.labels, repo).await?;
     Ok(there)
 }
 
 /// Writes what differs.
-async fn mend(repo: &Repo, there: Issue, wanted: &Notice) -> Result<Issue> {
-    let there = relabel(repo, there).await?;
+async fn mend(repo: &Repo, there: Issue, wanted: &Notice, label: &Label) -> Result<Issue> {
+    let there = relabel(repo, there, label).await?;
     let change = IssueChange {
         title: (there.title != wanted.title).then(|| wanted.title.clone()),
         body: (there.body != wanted.body).then(|| wanted.body.clone()),
@@ -201,13 +196,39 @@ async fn mend(repo: &Repo, there: Issue, wanted: &Notice) -> Result<Issue> {
     if change == IssueChange::default() { Ok(there) } else { repo.update_issue(there.number, &change).await }
 }
 
+/// What an issue is known by.
+struct Sought<'a> {
+    marker: &'a Marker,
+    label: Label,
+    /// Since when what it is about is known.
+    since: jiff::Timestamp,
+    /// The one that is recorded.
+    issue: Option<u64>,
+    /// What is said in one that was opened beside it.
+    instead: fn(u64) -> String,
+}
+
+impl<'a> Sought<'a> {
+    fn escalation(open: &Escalation, marker: &'a Marker) -> Self {
+        let instead =
+            |first| format!("This was opened twice in the same moment. The question stands in #{first}; answer there.");
+        Self { marker, label: label(), since: open.since, issue: open.issue, instead }
+    }
+
+    fn incident(open: &Incident, marker: &'a Marker) -> Self {
+        let instead = |first| format!("This was opened twice in the same moment. It is told in #{first}.");
+        Self { marker, label: incident::label(), since: open.since, issue: open.issue, instead }
+    }
+}
+
 /// Our own issue with this marker: from before a crash, from before the memory was lost, or from another run. Whoever can
-/// write can put the marker into any issue, so what is another escalation's stays that one's.
-async fn find(state: &State, open: &Escalation, marker: &Marker, place: Place<'_>) -> anyhow::Result<Option<Issue>> {
+/// write can put the marker into any issue, so what is another's stays that one's.
+async fn find(state: &State, sought: &Sought<'_>, place: Place<'_>) -> anyhow::Result<Option<Issue>> {
     let own = state.change.0.to_string();
-    for found in place.repo.labelled(marker, LABEL, since(open)).await? {
+    let since = sought.since.checked_sub(CLOCKS_DIFFER).unwrap_or(sought.since);
+    for found in place.repo.labelled(sought.marker, &sought.label.name, since).await? {
         let number = found.number;
-        let before = state.linked.contains(&number) && open.issue != Some(number);
+        let before = state.linked.contains(&number) && sought.issue != Some(number);
         let remembered = place.memory.recall(&issue_key(number)).await.is_some_and(|of| of != own);
         if before || remembered || place.ledger.linked_to(number).await?.is_some_and(|of| of != state.change) {
             continue;
@@ -217,19 +238,20 @@ async fn find(state: &State, open: &Escalation, marker: &Marker, place: Place<'_
     Ok(None)
 }
 
-async fn create(wanted: &Notice, marker: &Marker, repo: &Repo, memory: &dyn Memory) -> Result<Option<Issue>> {
+async fn create(wanted: &Notice, sought: &Sought<'_>, repo: &Repo, memory: &dyn Memory) -> Result<Option<Issue>> {
+    let label = &sought.label;
     // Where it failed before, it is asked first: it costs nothing while nothing changed.
     let failed = memory.recall(NO_ISSUES).await.as_deref() == Some("yes");
     if failed && repo.get_repo().await?.has_issues == Some(false) {
         return Ok(None);
     }
-    labels::ensure(&label(), repo, memory).await?;
-    match repo.create_issue(&wanted.title, &wanted.body, &[LABEL], marker).await {
+    labels::ensure(label, repo, memory).await?;
+    match repo.create_issue(&wanted.title, &wanted.body, &[&label.name], sought.marker).await {
         Ok(issue) => {
             if failed {
                 memory.keep(NO_ISSUES, "no").await;
             }
-            relabel(repo, issue).await.map(Some)
+            relabel(repo, issue, label).await.map(Some)
         }
         Err(Error::NotFound { .. }) => {
             memory.keep(NO_ISSUES, "yes").await;
@@ -243,22 +265,35 @@ async fn create(wanted: &Notice, marker: &Marker, repo: &Repo, memory: &dyn Memo
 async fn first(
     made: Issue,
     wanted: &Notice,
-    (state, open): (&State, &Escalation),
-    marker: &Marker,
+    state: &State,
+    sought: &Sought<'_>,
     place: Place<'_>,
 ) -> anyhow::Result<Issue> {
-    let found = find(state, open, marker, place).await?;
+    let found = find(state, sought, place).await?;
     let Some(first) = found.filter(|first| first.number < made.number) else { return Ok(made) };
-    let body =
-        format!("This was opened twice in the same moment. The question stands in #{}; answer there.", first.number);
+    let body = (sought.instead)(first.number);
     let away = IssueChange { body: Some(body), state: Some(IssueState::NotPlanned), ..IssueChange::default() };
     place.repo.update_issue(made.number, &away).await?;
-    Ok(mend(place.repo, first, wanted).await?)
+    Ok(mend(place.repo, first, wanted, &sought.label).await?)
 }
 
-/// Since when the issue of an escalation can have been there.
-fn since(open: &Escalation) -> jiff::Timestamp {
-    open.since.checked_sub(CLOCKS_DIFFER).unwrap_or(open.since)
+/// The issue that is there by its marker, or a new one. None: the repository has no issues.
+async fn found_or_made(
+    state: &State,
+    wanted: &Notice,
+    sought: &Sought<'_>,
+    known: &Known,
+    place: Place<'_>,
+) -> anyhow::Result<Option<Issue>> {
+    let before = if known.fresh { None } else { find(state, sought, place).await? };
+    if let Some(there) = before {
+        return Ok(Some(mend(place.repo, there, wanted, &sought.label).await?));
+    }
+    Ok(match create(wanted, sought, place.repo, place.memory).await? {
+        Some(there) if known.alone => Some(there),
+        Some(there) => Some(first(there, wanted, state, sought, place).await?),
+        None => None,
+    })
 }
 
 /// Closes the issues of escalations that have ended, each with one last comment. `since`: the newest record of before
@@ -274,7 +309,7 @@ pub async fn close(state: &State, since: u64, place: Place<'_>) -> anyhow::Resul
         let issue = match one.issue {
             Some(number) => found(repo.get_issue(number).await)?,
             None if one.id > since => None,
-            None => find(state, one, &marker(state.change, one.id)?, place).await?,
+            None => find(state, &Sought::escalation(one, &marker(state.change, one.id)?), place).await?,
         };
         // Somebody may have closed it a moment earlier; what was decided is said all the same.
         if let Some(issue) = issue {
@@ -309,7 +344,7 @@ pub async fn meddled(
     Ok(match same {
         _ if there.state != "open" => Some("closed"),
         false => Some("edited"),
-        true if !labelled(&there) => Some("took the label off"),
+        true if !labelled(&there, &label()) => Some("took the label off"),
         true => None,
     })
 }
@@ -336,7 +371,7 @@ pub async fn meddled_unseen(
     {
         return Ok(Some(("edited", Some(who))));
     }
-    Ok((!labelled(&there)).then_some(("took the label off", None)))
+    Ok((!labelled(&there, &label())).then_some(("took the label off", None)))
 }
 
 /// The head that the issue shows, and since when. Where it is not remembered: as long as the content is what it was when
@@ -352,4 +387,48 @@ pub async fn shown(open: &Escalation, state: &State, repo: &Repo, memory: &dyn M
     }
     let since = found(repo.get_issue(number).await)?.and_then(|there| there.created_at);
     Ok(since.map(|since| Shown { head: about.head.clone(), content: Some(about.content.clone()), since, files: None }))
+}
+
+/// What became of the issue of an incident.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// It is open, as it is recorded.
+    Open,
+    /// It is another one, to be recorded.
+    New(u64),
+    /// Somebody has closed it: they, where GitHub tells.
+    Closed(Option<Person>),
+    /// The repository has no issues.
+    Disabled,
+}
+
+/// Opens the issue of an incident, or looks whether somebody has closed it. One that is deleted is opened anew: nobody has
+/// taken note of it by that.
+pub async fn tell(
+    state: &State,
+    open: &Incident,
+    notice: &Notice,
+    known: Known,
+    place: Place<'_>,
+) -> anyhow::Result<Told> {
+    let marker = Marker::new(&format!("phasegate:incident:{}:{}", state.change.0, open.id))?;
+    let sought = Sought::incident(open, &marker);
+    let wanted = Notice { title: notice.title.clone(), body: marker.put(&notice.body) };
+    let own = state.change.0.to_string();
+    if let Some(number) = open.issue {
+        if !known.changed && place.memory.recall(&issue_key(number)).await.as_ref() == Some(&own) {
+            return Ok(Told::Open);
+        }
+        if let Some(there) = found(place.repo.get_issue(number).await)? {
+            if there.state != "open" {
+                return Ok(Told::Closed(there.closed_by));
+            }
+            mend(place.repo, there, &wanted, &sought.label).await?;
+            place.memory.keep(&issue_key(number), &own).await;
+            return Ok(Told::Open);
+        }
+    }
+    let Some(there) = found_or_made(state, &wanted, &sought, &known, place).await? else { return Ok(Told::Disabled) };
+    place.memory.keep(&issue_key(there.number), &own).await;
+    Ok(Told::New(there.number))
 }

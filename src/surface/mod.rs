@@ -18,6 +18,7 @@ pub mod escalation;
 mod freeze_review;
 pub mod group;
 pub mod hindrance;
+pub mod incident;
 pub mod issues;
 mod labels;
 mod memory;

@@ -779,7 +779,7 @@ fn may_merge_merged_and_around_the_gate() {
 
     </details>
 
-    Head `cbb8c768af4a` · flow merge · record 6 · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html) · `/help`
+    Head `cbb8c768af4a` · flow merge · record 7 · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html) · `/help`
     "#);
 }
 

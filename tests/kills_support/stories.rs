@@ -42,13 +42,15 @@ pub(crate) enum Story {
     Copied,
     /// Nobody is heard of, and the lease runs out once.
     Leased,
+    /// Merged around the gate: an incident, closed by somebody.
+    Bypassed,
     /// Without a server: each event starts a run of the Action, which keeps nothing.
     Acted,
 }
 
 impl Story {
     /// The longest come first: whoever waits at the end is not to wait for one of them.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Acted,
         Self::Queued,
         Self::Rivals,
@@ -61,6 +63,7 @@ impl Story {
         Self::Waited,
         Self::Stopped,
         Self::Leased,
+        Self::Bypassed,
         Self::Meddled,
         Self::Stormy,
         Self::Plain,
@@ -82,7 +85,9 @@ impl Story {
                 Setup::with_policy(&PIPELINE_POLICY.replacen("gates:\n", by_commit, 1))
             }
             Self::Copied => Setup::with_policy(&format!("{MERGE_POLICY}ledger: {{ snapshots: branch }}\n")),
-            Self::Resolved => Setup::with_policy(&format!("{MERGE_POLICY}people: {{ escalate: [\"@mia\"] }}\n")),
+            Self::Resolved | Self::Bypassed => {
+                Setup::with_policy(&format!("{MERGE_POLICY}people: {{ escalate: [\"@mia\"] }}\n"))
+            }
             Self::Waited => Setup::with_policy(&format!("{PIPELINE_POLICY}mode: stepped\n")),
             Self::Leased => Setup::with_policy(&format!("{PIPELINE_POLICY}agents: {{ lease: 2h }}\n")),
             Self::Rivals => Setup::with_policy(&format!("{MERGE_POLICY}branches: [stable]\n")),
@@ -121,6 +126,7 @@ impl Story {
             Self::Repaired => repaired(on).await,
             Self::Copied => copied(on).await,
             Self::Leased => leased(on).await,
+            Self::Bypassed => bypassed(on).await,
         }
     }
 }
@@ -293,6 +299,23 @@ async fn leased(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
     ensure!(on.label(number)?.as_deref() == Some("phase:design"), "it was not taken up");
     let drops = on.records(number)?.iter().filter(|one| one.to_string().contains("\"lapsed\"")).count();
     ensure!(drops == 1, "it was dropped {drops} times");
+    Ok(vec![number])
+}
+
+/// One issue, that is closed by one person.
+async fn bypassed(on: &Rehearsal) -> anyhow::Result<Vec<u64>> {
+    let number = proposes(on, "work").await?;
+    on.lifts_the_rules()?;
+    on.merges("root", number).await?.map_err(anyhow::Error::msg)?;
+    let told = on.incidents()?;
+    let [issue] = &told[..] else { anyhow::bail!("{} incidents", told.len()) };
+    on.does("mia", "PATCH", &format!("/issues/{}", issue.number), json!({ "state": "closed" })).await?;
+    let kinds = |kind: &str| -> anyhow::Result<usize> {
+        let named = format!("\"kind\":\"{kind}\"");
+        Ok(on.records(number)?.iter().filter(|one| one.to_string().contains(&named)).count())
+    };
+    let found = (on.incidents()?.len(), kinds("incident")?, kinds("incident_shown")?, kinds("incident_noted")?);
+    ensure!(found == (1, 1, 1, 1), "issues and records: {found:?}");
     Ok(vec![number])
 }
 

@@ -5,6 +5,7 @@
 mod action;
 mod after_ci;
 mod artefact;
+mod audited;
 mod build;
 mod buttons;
 mod commands;
@@ -13,7 +14,9 @@ mod deploy;
 mod endurance;
 mod evidence;
 mod freeze;
+mod heals;
 mod identity;
+mod incidents;
 mod installation;
 mod ledger_branch;
 mod memory;

@@ -4,6 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::cli::raise;
 use crate::finding::Finding;
 
 /// A result as text, with the fields in their order, and as an object.
@@ -69,6 +70,13 @@ impl Refused {
     pub(super) fn result(&self, tool: &str) -> CallToolResult {
         let text = serde_json::to_string(self).unwrap_or_else(|_| format!("{tool}: {} {}", self.says, self.next));
         CallToolResult::error(vec![ContentBlock::text(text)])
+    }
+}
+
+/// What stands against an empty commit.
+impl From<raise::Refused> for Refused {
+    fn from(refused: raise::Refused) -> Self {
+        Self::new(refused.says, refused.next)
     }
 }
 

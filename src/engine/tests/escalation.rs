@@ -1,8 +1,8 @@
-//! Stops that wait for a person: what opens them, what ends them, who answers.
+//! Raises that wait for a person: what opens them, what ends them, who answers.
 
 use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
-use crate::gate::world::Stops;
+use crate::gate::world::Raises;
 use crate::ids::{Digest, Role};
 use crate::ledger::escalation::{Cause, Ending, Escalation};
 use crate::ledger::record::{By, Condition, Raised};
@@ -122,7 +122,7 @@ fn a_stop_opens_one_in_both_flows() {
 /// A head whose commit message has `Phasegate-Stop:`, on top of those before.
 fn raises(game: &mut Game, head: &str, reason: &str) {
     let raised = Raised { commit: commit(head), key: Digest::of(reason) };
-    game.push_with(head, |game| game.subject().stops.push(Stops { raised, reason: reason.to_owned() }));
+    game.push_with(head, |game| game.subject().stops.push(Raises { raised, reason: reason.to_owned() }));
 }
 
 fn stops(game: &Game) -> usize {
@@ -157,7 +157,7 @@ fn a_commit_that_asks_for_a_person_stops_it_once_in_both_flows() {
     assert_eq!(stops(&game), 0);
     // Two that come with one push are both asked.
     game.push_with("six", |game| game.subject().stops.clear());
-    let two = ["unsafe: it smokes", "stuck: so do I"].map(|reason| Stops {
+    let two = ["unsafe: it smokes", "stuck: so do I"].map(|reason| Raises {
         raised: Raised { commit: commit(reason), key: Digest::of(reason) },
         reason: reason.to_owned(),
     });

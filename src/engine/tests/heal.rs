@@ -2,9 +2,10 @@
 
 use crate::engine::kit::*;
 use crate::flow::{Phase, Stage};
-use crate::ids::Role;
+use crate::gate::world::Raises;
+use crate::ids::{Digest, Role};
 use crate::ledger::Body;
-use crate::ledger::record::Condition;
+use crate::ledger::record::{Condition, Raised};
 
 const TEST_FILE: &str = "tests/lamp.rs";
 
@@ -180,4 +181,47 @@ fn before_anything_is_built_there_is_nothing_to_report() {
     let mut game = Game::pipeline();
     game.says("ada", Role::Write, "/heal overfit").refused_with("CMD-03");
     assert!(!game.log.iter().any(|entry| matches!(entry.body, Body::Cheated { .. })));
+}
+
+/// A head whose commit message has `Phasegate-Heal:`, on top of content that stays as it is.
+fn reports(game: &mut Game, head: &str, content: &str, reason: &str) {
+    let raised = Raised { commit: commit(head), key: Digest::of(reason) };
+    let heals = vec![Raises { raised, reason: reason.to_owned() }];
+    game.push_empty(head, content, |game| game.subject().heals = heals);
+}
+
+#[test]
+fn whoever_builds_reports_it_by_a_commit_once_for_the_content() {
+    let mut game = built();
+    game.approved_by("mia").at(Stage::VerifyGatePassed).may_merge();
+    reports(&mut game, "told", "one", "the table of expected values is compiled in");
+    assert_eq!(caught(&game), 1);
+    let found = game.finding("reported_cheat");
+    assert!(found.says.contains("`commit") && found.says.contains("compiled in"), "{found:?}");
+    let seq = game.now().seq;
+    // Another look, or the same commit once more, reports nothing more.
+    game.look();
+    reports(&mut game, "rebased", "one", "the table of expected values is compiled in");
+    assert_eq!(caught(&game), 1);
+    assert!(game.now().seq >= seq && game.against().contains("reported_cheat"));
+    // Other content is judged anew, although the commit is there still.
+    game.push("honest").green();
+    game.approved_by("mia").may_merge();
+    assert_eq!(caught(&game), 1);
+}
+
+#[test]
+fn a_report_by_a_commit_counts_and_only_where_something_is_built() {
+    let mut game = Game::merge();
+    for (at, head) in ["a1", "a2", "a3", "a4"].into_iter().enumerate() {
+        game.push(head).green();
+        reports(&mut game, &format!("told {head}"), head, &format!("it asserts nothing, {head}"));
+        assert!(game.against().contains("reported_cheat"));
+        assert_eq!(caught(&game), at + 1);
+    }
+    assert_eq!(game.now().stopped.as_ref().and_then(|stop| stop.condition), Some(Condition::HealExhausted));
+
+    let mut early = Game::pipeline();
+    reports(&mut early, "told", "one", "it is empty");
+    assert_eq!(caught(&early), 0, "there is nothing yet that could pass");
 }

@@ -4,10 +4,11 @@ use crate::engine::kit::*;
 use crate::engine::{Happened, decide};
 use crate::gate::world::Law;
 use crate::gate::{Finding, Verdict};
-use crate::ids::ChangeNumber;
 use crate::ids::Role;
-use crate::ledger::Body;
+use crate::ids::{ChangeNumber, Digest};
+use crate::ledger::incident::Breach;
 use crate::ledger::record::Evidence;
+use crate::ledger::{Body, By, State};
 
 #[test]
 fn green_needs_both_evidences() {
@@ -347,6 +348,83 @@ fn a_merge_around_the_gate_is_recorded_with_the_rules() {
     game.green().merged();
     assert_eq!(game.now().merged.clone().unwrap().bypassed, ["MRG-02".to_owned()].into());
     assert!(game.surface().comment.contains("`bypassed_gate`"));
+}
+
+/// The incident of a change.
+#[track_caller]
+fn incident(game: &Game) -> (Option<String>, Vec<Finding>) {
+    let [one] = &game.now().incidents[..] else { panic!("{:?}", game.now().incidents) };
+    let Breach::Bypassed { by, findings } = &one.breach;
+    (by.as_ref().map(|by| by.login.clone()), findings.clone())
+}
+
+#[test]
+fn a_merge_around_the_gate_is_an_incident_in_the_words_that_stood_there() {
+    let mut game = Game::merge();
+    game.green();
+    let said: Vec<Finding> = game.recorded().findings.iter().filter(|one| one.blocks()).cloned().collect();
+    game.world.pull.merged_by = Some(person("root"));
+    game.merged();
+    assert_eq!(incident(&game), (Some("root".to_owned()), said));
+    // Another look tells of nothing new.
+    game.look();
+    assert_eq!(game.fresh, 0);
+
+    let mut unseen = Game::merge();
+    unseen.green().approved_by("mia").may_merge();
+    unseen.world.pull.head = commit("sneaked in");
+    unseen.world.subject = None;
+    unseen.merged();
+    let rules: Vec<String> = incident(&unseen).1.into_iter().map(|one| one.rule).collect();
+    assert_eq!(rules, ["MRG-01", "MRG-02"]);
+}
+
+#[test]
+fn nothing_else_is_an_incident() {
+    let mut passed = Game::merge();
+    passed.green().approved_by("mia").merged();
+    let mut observed = Game::with("enforce: observe");
+    observed.opened().merged();
+    let mut elsewhere = Game::merge();
+    elsewhere.world.pull.base_ref = "below".to_owned();
+    elsewhere.look().merged();
+    // Nobody is named who could be told.
+    let mut lawless = Game::merge();
+    lawless.world.law = Law::Invalid(vec![Finding::error("MRG-07", "no", "yes")]);
+    lawless.look().merged();
+    for game in [passed, observed, elsewhere, lawless] {
+        assert_eq!(game.now().incidents, []);
+    }
+}
+
+/// A ledger from before there were incidents has the merge and nothing else: nobody is told of that anew.
+#[test]
+fn a_bypass_from_before_there_were_incidents_stays_what_it_is() {
+    let mut game = Game::merge();
+    game.green().merged();
+    let mut old: Option<State> = None;
+    for record in game.records.iter().filter(|record| !matches!(record.body, Body::Incident(_))) {
+        old = Some(State::fold(old, record, Digest::of("")).unwrap());
+    }
+    let old = old.unwrap();
+    assert!(!old.merged.as_ref().unwrap().bypassed.is_empty() && old.incidents.is_empty());
+    let next = decide(old.change, Some(&old), &game.world, &[], None).unwrap();
+    assert!(next.entries.is_empty(), "{:?}", next.entries);
+}
+
+#[test]
+fn whoever_closes_an_incident_has_taken_note() {
+    let mut game = Game::merge();
+    game.green().merged();
+    let of = game.now().incidents[0].id;
+    game.happens(&[Happened::IncidentShown { of, issue: 12 }]);
+    assert!(game.now().linked.contains(&12) && game.surface().comment.contains("Incident #12 is open"));
+    let by = By::Person { person: person("mia"), role: "maintain".to_owned() };
+    game.happens(&[Happened::IncidentNoted { of, by: by.clone() }]);
+    assert_eq!(game.now().incidents[0].noted, Some(by));
+    assert!(game.surface().comment.contains("Incident #12 was closed by `mia`"));
+    game.look();
+    assert_eq!(game.fresh, 0);
 }
 
 #[test]

@@ -137,7 +137,8 @@ fn a_report_and_a_fourth_cheat_do_not_end_with_the_merge() {
     let mut report = game.records[at - 1].clone();
     report.about = game.now().subject.clone();
     report.by = By::Person { person: person("bea"), role: "write".to_owned() };
-    report.body = Body::Cheated { codes: BTreeSet::new(), reason: Some("overfit".to_owned()), said: None };
+    report.body =
+        Body::Cheated { codes: BTreeSet::new(), reason: Some("overfit".to_owned()), said: None, raised: None };
     game.records.insert(at, report);
     for (seq, record) in (1..).zip(&mut game.records) {
         record.seq = seq;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::comments::Marker;
-use super::{LONGEST_TEXT, fit, ghost, someone, text};
+use super::{LONGEST_TEXT, fit, ghost, somebody, someone, text};
 use crate::github::error::maybe;
 use crate::github::wire::before;
 use crate::github::{Error, Repo, Result};
@@ -31,6 +31,9 @@ pub struct Issue {
     pub user: Person,
     #[serde(default)]
     pub labels: Vec<Label>,
+    /// Not told in lists.
+    #[serde(default, deserialize_with = "somebody")]
+    pub closed_by: Option<Person>,
     /// There for pull requests, which GitHub lists among the issues.
     #[serde(default)]
     pull_request: Option<Value>,

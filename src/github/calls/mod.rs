@@ -29,6 +29,11 @@ fn someone<'de, D: Deserializer<'de>>(from: D) -> Result<Person, D::Error> {
     Option::<Account>::deserialize(from).map(person)
 }
 
+/// A person, or nobody where GitHub says null.
+fn somebody<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Person>, D::Error> {
+    Ok(Option::<Account>::deserialize(from)?.map(|account| person(Some(account))))
+}
+
 fn ghost() -> Person {
     person(None)
 }

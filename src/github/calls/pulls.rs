@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::issues::Label;
-use super::{ghost, someone, text};
+use super::{ghost, somebody, someone, text};
 use crate::github::{Error, Repo, Result};
 use crate::ids::{CommitId, Person};
 
@@ -31,6 +31,9 @@ pub struct Pull {
     pub merged: Option<bool>,
     pub merged_at: Option<Timestamp>,
     pub merge_commit_sha: Option<CommitId>,
+    /// Not told in lists, nor where that account is gone.
+    #[serde(default, deserialize_with = "somebody")]
+    pub merged_by: Option<Person>,
     /// Not known until GitHub has worked it out, and not told in lists.
     pub mergeable: Option<bool>,
     pub mergeable_state: Option<String>,

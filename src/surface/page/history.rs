@@ -6,6 +6,7 @@ use super::Home;
 use super::html::{code, finding, folded, link, linked, moment, prose, safe, word};
 use crate::finding::{Finding, Verdict, only_waiting, quoted};
 use crate::ids::Person;
+use crate::ledger::incident::Breach;
 use crate::ledger::record::{Claim, Evidence, Froze, Outcome, Why};
 use crate::ledger::{About, Body, By, Record};
 use crate::policy::Source;
@@ -273,6 +274,10 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let codes: Vec<String> = codes.iter().take(20).map(|one| code(one)).collect();
             format!("A confirmed cheat: {}.", codes.join(", "))
         }
+        Body::Cheated { reason: Some(reason), raised: Some(raised), .. } => {
+            let commit = code(raised.commit.short());
+            format!("Commit {commit} reports that the green of this content is not earned: {}.", prose(&quoted(reason)))
+        }
         Body::Cheated { reason: Some(reason), .. } => {
             format!("{who} reports that the green of this content is not earned: {}.", prose(&quoted(reason)))
         }
@@ -323,6 +328,15 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         Body::Escalated { issue, .. } => {
             format!("A person is asked in {}.", link(&home.issue(*issue), &format!("#{issue}")))
         }
+        Body::Incident(breach) => {
+            let Breach::Bypassed { by, .. } = breach.as_ref();
+            let by = by.as_ref().map(|by| format!(" by {}", person(by))).unwrap_or_default();
+            format!("<b class=\"bad\">Incident</b>: it was merged around the gate{by}. A person is told.")
+        }
+        Body::IncidentShown { issue, .. } => {
+            format!("The incident is {}.", link(&home.issue(*issue), &format!("#{issue}")))
+        }
+        Body::IncidentNoted { .. } => format!("{who} closes the incident's issue: it is taken note of."),
         Body::Sliced { id, slice, cap, .. } => {
             let cap = cap.as_ref().map(|cap| format!(" Scope cap: {}.", code(&cap.to_string()))).unwrap_or_default();
             format!("{who} says what the slice {id} is: {}.{cap}", prose(&quoted(slice)))

@@ -1,8 +1,9 @@
 use super::*;
+use crate::cli::raise::SUBJECT;
 
 fn message(reason: &str) -> Result<String, String> {
     let given = Given { condition: Why::Scope, reason: reason.to_owned() };
-    Message::of(&given).map(|message| message.0).map_err(|refusal| format!("{refusal:?}"))
+    super::message(&given).map(|message| message.0).map_err(|refusal| format!("{refusal:?}"))
 }
 
 #[test]
