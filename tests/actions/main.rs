@@ -9,6 +9,7 @@
 mod act;
 mod asked;
 mod at_once;
+mod audited;
 mod bad_input;
 mod binary;
 mod emulated;

@@ -5,6 +5,7 @@
 mod action;
 mod after_ci;
 mod artefact;
+mod audited;
 mod build;
 mod buttons;
 mod commands;
