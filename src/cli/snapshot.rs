@@ -159,7 +159,9 @@ pub(super) fn next(state: &State, slice: Option<&str>, scope: Option<&str>) -> a
         next.slice = what;
         if memory.is_declared() {
             if cap.is_none() {
-                bail!("another slice begins with its scope cap: give it (--scope \"WHY in: GLOBS out: GLOBS\", or `scope` of the tool)");
+                bail!(
+                    "another slice begins with its scope cap: give it (--scope \"WHY in: GLOBS out: GLOBS\", or `scope` of the tool)"
+                );
             }
             memory::may_begin(memory).map_err(|why| anyhow::anyhow!("{why} {}", memory::ENDS_A_ROW))?;
             next.slice_id = SliceId(memory.last_slice + 1);
@@ -168,9 +170,13 @@ pub(super) fn next(state: &State, slice: Option<&str>, scope: Option<&str>) -> a
     }
     // While an audit is owed files bring facts and the report, and move nothing: the cap stays what it was.
     match (state.audit_owed(), scope) {
-        (Some(_), Some(_)) => bail!("an audit is owed, and no file moves the scope before its report is taken in: leave the scope out"),
+        (Some(_), Some(_)) => {
+            bail!("an audit is owed, and no file moves the scope before its report is taken in: leave the scope out")
+        }
         (None, _) if !next.cap.is_declared() => {
-            bail!("nobody has declared what is in the slice's scope: give it (--scope \"WHY in: GLOBS out: GLOBS\", or `scope` of the tool)")
+            bail!(
+                "nobody has declared what is in the slice's scope: give it (--scope \"WHY in: GLOBS out: GLOBS\", or `scope` of the tool)"
+            )
         }
         _ => {}
     }

@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::{Exit, app, out, replay};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::FlowName;
-use crate::gate::goal::Goal;
 use crate::flow::pipeline::{waits_for_human, words};
+use crate::gate::goal::Goal;
 use crate::github::store::GitHubStore;
 use crate::ids::{Digest, RepoId, Slug};
 use crate::ledger::chain::{self, KeyRing};
@@ -88,8 +88,11 @@ pub(super) struct Report {
     /// Why a person must decide.
     pub(super) waits_for: Option<String>,
     /// What a person answered last.
+    // An agent pays for the schema each time, and few changes have this or the next.
+    #[schemars(with = "serde_json::Value")]
     answer: Option<Answered>,
     /// What went around the gate.
+    #[schemars(with = "Vec<serde_json::Value>")]
     incidents: Vec<Incident>,
     findings: Vec<Finding>,
     /// The branch that was read.
@@ -244,7 +247,7 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
 }
 
 /// Something that went around the gate.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 struct Incident {
     /// The record that tells of it.
     record: u64,
@@ -271,7 +274,7 @@ impl From<&incident::Incident> for Incident {
 }
 
 /// A person's answer to a stop.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 struct Answered {
     by: String,
     /// What they chose, such as `APPROVE_OVERRIDE`; none where they said a plain command.

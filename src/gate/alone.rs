@@ -67,7 +67,8 @@ fn loops(subject: &Subject) -> Option<Finding> {
     let next = or("Take what nobody asked for into a change of its own");
     match &subject.beyond {
         None => {
-            let says = "What was pushed since a gate failed can't be told any more, so the change does not pass by itself.";
+            let says =
+                "What was pushed since a gate failed can't be told any more, so the change does not pass by itself.";
             Some(Finding::warning("loops_not_dry", says, next))
         }
         Some(beyond) => {
@@ -88,8 +89,10 @@ fn critic(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
         Critic::Silent if policy.gates.review.critic == Completeness::Off => Vec::new(),
         Critic::Silent => {
             let says = "Nobody has looked for what is missing, so the change does not pass by itself.";
-            let next = or("Let a critic that has no hand in it say `gaps: []`, or what is missing, in the `phasegate-review` block of \
-                           a review");
+            let next = or(
+                "Let a critic that has no hand in it say `gaps: []`, or what is missing, in the `phasegate-review` block of \
+                           a review",
+            );
             vec![Finding::warning("critic_open", says, next)]
         }
         Critic::Open(all) => {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::alone;
 use super::evidence::{self, listed};
 use super::frozen;
-use super::alone;
 use super::memory;
 use super::residue;
 use super::review;
@@ -79,11 +79,12 @@ pub fn judge(state: &State, world: &World) -> Judgement {
         }
     }
     risk::accept(&mut findings, state);
-    let by_itself = world.policy().filter(|policy| policy.merge.require.contains(&Require::Verify)).and_then(|policy| {
-        let approved = !review::approvals(policy, state, world).by.is_empty();
-        let rung = if approved { Autonomy::Manual } else { alone::rung(policy, state, world) };
-        alone::by_itself(verdict(&findings), rung, &evidence)
-    });
+    let by_itself =
+        world.policy().filter(|policy| policy.merge.require.contains(&Require::Verify)).and_then(|policy| {
+            let approved = !review::approvals(policy, state, world).by.is_empty();
+            let rung = if approved { Autonomy::Manual } else { alone::rung(policy, state, world) };
+            alone::by_itself(verdict(&findings), rung, &evidence)
+        });
     evidence.extend(by_itself);
     Judgement { verdict: verdict(&findings), findings: bounded(findings), evidence }
 }

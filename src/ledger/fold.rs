@@ -315,7 +315,9 @@ impl State {
                 }
                 match Failed::of(*gate, &about, findings) {
                     Some(failed) if *verdict == Verdict::Fail => self.failed = Some(failed),
-                    _ if *verdict == Verdict::Pass && matches!(gate, GateName::Merge | GateName::Phase(Phase::Verify)) => {
+                    _ if *verdict == Verdict::Pass
+                        && matches!(gate, GateName::Merge | GateName::Phase(Phase::Verify)) =>
+                    {
                         self.failed = None;
                     }
                     _ => {}

@@ -59,7 +59,8 @@ pub(super) fn beyond(
             || told.as_ref().is_some_and(|told| told.is_match(&shown))
     };
     let paths: BTreeSet<&RepoPath> = then.keys().chain(now.keys()).collect();
-    let changed = paths.into_iter().filter(|path| then.get(path).map(|(_, new)| new) != now.get(path).map(|(_, new)| new));
+    let changed =
+        paths.into_iter().filter(|path| then.get(path).map(|(_, new)| new) != now.get(path).map(|(_, new)| new));
     Some(changed.filter(|path| !is_asked(path)).map(name).collect())
 }
 
@@ -179,7 +180,9 @@ mod tests {
     fn a_verdict_that_stops_asks_once_and_a_table_of_contents_is_none() {
         let scratch = Scratch::new();
         let verdict = |outcome: &str, residue: &str| {
-            format!("# Done\n\n```yaml\ntask: a\noutcome: {outcome}\nevidence: it is dark\nresidue: {residue}\ndeltas: []\n```\n")
+            format!(
+                "# Done\n\n```yaml\ntask: a\noutcome: {outcome}\nevidence: it is dark\nresidue: {residue}\ndeltas: []\n```\n"
+            )
         };
         let base = scratch.text(&[], &[("a/SUMMARY.md", &verdict("HARD-STOP", "[]")), ("README.md", "x")]);
         let files = [

@@ -107,7 +107,11 @@ impl Capsule {
             } else if self.failing.len() > 1 {
                 self.failing.pop();
                 self.more += 1;
-            } else if self.taken_up.take().is_none() && self.answered.take().is_none() && self.allowed.pop().is_none() && self.forbidden.pop().is_none() {
+            } else if self.taken_up.take().is_none()
+                && self.answered.take().is_none()
+                && self.allowed.pop().is_none()
+                && self.forbidden.pop().is_none()
+            {
                 return;
             }
         }

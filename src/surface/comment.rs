@@ -297,7 +297,9 @@ fn judged_on(state: &State, gate: GateName, judged: &Judged) -> String {
             | Evidence::Check { head: of, .. }
             | Evidence::Run { head: of, .. }
             | Evidence::Word { head: of, .. } => of == *commit,
-            Evidence::Review { .. } | Evidence::Findings { .. } | Evidence::Security { .. } | Evidence::Auto { .. } => false,
+            Evidence::Review { .. } | Evidence::Findings { .. } | Evidence::Security { .. } | Evidence::Auto { .. } => {
+                false
+            }
         })
     };
     match merge.filter(of_merge) {

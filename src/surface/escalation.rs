@@ -284,11 +284,9 @@ fn cheats(state: &State) -> String {
         let on = head.map(|head| format!("`{}`, ", head.short())).unwrap_or_default();
         let found = state.tries.iter().find(|tried| Some(&tried.head) == head && tried.verdict == Verdict::Fail);
         let what = match (&one.reported, found) {
-            (Some(report), _) => format!(
-                "reported by {}: {}",
-                quoted(&plain(&report.by)),
-                quoted(&plain_to(300, &report.reason))
-            ),
+            (Some(report), _) => {
+                format!("reported by {}: {}", quoted(&plain(&report.by)), quoted(&plain_to(300, &report.reason)))
+            }
             (None, Some(tried)) => format!("{} {}", rules(tried.rules.iter()), plain_to(300, &tried.says)),
             (None, None) => "what is frozen was changed".to_owned(),
         };

@@ -131,7 +131,8 @@ impl Fence {
             flaws.collect::<Vec<Flaw>>()
         })?;
         if block == Block::default() {
-            let next = "Name the `axes` that were looked at, the `findings`, the `gaps`, or what to `close`.".to_owned();
+            let next =
+                "Name the `axes` that were looked at, the `findings`, the `gaps`, or what to `close`.".to_owned();
             return Err(flaw("The block says nothing.".to_owned(), next));
         }
         Ok(block)

@@ -270,9 +270,8 @@ impl Memory {
 
     /// The criteria that the work is held to: the scope's, and what a person amended of them.
     pub fn criteria(&self) -> Vec<String> {
-        let is_one = |source: &Source| {
-            matches!(source, Source::Scope | Source::Decided { remedy: Remedy::AmendSpec, .. })
-        };
+        let is_one =
+            |source: &Source| matches!(source, Source::Scope | Source::Decided { remedy: Remedy::AmendSpec, .. });
         let facts = self.latest.context.iter();
         let own = facts.filter(|fact| self.given.get(&fact.id).is_some_and(|given| is_one(&given.source)));
         own.map(|fact| said(&fact.text).to_owned()).collect()
