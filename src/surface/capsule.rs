@@ -41,6 +41,8 @@ pub struct Capsule {
     /// Why it was taken up again there, if it was.
     pub taken_up: Option<String>,
     /// What a person answered last to a stop, in their words.
+    // An agent pays for the schema each time, and this explains itself.
+    #[schemars(skip)]
     pub answered: Option<String>,
     pub slice: Option<String>,
     pub allowed: Vec<String>,
