@@ -87,6 +87,7 @@ pub fn first_things_first(findings: impl IntoIterator<Item = Finding>) -> Vec<Fi
 enum Turn {
     Idle,
     Stopped,
+    Tampered,
     Wrong,
     Runs,
     People,
@@ -114,13 +115,11 @@ fn rank(finding: &Finding) -> (Turn, usize) {
         (_, false, _) => Turn::Told,
         _ if merge::only_of_the_phases(finding) => Turn::Follows,
         ("MRG-04" | "MRG-07" | "MRG-08" | "MRG-10" | "MRG-11" | "MRG-12", ..) => Turn::Idle,
-        ("MRG-05" | "MRG-06", _, false) => Turn::Stopped,
-        // What a person has to answer first.
-        ("reported_cheat", _, false) => Turn::Wrong,
-        // Codes of the guard are words.
-        (rule, _, false) if rule.starts_with(|c: char| c.is_ascii_lowercase()) => Turn::Idle,
+        ("MRG-05", ..) | ("MRG-06", _, false) => Turn::Stopped,
+        // Codes of the guard are words. What a person has to answer comes first.
+        (rule, _, false) if rule.starts_with(|c: char| c.is_ascii_lowercase()) => Turn::Tampered,
         (_, _, false) => Turn::Wrong,
-        ("MRG-02" | "MRG-03" | "MRG-05", ..) => Turn::People,
+        ("MRG-02" | "MRG-03", ..) => Turn::People,
         (rule, ..) if rule.starts_with("REV-") => Turn::People,
         (_, _, true) => Turn::Runs,
     };
@@ -158,9 +157,10 @@ mod tests {
             .map(|one| format!("{}{}", one.rule, one.line.map(|line| format!(":{line}")).unwrap_or_default()))
             .collect();
         let expected = [
-            "build_tampered:tests/a.rs",
             "MRG-07",
             "MRG-05",
+            "MRG-05",
+            "build_tampered:tests/a.rs",
             "BLD-04",
             "MRG-02",
             "MRG-01",
@@ -170,7 +170,6 @@ mod tests {
             "MRG-01",
             "MRG-03",
             "REV-01",
-            "MRG-05",
             "MRG-01",
             "BLD-01",
         ];

@@ -2,7 +2,7 @@
 //!
 //! A line counts once, however many reports name it, and is covered where one of them says so. What can't be read is not left out: a
 //! report that is missing takes its lines along, and the rest may look better than the whole. Then it is *unknown*, and why. What was
-//! there before the run, lies behind a link or is too large is no more believed here than of tests ([`super::reports`]).
+//! there before the run, lies behind a link or is too large is no more believed here than of tests (`super::reports`).
 
 mod cobertura;
 mod lcov;

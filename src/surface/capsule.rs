@@ -252,12 +252,23 @@ fn waits(state: &State) -> bool {
         })
 }
 
+/// What is waited for. A stepped wait is anybody's to end who may write, by a command that has to be known.
+fn wait(state: &State, commands: &Commands) -> String {
+    let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
+    let paused = stage == Some(Stage::SteppedModePaused) && state.stopped.is_none() && state.given_up.is_none();
+    match state.escalation.as_ref().and_then(|open| open.issue) {
+        _ if paused => format!("wait: a person looks and says {}", commands.written("continue")),
+        Some(issue) => format!("wait: a person decides in #{issue}"),
+        None => "wait: a person decides".to_owned(),
+    }
+}
+
 fn allowed(state: &State, commands: &Commands) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(audit) = state.audit_owed() {
         let written = commands.written("audit");
         if waits(state) {
-            all.push("wait: a person decides".to_owned());
+            all.push(wait(state, commands));
         }
         all.push(match audit.facts.iter().next() {
             None => format!("{written}: hand in a verifier's report"),
@@ -267,7 +278,7 @@ fn allowed(state: &State, commands: &Commands) -> Vec<String> {
         return all;
     }
     if waits(state) {
-        all.push("wait: a person decides".to_owned());
+        all.push(wait(state, commands));
     } else {
         let phase = state.pipeline.as_ref().and_then(|pipeline| phase_of(pipeline.stage));
         all.extend(phase.filter(|_| state.open || state.merged.is_some()).map(work));
@@ -355,6 +366,8 @@ mod tests {
         assert_eq!(capsule.allowed, ["wait: a person decides", "/explain"]);
         assert_eq!(capsule.forbidden[0], "to go on before they have");
         assert!(capsule.text().contains("failing: nothing"), "{}", capsule.text());
+        game.asked_in(12);
+        assert_eq!(of(&game, &[]).allowed[0], "wait: a person decides in #12");
     }
 
     #[test]

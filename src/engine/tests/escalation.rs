@@ -439,6 +439,7 @@ fn the_last_word_of_a_person_is_there_for_whoever_begins_anew() {
     };
     let told = Some("mia in #12 APPROVE_OVERRIDE: use a file in place of loki".to_owned());
     assert_eq!(capsule(&game).answered, told);
+    assert_eq!(capsule(&game).allowed[0], "wait: a person looks and says /continue");
     // A wait that is asked again, and ended without a word, hides nothing.
     game.says("ada", Role::Write, "/continue").done();
     assert_eq!(capsule(&game).answered, told);

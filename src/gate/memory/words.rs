@@ -32,7 +32,10 @@ fn own_words(text: &str) -> String {
 }
 
 /// Words that propose, wherever they stand.
-const PROPOSALS: [&str; 40] = [
+const PROPOSALS: [&str; 43] = [
+    "should create",
+    "should write",
+    "should implement",
     "you must",
     "you need to",
     "you have to",
@@ -77,7 +80,10 @@ const PROPOSALS: [&str; 40] = [
 /// A duty proposes where nothing is told beside it: `the status should be 200 and is 500` is what is unmet.
 const OUGHT: [&str; 4] = ["should have been", "should be", "should not", "shouldn't"];
 /// What is, held against what ought to be.
-const UNMET: [&str; 26] = [
+const UNMET: [&str; 29] = [
+    " returns ",
+    " and should be ",
+    " where it should",
     " and is ",
     " but is ",
     ", is ",
@@ -164,21 +170,7 @@ const ORDERS: [&str; 36] = [
     "correct",
 ];
 /// More of them, which also begin a step to find out, or what somebody did to see it fail.
-const MORE_ORDERS: [&str; 58] = [
-    "write",
-    "create",
-    "document",
-    "merge",
-    "produce",
-    "generate",
-    "fill",
-    "build",
-    "give",
-    "provide",
-    "include",
-    "combine",
-    "restore",
-    "complete",
+const MORE_ORDERS: [&str; 44] = [
     "increase",
     "decrease",
     "reduce",
@@ -224,6 +216,13 @@ const MORE_ORDERS: [&str; 58] = [
     "define",
     "register",
 ];
+/// Orders to make something that was not there. They are orders also where it is said how to find something out.
+const MAKES: [&str; 14] = [
+    "write", "create", "document", "merge", "produce", "generate", "fill", "build", "give", "provide", "include",
+    "combine", "restore", "complete",
+];
+/// What is made without an article.
+const MADE_BARE: [&str; 5] = ["test", "tests", "code", "docs", "documentation"];
 /// Orders that nobody gives to find something out: what they change stays changed.
 const LASTING: [&str; 21] = [
     "apply",
@@ -398,15 +397,14 @@ pub(super) fn prescribes(text: &str, looking: bool) -> Option<String> {
     let own = own_words(text);
     let whole = text.to_lowercase();
     // A call is code, also without its marks.
-    let lower = own.to_lowercase().replace("()", "\u{1}");
-    let has = |words: &[&str]| {
-        let mut said = lower.split(|c: char| !(c.is_alphanumeric() || c == '-'));
+    let lower = calls_marked(&own.to_lowercase());
+    let has = |text: &str, words: &[&str]| {
+        let mut said = text.split(|c: char| !(c.is_alphanumeric() || c == '-'));
         said.any(|word| words.contains(&word))
     };
-    let looks = has(&LOOKS);
+    let looks = has(&lower, &LOOKS);
     // Who sees that it works has mended it.
     let tried = looking && looks && !MENDED.iter().any(|words| lower.contains(words));
-    let told = looks || has(&CAME_OF_IT);
     for duty in DUTIES {
         for (at, _) in lower.match_indices(duty) {
             let next = lower[at + duty.len()..].split_whitespace().next().unwrap_or_default();
@@ -421,8 +419,12 @@ pub(super) fn prescribes(text: &str, looking: bool) -> Option<String> {
         return Some(two.join(" "));
     }
     // An order begins its sentence, or goes on behind an `and`.
-    let parts = lower.split(['.', ';', ':', ',', '(', '–', '—']).flat_map(|part| part.split(" and "));
-    let orders = parts.map(str::trim_start).filter_map(|part| Some((ordered(part, looking || told)?, part)));
+    let orders = lower.split(['.', ';']).flat_map(|sentence| {
+        // A remark behind it takes no order back; what came of it stands in its own sentence.
+        let told = has(sentence, &LOOKS) || has(sentence, &CAME_OF_IT);
+        let parts = sentence.split([':', ',', '(', '–', '—']).flat_map(|part| part.split(" and "));
+        parts.map(str::trim_start).filter_map(move |part| Some((ordered(part, looking, told)?, part)))
+    });
     let mut orders = orders.filter(|(order, part)| !tried || lasts(order, part, &whole));
     orders.next().map(|(order, _)| order.to_owned())
 }
@@ -446,8 +448,21 @@ fn lasts(order: &str, part: &str, text: &str) -> bool {
     }
 }
 
-/// The order that a part of a sentence begins with; only one that is nothing else, where `sure`.
-fn ordered(part: &str, sure: bool) -> Option<&str> {
+/// The text with its calls marked as code: `max(0, 1)`.
+fn calls_marked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '(' && out.ends_with(|before: char| before.is_alphanumeric() || before == '_') {
+            out.push('\u{1}');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// The order that a part of a sentence begins with. Where it is said how to find something out (`looking`), or what came of it
+/// (`told`), only one that is nothing else.
+fn ordered(part: &str, looking: bool, told: bool) -> Option<&str> {
     let mut part = part;
     let (word, rest) = loop {
         let (word, rest) = part.split_once(' ')?;
@@ -465,14 +480,19 @@ fn ordered(part: &str, sure: bool) -> Option<&str> {
     let code = code || next.contains(['/', '\u{1}']);
     // `Rename dim to fade` names what it is about itself.
     let turns = match after.next() {
-        Some("to" | "into") => matches!(word, "rename" | "move" | "change" | "convert" | "switch" | "merge" | "split"),
+        Some("to" | "into") => {
+            ["rename", "move", "change", "convert", "switch", "merge", "split", "upgrade", "downgrade"].contains(&word)
+        }
         Some("in") => word == "split",
         _ => false,
     };
-    let about = code || turns || ABOUT.contains(&next);
+    let named = next.starts_with("ac-") || (word == "revert" && next == "commit");
+    let about = code || turns || named || ABOUT.contains(&next);
     // `Call to the API` is none.
-    let more = !sure && MORE_ORDERS.contains(&word) && (code || next != "to");
-    ((ORDERS.contains(&word) || more) && about).then_some(word)
+    let more = !looking && !told && MORE_ORDERS.contains(&word) && (code || next != "to");
+    let makes = !told && MAKES.contains(&word) && (code || next != "to");
+    let bare = makes && MADE_BARE.contains(&next);
+    ((ORDERS.contains(&word) || more || makes) && about || bare).then_some(word)
 }
 
 /// Whether what closed an issue is a check or evidence that can be looked up; otherwise what it is. Facts that it cites are known to
