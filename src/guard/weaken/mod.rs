@@ -8,7 +8,8 @@
 //! - **what can't be seen is taken for a check**: a helper of another file, a fixture, an inherited method;
 //! - **it is bounded**: a file too large or too nested to read is [`Report::unread`], with the reason, never "fine".
 //!
-//! It never decides alone: it is for whoever reviews, and no gate rests on it.
+//! It never decides alone: it is for whoever reviews. What got weaker does not pass by itself, and blocks only where the policy
+//! says so; a person's approval takes it as it is.
 
 mod chains;
 mod change;
