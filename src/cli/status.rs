@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::{Exit, app, out, replay};
 use crate::finding::{Finding, GateName, Verdict};
-use crate::flow::FlowName;
 use crate::flow::pipeline::{waits_for_human, words};
+use crate::flow::{FlowName, Stage};
 use crate::gate::goal::Goal;
 use crate::github::store::GitHubStore;
 use crate::ids::{Digest, RepoId, Slug};
@@ -213,6 +213,7 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
         Some(pipeline) => (words(pipeline.stage), waits_for_human(pipeline.stage)),
         None => (state.merge.as_str().to_owned(), false),
     };
+    let proposed = state.pipeline.as_ref().is_some_and(|pipeline| pipeline.stage == Stage::IterationProposed);
     let waits_for = match (&state.stopped, &state.escalation) {
         (Some(stop), _) => {
             let reasons: Vec<&str> = [stop].into_iter().chain(&stop.also).map(|one| one.reason.as_str()).collect();
@@ -223,6 +224,7 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
             None => "an escalation is open".to_owned(),
         }),
         (None, None) if waits => Some(format!("it is {stage}")),
+        (None, None) if proposed => Some("somebody decides about the round that is proposed".to_owned()),
         (None, None) => None,
     };
     let word = |verdict| if verdict == Verdict::Pass { "PASS" } else { "FAIL" };

@@ -770,7 +770,7 @@ fn resume_after_reconcile(back: Stage) -> Option<Action> {
 }
 
 /// From a retrying or fixing stage back to the phase's work, before its gate is judged.
-fn take_up(draft: &mut Draft<'_>, phase: Phase) -> Result<(), Refusal> {
+pub(super) fn take_up(draft: &mut Draft<'_>, phase: Phase) -> Result<(), Refusal> {
     while let Some(stage) = draft.stage().filter(|stage| *stage != phase.stage()) {
         let Some(action) = pipeline::retry_action(stage) else { break };
         draft.step(action, Actor::Bot, By::Bot)?;

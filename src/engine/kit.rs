@@ -20,6 +20,7 @@ use crate::gate::aside::Aside;
 use crate::gate::header::{self, Header};
 use crate::gate::papers::{self, Document, Judged, Papers, Sheet};
 use crate::gate::people::Standing;
+use crate::gate::review::block;
 use crate::gate::world::{
     ACTIONS_APP, AskedRun, Asks, CheckRun, Deployment, Law, Offer, Proposal, Pull, Review, Rival, Subject, WorkflowRun,
     World,
@@ -440,6 +441,7 @@ impl Game {
             commit: Some(self.world.pull.head.clone()),
             submitted_at: jiff::Timestamp::from_second(self.now).ok(),
             body: None,
+            says: String::new(),
         };
         self.world.reviews.push(review);
         self.look()
@@ -459,6 +461,7 @@ impl Game {
             commit: Some(self.world.pull.head.clone()),
             submitted_at: jiff::Timestamp::from_second(self.now).ok(),
             body: Some(text.to_owned()),
+            says: block::begins(text),
         });
         self.ids += 1;
         self.look()

@@ -7,8 +7,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::command::Verb;
-use super::decide::{Draft, Happened};
-use crate::flow::pipeline::phase_of;
+use super::decide::{Draft, Happened, take_up};
+use crate::flow::pipeline::{phase_of, retry_action};
 use crate::flow::{Action, Actor, Mode, Phase, Refusal, Stage};
 use crate::gate::GateName;
 use crate::gate::phase::{self, Outcome};
@@ -31,7 +31,17 @@ fn length(lease: Timeout) -> SignedDuration {
 fn works(state: &State) -> bool {
     let Some(pipeline) = &state.pipeline else { return false };
     let alive = state.open || (state.merged.is_some() && phase_of(pipeline.stage) == Some(Phase::Deploy));
-    alive && state.stopped.is_none() && Action::DropSession.from(pipeline.stage).is_some()
+    let stage = pipeline.stage;
+    alive && state.stopped.is_none() && (Action::DropSession.from(stage).is_some() || retry_action(stage).is_some())
+}
+
+/// Ends another try before the change is dropped: the table knows a drop from the phase's own work alone.
+pub(super) fn leave_off(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let stage = draft.stage().filter(|stage| Action::DropSession.from(*stage).is_none());
+    match stage.and_then(phase_of) {
+        Some(phase) => take_up(draft, phase),
+        None => Ok(()),
+    }
 }
 
 fn lease(draft: &Draft<'_>) -> Option<Timeout> {
@@ -104,6 +114,7 @@ pub(super) fn end(draft: &mut Draft<'_>, happened: &[Happened]) -> Result<(), Re
     if !over || news || is_others_turn(draft) {
         return Ok(());
     }
+    leave_off(draft)?;
     draft.bot(Body::Lapsed { since, lease: lease.to_string() })
 }
 

@@ -338,7 +338,9 @@ pub(super) fn audit(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
 
 /// All that is wrong with a report, as one answer.
 fn refused(found: &[Finding]) -> Refusal {
-    let says: Vec<&str> = found.iter().take(6).map(|finding| finding.says.as_str()).collect();
+    const TOLD: usize = 6;
+    let mut says: Vec<String> = found.iter().take(TOLD).map(|finding| finding.says.clone()).collect();
+    says.extend(found.len().checked_sub(TOLD).filter(|more| *more > 0).map(|more| format!("And {more} more.")));
     let first = found.first();
     let rule = first.map_or("SNP-14", |finding| finding.rule.as_str());
     Refusal::new(rule, says.join(" "), first.map(|finding| finding.next.clone()).unwrap_or_default())

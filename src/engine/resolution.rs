@@ -484,6 +484,12 @@ fn depends_on(d: &mut Decoder, f: &Fields<'_>, own: Option<&str>) -> Option<Vec<
     Some(list)
 }
 
+fn unknown(d: &mut Decoder, item: &Spot<'_>, name: Option<&String>, what: &str) {
+    let Some(name) = name else { return };
+    let says = format!("it depends on {}, which is no {what}", quoted(name));
+    d.problem(item.at(), &format!("{}.depends_on", item.path), says, "Name one that is, or add it");
+}
+
 const OF_A_TASK: &[&str] = &["name", "description", "acceptance_criteria", "depends_on"];
 
 fn tasks(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<NewTask>> {
@@ -511,6 +517,13 @@ fn tasks(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<NewTask>> {
         {
             list.push(NewTask { name, description, acceptance_criteria, depends_on });
         }
+    }
+    let names: Vec<&str> = list.iter().map(|one| one.name.as_str()).collect();
+    let whole = d.problems.is_empty();
+    for (item, task) in items.iter().zip(&list).filter(|_| whole) {
+        let is_issue = |name: &str| name.strip_prefix('#').is_some_and(|number| number.parse::<u64>().is_ok());
+        let strange = task.depends_on.iter().find(|name| !is_issue(name) && !names.contains(&name.as_str()));
+        unknown(d, item, strange, "task of this list, nor an issue (`#12`)");
     }
     if d.problems.is_empty() && in_order(&list, |one| &one.name, |one| &one.depends_on).is_none() {
         d.problem(
@@ -547,6 +560,11 @@ fn modules(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<Module>> {
         if let (Some(module_id), Some(description), Some(depends_on)) = (own, description, depends_on) {
             list.push(Module { module_id, description, depends_on });
         }
+    }
+    let names: Vec<&str> = list.iter().map(|one| one.module_id.as_str()).collect();
+    let whole = d.problems.is_empty();
+    for (item, module) in items.iter().zip(&list).filter(|_| whole) {
+        unknown(d, item, module.depends_on.iter().find(|name| !names.contains(&name.as_str())), "module of this plan");
     }
     if d.problems.is_empty() && in_order(&list, |one| &one.module_id, |one| &one.depends_on).is_none() {
         d.problem(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::answer::Answerer;
 use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason};
 use super::decide::{Draft, Order, Shown, Target};
-use super::{ask, freeze, heal, late, memory, resolution, risk, stop};
+use super::{ask, freeze, heal, late, lease::leave_off, memory, resolution, risk, stop};
 use crate::finding::{Finding, quoted};
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
@@ -405,7 +405,7 @@ pub(crate) fn possible_names(state: &State) -> Option<&'static [&'static str]> {
         S::Reconciling => &["reconcile", "drop", "stop"],
         S::Verifying | S::VerifyFixing | S::VerifyRetrying => &["verify", "drop", "stop"],
         S::Deploying if merged => &["deploy", "drop"],
-        S::DeployRetrying if merged => &["deploy"],
+        S::DeployRetrying if merged => &["deploy", "drop"],
         S::Deploying | S::DeployRetrying => &["deploy", "stop"],
         S::SteppedModePaused if state.stopped.is_some() => &["unblock", "resolve"],
         S::SteppedModePaused => &["continue", "resolve"],
@@ -454,7 +454,10 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             }
             return go(draft, Action::ConfirmIteration);
         }
-        Verb::Reject if stage == Some(Stage::IterationProposed) => return go(draft, Action::RejectIteration),
+        Verb::Reject if stage == Some(Stage::IterationProposed) => {
+            draft.by(by.clone(), Body::Declined { reason: given.args.clone() })?;
+            return go(draft, Action::RejectIteration);
+        }
         Verb::Approve => {
             if !draft.state.open || draft.state.subject.is_none() {
                 return refuse(draft);
@@ -561,6 +564,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
             draft.settle()?;
         }
         Verb::Drop => {
+            leave_off(draft)?;
             // In a stage that has no such edge it is recorded, and the stage stays.
             draft.by(by.clone(), Body::Beside { fact: Beside::Dropped })?;
         }
@@ -641,6 +645,9 @@ fn propose(draft: &mut Draft<'_>, by: &By) -> Result<(), Refusal> {
     let aside = beside(draft)?;
     let document = aside.iteration.as_ref().and_then(|sheet| sheet.blob.clone());
     let proposed = aside::proposed(aside, &aside::red(draft.world)).map_err(|found| unproposed(&found))?;
+    if let Some(again) = aside::again(aside, draft.state.declined.as_ref()) {
+        return Err(unproposed(&[again]));
+    }
     let Some(document) = document else {
         return Err(Refusal::new("ITR-01", "the proposal can't be read.", UNREADABLE));
     };

@@ -5,7 +5,7 @@
 
 mod proposal;
 
-pub use proposal::{Proposed, RULES, Rule, named, proposed, red};
+pub use proposal::{Proposed, RULES, Rule, again, named, proposed, red};
 
 use std::collections::BTreeMap;
 
@@ -90,9 +90,9 @@ fn is_distilled(path: &str) -> bool {
     path.starts_with(DISTILLED) && path.to_ascii_lowercase().ends_with(".md")
 }
 
-/// Whether a document has something to read.
+/// Whether a document has something to read, and not its title alone.
 fn says_something(sheet: &Sheet) -> bool {
-    sheet.text().and_then(|text| Paper::read(text, &[]).ok()).is_some_and(|paper| !paper.is_blank())
+    sheet.text().and_then(|text| Paper::read(text, &[]).ok()).is_some_and(|paper| paper.says_something())
 }
 
 fn refused(says: impl Into<String>, next: impl Into<String>) -> Refusal {

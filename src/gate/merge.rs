@@ -17,7 +17,7 @@ use crate::gate::people::who_decides_first;
 use crate::gate::world::{CheckRun, Law, Proposal, UNREADABLE, World};
 use crate::ids::CommitId;
 use crate::ledger::record::Evidence;
-use crate::ledger::state::State;
+use crate::ledger::state::{State, Stop};
 use crate::policy::{Autonomy, Commands, Deploy, Policy, Require};
 
 /// The name of the check that a ruleset requires.
@@ -228,12 +228,12 @@ fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
     let next = lifted_by(policy, if brake { "brake-resolved" } else { "unblock" });
     let also = state.also_stopped();
     if let Some(stop) = state.stopped.as_ref().filter(|stop| also.first() != Some(stop)) {
-        let more: String = also.iter().map(|one| format!("; and {}", quoted(&one.reason))).collect();
+        let more = and_more(&also, |one| format!("; and {}", quoted(&one.reason)));
         let asked = issue.map_or_else(|| ".".to_owned(), |issue| format!(". It is asked in #{issue}."));
         let says = format!("The change is stopped: {}{more}{asked}", quoted(&stop.reason));
         return Some(Finding::error("MRG-05", says, next));
     }
-    let more: String = also.iter().map(|one| format!(" It is stopped, too: {}.", quoted(&one.reason))).collect();
+    let more = and_more(&also, |one| format!(" It is stopped, too: {}.", quoted(&one.reason)));
     let asked = format!("{asked}{more}");
     let to = pipeline.and_then(|pipeline| pipeline.return_to).and_then(phase_of);
     if let (Some(Stage::SteppedModePaused), Some(phase)) = (stage, to) {
@@ -254,6 +254,16 @@ fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
         _ => format!("The change waits for a person: {}.{asked}", words(pipeline.stage)),
     };
     Some(Finding::error("MRG-05", says, next))
+}
+
+/// A few of several stops, and how many more there are: all of them stand in the issue.
+fn and_more(also: &[&Stop], tell: impl Fn(&Stop) -> String) -> String {
+    const TOLD: usize = 2;
+    let told: String = also.iter().take(TOLD).map(|one| tell(one)).collect();
+    match also.len().saturating_sub(TOLD) {
+        0 => told,
+        more => format!("{}; and {more} more", told.trim_end_matches('.')),
+    }
 }
 
 fn lifted_by(policy: &Policy, command: &str) -> String {

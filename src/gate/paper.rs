@@ -244,6 +244,13 @@ impl Paper {
         self.lines().iter().all(|line| line.text.trim().is_empty()) && !self.pieces().any(|piece| piece.image)
     }
 
+    /// Whether it says anything below its headings that is no placeholder.
+    pub fn says_something(&self) -> bool {
+        let coded = |code: &Code| code.lines.iter().any(|line| text::says_something(&line.text, &[]));
+        let code = self.blocks.iter().any(|block| matches!(block, Block::Code(code) if coded(code)));
+        code || self.pieces().any(|piece| piece.says_something(&[]))
+    }
+
     /// Everything that it says, for looking something up, with the targets of its links.
     pub fn everything(&self) -> String {
         let mut all: String = self.lines().into_iter().map(|line| line.text + "\n").collect();

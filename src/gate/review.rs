@@ -63,7 +63,11 @@ pub fn approvals(policy: &Policy, state: &State, world: &World) -> Approvals {
         };
         match (&discounted, review.state.as_str()) {
             (None, "CHANGES_REQUESTED") => {
-                approvals.against.push(Objection::new(&review.by, "asks for changes", Lifted::Review));
+                let says = match review.says.as_str() {
+                    "" => "asks for changes".to_owned(),
+                    text => format!("asks for changes: {}", quoted(text)),
+                };
+                approvals.against.push(Objection::new(&review.by, &says, Lifted::Review));
             }
             (None, "DISMISSED") => {
                 let says = "asks for changes (that it was dismissed takes nothing back for this content)";

@@ -345,6 +345,8 @@ pub struct Review {
     pub submitted_at: Option<Timestamp>,
     /// Its text, where that may have a block.
     pub body: Option<String>,
+    /// How its text begins, in a line.
+    pub says: String,
 }
 
 /// Another open pull request with the same head. A check belongs to a commit, so what is green for one would be green

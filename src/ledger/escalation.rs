@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{About, Body, By, Claim, Condition, Outcome, Record};
 use super::resolution::{Remedy, Settled};
-use super::state::{State, Stop};
+use super::state::{Declined, State, Stop};
 use crate::finding::{Finding, GateName, Verdict, only_waiting};
 use crate::flow::pipeline::phase_of;
 use crate::flow::{FlowName, Phase, Stage};
@@ -136,6 +136,14 @@ const THIRD_APPROACH: &str = "BRK-03";
 const APPROACHES: usize = 2;
 
 impl Stop {
+    /// It, and those that were called beside it, as stops of another change of the same work.
+    #[must_use]
+    pub(super) fn on(mut self, change: ChangeNumber) -> Self {
+        self.of = self.of.or(Some(change));
+        self.also = self.also.into_iter().map(|one| one.on(change)).collect();
+        self
+    }
+
     /// Whether the brake was pulled before a third approach to the same failure.
     pub fn is_third_approach(&self) -> bool {
         self.by == By::Bot && self.raised.is_none() && self.reason.starts_with(THIRD_APPROACH)
@@ -153,8 +161,11 @@ pub struct Word<'s> {
 }
 
 impl State {
-    /// The last word of a person about a stop. A wait that was ended without one hides none that came before.
+    /// The last word of a person about a stop, or about the round that was proposed last. A wait that was ended without one hides none that came before.
     pub fn last_word(&self) -> Option<Word<'_>> {
+        if let Some(Declined { by: By::Person { person, .. }, reason, .. }) = &self.declined {
+            return Some(Word { by: &person.login, action: None, says: reason, issue: None });
+        }
         self.escalated.iter().rev().find_map(|one| {
             let end = one.ended.as_ref()?;
             let By::Person { person, .. } = &end.by else { return None };

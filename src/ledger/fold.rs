@@ -130,6 +130,7 @@ impl State {
             given_up: None,
             diary: Diary::default(),
             round: None,
+            declined: None,
             noted: None,
             active: Some(record.at),
             lapsed: None,
@@ -359,11 +360,19 @@ impl State {
                     }
                 }
             }
-            Body::Proposed(round) | Body::Continues { round, .. } => self.round = Some(Round::clone(round)),
+            Body::Proposed(round) | Body::Continues { round, .. } => {
+                self.round = Some(Round::clone(round));
+                self.declined = None;
+            }
             Body::Accepted { changes } => {
                 if let Some(round) = &mut self.round {
                     round.accepted = Some(changes.clone());
                 }
+            }
+            Body::Declined { reason } => {
+                let (by, reason) = (record.by.clone(), reason.clone());
+                let document = self.round.as_ref().map(|round| round.document.clone());
+                self.declined = document.map(|document| Declined { document, by, reason });
             }
             Body::Detoured(noted) => self.noted = Some(noted.clone()),
             Body::Active { .. } => {}

@@ -519,7 +519,7 @@ impl State {
         raise(&mut self.reds_at_pass, &taken.reds_at_pass);
         self.against.cheats.extend(taken.cheats.iter().cloned());
         if let Some(Stopped { stop, at }) = &taken.stopped {
-            self.stop(stop.clone());
+            self.stop(stop.clone().on(taken.from));
             self.against.stops.extend(at);
         }
         for rejection in &taken.rejections {

@@ -155,6 +155,16 @@ pub struct Round {
     pub accepted: Option<BTreeSet<String>>,
 }
 
+impl Round {
+    /// The changes that were proposed and that nobody wants, if there are such.
+    pub fn left_out(&self) -> Option<String> {
+        let accepted = self.accepted.as_ref()?;
+        let out: Vec<&str> =
+            self.changes.iter().map(|one| one.id.as_str()).filter(|id| !accepted.contains(*id)).collect();
+        (!out.is_empty()).then(|| out.join(", "))
+    }
+}
+
 /// One change of a proposed round.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Change {
@@ -701,6 +711,10 @@ pub enum Body {
     /// Of what was proposed, an entitled person wants these changes.
     Accepted {
         changes: BTreeSet<String>,
+    },
+    /// An entitled person wants nothing of what was proposed.
+    Declined {
+        reason: String,
     },
     /// What was there when a detour began: its end is held against it.
     Detoured(Noted),

@@ -206,6 +206,9 @@ pub struct State {
     /// The round that is proposed, or confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<Round>,
+    /// The proposal of a round that was rejected last, while there is no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declined: Option<Declined>,
     /// What was there when the detour began that it is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noted: Option<Noted>,
@@ -362,6 +365,14 @@ pub struct Merged {
     pub bypassed: BTreeSet<String>,
 }
 
+/// A proposal that somebody did not want.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Declined {
+    pub document: BlobId,
+    pub by: By,
+    pub reason: String,
+}
+
 /// A run that failed, and what it asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
@@ -404,6 +415,9 @@ pub struct Stop {
     /// The commit whose message asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raised: Option<CommitId>,
+    /// The change of the same work that was stopped by it, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<ChangeNumber>,
     /// Those that were called while it stood. One answer is for all of them, so all of them are shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Stop>,
@@ -411,7 +425,8 @@ pub struct Stop {
 
 impl Stop {
     pub fn new(reason: &str, by: &By) -> Self {
-        Self { reason: reason.to_owned(), by: by.clone(), condition: None, said: None, raised: None, also: Vec::new() }
+        let (reason, by) = (reason.to_owned(), by.clone());
+        Self { reason, by, condition: None, said: None, raised: None, of: None, also: Vec::new() }
     }
 }
 

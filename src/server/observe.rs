@@ -680,6 +680,7 @@ pub(super) async fn reviews(
     let mut reviews = Vec::new();
     for review in repo.list_reviews(pull).await? {
         let decides = matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED" | "DISMISSED");
+        let says = block::begins(&review.body);
         let body = Some(review.body).filter(|body| block::may_hold_one(body));
         let at = match known.get(&review.user.id) {
             Some(at) => *at,
@@ -698,6 +699,7 @@ pub(super) async fn reviews(
             commit: review.commit_id,
             submitted_at: review.submitted_at,
             body,
+            says,
         });
     }
     Ok(reviews)

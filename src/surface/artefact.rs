@@ -121,9 +121,13 @@ fn short(text: &str) -> String {
 }
 
 fn caller(stop: &crate::ledger::state::Stop) -> String {
-    match &stop.raised {
+    let by = match &stop.raised {
         Some(head) => format!("commit {}", head.short()),
         None => who(&stop.by),
+    };
+    match stop.of {
+        Some(of) => format!("{by} on {of}"),
+        None => by,
     }
 }
 

@@ -14,7 +14,8 @@ use crate::engine::possible_names;
 use crate::finding::Finding;
 use crate::flow::pipeline::{limit, phase_of, waits_for_human, words};
 use crate::flow::{Phase, Stage};
-use crate::gate::papers::document;
+use crate::gate::aside::{AUDIT, ITERATION};
+use crate::gate::papers::{PREFERENCES, SCOPE, document};
 use crate::gate::people::May;
 use crate::ledger::memory::Memory;
 use crate::ledger::snapshot::{Action, Cap, Snapshot};
@@ -157,8 +158,10 @@ impl Failing {
     fn of(finding: &Finding, most: usize) -> Self {
         let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
         let at = finding.path.as_ref().map(|path| format!("{}{line}", short(100, path)));
-        let says = short(most, &format!("{} -> {}", finding.says, finding.next));
-        Self { rule: short(60, &finding.rule), at, says }
+        // What is to be done is told, however much is wrong.
+        let next = short(most / 2, &finding.next);
+        let says = short(most.saturating_sub(next.len() + " -> ".len()), &finding.says);
+        Self { rule: short(60, &finding.rule), at, says: format!("{says} -> {next}") }
     }
 }
 
@@ -223,7 +226,8 @@ fn stands(state: &State) -> String {
         (None, true) => String::new(),
     };
     let Some(pipeline) = &state.pipeline else { return format!("merge{ended}") };
-    let stage = format!("{}{ended}", words(pipeline.stage));
+    let why = state.lapsed.as_ref().map(|lapsed| format!(": nobody was heard of for {}", lapsed.lease));
+    let stage = format!("{}{}{ended}", words(pipeline.stage), why.unwrap_or_default());
     match phase_of(pipeline.stage).map(|phase| (phase, pipeline.fails(phase))) {
         Some((phase, fails)) if fails > 0 => format!("{stage}, FAIL {fails} of {}", limit(phase)),
         _ => stage,
@@ -242,6 +246,24 @@ fn work(phase: Phase) -> String {
     }
 }
 
+/// What is to be written where no phase is at work.
+fn beside(state: &State) -> Option<String> {
+    let stage = state.pipeline.as_ref()?.stage;
+    Some(match stage {
+        Stage::Distilling => "write docs/input/distilled-TOPIC.md".to_owned(),
+        Stage::AuditingStack => format!("write {AUDIT}: Findings, Recommendation"),
+        Stage::Iterating => format!("write {ITERATION}"),
+        Stage::IterationConfirmed if state.merged.is_some() => {
+            format!("a pull request with Phasegate-Change: {}", state.change)
+        }
+        Stage::IterationConfirmed => {
+            let next = state.round.as_ref().map(|round| format!(", Version: {}", round.version + 1));
+            format!("write {SCOPE}{}", next.unwrap_or_default())
+        }
+        _ => return None,
+    })
+}
+
 /// Whether a person has to decide before anything goes on.
 fn waits(state: &State) -> bool {
     let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
@@ -255,9 +277,14 @@ fn waits(state: &State) -> bool {
 /// What is waited for. A stepped wait is anybody's to end who may write, by a command that has to be known.
 fn wait(state: &State, commands: &Commands) -> String {
     let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
-    let paused = stage == Some(Stage::SteppedModePaused) && state.stopped.is_none() && state.given_up.is_none();
+    let at = stage.filter(|_| state.stopped.is_none() && state.given_up.is_none());
     match state.escalation.as_ref().and_then(|open| open.issue) {
-        _ if paused => format!("wait: a person looks and says {}", commands.written("continue")),
+        _ if at == Some(Stage::SteppedModePaused) => {
+            format!("wait: a person looks and says {}", commands.written("continue"))
+        }
+        _ if at == Some(Stage::IterationProposed) => {
+            format!("wait: {} [CH-1 …] or {} WHY", commands.written("approve"), commands.written("reject"))
+        }
         Some(issue) => format!("wait: a person decides in #{issue}"),
         None => "wait: a person decides".to_owned(),
     }
@@ -282,6 +309,7 @@ fn allowed(state: &State, commands: &Commands) -> Vec<String> {
     } else {
         let phase = state.pipeline.as_ref().and_then(|pipeline| phase_of(pipeline.stage));
         all.extend(phase.filter(|_| state.open || state.merged.is_some()).map(work));
+        all.extend(beside(state));
         if state.pipeline.is_none() && state.open {
             all.push(MEND.to_owned());
         }
@@ -314,6 +342,14 @@ fn forbidden(state: &State) -> Vec<String> {
     }
     if let Some(frozen) = state.frozen.as_ref().filter(|frozen| frozen.files > 0) {
         all.push(format!("to change what is frozen since {} ({} files)", frozen.head.short(), frozen.files));
+    }
+    let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
+    if stage == Some(Stage::AuditingStack) {
+        all.push(format!("to edit {PREFERENCES}"));
+    }
+    let next = state.round.as_ref().filter(|_| stage == Some(Stage::IterationConfirmed));
+    if let Some(left) = next.and_then(|round| round.left_out()).filter(|_| state.merged.is_none()) {
+        all.push(format!("what was not accepted: {left}"));
     }
     if state.pipeline.is_some() {
         all.push("to delete from scaffolding/ or docs/input/".to_owned());

@@ -212,19 +212,23 @@ pub(super) fn repair(state: &State, seen: &Seen<'_>, phase: Phase) -> Option<Str
 fn round(out: &mut String, state: &State, seen: &Seen<'_>, links: &Links) {
     let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
     if let (Some(Stage::Iterating), Some(aside)) = (stage, &seen.world.aside) {
-        findings(
-            out,
-            "The proposal",
-            &aside::proposed(aside, &aside::red(seen.world)).err().unwrap_or_default(),
-            links,
-        );
+        let mut found = aside::proposed(aside, &aside::red(seen.world)).err().unwrap_or_default();
+        found.extend(aside::again(aside, state.declined.as_ref()));
+        findings(out, "The proposal", &found, links);
+    }
+    if let Some(declined) = &state.declined {
+        let (who, why) = (escalation::login(&declined.by), quoted(&plain_to(300, &declined.reason)));
+        let _ = writeln!(out, "The last proposal of a round was rejected by {who}: {why}\n");
     }
     let Some(round) =
         state.round.as_ref().filter(|_| matches!(stage, Some(Stage::IterationProposed | Stage::IterationConfirmed)))
     else {
         return;
     };
-    let _ = writeln!(out, "**The proposal** (impact on the architecture: {})\n", round.impact.as_str());
+    let at = if state.merged.is_some() { "HEAD" } else { links.head.as_str() };
+    let document = Links::read_at(seen.server, seen.slug, at, aside::ITERATION, None);
+    let impact = round.impact.as_str();
+    let _ = writeln!(out, "**[The proposal]({document})** (impact on the architecture: {impact})\n");
     for change in round.changes.iter().take(MOST_FINDINGS) {
         let out_of_it = round.accepted.as_ref().is_some_and(|accepted| !accepted.contains(&change.id));
         let left = if out_of_it { ", not in this round" } else { "" };
@@ -422,10 +426,7 @@ fn waits_for_person(state: &State) -> bool {
 /// What is left to do about a change that was given up.
 fn given_up(state: &State) -> Option<String> {
     let given_up = state.given_up.as_ref()?;
-    let who = match &given_up.by {
-        By::Person { person, .. } => quoted(&plain(&person.login)),
-        By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
-    };
+    let who = escalation::login(&given_up.by);
     let why = quoted(&plain_to(200, &given_up.reason));
     Some(match &state.merged {
         Some(merged) => format!(
@@ -467,6 +468,8 @@ fn first_step(findings: &[Finding]) -> Option<String> {
 fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands: &Commands) -> String {
     let say = |name: &str| format!("`{}`", commands.written(name));
     let can = || possible(state, commands).unwrap_or_else(|| say("status"));
+    // What lies beside the phases is read at the head, and after the merge where the change went.
+    let there = if state.merged.is_some() { " on the default branch" } else { "" };
     match pipeline.stage {
         stage
             if state.merged.is_some()
@@ -503,14 +506,18 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
                 say("pmf start")
             )
         }
-        Stage::Distilling => format!("Say {} when the input documents are structured.", say("distill")),
-        Stage::AuditingStack => format!("Say {} when the stack is audited.", say("audit-stack")),
+        Stage::Distilling => format!(
+            "Write what the files of `docs/input/` come to into `docs/input/distilled-TOPIC.md`{there}, then say {}.",
+            say("distill")
+        ),
+        Stage::AuditingStack => format!(
+            "Write `{}` with the sections Findings and Recommendation, leave `preferences.md` as it is, then say {}.",
+            aside::AUDIT,
+            say("audit-stack")
+        ),
         Stage::Ideating => format!("Collect what the users said; {} begins another round with it.", say("iterate")),
         Stage::Iterating => {
-            format!(
-                "Write `scaffolding/iteration.md` on the default branch, then say {} to propose it.",
-                say("iterate")
-            )
+            format!("Write `{}`{there}, then say {} to propose it.", aside::ITERATION, say("iterate"))
         }
         Stage::IterationProposed => format!(
             "{} decides about the proposal: {} takes all of it, `{} CH-1 CH-3` a part, {} none.",
@@ -520,7 +527,12 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
             say("reject REASON")
         ),
         Stage::IterationConfirmed if state.merged.is_some() => {
-            format!("Open a pull request for the round's work and say {} there; this one is merged.", say("expand"))
+            format!(
+                "Open a pull request for the round's work, if there is none yet, with `Phasegate-Change: {}` as the last line of \
+                 its text, and say {} there; this one is merged.",
+                state.change,
+                say("expand")
+            )
         }
         // EXPAND comes first: the next look goes there.
         Stage::IterationConfirmed => match &state.round {

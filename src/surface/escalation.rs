@@ -258,7 +258,12 @@ pub(super) fn wrong(state: &State, open: &Escalation) -> String {
                 None => stop.by == By::Bot && stop.raised.is_none(),
             });
             let what = if open.cause == Cause::Brake && braked { "pulled the complexity brake on" } else { "stopped" };
-            format!("{who} {what} {change}{known}: {reason}. Nothing goes on before a person decides.")
+            let of = state.stopped.as_ref().and_then(|stop| stop.of);
+            let too = of.map(|of| {
+                format!(" It is the same work as {of}, and what is answered there is answered for {of} alone.")
+            });
+            let too = too.unwrap_or_default();
+            format!("{who} {what} {change}{known}: {reason}. Nothing goes on before a person decides.{too}")
         }
         Cause::Reds => {
             let reds = state.red_pushes.map_or(0, |(_, reds)| reds);
@@ -306,13 +311,17 @@ fn also(state: &State) -> Vec<String> {
 
 /// Who called it: a person, the bot, or whoever wrote a commit that asks for it.
 fn caller(stop: &Stop) -> String {
-    match &stop.raised {
+    let who = match &stop.raised {
         Some(head) => format!("commit {}", head.short()),
         None => login(&stop.by),
+    };
+    match stop.of {
+        Some(of) => format!("{who}, on {of},"),
+        None => who,
     }
 }
 
-fn login(by: &By) -> String {
+pub(super) fn login(by: &By) -> String {
     match by {
         By::Person { person, .. } => quoted(&plain(&person.login)),
         By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),

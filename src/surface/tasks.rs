@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::escalation::login;
 use super::labels;
 use super::project::Label;
 use super::sync::Memory;
-use super::text::{copied, plain, plain_to};
+use super::text::{copied, plain_to};
 use crate::finding::quoted;
 use crate::github::{Repo, Result};
 use crate::ids::CommitId;
@@ -24,13 +25,6 @@ pub async fn ensure_label(repo: &Repo, memory: &dyn Memory) -> Result<()> {
 /// Since when an issue of the split can have been there. Our clock and GitHub's may differ.
 pub fn since(split: &Split) -> jiff::Timestamp {
     split.at.checked_sub(jiff::SignedDuration::from_hours(1)).unwrap_or(split.at)
-}
-
-fn login(by: &By) -> String {
-    match by {
-        By::Person { person, .. } => quoted(&plain(&person.login)),
-        By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
-    }
 }
 
 pub fn title(task: &NewTask) -> String {

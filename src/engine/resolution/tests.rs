@@ -212,6 +212,16 @@ fn every_wrong_shape_is_refused_with_an_example_that_works() {
             ),
             "the modules wait for each other",
         ),
+        (
+            "REVISE_PLAN",
+            with("D", "revised_micro_plan: [{ module_id: a, description: d, depends_on: [b] }]"),
+            "`revised_micro_plan[0].depends_on`: it depends on `b`, which is no module of this plan",
+        ),
+        (
+            "SPLIT_TASK",
+            with("F", &format!("new_tasks:\n  - {}", task.replace("depends_on: []", "depends_on: [N]"))),
+            "`new_tasks[0].depends_on`: it depends on `N`, which is no task of this list, nor an issue (`#12`)",
+        ),
         ("PROVIDE_FIX", with("E", "fix_description: d"), "`fix_artifacts`: it is missing"),
         ("PROVIDE_FIX", with("E", "fix_description: d\nfix_artifacts: {}"), "there is no file"),
         ("PROVIDE_FIX", with("E", "fix_description: d\nfix_artifacts: [a]"), "expected a mapping of files"),

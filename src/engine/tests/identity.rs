@@ -103,6 +103,9 @@ fn a_stop_a_rejection_and_the_operators_are_taken_over() {
     let mut second = heir(&first, "");
     second.look().green().approved_by("mia").may_not_merge(&["MRG-02", "MRG-05"]);
     assert!(second.findings().iter().any(|finding| finding.says.contains("rejects it: `it leaks`")));
+    let asked = second.notice().expect("a person is asked").body;
+    assert!(asked.contains("`root`, on #3, stopped #7: `it leaks`"), "{asked}");
+    assert!(asked.contains("what is answered there is answered for #3 alone"), "{asked}");
     second.says("root", Role::Admin, "/unblock it does not").done();
     second.says("root", Role::Admin, "/approve").done();
     let says = second.findings();

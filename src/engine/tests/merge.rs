@@ -137,7 +137,16 @@ fn a_review_of_a_commit_that_was_never_a_head_counts_for_nothing() {
 fn whoever_asks_for_changes_blocks_until_they_say_otherwise() {
     let mut game = Game::merge();
     game.green().approved_by("mia").review("zoe", Role::Write, "CHANGES_REQUESTED").may_not_merge(&["MRG-02"]);
-    assert!(game.finding("MRG-02").says.contains("`zoe` asks for changes"));
+    assert!(game.finding("MRG-02").says.contains("`zoe` asks for changes."));
+    // What they ask for is handed on; what they quote is not theirs.
+    let text = "> It parses dates.\n\nNot with a zone:\nit `drops` it.\n\n```phasegate-review\nfindings: []\n```\n";
+    game.review_saying("zoe", Role::Write, "CHANGES_REQUESTED", text);
+    let says = game.finding("MRG-02").says;
+    assert_eq!(says, "`zoe` asks for changes: `Not with a zone: it 'drops' it.`.");
+    let long = "a long word, ".repeat(40);
+    game.review_saying("zoe", Role::Write, "CHANGES_REQUESTED", &long);
+    let says = game.finding("MRG-02").says;
+    assert!(says.ends_with("…`.") && says.len() < 260, "{says}");
     // A remark leaves it standing; a push does too.
     game.review("zoe", Role::Write, "COMMENTED").may_not_merge(&["MRG-02"]);
     game.push("two").green().approved_by("mia").may_not_merge(&["MRG-02"]);

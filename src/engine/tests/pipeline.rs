@@ -9,6 +9,8 @@ use crate::gate::{Finding, GateName, Severity, Verdict};
 use crate::ids::Role;
 use crate::ledger::Body;
 use crate::ledger::record::{Claim, Impact, Outcome};
+use crate::policy::Commands;
+use crate::surface::capsule::Capsule;
 
 const STEPPED: &str = "mode: stepped\n";
 
@@ -136,7 +138,8 @@ fn only_the_pass_of_the_gate_resets_its_count() {
     game.says("ada", Role::Write, "/drop").done();
     game.closed().reopened();
     game.push("b3");
-    assert_eq!(fails(&game, Phase::Build), 2, "a drop, a reopening and a push reset nothing");
+    game.at(Stage::SessionDropped).says("ada", Role::Write, "/recover").done().at(Stage::Building);
+    assert_eq!(fails(&game, Phase::Build), 2, "a drop, a reopening, a push and a recovery reset nothing");
     game.green().at(Stage::Reviewing);
     assert_eq!(fails(&game, Phase::Build), 0);
 }
@@ -412,7 +415,15 @@ fn a_dropped_change_is_taken_up_where_its_gates_stand() {
     game.documents().green().at(Stage::SessionDropped);
     game.says("ada", Role::Write, "/design").refused_with("CMD-03");
     game.says("ada", Role::Write, "/recover").done().at(Stage::Reviewing);
+    // In another try as well.
+    let mut game = Game::pipeline();
+    game.until_building().red().says("ada", Role::Write, "/build").at(Stage::BuildRetrying);
+    game.says("ada", Role::Write, "/drop").done().at(Stage::SessionDropped);
+    assert_eq!(game.now().pipeline.as_ref().unwrap().fails(Phase::Build), 1);
+    game.says("ada", Role::Write, "/recover").done().at(Stage::Building);
     // From a stage without such an edge it is recorded, and the stage stays.
+    let mut game = Game::pipeline();
+    game.until_designing().documents().green().at(Stage::Reviewing);
     game.approved_by("mia").at(Stage::VerifyGatePassed);
     game.says("ada", Role::Write, "/drop").done().at(Stage::VerifyGatePassed);
 }
@@ -601,6 +612,10 @@ fn nothing_is_judged_while_the_policy_is_invalid() {
     game.green().at(Stage::Building).may_not_merge(&["MRG-07"]);
 }
 
+fn allowed(game: &Game) -> Vec<String> {
+    Capsule::of(game.now(), &[], &Commands::default(), str::to_owned).allowed
+}
+
 #[test]
 fn after_delivery_comes_the_next_round() {
     let mut game = Game::pipeline();
@@ -618,7 +633,9 @@ fn after_delivery_comes_the_next_round() {
     assert!(game.surface().comment.contains("- `CH-1` (high): export as CSV"), "{}", game.surface().comment);
     game.says("ada", Role::Admin, "/approve").refused_with("CMD-07");
     game.says("mia", Role::Maintain, "/approve CH-1 CH-9").refused_with("CMD-05");
+    assert_eq!(allowed(&game)[0], "wait: /approve [CH-1 …] or /reject WHY");
     game.at(Stage::IterationProposed).says("mia", Role::Maintain, "/approve").done().at(Stage::IterationConfirmed);
+    assert_eq!(allowed(&game)[0], "a pull request with Phasegate-Change: #7");
     assert_eq!(accepted(&game), ["CH-1", "CH-2"]);
     // The round's work needs a pull request; this one is merged.
     game.says("ada", Role::Write, "/iterate design").refused_with("CMD-03");
@@ -678,15 +695,21 @@ fn a_proposal_that_is_rejected_stays_in_the_record() {
     let recorded =
         game.log.iter().any(|entry| matches!(&entry.body, Body::Proposed(round) if round.changes.len() == 2));
     assert!(recorded);
-    // Another one may be proposed later.
-    game.says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").done();
-    game.at(Stage::IterationProposed);
+    // Whoever writes the next one knows why, and brings another one.
+    let told = |game: &Game| (game.surface().comment.contains("`not now`"), game.now().last_word().is_some());
+    assert_eq!(told(&game), (true, true));
+    game.says("ada", Role::Write, "/iterate").done().says("ada", Role::Write, "/iterate").refused_with("ITR-08");
+    assert!(game.surface().comment.contains("mia has rejected exactly this proposal"), "{}", game.surface().comment);
+    game.at(Stage::Iterating).proposal(&PROPOSAL.replace("a faster list", "a list of 100"));
+    game.says("ada", Role::Write, "/iterate").done().at(Stage::IterationProposed);
+    assert_eq!(told(&game), (false, false));
 }
 
 #[test]
 fn before_it_begins_there_is_distilling_and_an_audit_of_the_stack() {
     let mut game = Game::pipeline();
     game.says("ada", Role::Write, "/audit-stack").done().at(Stage::AuditingStack);
+    assert_eq!(allowed(&game)[0], "write scaffolding/stack-audit.md: Findings, Recommendation");
     // Each ends with what it is for.
     assert!(game.says("ada", Role::Write, "/audit-stack").refused_with("CMD-12").says.contains("does not exist"));
     game.aside().audit = Some(sheet("## Findings\n\n- Old.\n\n## Recommendation\n\nRenew it.\n"));

@@ -93,6 +93,16 @@ fn a_lease_that_runs_out_drops_the_change_once() {
 }
 
 #[test]
+fn a_lease_runs_in_another_try_as_well() {
+    let mut game = Game::pipeline_with(LEASE);
+    game.until_building().red().says("ada", Role::Write, "/build").at(Stage::BuildRetrying);
+    assert!(runs_out(game.now(), game.world.policy()).is_some());
+    game.hours_pass(2).at(Stage::SessionDropped);
+    assert_eq!(lapses(&game), 1);
+    game.push("mended").at(Stage::Building);
+}
+
+#[test]
 fn whoever_works_on_it_renews_the_lease() {
     type Renews = fn(&mut Game);
     let renewals: [(&str, Renews); 4] = [

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::{Aside, ITERATION};
-use crate::finding::Finding;
+use crate::finding::{Finding, quoted};
 use crate::gate::expand::{self, inputs::unnamed_in};
 use crate::gate::paper::{Name, Paper, Part, Piece, names, text};
 use crate::gate::papers::{Document, Sheet, excerpt};
 use crate::gate::world::{CheckRun, World};
 use crate::ledger::record::{Change, Impact};
-use crate::ledger::state::RED;
+use crate::ledger::state::{Declined, RED};
 
 /// A proposal that can be decided about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,7 @@ pub const RULES: &[Rule] = &[
     Rule { id: "ITR-05", about: "The impact on the architecture is none, minor or major." },
     Rule { id: "ITR-06", about: "New input and what was deferred are used or set aside by name." },
     Rule { id: "ITR-07", about: "What is red before the round begins is listed." },
+    Rule { id: "ITR-08", about: "What was rejected is not proposed again as it was." },
 ];
 
 /// The checks that are red on what was delivered, by their newest runs.
@@ -63,6 +64,14 @@ pub fn proposed(aside: &Aside, red: &BTreeSet<String>) -> Result<Proposed, Vec<F
         }
         _ => Err(found),
     }
+}
+
+/// `ITR-08`: somebody has read exactly this, and does not want it.
+pub fn again(aside: &Aside, declined: Option<&Declined>) -> Option<Finding> {
+    let document = aside.iteration.as_ref()?.blob.as_ref()?;
+    let Declined { by, reason, .. } = declined.filter(|declined| declined.document == *document)?;
+    let says = format!("{} has rejected exactly this proposal: {}.", by.name(), quoted(reason));
+    Some(error("ITR-08", None, says, "Change what the reason names, and say it again."))
 }
 
 fn error(rule: &str, line: Option<u32>, says: impl Into<String>, next: &str) -> Finding {

@@ -22,6 +22,17 @@ fn distilling_ends_with_a_document_that_was_written_meanwhile() {
 }
 
 #[test]
+fn a_title_or_a_placeholder_is_nothing_to_read() {
+    for nothing in ["", "# Topic\n", "# Topic\n\nTBD\n", "# Topic\n\n## Users\n\n- TODO\n", "<!-- later -->\n"] {
+        assert!(!says_something(&sheet(nothing)), "{nothing:?}");
+    }
+    let table = "| who | wants |\n|---|---|\n| skippers | the tide |\n";
+    for something in ["They want tides.", "# Topic\n\n- Tides.\n", table, "# Format\n\n```\n12:40 1.2 m\n```\n"] {
+        assert!(says_something(&sheet(something)), "{something:?}");
+    }
+}
+
+#[test]
 fn an_audit_of_the_stack_reports_and_never_edits_the_preferences() {
     const REPORT: &str =
         "# Audit\n\n## Findings\n\n- Python 3.9 is out of support.\n\n## Recommendation\n\nMove to 3.13.\n";

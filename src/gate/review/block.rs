@@ -44,6 +44,20 @@ pub fn parse(body: &str) -> Option<Result<Block, Vec<Flaw>>> {
     Some(first.read())
 }
 
+/// So much of a review's text is repeated where it asks for changes.
+const MOST_REPEATED: usize = 200;
+
+/// How the text of a review begins, in a line: what stands before a block, and is not quoted from somebody else.
+pub fn begins(body: &str) -> String {
+    let own = body.lines().map(str::trim).take_while(|line| !line.starts_with("```") && !line.starts_with("~~~"));
+    let words: Vec<&str> = own.filter(|line| !line.starts_with('>')).flat_map(str::split_whitespace).collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(MOST_REPEATED) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
 /// A fenced block that is one of ours, or was meant to be.
 struct Fence {
     /// The line that it begins on.

@@ -8,7 +8,7 @@ use super::{LARGEST, LONGEST, MOST_FACTS, Memory, ROOM, gates_of, unmarked};
 use crate::flow::FlowName;
 use crate::ids::CommitId;
 use crate::ledger::record::By;
-use crate::ledger::resolution::{Remedy, Resolution};
+use crate::ledger::resolution::{Module, Remedy, Resolution};
 use crate::ledger::snapshot::{self, Fact, FactId, Snapshot};
 
 /// So many facts does one decision give.
@@ -205,14 +205,15 @@ impl Memory {
         let said: Vec<String> = match resolution {
             Resolution::AmendSpec { amended_acceptance_criteria, .. } => amended_acceptance_criteria.clone(),
             Resolution::RevisePlan { revised_micro_plan } => {
-                revised_micro_plan.iter().map(|part| format!("{}: {}", part.module_id, part.description)).collect()
+                let told = |part: &Module| match part.depends_on.as_slice() {
+                    [] => format!("{}: {}", part.module_id, part.description),
+                    needs => format!("{}: {} (after {})", part.module_id, part.description, needs.join(", ")),
+                };
+                revised_micro_plan.iter().map(told).collect()
             }
             _ => return,
         };
-        let by = match by {
-            By::Person { person, .. } => person.login.clone(),
-            By::Bot | By::Workflow(_) | By::Runner(_) => "the bot".to_owned(),
-        };
+        let by = by.name().to_owned();
         let remedy = resolution.remedy();
         self.turn(flow);
         // Criteria that a person amends stand in for those of the scope, too.

@@ -387,6 +387,7 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             let ids: Vec<&str> = changes.iter().map(String::as_str).collect();
             format!("{who} wants {}.", code(&ids.join(", ")))
         }
+        Body::Declined { reason } => format!("{who} wants nothing of it: {}.", prose(&quoted(reason))),
         Body::Detoured(_) => "What is there as the detour begins is noted.".to_owned(),
         Body::Active { person: who } => format!("{} was heard of.", person(who)),
         Body::Lapsed { since, lease } => {
