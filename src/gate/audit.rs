@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::risk::{Never, acceptable};
-use super::{Finding, GateName, Verdict};
+use super::{Finding, GateName, Verdict, alone};
 use crate::finding::quoted;
 use crate::flow::Phase;
 use crate::flow::pipeline::words;
@@ -196,12 +196,34 @@ fn passed(state: &State, judged: &Judged) -> Vec<Finding> {
             ));
         }
     }
+    found.extend(by_itself(judged));
     let noted = |gate: GateName, rule: &str| {
         let judged = state.gates.get(&gate)?;
         judged.findings.iter().find(|finding| finding.rule == rule).cloned()
     };
     found.extend(noted(GateName::Phase(Phase::Review), "unflagged_freeze"));
     found.extend(noted(GateName::Phase(Phase::Expand), "goal_not_auto_ready"));
+    found
+}
+
+/// A pass that is logged as one by itself, held against what it has to be: a run is named, and nothing is left that wants a person.
+fn by_itself(judged: &Judged) -> Vec<Finding> {
+    let runs = judged.evidence.iter().find_map(|one| match one {
+        Evidence::Auto { runs } => Some(runs),
+        _ => None,
+    });
+    let Some(runs) = runs else { return Vec::new() };
+    let mut found = Vec::new();
+    if runs.iter().all(|run| run.trim().is_empty()) {
+        found.push(mismatch("it passed by itself, and no run is named that showed it".to_owned()));
+    }
+    for (rule, _) in alone::RULES {
+        if let Some(finding) = judged.findings.iter().find(|finding| finding.rule == *rule) {
+            let says =
+                format!("It passed by itself, and its own record has what a person was to decide: {}", finding.says);
+            found.push(Finding::error(rule, says, "A person looks at what was merged."));
+        }
+    }
     found
 }
 

@@ -163,6 +163,34 @@ fn declared_risk_that_was_merged_by_itself_is_found() {
 }
 
 #[test]
+fn what_passed_by_itself_names_its_run_and_leaves_nothing_to_a_person() {
+    let mut game = Game::with(ALONE);
+    game.opened().green().may_merge();
+    game.merged();
+    let is_auto = |body: &Body| match body {
+        Body::Judged { gate: GateName::Merge, evidence, .. } => {
+            evidence.iter().any(|one| matches!(one, Evidence::Auto { .. }))
+        }
+        _ => false,
+    };
+    let unnamed = after(&game, is_auto, |record| {
+        if let Body::Judged { evidence, .. } = &mut record.body {
+            evidence.retain(|one| !matches!(one, Evidence::Auto { .. }));
+            evidence.push(Evidence::Auto { runs: Vec::new() });
+        }
+    });
+    assert_eq!(unnamed, one("gate_record_mismatch"));
+    for rule in ["test_weakened", "contract_edited", "loops_not_dry", "critic_open"] {
+        let noted = after(&game, is_auto, |record| {
+            if let Body::Judged { findings, .. } = &mut record.body {
+                findings.push(Finding::warning(rule, "Somebody is to look.", "Look."));
+            }
+        });
+        assert_eq!(noted, one(rule));
+    }
+}
+
+#[test]
 fn what_was_not_flagged_is_a_warning() {
     let mut game = Game::pipeline();
     game.test_says("tests/lamp.rs", "it shines");
