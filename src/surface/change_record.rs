@@ -36,7 +36,7 @@ pub fn change_record(state: &State) -> Option<String> {
     out.push_str("\n## Why\n\n");
     match state.snapshot() {
         Some(latest) => {
-            match latest.cap.is_declared() {
+            match state.memory.as_ref().is_some_and(|memory| memory.is_declared() || memory.is_said()) {
                 true => {
                     let _ = writeln!(out, "- {}: {}", latest.slice_id, plain_to(400, &latest.slice));
                 }

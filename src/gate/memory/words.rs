@@ -323,7 +323,7 @@ const CAME_OF_IT: [&str; 14] = [
 const ABOUT: [&str; 14] =
     ["the", "a", "an", "this", "that", "it", "all", "each", "every", "its", "their", "some", "to", "both"];
 /// What `make it …` makes of it. `Make a request and compare` is a look.
-const MADE: [&str; 20] = [
+const MADE: [&str; 27] = [
     "return",
     "use",
     "accept",
@@ -344,6 +344,13 @@ const MADE: [&str; 20] = [
     "atomic",
     "const",
     "immutable",
+    "int",
+    "integer",
+    "float",
+    "string",
+    "nullable",
+    "required",
+    "constant",
 ];
 /// Words before an order that leave it one.
 const SOFT: [&str; 12] =

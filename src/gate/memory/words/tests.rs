@@ -45,6 +45,7 @@ fn prescriptions_are_told_from_what_is_unmet() {
         "Swap the loop for a fold in src/a.py",
         "make `parse` return an Option",
         "Make the parser return an Option.",
+        "Make level an int.",
         "consider replacing b.rs",
         "Consider replacing the loop by a fold.",
         "It may be worth adding a lock.",
