@@ -79,6 +79,9 @@ pub enum Fact {
     Run { number: u64, nonce: Digest, turn: u32 },
     /// The lease on this change may have run out: look at it then.
     Lease { number: u64, until: jiff::Timestamp },
+    /// The gate had been required on this branch since then, was so when it was last seen, and is not any more. It was noticed
+    /// with this change.
+    Unguarded { number: u64, branch: String, since: jiff::Timestamp, seen: jiff::Timestamp },
     /// Look at this change again: something it rests on has moved.
     Look { number: u64 },
     /// Look at everything that is open in this repository: the App was let in.

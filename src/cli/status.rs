@@ -17,11 +17,12 @@ use crate::gate::goal::Goal;
 use crate::github::store::GitHubStore;
 use crate::ids::{Digest, RepoId, Slug};
 use crate::ledger::chain::{self, KeyRing};
-use crate::ledger::incident::{self, Breach};
+use crate::ledger::incident;
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
 use crate::ledger::{By, State};
 use crate::policy::Policy;
+use crate::surface::incident::says;
 
 /// Which change, and where its records are.
 #[derive(Debug, clap::Args)]
@@ -265,10 +266,7 @@ struct Incident {
 
 impl From<&incident::Incident> for Incident {
     fn from(one: &incident::Incident) -> Self {
-        let Breach::Bypassed { by, .. } = &one.breach;
-        let by = by.as_ref().map(|by| format!(" by {}", by.login)).unwrap_or_default();
-        let says =
-            format!("it was merged around the gate{by}, while {} stood against it", one.breach.rules().join(", "));
+        let says = says(one);
         let noted_by = match &one.noted {
             Some(By::Person { person, .. }) => Some(person.login.clone()),
             Some(By::Bot | By::Workflow(_) | By::Runner(_)) | None => None,

@@ -56,6 +56,8 @@ pub enum Happened {
     Escalated { id: u64, issue: u64 },
     /// An issue was opened for the incident with this id.
     IncidentShown { of: u64, issue: u64 },
+    /// The gate is not required any more where it was.
+    Unguarded(Breach),
     /// Somebody closed the issue of the incident with this id.
     IncidentNoted { of: u64, by: By },
     /// The files of a fix could not be put onto the branch.
@@ -246,6 +248,7 @@ pub fn decide(
                 draft.bot(Body::IncidentShown { of: *of, issue: *issue })?;
             }
             Happened::IncidentNoted { of, by } => draft.by(by.clone(), Body::IncidentNoted { of: *of })?,
+            Happened::Unguarded(breach) => unguarded(&mut draft, breach)?,
             Happened::Unfixed { of, why } => unfixed(&mut draft, *of, why)?,
             Happened::Split { of, issues } => draft.bot(Body::Split { of: *of, issues: issues.clone() })?,
             Happened::Reminded { of, number } => draft.bot(Body::Reminded { of: *of, number: *number })?,
@@ -511,6 +514,14 @@ fn bypass(draft: &Draft<'_>, mut findings: Vec<Finding>) -> Option<Breach> {
     findings.truncate(incident::MOST_FINDINGS);
     let by = draft.world.pull.merged_by.clone();
     (enforced && !findings.is_empty()).then_some(Breach::Bypassed { by, findings })
+}
+
+/// The gate is not required any more where it was. However often that is told, it is one incident.
+fn unguarded(draft: &mut Draft<'_>, breach: &Breach) -> Result<(), Refusal> {
+    match draft.state.incidents.iter().any(|one| one.breach == *breach) {
+        true => Ok(()),
+        false => draft.bot(Body::Incident(Box::new(breach.clone()))),
+    }
 }
 
 /// What stood against it when somebody merged all the same.

@@ -37,7 +37,7 @@ use crate::ledger::{About, Body, Entry, Record, State};
 use crate::policy::{self, Policy, Tier};
 use crate::repo::meaning::Changed;
 use crate::surface::escalation::{Notice, notice};
-use crate::surface::{Seen, Surface, project};
+use crate::surface::{Seen, Surface, incident, project};
 
 pub(crate) const CI: &str = ".github/workflows/ci.yml";
 /// The trusted workflow.
@@ -843,6 +843,11 @@ impl Game {
     /// The issue of the escalation that is open.
     pub(crate) fn notice(&self) -> Option<Notice> {
         self.seen(notice)
+    }
+
+    /// The issue of the newest incident.
+    pub(crate) fn incident(&self) -> Option<Notice> {
+        self.seen(|state, seen| incident::notice(state, state.incidents.last()?, seen))
     }
 
     fn seen<T>(&self, look: impl FnOnce(&State, &Seen<'_>) -> T) -> T {

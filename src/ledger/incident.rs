@@ -21,15 +21,17 @@ pub enum Breach {
         by: Option<Person>,
         findings: Vec<Finding>,
     },
+    /// The gate is not required on this branch any more. It was known to be since then, and when it was last seen.
+    Unguarded { branch: String, since: jiff::Timestamp, seen: jiff::Timestamp },
 }
 
 /// So many findings are kept of a bypass.
 pub const MOST_FINDINGS: usize = 50;
 
 impl Breach {
-    /// The rules that stood against it, each once.
+    /// The rules that stood against what was merged, each once.
     pub fn rules(&self) -> Vec<&str> {
-        let Self::Bypassed { findings, .. } = self;
+        let Self::Bypassed { findings, .. } = self else { return Vec::new() };
         let mut rules: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
         rules.sort_unstable();
         rules.dedup();

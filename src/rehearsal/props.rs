@@ -208,6 +208,11 @@ impl Rehearsal {
         Ok(self.admin.remove_ruleset(REPO, *id)?)
     }
 
+    /// The check is required again, from whoever has this App's id.
+    pub fn requires_the_gate_of(&self, app: Option<u64>) -> anyhow::Result<()> {
+        Ok(self.admin.require_checks(REPO, &[(CHECK_NAME, app)]).map(drop)?)
+    }
+
     /// Someone deletes an issue.
     pub async fn deletes_issue(&self, login: &str, number: u64) -> anyhow::Result<()> {
         self.admin.delete_issue(REPO, login, number)?;

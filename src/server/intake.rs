@@ -224,6 +224,7 @@ fn number(fact: &Fact) -> Option<u64> {
         | Fact::Issue { number, .. }
         | Fact::CommentChanged { number, .. }
         | Fact::Look { number }
+        | Fact::Unguarded { number, .. }
         | Fact::Ran { number, .. }
         | Fact::Refused { number, .. } => Some(*number),
         Fact::Review { pull, .. } => Some(*pull),

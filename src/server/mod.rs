@@ -37,6 +37,7 @@ mod runs;
 mod show;
 #[cfg(fault_points)]
 mod staged;
+mod unguarded;
 mod unseen;
 
 use std::collections::HashMap;

@@ -29,6 +29,7 @@ use crate::github::calls::issues::same_label;
 use crate::github::calls::pulls::Pull as Fetched;
 use crate::github::{Error, Repo};
 use crate::ids::{ChangeNumber, CommitId, Person, RepoId, RepoRef};
+use crate::ledger::incident::Breach;
 use crate::ledger::origin::Branch;
 use crate::ledger::record::Ran;
 use crate::ledger::{Anchor, Break, BreakKind, Ledger, LedgerError, Loaded, State};
@@ -221,6 +222,7 @@ impl Pass<'_> {
             apart(|| self.commit_copies(pull, state, &world)).await?;
             self.set_lease(state).await?;
             self.set_risk(state).await?;
+            self.watch_rules(pull.number, &world).await?;
         }
         self.remember_head(pull).await;
         match &state {
@@ -606,6 +608,10 @@ impl Pass<'_> {
                 Fact::Ran { by, ran, log, .. } => {
                     let (by, ran, log) = (by.clone(), Ran::clone(ran), Arc::from(log.as_str()));
                     happened.push(Happened::Ran(Box::new(Answer { by, ran, log })));
+                }
+                Fact::Unguarded { branch, since, seen, .. } => {
+                    let (branch, since, seen) = (branch.clone(), *since, *seen);
+                    happened.push(Happened::Unguarded(Breach::Unguarded { branch, since, seen }));
                 }
                 Fact::Refused { what, .. } => {
                     let now = happened.iter().filter_map(|one| match one {

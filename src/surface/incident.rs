@@ -5,10 +5,12 @@
 use std::fmt::Write as _;
 
 use super::Seen;
+use super::closed::RULES;
 use super::escalation::{Notice, asked};
 use super::project::{Label, pages};
 use super::text::{Links, copied, items, plain, plain_to};
-use crate::finding::quoted;
+use crate::finding::{Finding, quoted};
+use crate::gate::merge::CHECK_NAME;
 use crate::ids::Person;
 use crate::ledger::incident::{Breach, Incident};
 use crate::ledger::record::By;
@@ -28,11 +30,19 @@ const MOST_FINDINGS: usize = 30;
 
 /// The issue of an incident.
 pub fn notice(state: &State, one: &Incident, seen: &Seen<'_>) -> Option<Notice> {
-    let Breach::Bypassed { by, .. } = &one.breach;
-    let merged = state.merged.as_ref()?;
-    let title = format!("Phasegate: {} was merged around the gate", state.change);
-    let mut body = format!("**{} was merged{} {}.**\n\n", state.change, by_whom(by.as_ref()), around(one));
-    bypassed(&mut body, state, one, merged, seen);
+    let (title, mut body) = match &one.breach {
+        Breach::Bypassed { by, findings } => {
+            let merged = state.merged.as_ref()?;
+            let title = format!("Phasegate: {} was merged around the gate", state.change);
+            let mut body = format!("**{} was merged{} {}.**\n\n", state.change, by_whom(by.as_ref()), around(one));
+            bypassed(&mut body, state, findings, merged, seen);
+            (title, body)
+        }
+        Breach::Unguarded { branch, seen: at, .. } => {
+            let title = format!("Phasegate: `{CHECK_NAME}` is not required on {} any more", plain_to(100, branch));
+            (title, unguarded(branch, *at, seen))
+        }
+    };
     let _ =
         writeln!(body, "Nothing waits for this. Closing it says that you have taken note, and who did is recorded.\n");
     let fallback = Policy::default();
@@ -40,10 +50,50 @@ pub fn notice(state: &State, one: &Incident, seen: &Seen<'_>) -> Option<Notice> 
     if !names.is_empty() {
         let _ = writeln!(body, "**Asked to look:** {}\n", names.join(" "));
     }
-    let pull = format!("[{}]({}/{}/pull/{})", state.change, seen.server, seen.slug, state.change.0);
-    let since = one.since.strftime("%Y-%m-%d %H:%M UTC");
+    let noticed = match &one.breach {
+        Breach::Bypassed { .. } => "",
+        Breach::Unguarded { .. } => "noticed with ",
+    };
+    let pull = format!("{noticed}[{}]({}/{}/pull/{})", state.change, seen.server, seen.slug, state.change.0);
+    let since = minute(one.since);
     let _ = write!(body, "{pull} · since {since} · record {} · [evidence]({})", one.id, seen.evidence);
     Some(Notice { title, body })
+}
+
+fn minute(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// What an incident is, in a line for who asks how the change stands.
+pub fn says(one: &Incident) -> String {
+    match &one.breach {
+        Breach::Bypassed { by, .. } => {
+            let by = by.as_ref().map(|by| format!(" by {}", by.login)).unwrap_or_default();
+            format!("it was merged around the gate{by}, while {} stood against it", one.breach.rules().join(", "))
+        }
+        Breach::Unguarded { branch, .. } => format!("{CHECK_NAME} is not required on {branch} any more"),
+    }
+}
+
+fn unguarded(branch: &str, last: jiff::Timestamp, seen: &Seen<'_>) -> String {
+    let (server, slug) = (seen.server, seen.slug);
+    let name = quoted(&plain_to(200, branch));
+    let search = copied(&format!("is:pr is:merged base:{branch} merged:>={}", last.strftime("%Y-%m-%d")));
+    format!(
+        "**No ruleset requires `{CHECK_NAME}` from this App on {name} any more.** One did when it was last looked for, on {}. Until one does \
+         again, whoever may write there merges what the gates stand against.\n\n\
+         **What to do**\n\n\
+         1. See what became of it, and by whom: *Settings, Rules, Rulesets* has [the rules]({server}/{slug}/rules) and the \
+         history of each, and the audit log has who deleted one. A ruleset that was switched off, does not name the branch any \
+         more, or requires the check from any source counts as gone.\n\
+         2. Put it back, with the check pinned to this App: [docs/install.md]({RULES}) has the ruleset to import.\n\
+         3. Look at what was merged meanwhile: search the pull requests for\n\n{}\n\n   \
+         `phasegate audit` finds what was merged while a gate stood against it.\n\n\
+         Where it is meant to be so, take the branch out of `branches` in the policy or say `enforce: observe` there. Otherwise \
+         the gate goes on saying yes and no, and holds nothing.\n\n",
+        minute(last),
+        indented(&search),
+    )
 }
 
 fn by_whom(by: Option<&Person>) -> String {
@@ -56,8 +106,7 @@ fn around(one: &Incident) -> String {
     format!("while {} stood against it", rules.join(", "))
 }
 
-fn bypassed(out: &mut String, state: &State, one: &Incident, merged: &Merged, seen: &Seen<'_>) {
-    let Breach::Bypassed { findings, .. } = &one.breach;
+fn bypassed(out: &mut String, state: &State, findings: &[Finding], merged: &Merged, seen: &Seen<'_>) {
     let (server, slug, commit) = (seen.server, seen.slug, &merged.commit);
     let at = format!("[`{}`]({server}/{slug}/commit/{commit})", commit.short());
     let into = match &state.subject {

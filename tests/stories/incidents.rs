@@ -1,5 +1,7 @@
 //! What goes around the gate is told to a person, once, in an issue of its own.
 
+use std::time::Duration;
+
 use assert_cmd::cargo::cargo_bin_cmd;
 use phasegate::rehearsal::{Bot, MERGE_POLICY, REPO, Rehearsal, Setup};
 use phasegate::twin::Issue;
@@ -154,4 +156,81 @@ async fn without_issues_the_comment_tells_it() {
     assert!(on.status_comment(number).unwrap().body.contains("`bypassed_gate`"));
     assert_eq!(count(&on, number, "incident"), 1);
     on.end().await;
+}
+
+/// So long the rules of a branch are not read again.
+const EVERY: Duration = Duration::from_mins(10);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ruleset_that_is_taken_away_is_told_once_and_every_time() {
+    let mut on = Rehearsal::start(Setup::with_policy(&people())).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.lifts_the_rules().unwrap();
+    on.says("ada", number, "/status").await.unwrap();
+    assert!(on.incidents().unwrap().is_empty(), "the rules are not read with every event");
+    on.time_passes(EVERY).await.unwrap();
+    on.says("ada", number, "/status").await.unwrap();
+    let issue = told(&on);
+    assert_eq!(issue.title, "Phasegate: `phasegate/merge` is not required on main any more");
+    assert_eq!(issue.assignees.iter().map(|who| who.login.as_str()).collect::<Vec<_>>(), ["mia"]);
+    let body = issue.body.clone().unwrap();
+    for part in [
+        "requires `phasegate/merge` from this App on `main`",
+        "/rules)",
+        "docs/install.md",
+        "is:merged base:main",
+        "@octo-org/leads",
+    ] {
+        assert!(body.contains(part), "{part:?} is not in {body}");
+    }
+    assert!(on.status_comment(number).unwrap().body.contains(&format!("Incident #{} is open", issue.number)));
+    let (report, text) = status(&on, number);
+    assert_eq!(report["incidents"][0]["issue"], issue.number, "{report:#}");
+    assert!(
+        text.contains(&format!("incident #{}: phasegate/merge is not required on main any more", issue.number)),
+        "{text}"
+    );
+
+    // Whoever looks later, with whatever change, and whatever was forgotten: it is told.
+    let other = proposes(&on, "other").await;
+    on.time_passes(EVERY).await.unwrap();
+    on.says("ada", other, "/status").await.unwrap();
+    on.loses_its_database().await.unwrap();
+    on.says("ada", other, "/status").await.unwrap();
+    on.says("ada", number, "/status").await.unwrap();
+    assert_eq!((told(&on).number, count(&on, number, "incident"), count(&on, other, "incident")), (issue.number, 1, 0));
+    closes(&on, "mia", issue.number).await;
+    assert_eq!(count(&on, number, "incident_noted"), 1);
+
+    // It is back, and then it takes anybody's check, which is as good as none.
+    on.requires_the_gate_of(Some(on.app().id)).unwrap();
+    on.time_passes(EVERY).await.unwrap();
+    on.says("ada", other, "/status").await.unwrap();
+    on.lifts_the_rules().unwrap();
+    on.requires_the_gate_of(None).unwrap();
+    on.time_passes(EVERY).await.unwrap();
+    on.says("ada", other, "/status").await.unwrap();
+    let issues = on.incidents().unwrap();
+    assert_eq!(issues.iter().map(|issue| issue.open).collect::<Vec<_>>(), [false, true], "{issues:#?}");
+    assert_eq!(count(&on, other, "incident"), 1);
+    on.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gate_that_was_never_required_or_only_observes_is_not_missed() {
+    let observes = format!("{MERGE_POLICY}enforce: observe\n");
+    for (policy, guarded) in [(MERGE_POLICY, false), (observes.as_str(), true)] {
+        let on = Rehearsal::start(Setup::with_policy(policy)).await.unwrap();
+        if !guarded {
+            on.lifts_the_rules().unwrap();
+        }
+        let number = proposes(&on, "work").await;
+        on.lifts_the_rules().ok();
+        for _ in 0..2 {
+            on.time_passes(EVERY).await.unwrap();
+            on.says("ada", number, "/status").await.unwrap();
+        }
+        assert_eq!((on.incidents().unwrap().len(), count(&on, number, "incident")), (0, 0), "{policy}");
+        on.end().await;
+    }
 }

@@ -363,7 +363,7 @@ fn a_merge_around_the_gate_is_recorded_with_the_rules() {
 #[track_caller]
 fn incident(game: &Game) -> (Option<String>, Vec<Finding>) {
     let [one] = &game.now().incidents[..] else { panic!("{:?}", game.now().incidents) };
-    let Breach::Bypassed { by, findings } = &one.breach;
+    let Breach::Bypassed { by, findings } = &one.breach else { panic!("{:?}", one.breach) };
     (by.as_ref().map(|by| by.login.clone()), findings.clone())
 }
 
@@ -404,6 +404,32 @@ fn nothing_else_is_an_incident() {
     for game in [passed, observed, elsewhere, lawless] {
         assert_eq!(game.now().incidents, []);
     }
+}
+
+#[test]
+fn a_gate_that_is_not_required_any_more_is_an_incident_once_for_each_time() {
+    let mut game = Game::merge();
+    game.green().approved_by("mia");
+    let gone = |second: i64| {
+        let at = |second| jiff::Timestamp::from_second(second).unwrap();
+        let (branch, since, seen) = ("main".to_owned(), at(second), at(second + 60));
+        Happened::Unguarded(Breach::Unguarded { branch, since, seen })
+    };
+    game.happens(&[gone(60)]);
+    game.may_merge();
+    assert!(game.now().incidents[0].breach.rules().is_empty());
+    game.happens(&[gone(60)]);
+    assert_eq!((game.fresh, game.now().incidents.len()), (0, 1));
+    game.happens(&[gone(120)]);
+    let since: Vec<_> = game.now().incidents.iter().map(|one| one.breach.clone()).collect();
+    let [Breach::Unguarded { since: first, .. }, Breach::Unguarded { since: second, branch, .. }] = &since[..] else {
+        panic!("{since:?}")
+    };
+    assert!(first < second && branch == "main");
+    // It says what it is about, and nobody is said to have merged anything.
+    let told = game.incident().unwrap();
+    assert_eq!(told.title, "Phasegate: `phasegate/merge` is not required on main any more");
+    assert!(told.body.contains("1970-01-01 00:03 UTC") && !told.body.contains("around the gate"), "{}", told.body);
 }
 
 /// A ledger from before there were incidents has the merge and nothing else: nobody is told of that anew.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::Home;
 use super::html::{code, finding, folded, link, linked, moment, prose, safe, word};
 use crate::finding::{Finding, Verdict, only_waiting, quoted};
+use crate::gate::merge::CHECK_NAME;
 use crate::ids::Person;
 use crate::ledger::incident::Breach;
 use crate::ledger::record::{Claim, Evidence, Froze, Outcome, Why};
@@ -329,9 +330,16 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
             format!("A person is asked in {}.", link(&home.issue(*issue), &format!("#{issue}")))
         }
         Body::Incident(breach) => {
-            let Breach::Bypassed { by, .. } = breach.as_ref();
-            let by = by.as_ref().map(|by| format!(" by {}", person(by))).unwrap_or_default();
-            format!("<b class=\"bad\">Incident</b>: it was merged around the gate{by}. A person is told.")
+            let what = match breach.as_ref() {
+                Breach::Bypassed { by, .. } => {
+                    let by = by.as_ref().map(|by| format!(" by {}", person(by))).unwrap_or_default();
+                    format!("it was merged around the gate{by}")
+                }
+                Breach::Unguarded { branch, .. } => {
+                    format!("{} is not required on {} any more", code(CHECK_NAME), code(branch))
+                }
+            };
+            format!("<b class=\"bad\">Incident</b>: {what}. A person is told.")
         }
         Body::IncidentShown { issue, .. } => {
             format!("The incident is {}.", link(&home.issue(*issue), &format!("#{issue}")))
