@@ -320,7 +320,7 @@ fn done(desk: &Desk<'_>, looked: &Looked, task: &str) -> anyhow::Result<Step> {
     let facts = Facts::gather(&desk.repo, &as_if, desk.target.clone());
     let judged = wave::judge(&desk.shown, as_if, facts, desk.now);
     let handed = judged.judged.get(nth).cloned().unwrap_or_default();
-    Ok(life::hand_in(&looked.ledger, task, &tip, &handed, desk.now))
+    Ok(life::hand_in(&looked.ledger, task, (&tip, judged.facts.rows.get(nth)), &handed, desk.now))
 }
 
 /// The digest; with `close` the ledger goes, and the digest into the file that this names.

@@ -2,7 +2,7 @@
 //!
 //! That it is green is not enough for that. Where one of these does not hold, the rung is lowered for this content and a person
 //! decides, as if the change had said so itself: the tests held as much as before, no contract was edited, the last push changed
-//! nothing but what a gate had asked for, and a completeness critic misses nothing. What was left undone and is of security stops
+//! nothing but what a gate had asked for, a completeness critic misses nothing, and a verdict that is there can be read. What was left undone and is of security stops
 //! the change ([`super::residue`]); coverage is read where the tests are run ([`super::ran`]).
 
 use std::collections::BTreeSet;
@@ -23,6 +23,7 @@ pub const RULES: &[(&str, &str)] = &[
     ("contract_edited", "No contract was edited."),
     ("loops_not_dry", "The last push changed nothing but what the gate that failed had asked for."),
     ("critic_open", "A completeness critic misses nothing."),
+    ("malformed_gate_record", "What is left undone can be read."),
 ];
 
 /// So many gaps are told.
@@ -42,7 +43,7 @@ pub fn unmet(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
     let subject = world.subject.as_ref().filter(|_| merge::autonomy(state, world) == Autonomy::Auto);
     // Who asks for nothing is told so, and gets it.
     let Some(subject) = subject.filter(|_| !policy.merge.require.is_empty()) else { return Vec::new() };
-    let one = [weaker(state, world), contracts(state, subject), loops(subject)];
+    let one = [weaker(state, world), contracts(state, subject), loops(subject), unread(subject)];
     one.into_iter().flatten().chain(critic(policy, state, world)).collect()
 }
 
@@ -81,6 +82,12 @@ fn loops(subject: &Subject) -> Option<Finding> {
             Some(Finding::warning("loops_not_dry", says, next).at(first, None))
         }
     }
+}
+
+fn unread(subject: &Subject) -> Option<Finding> {
+    let path = subject.handed_in.iter().find_map(|one| one.read.is_err().then_some(&one.path))?;
+    let says = "The verdict of whoever built it is not in its form, so nobody knows what is left, and the change does not pass by itself.";
+    Some(Finding::warning("malformed_gate_record", says, or("Write it in its form, or take it out")).at(path, None))
 }
 
 fn critic(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {

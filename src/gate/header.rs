@@ -130,11 +130,12 @@ fn front_matter(body: &str) -> (&str, &str) {
 /// The key and the value of a line that declares something. What offers a choice (`risk: high | low`) is a form that nobody has
 /// filled in, and what goes on is a sentence, but for a reason behind a known word.
 fn declaration(line: &str) -> Option<(Key, &str)> {
-    let (key, value) = line.split_once(':')?;
+    let at = line.find([':', '：', '='])?;
+    let (key, value) = (&line[..at], line[at..].trim_start_matches([':', '：', '=']));
     let bare = |text: &'_ str| text.trim().trim_matches(['*', '_', '`', '"', '\'']).trim().to_ascii_lowercase();
     let key = match bare(key).as_str() {
         "autonomy" => Key::Autonomy,
-        "risk" => Key::Risk,
+        "risk" | "risk level" | "risk-level" | "risk_level" => Key::Risk,
         _ => return None,
     };
     let value = value.split(" #").next().unwrap_or_default().trim();
@@ -147,7 +148,18 @@ fn declaration(line: &str) -> Option<(Key, &str)> {
     let alone = words.all(str::is_empty);
     let known =
         first.eq_ignore_ascii_case("high") || RUNGS.iter().any(|rung| first.eq_ignore_ascii_case(rung.as_str()));
+    if key == Key::Risk && !known && speaks_of_much(value) {
+        return Some((key, value));
+    }
     (alone || known).then_some((key, first))
+}
+
+/// Whether a short value means a high risk in words of its own: whoever wrote it is to be told that it counts for nothing.
+fn speaks_of_much(value: &str) -> bool {
+    const MUCH: [&str; 5] = ["high", "higher", "highest", "critical", "severe"];
+    let mut words = value.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let few = words.clone().count() <= 3;
+    few && words.any(|word| MUCH.iter().any(|much| word.eq_ignore_ascii_case(much)))
 }
 
 /// The lines of a Markdown text that are shown as text.
@@ -226,6 +238,9 @@ mod tests {
             "risk: high\n---\n",
             "## risk: high",
             "autonomy: auto\nrisk: high",
+            "risk = high",
+            "risk：high",
+            "Risk level: high",
         ] {
             assert!(declares(body).1, "{body:?}");
         }
@@ -270,6 +285,14 @@ mod tests {
                 "The description says `autonomy:` `full`, which declares nothing.",
             ]
         );
+        for (body, value) in [
+            ("risk: very high", "very high"),
+            ("risk: critical", "critical"),
+            ("Risk level: the highest", "the highest"),
+        ] {
+            let header = read(body);
+            assert_eq!((header.declared.is_none(), &header.unread[..]), (true, &[(Key::Risk, value.to_owned())][..]));
+        }
         let header = read("autonomy: auto");
         assert!(header.findings(Autonomy::Auto).is_empty());
         let told = header.findings(Autonomy::Manual);

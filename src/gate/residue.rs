@@ -7,16 +7,27 @@
 use super::{Finding, Severity};
 use crate::finding::quoted;
 use crate::gate::world::World;
-use crate::guard::wave::verdict::{self, Kind, Proposal};
+use crate::guard::wave::verdict::{self, Kind, Proposal, Unread};
 
 /// What is said of it at REVIEW, VERIFY and the merge.
 pub fn findings(world: &World) -> Vec<Finding> {
     let all = world.subject.iter().flat_map(|subject| &subject.handed_in);
     all.flat_map(|one| match &one.read {
         Ok(proposal) => held(&one.path, proposal),
-        Err(findings) => findings.iter().map(warned).collect(),
+        Err(unread) => unknown(&one.path, unread),
     })
     .collect()
+}
+
+/// Of what can't be read nobody knows what is left. Any project may have a file of this name, so it is a warning, but for security.
+fn unknown(path: &str, unread: &Unread) -> Vec<Finding> {
+    let security = unread.security.then(|| {
+        let says = "The verdict is not in its form and speaks of security, so a finding of security may be left.";
+        let next =
+            "Write the verdict as the findings beside this one say; what is left of security is mended, never waived.";
+        Finding::error("residue_security", says, next).at(path, None)
+    });
+    unread.findings.iter().map(warned).chain(security).collect()
 }
 
 fn warned(finding: &Finding) -> Finding {

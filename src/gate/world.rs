@@ -255,7 +255,7 @@ pub struct Subject {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandedIn {
     pub path: String,
-    pub read: Result<verdict::Proposal, Vec<Finding>>,
+    pub read: Result<verdict::Proposal, verdict::Unread>,
 }
 
 /// What a commit stops for or reports, in the words of whoever made it.

@@ -30,13 +30,19 @@ impl LocalRepo {
     /// Opens the repository at exactly this path; it does not look in the directories above.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let none: [&std::ffi::OsStr; 0] = [];
-        let repo = Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none)?;
+        Self::read_from(Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none)?)
+    }
+
+    fn read_from(repo: Repository) -> Result<Self> {
+        if is_grafted(&repo)? {
+            return Err(Error::Grafted);
+        }
         Ok(Self { repo: Mutex::new(repo), cap: BLOB_CAP, absent: Mutex::default() })
     }
 
     /// Opens the repository that this folder is in.
     pub fn around(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Self { repo: Mutex::new(Repository::discover(path)?), cap: BLOB_CAP, absent: Mutex::default() })
+        Self::read_from(Repository::discover(path)?)
     }
 
     /// The commit that a revision names, as git reads it: `HEAD~2`, a branch, the beginning of an id.
@@ -345,6 +351,15 @@ pub(super) fn parents_of(commit: &[u8]) -> Result<Vec<CommitId>> {
     let parents = headers.filter_map(|line| line.strip_prefix(b"parent "));
     let id = |id: &[u8]| CommitId::new(String::from_utf8_lossy(id)).map_err(|e| Error::Malformed(e.to_string()));
     parents.map(id).collect()
+}
+
+/// Whether the folder tells another history than its commits have. It does so to whoever uses it, and no commit shows it.
+fn is_grafted(repo: &Repository) -> Result<bool> {
+    match std::fs::read_to_string(repo.commondir().join("info/grafts")) {
+        Ok(text) => Ok(text.lines().any(|line| !line.trim().is_empty())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(Error::io("can't read whether the history is another one")(e)),
+    }
 }
 
 /// The commits behind which the history is cut.

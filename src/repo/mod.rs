@@ -77,6 +77,8 @@ pub enum Error {
     Malformed(String),
     #[error("the history is cut before the answer is certain; fetch more of it (in an Action: `fetch-depth: 0`)")]
     Shallow,
+    #[error("`info/grafts` in git's folder gives commits other parents than they have; take it away and try again")]
+    Grafted,
     #[error("the two were merged into each other crosswise, so what one adds to the other can't be told")]
     Crosswise,
     #[error("not a URL that is fetched from: {0}")]

@@ -326,3 +326,19 @@ fn a_patch_is_known_by_its_lines_wherever_they_stand() {
     assert_ne!(reader.patch_id(&base, &one).unwrap(), reader.patch_id(&base, &two).unwrap());
     assert_eq!(reader.patch_id(&base, &one).unwrap(), reader.patch_id(&base, &picture(b"\0one")).unwrap());
 }
+
+/// Grafts are nobody's commit: they would prove whatever the folder's user wants of merge bases.
+#[test]
+fn a_folder_that_tells_another_history_is_not_read() {
+    let repo = Scratch::new();
+    let old = repo.text(&[], &[("a", "1")]);
+    let base = repo.text(&[&old], &[("a", "2")]);
+    let grafts = repo.path().join("info/grafts");
+    std::fs::create_dir_all(grafts.parent().unwrap()).unwrap();
+    std::fs::write(&grafts, "").unwrap();
+    assert!(LocalRepo::open(repo.path()).is_ok());
+    std::fs::write(&grafts, format!("{old} {base}\n")).unwrap();
+    let refused = [LocalRepo::open(repo.path()), LocalRepo::around(repo.path())].map(|opened| opened.err().unwrap());
+    assert!(refused.iter().all(|error| matches!(error, Error::Grafted)), "{refused:?}");
+    assert!(refused[0].to_string().contains("info/grafts"));
+}

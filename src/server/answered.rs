@@ -84,16 +84,19 @@ pub(super) fn handed_in(reader: &LocalRepo, head: &CommitId, deltas: &[Delta]) -
 
 /// What a verdict stops for. It is asked once, also when it is rebased or moved to another commit.
 pub(super) fn stop(one: &HandedIn, head: &CommitId) -> Option<Raises> {
-    let proposal = one.read.as_ref().ok()?;
-    let outcome = proposal.weighed();
+    let (outcome, left, otherwise) = match &one.read {
+        Ok(proposal) => {
+            let left = proposal.residue.iter().map(|left| format!("{}: {}", left.kind.as_str(), left.says));
+            (proposal.weighed(), left.collect::<Vec<_>>(), said(proposal))
+        }
+        Err(unread) => (unread.stops?, Vec::new(), "the rest of the verdict is not in its form".to_owned()),
+    };
     if !outcome.stops() {
         return None;
     }
-    let left = proposal.residue.iter().map(|left| format!("{}: {}", left.kind.as_str(), left.says));
-    let left: Vec<String> = left.collect();
     let key = Digest::of_parts([&["handed in", one.path.as_str(), outcome.as_str()][..], &strs(&left)].concat());
     let unsafe_ = if outcome == Outcome::HardStop { "unsafe: " } else { "" };
-    let why = if left.is_empty() { said(proposal) } else { left.join("; ") };
+    let why = if left.is_empty() { otherwise } else { left.join("; ") };
     let reason = format!("{unsafe_}{} in {}: {why}", outcome.as_str(), one.path);
     let reason = reason.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
     Some(Raises { raised: Raised { commit: head.clone(), key }, reason })
@@ -193,14 +196,21 @@ mod tests {
             ("said/SUMMARY.md", verdict("ESCALATE", "[]")),
             ("fine/SUMMARY.md", verdict("PASS", "[]")),
             ("bent/SUMMARY.md", "```yaml\noutcome: PASS\n```\n".to_owned()),
+            ("torn/SUMMARY.md", "```yaml\noutcome: HARD-STOP\n```\n".to_owned()),
         ];
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
         let head = scratch.text(&[&base], &files);
         let reader = scratch.reader();
         let all = handed_in(&reader, &head, &reader.diff(&base, &head).unwrap()).unwrap();
         let read: Vec<(&str, bool)> = all.iter().map(|one| (one.path.as_str(), one.read.is_ok())).collect();
-        let there = ["bent", "fine", "left", "race", "said"].map(|name| format!("{name}/SUMMARY.md"));
-        assert_eq!(read, there.iter().map(|path| (path.as_str(), !path.starts_with("bent"))).collect::<Vec<_>>());
+        let there = ["bent", "fine", "left", "race", "said", "torn"].map(|name| format!("{name}/SUMMARY.md"));
+        assert_eq!(
+            read,
+            there
+                .iter()
+                .map(|path| (path.as_str(), !path.starts_with("bent") && !path.starts_with("torn")))
+                .collect::<Vec<_>>()
+        );
         let stops: Vec<Raises> = all.iter().filter_map(|one| stop(one, &head)).collect();
         let reasons: Vec<&str> = stops.iter().map(|stop| stop.reason.as_str()).collect();
         assert_eq!(
@@ -208,7 +218,8 @@ mod tests {
             [
                 "unsafe: HARD-STOP in left/SUMMARY.md: security: the token is in the log",
                 "ESCALATE in race/SUMMARY.md: concurrency: two writers",
-                "ESCALATE in said/SUMMARY.md: it is dark"
+                "ESCALATE in said/SUMMARY.md: it is dark",
+                "unsafe: HARD-STOP in torn/SUMMARY.md: the rest of the verdict is not in its form"
             ]
         );
         let again: Vec<Raises> = all.iter().filter_map(|one| stop(one, &base)).collect();

@@ -6,7 +6,7 @@ use crate::engine::kit::*;
 use crate::flow::Stage;
 use crate::gate::Verdict;
 use crate::gate::world::HandedIn;
-use crate::guard::wave::verdict;
+use crate::guard::wave::verdict::{self, Outcome};
 use crate::guard::weaken::{Found, Weaker, What};
 use crate::ids::Role;
 use crate::ledger::record::Evidence;
@@ -186,6 +186,40 @@ fn a_note_of_security_and_what_tests_do_not_show_are_told() {
     // What can't be read is told, and is nobody's red: any project may have a file of this name.
     let read = verdict::handed_in("SUMMARY.md", b"```yaml\noutcome: PASS\n```\n").expect("it has a verdict");
     let bent = HandedIn { path: "SUMMARY.md".to_owned(), read };
-    game.push_with("four", |game| game.subject().handed_in = vec![bent]).green().may_merge();
+    game.push_with("four", |game| game.subject().handed_in = vec![bent]).green();
     assert!(!game.finding("malformed_gate_record").blocks());
+    // But nobody knows what is left, so it does not pass by itself.
+    game.may_not_merge(&["MRG-03"]).approved_by("mia").may_merge();
+}
+
+/// A verdict that lacks a field says what it stops for all the same.
+#[test]
+fn a_verdict_that_is_not_in_its_form_hides_no_finding_of_security() {
+    let bent = |yaml: &str| {
+        let text = format!("```yaml\n{yaml}\n```\n");
+        let read = verdict::handed_in("SUMMARY.md", text.as_bytes()).expect("it has a verdict");
+        vec![HandedIn { path: "SUMMARY.md".to_owned(), read }]
+    };
+    for loud in [
+        "outcome: PASS\nresidue:\n  - security: the token is in the log",
+        "outcome: PASS\nresidue: security",
+        "outcome: PASS\nresidue: [Security]",
+        "{\"outcome\": \"PASS\", \"residue\": [{\"security\": \"x\"}]}",
+        "outcome: PASS\nresidue: [security: \"it leaks",
+    ] {
+        let mut game = Game::with(ALONE);
+        game.opened().push_with("two", |game| game.subject().handed_in = bent(loud)).green().approved_by("mia");
+        game.may_not_merge(&["residue_security"]);
+    }
+    for quiet in ["task: security-headers\noutcome: PASS", "outcome: PASS\nevidence: security review is clean"] {
+        let mut game = Game::with(ALONE);
+        game.opened().push_with("two", |game| game.subject().handed_in = bent(quiet)).green().approved_by("mia");
+        game.may_merge();
+    }
+    let stops = |yaml: &str| bent(yaml)[0].read.as_ref().unwrap_err().stops;
+    assert_eq!(stops("outcome: hard-stop"), Some(Outcome::HardStop));
+    assert_eq!(stops("outcome: ESCALATE\nresidue: []"), Some(Outcome::Escalate));
+    assert_eq!(stops("outcome: PASS\nresidue: security"), Some(Outcome::HardStop));
+    assert_eq!(stops("outcome: PASS | RISK-ACCEPTED | HARD-STOP | ESCALATE"), None);
+    assert_eq!(stops("outcome: PASS"), None);
 }

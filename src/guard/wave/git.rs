@@ -89,7 +89,7 @@ pub struct RowFacts {
     pub handed: Known<Option<CommitId>>,
     /// Where the branch left the base; where it is gone, what was handed in. None: neither is there.
     pub fork: Known<Option<Fork>>,
-    /// How it came into the target; none: it has not, or has nothing of its own. Asked of rows that are done or stopped.
+    /// How it came into the target; none: it has not, or has nothing of its own. Asked of all rows that are not released.
     pub arrived: Known<Option<Arrival>>,
     /// The files of its verdict. Asked of rows that are done or stopped.
     pub filed: Known<Filed>,
@@ -125,7 +125,7 @@ impl Facts {
             None => Err("the base is not known".to_owned()),
         };
         let arrivals = match &id {
-            Some(base) if ledger.rows.iter().any(is_settled) => arrivals(git, base, &target.tip),
+            Some(base) if ledger.rows.iter().any(may_not_be_in) => arrivals(git, base, &target.tip),
             Some(_) => Ok(HashMap::new()),
             None => Err("the base is not known".to_owned()),
         };
@@ -137,6 +137,11 @@ impl Facts {
 /// Nobody works on it any more.
 fn is_settled(row: &Row) -> bool {
     matches!(row.lease, Lease::Done(_) | Lease::Stopped(_))
+}
+
+/// Whether it matters that its branch is in the target. About one that is released somebody has decided.
+fn may_not_be_in(row: &Row) -> bool {
+    row.lease != Lease::Released
 }
 
 fn of_row(git: &dyn Git, row: &Row, base: Option<&CommitId>, target: &Target, arrivals: &Known<Arrivals>) -> RowFacts {
@@ -154,8 +159,10 @@ fn of_row(git: &dyn Git, row: &Row, base: Option<&CommitId>, target: &Target, ar
         (_, None) => Ok(None),
     });
     let (mut arrived, mut filed) = (Ok(None), Ok(Filed::default()));
-    if let (true, Some(base), Some(subject)) = (is_settled(row), base, &subject) {
+    if let Some(subject) = subject.as_ref().filter(|_| may_not_be_in(row) && base.is_some()) {
         arrived = arrivals.as_ref().map(|arrivals| arrivals.get(subject).cloned()).map_err(Clone::clone);
+    }
+    if let (true, Some(base), Some(subject)) = (is_settled(row), base, &subject) {
         filed = told(files(git, row, base, subject));
     }
     let wrote_ledger = match (&row.lease, &handed) {

@@ -10,10 +10,11 @@ use jiff::Timestamp;
 
 use super::Looked;
 use super::cell::{Branch, Digits, Echo, TaskId, WaveName, Worker, Wrong, shown};
+use super::git::{Arrival, RowFacts};
 use super::lease::{Lease, State, Stop, Term};
 use super::ledger::{FILE, Ledger, Row, Status};
 use super::verdict::Judged;
-use super::verify::UNVERIFIED;
+use super::verify::{BYPASSED, UNVERIFIED};
 use crate::finding::Finding;
 use crate::ids::CommitId;
 
@@ -124,8 +125,13 @@ pub fn take(ledger: &Ledger, task: &str, hand: &Hand, base: &CommitId, tip: Opti
     })
 }
 
-/// Nobody holds it any more. What is in the target can't be released.
+/// Nobody holds it any more. What is in the target can't be released; of what was stopped and came in a person has decided.
 pub fn release(looked: &Looked, task: &str) -> Step {
+    let mut rows = looked.ledger.rows.iter().zip(&looked.facts.rows).filter(|(row, _)| row.task.as_str() == task);
+    let undecided = rows.next().filter(|(row, _)| !matches!(row.lease, Lease::Stopped(_) | Lease::Done(_)));
+    if let Some(arrival) = undecided.and_then(|(_, known)| came_in(known)) {
+        return Err(past_the_check(task, arrival));
+    }
     let turn = looked.ledger.rows.iter().zip(&looked.turns).find(|(row, _)| row.task.as_str() == task);
     if let Some((_, turn @ super::Turn::Merged { .. })) = turn {
         return Err(not_now(format!("{} is {}.", shown(task), turn.words()), "Revert it first, if it is not to stay."));
@@ -135,6 +141,17 @@ pub fn release(looked: &Looked, task: &str) -> Step {
         row.fork_base = Echo::Pending { pool: matches!(row.fork_base, Echo::Synced(_) | Echo::Pending { pool: true }) };
         Ok(())
     })
+}
+
+fn came_in(known: &RowFacts) -> Option<&Arrival> {
+    known.arrived.as_ref().ok()?.as_ref()
+}
+
+fn past_the_check(task: &str, arrival: &Arrival) -> Vec<Finding> {
+    let says =
+        format!("The branch of {} came in with {} before it was handed in.", shown(task), arrival.commit.short());
+    let next = "Look at what was merged, and revert it; or stop it (`phasegate wave stop TASK ESCALATE`), and let a person decide.";
+    vec![Finding::error(BYPASSED, says, next)]
 }
 
 /// A worker pastes where its worktree stands.
@@ -147,8 +164,17 @@ pub fn echo(ledger: &Ledger, task: &str, text: &str) -> Step {
 }
 
 /// A worker is done: with its branch at this commit, and this verdict. A verdict that stops is recorded as a stop.
-pub fn hand_in(ledger: &Ledger, task: &str, tip: &CommitId, judged: &Judged, now: Timestamp) -> Step {
+pub fn hand_in(
+    ledger: &Ledger,
+    task: &str,
+    (tip, known): (&CommitId, Option<&RowFacts>),
+    judged: &Judged,
+    now: Timestamp,
+) -> Step {
     with(ledger, task, |row| {
+        if let Some(arrival) = known.and_then(came_in).filter(|_| !matches!(row.lease, Lease::Done(_))) {
+            return Err(past_the_check(task, arrival));
+        }
         let state = row.lease.state(now);
         if state == State::Ready {
             let says = format!("Nobody holds {}: {}.", shown(task), shown(&row.lease.to_string()));

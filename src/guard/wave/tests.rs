@@ -353,6 +353,39 @@ fn what_comes_in_while_the_wave_is_live_came_past_the_check() {
 }
 
 #[test]
+fn what_nobody_handed_in_does_not_come_in_and_is_not_made_good_afterwards() {
+    let house = House::new();
+    let a = house.yard.work("a", "wave/a", &house.base);
+    let held = ["a", "w1", "wave/a", HELD, house.base.as_str()];
+    assert_eq!(all(&house.look("live", &[held])), Vec::<String>::new());
+    let merged = house.merge(&[&a]);
+    let (tip, with) = (a.short(), merged.short());
+    let says = |why: &str| {
+        vec![format!(
+            "bypassed_gate error WAVE.md:8 `a` {why}, and its branch `wave/a` ({tip}) is in `main` since {with}."
+        )]
+    };
+    for status in ["live", "merging"] {
+        let looked = house.look(status, &[held]);
+        assert_eq!(all(&looked), says("was not handed in yet"), "{status}");
+        let refused = super::life::release(&looked, "a").unwrap_err();
+        assert_eq!(refused[0].rule, "bypassed_gate");
+        let as_if = house.look(status, &[["a", "w1", "wave/a", &done(&a), house.base.as_str()]]);
+        let handed = super::life::hand_in(&looked.ledger, "a", (&a, as_if.facts.rows.first()), &as_if.judged[0], now());
+        assert_eq!(handed.unwrap_err()[0].rule, "bypassed_gate");
+    }
+    let late = ["a", "w1", "wave/a", "2h since 2026-01-01T10:00:00Z", house.base.as_str()];
+    assert_eq!(all(&house.look("merging", &[late])), says("was never handed in"));
+    // Once it is stopped, a person decides, and may release it.
+    let stopped = house.look("merging", &[["a", "w1", "wave/a", "stopped ESCALATE", "pending"]]);
+    assert!(super::life::release(&stopped, "a").is_ok());
+    // A worker that has not begun stands at the base, which is in everything.
+    house.yard.point("wave/b", &house.base);
+    let fresh = ["b", "w2", "wave/b", HELD, house.base.as_str()];
+    assert_eq!(all(&house.look("merging", &[fresh])), Vec::<String>::new());
+}
+
+#[test]
 fn a_history_that_is_cut_proves_nothing() {
     let house = House::new();
     let stale = house.yard.commit(&[&house.old], &[("a", "a")]);

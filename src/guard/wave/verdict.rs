@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::cell::{TaskId, shown};
 use crate::finding::Finding;
 
-pub use read::{handed_in, lessons, read};
+pub use read::{Unread, handed_in, lessons, read};
 
 /// The verdict's file.
 pub const SUMMARY: &str = "SUMMARY.md";

@@ -113,8 +113,9 @@ impl Check<'_> {
         let at = (nth, row);
         self.clock(at);
         match row.lease.state(self.now) {
-            State::Ready => {}
-            State::Stopped => self.stopped(at, known),
+            State::Ready if row.lease == Lease::Released => {}
+            State::Ready => self.came_in(at, known, "was never handed in"),
+            State::Stopped => self.came_in(at, known, "was stopped"),
             State::Held | State::Done => {
                 if self.facts.target.is(&row.branch) {
                     let says = format!(
@@ -127,9 +128,12 @@ impl Check<'_> {
                 if self.echo(at) {
                     self.fork(at, known);
                 }
-                if let Lease::Done(tip) = &row.lease {
-                    self.handed_in(at, tip, known);
-                    self.ledger_written(at, known);
+                match &row.lease {
+                    Lease::Done(tip) => {
+                        self.handed_in(at, tip, known);
+                        self.ledger_written(at, known);
+                    }
+                    _ => self.came_in(at, known, "was not handed in yet"),
                 }
             }
         }
@@ -286,15 +290,15 @@ impl Check<'_> {
         }
     }
 
-    /// Nothing that was stopped comes in.
-    fn stopped(&mut self, at: (usize, &Row), known: &RowFacts) {
+    /// Nothing that was stopped comes in, nor what nobody has handed in.
+    fn came_in(&mut self, at: (usize, &Row), known: &RowFacts, why: &str) {
         if let Err(why) = &known.arrived {
             let says = format!("Whether anything of {} was merged can't be told: {why}.", shown(at.1.task.as_str()));
             self.error(at, BYPASSED, says, "Put right what keeps git from telling, and verify again.");
         }
         if let (Ok(Some(arrival)), Ok(Some(tip))) = (&known.arrived, &known.tip) {
             let says = format!(
-                "{} was stopped, and its branch {} ({}) is in {} since {}.",
+                "{} {why}, and its branch {} ({}) is in {} since {}.",
                 shown(at.1.task.as_str()),
                 shown(at.1.branch.as_str()),
                 tip.short(),

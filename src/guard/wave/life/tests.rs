@@ -116,7 +116,9 @@ fn judged(outcome: &str, residue: &str) -> Judged {
 #[test]
 fn what_is_handed_in_is_done_stopped_or_refused() {
     let ledger = opened();
-    let hand_in = |outcome: &str, residue: &str| hand_in(&ledger, "dates", &id('b'), &judged(outcome, residue), now());
+    let hand_in = |outcome: &str, residue: &str| {
+        super::hand_in(&ledger, "dates", (&id('b'), None), &judged(outcome, residue), now())
+    };
     for (outcome, residue, cell) in [
         ("PASS", "[]", format!("done {}", id('b'))),
         ("RISK-ACCEPTED", "['concurrency: x']", format!("done {}", id('b'))),
@@ -130,9 +132,14 @@ fn what_is_handed_in_is_done_stopped_or_refused() {
     }
     assert_eq!(refused(hand_in("GREEN", "[]")), ["malformed_gate_record The outcome is `GREEN`."]);
     let foreign = Judged { findings: Vec::new(), ..Judged::default() };
-    assert!(super::hand_in(&ledger, "dates", &id('b'), &foreign, now()).is_err(), "no verdict is no PASS");
-    let late =
-        super::hand_in(&ledger, "dates", &id('b'), &judged("PASS", "[]"), "2026-03-02T11:00:00Z".parse().unwrap());
+    assert!(super::hand_in(&ledger, "dates", (&id('b'), None), &foreign, now()).is_err(), "no verdict is no PASS");
+    let late = super::hand_in(
+        &ledger,
+        "dates",
+        (&id('b'), None),
+        &judged("PASS", "[]"),
+        "2026-03-02T11:00:00Z".parse().unwrap(),
+    );
     assert_eq!(refused(late), ["CMD-03 Nobody holds `dates`: `2h since 2026-03-01T11:00:00Z`."]);
 }
 

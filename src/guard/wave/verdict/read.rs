@@ -37,11 +37,50 @@ pub fn read(path: &str, bytes: &[u8]) -> Result<Proposal, Vec<Finding>> {
     }
 }
 
+/// A verdict that is not in its form. What it stops for is no less said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    pub findings: Vec<Finding>,
+    /// It speaks of security.
+    pub security: bool,
+    /// The outcome that it names, where that stops.
+    pub stops: Option<Outcome>,
+}
+
 /// The same of a file that may be another's: none where it has no verdict at all.
-pub fn handed_in(path: &str, bytes: &[u8]) -> Option<Result<Proposal, Vec<Finding>>> {
-    let has_one = |text: &str| !verdicts(text).is_empty();
-    let text = decoded(path, SUMMARY, bytes).ok();
-    text.is_some_and(has_one).then(|| read(path, bytes))
+pub fn handed_in(path: &str, bytes: &[u8]) -> Option<Result<Proposal, Unread>> {
+    let text = decoded(path, SUMMARY, bytes).ok()?;
+    let blocks = verdicts(text);
+    let read = (!blocks.is_empty()).then(|| read(path, bytes))?;
+    Some(read.map_err(|findings| {
+        let security = blocks.iter().any(|block| speaks_of_security(block.text));
+        let outcome = blocks.iter().filter_map(|block| outcome_named(block.text)).max();
+        Unread { findings, security, stops: outcome.max(security.then_some(Outcome::HardStop)) }
+    }))
+}
+
+/// Whether something is left of that kind, wherever the word stands that would tell it.
+fn speaks_of_security(text: &str) -> bool {
+    let words = |line: &str| {
+        let said = line.split('#').next().unwrap_or_default();
+        let mut words = said.split(|c: char| !c.is_alphanumeric());
+        words.any(|word| word.eq_ignore_ascii_case(Kind::Security.as_str()))
+    };
+    // What was looked at may be security, with nothing left of it; so may a task be called.
+    text.lines().filter(|line| !begins_with(line, "evidence") && !begins_with(line, "task")).any(words)
+}
+
+/// The outcome of the first line that tells one, where it is one that stops. A line that lists them names none.
+fn outcome_named(text: &str) -> Option<Outcome> {
+    let line = text.lines().find(|line| begins_with(line, "outcome"))?;
+    let lower = line.to_ascii_lowercase();
+    let mut named = Outcome::ALL.into_iter().filter(|one| lower.contains(&one.as_str().to_ascii_lowercase()));
+    named.next().filter(|one| one.stops() && named.next().is_none())
+}
+
+fn begins_with(line: &str, field: &str) -> bool {
+    let bare = line.trim_start_matches(['{', '-', '"', '\'', ' ', '\t']);
+    bare.get(..field.len()).is_some_and(|start| start.eq_ignore_ascii_case(field))
 }
 
 /// A file's text within its bounds.
@@ -202,8 +241,10 @@ impl Reader<'_> {
                     match entry(item) {
                         Some((kind, says)) => all.push(Residue { kind, says, line: at }),
                         None => {
-                            let says =
-                                format!("The residue {} is not told by its kind.", shown(text(item).unwrap_or("")));
+                            let says = format!(
+                                "The residue {} is not in the form `KIND: WHAT`.",
+                                shown(text(item).unwrap_or(""))
+                            );
                             self.wrong(at, says, form("residue"));
                         }
                     }

@@ -68,18 +68,14 @@ fn expected(
     let mut rules = BTreeSet::new();
     let done = drawn.lease == 3 || drawn.lease == 4;
     let handed = if drawn.lease == 3 { tip.unwrap_or(other) } else { other };
-    match drawn.lease {
-        // Nobody holds it.
-        0 | 1 => return (handed, rules),
-        // Stopped: nothing of it may have come in.
-        2 => {
-            let came_in = |tip: usize| behind(history, main).contains(&tip) && !behind(history, base).contains(&tip);
-            if tip.is_some_and(came_in) {
-                rules.insert((BYPASSED, true));
-            }
-            return (handed, rules);
-        }
-        _ => {}
+    // Of what was stopped, or was not handed in, nothing may have come in. About what is released somebody has decided.
+    let came_in = |tip: usize| behind(history, main).contains(&tip) && !behind(history, base).contains(&tip);
+    if drawn.lease != 0 && !done && tip.is_some_and(came_in) {
+        rules.insert((BYPASSED, true));
+    }
+    // Nobody works on it.
+    if drawn.lease < 3 {
+        return (handed, rules);
     }
     let mut look = true;
     match drawn.echo {
