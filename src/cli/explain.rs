@@ -1,5 +1,6 @@
 //! `phasegate explain`: why a change is not merging, by its records, first things first.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -10,7 +11,8 @@ use serde::Serialize;
 use super::status::{self, Place, Report};
 use super::{Exit, check, out};
 use crate::finding::{Finding, Severity};
-use crate::flow::Phase;
+use crate::flow::{Phase, Stage};
+use crate::gate::aside::{self, Aside};
 use crate::gate::papers::{self, Papers};
 use crate::gate::{build, first, reconcile, verify};
 use crate::ledger::State;
@@ -65,7 +67,25 @@ pub(super) fn against(place: &Place, state: &State) -> Vec<Finding> {
 
 /// What the content shows, where a gate waits and it is here.
 fn seen(place: &Place, state: &State) -> Option<Vec<Finding>> {
-    look(place.here()?, state, first::unrecorded(state)?)
+    let repo = place.here()?;
+    match first::unrecorded(state) {
+        Some(phase) => look(repo, state, phase),
+        None => unproposed(repo, state),
+    }
+}
+
+/// What the proposal of another round lacks, while it is written. Which checks are red on what was delivered only GitHub knows.
+fn unproposed(repo: &Path, state: &State) -> Option<Vec<Finding>> {
+    state.pipeline.as_ref().filter(|pipeline| pipeline.stage == Stage::Iterating)?;
+    let repo = LocalRepo::around(repo).ok()?;
+    let at = match &state.merged {
+        Some(_) => check::default_tip(&repo).ok()?,
+        None => state.subject.as_ref()?.head.clone(),
+    };
+    let aside = Aside::read(&repo, &at).ok()?;
+    let mut found = aside::proposed(&aside, &BTreeSet::new()).err().unwrap_or_default();
+    found.extend(aside::again(&aside, state.declined.as_ref()));
+    Some(found)
 }
 
 /// The policy of the default branch, where it is here and can be read.

@@ -271,6 +271,18 @@ impl Given {
     }
 }
 
+/// Whether nothing is said that anybody sees: nothing at all, what stands in an HTML comment, or the word of an example.
+pub(super) fn is_unsaid(text: &str) -> bool {
+    let mut seen = String::new();
+    let mut rest = text;
+    while let Some((before, hidden)) = rest.split_once("<!--") {
+        seen.push_str(before);
+        rest = hidden.split_once("-->").map_or("", |(_, after)| after);
+    }
+    seen.push_str(rest);
+    matches!(seen.trim(), "" | "REASON" | "WHY")
+}
+
 /// The rule that is named first, as it is spelt, and what is said of it.
 pub(super) fn rule_and_reason<'a>(args: &'a str, rules: &[&'static str]) -> Option<(&'static str, &'a str)> {
     let (first, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::command::{Fence, Given, Spec, Verb};
+use super::command::{Fence, Given, Spec, Verb, is_unsaid};
 use super::decide::{Draft, Order};
 use super::verbs::not_now;
 use crate::finding::quoted;
@@ -202,10 +202,55 @@ pub(super) fn given(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Re
             )));
         }
     };
+    if let Some(words) = unfilled(&resolution) {
+        return Err(wrong(format!("{} are the words of the example. Put your own in their place.", quoted(words))));
+    }
     if let (Resolution::ProvideFix { .. }, Some(why)) = (&resolution, &order.no_fix) {
         return Err(wrong(format!("these files change nothing that can be committed: {why}.")));
     }
     Ok(resolution)
+}
+
+/// What stands in the examples for words that only whoever answers knows.
+pub(crate) const PLACEHOLDERS: &[&str] = &[
+    "Why it may go on.",
+    "Why it is not needed any more.",
+    "AC-1: What must be true now.",
+    "Why the criteria changed.",
+    "The first part",
+    "The second part",
+    "What must be true of it.",
+    "What it does.",
+    "What the fix does, and why.",
+    "print(\"the whole file as it is to be\")",
+];
+
+/// The words of an example that nobody has put others in place of. Carried out, they would be committed, opened as tasks and asked
+/// for as criteria.
+fn unfilled(resolution: &Resolution) -> Option<&str> {
+    let texts: Vec<&str> = match resolution {
+        Resolution::ApproveOverride { rationale } | Resolution::AbandonTask { rationale } => vec![rationale],
+        Resolution::Continue { rationale } => rationale.iter().map(String::as_str).collect(),
+        Resolution::AmendSpec { amended_acceptance_criteria: criteria, amendment_rationale } => {
+            criteria.iter().chain([amendment_rationale]).map(String::as_str).collect()
+        }
+        Resolution::SplitTask { new_tasks } => {
+            let each = new_tasks.iter();
+            each.flat_map(|task| {
+                [task.name.as_str(), &task.description]
+                    .into_iter()
+                    .chain(task.acceptance_criteria.iter().map(String::as_str))
+            })
+            .collect()
+        }
+        Resolution::RevisePlan { revised_micro_plan } => {
+            revised_micro_plan.iter().map(|module| module.description.as_str()).collect()
+        }
+        Resolution::ProvideFix { fix_description, fix_artifacts } => {
+            [fix_description].into_iter().chain(fix_artifacts.values()).map(String::as_str).collect()
+        }
+    };
+    texts.into_iter().map(str::trim).find(|text| PLACEHOLDERS.contains(text))
 }
 
 /// The files that a command gives for the branch, where it can be read.
@@ -412,7 +457,10 @@ fn text(d: &mut Decoder, f: &Fields<'_>, key: &str) -> Option<String> {
 
 /// Dots and dashes in place of a text.
 fn says_nothing(text: &str) -> bool {
-    text.chars().all(|c| c.is_whitespace() || matches!(c, '.' | '…' | '-' | '–' | '—' | '?' | '!' | '_' | '*' | '~'))
+    is_unsaid(text)
+        || text
+            .chars()
+            .all(|c| c.is_whitespace() || matches!(c, '.' | '…' | '-' | '–' | '—' | '?' | '!' | '_' | '*' | '~'))
 }
 
 /// A text that says something.
@@ -586,12 +634,17 @@ fn files(d: &mut Decoder, spot: &Spot<'_>) -> Option<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     for (path, item) in entries {
         if let Some(flaw) = unsafe_path(path) {
-            d.problem(item.key, &item.path, flaw, "Name a file by its path from the root of the repository");
+            d.problem(
+                item.key,
+                &format!("{}[{path}]", spot.path),
+                flaw,
+                "Name a file by its path from the root of the repository",
+            );
         }
         let Some(contents) = d.text(&item) else { continue };
         files.insert(path.to_owned(), contents.to_owned());
     }
-    for path in files.keys() {
+    for path in files.keys().filter(|path| !path.is_empty()) {
         let below = format!("{path}/");
         if files.keys().any(|other| other.starts_with(&below)) {
             d.problem(spot.at(), &spot.path, format!("`{path}` is both a file and a folder"), "Rename one of them");

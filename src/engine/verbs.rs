@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer::Answerer;
-use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason};
+use super::command::{Args, Given, Spec, Verb, is_unsaid, linked_number, rule_and_reason};
 use super::decide::{Draft, Order, Shown, Target};
 use super::{ask, freeze, heal, late, lease::leave_off, memory, resolution, risk, stop};
 use crate::finding::{Finding, quoted};
@@ -143,7 +143,7 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
     let said = quoted(&got);
     let says = match spec.args {
         Args::None if !given.args.is_empty() => format!("it takes nothing after its name, but got {said}."),
-        Args::Required(what) if given.args.is_empty() => format!("the {what} is missing."),
+        Args::Required(what) if is_unsaid(&given.args) => format!("the {what} is missing."),
         Args::Form(_) if given.args.is_empty() => "it says nothing.".to_owned(),
         Args::OneOf(words) if !words.iter().any(|word| word.eq_ignore_ascii_case(&given.args)) => {
             let words = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
@@ -156,7 +156,7 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
         // What it takes depends on the stop.
         Args::Choice(_) => return Ok(()),
         Args::Rule(rules, what) => match rule_and_reason(&given.args, rules) {
-            Some((_, "")) => format!("the {what} is missing."),
+            Some((_, text)) if is_unsaid(text) => format!("the {what} is missing."),
             Some(_) => return Ok(()),
             None if got.is_empty() => format!("it takes one of the rules {}.", rules.join(", ")),
             None => format!("it takes one of the rules {}, not {said}.", rules.join(", ")),
@@ -751,6 +751,7 @@ fn nobody_works(stage: Stage) -> bool {
             | S::PipelineComplete
             | S::IterationProposed
             | S::IterationConfirmed
+            | S::SteppedModePaused
             | S::ValidatingPMF
             | S::Ideating
     ) || waits_for_human(stage)

@@ -422,7 +422,9 @@ impl Memory {
     /// words; where only one is left of a rule in a file on both sides, by that alone.
     fn issues(&mut self, gate: GateName, verdict: Verdict, findings: &[Finding], by: &str, fails: u32) {
         let mut found: Vec<(Watched, &Finding)> = Vec::new();
-        for finding in findings.iter().filter(|finding| verdict == Verdict::Fail && finding.blocks()) {
+        for finding in
+            findings.iter().filter(|finding| verdict == Verdict::Fail && finding.blocks() && !finding.waiting)
+        {
             let place = format!("{} {}", finding.rule, finding.path.as_deref().unwrap_or_default());
             let watched = Watched { gate, place, says: without_commits(&finding.says) };
             if found.len() < MOST_OF_A_GATE && !found.iter().any(|(known, _)| *known == watched) {
@@ -699,6 +701,12 @@ impl State {
             Body::Inherited(taken) => {
                 if let Some(handed) = &taken.slice {
                     memory.inherit(handed, record.seq, flow);
+                }
+            }
+            Body::Continues { round, .. } => memory.confirmed(round, record.seq, flow),
+            Body::Accepted { .. } => {
+                if let Some(round) = &self.round {
+                    memory.confirmed(round, record.seq, flow);
                 }
             }
             _ => {}

@@ -11,7 +11,7 @@ use super::{Seen, answers, change_record, diary, escalation, freeze_review, inci
 use crate::engine::possible;
 use crate::finding::quoted;
 use crate::flow::{Exported, Mode, Phase, Stage, merge, pipeline};
-use crate::gate::aside;
+use crate::gate::aside::{self, Aside};
 use crate::gate::first;
 use crate::gate::goal::Goal;
 use crate::gate::people::who_decides_first;
@@ -208,13 +208,20 @@ pub(super) fn repair(state: &State, seen: &Seen<'_>, phase: Phase) -> Option<Str
     Some(format!("\n<details>{what}\n\n{says}:\n\n{fence}diff\n{}{fence}\n\n</details>\n\n", repair.diff))
 }
 
+/// What the proposal of another round lacks, while it is written.
+fn unproposed(state: &State, seen: &Seen<'_>) -> Vec<Finding> {
+    let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
+    let (Some(Stage::Iterating), Some(aside)) = (stage, &seen.world.aside) else { return Vec::new() };
+    let mut found = aside::proposed(aside, &aside::red(seen.world)).err().unwrap_or_default();
+    found.extend(aside::again(aside, state.declined.as_ref()));
+    found
+}
+
 /// The proposal of another round: what it lacks while it is written, and what is to be decided about once it is there.
 fn round(out: &mut String, state: &State, seen: &Seen<'_>, links: &Links) {
     let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
-    if let (Some(Stage::Iterating), Some(aside)) = (stage, &seen.world.aside) {
-        let mut found = aside::proposed(aside, &aside::red(seen.world)).err().unwrap_or_default();
-        found.extend(aside::again(aside, state.declined.as_ref()));
-        findings(out, "The proposal", &found, links);
+    if stage == Some(Stage::Iterating) && seen.world.aside.is_some() {
+        findings(out, "The proposal", &unproposed(state, seen), links);
     }
     if let Some(declined) = &state.declined {
         let (who, why) = (escalation::login(&declined.by), quoted(&plain_to(300, &declined.reason)));
@@ -228,7 +235,20 @@ fn round(out: &mut String, state: &State, seen: &Seen<'_>, links: &Links) {
     let at = if state.merged.is_some() { "HEAD" } else { links.head.as_str() };
     let document = Links::read_at(seen.server, seen.slug, at, aside::ITERATION, None);
     let impact = round.impact.as_str();
-    let _ = writeln!(out, "**[The proposal]({document})** (impact on the architecture: {impact})\n");
+    // Whoever decides is to read what is decided about.
+    let is_it = |aside: &Aside| aside.iteration.as_ref().and_then(|sheet| sheet.blob.as_ref()) == Some(&round.document);
+    let name = match &seen.world.aside {
+        Some(aside) if !is_it(aside) => "The proposal".to_owned(),
+        _ => format!("[The proposal]({document})"),
+    };
+    let _ = writeln!(out, "**{name}** (impact on the architecture: {impact})\n");
+    if !name.starts_with('[') {
+        let (file, blob) = (aside::ITERATION, round.document.short());
+        let _ = writeln!(
+            out,
+            "`{file}` says something else by now. What is decided about is what it said then (blob `{blob}`), and this list:\n"
+        );
+    }
     for change in round.changes.iter().take(MOST_FINDINGS) {
         let out_of_it = round.accepted.as_ref().is_some_and(|accepted| !accepted.contains(&change.id));
         let left = if out_of_it { ", not in this round" } else { "" };
@@ -252,8 +272,14 @@ fn capsule(out: &mut String, state: &State, seen: &Seen<'_>) {
         return;
     }
     let phase = seen.phase.iter().flat_map(|(_, judged)| judged.findings.clone());
-    let findings = first::of_change(state, phase.chain(seen.merge.findings.clone()), &commands(seen));
-    let findings = if state.open || first::is_delivered(state) { findings } else { Vec::new() };
+    let beside = unproposed(state, seen);
+    let findings = match beside.is_empty() {
+        false => beside,
+        true if state.open || first::is_delivered(state) => {
+            first::of_change(state, phase.chain(seen.merge.findings.clone()), &commands(seen))
+        }
+        true => Vec::new(),
+    };
     let place = |path: &str| {
         let link = Links::read_at(seen.server, seen.slug, &seen.world.ledger, path, None);
         // A long address would leave no room for the rest.

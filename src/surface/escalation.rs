@@ -109,13 +109,13 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
     if !also.is_empty() {
         let _ = writeln!(out, "It is stopped as well, and an answer is for all of it:\n\n{}\n", also.join("\n"));
     }
-    if state.audit_owed().is_some() {
+    if let Some(owed) = state.audit_owed() {
         let audit = say("audit");
-        let _ = writeln!(
-            out,
-            "An audit is owed as well: whatever is decided here, nothing goes on before its report is handed in (`{audit}` says what it is \
-             about).\n"
-        );
+        let until = match owed.facts.iter().next() {
+            None => format!("its report is handed in (`{audit}` says what it is about)"),
+            Some(fact) => format!("something of its report is promoted (`{audit} promote {fact}`)"),
+        };
+        let _ = writeln!(out, "An audit is owed as well: whatever is decided here, nothing goes on before {until}.\n");
     }
     if is_exhausted(state) {
         let _ = writeln!(out, "{}", cheats(state));
@@ -125,7 +125,7 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
         let _ = writeln!(out, "{}", items(&judged.findings, MOST_FINDINGS, &links));
     }
     let tried = tries(state, open);
-    let _ = writeln!(out, "**Options**, each as a reply to copy:\n");
+    let _ = writeln!(out, "**Options**, each as a reply to copy, with your words in place of the example's:\n");
     options(&mut out, state, open, seen, &policy.commands);
     let (remedy, why) = recommended(state, open, &tried);
     let _ = writeln!(out, "**Recommendation:** ({}) `{remedy}`: {why}\n", remedy.letter());

@@ -210,7 +210,7 @@ fn the_issue_of_a_gate_that_blocked() {
 
     - ❌ `BLD-02` `ci / test` ended as failure on a6e18682aa5b.<br>→ Read its log, mend the change and push; where it is not to blame, run that job again.
 
-    **Options**, each as a reply to copy:
+    **Options**, each as a reply to copy, with your words in place of the example's:
 
     **(A) `APPROVE_OVERRIDE`**: mend it and go on: its FAILs are counted from zero, and the gate is still to be passed. In short: `/resolve A REASON` or `/unblock REASON`.
 
@@ -337,7 +337,7 @@ fn the_issue_of_a_stop_in_the_merge_flow() {
 
     **BLOCKED:** `ada` stopped #7: `it 'leaks', @|everybody <|b>see<|/b> #1`. Nothing goes on before a person decides.
 
-    **Options**, each as a reply to copy:
+    **Options**, each as a reply to copy, with your words in place of the example's:
 
     **(A) `APPROVE_OVERRIDE`**: go on: what the stop names is settled. In short: `/resolve A REASON` or `/unblock REASON`.
 
@@ -429,7 +429,7 @@ fn the_issue_of_the_brake() {
 
     **BLOCKED:** `ada` pulled the complexity brake on #7 because it is much larger than its scope says: `scope: it has doubled`. Nothing goes on before a person decides.
 
-    **Options**, each as a reply to copy:
+    **Options**, each as a reply to copy, with your words in place of the example's:
 
     **(A) `APPROVE_OVERRIDE`**: let it be that large. In short: `/resolve A REASON` or `/brake-resolved REASON`.
 
@@ -526,7 +526,7 @@ fn the_issue_of_a_stepped_wait() {
 
     **EXPAND passed** on `cbb8c768af4a`. What it left behind: [scaffolding/scope.md](https://github.com/octo/demo/blob/cbb8c768af4a288aa55db44b43df093cfc4ef802/scaffolding/scope.md).
 
-    **Options**, each as a reply to copy:
+    **Options**, each as a reply to copy, with your words in place of the example's:
 
     **(A) `CONTINUE`**: go on: what the phase left behind is good. In short: `/resolve A` or `/continue`.
 

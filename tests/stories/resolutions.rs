@@ -27,6 +27,17 @@ fn ready_made(issue: &Issue, remedy: &str) -> String {
     body[from..from + to].to_owned()
 }
 
+/// The same with somebody's own words in place of the example's.
+fn filled(reply: &str) -> String {
+    let words = [
+        "What the fix does, and why.",
+        "print(\"the whole file as it is to be\")",
+        "What it does.",
+        "Why the criteria changed.",
+    ];
+    words.iter().fold(reply.to_owned(), |reply, words| reply.replace(words, &format!("{words} Indeed")))
+}
+
 fn payload(remedy: &str, yaml: &str) -> String {
     format!("/resolve {remedy}\n\n```yaml\n{yaml}\n```\n")
 }
@@ -84,7 +95,7 @@ async fn a_blocked_gate_gets_other_criteria_and_is_merged() {
     assert!(resolved(&on, number).is_empty());
     assert_label(&on, number, "phase:blocked");
 
-    let reply = ready_made(&issue, "AMEND_SPEC").replace("What must be true now.", COLD);
+    let reply = filled(&ready_made(&issue, "AMEND_SPEC")).replace("What must be true now.", COLD);
     on.says("mia", issue.number, &reply).await.unwrap();
     assert_label(&on, number, "phase:expand");
     let body = &resolved(&on, number)[0];
@@ -160,7 +171,7 @@ async fn a_fix_that_github_does_not_take_is_shown_instead() {
     on.says("ada", number, "/stop it leaks").await.unwrap();
     on.admin().add_ruleset(REPO, "closed", &["refs/heads/work"], vec![Rule::Update], Vec::new()).unwrap();
     let before = on.head(number).unwrap();
-    on.says("mia", asked(&on).number, &ready_made(&asked(&on), "PROVIDE_FIX")).await.unwrap();
+    on.says("mia", asked(&on).number, &filled(&ready_made(&asked(&on), "PROVIDE_FIX"))).await.unwrap();
     assert_eq!(on.head(number).unwrap(), before);
     let said = on.bot_comments(number).unwrap();
     let told: Vec<&String> = said.iter().filter(|one| one.starts_with("The fix that `mia` gave")).collect();
@@ -213,7 +224,7 @@ async fn a_fix_that_a_push_outran_is_shown_instead() {
     let (method, path_contains) = (Some("PATCH".to_owned()), "/issues/".to_owned());
     on.admin().inject(Fault { method, path_contains, times: 1000, effect: Effect::Refuse(502) });
     let before = on.head(number).unwrap();
-    on.says("mia", asked(&on).number, &ready_made(&asked(&on), "PROVIDE_FIX")).await.unwrap();
+    on.says("mia", asked(&on).number, &filled(&ready_made(&asked(&on), "PROVIDE_FIX"))).await.unwrap();
     assert_eq!(on.head(number).unwrap(), before);
     let pushed = on.pushes("rover", "work", "my own", &[("src/own.py", "pass\n")]).await.unwrap();
     on.admin().clear_faults();
@@ -280,11 +291,11 @@ async fn the_brake_gets_another_plan_and_is_merged() {
     on.says("mia", issue.number, &payload("PROVIDE_FIX", "fix_description: d\nfix_artifacts: { a: b }")).await.unwrap();
     let answer = on.bot_comments(issue.number).unwrap().pop().unwrap();
     assert!(answer.starts_with("`CMD-03`") && answer.contains("`PROVIDE_FIX` is not offered here"), "{answer}");
-    on.says("mia", issue.number, &ready_made(&issue, "REVISE_PLAN")).await.unwrap();
+    on.says("mia", issue.number, &filled(&ready_made(&issue, "REVISE_PLAN"))).await.unwrap();
     assert_label(&on, number, "phase:design");
     let last = on.bot_comments(issue.number).unwrap().pop().unwrap();
     assert!(last.starts_with(&format!("`mia` sent #{number} back to its design")), "{last}");
-    assert!(last.contains("- `writer`: What it does. (after `reader`)"), "{last}");
+    assert!(last.contains("- `writer`: What it does. Indeed (after `reader`)"), "{last}");
     on.says("ada", number, "/design").await.unwrap();
     assert!(on.bot_comments(number).unwrap()[0].contains("`DSN-11`"), "{:?}", on.bot_comments(number).unwrap());
     let design = format!("{}\nThe reader reads, and the writer writes.\n", papers::DESIGN);

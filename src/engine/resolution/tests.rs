@@ -257,13 +257,53 @@ fn every_wrong_shape_is_refused_with_an_example_that_works() {
     }
 }
 
-/// What is shown as an example is taken, wherever it is shown.
+/// An example with somebody's own words in it.
+fn filled(text: &str) -> String {
+    PLACEHOLDERS.iter().fold(text.to_owned(), |text, words| text.replace(words, &format!("{words} Indeed")))
+}
+
+#[test]
+fn an_example_that_nobody_filled_in_is_refused_and_changes_nothing() {
+    for start in [blocked, stopped, braked, paused] {
+        for remedy in remedies(&start()).into_iter().filter(|remedy| *remedy != Remedy::Continue) {
+            let mut game = start();
+            let before = kinds(&game);
+            let text = example(&Commands::default(), None, remedy);
+            game.answers("mia", Role::Maintain, &text).refused_with("CMD-05");
+            let says = game.last_refusal().says.clone();
+            assert!(says.contains("are the words of the example"), "{remedy}: {says}");
+            assert_eq!(kinds(&game), before, "{remedy}");
+        }
+    }
+    for (unsaid, why) in
+        [("/resolve A REASON", "its reason says nothing"), ("/resolve A <!-- fine -->", "its reason says nothing")]
+    {
+        let mut game = blocked();
+        game.answers("mia", Role::Maintain, unsaid).refused_with("CMD-05");
+        assert!(game.last_refusal().says.contains(why), "{unsaid}: {}", game.last_refusal().says);
+    }
+    for unsaid in ["/unblock REASON", "/unblock <!-- fine -->"] {
+        let mut game = blocked();
+        game.answers("mia", Role::Maintain, unsaid).refused_with("CMD-05");
+        assert!(game.last_refusal().says.contains("the reason is missing"), "{unsaid}");
+    }
+}
+
+#[test]
+fn every_word_that_is_to_be_replaced_stands_in_an_example() {
+    let all: String = Remedy::ALL.into_iter().map(sample).collect();
+    for words in PLACEHOLDERS {
+        assert!(all.contains(words), "{words}");
+    }
+}
+
+/// What is shown as an example is taken, wherever it is shown, once it says what is meant.
 #[test]
 fn every_example_is_taken_where_it_is_offered() {
     for start in [blocked, stopped, braked, paused] {
         for remedy in remedies(&start()) {
             let mut game = start();
-            let text = example(&Commands::default(), None, remedy);
+            let text = filled(&example(&Commands::default(), None, remedy));
             game.answers("mia", Role::Maintain, &text).done();
             assert_eq!(taken(&game).len(), 1, "{remedy}");
             assert_eq!(taken(&game)[0].resolution.remedy(), remedy);
@@ -354,7 +394,7 @@ fn an_override_lets_it_go_on_and_passes_nothing() {
 #[test]
 fn another_plan_goes_back_to_design_and_the_same_design_needs_a_word() {
     for mut game in [blocked(), braked()] {
-        let text = example(&Commands::default(), None, Remedy::RevisePlan);
+        let text = filled(&example(&Commands::default(), None, Remedy::RevisePlan));
         game.answers("mia", Role::Maintain, &text).done().at(Stage::Designing);
         assert_eq!(
             game.now().escalated.last().and_then(|one| one.ended.as_ref()).map(|end| end.how),
@@ -380,12 +420,13 @@ fn another_plan_goes_back_to_design_and_the_same_design_needs_a_word() {
             waits.says("ada", Role::Write, says).done();
         }
     }
-    let text = example(&Commands::default(), None, Remedy::RevisePlan);
+    let text = filled(&example(&Commands::default(), None, Remedy::RevisePlan));
     waits.says("mia", Role::Maintain, &text).done().at(Stage::Designing);
     assert!(waits.table().holds(Phase::Expand) && !waits.table().passed.contains_key(&Phase::Analyze));
     // Another design passes as ever.
     let mut game = blocked();
-    game.answers("mia", Role::Maintain, &example(&Commands::default(), None, Remedy::RevisePlan)).at(Stage::Designing);
+    game.answers("mia", Role::Maintain, &filled(&example(&Commands::default(), None, Remedy::RevisePlan)))
+        .at(Stage::Designing);
     game.audited();
     game.push_with("anew", |game| {
         game.rewrites_documents("second");
@@ -398,7 +439,7 @@ fn another_plan_goes_back_to_design_and_the_same_design_needs_a_word() {
 #[test]
 fn a_fix_waits_for_its_commit_and_makes_its_giver_an_operator() {
     let mut game = blocked();
-    let text = example(&Commands::default(), None, Remedy::ProvideFix);
+    let text = filled(&example(&Commands::default(), None, Remedy::ProvideFix));
     game.answers("mia", Role::Maintain, &text).done();
     let fix = game.now().fix.clone().expect("it is to be committed");
     assert_eq!((fix.head, fix.files.len()), (commit("b3"), 1));
@@ -515,7 +556,7 @@ fn what_is_over_leads_to_the_stop_that_is_open() {
     let refusal = game.happens(&late).refused_with("CMD-03").clone();
     assert_eq!(refusal.next, "Another stop is open. Answer it in #13, for example:");
     assert_eq!(taken(&game).len(), 1);
-    game.answers("mia", Role::Maintain, &refusal.example.expect("an example")).done();
+    game.answers("mia", Role::Maintain, &filled(&refusal.example.expect("an example"))).done();
     assert_eq!(taken(&game).len(), 2);
 }
 
@@ -536,7 +577,7 @@ fn the_wrong_person_is_answered_with_an_example_for_the_right_one() {
         assert_eq!((kinds(&game), taken(&game).len()), (before, 0), "nothing happens");
         let example = refusal.example.expect("an example");
         assert!(!example.contains("evil"), "{example}");
-        game.answers("mia", Role::Maintain, &example).done();
+        game.answers("mia", Role::Maintain, &filled(&example)).done();
         assert_eq!(taken(&game).len(), 1);
     }
 }

@@ -110,8 +110,11 @@ fn sections(paper: &Paper) -> Vec<Finding> {
     let said = |name: &Name| {
         let line = paper.section(name.name).map(|part| part.line);
         let none = if name.none { " `none` is an answer." } else { "" };
-        let says = format!("Nothing is said under “{}”.", name.name);
-        error("ITR-02", line, says, &format!("Add the heading and what belongs below it.{none}"))
+        let (says, add) = match line {
+            Some(_) => (format!("Nothing is said under “{}”.", name.name), "Add what belongs below it."),
+            None => (format!("There is no heading “{}”.", name.name), "Add it, and what belongs below it."),
+        };
+        error("ITR-02", line, says, &format!("{add}{none}"))
     };
     names::ITERATION.iter().filter(lacks).map(said).collect()
 }
@@ -162,12 +165,14 @@ fn changes(paper: &Paper, aside: &Aside, found: &mut Vec<Finding>) -> Vec<Change
 fn listed(piece: Piece) -> Vec<Listed> {
     let whole = [piece.text.as_str(), &piece.spans.join(" "), &piece.targets.join(" ")].join("\n");
     let cell = piece.cells.iter().find(|cell| text::words(&cell.header).iter().any(|word| word == "priority"));
-    let by_cell = cell.map(|cell| cell.text.trim().to_lowercase()).filter(|text| !text.is_empty());
+    // Below such a heading, a number is one.
+    let by_cell =
+        cell.and_then(|cell| priority(&cell.text).or_else(|| priority(&format!("priority {}", cell.text.trim()))));
     let cells = piece.cells.iter().find_map(|cell| leading(&cell.text));
     let id = leading(&piece.text).or(cells);
     let nested = piece.entries.iter().filter(|entry| leading(&entry.text).is_some()).count();
     if id.is_some() || nested == 0 {
-        let priority = by_cell.or_else(|| priority(&whole));
+        let priority = if cell.is_some() { by_cell } else { priority(&whole) };
         return vec![Listed { line: piece.line, id, text: whole, priority }];
     }
     // `### High`, and below it the changes of that priority.
@@ -221,7 +226,14 @@ pub fn named(text: &str) -> BTreeSet<String> {
 }
 
 fn priority(text: &str) -> Option<String> {
-    const WORDS: [&str; 9] = ["critical", "urgent", "high", "medium", "low", "must", "should", "could", "blocker"];
+    const WORDS: [&str; 6] = ["critical", "urgent", "high", "medium", "low", "blocker"];
+    /// In a sentence they say something else.
+    const MODALS: [&str; 3] = ["must", "should", "could"];
+    let apart = text.split(|c: char| matches!(c, '(' | ')' | '[' | ']' | ':' | '|' | ',' | '\n' | '–' | '—'));
+    let alone = apart.map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
+    if let Some(modal) = alone.into_iter().find(|part| MODALS.contains(&part.as_str())) {
+        return Some(modal);
+    }
     let words = text::words(text);
     let by_number = |word: &&String| {
         let digits = word.strip_prefix('p').unwrap_or_default();
@@ -294,13 +306,20 @@ fn impact(paper: &Paper, found: &mut Vec<Finding>) -> Option<Impact> {
 fn unlisted(paper: &Paper, red: &BTreeSet<String>) -> Vec<Finding> {
     let Some(part) = said(paper, "Existing Failures") else { return Vec::new() };
     let told = part.text().to_lowercase();
-    let lost = red.iter().filter(|name| !told.contains(&name.to_lowercase()));
+    let lost = red.iter().filter(|name| !names_whole(&told, &name.to_lowercase()));
     let next = "List it, so that nobody takes it for the round's own failure.";
     lost.map(|name| {
         let says = format!("The check `{}` is red on what was delivered, and is not listed.", excerpt(name));
         error("ITR-07", Some(part.line), says, next)
     })
     .collect()
+}
+
+/// Whether a text has a name by itself: `tests` is not `test`.
+fn names_whole(text: &str, name: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(name)
+        .any(|(at, name)| !part(text[..at].chars().next_back()) && !part(text[at + name.len()..].chars().next()))
 }
 
 /// `ITR-06`. What scope names was dealt with when it was delivered; other input has come since.

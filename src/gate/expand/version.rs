@@ -35,6 +35,17 @@ pub(super) fn unversioned(desk: &Desk<'_>) -> Vec<Found> {
         let says = format!("`{id}` was confirmed for this round, and scope does not name it.");
         found.push(Found::in_file(SCOPE, says).next("Name it at the criterion that it became."));
     }
+    let criteria: Vec<String> = super::criteria(paper).into_iter().map(|(_, item)| item.from_start()).collect();
+    let brought = named(&criteria.join("\n"));
+    let out = |id: &&String| round.accepted.as_ref().is_some_and(|accepted| !accepted.contains(*id));
+    for id in round.changes.iter().map(|change| &change.id).filter(out).filter(|id| brought.contains(*id)) {
+        let says = format!("`{id}` was proposed and not confirmed for this round, and a criterion brings it.");
+        found.push(
+            Found::in_file(SCOPE, says).next(
+                "Take the criterion out, or put it under Deferred; whoever decides confirms it in another round.",
+            ),
+        );
+    }
     let kept = desk.papers.kept.as_ref().and_then(|sheet| sheet.blob.as_ref());
     if let (Some(path), Some(scope)) = (followed.keeps(), &round.scope)
         && kept != Some(scope)

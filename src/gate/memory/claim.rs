@@ -94,11 +94,9 @@ impl Judge<'_> {
         let latest = self.memory.latest.iteration;
         let (Some(parent), iteration) = (self.read.parent, self.read.iteration) else { return };
         let says = match parent {
-            Some(parent) if parent == latest && iteration.is_none_or(|own| parent < own) => return,
+            // The reader tells of one that is not before its own number.
+            Some(parent) if parent == latest || iteration.is_some_and(|own| parent >= own) => return,
             None => format!("It has no parent, and there is {}.", name(latest)),
-            Some(parent) if iteration.is_some_and(|own| parent >= own) => {
-                format!("Its parent {} is not earlier than itself.", name(parent))
-            }
             Some(parent) => format!("Its parent is {}, and the latest is {}.", name(parent), name(latest)),
         };
         let next = format!("Read {} and go on from there: `Parent snapshot: {}`.", name(latest), name(latest));

@@ -3,8 +3,9 @@
 use super::Finding;
 use crate::finding::quoted;
 use crate::flow::Phase;
-use crate::gate::papers;
+use crate::gate::paper::{Paper, names};
 use crate::gate::world::World;
+use crate::gate::{expand, papers};
 use crate::ledger::State;
 use crate::ledger::memory::{Source, said};
 use crate::ledger::resolution::Remedy;
@@ -26,7 +27,7 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
             let bare = |text: &str| text.split_once(':').map(|(_, rest)| in_words(rest)).unwrap_or_default();
             let without: Vec<String> = files.criteria.iter().map(|text| bare(text)).collect();
             let lacks = |text: &str| {
-                let given = in_words(text);
+                let given = in_words(&as_read(text));
                 // What was cut is held against as far as it is known.
                 let is_it = |one: &String| {
                     if text.ends_with('…') && text.chars().count() > CUT {
@@ -69,6 +70,14 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
         }
         _ => Vec::new(),
     }
+}
+
+/// A criterion as it reads once it stands in the scope: a link is its words, and a tag is none.
+fn as_read(text: &str) -> String {
+    let scope = format!("## Acceptance Criteria\n\n- {text}\n");
+    let paper = Paper::read(&scope, names::SCOPE).ok();
+    let read: Vec<String> = paper.iter().flat_map(expand::criteria).map(|(_, item)| item.from_start()).collect();
+    if read.is_empty() { text.to_owned() } else { read.join(" ") }
 }
 
 /// A text by its words alone, each between blanks. A sign, a bound or a unit is as good as a word; what only sets words apart, or

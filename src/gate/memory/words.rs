@@ -32,7 +32,7 @@ fn own_words(text: &str) -> String {
 }
 
 /// Words that propose, wherever they stand.
-const PROPOSALS: [&str; 43] = [
+const PROPOSALS: [&str; 62] = [
     "should create",
     "should write",
     "should implement",
@@ -76,6 +76,25 @@ const PROPOSALS: [&str; 43] = [
     "can be fixed by",
     "could be fixed by",
     "why not use",
+    "let us ",
+    "we propose",
+    "we suggest",
+    "we recommend",
+    "we need a",
+    "must now",
+    "one has to",
+    "one must",
+    "one should",
+    "ought to fix",
+    "ought to change",
+    "ought to add",
+    "it is necessary to",
+    "is necessary to add",
+    "best to ",
+    "next step is",
+    "will want to",
+    "the correct code",
+    "the right code",
 ];
 /// A duty proposes where nothing is told beside it: `the status should be 200 and is 500` is what is unmet.
 const OUGHT: [&str; 4] = ["should have been", "should be", "should not", "shouldn't"];
@@ -320,8 +339,8 @@ const CAME_OF_IT: [&str; 14] = [
     "expected", "but", "crashes",
 ];
 /// What an order is about begins with one of these, or with code. `Use of a stale cache` is no order.
-const ABOUT: [&str; 14] =
-    ["the", "a", "an", "this", "that", "it", "all", "each", "every", "its", "their", "some", "to", "both"];
+const ABOUT: [&str; 15] =
+    ["the", "a", "an", "one", "this", "that", "it", "all", "each", "every", "its", "their", "some", "to", "both"];
 /// What `make it …` makes of it. `Make a request and compare` is a look.
 const MADE: [&str; 27] = [
     "return",
@@ -353,8 +372,32 @@ const MADE: [&str; 27] = [
     "constant",
 ];
 /// Words before an order that leave it one.
-const SOFT: [&str; 12] =
-    ["please", "then", "first", "next", "now", "just", "simply", "instead", "also", "so", "therefore", "or"];
+const SOFT: [&str; 24] = [
+    "please",
+    "then",
+    "first",
+    "next",
+    "now",
+    "just",
+    "simply",
+    "instead",
+    "also",
+    "so",
+    "therefore",
+    "or",
+    "kindly",
+    "better",
+    "to",
+    "todo",
+    "fixme",
+    "=>",
+    "->",
+    "→",
+    "*",
+    "-",
+    "•",
+    "finally",
+];
 /// Advice to do something, which follows as `replacing`.
 const ADVICE: [&str; 6] = ["consider", "try", "suggest", "recommend", "propose", "worth"];
 /// Advice that comes as a fact.
@@ -404,7 +447,7 @@ pub(super) fn prescribes(text: &str, looking: bool) -> Option<String> {
     let own = own_words(text);
     let whole = text.to_lowercase();
     // A call is code, also without its marks.
-    let lower = calls_marked(&own.to_lowercase());
+    let lower = calls_marked(&own.to_lowercase()).replace("todo:", "todo").replace("fixme:", "fixme");
     let has = |text: &str, words: &[&str]| {
         let mut said = text.split(|c: char| !(c.is_alphanumeric() || c == '-'));
         said.any(|word| words.contains(&word))
@@ -471,9 +514,13 @@ fn calls_marked(text: &str) -> String {
 /// (`told`), only one that is nothing else.
 fn ordered(part: &str, looking: bool, told: bool) -> Option<&str> {
     let mut part = part;
+    let mut polite = false;
     let (word, rest) = loop {
         let (word, rest) = part.split_once(' ')?;
-        if !SOFT.contains(&word) {
+        polite |= matches!(word, "please" | "kindly" | "todo" | "fixme");
+        let counts =
+            word.len() > 1 && word.ends_with(')') && word[..word.len() - 1].bytes().all(|byte| byte.is_ascii_digit());
+        if !SOFT.contains(&word) && !counts {
             break (word, rest);
         }
         part = rest.trim_start();
@@ -499,6 +546,8 @@ fn ordered(part: &str, looking: bool, told: bool) -> Option<&str> {
     let more = !looking && !told && MORE_ORDERS.contains(&word) && (code || next != "to");
     let makes = !told && MAKES.contains(&word) && (code || next != "to");
     let bare = makes && MADE_BARE.contains(&next);
+    // Who asks for it gives an order, whatever it is about.
+    let about = about || polite;
     ((ORDERS.contains(&word) || more || makes) && about || bare).then_some(word)
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{LARGEST, LONGEST, MOST_FACTS, Memory, ROOM, gates_of, unmarked};
 use crate::flow::FlowName;
 use crate::ids::CommitId;
-use crate::ledger::record::By;
+use crate::ledger::record::{By, Round};
 use crate::ledger::resolution::{Module, Remedy, Resolution};
 use crate::ledger::snapshot::{self, Fact, FactId, Snapshot};
 
@@ -36,6 +36,8 @@ pub enum Source {
     Scope,
     /// The gates that the slice is held to.
     Gates,
+    /// A change that was confirmed for the round.
+    Round,
 }
 
 /// A fact that another change of the same work has by a person's decision.
@@ -70,6 +72,7 @@ impl Source {
             Self::Decided { .. } => "a person gave it",
             Self::Scope => "it is a criterion of the scope",
             Self::Gates => "it says which gates the slice is held to",
+            Self::Round => "it was confirmed for this round",
         }
     }
 }
@@ -82,6 +85,7 @@ impl Given {
             Source::Decided { remedy, by } => format!("(given: {remedy} by {by}{more})"),
             Source::Scope => format!("(given: scaffolding/scope.md{more})"),
             Source::Gates => format!("(given: the flow{more})"),
+            Source::Round => format!("(given: the confirmed round{more})"),
         }
     }
 
@@ -220,7 +224,7 @@ impl Memory {
         self.forget(|source| match source {
             Source::Decided { remedy: other, .. } => *other == remedy,
             Source::Scope => matches!(resolution, Resolution::AmendSpec { .. }),
-            Source::Gates => false,
+            Source::Gates | Source::Round => false,
         });
         let given = Given { source: Source::Decided { remedy, by }, seq };
         for text in said.iter().take(MOST_GIVEN) {
@@ -276,6 +280,17 @@ impl Memory {
         let facts = self.latest.context.iter();
         let own = facts.filter(|fact| self.given.get(&fact.id).is_some_and(|given| is_one(&given.source)));
         own.map(|fact| said(&fact.text).to_owned()).collect()
+    }
+
+    /// What was confirmed for another round: each change in the words in which it was proposed.
+    pub(super) fn confirmed(&mut self, round: &Round, seq: u64, flow: FlowName) {
+        self.turn(flow);
+        self.forget(|source| *source == Source::Round);
+        let given = Given { source: Source::Round, seq };
+        let wanted = |id: &String| round.accepted.as_ref().is_some_and(|accepted| accepted.contains(id));
+        for change in round.changes.iter().filter(|change| wanted(&change.id)).take(MOST_GIVEN) {
+            self.give(&format!("{} ({}): {}", change.id, change.priority, change.says), &given);
+        }
     }
 
     /// What people decided here, and the other has nothing of.

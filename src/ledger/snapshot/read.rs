@@ -166,7 +166,8 @@ pub fn read(path: &str, text: &str) -> Read {
         read.findings.push(Finding::error(FORM, says, next).at(path, None));
         return read;
     }
-    Reader { path, read: &mut read, section: None, sections: BTreeMap::new(), item: None }.all(text);
+    Reader { path, read: &mut read, section: None, level: 0, foreign: false, sections: BTreeMap::new(), item: None }
+        .all(text);
     read
 }
 
@@ -174,6 +175,10 @@ struct Reader<'r> {
     path: &'r str,
     read: &'r mut Read,
     section: Option<Section>,
+    /// How deep the heading of the section is; of one that is no heading, deeper than any.
+    level: usize,
+    /// In a section of the author's own, which is none of a snapshot.
+    foreign: bool,
     sections: BTreeMap<Section, u32>,
     /// The entry that is being read.
     item: Option<(Section, u32, String)>,
@@ -205,6 +210,7 @@ impl Reader<'_> {
             match (fence, mark) {
                 (None, Some(mark)) => fence = Some(mark),
                 (Some(open), Some(mark)) if open == mark => fence = None,
+                (Some(_), _) if self.foreign => {}
                 (Some(_), _) => self.more(at, bare),
                 (None, None) => self.one(at, raw),
             }
@@ -245,15 +251,26 @@ impl Reader<'_> {
                 self.find(FORM, at, says, "Put what they say into one.");
             }
             self.section = Some(section);
+            (self.level, self.foreign) = (depth(content).unwrap_or(NO_HEADING), false);
             return;
         }
         if self.section.is_none() {
             self.field(at, &plain, content);
             return;
         }
-        if content.starts_with('#') && !marked {
-            // A heading of the author's own.
+        if let Some(depth) = depth(content).filter(|_| !marked) {
+            // A heading of the author's own belongs to the section above it where it is deeper. Otherwise it ends that: what stands
+            // below it was never meant as evidence, or as what plans rest on.
             self.end_item();
+            if depth <= self.level && !self.foreign {
+                self.foreign = true;
+                let says = format!("{} is no section of a snapshot.", quoted(&plain));
+                let next = "Put what it says into Evidence, with what shows it, or into Open Issues; or make it a deeper heading of one of them.";
+                self.find(FORM, at, says, next);
+            }
+            return;
+        }
+        if self.foreign {
             return;
         }
         let indented = raw.starts_with(['\t', ' ']) && raw.len() - raw.trim_start().len() > 3;
@@ -391,6 +408,13 @@ impl Reader<'_> {
             "none" => Some(None),
             text => iteration(text.strip_prefix("iter-")?).map(Some),
         });
+        if let (Some(own), Some(Some(parent))) = (self.read.iteration, self.read.parent)
+            && parent >= own
+        {
+            let at = self.read.values.get(&Field::Parent).map_or(1, |(at, _)| *at);
+            let says = format!("The parent of iter-{own:04} is iter-{parent:04}, which is not before it.");
+            self.find("SNP-03", at, says, "Name the snapshot that it follows.");
+        }
         self.read.slice_id = self.value(Field::SliceId, |text| {
             let digits = text.strip_prefix(['S', 's'])?.strip_prefix('-')?;
             iteration(digits).filter(|id| *id > 0).map(SliceId)
@@ -545,6 +569,16 @@ fn count(text: &str) -> Option<u32> {
 }
 
 /// Whether a line is marked as a heading, or bold from its beginning to its end.
+/// Of a section that stands below no heading.
+const NO_HEADING: usize = 6;
+
+/// How deep a heading is.
+fn depth(content: &str) -> Option<usize> {
+    let marks = content.bytes().take_while(|byte| *byte == b'#').count();
+    let ends = content[marks..].is_empty() || content[marks..].starts_with([' ', '\t']);
+    (marks > 0 && ends).then_some(marks)
+}
+
 fn is_heading(content: &str) -> bool {
     let bare = content.trim_end().trim_end_matches(':');
     content.starts_with('#')
