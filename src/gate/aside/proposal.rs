@@ -229,7 +229,7 @@ fn priority(text: &str) -> Option<String> {
     const WORDS: [&str; 6] = ["critical", "urgent", "high", "medium", "low", "blocker"];
     /// In a sentence they say something else.
     const MODALS: [&str; 3] = ["must", "should", "could"];
-    let apart = text.split(|c: char| matches!(c, '(' | ')' | '[' | ']' | ':' | '|' | ',' | '\n' | '–' | '—'));
+    let apart = text.split(['(', ')', '[', ']', ':', '|', ',', '\n', '–', '—']);
     let alone = apart.map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
     if let Some(modal) = alone.into_iter().find(|part| MODALS.contains(&part.as_str())) {
         return Some(modal);
