@@ -476,8 +476,8 @@ impl Judge<'_> {
         let stood = Some(&self.memory.latest.cap).filter(|cap| cap.is_declared());
         let cap = stood.or(self.read.cap.as_ref()).filter(|cap| cap.is_declared()).cloned();
         for (_, item) in self.news().into_iter().filter(|(at, _)| !report.contains(at)) {
-            if let Some(word) = words::proposes(&item.text) {
-                let says = format!("{} proposes; a scout tells what is there.", quoted(word));
+            if let Some(word) = words::prescribes(&item.text, false) {
+                let says = format!("{} proposes; a scout tells what is there.", quoted(&word));
                 self.find(
                     "SNP-13",
                     Some(item.line),

@@ -248,6 +248,11 @@ fn nothing_else_bears_the_mark_of_what_a_person_gave() {
     ] {
         assert_eq!(wrong(&game, |next| next.context.push(fact(9, honest))), [""; 0], "{honest}");
     }
+    for unshown in
+        ["It is fast (shown by: nothing).", "It is fast (given: TBD)", "It is fast (seen in: n/a).", "It is fast."]
+    {
+        assert_eq!(wrong(&game, |next| next.context.push(fact(9, unshown))), ["SNP-08"], "{unshown}");
+    }
 }
 
 #[test]
@@ -511,6 +516,8 @@ fn who_may_decide_ends_a_slice_that_owes_an_audit() {
 fn scouts_tell_what_is_there_within_the_scope() {
     let game = declared();
     assert_eq!(wrong(&game, |next| next.evidence.push(fact(1, "We should use a map."))), ["SNP-13"]);
+    assert_eq!(wrong(&game, |next| next.evidence.push(fact(1, "Replace the loop with a map."))), ["SNP-13"]);
+    assert_eq!(wrong(&game, |next| next.evidence.push(fact(1, "Use of a stale map in `src/a.rs`."))), [""; 0]);
     assert_eq!(wrong(&game, |next| next.evidence.push(fact(1, "`docs/api.md` lists it."))), ["SNP-07"]);
     assert_eq!(wrong(&game, |next| next.evidence.push(fact(1, "`src/gen/a.rs` is written by hand."))), ["SNP-07"]);
     assert_eq!(

@@ -594,8 +594,8 @@ fn is_code(code: Option<&str>) -> bool {
 pub(super) fn is_shown(text: &str) -> bool {
     let lower = text.to_lowercase();
     ["shown by:", "given:", "checked by:", "seen in:"].iter().any(|mark| {
-        let after = lower.find(mark).map(|at| lower[at + mark.len()..].trim_matches([' ', ')', '.']));
-        after.is_some_and(|after| after.contains(char::is_alphanumeric))
+        let after = lower.find(mark).map(|at| lower[at + mark.len()..].split(')').next().unwrap_or_default());
+        after.is_some_and(|after| !is_nothing(after) && says_something(after, &[]))
     })
 }
 
