@@ -130,6 +130,13 @@ fn named(word: &str) -> Option<Remedy> {
     Remedy::ALL.into_iter().find(is_it)
 }
 
+/// The option that the reason begins with, where it does. `A` is a word as well.
+fn second(text: &str) -> Option<Remedy> {
+    let word = text.split_whitespace().next()?;
+    let letter = word.len() == 1;
+    named(word).filter(|_| !letter || word != "A" && word.chars().all(char::is_uppercase))
+}
+
 /// What is offered, as people are told.
 fn listed(offered: &[Remedy]) -> String {
     offered.iter().map(|one| format!("{} `{one}`", one.letter())).collect::<Vec<_>>().join(", ")
@@ -180,6 +187,9 @@ pub(super) fn given(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Re
         return Err(Refusal::new("CMD-02", says, next).with_example(show(recommended)));
     }
     let wrong = |says: String| takes(says, format!("`{remedy}` is written like this:"), remedy);
+    if let Some(other) = second(text).filter(|other| *other != remedy) {
+        return Err(wrong(format!("it names two options, `{remedy}` and `{other}`, and one is taken.")));
+    }
     let resolution = match (&given.payload, text.is_empty()) {
         // What somebody shows behind their words is no payload.
         (Some(fence), false) if remedy.takes_one_text() && !is_yaml(fence) => {

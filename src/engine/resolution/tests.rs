@@ -282,6 +282,13 @@ fn an_example_that_nobody_filled_in_is_refused_and_changes_nothing() {
         game.answers("mia", Role::Maintain, unsaid).refused_with("CMD-05");
         assert!(game.last_refusal().says.contains(why), "{unsaid}: {}", game.last_refusal().says);
     }
+    for two in ["/resolve A B because it is tight", "/resolve A ABANDON_TASK it is not needed"] {
+        let mut game = blocked();
+        game.answers("mia", Role::Maintain, two).refused_with("CMD-05");
+        assert!(game.last_refusal().says.contains("it names two options"), "{two}: {}", game.last_refusal().says);
+    }
+    let mut game = blocked();
+    game.answers("mia", Role::Maintain, "/resolve A A bug of the runner.").done();
     for unsaid in ["/unblock REASON", "/unblock <!-- fine -->"] {
         let mut game = blocked();
         game.answers("mia", Role::Maintain, unsaid).refused_with("CMD-05");
