@@ -90,6 +90,8 @@ pub struct Item {
     pub mentions: Vec<String>,
     /// Where the file may be that this line makes part of the program.
     pub opens: Vec<String>,
+    /// It does so wherever tests are run: under no condition but `cfg(test)`, and in no function or macro.
+    pub always: bool,
     /// Where it stands in the text, attributes and all.
     pub bytes: Range<usize>,
 }

@@ -1,11 +1,15 @@
 //! What became of the items that were frozen.
 
+mod places;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
+use self::places::{Places, Stand};
 use super::{FrozenItem, Item, Sort};
 use crate::guard::parse::Language;
+use crate::ids::Digest;
 
 /// What became of a frozen item that does not stand where it stood, or not as it stood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -19,8 +23,14 @@ pub enum Became {
     NewlySkipped {
         line: u32,
     },
-    /// The same stands under another name or in another file. That trips nothing.
+    /// The same stands under another name, or in another file that is the same module. That trips nothing.
     Moved {
+        path: Option<String>,
+        to: String,
+        line: u32,
+    },
+    /// The same stands in another module, class or suite, where a name that it uses may be another thing.
+    Elsewhere {
         path: Option<String>,
         to: String,
         line: u32,
@@ -50,7 +60,8 @@ impl Became {
     pub fn line(&self) -> Option<u32> {
         match self {
             Self::Changed { line } | Self::NewlySkipped { line } | Self::Shadowed { line, .. } => Some(*line),
-            Self::Moved { .. } | Self::Gone | Self::Aside { .. } | Self::Unread { .. } => None,
+            Self::Elsewhere { path: None, line, .. } => Some(*line),
+            Self::Elsewhere { .. } | Self::Moved { .. } | Self::Gone | Self::Aside { .. } | Self::Unread { .. } => None,
         }
     }
 
@@ -62,9 +73,15 @@ impl Became {
             Self::NewlySkipped { .. } => "was frozen and is not run any more".to_owned(),
             Self::Moved { path: None, to, .. } => format!("is called {to} now"),
             Self::Moved { path: Some(path), to, .. } => format!("stands in {path} now, as {to}"),
+            Self::Elsewhere { path, to, .. } => {
+                let place = path.as_ref().map_or_else(|| to.clone(), |path| format!("{to} in {path}"));
+                format!(
+                    "was frozen and stands elsewhere now, as {place}, where the names that it uses may mean something else"
+                )
+            }
             Self::Aside { path } => {
                 format!(
-                    "was frozen and is gone: the same stands in {path}, which no `mod` line makes part of the program"
+                    "was frozen and is gone: the same stands in {path}, which no `mod` line makes part of the program where tests are run"
                 )
             }
             Self::Shadowed { by, .. } => format!("was frozen, and {by}, which is new, takes a name that it uses"),
@@ -87,11 +104,9 @@ pub type FrozenItems = BTreeMap<String, FrozenItem>;
 
 /// What became of the frozen items of a file that is looked at alone: only those which are not where they were as they were.
 pub fn compare(frozen: &FrozenItems, now: &[Item]) -> Vec<(String, Became)> {
-    let mut found = Vec::new();
-    let mut spare = Spare::default();
-    spare.add("", Some(frozen), now, false);
-    one("", frozen, now, &mut spare, &|_| true, &mut |name, became| found.push((name, became)));
-    found
+    let frozen = BTreeMap::from([(String::new(), frozen.clone())]);
+    let now = BTreeMap::from([(String::new(), Now { items: Ok(Some(now.to_vec())), new: false })]);
+    compare_all(&frozen, &now, &|_| true).into_values().flatten().collect()
 }
 
 /// What became of all that was frozen, file by file: what is gone from one file may stand in another.
@@ -106,12 +121,10 @@ pub fn compare_all(
     let mut spare = Spare::default();
     for (path, file) in now {
         if let Ok(Some(items)) = &file.items {
-            spare.add(path, frozen.get(path), items, file.new);
-        }
-        if is_target(path, is_there) {
-            spare.opened.insert(path.clone());
+            spare.add(path, frozen.get(path), items);
         }
     }
+    let places = Places::new(frozen, now, is_there);
     let mut all = BTreeMap::new();
     for (path, frozen) in frozen {
         let mut found = Vec::new();
@@ -120,10 +133,10 @@ pub fn compare_all(
             Some(Err(why)) => {
                 frozen.keys().for_each(|name| put(name.clone(), Became::Unread { why: why.clone() }));
             }
-            Some(Ok(Some(items))) => one(path, frozen, items, &mut spare, is_there, &mut put),
+            Some(Ok(Some(items))) => one(path, frozen, items, &mut spare, &places, &mut put),
             // The same blob needs no look.
             None if is_there(path) => {}
-            Some(Ok(None)) | None => one(path, frozen, &[], &mut spare, &|_| false, &mut put),
+            Some(Ok(None)) | None => one(path, frozen, &[], &mut spare, &places, &mut put),
         }
         if !found.is_empty() {
             all.insert(path.clone(), found);
@@ -132,73 +145,70 @@ pub fn compare_all(
     all
 }
 
-/// Whether cargo builds a file as a program of tests by itself, without a line that names it.
-fn is_target(path: &str, is_there: &dyn Fn(&str) -> bool) -> bool {
-    let Some((package, rest)) = path.rsplit_once("tests/") else { return false };
-    let at_top =
-        rest.ends_with(".rs") && !rest.contains('/') || rest.ends_with("/main.rs") && rest.matches('/').count() == 1;
-    at_top && (package.is_empty() || package.ends_with('/')) && is_there(&format!("{package}Cargo.toml"))
-}
-
 /// One that is new, or not as it was: it may be what another has become.
+#[derive(Debug, Clone)]
 struct Free {
     path: String,
     name: String,
+    scope: String,
     line: u32,
-    new_file: bool,
 }
 
-/// What is there now and answers for no frozen item yet, by its digest; and the files that a line makes part of the program.
-#[derive(Default)]
-struct Spare {
-    free: HashMap<(crate::ids::Digest, bool), BTreeMap<String, Vec<Free>>>,
-    opened: HashSet<String>,
+impl Free {
+    fn stand(&self) -> Stand<'_> {
+        Stand { path: &self.path, scope: &self.scope }
+    }
 }
+
+/// More places than this are not looked at for one item. What stands in none of the first is taken to be elsewhere.
+const MOST_PLACES: usize = 200;
+
+/// What is there now and answers for no frozen item yet, by its digest and whether it is skipped, then by where it stands.
+#[derive(Default)]
+struct Spare(HashMap<(Digest, bool), BTreeMap<(String, String), Vec<Free>>>);
 
 impl Spare {
-    fn add(&mut self, path: &str, frozen: Option<&FrozenItems>, now: &[Item], new_file: bool) {
+    fn add(&mut self, path: &str, frozen: Option<&FrozenItems>, now: &[Item]) {
         // The last first, so that the first is taken first.
         for item in now.iter().rev() {
-            self.opened.extend(item.opens.iter().cloned());
             let stays = frozen.and_then(|frozen| frozen.get(&item.name)).is_some_and(|was| was.digest == item.digest);
-            if !stays && item.sort != Sort::Module {
-                let free = Free { path: path.to_owned(), name: item.name.clone(), line: item.line, new_file };
-                let files = self.free.entry((item.digest.clone(), item.skipped)).or_default();
-                files.entry(path.to_owned()).or_default().push(free);
+            if !stays && item.opens.is_empty() {
+                let Item { name, scope, line, .. } = item;
+                let free = Free { path: path.to_owned(), name: name.clone(), scope: scope.clone(), line: *line };
+                let places = self.0.entry((item.digest.clone(), item.skipped)).or_default();
+                places.entry((path.to_owned(), scope.clone())).or_default().push(free);
             }
         }
     }
 
-    /// What became of one that moved. A file of Rust is compiled only if a line says so.
-    fn moved(&self, path: &str, free: Free) -> Became {
-        let Free { path: to_path, name: to, line, new_file } = free;
-        if to_path == path {
-            return Became::Moved { path: None, to, line };
-        }
-        if new_file && Language::of(&to_path) == Some(Language::Rust) && !self.opened.contains(&to_path) {
-            return Became::Aside { path: to_path };
-        }
-        Became::Moved { path: Some(to_path), to, line }
-    }
-
-    /// Takes one that is the same: in this file if there is one, else in another of the same language.
-    fn take(&mut self, path: &str, was: &FrozenItem) -> Option<Free> {
+    /// Takes one that is the same: where it is still what it was if there is such a place, else in this file, else in another
+    /// of the same language.
+    fn take(&mut self, path: &str, was: &FrozenItem, fits: &dyn Fn(&Free) -> bool) -> Option<Free> {
         // What was not run may run now. What was run must.
         let keys = [Some(false), was.skipped.then_some(true)];
         for skipped in keys.into_iter().flatten() {
-            let Some(files) = self.free.get_mut(&(was.digest.clone(), skipped)) else { continue };
-            let same = |other: &&String| Language::of(other) == Language::of(path);
-            let place = if files.contains_key(path) { Some(path.to_owned()) } else { files.keys().find(same).cloned() };
+            let Some(places) = self.0.get_mut(&(was.digest.clone(), skipped)) else { continue };
+            let here = places.keys().find(|(other, _)| other == path);
+            let same = |(other, _): &&(String, String)| Language::of(other) == Language::of(path);
+            let fit = places.iter().take(MOST_PLACES).find(|(_, free)| free.last().is_some_and(fits));
+            let place = fit.map(|(place, _)| place).or(here).or_else(|| places.keys().find(same)).cloned();
             let Some(place) = place else { continue };
-            let taken = files.get_mut(&place).and_then(Vec::pop);
-            if files.get(&place).is_none_or(Vec::is_empty) {
-                files.remove(&place);
+            let taken = places.get_mut(&place).and_then(Vec::pop);
+            if places.get(&place).is_none_or(Vec::is_empty) {
+                places.remove(&place);
             }
             if taken.is_some() {
                 return taken;
             }
         }
         None
+    }
+
+    /// One that is the same in this file, and is not run there.
+    fn idle(&self, path: &str, was: &FrozenItem) -> Option<u32> {
+        let places = self.0.get(&(was.digest.clone(), true)).filter(|_| !was.skipped)?;
+        let (_, free) = places.iter().find(|((other, _), _)| other == path)?;
+        free.last().map(|free| free.line)
     }
 }
 
@@ -207,7 +217,7 @@ fn one(
     frozen: &FrozenItems,
     now: &[Item],
     spare: &mut Spare,
-    is_there: &dyn Fn(&str) -> bool,
+    places: &Places<'_>,
     put: &mut dyn FnMut(String, Became),
 ) {
     let by_name: HashMap<&str, &Item> = now.iter().map(|item| (item.name.as_str(), item)).collect();
@@ -216,12 +226,13 @@ fn one(
     let mut answered: HashSet<&str> = HashSet::new();
     for (name, was) in frozen {
         let item = by_name.get(name.as_str()).copied();
+        let fits = |free: &Free| places.fits(path, (name, was.sort), free.stand(), &free.name);
         let fate = match item.filter(|item| item.digest == was.digest) {
             Some(item) => Fate::Stands(item),
-            None if was.sort == Sort::Module => Fate::Module(item),
-            None => match spare.take(path, was) {
+            None if is_line(path, name, was.sort) => Fate::Module(item),
+            None => match spare.take(path, was, &fits) {
                 Some(free) => Fate::Moved(free),
-                None => Fate::Other(item),
+                None => spare.idle(path, was).map_or(Fate::Other(item), Fate::Idle),
             },
         };
         if let Fate::Stands(item) | Fate::Module(Some(item)) | Fate::Other(Some(item)) = &fate {
@@ -239,11 +250,13 @@ fn one(
         let became = match fate {
             Fate::Stands(item) if item.skipped && !was.skipped => Some(Became::NewlySkipped { line: item.line }),
             Fate::Stands(item) => shades.over(item),
-            Fate::Module(item) => module(path, name, item, &spare.opened, is_there),
+            Fate::Module(item) => module(path, name, was, item, places),
             Fate::Moved(free) => {
                 let here = by_name.get(free.name.as_str()).filter(|_| free.path == path);
-                Some(here.and_then(|item| shades.over(item)).unwrap_or_else(|| spare.moved(path, free)))
+                let moved = || places.moved(path, (name, was.sort), free.clone());
+                Some(here.and_then(|item| shades.over(item)).unwrap_or_else(moved))
             }
+            Fate::Idle(line) => Some(Became::NewlySkipped { line }),
             Fate::Other(Some(item)) if item.skipped && !was.skipped => Some(Became::NewlySkipped { line: item.line }),
             Fate::Other(Some(item)) => Some(Became::Changed { line: item.line }),
             Fate::Other(None) => Some(Became::Gone),
@@ -259,22 +272,24 @@ enum Fate<'i> {
     Stands(&'i Item),
     Module(Option<&'i Item>),
     Moved(Free),
+    /// The same in a place where it is not run.
+    Idle(u32),
     Other(Option<&'i Item>),
+}
+
+/// Whether a frozen item is a line that makes a file part of the program, or of its tests.
+fn is_line(path: &str, name: &str, sort: Sort) -> bool {
+    let rust = Language::of(path).is_none_or(|language| language == Language::Rust);
+    sort == Sort::Module || sort == Sort::Helper && rust && name.starts_with("mod ")
 }
 
 /// A line that made a file part of the program. That it is gone is no fault where the file is gone too, or another line has it:
 /// what was in the file is looked for by itself.
-fn module(
-    path: &str,
-    name: &str,
-    item: Option<&Item>,
-    opened: &HashSet<String>,
-    is_there: &dyn Fn(&str) -> bool,
-) -> Option<Became> {
+fn module(path: &str, name: &str, was: &FrozenItem, item: Option<&Item>, places: &Places<'_>) -> Option<Became> {
     if let Some(item) = item {
         return Some(Became::Changed { line: item.line });
     }
-    let left_out = |place: &String| is_there(place) && !opened.contains(place);
+    let left_out = |place: &String| places.is_left_out(place, &was.digest);
     super::rust::places_of(path, name).iter().any(left_out).then_some(Became::Gone)
 }
 

@@ -21,8 +21,17 @@ pub(super) struct Draft<'t> {
     pub(super) skipped: bool,
     pub(super) sort: Sort,
     pub(super) defines: Vec<String>,
-    pub(super) opens: Vec<String>,
+    pub(super) beyond: Beyond,
     pub(super) uses: Uses<'t>,
+}
+
+/// What an item does beyond its own words.
+#[derive(Default)]
+pub(super) struct Beyond {
+    /// Where the file may be that it makes part of the program.
+    pub(super) opens: Vec<String>,
+    /// It does so wherever tests are run.
+    pub(super) always: bool,
 }
 
 /// The names that an item calls things by. `.name` is one behind a dot or a path, `name!` a macro.
@@ -100,7 +109,8 @@ impl Found<'_> {
                 scope: draft.scope,
                 defines: draft.defines,
                 mentions: mentions.into_iter().collect(),
-                opens: draft.opens,
+                opens: draft.beyond.opens,
+                always: draft.beyond.always,
                 bytes: draft.bytes,
             });
         }

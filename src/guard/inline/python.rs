@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::Sort;
 use super::attr::word;
-use super::found::{Draft, Found, Uses, joined};
+use super::found::{Beyond, Draft, Found, Uses, joined};
 use super::nodes::{At, Nodes, Token};
 use super::print::Print;
 use crate::guard::parse::Language;
@@ -290,7 +290,7 @@ impl<'t> Walk<'_, 't> {
             skipped,
             sort,
             defines,
-            opens: Vec::new(),
+            beyond: Beyond::default(),
             uses: Uses::of(&tokens),
         });
     }

@@ -14,7 +14,7 @@ pub(super) use names::places_of;
 use super::Sort;
 use super::attr::{Attr, speaks_of_tests, word};
 use super::doc::Docs;
-use super::found::{Draft, Found, Uses, joined};
+use super::found::{Beyond, Draft, Found, Uses, joined};
 use super::nodes::{At, Nodes};
 use super::print::Print;
 use crate::guard::parse::Language;
@@ -74,6 +74,10 @@ struct Scope {
     test: bool,
     /// A file or a module, where a macro stands for items.
     items: bool,
+    /// A file or a module, and all around it are: what stands in a function is run by nobody.
+    run: bool,
+    /// No condition but `cfg(test)` is on it or around it.
+    always: bool,
     /// Folders that inline modules add to the place of a file.
     folders: String,
 }
@@ -81,7 +85,7 @@ struct Scope {
 impl Scope {
     fn file(test: bool) -> Self {
         let (path, folders) = (String::new(), String::new());
-        Self { end: usize::MAX, path, under: None, test, items: true, folders }
+        Self { end: usize::MAX, path, under: None, test, items: true, run: true, always: true, folders }
     }
 }
 
@@ -253,7 +257,17 @@ impl<'t> Walk<'_, '_, 't> {
         let under = under(scope.under.as_ref(), kept);
         let folders = if is_module { joined(&scope.folders, "/", &name) } else { scope.folders };
         let end = self.nodes.next(at);
-        self.scopes.push(Scope { end, path, under, test, items: is_module, folders });
+        let always = scope.always && before.attrs.iter().all(|attr| attr.is_harmless() || attr.is_plain());
+        self.scopes.push(Scope {
+            end,
+            path,
+            under,
+            test,
+            items: is_module,
+            run: scope.run && is_module,
+            always,
+            folders,
+        });
         self.docs.push(Docs::default());
         at + 1
     }
@@ -273,9 +287,11 @@ impl<'t> Walk<'_, '_, 't> {
         let name = self.nodes.named(at, "name").unwrap_or_default();
         let place = before.attrs.iter().find_map(Attr::place);
         let opens = names::places(self.file, &scope.folders, name, place);
+        let holds = |attr: &Attr<'_>| attr.is_harmless() || attr.is_plain() || attr.place().is_some();
+        let beyond = Beyond { opens, always: scope.run && scope.always && before.attrs.iter().all(holds) };
         let full = format!("mod {}", joined(&scope.path, "::", name));
         if for_tests {
-            self.draft(at, before, Sort::Helper, full, opens);
+            self.draft(at, before, Sort::Helper, full, beyond);
         } else {
             // Its visibility is the code's matter.
             let under = under(scope.under.as_ref(), before.attrs.iter().filter(|attr| !attr.is_harmless()));
@@ -289,10 +305,10 @@ impl<'t> Walk<'_, '_, 't> {
                 digest: print.digest(),
                 line: self.line(at),
                 bytes: start + self.base.0..self.nodes.end(at) + self.base.0,
-                skipped: false,
+                skipped: !scope.run,
                 sort: Sort::Module,
                 defines: Vec::new(),
-                opens,
+                beyond,
                 uses: Uses::default(),
             });
             self.documented(at, before);
@@ -302,11 +318,11 @@ impl<'t> Walk<'_, '_, 't> {
 
     fn item(&mut self, at: At, before: &Pending<'t>, sort: Sort) {
         let name = joined(&self.top().path, "::", &self.name(at));
-        self.draft(at, before, sort, name, Vec::new());
+        self.draft(at, before, sort, name, Beyond::default());
     }
 
     /// Writes an item down, with its attributes and what is around it.
-    fn draft(&mut self, at: At, before: &Pending<'t>, sort: Sort, name: String, opens: Vec<String>) {
+    fn draft(&mut self, at: At, before: &Pending<'t>, sort: Sort, name: String, beyond: Beyond) {
         let scope = self.top();
         let mut print = Print::default();
         print.word(scope.under.as_ref().map_or("", Digest::as_str));
@@ -323,10 +339,12 @@ impl<'t> Walk<'_, '_, 't> {
             digest: print.digest(),
             line: self.line(at),
             bytes: start + self.base.0..self.nodes.end(at) + self.base.0,
-            skipped: before.attrs.iter().any(Attr::skips),
+            // The harness finds no tests in a function, a constant or an implementation, and no file that is named there.
+            skipped: before.attrs.iter().any(Attr::skips)
+                || !scope.run && (sort == Sort::Test || !beyond.opens.is_empty()),
             sort,
             defines: self.defines(at),
-            opens,
+            beyond,
             uses: Uses::of(&tokens),
         });
     }

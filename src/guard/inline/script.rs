@@ -7,7 +7,7 @@ mod calls;
 
 use super::Sort;
 use super::attr::word;
-use super::found::{Draft, Found, Uses, joined};
+use super::found::{Beyond, Draft, Found, Uses, joined};
 use super::nodes::{At, Nodes, Token};
 use super::print::Print;
 use crate::guard::parse::Language;
@@ -182,7 +182,7 @@ impl<'t> Walk<'_, 't> {
             skipped: scope.skipped || call.skips || left_out,
             sort: Sort::Test,
             defines: Vec::new(),
-            opens: Vec::new(),
+            beyond: Beyond::default(),
             uses: Uses::of(&tokens),
         });
     }
@@ -212,7 +212,7 @@ impl<'t> Walk<'_, 't> {
             skipped: false,
             sort,
             defines,
-            opens: Vec::new(),
+            beyond: Beyond::default(),
             uses: Uses::of(&tokens),
         });
     }

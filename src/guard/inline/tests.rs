@@ -17,6 +17,8 @@ fn said(became: &Became) -> String {
         Became::NewlySkipped { .. } => "skipped".to_owned(),
         Became::Moved { path: None, to, .. } => format!("moved to {to}"),
         Became::Moved { path: Some(path), to, .. } => format!("moved to {path}, {to}"),
+        Became::Elsewhere { path: None, to, .. } => format!("elsewhere as {to}"),
+        Became::Elsewhere { path: Some(path), to, .. } => format!("elsewhere in {path} as {to}"),
         Became::Aside { path } => format!("aside in {path}"),
         Became::Shadowed { by, .. } => format!("shadowed by {by}"),
         Became::Unread { .. } => "unread".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::Walk;
 use crate::guard::inline::Sort;
-use crate::guard::inline::found::{Draft, Uses};
+use crate::guard::inline::found::{Beyond, Draft, Uses};
 use crate::guard::inline::nodes::{At, Token};
 use crate::guard::inline::print::Print;
 use crate::ids::Digest;
@@ -40,7 +40,7 @@ impl<'t> Walk<'_, 't> {
                 skipped,
                 sort: Sort::Doc,
                 defines: defines(&words),
-                opens: Vec::new(),
+                beyond: Beyond::default(),
                 uses: Uses::of(&words),
             });
         }

@@ -6,7 +6,7 @@ use super::{DEEPEST, Pending, Scope, Walk, under};
 use crate::guard::inline::Sort;
 use crate::guard::inline::attr::{Attr, speaks_of_tests, word};
 use crate::guard::inline::doc::{Docs, Side, side};
-use crate::guard::inline::found::{Draft, Uses, joined};
+use crate::guard::inline::found::{Beyond, Draft, Uses, joined};
 use crate::guard::inline::nodes::{At, Nodes, Token};
 use crate::guard::inline::print::Print;
 use crate::guard::parse::Language;
@@ -92,7 +92,7 @@ impl<'t> Walk<'_, '_, 't> {
         // A macro may make nothing of what it is given, so it is a condition too.
         let by = Attr(vec![name, "!"]);
         let kept = before.attrs.iter().filter(|attr| !attr.is_harmless()).chain([&by]);
-        let scope = Scope { end: usize::MAX, under: under(around.under.as_ref(), kept), ..around };
+        let scope = Scope { end: usize::MAX, under: under(around.under.as_ref(), kept), always: false, ..around };
         let lines = self.nodes.line_of(start).saturating_sub(1) + self.base.1;
         let walk = Walk {
             nodes: &nodes,
@@ -162,10 +162,10 @@ impl<'t> Walk<'_, '_, 't> {
                 digest: print.digest(),
                 line: self.line(fun),
                 bytes: nodes.start(first) + self.base.0..nodes.end(last) + self.base.0,
-                skipped: row.attrs.iter().any(Attr::skips),
+                skipped: row.attrs.iter().any(Attr::skips) || !scope.run,
                 sort: Sort::Test,
                 defines: vec![row.name.to_owned()],
-                opens: Vec::new(),
+                beyond: Beyond::default(),
                 uses: Uses::of(&own),
             });
         }

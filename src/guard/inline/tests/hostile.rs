@@ -156,10 +156,13 @@ fn read_through(path: &str, text: &str) -> usize {
         assert_eq!(frozen.len(), found.iter().filter(|item| item.sort != Sort::Doc || !item.skipped).count());
         let all = compare_all(
             &BTreeMap::from([(path.to_owned(), frozen)]),
-            &BTreeMap::from([(format!("x/{path}"), Now { items: Ok(Some(found.clone())), new: false })]),
+            &BTreeMap::from([
+                (format!("x/{path}"), Now { items: Ok(Some(found.clone())), new: true }),
+                ("x/mod.rs".to_owned(), Now { items: items("x/mod.rs", b"mod a;"), new: false }),
+            ]),
             &|_| false,
         );
-        assert!(all.values().flatten().all(|(_, became)| !became.trips()), "moved to another file");
+        assert!(all.values().flatten().all(|(_, became)| !became.trips()), "moved with its file");
     }
     count
 }

@@ -158,3 +158,10 @@ fn script_tells_what_was_changed() {
     let alone = became("src/year.ts", SCRIPT, &SCRIPT.replace("if (import.meta.vitest)", "if (false)"));
     assert_eq!(alone.iter().filter(|said| said.ends_with("gone") || said.ends_with("changed")).count(), 8, "{alone:?}");
 }
+
+#[test]
+fn a_suite_may_be_called_as_a_line_is_in_rust() {
+    let text = "describe(\"mod a\", () => { beforeEach(() => f()); it(\"b\", () => g()); });\n";
+    let after = text.replace("beforeEach(() => f());", "");
+    assert_eq!(became("a.ts", text, &after), ["mod a > beforeEach: gone"]);
+}
