@@ -73,8 +73,12 @@ fn plain(name: &str) -> &str {
 }
 
 /// The scope that a frozen item was in, told by its name and by that of what it is now.
-fn scope_of<'n>(path: &str, (name, sort): (&'n str, Sort), to: Stand<'_>, now: &str) -> &'n str {
+fn scope_of<'n>(path: &str, (name, sort): (&'n str, Sort), to: Stand<'n>, now: &str) -> &'n str {
     let by = joint(path);
+    // A long name ends in a digest, and nothing can be told from it alone.
+    if plain(name) == plain(now) {
+        return to.scope;
+    }
     if sort == Sort::Doc {
         return if by == "." { plain(name) } else { "" };
     }
