@@ -43,7 +43,7 @@ use crate::ids::Digest;
 pub const MOST_ITEMS: usize = 50_000;
 
 /// Which reading made a digest. It goes up whenever the same text gets other items or digests: by a newer grammar, say.
-pub const READING: u32 = 1;
+pub const READING: u32 = 2;
 
 /// What an item is to its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -86,12 +86,16 @@ pub struct Item {
     pub scope: String,
     /// Names that it gives a meaning to: `name`, `.method`, `macro!`.
     pub defines: Vec<String>,
-    /// Names that it uses and that another item of the file defines.
+    /// Names that it uses and that another item of the file defines, and the macros that it speaks through.
     pub mentions: Vec<String>,
     /// Where the file may be that this line makes part of the program.
     pub opens: Vec<String>,
     /// It does so wherever tests are run: under no condition but `cfg(test)`, and in no function or macro.
     pub always: bool,
+    /// Names of [`defines`](Self::defines) that it gives a meaning to in the other files of its package too.
+    pub spreads: Vec<String>,
+    /// The same in the files of the modules below.
+    pub lends: Vec<String>,
     /// Where it stands in the text, attributes and all.
     pub bytes: Range<usize>,
 }
@@ -145,7 +149,7 @@ pub fn freeze(items: &[Item]) -> BTreeMap<String, FrozenItem> {
     .collect()
 }
 
-const RUST_HINTS: &[&str] = &["test", "```", "~~~", "mod ", "quickcheck", "///     ", "//!     ", "bench", "include!"];
+const RUST_HINTS: &[&str] = &["test", "```", "~~~", "mod ", "quickcheck", "///     ", "//!     ", "bench", "include!", "macro_rules", "macro_use", "assert", "panic"];
 const PYTHON_HINTS: &[&str] = &[">>>", "def test", "class Test", "TestCase", "doctest", "unittest"];
 const SCRIPT_HINTS: &[&str] = &["import.meta.vitest", "describe", "it(", "it.", "test(", "test.", "suite"];
 

@@ -1,12 +1,14 @@
 //! What became of the items that were frozen.
 
 mod places;
+mod voices;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
 use self::places::{Places, Stand};
+use self::voices::Voices;
 use super::{FrozenItem, Item, Sort};
 use crate::guard::parse::Language;
 use crate::ids::Digest;
@@ -44,6 +46,11 @@ pub enum Became {
         by: String,
         line: u32,
     },
+    /// It is new, and takes a name that tests of other files speak through.
+    Speaks {
+        of: String,
+        line: u32,
+    },
     /// Its file can't be read any more.
     Unread {
         why: String,
@@ -60,7 +67,7 @@ impl Became {
     pub fn line(&self) -> Option<u32> {
         match self {
             Self::Changed { line } | Self::NewlySkipped { line } | Self::Shadowed { line, .. } => Some(*line),
-            Self::Elsewhere { path: None, line, .. } => Some(*line),
+            Self::Elsewhere { path: None, line, .. } | Self::Speaks { line, .. } => Some(*line),
             Self::Elsewhere { .. } | Self::Moved { .. } | Self::Gone | Self::Aside { .. } | Self::Unread { .. } => None,
         }
     }
@@ -85,6 +92,9 @@ impl Became {
                 )
             }
             Self::Shadowed { by, .. } => format!("was frozen, and {by}, which is new, takes a name that it uses"),
+            Self::Speaks { of, .. } => {
+                format!("is new, and takes the name {of} that tests of other files speak through")
+            }
             Self::Unread { why } => format!("was frozen and can't be found, because its file can't be read: {why}"),
         }
     }
@@ -124,8 +134,8 @@ pub fn compare_all(
             spare.add(path, frozen.get(path), items);
         }
     }
-    let places = Places::new(frozen, now, is_there);
-    let mut all = BTreeMap::new();
+    let (places, voices) = (Places::new(frozen, now, is_there), Voices::new(frozen, now));
+    let mut all: BTreeMap<String, Vec<(String, Became)>> = BTreeMap::new();
     for (path, frozen) in frozen {
         let mut found = Vec::new();
         let mut put = |name: String, became: Became| found.push((name, became));
@@ -133,14 +143,25 @@ pub fn compare_all(
             Some(Err(why)) => {
                 frozen.keys().for_each(|name| put(name.clone(), Became::Unread { why: why.clone() }));
             }
-            Some(Ok(Some(items))) => one(path, frozen, items, &mut spare, &places, &mut put),
+            Some(Ok(Some(items))) => one(path, frozen, items, &mut spare, (&places, &voices), &mut put),
             // The same blob needs no look.
             None if is_there(path) => {}
-            Some(Ok(None)) | None => one(path, frozen, &[], &mut spare, &places, &mut put),
+            Some(Ok(None)) | None => one(path, frozen, &[], &mut spare, (&places, &voices), &mut put),
         }
         if !found.is_empty() {
             all.insert(path.clone(), found);
         }
+    }
+    for (path, name, became) in voices.loudest() {
+        let own = format!("{name} in {path}");
+        let told = |(of, found): (&String, &Vec<(String, Became)>)| {
+            let is = |by: &String| *by == own || of == path && *by == name;
+            found.iter().any(|(_, became)| matches!(became, Became::Shadowed { by, .. } if is(by)))
+        };
+        if all.iter().any(told) {
+            continue;
+        }
+        all.entry(path.to_owned()).or_default().push((name, became));
     }
     all
 }
@@ -217,7 +238,7 @@ fn one(
     frozen: &FrozenItems,
     now: &[Item],
     spare: &mut Spare,
-    places: &Places<'_>,
+    (places, voices): (&Places<'_>, &Voices<'_>),
     put: &mut dyn FnMut(String, Became),
 ) {
     let by_name: HashMap<&str, &Item> = now.iter().map(|item| (item.name.as_str(), item)).collect();
@@ -249,12 +270,13 @@ fn one(
     for (name, was, fate) in found {
         let became = match fate {
             Fate::Stands(item) if item.skipped && !was.skipped => Some(Became::NewlySkipped { line: item.line }),
-            Fate::Stands(item) => shades.over(item),
+            Fate::Stands(item) => shades.over(item).or_else(|| voices.over(path, item)),
             Fate::Module(item) => module(path, name, was, item, places),
             Fate::Moved(free) => {
                 let here = by_name.get(free.name.as_str()).filter(|_| free.path == path);
-                let moved = || places.moved(path, (name, was.sort), free.clone());
-                Some(here.and_then(|item| shades.over(item)).unwrap_or_else(moved))
+                let shaded = here.and_then(|item| shades.over(item));
+                let shaded = shaded.or_else(|| voices.over(&free.path, places.item(&free.path, &free.name)?));
+                Some(shaded.unwrap_or_else(|| places.moved(path, (name, was.sort), free)))
             }
             Fate::Idle(line) => Some(Became::NewlySkipped { line }),
             Fate::Other(Some(item)) if item.skipped && !was.skipped => Some(Became::NewlySkipped { line: item.line }),

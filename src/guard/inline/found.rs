@@ -3,8 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
+use super::attr::Attr;
 use super::nodes::Token;
 use super::print::Print;
+use super::rust::is_voice;
 use super::{Item, Sort};
 use crate::ids::Digest;
 
@@ -32,6 +34,10 @@ pub(super) struct Beyond {
     pub(super) opens: Vec<String>,
     /// It does so wherever tests are run.
     pub(super) always: bool,
+    /// Names that it gives a meaning to in the other files of its package too.
+    pub(super) spreads: Vec<String>,
+    /// Names that it gives a meaning to in the files of the modules below.
+    pub(super) lends: Vec<String>,
 }
 
 /// The names that an item calls things by. `.name` is one behind a dot or a path, `name!` a macro.
@@ -64,13 +70,32 @@ impl<'t> Uses<'t> {
         Self(uses)
     }
 
+    /// Adds what attributes are called by: one without a path is called as a macro is.
+    pub(super) fn called<'a>(&mut self, attrs: impl Iterator<Item = &'a Attr<'t>>)
+    where
+        't: 'a,
+    {
+        let all = attrs.flat_map(|attr| std::iter::once(attr.clone()).chain(attr.given()));
+        for attr in all {
+            match attr.0.as_slice() {
+                ["cfg" | "cfg_attr", ..] | [] => {}
+                [first, "::", ..] => drop(self.0.insert((Form::Plain, first))),
+                [name, given @ ..] => {
+                    self.0.insert((Form::Macro, name));
+                    let names = given.iter().filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+                    self.0.extend(names.map(|word| (Form::Plain, *word)));
+                }
+            }
+        }
+    }
+
     fn names(&self, known: &HashSet<&str>) -> BTreeSet<String> {
         let named = self.0.iter().map(|(form, word)| match form {
             Form::Plain => (*word).to_owned(),
             Form::Behind => format!(".{word}"),
             Form::Macro => format!("{word}!"),
         });
-        named.filter(|name| known.contains(name.as_str())).collect()
+        named.filter(|name| known.contains(name.as_str()) || is_voice(name)).collect()
     }
 }
 
@@ -111,6 +136,8 @@ impl Found<'_> {
                 mentions: mentions.into_iter().collect(),
                 opens: draft.beyond.opens,
                 always: draft.beyond.always,
+                spreads: draft.beyond.spreads,
+                lends: draft.beyond.lends,
                 bytes: draft.bytes,
             });
         }

@@ -298,6 +298,12 @@ impl<'a> Places<'a> {
         !before.any(|other| other.defines.iter().any(|name| here.mentions.contains(name)))
     }
 
+    /// An item as it stands in a file now.
+    pub(super) fn item(&self, path: &str, name: &str) -> Option<&'a Item> {
+        let items = self.now.get(path)?.items.as_ref().ok()?.as_ref()?;
+        items.iter().find(|item| item.name == name)
+    }
+
     fn is_new(&self, path: &str) -> bool {
         self.now.get(path).is_some_and(|now| now.new)
     }

@@ -49,25 +49,25 @@ impl<'t> Walk<'_, '_, 't> {
         let is_row = ROWS.contains(&name);
         if (for_tests && stands) || is_row {
             if !self.rows(at, tree, before) {
-                self.item(at, before, Sort::Test);
+                self.item(at, before, Sort::Test, Beyond::default());
             }
             return next;
         }
         if for_tests || stands && self.makers.contains(name) {
-            self.item(at, before, Sort::Test);
+            self.item(at, before, Sort::Test, Beyond::default());
             return next;
         }
         // A file that is named plainly may have tests, and so may a text that is fetched for them.
         let fetches = name == "include" && words.len() == 3 || name == "doctest";
         if stands && (fetches || before.attrs.iter().any(Attr::for_doctests)) {
-            self.item(at, before, Sort::Helper);
+            self.item(at, before, Sort::Helper, Beyond::default());
             return next;
         }
         if stands && self.again(tree, path, before) {
             return next;
         }
         if speaks && !self.rows(at, tree, before) {
-            self.item(at, before, Sort::Test);
+            self.item(at, before, Sort::Test, Beyond::default());
         } else {
             self.docs_among_words(tree);
         }
@@ -145,7 +145,7 @@ impl<'t> Walk<'_, '_, 't> {
         for row in rows {
             let mut print = Print::default();
             print.word(scope.under.as_ref().map_or("", crate::ids::Digest::as_str));
-            for attr in before.attrs.iter().chain(&row.attrs).filter(|attr| !attr.skips()) {
+            for attr in before.attrs.iter().chain(&row.attrs).filter(|attr| !attr.skips() && !attr.is_lint()) {
                 attr.0.iter().for_each(|word| print.word(word));
                 print.part();
             }
@@ -156,6 +156,8 @@ impl<'t> Walk<'_, '_, 't> {
             print.tokens(&own);
             let (first, last) = (row.parts.first().copied().unwrap_or(at), row.parts.last().copied().unwrap_or(at));
             let fun = row.parts.get(from).copied().unwrap_or(first);
+            let mut uses = Uses::of(&own);
+            uses.called(before.attrs.iter().chain(&row.attrs));
             self.found.0.push(Draft {
                 name: joined(&scope.path, "::", row.name),
                 scope: scope.path.clone(),
@@ -166,7 +168,7 @@ impl<'t> Walk<'_, '_, 't> {
                 sort: Sort::Test,
                 defines: vec![row.name.to_owned()],
                 beyond: Beyond::default(),
-                uses: Uses::of(&own),
+                uses,
             });
         }
         true

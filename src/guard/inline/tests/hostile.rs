@@ -54,7 +54,7 @@ fn odd_forms_are_found() {
         ("cfg_if! { if #[cfg(unix)] { #[test] fn a() {} } }", "cfg_if!"),
         (
             "#[cfg(test)]\nmod t {\n    fn a() {}\n    fn a() {}\n    use x::{y, z as w};\n}",
-            "t::a t::a#2 t::use x::{y, z as w}",
+            "t::a t::a#2 t::use x::y t::use x::z as w",
         ),
         ("fn f() {\n    #[cfg(test)]\n    bend();\n}", "f::a statement for tests"),
         ("fn f() {\n    #[cfg(test)]\n    { bend() }\n}", "f::a statement for tests"),

@@ -312,3 +312,104 @@ fn a_move_to_where_names_mean_something_else_trips() {
     let example = "\n    >>> k(1)\n    1\n";
     assert_eq!(became("a.py", &doc(example, ""), &doc("", example)), ["doc of f: moved to doc of g#2"]);
 }
+
+#[test]
+fn another_file_does_not_take_the_macros_that_tests_speak_through() {
+    let lib = ("src/lib.rs", "mod lamp;\n");
+    let before = [lib, ("src/lamp.rs", LAMP)];
+    let shadowed = |by: &str| vec![format!("tests::shines: shadowed by {by}")];
+    for (about, path, text, expected) in [
+        (
+            "a macro in front of the module",
+            "src/lib.rs",
+            "macro_rules! assert_eq { ($($t:tt)*) => {} }\nmod lamp;\n",
+            shadowed("assert_eq! in src/lib.rs"),
+        ),
+        (
+            "one of a module with its macros",
+            "src/lib.rs",
+            "#[macro_use]\nmod quiet {\n    macro_rules! assert_eq { ($($t:tt)*) => {} }\n}\nmod lamp;\n",
+            shadowed("quiet::assert_eq! in src/lib.rs"),
+        ),
+        (
+            "in a file of its own",
+            "src/quiet.rs",
+            "#![macro_use]\nmacro_rules! assert_eq { ($($t:tt)*) => {} }\n",
+            shadowed("assert_eq! in src/quiet.rs"),
+        ),
+        (
+            "for all",
+            "src/quiet.rs",
+            "fn f() {\n    #[macro_export]\n    macro_rules! assert_eq { ($($t:tt)*) => {} }\n}\n",
+            shadowed("f::assert_eq! in src/quiet.rs"),
+        ),
+        (
+            "of a crate",
+            "src/lib.rs",
+            "#[macro_use]\nextern crate quiet;\nmod lamp;\n",
+            shadowed("extern crate quiet in src/lib.rs"),
+        ),
+        (
+            "an import that others see",
+            "src/quiet.rs",
+            "pub(crate) use evil::{a, assert_eq};\n",
+            shadowed("use evil::assert_eq in src/quiet.rs"),
+        ),
+        (
+            "an import of the attribute",
+            "src/quiet.rs",
+            "pub use evil::test;\n",
+            shadowed("use evil::test in src/quiet.rs"),
+        ),
+        (
+            "an import of the module around",
+            "src/lib.rs",
+            "use evil::assert_eq;\nmod lamp;\n",
+            shadowed("use evil::assert_eq in src/lib.rs"),
+        ),
+        ("an import of a file's own", "src/other.rs", "use pretty_assertions::assert_eq;\n", vec![]),
+        (
+            "an import of a module of tests",
+            "src/lib.rs",
+            "mod lamp;\n#[cfg(test)]\nmod tests {\n    use pretty_assertions::assert_eq;\n    #[test]\n    fn t() { assert_eq!(1, 1) }\n}\n",
+            vec![],
+        ),
+        (
+            "a macro of another name",
+            "src/lib.rs",
+            "macro_rules! assert_near { ($($t:tt)*) => {} }\nmod lamp;\n",
+            vec![],
+        ),
+        (
+            "one that they do not use",
+            "src/lib.rs",
+            "macro_rules! assert_matches { ($($t:tt)*) => {} }\nmod lamp;\n",
+            vec![],
+        ),
+        (
+            "a macro of a module of its own",
+            "src/lib.rs",
+            "mod own {\n    macro_rules! assert_eq { ($($t:tt)*) => {} }\n}\nmod lamp;\n",
+            vec![],
+        ),
+        ("another program", "tests/it/main.rs", "macro_rules! assert_eq { ($($t:tt)*) => {} }\n", vec![]),
+        (
+            "for tests that nobody looked at",
+            "src/lib.rs",
+            "#[macro_export]\nmacro_rules! assert { ($($t:tt)*) => {} }\nmod lamp;\n",
+            vec!["assert!: speaks as assert!".to_owned()],
+        ),
+        (
+            "what only makes text",
+            "src/lib.rs",
+            "#[macro_export]\nmacro_rules! format { ($($t:tt)*) => {} }\nmod lamp;\n",
+            vec![],
+        ),
+    ] {
+        let mut after = before.to_vec();
+        after.retain(|(known, _)| *known != path);
+        after.push((path, text));
+        assert_eq!(trips(&before, &after), expected, "{about}");
+        assert_eq!(trips(&after, &after), [""; 0], "{about}: it was there before");
+    }
+}

@@ -268,3 +268,25 @@ fn python_tells_what_was_changed() {
         assert!(all.len() == count && all.iter().all(|said| said.ends_with(": changed")), "{to}: {all:?}");
     }
 }
+
+#[test]
+fn python_has_either_quote() {
+    let text = "def test_a():\n    assert f('x') == 'a \"b\"'\n    assert f(b'y') == u'z'\n    assert f(r'\\d', f'{x}')\n    assert f(\'\'\'q\'\'\', 'it\\'s')\n";
+    for (from, to) in [
+        ("'x'", "\"x\""),
+        ("'a \"b\"'", "\"a \\\"b\\\"\""),
+        ("b'y'", "b\"y\""),
+        ("f'{x}'", "f\"{x}\""),
+        ("\'\'\'q\'\'\'", "\"\"\"q\"\"\""),
+        ("'it\\'s'", "\"it's\""),
+    ] {
+        let other = text.replacen(from, to, 1);
+        assert_ne!(text, other, "{from}");
+        assert_eq!((became("a.py", text, &other), became("a.py", &other, text)), (vec![], vec![]), "{to}");
+    }
+    for (from, to) in
+        [("'x'", "'y'"), ("b'y'", "'y'"), ("r'\\d'", "'\\d'"), ("'it\\'s'", "'its'"), ("'x'", "' x'"), ("'x'", "x")]
+    {
+        assert_eq!(became("a.py", text, &text.replacen(from, to, 1)), ["test_a: changed"], "{to}");
+    }
+}

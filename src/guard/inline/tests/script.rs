@@ -165,3 +165,16 @@ fn a_suite_may_be_called_as_a_line_is_in_rust() {
     let after = text.replace("beforeEach(() => f());", "");
     assert_eq!(became("a.ts", text, &after), ["mod a > beforeEach: gone"]);
 }
+
+#[test]
+fn script_has_either_quote() {
+    let text = "it('a', () => {\n  expect(f('x')).toBe(\"it's\");\n  g('\\n');\n});\n";
+    for (from, to) in [("'a'", "\"a\""), ("'x'", "\"x\""), ("\"it's\"", "'it\\'s'"), ("'\\n'", "\"\\n\"")] {
+        let other = text.replacen(from, to, 1);
+        assert_ne!(text, other, "{from}");
+        assert_eq!((became("a.ts", text, &other), became("a.ts", &other, text)), (vec![], vec![]), "{to}");
+    }
+    for (from, to) in [("'x'", "`x`"), ("'x'", "x"), ("'x'", "'y'"), ("'\\n'", "'n'"), ("'x'", "/x/")] {
+        assert_eq!(became("a.ts", text, &text.replacen(from, to, 1)), ["a: changed"], "{to}");
+    }
+}
