@@ -342,7 +342,8 @@ impl<'i> Shades<'i> {
             let edges = ["::", ".", " > "].iter().flat_map(|by| item.scope.match_indices(by)).map(|(at, _)| at);
             let mut around = edges.chain([0, item.scope.len()]).filter_map(|end| item.scope.get(..end));
             let by = around.find_map(|scope| scopes.get(scope))?;
-            let reaches = by.name != item.name && (!in_order || by.line < item.line);
+            let before = !in_order || by.line < item.line || name.starts_with("doc ");
+            let reaches = by.name != item.name && before;
             reaches.then(|| Became::Shadowed { by: by.name.clone(), line: by.line })
         })
     }

@@ -122,6 +122,12 @@ impl Found<'_> {
                 }
             };
             let mut mentions = draft.uses.names(&known);
+            // Whoever gives a name another meaning takes what is written about it.
+            if let Some(owner) = draft.scope.strip_prefix("doc of ").filter(|_| draft.sort == Sort::Doc) {
+                let ends = owner.match_indices('.').map(|(at, _)| at).chain([owner.len()]);
+                let around = ends.filter_map(|end| owner.get(..end)).map(|owner| format!("doc {owner}"));
+                mentions.extend(around.filter(|owner| known.contains(owner.as_str())));
+            }
             for own in &draft.defines {
                 mentions.remove(own);
             }
