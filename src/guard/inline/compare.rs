@@ -186,7 +186,10 @@ const MOST_PLACES: usize = 200;
 
 /// What is there now and answers for no frozen item yet, by its digest and whether it is skipped, then by where it stands.
 #[derive(Default)]
-struct Spare(HashMap<(Digest, bool), BTreeMap<(String, String), Vec<Free>>>);
+struct Spare(HashMap<(Digest, bool), BTreeMap<Place, Vec<Free>>>);
+
+/// A file, and the scope in it.
+type Place = (String, String);
 
 impl Spare {
     fn add(&mut self, path: &str, frozen: Option<&FrozenItems>, now: &[Item]) {
@@ -209,9 +212,12 @@ impl Spare {
         let keys = [Some(false), was.skipped.then_some(true)];
         for skipped in keys.into_iter().flatten() {
             let Some(places) = self.0.get_mut(&(was.digest.clone(), skipped)) else { continue };
-            let here = places.keys().find(|(other, _)| other == path);
-            let same = |(other, _): &&(String, String)| Language::of(other) == Language::of(path);
-            let fit = places.iter().take(MOST_PLACES).find(|(_, free)| free.last().is_some_and(fits));
+            let mut own = places.range((path.to_owned(), String::new())..).take_while(|((other, _), _)| other == path);
+            let here = own.clone().next().map(|(place, _)| place);
+            let same = |(other, _): &&Place| Language::of(other) == Language::of(path);
+            let is_fit = |(_, free): &(&Place, &Vec<Free>)| free.last().is_some_and(fits);
+            let fit = own.by_ref().take(MOST_PLACES).find(is_fit);
+            let fit = fit.or_else(|| places.iter().take(MOST_PLACES).find(is_fit));
             let place = fit.map(|(place, _)| place).or(here).or_else(|| places.keys().find(same)).cloned();
             let Some(place) = place else { continue };
             let taken = places.get_mut(&place).and_then(Vec::pop);

@@ -293,7 +293,7 @@ impl<'t> Nodes<'t> {
         let attribute = matches!(self.kind(at), "attribute_item" | "inner_attribute_item");
         let inner = || self.text(at).trim_start_matches(|c: char| "#![".contains(c) || c.is_whitespace());
         let takes = |name: &&str| inner().strip_prefix(*name).is_some_and(|rest| rest.trim_start().starts_with('('));
-        attribute && LINTS.iter().any(|name| takes(&name))
+        attribute && LINTS.iter().any(takes)
     }
 
     /// What stands between two nodes and is no space: the grammar hides some words.

@@ -249,7 +249,7 @@ impl<'t> Walk<'_, 't> {
             let head: Vec<Token<'_>> = head.flat_map(|part| nodes.tokens(part)).collect();
             let under = Some(around(scope.under.as_ref(), &head));
             if scope.place == Place::Open && !scope.inner {
-                self.heads(at);
+                self.heads(at, kind);
             }
             self.scopes.push(Scope { end: nodes.next(at), under, ..scope });
             return at + 1;

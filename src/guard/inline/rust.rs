@@ -228,6 +228,9 @@ impl<'t> Walk<'_, '_, 't> {
         let voice = !beyond.spreads.is_empty() || self.is_voice(at, kind);
         if for_tests || makes || voice || kind == "macro_definition" && self.makes_tests(at) {
             let sort = if makes { Sort::Test } else { Sort::Helper };
+            if !scope.test && kind == "extern_crate_declaration" {
+                self.documented(at, &before);
+            }
             self.item(at, &before, sort, beyond);
             return self.nodes.next(at);
         }
@@ -270,6 +273,9 @@ impl<'t> Walk<'_, '_, 't> {
     /// What is imported, name by name: another name beside one is none of its business.
     fn imports(&mut self, at: At, before: &Pending<'t>, for_tests: bool) {
         let scope = self.top();
+        if !for_tests {
+            self.documented(at, before);
+        }
         let Some(leaves) = self.leaves(at) else {
             if for_tests {
                 self.item(at, before, Sort::Helper, Beyond::default());

@@ -97,7 +97,8 @@ impl<'t> Walk<'_, 't> {
         let nodes = self.nodes;
         let said = |at: At| {
             let short = nodes.end(at) - nodes.start(at) < LONGEST_META;
-            short.then(|| nodes.tokens(at).into_iter().filter_map(word).collect::<String>()).unwrap_or_default()
+            let tokens = if short { nodes.tokens(at) } else { Vec::new() };
+            tokens.into_iter().filter_map(word).collect::<String>()
         };
         let sets = match nodes.kind(at) {
             "assignment_expression" | "augmented_assignment_expression" => {

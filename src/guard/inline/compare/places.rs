@@ -17,6 +17,9 @@ use crate::ids::Digest;
 /// Files and modules around one are followed no farther than this.
 const MOST_STEPS: usize = 64;
 
+/// A docstring with more examples than this is not looked through.
+const MOST_EXAMPLES: usize = 1_000;
+
 /// A module, class or suite of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stand<'a> {
@@ -218,7 +221,7 @@ impl<'a> Places<'a> {
 
     /// The lines that count for a file, each in a file that is part of the program itself.
     fn lines<'s>(&'s self, place: &str, same: &'s HashSet<&Digest>) -> impl Iterator<Item = &'s Line> {
-        let lines = self.opened.get(place).into_iter().flatten();
+        let lines = self.opened.get(place).into_iter().flatten().take(MOST_STEPS);
         lines.filter(|line| (line.always || same.contains(&line.digest)) && self.is_part(&line.file, same))
     }
 
@@ -230,7 +233,7 @@ impl<'a> Places<'a> {
             if !self.now.get(file).is_some_and(|now| now.new) || self.replaces(file) || is_target(file, self.is_there) {
                 return true;
             }
-            let lines = self.opened.get(file).into_iter().flatten();
+            let lines = self.opened.get(file).into_iter().flatten().take(MOST_STEPS);
             let lines = lines.filter(|line| line.always || same.contains(&line.digest));
             let around: Vec<&str> = lines.map(|line| line.file.as_str()).collect();
             open.extend(around.into_iter().filter(|around| seen.insert(around)));
@@ -289,6 +292,9 @@ impl<'a> Places<'a> {
     /// Whether an example uses no name that an older one gives a meaning to in the docstring that it has come to.
     fn is_free_of(&self, to: Stand<'_>, name: &str) -> bool {
         let examples = self.told.get(&(to.path, to.scope)).map(Vec::as_slice).unwrap_or_default();
+        if examples.len() > MOST_EXAMPLES {
+            return false;
+        }
         let Some(here) = examples.iter().find(|item| item.name == name) else { return true };
         let frozen = self.frozen.get(to.path);
         let mut before = examples.iter().filter(|other| {
@@ -310,7 +316,7 @@ impl<'a> Places<'a> {
 
     /// The digests of the lines that had made a file part of the program.
     fn conditions(&self, path: &str) -> HashSet<&Digest> {
-        self.was_opened.get(one_name(path)).into_iter().flatten().map(|line| &line.digest).collect()
+        self.was_opened.get(one_name(path)).into_iter().flatten().take(MOST_STEPS).map(|line| &line.digest).collect()
     }
 
     /// The same scope of a file, or one that has another name now in the place of it: nothing has the old name any more, and
@@ -338,8 +344,9 @@ impl<'a> Places<'a> {
 
     fn is_same_module(&self, from: Stand<'_>, to: Stand<'_>, same: &HashSet<&Digest>) -> bool {
         let told = |line: &Line| (line.file.clone(), line.module.clone());
-        let old =
-            self.names(from, &|path| self.was_opened.get(one_name(path)).into_iter().flatten().map(told).collect());
+        let old = self.names(from, &|path| {
+            self.was_opened.get(one_name(path)).into_iter().flatten().take(MOST_STEPS).map(told).collect()
+        });
         let new = self.names(to, &|path| self.lines(path, same).map(told).collect());
         let fits = |(one, scope): &(String, String), (other, now): &(String, String)| {
             one_name(one) == one_name(other) && (scope == now || one == other && self.is_same_scope(one, scope, now))

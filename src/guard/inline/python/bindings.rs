@@ -1,11 +1,12 @@
 //! What a module does with the names of what is documented: whoever gives one another meaning turns its examples off, because
 //! `doctest` looks for them by the names that the module has in the end.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{Defined, Walk, word};
 use crate::guard::inline::Sort;
 use crate::guard::inline::nodes::At;
+use crate::ids::Digest;
 
 /// Ways to set a name that is written as text.
 const INDIRECT: &[&str] =
@@ -89,12 +90,16 @@ impl Walk<'_, '_> {
     }
 
     /// What a loop or a `with` gives a name to.
-    pub(super) fn heads(&mut self, at: At) {
+    pub(super) fn heads(&mut self, at: At, kind: &str) {
         let nodes = self.nodes;
-        let body = nodes.field(at, "body").unwrap_or(nodes.next(at));
-        let left = nodes.field(at, "left").filter(|_| nodes.kind(at) == "for_statement");
-        let targets = (at..body).filter(|inner| nodes.kind(*inner) == "as_pattern_target");
-        let targets: Vec<At> = left.into_iter().chain(targets).collect();
+        let targets: Vec<At> = match kind {
+            "for_statement" => nodes.field(at, "left").into_iter().collect(),
+            "with_statement" => {
+                let head = nodes.child(at, "with_clause").unwrap_or(at);
+                (head..nodes.next(head)).filter(|inner| nodes.kind(*inner) == "as_pattern_target").collect()
+            }
+            _ => Vec::new(),
+        };
         for target in targets {
             let tokens = nodes.tokens(target);
             let words: Vec<&str> = tokens.iter().filter_map(|token| word(*token)).collect();
@@ -128,7 +133,7 @@ impl Walk<'_, '_> {
             owners.extend(ends.filter_map(|end| owner.get(..end)));
         }
         let nodes = self.nodes;
-        let after = |defined: &[Defined], at: At| defined.iter().any(|one| one.start < nodes.start(at));
+        let after = |defined: &[Defined], at: At| defined.first().is_some_and(|one| one.start < nodes.start(at));
         let is_meant = |(at, name): &(At, String)| {
             let defined = self.defined.get(name).map(Vec::as_slice).unwrap_or_default();
             owners.contains(name.as_str()) && (name == "this module" || after(defined, *at))
@@ -141,19 +146,29 @@ impl Walk<'_, '_> {
 
     /// Leaves out the examples of what is defined once more behind them: nobody finds them.
     pub(super) fn replaced(&mut self) {
+        let file = self.scopes.first().and_then(|scope| scope.under.as_ref());
+        // Where each name is defined last, under each condition and under any.
+        let mut last: HashMap<(&str, Option<&Digest>), usize> = HashMap::new();
+        let mut last_of_all: HashMap<&str, usize> = HashMap::new();
+        for (name, defined) in &self.defined {
+            for one in defined.iter().filter(|one| !one.adds) {
+                last.insert((name, one.under.as_ref()), one.start);
+                last_of_all.insert(name, one.start);
+            }
+        }
         for draft in self.found.0.iter_mut().filter(|draft| draft.sort == Sort::Doc) {
             let owner = draft.scope.strip_prefix("doc of ").unwrap_or_default();
             let mut ends = owner.match_indices('.').map(|(at, _)| at).chain([owner.len()]);
+            let start = draft.bytes.start;
             draft.skipped |= ends.any(|end| {
-                let defined = owner.get(..end).and_then(|owner| self.defined.get(owner));
-                let defined = defined.map(Vec::as_slice).unwrap_or_default();
-                let own = defined.iter().rev().find(|one| one.start < draft.bytes.start);
-                let own = own.map(|one| &one.under);
-                let file = self.scopes.first().map(|scope| &scope.under);
-                defined.iter().any(|one| {
-                    let replaces = Some(&one.under) == own || own == file;
-                    one.start > draft.bytes.start && !one.adds && replaces
-                })
+                let name = owner.get(..end).unwrap_or_default();
+                let defined = self.defined.get(name).map(Vec::as_slice).unwrap_or_default();
+                let own = defined.partition_point(|one| one.start < start).checked_sub(1);
+                let Some(own) = own.and_then(|own| defined.get(own)) else { return false };
+                // What stands under no condition is replaced by whatever comes behind it.
+                let under = own.under.as_ref();
+                let end = if under == file { last_of_all.get(name) } else { last.get(&(name, under)) };
+                end.is_some_and(|end| *end > start)
             });
         }
     }

@@ -563,3 +563,9 @@ fn whoever_takes_the_attribute_of_a_test_takes_the_test() {
         ],
     );
 }
+
+#[test]
+fn what_is_written_about_an_import_is_an_example_too() {
+    let text = "/// ```\n/// x::f();\n/// ```\npub use inner::f;\n#[macro_use]\nextern crate log;\n";
+    assert_eq!(names("src/a.rs", text), ["doc of pub use inner::f", "extern crate log"]);
+}
