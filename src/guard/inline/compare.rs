@@ -63,6 +63,17 @@ impl Became {
         !matches!(self, Self::Moved { .. })
     }
 
+    /// The same of an item that has come to another file: there is no line of it in the one that it was frozen in.
+    fn seen_from(self, path: &str, other: &str) -> Self {
+        match self {
+            Self::Shadowed { by, .. } if other != path => {
+                let by = if by.contains(" in ") { by } else { format!("{by} in {other}") };
+                Self::Shadowed { by, line: 1 }
+            }
+            same => same,
+        }
+    }
+
     /// Where to look, in the file that it was frozen in.
     pub fn line(&self) -> Option<u32> {
         match self {
@@ -135,21 +146,61 @@ pub fn compare_all(
         }
     }
     let (places, voices) = (Places::new(frozen, now, is_there), Voices::new(frozen, now));
+    let by_name: HashMap<&str, Names<'_>> = now.iter().map(|(path, file)| (path.as_str(), names(file))).collect();
+    // First, which is which: only then is it known what is new.
     let mut all: BTreeMap<String, Vec<(String, Became)>> = BTreeMap::new();
+    let mut fates: Vec<(&str, Vec<Told<'_, '_>>)> = Vec::new();
+    let mut answered: HashMap<String, HashSet<String>> = HashMap::new();
     for (path, frozen) in frozen {
-        let mut found = Vec::new();
-        let mut put = |name: String, became: Became| found.push((name, became));
         match now.get(path).map(|file| &file.items) {
             Some(Err(why)) => {
-                frozen.keys().for_each(|name| put(name.clone(), Became::Unread { why: why.clone() }));
+                let unread = |name: &String| (name.clone(), Became::Unread { why: why.clone() });
+                all.insert(path.clone(), frozen.keys().map(unread).collect());
             }
-            Some(Ok(Some(items))) => one(path, frozen, items, &mut spare, (&places, &voices), &mut put),
             // The same blob needs no look.
             None if is_there(path) => {}
-            Some(Ok(None)) | None => one(path, frozen, &[], &mut spare, (&places, &voices), &mut put),
+            Some(Ok(_)) | None => {
+                let found = which(path, frozen, by_name.get(path.as_str()), &mut spare, &places);
+                for (file, item) in found.iter().filter_map(|(_, _, fate)| fate.answer(path)) {
+                    answered.entry(file.to_owned()).or_default().insert(item.to_owned());
+                }
+                fates.push((path, found));
+            }
         }
-        if !found.is_empty() {
-            all.insert(path.clone(), found);
+    }
+    let mut shades: HashMap<String, Shades<'_>> = HashMap::new();
+    let mut over = |path: &str, item: &Item| {
+        let shades = shades.entry(path.to_owned()).or_insert_with(|| {
+            let known = answered.get(path);
+            let is_new = |item: &&Item| known.is_none_or(|known| !known.contains(&item.name));
+            let items = now.get(path).and_then(|file| file.items.as_ref().ok()).into_iter().flatten().flatten();
+            Shades::of(items.filter(is_new))
+        });
+        shades.over(item).or_else(|| voices.over(path, item))
+    };
+    for (path, found) in fates {
+        let became = found.into_iter().filter_map(|(name, was, fate)| {
+            let became = match fate {
+                Fate::Stands(item) if item.skipped && !was.skipped => Some(Became::NewlySkipped { line: item.line }),
+                Fate::Stands(item) => over(path, item),
+                Fate::Module(item) => module(path, name, was, item, &places),
+                Fate::Moved(free) => {
+                    let item = by_name.get(free.path.as_str()).and_then(|names| names.get(free.name.as_str()));
+                    let shaded = item.and_then(|item| over(&free.path, item)).map(|by| by.seen_from(path, &free.path));
+                    Some(shaded.unwrap_or_else(|| places.moved(path, (name, was.sort), free)))
+                }
+                Fate::Idle(line) => Some(Became::NewlySkipped { line }),
+                Fate::Other(Some(item)) if item.skipped && !was.skipped => {
+                    Some(Became::NewlySkipped { line: item.line })
+                }
+                Fate::Other(Some(item)) => Some(Became::Changed { line: item.line }),
+                Fate::Other(None) => Some(Became::Gone),
+            };
+            Some((name.clone(), became?))
+        });
+        let became: Vec<(String, Became)> = became.collect();
+        if !became.is_empty() {
+            all.insert(path.to_owned(), became);
         }
     }
     for (path, name, became) in voices.loudest() {
@@ -239,20 +290,26 @@ impl Spare {
     }
 }
 
-fn one(
+/// The items of a file by their names.
+type Names<'i> = HashMap<&'i str, &'i Item>;
+
+fn names(file: &Now) -> Names<'_> {
+    file.items.iter().flatten().flatten().map(|item| (item.name.as_str(), item)).collect()
+}
+
+/// A frozen item, and which it is now.
+type Told<'f, 'i> = (&'f String, &'f FrozenItem, Fate<'i>);
+
+/// Which of the items that are there now each frozen one of a file is.
+fn which<'f, 'i>(
     path: &str,
-    frozen: &FrozenItems,
-    now: &[Item],
+    frozen: &'f FrozenItems,
+    now: Option<&Names<'i>>,
     spare: &mut Spare,
-    (places, voices): (&Places<'_>, &Voices<'_>),
-    put: &mut dyn FnMut(String, Became),
-) {
-    let by_name: HashMap<&str, &Item> = now.iter().map(|item| (item.name.as_str(), item)).collect();
-    // First, which is which: only then is it known what is new.
-    let mut found: Vec<(&String, &FrozenItem, Fate<'_>)> = Vec::new();
-    let mut answered: HashSet<&str> = HashSet::new();
-    for (name, was) in frozen {
-        let item = by_name.get(name.as_str()).copied();
+    places: &Places<'_>,
+) -> Vec<Told<'f, 'i>> {
+    let fate = |(name, was): (&'f String, &'f FrozenItem)| {
+        let item = now.and_then(|now| now.get(name.as_str())).copied();
         let fits = |free: &Free| places.fits(path, (name, was.sort), free.stand(), &free.name);
         let fate = match item.filter(|item| item.digest == was.digest) {
             Some(item) => Fate::Stands(item),
@@ -262,37 +319,9 @@ fn one(
                 None => spare.idle(path, was).map_or(Fate::Other(item), Fate::Idle),
             },
         };
-        if let Fate::Stands(item) | Fate::Module(Some(item)) | Fate::Other(Some(item)) = &fate {
-            answered.insert(&item.name);
-        } else if let Fate::Moved(free) = &fate
-            && free.path == path
-            && let Some(item) = by_name.get(free.name.as_str())
-        {
-            answered.insert(&item.name);
-        }
-        found.push((name, was, fate));
-    }
-    let shades = Shades::of(now.iter().filter(|item| !answered.contains(item.name.as_str())));
-    for (name, was, fate) in found {
-        let became = match fate {
-            Fate::Stands(item) if item.skipped && !was.skipped => Some(Became::NewlySkipped { line: item.line }),
-            Fate::Stands(item) => shades.over(item).or_else(|| voices.over(path, item)),
-            Fate::Module(item) => module(path, name, was, item, places),
-            Fate::Moved(free) => {
-                let here = by_name.get(free.name.as_str()).filter(|_| free.path == path);
-                let shaded = here.and_then(|item| shades.over(item));
-                let shaded = shaded.or_else(|| voices.over(&free.path, places.item(&free.path, &free.name)?));
-                Some(shaded.unwrap_or_else(|| places.moved(path, (name, was.sort), free)))
-            }
-            Fate::Idle(line) => Some(Became::NewlySkipped { line }),
-            Fate::Other(Some(item)) if item.skipped && !was.skipped => Some(Became::NewlySkipped { line: item.line }),
-            Fate::Other(Some(item)) => Some(Became::Changed { line: item.line }),
-            Fate::Other(None) => Some(Became::Gone),
-        };
-        if let Some(became) = became {
-            put(name.clone(), became);
-        }
-    }
+        (name, was, fate)
+    };
+    frozen.iter().map(fate).collect()
 }
 
 /// Which of the items that are there now a frozen one is.
@@ -303,6 +332,17 @@ enum Fate<'i> {
     /// The same in a place where it is not run.
     Idle(u32),
     Other(Option<&'i Item>),
+}
+
+impl Fate<'_> {
+    /// The item that it is now, by its file and its name.
+    fn answer<'a>(&'a self, path: &'a str) -> Option<(&'a str, &'a str)> {
+        match self {
+            Self::Stands(item) | Self::Module(Some(item)) | Self::Other(Some(item)) => Some((path, &item.name)),
+            Self::Moved(free) => Some((&free.path, &free.name)),
+            Self::Module(None) | Self::Idle(_) | Self::Other(None) => None,
+        }
+    }
 }
 
 /// Whether a frozen item is a line that makes a file part of the program, or of its tests.

@@ -199,10 +199,14 @@ impl<'a> Places<'a> {
                 if item.skipped {
                     continue;
                 }
+                // Two files at places that a line may mean: nobody knows which one it opens.
+                let mut there = item.opens.iter().filter(|place| is_there(place)).map(|place| one_name(place));
+                let first = there.next();
+                let always = item.always && there.all(|other| Some(other) == first);
                 for place in &item.opens {
                     let (file, module, digest) = (file.clone(), module.to_owned(), item.digest.clone());
                     let lines = opened.entry(place.clone()).or_default();
-                    lines.push(Line { file, module, always: item.always, digest });
+                    lines.push(Line { file, module, always, digest });
                 }
             }
         }
@@ -302,12 +306,6 @@ impl<'a> Places<'a> {
             other.line < here.line && was.is_some_and(|was| was.digest == other.digest)
         });
         !before.any(|other| other.defines.iter().any(|name| here.mentions.contains(name)))
-    }
-
-    /// An item as it stands in a file now.
-    pub(super) fn item(&self, path: &str, name: &str) -> Option<&'a Item> {
-        let items = self.now.get(path)?.items.as_ref().ok()?.as_ref()?;
-        items.iter().find(|item| item.name == name)
     }
 
     fn is_new(&self, path: &str) -> bool {

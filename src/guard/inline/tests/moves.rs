@@ -413,3 +413,37 @@ fn another_file_does_not_take_the_macros_that_tests_speak_through() {
         assert_eq!(trips(&after, &after), [""; 0], "{about}: it was there before");
     }
 }
+
+#[test]
+fn what_moves_takes_nothing_along_that_stands_in_for_what_it_uses() {
+    let line = format!("{CODE}#[cfg(test)]\nmod tests;\n");
+    let moved = |body: &str| trips(&[("src/lamp.rs", LAMP)], &[("src/lamp.rs", &line), ("src/lamp/tests.rs", body)]);
+    assert_eq!(moved(&format!("{BODY}fn other() {{}}\n")), [""; 0]);
+    assert_eq!(
+        moved(&format!("{BODY}fn lamp() -> u8 {{ 1 }}\n")),
+        ["tests::shines: shadowed by lamp in src/lamp/tests.rs"]
+    );
+    assert_eq!(
+        moved(&format!("{BODY}use crate::fake::lamp;\n")),
+        ["tests::shines: shadowed by use crate::fake::lamp in src/lamp/tests.rs"]
+    );
+    assert_eq!(
+        moved(&format!("{BODY}macro_rules! assert_eq {{ ($($t:tt)*) => {{}} }}\n")),
+        ["tests::shines: shadowed by assert_eq! in src/lamp/tests.rs"]
+    );
+    let test = "def test_a():\n    f()\n";
+    assert_eq!(trips(&[("a.py", test)], &[("b.py", test)]), [""; 0]);
+    assert_eq!(
+        trips(&[("a.py", test)], &[("b.py", &format!("{test}del test_a\n"))]),
+        ["test_a: shadowed by what test_a means in b.py"]
+    );
+}
+
+#[test]
+fn a_line_that_may_mean_two_files_opens_neither() {
+    let line = format!("{CODE}#[cfg(test)]\nmod tests;\n");
+    let before = [("src/bin/lamp.rs", LAMP)];
+    assert_eq!(trips(&before, &[("src/bin/lamp.rs", &line), ("src/bin/tests.rs", BODY)]), [""; 0]);
+    let after = [("src/bin/lamp.rs", line.as_str()), ("src/bin/lamp/tests.rs", BODY), ("src/bin/tests.rs", "")];
+    assert_eq!(trips(&before, &after).len(), 2);
+}
