@@ -9,7 +9,8 @@
 //! - **what is around is free**: code, comments, spaces, the order of things, new tests;
 //! - **what is in an item is not**: its words, its attributes, and the conditions that it stands under;
 //! - **nothing is switched off from outside**: a condition on a module around it, a `mod` line that is gone, a helper or a macro
-//!   that is new and takes the name of what a frozen test calls ([`Became::Shadowed`]);
+//!   that is new and takes the name of what a frozen test calls ([`Became::Shadowed`]), also from another file;
+//! - **the same words mean the same**: what moves to where its names may be other things has changed ([`Became::Elsewhere`]);
 //! - **what can't be read has changed**: a text that the parser can't make out hides what was frozen in it.
 //!
 //! Rust, Python, JavaScript and TypeScript are read so. Go has its tests in files of their own. Everything else (Elixir, D, Zig,
