@@ -150,7 +150,21 @@ pub fn freeze(items: &[Item]) -> BTreeMap<String, FrozenItem> {
     .collect()
 }
 
-const RUST_HINTS: &[&str] = &["test", "```", "~~~", "mod ", "quickcheck", "///     ", "//!     ", "bench", "include!", "macro_rules", "macro_use", "assert", "panic"];
+const RUST_HINTS: &[&str] = &[
+    "test",
+    "```",
+    "~~~",
+    "mod ",
+    "quickcheck",
+    "///     ",
+    "//!     ",
+    "bench",
+    "include!",
+    "macro_rules",
+    "macro_use",
+    "assert",
+    "panic",
+];
 const PYTHON_HINTS: &[&str] = &[">>>", "def test", "class Test", "TestCase", "doctest", "unittest"];
 const SCRIPT_HINTS: &[&str] = &["import.meta.vitest", "describe", "it(", "it.", "test(", "test.", "suite"];
 

@@ -160,11 +160,22 @@ pub fn compare_all(
             // The same blob needs no look.
             None if is_there(path) => {}
             Some(Ok(_)) | None => {
-                let found = which(path, frozen, by_name.get(path.as_str()), &mut spare, &places);
-                for (file, item) in found.iter().filter_map(|(_, _, fate)| fate.answer(path)) {
-                    answered.entry(file.to_owned()).or_default().insert(item.to_owned());
+                fates.push((path, which(path, frozen, by_name.get(path.as_str()), &mut spare, &places)));
+            }
+        }
+    }
+    // What is left goes to whom it does not fit: only after everybody has got what does.
+    for (path, found) in &mut fates {
+        for (_, was, fate) in found.iter_mut() {
+            if matches!(fate, Fate::Other(_)) {
+                let idle = |spare: &mut Spare| spare.idle(path, was).map(Fate::Idle);
+                let other = spare.take_other(path, was).map(Fate::Moved).or_else(|| idle(&mut spare));
+                if let Some(other) = other {
+                    *fate = other;
                 }
-                fates.push((path, found));
+            }
+            if let Some((file, item)) = fate.answer(path) {
+                answered.entry(file.to_owned()).or_default().insert(item.to_owned());
             }
         }
     }
@@ -256,30 +267,40 @@ impl Spare {
         }
     }
 
-    /// Takes one that is the same: where it is still what it was if there is such a place, else in this file, else in another
-    /// of the same language.
+    /// The places of what is the same. What was not run may run now; what was run must.
+    fn same(&self, was: &FrozenItem) -> impl Iterator<Item = (bool, &BTreeMap<Place, Vec<Free>>)> {
+        let keys = [Some(false), was.skipped.then_some(true)].into_iter().flatten();
+        keys.filter_map(|skipped| Some((skipped, self.0.get(&(was.digest.clone(), skipped))?)))
+    }
+
+    /// Takes one that is the same from a place where it is still what it was.
     fn take(&mut self, path: &str, was: &FrozenItem, fits: &dyn Fn(&Free) -> bool) -> Option<Free> {
-        // What was not run may run now. What was run must.
-        let keys = [Some(false), was.skipped.then_some(true)];
-        for skipped in keys.into_iter().flatten() {
-            let Some(places) = self.0.get_mut(&(was.digest.clone(), skipped)) else { continue };
-            let mut own = places.range((path.to_owned(), String::new())..).take_while(|((other, _), _)| other == path);
-            let here = own.clone().next().map(|(place, _)| place);
-            let same = |(other, _): &&Place| Language::of(other) == Language::of(path);
+        let (skipped, place) = self.same(was).find_map(|(skipped, places)| {
             let is_fit = |(_, free): &(&Place, &Vec<Free>)| free.last().is_some_and(fits);
-            let fit = own.by_ref().take(MOST_PLACES).find(is_fit);
-            let fit = fit.or_else(|| places.iter().take(MOST_PLACES).find(is_fit));
-            let place = fit.map(|(place, _)| place).or(here).or_else(|| places.keys().find(same)).cloned();
-            let Some(place) = place else { continue };
-            let taken = places.get_mut(&place).and_then(Vec::pop);
-            if places.get(&place).is_none_or(Vec::is_empty) {
-                places.remove(&place);
-            }
-            if taken.is_some() {
-                return taken;
-            }
+            let mut own = within(places, path).take(MOST_PLACES);
+            let fit = own.find(is_fit).or_else(|| places.iter().take(MOST_PLACES).find(is_fit));
+            Some((skipped, fit?.0.clone()))
+        })?;
+        self.out(was, skipped, &place)
+    }
+
+    /// Takes one that is the same from anywhere: from this file, else from another of the same language.
+    fn take_other(&mut self, path: &str, was: &FrozenItem) -> Option<Free> {
+        let (skipped, place) = self.same(was).find_map(|(skipped, places)| {
+            let same = |(other, _): &&Place| Language::of(other) == Language::of(path);
+            let here = within(places, path).next().map(|(place, _)| place);
+            Some((skipped, here.or_else(|| places.keys().find(same))?.clone()))
+        })?;
+        self.out(was, skipped, &place)
+    }
+
+    fn out(&mut self, was: &FrozenItem, skipped: bool, place: &Place) -> Option<Free> {
+        let places = self.0.get_mut(&(was.digest.clone(), skipped))?;
+        let taken = places.get_mut(place).and_then(Vec::pop);
+        if places.get(place).is_none_or(Vec::is_empty) {
+            places.remove(place);
         }
-        None
+        taken
     }
 
     /// One that is the same in this file, and is not run there.
@@ -292,6 +313,11 @@ impl Spare {
 
 /// The items of a file by their names.
 type Names<'i> = HashMap<&'i str, &'i Item>;
+
+/// The places in a file.
+fn within<'p>(places: &'p BTreeMap<Place, Vec<Free>>, path: &str) -> impl Iterator<Item = (&'p Place, &'p Vec<Free>)> {
+    places.range((path.to_owned(), String::new())..).take_while(move |((other, _), _)| other == path)
+}
 
 fn names(file: &Now) -> Names<'_> {
     file.items.iter().flatten().flatten().map(|item| (item.name.as_str(), item)).collect()
@@ -314,10 +340,7 @@ fn which<'f, 'i>(
         let fate = match item.filter(|item| item.digest == was.digest) {
             Some(item) => Fate::Stands(item),
             None if is_line(path, name, was.sort) => Fate::Module(item),
-            None => match spare.take(path, was, &fits) {
-                Some(free) => Fate::Moved(free),
-                None => spare.idle(path, was).map_or(Fate::Other(item), Fate::Idle),
-            },
+            None => spare.take(path, was, &fits).map_or(Fate::Other(item), Fate::Moved),
         };
         (name, was, fate)
     };

@@ -133,7 +133,7 @@ impl<'t> Walk<'_, 't> {
                     let said = || texts(&tokens);
                     let stops =
                         |said: &str| STOPS.iter().any(|stop| said.trim_start_matches("raise").starts_with(stop));
-                    if SWITCHES.contains(&left) || stops(&said()) {
+                    if SWITCHES.contains(&left) || left.starts_with("sys.modules[") || stops(&said()) {
                         under = Some(around(under.as_ref(), &tokens));
                     }
                     at = nodes.next(at);

@@ -28,6 +28,7 @@ pub(super) struct Stand<'a> {
 }
 
 /// A line that makes a file part of the program.
+#[derive(PartialEq, Eq)]
 struct Line {
     file: String,
     /// The module that it makes of it.
@@ -140,6 +141,13 @@ fn is_target(path: &str, is_there: &dyn Fn(&str) -> bool) -> bool {
     manifest.is_some_and(|manifest| is_there(&manifest))
 }
 
+/// Writes a line down once, and no more of them than are followed.
+fn note(lines: &mut Vec<Line>, line: Line) {
+    if lines.len() < MOST_STEPS && !lines.contains(&line) {
+        lines.push(line);
+    }
+}
+
 /// Adds a scope and all that are around it.
 fn add(scopes: &mut HashSet<String>, scope: &str, by: &str) {
     let edges = scope.match_indices(by).map(|(at, _)| at).chain([scope.len()]);
@@ -170,7 +178,7 @@ impl<'a> Places<'a> {
                     for place in places_of(file, plain(name)) {
                         let (file, module, digest) = (file.clone(), module.to_owned(), item.digest.clone());
                         let lines = was_opened.entry(one_name(&place).to_owned()).or_default();
-                        lines.push(Line { file, module, always: true, digest });
+                        note(lines, Line { file, module, always: true, digest });
                     }
                     continue;
                 }
@@ -206,7 +214,7 @@ impl<'a> Places<'a> {
                 for place in &item.opens {
                     let (file, module, digest) = (file.clone(), module.to_owned(), item.digest.clone());
                     let lines = opened.entry(place.clone()).or_default();
-                    lines.push(Line { file, module, always, digest });
+                    note(lines, Line { file, module, always, digest });
                 }
             }
         }
@@ -225,7 +233,7 @@ impl<'a> Places<'a> {
 
     /// The lines that count for a file, each in a file that is part of the program itself.
     fn lines<'s>(&'s self, place: &str, same: &'s HashSet<&Digest>) -> impl Iterator<Item = &'s Line> {
-        let lines = self.opened.get(place).into_iter().flatten().take(MOST_STEPS);
+        let lines = self.opened.get(place).into_iter().flatten();
         lines.filter(|line| (line.always || same.contains(&line.digest)) && self.is_part(&line.file, same))
     }
 
@@ -237,7 +245,7 @@ impl<'a> Places<'a> {
             if !self.now.get(file).is_some_and(|now| now.new) || self.replaces(file) || is_target(file, self.is_there) {
                 return true;
             }
-            let lines = self.opened.get(file).into_iter().flatten().take(MOST_STEPS);
+            let lines = self.opened.get(file).into_iter().flatten();
             let lines = lines.filter(|line| line.always || same.contains(&line.digest));
             let around: Vec<&str> = lines.map(|line| line.file.as_str()).collect();
             open.extend(around.into_iter().filter(|around| seen.insert(around)));
@@ -314,7 +322,7 @@ impl<'a> Places<'a> {
 
     /// The digests of the lines that had made a file part of the program.
     fn conditions(&self, path: &str) -> HashSet<&Digest> {
-        self.was_opened.get(one_name(path)).into_iter().flatten().take(MOST_STEPS).map(|line| &line.digest).collect()
+        self.was_opened.get(one_name(path)).into_iter().flatten().map(|line| &line.digest).collect()
     }
 
     /// The same scope of a file, or one that has another name now in the place of it: nothing has the old name any more, and
@@ -342,9 +350,8 @@ impl<'a> Places<'a> {
 
     fn is_same_module(&self, from: Stand<'_>, to: Stand<'_>, same: &HashSet<&Digest>) -> bool {
         let told = |line: &Line| (line.file.clone(), line.module.clone());
-        let old = self.names(from, &|path| {
-            self.was_opened.get(one_name(path)).into_iter().flatten().take(MOST_STEPS).map(told).collect()
-        });
+        let old =
+            self.names(from, &|path| self.was_opened.get(one_name(path)).into_iter().flatten().map(told).collect());
         let new = self.names(to, &|path| self.lines(path, same).map(told).collect());
         let fits = |(one, scope): &(String, String), (other, now): &(String, String)| {
             one_name(one) == one_name(other) && (scope == now || one == other && self.is_same_scope(one, scope, now))

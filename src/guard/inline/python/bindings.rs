@@ -30,6 +30,9 @@ fn dotted(words: &[&str]) -> Option<String> {
 fn set(words: &[&str]) -> Vec<String> {
     let parts = |words: &[&str]| words.split(|word| *word == ",").filter_map(dotted).collect::<Vec<_>>();
     match words {
+        all if all.iter().any(|word| INDIRECT.contains(word)) => {
+            all.iter().map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
+        }
         ["del", rest @ ..] => parts(rest),
         ["import", rest @ ..] => rest.split(|word| *word == ",").filter_map(imported).collect(),
         ["from", rest @ ..] => {
@@ -61,9 +64,6 @@ fn set(words: &[&str]) -> Vec<String> {
                 }
                 from = end + 1;
             }
-            if words.iter().any(|word| INDIRECT.contains(word)) {
-                found.extend(words.iter().map(|word| word.trim_matches(['"', '\'']).to_owned()));
-            }
             found
         }
     }
@@ -89,17 +89,17 @@ impl Walk<'_, '_> {
         self.means(at, set(&words));
     }
 
-    /// What a loop or a `with` gives a name to.
+    /// What a loop, a `with` or an `except` gives a name to.
     pub(super) fn heads(&mut self, at: At, kind: &str) {
         let nodes = self.nodes;
-        let targets: Vec<At> = match kind {
-            "for_statement" => nodes.field(at, "left").into_iter().collect(),
-            "with_statement" => {
-                let head = nodes.child(at, "with_clause").unwrap_or(at);
-                (head..nodes.next(head)).filter(|inner| nodes.kind(*inner) == "as_pattern_target").collect()
-            }
-            _ => Vec::new(),
+        let left = nodes.field(at, "left").filter(|_| kind == "for_statement");
+        let is_head = |child: &At| {
+            let kind = nodes.kind(*child);
+            kind == "with_clause" || kind != "block" && !kind.ends_with("_clause")
         };
+        let parts = nodes.children(at).filter(is_head).flat_map(|part| part..nodes.next(part));
+        let targets = parts.filter(|inner| nodes.kind(*inner) == "as_pattern_target");
+        let targets: Vec<At> = left.into_iter().chain(targets).collect();
         for target in targets {
             let tokens = nodes.tokens(target);
             let words: Vec<&str> = tokens.iter().filter_map(|token| word(*token)).collect();

@@ -197,3 +197,28 @@ fn ten_thousand_levels_are_no_trouble() {
     read_through("a.ts", &deep("if (import.meta.vitest) {", "it('b', () => {})", "}"));
     read_through("a.ts", &format!("it('a', () => {})", deep("[", "", "]")));
 }
+
+#[test]
+fn what_turns_examples_off_is_looked_for_once() {
+    let rows = ">>> 1\n1\n".repeat(2_000);
+    let doc = format!("def f():\n    \"\"\"\n{rows}    \"\"\"\n");
+    let text = format!("{doc}{}{}", "def f(): 0\n".repeat(4_000), "f = 1\n".repeat(4_000));
+    read_through("a.py", &text);
+    assert!(items("a.py", text.as_bytes()).unwrap().unwrap().iter().all(|item| item.skipped || item.sort != Sort::Doc));
+    let macros = "#[macro_export]\nmacro_rules! assert { () => {} }\n".repeat(2_000);
+    let tests = "#[test]\nfn a() { assert!(b()) }\n".repeat(2_000);
+    let now = |text: &str, new: bool| Now { items: items("a.rs", text.as_bytes()), new };
+    let told = compare_all(
+        &BTreeMap::from([("a.rs".to_owned(), frozen("a.rs", &tests))]),
+        &BTreeMap::from([("a.rs".to_owned(), now(&tests, false)), ("b.rs".to_owned(), now(&macros, true))]),
+        &|_| true,
+    );
+    assert_eq!(told["a.rs"].len(), 2_000);
+    let lines = "#[path = \"b.rs\"]\nmod b;\n".repeat(2_000);
+    let told = compare_all(
+        &BTreeMap::from([("a.rs".to_owned(), frozen("a.rs", &tests))]),
+        &BTreeMap::from([("a.rs".to_owned(), now(&lines, false)), ("b.rs".to_owned(), now(&tests, true))]),
+        &|_| true,
+    );
+    assert_eq!(told["a.rs"].len(), 2_000);
+}

@@ -447,3 +447,11 @@ fn a_line_that_may_mean_two_files_opens_neither() {
     let after = [("src/bin/lamp.rs", line.as_str()), ("src/bin/lamp/tests.rs", BODY), ("src/bin/tests.rs", "")];
     assert_eq!(trips(&before, &after).len(), 2);
 }
+
+#[test]
+fn whoever_is_gone_takes_nothing_from_whoever_moved() {
+    let before = [("src/a.rs", LAMP), ("src/lamp.rs", LAMP)];
+    let line = format!("{CODE}#[cfg(test)]\nmod tests;\n");
+    let after = [("src/a.rs", CODE), ("src/lamp.rs", line.as_str()), ("src/lamp/tests.rs", BODY)];
+    assert_eq!(trips(&before, &after), ["tests::shines: gone", "tests::use super::*: gone"]);
+}
