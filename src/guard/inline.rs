@@ -9,7 +9,8 @@
 //! - **what is around is free**: code, comments, spaces, the order of things, new tests;
 //! - **what is in an item is not**: its words, its attributes, and the conditions that it stands under;
 //! - **nothing is switched off from outside**: a condition on a module around it, a `mod` line that is gone, a helper or a macro
-//!   that is new and takes the name of what a frozen test calls ([`Became::Shadowed`]);
+//!   that is new and takes the name of what a frozen test calls ([`Became::Shadowed`]), also from another file;
+//! - **the same words mean the same**: what moves to where its names may be other things has changed ([`Became::Elsewhere`]);
 //! - **what can't be read has changed**: a text that the parser can't make out hides what was frozen in it.
 //!
 //! Rust, Python, JavaScript and TypeScript are read so. Go has its tests in files of their own. Everything else (Elixir, D, Zig,
@@ -43,7 +44,7 @@ use crate::ids::Digest;
 pub const MOST_ITEMS: usize = 50_000;
 
 /// Which reading made a digest. It goes up whenever the same text gets other items or digests: by a newer grammar, say.
-pub const READING: u32 = 1;
+pub const READING: u32 = 2;
 
 /// What an item is to its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -86,10 +87,16 @@ pub struct Item {
     pub scope: String,
     /// Names that it gives a meaning to: `name`, `.method`, `macro!`.
     pub defines: Vec<String>,
-    /// Names that it uses and that another item of the file defines.
+    /// Names that it uses and that another item of the file defines, and the macros that it speaks through.
     pub mentions: Vec<String>,
     /// Where the file may be that this line makes part of the program.
     pub opens: Vec<String>,
+    /// It does so wherever tests are run: under no condition but `cfg(test)`, and in no function or macro.
+    pub always: bool,
+    /// Names of [`defines`](Self::defines) that it gives a meaning to in the other files of its package too.
+    pub spreads: Vec<String>,
+    /// The same in the files of the modules below.
+    pub lends: Vec<String>,
     /// Where it stands in the text, attributes and all.
     pub bytes: Range<usize>,
 }
@@ -143,7 +150,21 @@ pub fn freeze(items: &[Item]) -> BTreeMap<String, FrozenItem> {
     .collect()
 }
 
-const RUST_HINTS: &[&str] = &["test", "```", "~~~", "mod ", "quickcheck", "///     ", "//!     ", "bench", "include!"];
+const RUST_HINTS: &[&str] = &[
+    "test",
+    "```",
+    "~~~",
+    "mod ",
+    "quickcheck",
+    "///     ",
+    "//!     ",
+    "bench",
+    "include!",
+    "macro_rules",
+    "macro_use",
+    "assert",
+    "panic",
+];
 const PYTHON_HINTS: &[&str] = &[">>>", "def test", "class Test", "TestCase", "doctest", "unittest"];
 const SCRIPT_HINTS: &[&str] = &["import.meta.vitest", "describe", "it(", "it.", "test(", "test.", "suite"];
 

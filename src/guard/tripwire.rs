@@ -253,6 +253,9 @@ impl Trip {
             How::Alike { other } => format!("Take {} out again", quoted(&other.to_string())),
             How::Renamed { to } => format!("Move {} back", quoted(&to.to_string())),
             How::Mode { from, .. } => format!("Give it its mode {from} back"),
+            How::Inside { became: Became::Speaks { .. }, .. } => {
+                "Take it out again, or give it another name".to_owned()
+            }
             How::Unread { .. } => "Make it a file that can be read, with its tests as they were".to_owned(),
             _ => match &self.frozen {
                 Some(blob) => format!("Put it back as it was (blob {})", blob.as_str().get(..12).unwrap_or_default()),

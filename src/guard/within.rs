@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::inline::{self, Became, FrozenItems, Item, Now, READING, Taken, compare_all};
+use super::inline::{self, Became, FrozenItems, Item, Now, READING, Sort, Taken, compare_all};
 use super::parse::Language;
 use super::set::{self, Added};
 use super::tripwire::{How, Scene, Trip};
@@ -235,10 +235,9 @@ pub(super) fn hold(manifest: &Manifest, scene: &Scene) -> Vec<Trip> {
             continue;
         }
         for (item, became) in found.into_iter().filter(|(_, became)| became.trips()) {
-            let sort = expected.get(&name).and_then(|items| items.get(&item)).map(|item| item.sort);
-            if let Some(sort) = sort {
-                put(path, How::Inside { item, sort, became });
-            }
+            // What is new was not expected, and is no test.
+            let known = expected.get(&name).and_then(|items| items.get(&item));
+            put(path, How::Inside { item, sort: known.map_or(Sort::Helper, |item| item.sort), became });
         }
     }
     trips.sort_by(|a, b| a.path.cmp(&b.path));

@@ -66,6 +66,9 @@ const HARMLESS: &[&str] = &[
     "lang",
 ];
 
+/// Attributes that say how lints are to be taken.
+pub(super) const LINTS: &[&str] = &["allow", "warn", "deny", "forbid", "expect"];
+
 /// Conditions that hold only where something is tested.
 const TESTING: &[&str] = &["test", "doctest", "miri", "kani", "fuzzing", "loom", "bench"];
 
@@ -121,7 +124,7 @@ impl<'t> Attr<'t> {
         head.filter(|word| **word != "::").map(|word| word.trim_start_matches("r#"))
     }
 
-    fn is(&self, name: &str) -> bool {
+    pub(super) fn is(&self, name: &str) -> bool {
         let mut path = self.path();
         path.next() == Some(name) && path.next().is_none()
     }
@@ -205,6 +208,15 @@ impl<'t> Attr<'t> {
         self.is("ignore")
     }
 
+    /// Whether it speaks to a linter or a formatter alone.
+    pub(super) fn is_lint(&self) -> bool {
+        let given = self.given();
+        if !given.is_empty() {
+            return given.iter().all(|given| !given.is("cfg_attr") && given.is_lint());
+        }
+        LINTS.iter().any(|name| self.is(name)) || matches!(self.0.as_slice(), ["clippy" | "rustfmt", "::", ..])
+    }
+
     /// Whether it says nothing about what is compiled.
     pub(super) fn is_harmless(&self) -> bool {
         let given = self.given();
@@ -240,7 +252,7 @@ impl<'t> Attr<'t> {
 
 pub(super) fn word<'t>(token: Token<'t>) -> Option<&'t str> {
     match token {
-        Token::Word { text, .. } => Some(text),
+        Token::Word { text, .. } | Token::Quoted { text } => Some(text),
         _ => None,
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
+use super::attr::Attr;
 use super::nodes::Token;
 use super::print::Print;
+use super::rust::is_voice;
 use super::{Item, Sort};
 use crate::ids::Digest;
 
@@ -21,8 +23,21 @@ pub(super) struct Draft<'t> {
     pub(super) skipped: bool,
     pub(super) sort: Sort,
     pub(super) defines: Vec<String>,
-    pub(super) opens: Vec<String>,
+    pub(super) beyond: Beyond,
     pub(super) uses: Uses<'t>,
+}
+
+/// What an item does beyond its own words.
+#[derive(Default)]
+pub(super) struct Beyond {
+    /// Where the file may be that it makes part of the program.
+    pub(super) opens: Vec<String>,
+    /// It does so wherever tests are run.
+    pub(super) always: bool,
+    /// Names that it gives a meaning to in the other files of its package too.
+    pub(super) spreads: Vec<String>,
+    /// Names that it gives a meaning to in the files of the modules below.
+    pub(super) lends: Vec<String>,
 }
 
 /// The names that an item calls things by. `.name` is one behind a dot or a path, `name!` a macro.
@@ -55,13 +70,32 @@ impl<'t> Uses<'t> {
         Self(uses)
     }
 
+    /// Adds what attributes are called by: one without a path is called as a macro is.
+    pub(super) fn called<'a>(&mut self, attrs: impl Iterator<Item = &'a Attr<'t>>)
+    where
+        't: 'a,
+    {
+        let all = attrs.flat_map(|attr| std::iter::once(attr.clone()).chain(attr.given()));
+        for attr in all {
+            match attr.0.as_slice() {
+                ["cfg" | "cfg_attr", ..] | [] => {}
+                [first, "::", ..] => drop(self.0.insert((Form::Plain, first))),
+                [name, given @ ..] => {
+                    self.0.insert((Form::Macro, name));
+                    let names = given.iter().filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+                    self.0.extend(names.map(|word| (Form::Plain, *word)));
+                }
+            }
+        }
+    }
+
     fn names(&self, known: &HashSet<&str>) -> BTreeSet<String> {
         let named = self.0.iter().map(|(form, word)| match form {
             Form::Plain => (*word).to_owned(),
             Form::Behind => format!(".{word}"),
             Form::Macro => format!("{word}!"),
         });
-        named.filter(|name| known.contains(name.as_str())).collect()
+        named.filter(|name| known.contains(name.as_str()) || is_voice(name)).collect()
     }
 }
 
@@ -88,6 +122,12 @@ impl Found<'_> {
                 }
             };
             let mut mentions = draft.uses.names(&known);
+            // Whoever gives a name another meaning takes what is written about it.
+            if let Some(owner) = draft.scope.strip_prefix("doc of ").filter(|_| draft.sort == Sort::Doc) {
+                let ends = owner.match_indices('.').map(|(at, _)| at).chain([owner.len()]);
+                let around = ends.filter_map(|end| owner.get(..end)).map(|owner| format!("doc {owner}"));
+                mentions.extend(around.filter(|owner| known.contains(owner.as_str())));
+            }
             for own in &draft.defines {
                 mentions.remove(own);
             }
@@ -100,7 +140,10 @@ impl Found<'_> {
                 scope: draft.scope,
                 defines: draft.defines,
                 mentions: mentions.into_iter().collect(),
-                opens: draft.opens,
+                opens: draft.beyond.opens,
+                always: draft.beyond.always,
+                spreads: draft.beyond.spreads,
+                lends: draft.beyond.lends,
                 bytes: draft.bytes,
             });
         }

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::attr::LINTS;
 use crate::guard::parse::{Language, parse};
 
 /// A tree with more nodes than this is not read.
@@ -33,7 +34,14 @@ pub(super) struct Nodes<'t> {
 /// One word of a text as a compiler sees it, or an edge of the tree's shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'t> {
-    Word { text: &'t str, inside: At },
+    Word {
+        text: &'t str,
+        inside: At,
+    },
+    /// A string between quotes that may be single or double.
+    Quoted {
+        text: &'t str,
+    },
     Open,
     Close,
 }
@@ -208,7 +216,7 @@ impl<'t> Nodes<'t> {
             let lone = node.start == node.end && matches!(node.kind, "{" | "}" | "(" | ")" | "[" | "]");
             let mut fits = !lone;
             for token in self.tokens(at) {
-                let Token::Word { text, .. } = token else { continue };
+                let (Token::Word { text, .. } | Token::Quoted { text }) = token else { continue };
                 match text {
                     "{" | "(" | "[" | "${" | "#{" => open.push(text),
                     "}" | ")" | "]" => fits &= open.pop().is_some_and(|open| pairs(open, text)),
@@ -249,14 +257,16 @@ impl<'t> Nodes<'t> {
             }
             let inside = open.last().copied().unwrap_or(root);
             self.gap(&mut found, &mut reached, self.start(at), inside);
-            if self.is_comment(at) {
+            if self.is_comment(at) || at != root && self.is_lint(at) {
                 reached = self.end(at);
                 at = self.next(at);
             } else if self.next(at) == at + 1 || WHOLE.contains(&self.kind(at)) {
                 let text = self.text(at);
                 // Where the shape says where a statement ends, a semicolon says nothing.
                 let idle = shaped && text == ";" && self.kind(inside) != "for_statement";
-                if !text.is_empty() && !idle {
+                if shaped && self.kind(at) == "string" {
+                    found.push(Token::Quoted { text });
+                } else if !text.is_empty() && !idle {
                     found.push(Token::Word { text, inside });
                 }
                 reached = self.end(at);
@@ -276,6 +286,14 @@ impl<'t> Nodes<'t> {
             }
         }
         self.without_last_commas(found)
+    }
+
+    /// Whether it is an attribute that speaks to a linter alone.
+    fn is_lint(&self, at: At) -> bool {
+        let attribute = matches!(self.kind(at), "attribute_item" | "inner_attribute_item");
+        let inner = || self.text(at).trim_start_matches(|c: char| "#![".contains(c) || c.is_whitespace());
+        let takes = |name: &&str| inner().strip_prefix(*name).is_some_and(|rest| rest.trim_start().starts_with('('));
+        attribute && LINTS.iter().any(takes)
     }
 
     /// What stands between two nodes and is no space: the grammar hides some words.

@@ -3,20 +3,22 @@
 //! In a class of tests each statement is an item of its own. What a test stands under (an `if`, a `try`, the class with its bases)
 //! belongs to it, and so do the few names that switch off all of a file.
 
+mod bindings;
 mod examples;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Sort;
 use super::attr::word;
-use super::found::{Draft, Found, Uses, joined};
+use super::found::{Beyond, Draft, Found, Uses, joined};
 use super::nodes::{At, Nodes, Token};
 use super::print::Print;
 use crate::guard::parse::Language;
 use crate::ids::Digest;
 
 /// Names that decide over all tests of a file.
-const SWITCHES: &[&str] = &["pytestmark", "__test__", "collect_ignore", "collect_ignore_glob", "load_tests"];
+const SWITCHES: &[&str] =
+    &["pytestmark", "__test__", "collect_ignore", "collect_ignore_glob", "load_tests", "__name__"];
 
 /// Calls that run tests, or end them.
 const RUNS: &[&str] =
@@ -38,6 +40,8 @@ struct Scope {
     under: Option<Digest>,
     place: Place,
     top: bool,
+    /// It is in a function, where nobody looks for tests or examples.
+    inner: bool,
 }
 
 struct Walk<'n, 't> {
@@ -46,6 +50,18 @@ struct Walk<'n, 't> {
     scopes: Vec<Scope>,
     /// Statements of the module that give a name another meaning, held until it is known which names are tests.
     bindings: Vec<(At, String)>,
+    /// The same for names of documentation, with the class that they stand in.
+    meant: Vec<(At, String)>,
+    /// Where functions and classes are defined, by their whole names.
+    defined: HashMap<String, Vec<Defined>>,
+}
+
+/// One definition of a name.
+struct Defined {
+    start: usize,
+    under: Option<Digest>,
+    /// It adds to the one before it: the setter of a property, say.
+    adds: bool,
 }
 
 pub(super) fn read(text: &str) -> Result<Found<'_>, String> {
@@ -53,11 +69,26 @@ pub(super) fn read(text: &str) -> Result<Found<'_>, String> {
     if let Some(line) = nodes.torn() {
         return Err(format!("a mistake in line {line} leaves open where its items begin and end"));
     }
-    let mut walk = Walk { nodes: &nodes, found: Found::default(), scopes: Vec::new(), bindings: Vec::new() };
+    let mut walk = Walk {
+        nodes: &nodes,
+        found: Found::default(),
+        scopes: Vec::new(),
+        bindings: Vec::new(),
+        meant: Vec::new(),
+        defined: HashMap::new(),
+    };
     let under = walk.switches();
-    walk.scopes.push(Scope { end: usize::MAX, path: String::new(), under, place: Place::Open, top: true });
+    walk.scopes.push(Scope {
+        end: usize::MAX,
+        path: String::new(),
+        under,
+        place: Place::Open,
+        top: true,
+        inner: false,
+    });
     walk.examples(0, "this module");
     walk.all();
+    walk.replaced();
     walk.bound();
     Ok(walk.found)
 }
@@ -76,7 +107,8 @@ fn texts(tokens: &[Token<'_>]) -> String {
 
 impl<'t> Walk<'_, 't> {
     fn top(&self) -> Scope {
-        let file = || Scope { end: usize::MAX, path: String::new(), under: None, place: Place::Open, top: true };
+        let file =
+            || Scope { end: usize::MAX, path: String::new(), under: None, place: Place::Open, top: true, inner: false };
         self.scopes.last().cloned().unwrap_or_else(file)
     }
 
@@ -101,7 +133,7 @@ impl<'t> Walk<'_, 't> {
                     let said = || texts(&tokens);
                     let stops =
                         |said: &str| STOPS.iter().any(|stop| said.trim_start_matches("raise").starts_with(stop));
-                    if SWITCHES.contains(&left) || stops(&said()) {
+                    if SWITCHES.contains(&left) || left.starts_with("sys.modules[") || stops(&said()) {
                         under = Some(around(under.as_ref(), &tokens));
                     }
                     at = nodes.next(at);
@@ -145,6 +177,14 @@ impl<'t> Walk<'_, 't> {
             self.item(whole, at, sort, path, vec![name.to_owned()]);
             return nodes.next(whole);
         }
+        if !scope.inner {
+            let decorators = nodes.children(whole).filter(|child| nodes.kind(*child) == "decorator");
+            let adds = decorators.filter_map(|child| nodes.text(child).strip_prefix('@')).any(|said| {
+                said.trim_start().strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('.'))
+            });
+            let one = Defined { start: nodes.start(at), under: scope.under.clone(), adds };
+            self.defined.entry(path.clone()).or_default().push(one);
+        }
         if let Some(body) = nodes.field(at, "body") {
             self.examples(body, &path);
         }
@@ -165,7 +205,8 @@ impl<'t> Walk<'_, 't> {
                 under = Some(around(under.as_ref(), &head));
             }
         }
-        self.scopes.push(Scope { end: nodes.next(whole), path, under, place, top: false });
+        let inner = scope.inner || !is_class;
+        self.scopes.push(Scope { end: nodes.next(whole), path, under, place, top: false, inner });
         nodes.field(at, "body").map_or(nodes.next(whole), |body| body + 1)
     }
 
@@ -207,6 +248,9 @@ impl<'t> Walk<'_, 't> {
             });
             let head: Vec<Token<'_>> = head.flat_map(|part| nodes.tokens(part)).collect();
             let under = Some(around(scope.under.as_ref(), &head));
+            if scope.place == Place::Open && !scope.inner {
+                self.heads(at, kind);
+            }
             self.scopes.push(Scope { end: nodes.next(at), under, ..scope });
             return at + 1;
         }
@@ -232,6 +276,9 @@ impl<'t> Walk<'_, 't> {
                 return nodes.next(at);
             }
             self.binding(at, kind);
+        }
+        if !scope.inner {
+            self.meaning(at, kind);
         }
         nodes.next(at)
     }
@@ -263,6 +310,7 @@ impl<'t> Walk<'_, 't> {
                 self.item(at, at, Sort::Helper, format!("what {name} means"), vec![name]);
             }
         }
+        self.bound_docs();
     }
 
     fn item(&mut self, whole: At, at: At, sort: Sort, name: String, mut defines: Vec<String>) {
@@ -290,7 +338,7 @@ impl<'t> Walk<'_, 't> {
             skipped,
             sort,
             defines,
-            opens: Vec::new(),
+            beyond: Beyond::default(),
             uses: Uses::of(&tokens),
         });
     }

@@ -14,8 +14,8 @@ pub(super) use names::places_of;
 use super::Sort;
 use super::attr::{Attr, speaks_of_tests, word};
 use super::doc::Docs;
-use super::found::{Draft, Found, Uses, joined};
-use super::nodes::{At, Nodes};
+use super::found::{Beyond, Draft, Found, Uses, joined};
+use super::nodes::{At, Nodes, Token};
 use super::print::Print;
 use crate::guard::parse::Language;
 use crate::ids::Digest;
@@ -37,6 +37,11 @@ const VOICES: &[&str] = &[
     "todo",
     "unimplemented",
 ];
+
+/// Whether this is the name of such a macro as an item mentions it, or of the attribute that makes a test.
+pub(super) fn is_voice(name: &str) -> bool {
+    name.strip_suffix('!').is_some_and(|name| name == "test" || VOICES.contains(&name))
+}
 
 /// What is declared, and may have attributes and documentation.
 const DECLARED: &[&str] = &[
@@ -74,6 +79,12 @@ struct Scope {
     test: bool,
     /// A file or a module, where a macro stands for items.
     items: bool,
+    /// A file or a module, and all around it are: what stands in a function is run by nobody.
+    run: bool,
+    /// No condition but `cfg(test)` is on it or around it.
+    always: bool,
+    /// A file, or a module whose macros are seen behind it.
+    macros: bool,
     /// Folders that inline modules add to the place of a file.
     folders: String,
 }
@@ -81,7 +92,7 @@ struct Scope {
 impl Scope {
     fn file(test: bool) -> Self {
         let (path, folders) = (String::new(), String::new());
-        Self { end: usize::MAX, path, under: None, test, items: true, folders }
+        Self { end: usize::MAX, path, under: None, test, items: true, run: true, always: true, macros: true, folders }
     }
 }
 
@@ -209,9 +220,18 @@ impl<'t> Walk<'_, '_, 't> {
         if kind == "macro_invocation" {
             return self.invoked(at, &before, for_tests);
         }
-        if for_tests || makes || self.is_voice(at, kind) || kind == "macro_definition" && self.makes_tests(at) {
+        if kind == "use_declaration" {
+            self.imports(at, &before, for_tests);
+            return self.nodes.next(at);
+        }
+        let beyond = self.spreading(at, kind, &before);
+        let voice = !beyond.spreads.is_empty() || self.is_voice(at, kind);
+        if for_tests || makes || voice || kind == "macro_definition" && self.makes_tests(at) {
             let sort = if makes { Sort::Test } else { Sort::Helper };
-            self.item(at, &before, sort);
+            if !scope.test && kind == "extern_crate_declaration" {
+                self.documented(at, &before);
+            }
+            self.item(at, &before, sort, beyond);
             return self.nodes.next(at);
         }
         if kind == "macro_definition" {
@@ -229,14 +249,55 @@ impl<'t> Walk<'_, '_, 't> {
 
     /// Whether this gives one of the macros another meaning that tests speak through.
     fn is_voice(&self, at: At, kind: &str) -> bool {
-        match kind {
-            "macro_definition" => self.nodes.named(at, "name").is_some_and(|name| VOICES.contains(&name)),
-            "use_declaration" => {
-                let words = self.nodes.tokens(at).into_iter().filter_map(word);
-                self.top().items
-                    && words.into_iter().any(|word| VOICES.contains(&word) && word != "vec" && word != "panic")
+        kind == "macro_definition" && self.nodes.named(at, "name").is_some_and(|name| VOICES.contains(&name))
+    }
+
+    /// The voices that it takes in other files too: by a macro that is seen there, or one of another crate.
+    fn spreading(&self, at: At, kind: &str, before: &Pending<'t>) -> Beyond {
+        let has = |name: &str| before.attrs.iter().any(|attr| attr.is(name));
+        let spreads = match kind {
+            "macro_definition" if self.is_voice(at, kind) && (self.top().macros || has("macro_export")) => {
+                self.defines(at)
             }
-            _ => false,
+            "extern_crate_declaration" if has("macro_use") => {
+                let listed = before.attrs.iter().find(|attr| attr.is("macro_use")).map(|attr| attr.0.as_slice());
+                let listed = listed.and_then(|words| words.get(2..)).unwrap_or_default();
+                let taken = |name: &&&str| listed.is_empty() || listed.contains(*name);
+                VOICES.iter().chain(&["test"]).filter(taken).map(|name| format!("{name}!")).collect()
+            }
+            _ => Vec::new(),
+        };
+        Beyond { spreads, ..Beyond::default() }
+    }
+
+    /// What is imported, name by name: another name beside one is none of its business.
+    fn imports(&mut self, at: At, before: &Pending<'t>, for_tests: bool) {
+        let scope = self.top();
+        if !for_tests {
+            self.documented(at, before);
+        }
+        let Some(leaves) = self.leaves(at) else {
+            if for_tests {
+                self.item(at, before, Sort::Helper, Beyond::default());
+            }
+            return;
+        };
+        let public = self.nodes.child(at, "visibility_modifier").is_some();
+        for leaf in leaves {
+            let foreign = !matches!(leaf.words.first(), Some(&("std" | "core" | "alloc")));
+            let voice = scope.items && foreign && leaf.defines.iter().any(|name| is_voice(name));
+            if !for_tests && !voice {
+                continue;
+            }
+            let voices = || leaf.defines.iter().filter(|name| voice && is_voice(name)).cloned().collect();
+            let beyond = Beyond {
+                spreads: if public { voices() } else { Vec::new() },
+                lends: if !public && scope.path.is_empty() { voices() } else { Vec::new() },
+                ..Beyond::default()
+            };
+            let name = joined(&scope.path, "::", &leaf.name());
+            let tokens: Vec<Token<'t>> = leaf.words.iter().map(|text| Token::Word { text, inside: at }).collect();
+            self.write(at, before, (Sort::Helper, name, beyond), (&tokens, leaf.defines));
         }
     }
 
@@ -253,7 +314,10 @@ impl<'t> Walk<'_, '_, 't> {
         let under = under(scope.under.as_ref(), kept);
         let folders = if is_module { joined(&scope.folders, "/", &name) } else { scope.folders };
         let end = self.nodes.next(at);
-        self.scopes.push(Scope { end, path, under, test, items: is_module, folders });
+        let always = scope.always && before.attrs.iter().all(|attr| attr.is_harmless() || attr.is_plain());
+        let run = scope.run && is_module;
+        let macros = scope.macros && is_module && before.attrs.iter().any(|attr| attr.is("macro_use"));
+        self.scopes.push(Scope { end, path, under, test, items: is_module, run, always, macros, folders });
         self.docs.push(Docs::default());
         at + 1
     }
@@ -261,7 +325,7 @@ impl<'t> Walk<'_, '_, 't> {
     /// What is no declaration, and may still be there for tests: a statement, an arm, a block.
     fn other(&mut self, at: At, before: &Pending<'t>) -> At {
         if before.attrs.iter().any(Attr::for_tests) {
-            self.item(at, before, Sort::Helper);
+            self.item(at, before, Sort::Helper, Beyond::default());
             return self.nodes.next(at);
         }
         at + 1
@@ -273,9 +337,12 @@ impl<'t> Walk<'_, '_, 't> {
         let name = self.nodes.named(at, "name").unwrap_or_default();
         let place = before.attrs.iter().find_map(Attr::place);
         let opens = names::places(self.file, &scope.folders, name, place);
+        let holds = |attr: &Attr<'_>| attr.is_harmless() || attr.is_plain() || attr.place().is_some();
+        let always = scope.run && scope.always && before.attrs.iter().all(holds);
+        let beyond = Beyond { opens, always, ..Beyond::default() };
         let full = format!("mod {}", joined(&scope.path, "::", name));
         if for_tests {
-            self.draft(at, before, Sort::Helper, full, opens);
+            self.draft(at, before, Sort::Helper, full, beyond);
         } else {
             // Its visibility is the code's matter.
             let under = under(scope.under.as_ref(), before.attrs.iter().filter(|attr| !attr.is_harmless()));
@@ -289,10 +356,10 @@ impl<'t> Walk<'_, '_, 't> {
                 digest: print.digest(),
                 line: self.line(at),
                 bytes: start + self.base.0..self.nodes.end(at) + self.base.0,
-                skipped: false,
+                skipped: !scope.run,
                 sort: Sort::Module,
                 defines: Vec::new(),
-                opens,
+                beyond,
                 uses: Uses::default(),
             });
             self.documented(at, before);
@@ -300,22 +367,36 @@ impl<'t> Walk<'_, '_, 't> {
         self.nodes.next(at)
     }
 
-    fn item(&mut self, at: At, before: &Pending<'t>, sort: Sort) {
+    fn item(&mut self, at: At, before: &Pending<'t>, sort: Sort, beyond: Beyond) {
         let name = joined(&self.top().path, "::", &self.name(at));
-        self.draft(at, before, sort, name, Vec::new());
+        self.draft(at, before, sort, name, beyond);
     }
 
     /// Writes an item down, with its attributes and what is around it.
-    fn draft(&mut self, at: At, before: &Pending<'t>, sort: Sort, name: String, opens: Vec<String>) {
+    fn draft(&mut self, at: At, before: &Pending<'t>, sort: Sort, name: String, beyond: Beyond) {
+        let tokens = self.nodes.tokens(at);
+        let mut defines = self.defines(at);
+        defines.extend(beyond.spreads.iter().filter(|name| !defines.contains(name)).cloned().collect::<Vec<_>>());
+        self.write(at, before, (sort, name, beyond), (&tokens, defines));
+    }
+
+    fn write(
+        &mut self,
+        at: At,
+        before: &Pending<'t>,
+        (sort, name, beyond): (Sort, String, Beyond),
+        (tokens, defines): (&[Token<'t>], Vec<String>),
+    ) {
         let scope = self.top();
         let mut print = Print::default();
         print.word(scope.under.as_ref().map_or("", Digest::as_str));
-        for attr in before.attrs.iter().filter(|attr| !attr.skips()) {
+        for attr in before.attrs.iter().filter(|attr| !attr.skips() && !attr.is_lint()) {
             attr.0.iter().for_each(|word| print.word(word));
             print.part();
         }
-        let tokens = self.nodes.tokens(at);
-        print.tokens(&tokens);
+        print.tokens(tokens);
+        let mut uses = Uses::of(tokens);
+        uses.called(before.attrs.iter());
         let start = before.start.unwrap_or(self.nodes.start(at));
         self.found.0.push(Draft {
             name,
@@ -323,11 +404,13 @@ impl<'t> Walk<'_, '_, 't> {
             digest: print.digest(),
             line: self.line(at),
             bytes: start + self.base.0..self.nodes.end(at) + self.base.0,
-            skipped: before.attrs.iter().any(Attr::skips),
+            // The harness finds no tests in a function, a constant or an implementation, and no file that is named there.
+            skipped: before.attrs.iter().any(Attr::skips)
+                || !scope.run && (sort == Sort::Test || !beyond.opens.is_empty()),
             sort,
-            defines: self.defines(at),
-            opens,
-            uses: Uses::of(&tokens),
+            defines,
+            beyond,
+            uses,
         });
     }
 }

@@ -7,7 +7,7 @@ mod calls;
 
 use super::Sort;
 use super::attr::word;
-use super::found::{Draft, Found, Uses, joined};
+use super::found::{Beyond, Draft, Found, Uses, joined};
 use super::nodes::{At, Nodes, Token};
 use super::print::Print;
 use crate::guard::parse::Language;
@@ -16,6 +16,12 @@ use calls::Call;
 
 /// Calls that put something else in the place of what is tested, wherever in the file they stand.
 const MOCKS: &[&str] = &["vi.mock", "vi.doMock", "vi.hoisted", "jest.mock", "jest.doMock", "mock.module"];
+
+/// What knows whether tests are run.
+const META: &str = "import.meta";
+
+/// A longer piece of code is not looked at for it.
+const LONGEST_META: usize = 400;
 
 #[derive(Clone)]
 struct Scope {
@@ -68,6 +74,9 @@ impl<'t> Walk<'_, 't> {
         let nodes = self.nodes;
         let mut under = None;
         for at in 0..nodes.len() {
+            if let Some(part) = self.sets_meta(at) {
+                under = Some(around(under.as_ref(), &nodes.tokens(part)));
+            }
             if nodes.kind(at) != "call_expression" {
                 continue;
             }
@@ -81,6 +90,32 @@ impl<'t> Walk<'_, 't> {
             }
         }
         under
+    }
+
+    /// What gives `import.meta` another meaning: then nobody knows whether a block of tests is run.
+    fn sets_meta(&self, at: At) -> Option<At> {
+        let nodes = self.nodes;
+        let said = |at: At| {
+            let short = nodes.end(at) - nodes.start(at) < LONGEST_META;
+            let tokens = if short { nodes.tokens(at) } else { Vec::new() };
+            tokens.into_iter().filter_map(word).collect::<String>()
+        };
+        let sets = match nodes.kind(at) {
+            "assignment_expression" | "augmented_assignment_expression" => {
+                nodes.field(at, "left").is_some_and(|left| said(left).contains(META))
+            }
+            "unary_expression" => nodes.text(at).starts_with("delete") && said(at).contains(META),
+            "call_expression" => {
+                let on = nodes.named(at, "function").unwrap_or_default();
+                (on.starts_with("Object.") || on.starts_with("Reflect.")) && is_bare(&said(at))
+            }
+            "variable_declarator" => {
+                let name = nodes.field(at, "name").map(|name| nodes.kind(name));
+                name == Some("identifier") && nodes.field(at, "value").is_some_and(|value| said(value) == META)
+            }
+            _ => false,
+        };
+        sets.then_some(at)
     }
 
     fn all(&mut self) {
@@ -182,13 +217,63 @@ impl<'t> Walk<'_, 't> {
             skipped: scope.skipped || call.skips || left_out,
             sort: Sort::Test,
             defines: Vec::new(),
-            opens: Vec::new(),
+            beyond: Beyond::default(),
             uses: Uses::of(&tokens),
         });
     }
 
+    /// Names that are taken out of one value, each with its place in the pattern and in the statement. None where it is anything
+    /// else.
+    fn taken_out(&self, at: At) -> Option<(Vec<(At, &'t str)>, At)> {
+        let nodes = self.nodes;
+        let mut declared = nodes.children(at).filter(|child| nodes.kind(*child) == "variable_declarator");
+        let one = declared.next().filter(|_| declared.next().is_none())?;
+        let pattern = nodes.field(one, "name").filter(|name| nodes.kind(*name) == "object_pattern")?;
+        let names = nodes.children(pattern).filter(|child| !matches!(nodes.text(*child), "{" | "}" | ","));
+        let names = names.filter(|child| !nodes.is_comment(*child)).map(|child| match nodes.kind(child) {
+            "shorthand_property_identifier_pattern" => Some((child, nodes.text(child))),
+            "pair_pattern" => {
+                let name = nodes.field(child, "value").filter(|value| nodes.kind(*value) == "identifier")?;
+                Some((child, nodes.text(name)))
+            }
+            _ => None,
+        });
+        Some((names.collect::<Option<Vec<_>>>()?, nodes.field(one, "value")?))
+    }
+
+    /// Writes down each of these names by itself: another one beside it is none of its business.
+    fn names(&mut self, at: At, (names, value): (Vec<(At, &'t str)>, At)) {
+        let nodes = self.nodes;
+        let scope = self.top();
+        let kind = nodes.children(at).next().map_or("", |first| nodes.text(first));
+        let value = nodes.tokens(value);
+        for (at, name) in names {
+            let mut print = Print::default();
+            print.word(scope.under.as_ref().map_or("", Digest::as_str));
+            print.word(kind);
+            print.tokens(&nodes.tokens(at));
+            print.part();
+            print.tokens(&value);
+            self.found.0.push(Draft {
+                name: joined(&scope.path, " > ", name),
+                scope: scope.path.clone(),
+                digest: print.digest(),
+                line: nodes.line(at),
+                bytes: nodes.start(at)..nodes.end(at),
+                skipped: false,
+                sort: Sort::Helper,
+                defines: vec![name.to_owned()],
+                beyond: Beyond::default(),
+                uses: Uses::of(&value),
+            });
+        }
+    }
+
     fn item(&mut self, at: At, sort: Sort) {
         let nodes = self.nodes;
+        if let Some(taken) = self.taken_out(at).filter(|(names, _)| !names.is_empty()) {
+            return self.names(at, taken);
+        }
         let scope = self.top();
         let tokens = nodes.tokens(at);
         let mut print = Print::default();
@@ -212,7 +297,7 @@ impl<'t> Walk<'_, 't> {
             skipped: false,
             sort,
             defines,
-            opens: Vec::new(),
+            beyond: Beyond::default(),
             uses: Uses::of(&tokens),
         });
     }
@@ -244,6 +329,12 @@ impl<'t> Walk<'_, 't> {
             _ => Vec::new(),
         }
     }
+}
+
+/// Whether `import.meta` is named as a whole, and not something of it.
+fn is_bare(said: &str) -> bool {
+    let mut ends = said.match_indices(META).filter_map(|(at, _)| said.get(at + META.len()..));
+    ends.any(|rest| !rest.starts_with(|c: char| matches!(c, '.' | '?' | '[') || c.is_alphanumeric()))
 }
 
 fn is_statement(kind: &str) -> bool {

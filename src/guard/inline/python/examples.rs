@@ -2,9 +2,10 @@
 
 use super::Walk;
 use crate::guard::inline::Sort;
-use crate::guard::inline::found::{Draft, Uses};
-use crate::guard::inline::nodes::{At, Token};
+use crate::guard::inline::found::{Beyond, Draft, Uses};
+use crate::guard::inline::nodes::{At, Nodes, Token};
 use crate::guard::inline::print::Print;
+use crate::guard::parse::Language;
 use crate::ids::Digest;
 
 impl<'t> Walk<'_, 't> {
@@ -17,6 +18,14 @@ impl<'t> Walk<'_, 't> {
         if !matches!(nodes.kind(text), "string" | "concatenated_string") || !nodes.text(text).contains(">>>") {
             return;
         }
+        // One that is made when the program runs, or of bytes, documents nothing.
+        let literals = nodes.children(text).filter(|child| nodes.kind(*child) == "string").chain([text]);
+        let mut heads = literals.map(|at| head(nodes.text(at)));
+        if heads.any(|head| head.contains(['f', 'F', 'b', 'B', 't', 'T'])) {
+            return;
+        }
+        let raw = head(nodes.text(text)).contains(['r', 'R']);
+        let inner = self.top().inner;
         let under = self.top().under;
         let blank = |row: &&str| row.trim().is_empty() || row.trim_start().starts_with('#');
         for example in split(nodes.text(text), nodes.start(text)) {
@@ -26,11 +35,13 @@ impl<'t> Walk<'_, 't> {
             }
             let mut print = Print::default();
             print.word(under.as_ref().map_or("", Digest::as_str));
-            example.source.iter().for_each(|row| print.word(row.trim_end()));
+            let meant = |row: &&str| if raw { (*row).to_owned() } else { unescaped(row) };
+            let source: Vec<String> = example.source.iter().map(|row| meant(&row.trim_end())).collect();
+            print_source(&mut print, &source);
             print.part();
-            example.wants.iter().for_each(|row| print.word(row.trim_end()));
+            example.wants.iter().for_each(|row| print.word(&meant(&row.trim_end())));
             let words: Vec<Token<'t>> = example.source.iter().flat_map(|row| words(row)).collect();
-            let skipped = example.source.iter().any(|row| row.contains("doctest:") && row.contains("+SKIP"));
+            let skipped = inner || example.source.iter().any(|row| row.contains("doctest:") && row.contains("+SKIP"));
             self.found.0.push(Draft {
                 name: format!("doc of {of}"),
                 scope: format!("doc of {of}"),
@@ -40,7 +51,7 @@ impl<'t> Walk<'_, 't> {
                 skipped,
                 sort: Sort::Doc,
                 defines: defines(&words),
-                opens: Vec::new(),
+                beyond: Beyond::default(),
                 uses: Uses::of(&words),
             });
         }
@@ -52,6 +63,43 @@ struct Example<'t> {
     end: usize,
     source: Vec<&'t str>,
     wants: Vec<&'t str>,
+}
+
+/// The letters before a literal's quotes.
+fn head(literal: &str) -> &str {
+    literal.get(..literal.find(['"', '\'']).unwrap_or(0)).unwrap_or_default()
+}
+
+/// A row without the escapes that stand for one sign each. A backslash before anything else is a backslash.
+fn unescaped(row: &str) -> String {
+    let mut found = String::with_capacity(row.len());
+    let mut chars = row.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.next_if(|next| c == '\\' && matches!(next, '\\' | '"' | '\'' | 'n' | 't'));
+        found.push(match next {
+            Some('n') => '\n',
+            Some('t') => '\t',
+            Some(mark) => mark,
+            None => c,
+        });
+    }
+    found
+}
+
+/// The words of an example's source, and what its comments say to `doctest`.
+fn print_source(print: &mut Print, source: &[String]) {
+    let text = source.join("\n") + "\n";
+    match Nodes::read(Language::Python, &text) {
+        Ok(nodes) if nodes.mistake().is_none() => {
+            print.tokens(&nodes.tokens(0));
+            for row in source {
+                let told =
+                    row.rsplit_once('#').map(|(_, told)| told.trim()).filter(|told| told.starts_with("doctest:"));
+                told.into_iter().for_each(|told| print.word(told));
+            }
+        }
+        _ => source.iter().for_each(|row| print.word(row)),
+    }
 }
 
 /// What comes behind a prompt in a row.

@@ -4,7 +4,7 @@ use super::{Pending, Walk, under};
 use crate::guard::inline::Sort;
 use crate::guard::inline::attr::Attr;
 use crate::guard::inline::doc::{Docs, Side, side};
-use crate::guard::inline::found::{Draft, Uses, joined};
+use crate::guard::inline::found::{Beyond, Draft, Uses, joined};
 use crate::guard::inline::nodes::At;
 use crate::guard::inline::print::Print;
 use crate::ids::Digest;
@@ -48,6 +48,7 @@ impl<'t> Walk<'_, '_, 't> {
             scope.test |= attr.for_tests();
             if !attr.is_harmless() && !attr.is_plain() {
                 scope.under = under(scope.under.as_ref(), [&attr].into_iter());
+                scope.always = false;
             }
         }
         self.nodes.next(at)
@@ -112,7 +113,7 @@ impl<'t> Walk<'_, '_, 't> {
                 skipped: example.skipped,
                 sort: Sort::Doc,
                 defines: Vec::new(),
-                opens: Vec::new(),
+                beyond: Beyond::default(),
                 uses: Uses::default(),
             });
         }
@@ -121,6 +122,6 @@ impl<'t> Walk<'_, '_, 't> {
     /// Documentation that another file has: the line that fetches it is the item.
     pub(super) fn fetched(&mut self, at: At, of: &str) {
         let before = Pending { start: Some(self.nodes.start(at)), ..Pending::default() };
-        self.draft(at, &before, Sort::Doc, format!("doc of {of}, from elsewhere"), Vec::new());
+        self.draft(at, &before, Sort::Doc, format!("doc of {of}, from elsewhere"), Beyond::default());
     }
 }

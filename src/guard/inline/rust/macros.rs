@@ -6,7 +6,7 @@ use super::{DEEPEST, Pending, Scope, Walk, under};
 use crate::guard::inline::Sort;
 use crate::guard::inline::attr::{Attr, speaks_of_tests, word};
 use crate::guard::inline::doc::{Docs, Side, side};
-use crate::guard::inline::found::{Draft, Uses, joined};
+use crate::guard::inline::found::{Beyond, Draft, Uses, joined};
 use crate::guard::inline::nodes::{At, Nodes, Token};
 use crate::guard::inline::print::Print;
 use crate::guard::parse::Language;
@@ -49,25 +49,25 @@ impl<'t> Walk<'_, '_, 't> {
         let is_row = ROWS.contains(&name);
         if (for_tests && stands) || is_row {
             if !self.rows(at, tree, before) {
-                self.item(at, before, Sort::Test);
+                self.item(at, before, Sort::Test, Beyond::default());
             }
             return next;
         }
         if for_tests || stands && self.makers.contains(name) {
-            self.item(at, before, Sort::Test);
+            self.item(at, before, Sort::Test, Beyond::default());
             return next;
         }
         // A file that is named plainly may have tests, and so may a text that is fetched for them.
         let fetches = name == "include" && words.len() == 3 || name == "doctest";
         if stands && (fetches || before.attrs.iter().any(Attr::for_doctests)) {
-            self.item(at, before, Sort::Helper);
+            self.item(at, before, Sort::Helper, Beyond::default());
             return next;
         }
         if stands && self.again(tree, path, before) {
             return next;
         }
         if speaks && !self.rows(at, tree, before) {
-            self.item(at, before, Sort::Test);
+            self.item(at, before, Sort::Test, Beyond::default());
         } else {
             self.docs_among_words(tree);
         }
@@ -92,7 +92,7 @@ impl<'t> Walk<'_, '_, 't> {
         // A macro may make nothing of what it is given, so it is a condition too.
         let by = Attr(vec![name, "!"]);
         let kept = before.attrs.iter().filter(|attr| !attr.is_harmless()).chain([&by]);
-        let scope = Scope { end: usize::MAX, under: under(around.under.as_ref(), kept), ..around };
+        let scope = Scope { end: usize::MAX, under: under(around.under.as_ref(), kept), always: false, ..around };
         let lines = self.nodes.line_of(start).saturating_sub(1) + self.base.1;
         let walk = Walk {
             nodes: &nodes,
@@ -145,7 +145,7 @@ impl<'t> Walk<'_, '_, 't> {
         for row in rows {
             let mut print = Print::default();
             print.word(scope.under.as_ref().map_or("", crate::ids::Digest::as_str));
-            for attr in before.attrs.iter().chain(&row.attrs).filter(|attr| !attr.skips()) {
+            for attr in before.attrs.iter().chain(&row.attrs).filter(|attr| !attr.skips() && !attr.is_lint()) {
                 attr.0.iter().for_each(|word| print.word(word));
                 print.part();
             }
@@ -156,17 +156,19 @@ impl<'t> Walk<'_, '_, 't> {
             print.tokens(&own);
             let (first, last) = (row.parts.first().copied().unwrap_or(at), row.parts.last().copied().unwrap_or(at));
             let fun = row.parts.get(from).copied().unwrap_or(first);
+            let mut uses = Uses::of(&own);
+            uses.called(before.attrs.iter().chain(&row.attrs));
             self.found.0.push(Draft {
                 name: joined(&scope.path, "::", row.name),
                 scope: scope.path.clone(),
                 digest: print.digest(),
                 line: self.line(fun),
                 bytes: nodes.start(first) + self.base.0..nodes.end(last) + self.base.0,
-                skipped: row.attrs.iter().any(Attr::skips),
+                skipped: row.attrs.iter().any(Attr::skips) || !scope.run,
                 sort: Sort::Test,
                 defines: vec![row.name.to_owned()],
-                opens: Vec::new(),
-                uses: Uses::of(&own),
+                beyond: Beyond::default(),
+                uses,
             });
         }
         true

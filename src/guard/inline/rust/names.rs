@@ -4,10 +4,27 @@ use super::Walk;
 use crate::guard::inline::attr::word;
 use crate::guard::inline::nodes::At;
 
-/// Names of an import that are looked at.
+/// An import of more names is taken as a whole.
 const MOST_IMPORTED: usize = 200;
 
-impl Walk<'_, '_, '_> {
+/// One name of an import.
+pub(super) struct Leaf<'t> {
+    /// Its whole path, and behind `as` what it is called here.
+    pub(super) words: Vec<&'t str>,
+    /// The names that it gives a meaning to.
+    pub(super) defines: Vec<String>,
+}
+
+impl Leaf<'_> {
+    pub(super) fn name(&self) -> String {
+        match self.words.as_slice() {
+            [path @ .., "as", name] => format!("use {} as {name}", path.concat()),
+            path => format!("use {}", path.concat()),
+        }
+    }
+}
+
+impl<'t> Walk<'_, '_, 't> {
     /// What something that is declared is called in its scope.
     pub(super) fn name(&self, at: At) -> String {
         let nodes = self.nodes;
@@ -84,25 +101,53 @@ impl Walk<'_, '_, '_> {
                 let body = nodes.field(at, "body").map(|body| nodes.children(body)).into_iter().flatten();
                 body.filter_map(|child| nodes.named(child, "name")).map(|name| format!(".{name}")).collect()
             }
-            "use_declaration" => self.imported(at),
+            "extern_crate_declaration" => {
+                let words: Vec<&str> = nodes.tokens(at).into_iter().filter_map(word).collect();
+                words.iter().rev().find(|word| **word != ";").map(|word| (*word).to_owned()).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }
 
-    /// The last name of each path of an import.
-    fn imported(&self, at: At) -> Vec<String> {
-        let words: Vec<&str> = self.nodes.tokens(at).into_iter().filter_map(word).collect();
-        let mut names = Vec::new();
-        for (at, word) in words.iter().enumerate().take(MOST_IMPORTED * 2) {
-            let is_name =
-                word.starts_with(|c: char| c.is_alphabetic() || c == '_') && *word != "use" && *word != "self";
-            let ends = matches!(words.get(at + 1), Some(&(";" | "," | "}")) | None);
-            if is_name && ends && *word != "_" {
-                names.push((*word).to_owned());
-                names.push(format!("{word}!"));
+    /// The names of an import, each with its path. None where there are too many.
+    pub(super) fn leaves(&self, at: At) -> Option<Vec<Leaf<'t>>> {
+        let words = self.nodes.tokens(at).into_iter().filter_map(word).skip_while(|word| *word != "use").skip(1);
+        let mut leaves = Vec::new();
+        // The path so far, and how much of it stands before each open brace.
+        let (mut path, mut open): (Vec<&'t str>, Vec<usize>) = (Vec::new(), Vec::new());
+        let mut done = false;
+        for word in words {
+            match word {
+                "{" => open.push(path.len()),
+                "," | "}" | ";" => {
+                    let before = open.last().copied().unwrap_or(0);
+                    if !done && path.len() > before {
+                        leaves.push(Leaf { words: path.clone(), defines: Vec::new() });
+                    }
+                    path.truncate(before);
+                    done = word == "}";
+                    if done {
+                        open.pop();
+                    }
+                }
+                word => path.push(word),
+            }
+            if leaves.len() > MOST_IMPORTED || path.len() > MOST_IMPORTED || open.len() > MOST_IMPORTED {
+                return None;
             }
         }
-        names
+        for leaf in &mut leaves {
+            // `a::{self}` is `a`.
+            if leaf.words.len() > 2 && leaf.words.ends_with(&["::", "self"]) {
+                leaf.words.truncate(leaf.words.len() - 2);
+            } else if let [.., "::", "self", "as", _] = leaf.words.as_slice() {
+                let from = leaf.words.len() - 4;
+                leaf.words.drain(from..from + 2);
+            }
+            let last = leaf.words.last().filter(|last| !matches!(**last, "*" | "_" | "self")).copied();
+            leaf.defines = last.into_iter().flat_map(|name| [name.to_owned(), format!("{name}!")]).collect();
+        }
+        Some(leaves)
     }
 }
 

@@ -54,7 +54,7 @@ fn odd_forms_are_found() {
         ("cfg_if! { if #[cfg(unix)] { #[test] fn a() {} } }", "cfg_if!"),
         (
             "#[cfg(test)]\nmod t {\n    fn a() {}\n    fn a() {}\n    use x::{y, z as w};\n}",
-            "t::a t::a#2 t::use x::{y, z as w}",
+            "t::a t::a#2 t::use x::y t::use x::z as w",
         ),
         ("fn f() {\n    #[cfg(test)]\n    bend();\n}", "f::a statement for tests"),
         ("fn f() {\n    #[cfg(test)]\n    { bend() }\n}", "f::a statement for tests"),
@@ -156,10 +156,13 @@ fn read_through(path: &str, text: &str) -> usize {
         assert_eq!(frozen.len(), found.iter().filter(|item| item.sort != Sort::Doc || !item.skipped).count());
         let all = compare_all(
             &BTreeMap::from([(path.to_owned(), frozen)]),
-            &BTreeMap::from([(format!("x/{path}"), Now { items: Ok(Some(found.clone())), new: false })]),
+            &BTreeMap::from([
+                (format!("x/{path}"), Now { items: Ok(Some(found.clone())), new: true }),
+                ("x/mod.rs".to_owned(), Now { items: items("x/mod.rs", b"mod a;"), new: false }),
+            ]),
             &|_| false,
         );
-        assert!(all.values().flatten().all(|(_, became)| !became.trips()), "moved to another file");
+        assert!(all.values().flatten().all(|(_, became)| !became.trips()), "moved with its file");
     }
     count
 }
@@ -193,4 +196,29 @@ fn ten_thousand_levels_are_no_trouble() {
     read_through("a.ts", &deep("describe('a', () => {", "it('b', () => {})", "})"));
     read_through("a.ts", &deep("if (import.meta.vitest) {", "it('b', () => {})", "}"));
     read_through("a.ts", &format!("it('a', () => {})", deep("[", "", "]")));
+}
+
+#[test]
+fn what_turns_examples_off_is_looked_for_once() {
+    let rows = ">>> 1\n1\n".repeat(2_000);
+    let doc = format!("def f():\n    \"\"\"\n{rows}    \"\"\"\n");
+    let text = format!("{doc}{}{}", "def f(): 0\n".repeat(4_000), "f = 1\n".repeat(4_000));
+    read_through("a.py", &text);
+    assert!(items("a.py", text.as_bytes()).unwrap().unwrap().iter().all(|item| item.skipped || item.sort != Sort::Doc));
+    let macros = "#[macro_export]\nmacro_rules! assert { () => {} }\n".repeat(2_000);
+    let tests = "#[test]\nfn a() { assert!(b()) }\n".repeat(2_000);
+    let now = |text: &str, new: bool| Now { items: items("a.rs", text.as_bytes()), new };
+    let told = compare_all(
+        &BTreeMap::from([("a.rs".to_owned(), frozen("a.rs", &tests))]),
+        &BTreeMap::from([("a.rs".to_owned(), now(&tests, false)), ("b.rs".to_owned(), now(&macros, true))]),
+        &|_| true,
+    );
+    assert_eq!(told["a.rs"].len(), 2_000);
+    let lines = "#[path = \"b.rs\"]\nmod b;\n".repeat(2_000);
+    let told = compare_all(
+        &BTreeMap::from([("a.rs".to_owned(), frozen("a.rs", &tests))]),
+        &BTreeMap::from([("a.rs".to_owned(), now(&lines, false)), ("b.rs".to_owned(), now(&tests, true))]),
+        &|_| true,
+    );
+    assert_eq!(told["a.rs"].len(), 2_000);
 }

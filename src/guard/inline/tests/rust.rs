@@ -453,3 +453,119 @@ fn what_is_new_does_not_take_a_name_that_is_used() {
         ],
     );
 }
+
+#[test]
+fn imports_are_held_name_by_name() {
+    let text = "#[cfg(test)]\nmod tests {\n    use super::{a, inner::{self, b as c}};\n    use x::*;\n    #[test]\n    fn t() { a(); c(); inner::d() }\n}\n";
+    edits(
+        "src/a.rs",
+        text,
+        &[
+            ("another name", "{a, inner", "{a, more, inner", &[]),
+            ("another name in the middle", "{self, b", "{self, more, b", &[]),
+            ("another order", "{a, inner::{self, b as c}}", "{inner::{b as c, self}, a}", &[]),
+            (
+                "one by one",
+                "use super::{a, inner::{self, b as c}};",
+                "use super::a;\n    use super::inner;\n    use super::inner::b as c;",
+                &[],
+            ),
+            ("in one", "    use x::*;\n", "    use {x::{*}};\n", &[]),
+            ("seen from outside", "use super::{a", "pub(super) use super::{a", &[]),
+            (
+                "from elsewhere",
+                "use super::{a, inner",
+                "use super::{fake::a, inner",
+                &["tests::t: shadowed by tests::use super::fake::a", "tests::use super::a: gone"],
+            ),
+            (
+                "another thing under the name",
+                "b as c",
+                "e as c",
+                &["tests::t: shadowed by tests::use super::inner::e as c", "tests::use super::inner::b as c: gone"],
+            ),
+            ("under another name", "b as c", "b", &["tests::use super::inner::b as c: gone"]),
+            ("another module", "inner::{self,", "inner::{self as other,", &["tests::use super::inner: gone"]),
+            ("a condition", "    use x::*;", "    #[cfg(windows)]\n    use x::*;", &["tests::use x::*: changed"]),
+            ("a star less", "    use x::*;\n", "", &["tests::use x::*: gone"]),
+            ("a name that is used of a module", "    use x::*;", "    use x::*;\n    use crate::fake::d;", &[]),
+        ],
+    );
+    // A name that a test had through a star.
+    let text =
+        "#[cfg(test)]\nmod tests {\n    use super::{z};\n    use super::*;\n    #[test]\n    fn t() { a() }\n}\n";
+    assert_eq!(
+        became("src/a.rs", text, &text.replace("{z}", "{z, fake::a}")),
+        ["tests::t: shadowed by tests::use super::fake::a"]
+    );
+    // So many names are taken as a whole.
+    let many: String = (0..300).map(|n| format!("a{n}, ")).collect();
+    assert_eq!(names("src/a.rs", &format!("#[cfg(test)]\nuse x::{{{many}}};\n")).len(), 1);
+    let deep = format!("#[cfg(test)]\nuse {}a{};\n", "x::{".repeat(5_000), "}".repeat(5_000));
+    assert_eq!(names("src/a.rs", &deep).len(), 1);
+}
+
+#[test]
+fn lints_are_nothing_to_a_test() {
+    let plain = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() { let x = 1.0; assert_eq!(x, 1.0) }\n    fn help() {}\n}\nproptest! {\n    #[test]\n    fn p(x in 0..9) { f(x) }\n}\n";
+    for (from, to) in [
+        ("    #[test]\n    fn t", "    #[test]\n    #[allow(clippy::float_cmp)]\n    fn t"),
+        ("    #[test]\n    fn t", "    #[expect(unused, reason = \"later\")]\n    #[test]\n    fn t"),
+        ("    #[test]\n    fn t", "    #[rustfmt::skip]\n    #[test]\n    fn t"),
+        ("    #[test]\n    fn t", "    #[cfg_attr(windows, allow(unused))]\n    #[test]\n    fn t"),
+        ("let x", "#[allow(unused)]\n        let x"),
+        ("let x", "#![warn(clippy::all)]\n        let x"),
+        ("    fn help", "    #[allow(dead_code)]\n    fn help"),
+        ("    #[test]\n    fn p", "    #[allow(unused)]\n    #[test]\n    fn p"),
+        ("mod tests", "#[allow(clippy::unwrap_used)]\nmod tests"),
+    ] {
+        let linted = plain.replacen(from, to, 1);
+        assert_eq!((became("src/a.rs", plain, &linted), became("src/a.rs", &linted, plain)), (vec![], vec![]), "{to}");
+    }
+    for (from, to) in [
+        ("    #[test]\n    fn t", "    #[should_panic]\n    #[test]\n    fn t"),
+        ("    #[test]\n    fn t", "    #[cfg_attr(all(), allow(unused), ignore)]\n    #[test]\n    fn t"),
+        ("assert_eq!(x", "#[cfg(windows)]\n        assert_eq!(x"),
+    ] {
+        assert_eq!(became("src/a.rs", plain, &plain.replacen(from, to, 1)), ["tests::t: changed"], "{to}");
+    }
+}
+
+#[test]
+fn whoever_takes_the_attribute_of_a_test_takes_the_test() {
+    let text = "use std::fmt;\n#[test]\nfn a() {}\n#[tokio::test]\nasync fn b() {}\n#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn c() {}\n}\n";
+    edits(
+        "src/a.rs",
+        text,
+        &[
+            (
+                "the attribute",
+                "use std::fmt;",
+                "use std::fmt;\nuse evil::test;",
+                &["a: shadowed by use evil::test", "tests::c: shadowed by use evil::test"],
+            ),
+            (
+                "under its name",
+                "use std::fmt;",
+                "use evil::{quiet as test};",
+                &["a: shadowed by use evil::quiet as test", "tests::c: shadowed by use evil::quiet as test"],
+            ),
+            ("the standard one", "use std::fmt;", "use core::prelude::v1::test;", &[]),
+            ("something in a module of this name", "use std::fmt;", "use crate::test::helper;", &[]),
+            ("its crate", "    use super::*;", "    use super::*;\n    use evil as tokio;", &[]),
+            (
+                "all macros of a crate",
+                "use std::fmt;",
+                "#[macro_use]\nextern crate evil;",
+                &["a: shadowed by extern crate evil", "tests::c: shadowed by extern crate evil"],
+            ),
+            ("one macro of a crate", "use std::fmt;", "#[macro_use(lazy_static)]\nextern crate lazy_static;", &[]),
+        ],
+    );
+}
+
+#[test]
+fn what_is_written_about_an_import_is_an_example_too() {
+    let text = "/// ```\n/// x::f();\n/// ```\npub use inner::f;\n#[macro_use]\nextern crate log;\n";
+    assert_eq!(names("src/a.rs", text), ["doc of pub use inner::f", "extern crate log"]);
+}

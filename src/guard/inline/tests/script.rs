@@ -49,7 +49,9 @@ fn script_has_names() {
         assert_eq!(
             names(path, SCRIPT),
             [
-                "describe, it, expect",
+                "describe",
+                "it",
+                "expect",
                 "expected",
                 "year > text",
                 "year > beforeEach",
@@ -92,8 +94,10 @@ fn script_is_free_around_its_tests() {
 fn script_tells_what_was_changed() {
     let all = [
         "at the top",
-        "describe, it, expect",
+        "describe",
+        "expect",
         "expected",
+        "it",
         "stands alone",
         "year > beforeEach",
         "year > is slow",
@@ -156,5 +160,91 @@ fn script_tells_what_was_changed() {
         ],
     );
     let alone = became("src/year.ts", SCRIPT, &SCRIPT.replace("if (import.meta.vitest)", "if (false)"));
-    assert_eq!(alone.iter().filter(|said| said.ends_with("gone") || said.ends_with("changed")).count(), 8, "{alone:?}");
+    assert_eq!(
+        alone.iter().filter(|said| said.ends_with("gone") || said.ends_with("changed")).count(),
+        10,
+        "{alone:?}"
+    );
+}
+
+#[test]
+fn a_suite_may_be_called_as_a_line_is_in_rust() {
+    let text = "describe(\"mod a\", () => { beforeEach(() => f()); it(\"b\", () => g()); });\n";
+    let after = text.replace("beforeEach(() => f());", "");
+    assert_eq!(became("a.ts", text, &after), ["mod a > beforeEach: gone"]);
+}
+
+#[test]
+fn script_has_either_quote() {
+    let text = "it('a', () => {\n  expect(f('x')).toBe(\"it's\");\n  g('\\n');\n});\n";
+    for (from, to) in [("'a'", "\"a\""), ("'x'", "\"x\""), ("\"it's\"", "'it\\'s'"), ("'\\n'", "\"\\n\"")] {
+        let other = text.replacen(from, to, 1);
+        assert_ne!(text, other, "{from}");
+        assert_eq!((became("a.ts", text, &other), became("a.ts", &other, text)), (vec![], vec![]), "{to}");
+    }
+    for (from, to) in [("'x'", "`x`"), ("'x'", "x"), ("'x'", "'y'"), ("'\\n'", "'n'"), ("'x'", "/x/")] {
+        assert_eq!(became("a.ts", text, &text.replacen(from, to, 1)), ["a: changed"], "{to}");
+    }
+}
+
+#[test]
+fn what_says_whether_tests_are_run_is_not_set() {
+    let count = frozen("src/year.ts", SCRIPT).len();
+    let with = |line: &str| {
+        became("src/year.ts", SCRIPT, &SCRIPT.replacen("export function", &format!("{line}\nexport function"), 1))
+    };
+    for line in [
+        "import.meta.vitest = undefined;",
+        "import . meta . vitest = undefined;",
+        "import.meta['vitest'] = undefined;",
+        "import.meta.vitest &&= null;",
+        "({ a: import.meta.vitest } = {});",
+        "[import.meta.vitest] = [];",
+        "delete import.meta.vitest;",
+        "function f() { import.meta.vitest = fake; }",
+        "Object.assign(import.meta, { vitest: undefined });",
+        "Object.defineProperty(import.meta, 'vitest', {});",
+        "Reflect.deleteProperty(import.meta, 'vitest');",
+        "const meta = import.meta;",
+    ] {
+        let told = with(line);
+        assert_eq!(
+            (told.len(), told.iter().all(|said| said.ends_with(": changed"))),
+            (count, true),
+            "{line}: {told:?}"
+        );
+    }
+    for line in [
+        "const url = import.meta.url;",
+        "Object.assign(settings, import.meta.env);",
+        "Object.keys(import.meta.env);",
+        "const { env } = import.meta;",
+        "if (import.meta.vitest) later();",
+    ] {
+        assert_eq!(with(line), [""; 0], "{line}");
+    }
+}
+
+#[test]
+fn what_is_taken_out_of_vitest_is_held_name_by_name() {
+    edits(
+        "src/year.ts",
+        SCRIPT,
+        &[
+            ("another name", "{ describe, it, expect }", "{ describe, it, vi, expect }", &[]),
+            ("another order", "{ describe, it, expect }", "{ expect, it, describe, }", &[]),
+        ],
+    );
+    let told = became(
+        "src/year.ts",
+        SCRIPT,
+        &SCRIPT.replace("{ describe, it, expect } = import", "{ describe, it, expect: it2, assert: expect } = import"),
+    );
+    assert!(told.contains(&"expect: changed".to_owned()), "{told:?}");
+    let told = became("src/year.ts", SCRIPT, &SCRIPT.replace("expect } = import.meta.vitest", "expect } = fake"));
+    assert_eq!(told, ["describe: changed", "expect: changed", "it: changed"]);
+    for name in ["{ describe, it, expect = fake }", "{ describe, it, ...expect }"] {
+        let told = became("src/year.ts", SCRIPT, &SCRIPT.replace("{ describe, it, expect }", name));
+        assert!(told.contains(&"expect: gone".to_owned()), "{told:?}");
+    }
 }
