@@ -21,7 +21,15 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "function_declaration" | "method_declaration" if !walk.inside() => function(walk, at),
         "call_expression" if walk.inside() => call(walk, at),
         "if_statement" if walk.inside() => condition(walk, at),
-        "return_statement" if at_the_top(tree, at) => walk.dead_after(at),
+        "return_statement" => walk.returns(at),
+        "continue_statement" | "break_statement" | "goto_statement" => walk.dead_after(at),
+        "for_statement" if walk.inside() => {
+            let range = tree.child_of_kind(at, "range_clause").and_then(|range| tree.field(range, "right"));
+            // `for false { … }` has its condition without a clause.
+            let plain = tree.parts(at).next().filter(|first| tree.kind(*first) == "false");
+            walk.repeats(range, plain, tree.field(at, "body"));
+        }
+        "assignment_statement" if walk.inside() => unnamed(walk, at),
         "defer_statement" if walk.inside() => deferred(walk, at),
         "short_var_declaration" | "var_spec" if walk.inside() => given(walk, at),
         _ => {}
@@ -77,8 +85,8 @@ fn fails(tree: &Tree<'_>, line: usize) -> bool {
 fn condition(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let (Some(body), Some(condition)) = (tree.field(at, "consequence"), tree.field(at, "condition")) else { return };
-    if tree.words(condition) == "false" {
-        return walk.dead(body);
+    if !walk.chooses(at) {
+        return;
     }
     if lines(tree, body).into_iter().any(|line| fails(tree, line)) {
         let tokens = walk.tokens(condition);
@@ -161,15 +169,7 @@ fn call(walk: &mut Walk<'_>, at: usize) {
         match name {
             "Run" => return subtest(walk, at),
             "Skip" | "Skipf" | "SkipNow" => {
-                let statement = tree.up(at).unwrap_or(0);
-                let line = tree.line(at);
-                if at_the_top(tree, statement)
-                    && !walk.is_dead()
-                    && let Some(unit) = walk.unit()
-                {
-                    unit.skip = Some(Mark { line, what: format!("`{on}.{name}`") });
-                    walk.dead_after(statement);
-                }
+                walk.skips(tree.up(at).unwrap_or(0), &format!("`{on}.{name}`"));
                 return;
             }
             _ if FAILS.contains(&name) => {
@@ -181,6 +181,9 @@ fn call(walk: &mut Walk<'_>, at: usize) {
             }
             _ => {}
         }
+    }
+    if matches!((on, name), ("runtime", "Goexit") | ("os", "Exit")) {
+        walk.returns(tree.up(at).unwrap_or(0));
     }
     let tokens = walk.tokens(at);
     let inner = list.map(|list| walk.tokens(list)).unwrap_or_default();
@@ -280,23 +283,27 @@ fn subtest(walk: &mut Walk<'_>, at: usize) {
     }
 }
 
-/// Directly in the body of a test or of a subtest.
-fn at_the_top(tree: &Tree<'_>, statement: usize) -> bool {
-    let Some(mut block) = tree.up(statement) else { return false };
-    if tree.kind(block) == "statement_list" {
-        block = tree.up(block).unwrap_or(0);
+/// `_ = func() { … }`, and a function that is given a name and called by none: `_ = check` calls nothing.
+fn unnamed(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(left) = tree.field(at, "left").filter(|left| tree.words(*left) == "_") else { return };
+    let right = tree.field(at, "right").and_then(|right| tree.parts(right).next());
+    if let Some(function) = right.filter(|right| tree.kind(*right) == "func_literal" && *right > left) {
+        walk.never(function);
     }
-    if tree.kind(block) != "block" {
-        return false;
-    }
-    let Some(function) = tree.up(block) else { return false };
-    match tree.kind(function) {
-        "function_declaration" | "method_declaration" => true,
-        "func_literal" => {
-            let call = tree.up(function).and_then(|list| tree.up(list)).unwrap_or(0);
-            tree.field(call, "function").is_some_and(|name| tree.words(name).ends_with(".Run"))
-        }
-        _ => false,
+}
+
+/// A function in a test, under a name.
+fn nested(walk: &mut Walk<'_>, name: usize, right: usize) {
+    let tree = walk.tree;
+    let Some(function) = tree.parts(right).next().filter(|first| tree.kind(*first) == "func_literal") else { return };
+    let name = tree.words(name);
+    // Where it is put into `_` so that the compiler is content.
+    let Some(block) = tree.up(right).and_then(|statement| tree.up(statement)) else { return };
+    let idle = tree.parts(block).filter(|line| tree.kind(*line) == "assignment_statement").take(200);
+    let idle = idle.filter(|line| tree.words(*line).strip_prefix("_ = ") == Some(name)).count();
+    if walk.mentions(name).is_some_and(|times| times <= 1 + idle) {
+        walk.never(function);
     }
 }
 
@@ -323,6 +330,7 @@ fn given(walk: &mut Walk<'_>, at: usize) {
     let right = tree.field(at, "right").or_else(|| tree.field(at, "value"));
     let (Some(left), Some(right)) = (left, right) else { return };
     let name = tree.parts(left).next().unwrap_or(left);
+    nested(walk, name, right);
     walk.give(name, right);
     let literal = tree.children(right).find(|child| tree.kind(*child) == "composite_literal");
     let Some(literal) = literal.filter(|_| super::names_cases(tree.words(name))) else { return };

@@ -33,6 +33,9 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             }
         }
         "if_statement" => condition(walk, at),
+        "while_statement" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
+        "for_statement" => walk.repeats(tree.field(at, "right"), None, tree.field(at, "body")),
+        "function_definition" => nested(walk, at),
         "try_statement" => {
             let swallows = tree.children(at).any(|child| tree.kind(child) == "except_clause" && swallows(tree, child));
             if let Some(body) = tree.field(at, "body").filter(|_| swallows) {
@@ -46,11 +49,10 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             if at_the_top(tree, at) && tree.parts(at).next().is_some() {
                 walk.soft(0);
             }
-            if at_the_top(tree, at) {
-                walk.dead_after(at);
-            }
+            walk.returns(at);
         }
         "raise_statement" => raise(walk, at),
+        "continue_statement" | "break_statement" => walk.dead_after(at),
         "assignment" => assignment(walk, at),
         _ => {}
     }
@@ -60,6 +62,9 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
 fn imports(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let from = tree.field(at, "module_name").map_or("", |name| tree.words(name));
+    if from == "pytest" {
+        walk.skippers.extend(bag(&tree.tokens_within(at, 100)));
+    }
     let near = from.starts_with('.')
         || from.split(['.', '_']).any(|part| {
             matches!(
@@ -204,9 +209,8 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(body) = tree.field(at, "consequence") else { return };
     let Some(condition) = tree.field(at, "condition") else { return };
-    if matches!(tree.words(condition), "False" | "0" | "None") {
-        walk.dead(body);
-    } else if tree.field(at, "alternative").is_none() && !is_platform(&tree.tokens_within(condition, 100)) {
+    let depends = walk.chooses(at);
+    if depends && tree.field(at, "alternative").is_none() && !is_platform(&tree.tokens_within(condition, 100)) {
         walk.guard(body);
     }
 }
@@ -281,21 +285,23 @@ fn at_the_top(tree: &Tree<'_>, at: usize) -> bool {
 fn raise(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let tokens = tree.tokens_within(at, 20);
-    if tokens.iter().any(|token| token.text == "SkipTest") && at_the_top(tree, at) {
-        skipped_here(walk, at, "`raise SkipTest`");
-    } else if tokens.iter().any(|token| token.text == "AssertionError") {
+    if tokens.iter().any(|token| token.text == "SkipTest") {
+        return walk.skips(at, "`raise SkipTest`");
+    }
+    walk.dead_after(at);
+    if tokens.iter().any(|token| token.text == "AssertionError") {
         let tokens = walk.tokens(at);
         walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
     }
 }
 
-fn skipped_here(walk: &mut Walk<'_>, at: usize, what: &str) {
-    let line = walk.tree.line(at);
-    if walk.is_dead() {
-        return;
-    }
-    if let Some(unit) = walk.unit() {
-        unit.skip = Some(Mark { line, what: what.to_owned() });
+/// A function in a test that no word of it names is never called. One that is decorated, or a method, is somebody else's to call.
+fn nested(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(name), Some(body)) = (tree.field(at, "name"), tree.field(at, "body")) else { return };
+    let method = tree.up(at).is_some_and(|block| tree.kind_above(block) == "class_definition");
+    if decorators(tree, at).is_empty() && !method {
+        walk.nested(at, body, tree.words(name), 0);
     }
 }
 
@@ -314,6 +320,14 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
         if let Some(what) = mark {
             walk.suite.skip = Some(Mark { line: tree.line(at), what });
         }
+    }
+}
+
+/// A call that skips, where it is a statement.
+fn skipped(walk: &mut Walk<'_>, at: usize, what: &str) {
+    let statement = walk.tree.up(at).unwrap_or(0);
+    if walk.tree.kind(statement) == "expression_statement" {
+        walk.skips(statement, what);
     }
 }
 
@@ -347,12 +361,20 @@ fn call(walk: &mut Walk<'_>, at: usize) {
         | "deprecated_call"
         | "assert_raises"
         | "assertRaisesMessage" => failure(walk, at, name),
-        "skip" | "skipTest" | "xfail" if matches!(on, "pytest" | "self" | "unittest") => {
-            let statement = tree.up(at).unwrap_or(0);
-            if tree.kind(statement) == "expression_statement" && at_the_top(tree, statement) {
-                skipped_here(walk, at, &format!("`{on}.{name}`"));
-                walk.dead_after(statement);
-            }
+        "skip" | "skipTest" | "xfail" | "exit" if matches!(on, "pytest" | "self" | "unittest") => {
+            skipped(walk, at, &format!("`{on}.{name}`"));
+        }
+        "skip" | "xfail" if on.is_empty() && walk.skippers.contains(&hash(name)) => {
+            skipped(walk, at, &format!("`{name}`"))
+        }
+        // Hypothesis takes no example then.
+        "assume"
+            if matches!(
+                tree.field(at, "arguments").map(|list| tree.words(list)),
+                Some("(False)" | "(0)" | "(None)")
+            ) =>
+        {
+            skipped(walk, at, "`assume(False)`");
         }
         "fail" | "RaisesGroup" | "RaisesExc" if matches!(on, "pytest" | "self" | "") => {
             let tokens = walk.tokens(at);

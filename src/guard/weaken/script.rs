@@ -42,7 +42,10 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
                 walk.begin(at, name, false);
             }
         }
-        "variable_declarator" => given(walk, at),
+        "variable_declarator" => {
+            nested(walk, at);
+            given(walk, at);
+        }
         "call_expression" => call(walk, at),
         "member_expression" => should(walk, at),
         "if_statement" => condition(walk, at),
@@ -52,7 +55,15 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
                 walk.caught(body);
             }
         }
-        "throw_statement" => walk.soft(0),
+        "function_declaration" | "generator_function_declaration" => nested(walk, at),
+        "while_statement" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
+        "for_in_statement" => walk.repeats(tree.field(at, "right"), None, tree.field(at, "body")),
+        "binary_expression" => short(walk, at),
+        "throw_statement" => {
+            walk.soft(0);
+            walk.dead_after(at);
+        }
+        "continue_statement" | "break_statement" => walk.dead_after(at),
         "return_statement" => returned(walk, at),
         _ => {}
     }
@@ -206,10 +217,11 @@ fn call(walk: &mut Walk<'_>, at: usize) {
     let asserting =
         matches!(receiver, "assert" | "t" | "st" | "tt" | "sst" | "s2t" | "tap" | "Assert") || path == ["assert"];
     match last {
-        "skip" | "todo" if matches!(first, "this" | "t") && is_statement_at_top(tree, at) && first == "this" => {
-            let line = tree.line(at);
-            if let Some(unit) = walk.unit() {
-                unit.skip = Some(Mark { line, what: format!("`{first}.{last}()`") });
+        _ if skips(tree, at, &path) => {
+            let statement =
+                tree.up(at).filter(|up| matches!(tree.kind(*up), "expression_statement" | "return_statement"));
+            if let Some(statement) = statement {
+                walk.skips(statement, &format!("`{}()`", path.join(".")));
             }
         }
         "catch" if path.len() > 1 && catches_idly(tree, at) => {
@@ -219,6 +231,10 @@ fn call(walk: &mut Walk<'_>, at: usize) {
         }
         "spyOn" | "stub" => spied(walk, at),
         "forEach" | "map" if path.len() > 1 => {
+            let nothing = tree.field(function, "object").map(|on| tree.tokens_within(on, 10));
+            if nothing.is_some_and(|on| super::constant::is_nothing(&on)) {
+                walk.dead(at);
+            }
             if let Some(unit) = walk.unit() {
                 unit.loops += 1;
             }
@@ -296,6 +312,7 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     });
     let empty = test && tree.parts(list).count() == 1;
     let off = off.or_else(|| option.collect::<Vec<_>>().first().copied()).or(empty.then_some("pending"));
+    let off = off.or_else(|| unless(tree, at));
     let skip = off.map(|word| Mark { line, what: format!("`{word}`") });
     if path.contains(&"only") || matches!(first, "fit" | "fdescribe") {
         walk.suite.only = Some(Mark { line, what: name.clone() });
@@ -314,6 +331,16 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     }
 }
 
+/// `it.skipIf(true)(…)`, `it.runIf(false)(…)`.
+fn unless<'t>(tree: &Tree<'t>, at: usize) -> Option<&'t str> {
+    let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
+    let name = tree.field(inner, "function").and_then(|function| tree.field(function, "property"))?;
+    let first = tree.field(inner, "arguments").and_then(|list| tree.parts(list).next())?;
+    let holds = super::constant::constant(&tree.tokens_within(first, 50))?;
+    let name = tree.words(name);
+    (name == "skipIf" && holds || name == "runIf" && !holds).then_some(name)
+}
+
 /// The cases of `test.each([…])`.
 fn each(tree: &Tree<'_>, at: usize) -> Option<super::model::Table> {
     let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
@@ -327,9 +354,8 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     let Some(body) = tree.field(at, "consequence").filter(|_| walk.inside()) else { return };
     let tokens: Vec<Token<'_>> =
         tree.field(at, "condition").map(|condition| tree.tokens_within(condition, 100)).unwrap_or_default();
-    if matches!(truth::bare(&tokens), [one] if matches!(one.text, "false" | "0" | "null")) {
-        walk.dead(body);
-    } else if tree.field(at, "alternative").is_none()
+    if walk.chooses(at)
+        && tree.field(at, "alternative").is_none()
         && !super::python::is_platform(&tokens)
         && !always_leaves(tree, body)
     {
@@ -363,18 +389,42 @@ fn catches_idly(tree: &Tree<'_>, at: usize) -> bool {
     body.is_some_and(|body| tree.kind(body) == "statement_block" && tree.parts(body).all(|line| is_idle(tree, line)))
 }
 
-fn is_statement_at_top(tree: &Tree<'_>, at: usize) -> bool {
-    tree.up(at).is_some_and(|statement| tree.kind(statement) == "expression_statement" && in_the_body(tree, statement))
+/// A call by which a test skips itself when it is run: mocha's, vitest's, jasmine's and Playwright's.
+fn skips(tree: &Tree<'_>, at: usize, path: &[&str]) -> bool {
+    let plain = |list: &usize| match tree.parts(*list).next() {
+        Some(first) => matches!(tree.words(first), "true" | "1" | "!0"),
+        None => true,
+    };
+    match path {
+        ["this" | "ctx" | "context" | "testContext", "skip"] | ["pending"] => true,
+        ["test" | "it", "skip" | "fixme"] => tree.field(at, "arguments").as_ref().is_some_and(plain),
+        _ => false,
+    }
 }
 
-/// Directly in the function that a test is given.
-fn in_the_body(tree: &Tree<'_>, statement: usize) -> bool {
-    let Some(block) = tree.up(statement).filter(|block| tree.kind(*block) == "statement_block") else { return false };
-    let Some(function) = tree.up(block).filter(|function| is_function(tree, *function)) else { return false };
-    let Some(list) = tree.up(function).filter(|list| tree.kind(*list) == "arguments") else { return false };
-    tree.up(list)
-        .and_then(|call| tree.field(call, "function").map(|function| (call, function)))
-        .is_some_and(|(call, function)| makes(tree, &path_of(tree, function), call) == Some(true))
+/// A function in a test that no word of it names is never called.
+fn nested(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(name) = function_name(tree, at).filter(|_| walk.inside()) else { return };
+    let function = tree.field(at, "value").unwrap_or(at);
+    if let Some(body) = tree.field(function, "body") {
+        walk.nested(at, body, name, 0);
+    }
+}
+
+/// `false && check()`, `true || check()`.
+fn short(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(left) = tree.field(at, "left").filter(|_| walk.inside()) else { return };
+    let Some(right) = tree.field(at, "right") else { return };
+    let stops = match tree.field(at, "operator").map(|sign| tree.words(sign)) {
+        Some("&&") => false,
+        Some("||") => true,
+        _ => return,
+    };
+    if super::constant::constant(&tree.tokens_within(left, 50)) == Some(stops) {
+        walk.never(right);
+    }
 }
 
 fn returned(walk: &mut Walk<'_>, at: usize) {
@@ -383,7 +433,5 @@ fn returned(walk: &mut Walk<'_>, at: usize) {
         // A promise that fails makes the test fail.
         walk.soft(0);
     }
-    if in_the_body(tree, at) {
-        walk.dead_after(at);
-    }
+    walk.returns(at);
 }
