@@ -38,6 +38,11 @@ fn chain<'t>(tree: &Tree<'t>, from: usize) -> (usize, Vec<&'t str>, Option<usize
         let field = tree.node(top).field;
         match tree.kind(up) {
             "member_expression" if field == "object" => {
+                // What is done with the promise is no word of the chain.
+                let name = tree.field(up, "property").map_or("", |name| tree.words(name));
+                if last.is_some() && matches!(name, "then" | "catch" | "finally") {
+                    break;
+                }
                 words.push(tree.field(up, "property").map_or("", |name| tree.words(name)));
             }
             "call_expression" if field == "function" => last = tree.field(up, "arguments"),

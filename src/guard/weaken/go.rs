@@ -312,9 +312,17 @@ fn deferred(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let tokens = tree.tokens_within(at, 300);
     let recovers = tokens.iter().any(|token| token.text == "recover");
-    let acts = tokens
-        .iter()
-        .any(|token| FAILS.contains(&token.text) || matches!(token.text, "assert" | "require" | "panic" | "if"));
+    let idle = |name: &str| {
+        matches!(name, "recover" | "Log" | "Logf" | "Print" | "Printf" | "Println" | "Sprint" | "Sprintf" | "Skip")
+            || matches!(name, "Skipf" | "SkipNow" | "Stack" | "string" | "func" | "Helper")
+    };
+    // Something is done about it: the test is failed, or the panic is handed on or kept.
+    let calls = tokens.windows(2).filter_map(|pair| match pair {
+        [name, open] if open.text == "(" && name.sort == super::tree::Sort::Word => Some(name.text),
+        _ => None,
+    });
+    let keeps = tokens.windows(2).any(|pair| matches!(pair, [name, sign] if sign.text == "=" && name.text != "_"));
+    let acts = keeps || calls.into_iter().any(|name| !idle(name)) || tokens.iter().any(|token| token.text == "<-");
     let line = tree.line(at);
     if recovers
         && !acts

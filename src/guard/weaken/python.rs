@@ -37,7 +37,14 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "for_statement" => walk.repeats(tree.field(at, "right"), None, tree.field(at, "body")),
         "function_definition" => nested(walk, at),
         "try_statement" => {
-            let swallows = tree.children(at).any(|child| tree.kind(child) == "except_clause" && swallows(tree, child));
+            let swallows = tree.children(at).any(|child| match tree.kind(child) {
+                "except_clause" | "except_group_clause" => swallows(walk, child),
+                // What is given back there takes the place of the failure.
+                "finally_clause" => tree
+                    .child_of_kind(child, "block")
+                    .is_some_and(|block| tree.parts(block).any(|line| tree.kind(line) == "return_statement")),
+                _ => false,
+            });
             if let Some(body) = tree.field(at, "body").filter(|_| swallows) {
                 walk.caught(body);
             }
@@ -241,24 +248,48 @@ pub(super) fn is_platform(tokens: Tokens<'_, '_>) -> bool {
 }
 
 /// A handler that takes every failure and does nothing about it.
-fn swallows(tree: &Tree<'_>, clause: usize) -> bool {
+fn swallows(walk: &mut Walk<'_>, clause: usize) -> bool {
+    let tree = walk.tree;
     let body = tree.child_of_kind(clause, "block");
     let head: Vec<Token<'_>> =
         tree.parts(clause).filter(|part| Some(*part) != body).flat_map(|part| tree.tokens_within(part, 50)).collect();
     let all = head.is_empty()
         || head.iter().any(|token| matches!(token.text, "Exception" | "BaseException" | "AssertionError"));
-    all && body.is_some_and(|body| tree.parts(body).all(|line| is_idle(tree, line)))
+    all && body.is_some_and(|body| tree.parts(body).all(|line| is_idle(tree, line) || is_kept_for_nobody(walk, line)))
+}
+
+/// `failed = error`, and nobody asks for it.
+fn is_kept_for_nobody(walk: &mut Walk<'_>, line: usize) -> bool {
+    let tree = walk.tree;
+    let name = tree.child_of_kind(line, "assignment").and_then(|set| tree.field(set, "left"));
+    let name = name.filter(|name| tree.kind(*name) == "identifier").map(|name| tree.words(name));
+    name.is_some_and(|name| walk.mentions(name).is_some_and(|times| times <= 1))
 }
 
 fn is_idle(tree: &Tree<'_>, line: usize) -> bool {
     match tree.kind(line) {
         "pass_statement" | "continue_statement" | "break_statement" => true,
-        "return_statement" => tree.parts(line).next().is_none(),
+        // Nothing, or something that says nothing of the failure.
+        "return_statement" => tree.parts(line).all(|value| truth::is_literal(&tree.tokens_within(value, 50))),
         "expression_statement" => {
             let tokens = tree.tokens_within(line, 50);
-            let first = tokens.first().map_or("", |token| token.text);
-            matches!(tokens.as_slice(), [one] if one.text == "..." || one.sort == super::tree::Sort::Text)
-                || matches!(first, "print" | "log" | "logger" | "logging" | "warnings")
+            let tokens = match tokens.as_slice() {
+                [object, dot, rest @ ..] if matches!(object.text, "self" | "cls") && dot.text == "." => rest,
+                all => all,
+            };
+            let [first, rest @ ..] = tokens else { return true };
+            let skips = ["skip", "xfail", "skipTest"];
+            let method = |from: &str, names: &[&str]| {
+                first.text == from && rest.get(1).is_some_and(|name| names.contains(&name.text))
+            };
+            rest.is_empty() && (first.text == "..." || first.sort == super::tree::Sort::Text)
+                || matches!(
+                    first.text,
+                    "print" | "pprint" | "log" | "logger" | "logging" | "_logger" | "LOG" | "warnings"
+                )
+                || matches!(first.text, "LOGGER" | "traceback" | "skipTest")
+                || method("pytest", &skips)
+                || method("sys", &["stderr", "stdout"])
         }
         _ => false,
     }

@@ -367,7 +367,7 @@ fn binding(walk: &mut Walk<'_>, at: usize) {
                 walk.never(value);
             }
             let tokens = walk.tokens(value);
-            if tokens.iter().any(|token| token.text == "catch_unwind") {
+            if catches(&tokens) {
                 walk.caught(value);
             }
             let line = tree.line(at);
@@ -382,11 +382,19 @@ fn binding(walk: &mut Walk<'_>, at: usize) {
 
 /// A closure or a future that no word of the test names: it is never run.
 fn unnamed(walk: &mut Walk<'_>, name: &str, value: usize) {
-    if matches!(walk.tree.kind(value), "closure_expression" | "async_block")
-        && walk.mentions(name).is_some_and(|times| times <= 1)
-    {
+    let nobody = |walk: &mut Walk<'_>| walk.mentions(name).is_some_and(|times| times <= 1);
+    if walk.tree.kind(value) == "call_expression" && catches(&walk.tree.tokens_within(value, 400)) && nobody(walk) {
+        walk.caught(value);
+    }
+    if matches!(walk.tree.kind(value), "closure_expression" | "async_block") && nobody(walk) {
         walk.never(value);
     }
+}
+
+/// Whether a call gives a panic back as a value: the end of a thread does too.
+fn catches(tokens: Tokens<'_, '_>) -> bool {
+    let has = |name: &str| tokens.iter().any(|token| token.text == name && token.sort == Sort::Word);
+    has("catch_unwind") || has("spawn") && has("thread") && has("join")
 }
 
 /// A list of cases.
@@ -414,12 +422,22 @@ fn looped(walk: &mut Walk<'_>, at: usize) {
 fn dropped(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(call) = tree.child_of_kind(at, "call_expression").filter(|_| walk.inside()) else { return };
+    let name = tree.field(call, "function").map_or("", |name| tree.words(name));
+    // `drop(catch_unwind(…))`, and the call alone.
+    if matches!(name, "drop" | "mem::drop" | "std::mem::drop") && catches(&tree.tokens_within(call, 400))
+        || name.ends_with("catch_unwind")
+    {
+        walk.caught(call);
+    }
     let Some(function) = tree.field(call, "function").filter(|function| tree.kind(*function) == "field_expression")
     else {
         return;
     };
     if tree.field(function, "field").map(|name| tree.words(name)) != Some("ok") {
         return;
+    }
+    if catches(&tree.tokens_within(call, 400)) {
+        walk.caught(call);
     }
     let Some(on) = tree.field(function, "value") else { return };
     let subject = digest(bare(&walk.tokens(on)));
@@ -433,6 +451,13 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(body) = tree.field(at, "consequence").filter(|_| walk.inside()) else { return };
     let Some(condition) = tree.field(at, "condition") else { return };
+    // `if catch_unwind(…).is_err() {}`.
+    if tree.parts(body).next().is_none()
+        && tree.field(at, "alternative").is_none()
+        && catches(&tree.tokens_within(condition, 400))
+    {
+        walk.caught(condition);
+    }
     if walk.chooses(at)
         && tree.field(at, "alternative").is_none()
         && !super::python::is_platform(&tree.tokens_within(condition, 100))

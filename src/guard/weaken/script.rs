@@ -50,7 +50,8 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "member_expression" => should(walk, at),
         "if_statement" => condition(walk, at),
         "try_statement" => {
-            let swallows = tree.field(at, "handler").is_some_and(|handler| swallows(tree, handler));
+            let swallows = tree.field(at, "handler").is_some_and(|handler| swallows(tree, handler))
+                || tree.field(at, "finalizer").is_some_and(|last| gives_back(tree, last));
             if let Some(body) = tree.field(at, "body").filter(|_| swallows) {
                 walk.caught(body);
             }
@@ -208,6 +209,11 @@ fn call(walk: &mut Walk<'_>, at: usize) {
     if !walk.inside() {
         return;
     }
+    if let ("catch" | "then", Some(on)) = (last, tree.field(function, "object"))
+        && catches_idly(tree, at, usize::from(last == "then"))
+    {
+        walk.caught(on);
+    }
     // Links of a chain that was read from its beginning, or will be.
     let direct = matches!(tree.kind(function), "identifier" | "member_expression" | "subscript_expression");
     if !direct || (path.first() == Some(&"expect") && path.len() > 1 && !matches!(last, "fail" | "soft" | "poll")) {
@@ -222,11 +228,6 @@ fn call(walk: &mut Walk<'_>, at: usize) {
                 tree.up(at).filter(|up| matches!(tree.kind(*up), "expression_statement" | "return_statement"));
             if let Some(statement) = statement {
                 walk.skips(statement, &format!("`{}()`", path.join(".")));
-            }
-        }
-        "catch" if path.len() > 1 && catches_idly(tree, at) => {
-            if let Some(on) = tree.field(function, "object") {
-                walk.caught(on);
             }
         }
         "spyOn" | "stub" => spied(walk, at),
@@ -376,17 +377,37 @@ fn swallows(tree: &Tree<'_>, handler: usize) -> bool {
 fn is_idle(tree: &Tree<'_>, line: usize) -> bool {
     match tree.kind(line) {
         "empty_statement" | "continue_statement" | "break_statement" => true,
-        "return_statement" => tree.parts(line).next().is_none(),
-        "expression_statement" => tree.words(line).starts_with("console."),
+        // Nothing, or something that says nothing of the failure.
+        "return_statement" => tree.parts(line).all(|value| truth::is_literal(&tree.tokens_within(value, 50))),
+        "expression_statement" => {
+            let words = tree.words(line);
+            ["console.", "logger.", "log.", "log(", "this.skip(", "ctx.skip(", "pending("]
+                .iter()
+                .any(|idle| words.starts_with(idle))
+        }
         _ => false,
     }
 }
 
-/// `.catch(() => {})`.
-fn catches_idly(tree: &Tree<'_>, at: usize) -> bool {
-    let handler = tree.field(at, "arguments").and_then(|list| tree.parts(list).next());
-    let body = handler.filter(|handler| is_function(tree, *handler)).and_then(|handler| tree.field(handler, "body"));
-    body.is_some_and(|body| tree.kind(body) == "statement_block" && tree.parts(body).all(|line| is_idle(tree, line)))
+/// What is given back in a `finally` takes the place of the failure.
+fn gives_back(tree: &Tree<'_>, last: usize) -> bool {
+    let body = tree.field(last, "body").or_else(|| tree.child_of_kind(last, "statement_block"));
+    body.is_some_and(|body| tree.parts(body).any(|line| tree.kind(line) == "return_statement"))
+}
+
+/// `.catch(() => {})`, and `.then(check, () => {})`.
+fn catches_idly(tree: &Tree<'_>, at: usize, place: usize) -> bool {
+    let Some(handler) = tree.field(at, "arguments").and_then(|list| tree.parts(list).nth(place)) else { return false };
+    if tree.kind(handler) == "identifier" {
+        return matches!(tree.words(handler), "noop" | "Boolean");
+    }
+    let Some(body) = tree.field(handler, "body").filter(|_| is_function(tree, handler)) else { return false };
+    if tree.kind(body) == "statement_block" {
+        return tree.parts(body).all(|line| is_idle(tree, line));
+    }
+    let tokens = tree.tokens_within(body, 50);
+    let words = tree.words(body);
+    truth::is_literal(truth::bare(&tokens)) || words.starts_with("console.") || words == "void 0"
 }
 
 /// A call by which a test skips itself when it is run: mocha's, vitest's, jasmine's and Playwright's.

@@ -1,5 +1,6 @@
 use super::*;
 
+mod caught;
 mod files;
 mod go;
 mod properties;

@@ -72,6 +72,8 @@ pub(super) struct Walk<'t> {
     later: Vec<(usize, usize)>,
     /// What is never run, once the walk is there.
     never: HashSet<usize>,
+    /// What stands under a condition, once the walk is there.
+    guarded: HashSet<usize>,
     /// Names that were taken from a library by which a test skips itself.
     pub(super) skippers: HashSet<u64>,
     /// How often a test has each of its words.
@@ -108,6 +110,7 @@ impl<'t> Walk<'t> {
             left: MOST_READ,
             later: Vec::new(),
             never: HashSet::new(),
+            guarded: HashSet::new(),
             skippers: HashSet::new(),
             mentioned: None,
             attributes: Vec::new(),
@@ -120,6 +123,9 @@ impl<'t> Walk<'t> {
             walk.close(at);
             if walk.never.remove(&at) {
                 walk.dead(at);
+            }
+            if walk.guarded.remove(&at) {
+                walk.open(walk.tree.node(at).last, Frame::Guard);
             }
             if LOOPS.contains(&tree.kind(at))
                 && let Some(unit) = walk.unit()
@@ -245,8 +251,9 @@ impl<'t> Walk<'t> {
         self.open(self.tree.node(at).last, Frame::Unit(index, at));
     }
 
+    /// What stands under a condition, further on.
     pub(super) fn guard(&mut self, at: usize) {
-        self.open(self.tree.node(at).last, Frame::Guard);
+        self.guarded.insert(at);
     }
 
     pub(super) fn caught(&mut self, at: usize) {
