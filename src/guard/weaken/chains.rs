@@ -63,7 +63,12 @@ fn chained(walk: &mut Walk<'_>, top: usize, words: &[&str], subject: Tokens<'_, 
     if words.is_empty() {
         return walk.add(top, vec![Check::new(line, Form::Nothing, &all)]);
     }
-    let check = matchers::chain(line, &all, words, subject, &arguments);
+    let mut check = matchers::chain(line, &all, words, subject, &arguments);
+    // A promise that nobody waits for fails when the test is over.
+    let promise = words.iter().any(|word| matches!(*word, "resolves" | "rejects"));
+    if promise && tree.kind_above(top) == "expression_statement" {
+        check = truth::told(check);
+    }
     walk.add(top, vec![check]);
 }
 
@@ -91,6 +96,7 @@ pub(super) fn asserted(walk: &mut Walk<'_>, at: usize, name: &str) {
             truth::sides(&mut check, one, two);
             let said =
                 !two.is_empty() && !matches!(two, [one] if one.sort == super::tree::Sort::Text && arguments.len() == 2);
+            let said = said && !matchers::is_any_error(two) && !truth::matches_all(two);
             (check.broad, check.message) = (!said, said);
             walk.add(at, vec![check]);
         }

@@ -82,18 +82,37 @@ fn fails(tree: &Tree<'_>, line: usize) -> bool {
         || call.is_some_and(|call| tree.field(call, "function").is_some_and(|name| tree.words(name) == "panic"))
 }
 
+/// Whether a statement only says something.
+fn is_told(tree: &Tree<'_>, line: usize) -> bool {
+    let call =
+        if tree.kind(line) == "expression_statement" { tree.child_of_kind(line, "call_expression") } else { None };
+    let name = call.and_then(|call| tree.field(call, "function")).map_or("", |name| tree.words(name));
+    let Some((on, name)) = name.rsplit_once('.') else { return matches!(name, "println" | "print") };
+    is_handle(on) && matches!(name, "Log" | "Logf")
+        || matches!(on, "fmt" | "log" | "slog")
+            && ["Print", "Log", "Info", "Warn", "Debug"].iter().any(|word| name.starts_with(word))
+}
+
 fn condition(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let (Some(body), Some(condition)) = (tree.field(at, "consequence"), tree.field(at, "condition")) else { return };
-    if !walk.chooses(at) {
-        return;
-    }
+    let depends = walk.chooses(at);
     if lines(tree, body).into_iter().any(|line| fails(tree, line)) {
         let tokens = walk.tokens(condition);
         let before = tree.field(at, "initializer").and_then(|first| tree.field(first, "right"));
         let before = before.map(|right| walk.tokens(right));
         let checks = must_not(tree.line(at), &tokens, before.as_deref());
         return walk.add(at, checks);
+    }
+    if !depends {
+        return;
+    }
+    if tree.field(at, "alternative").is_none() && lines(tree, body).into_iter().all(|line| is_told(tree, line)) {
+        let tokens = walk.tokens(condition);
+        let before = tree.field(at, "initializer").and_then(|first| tree.field(first, "right"));
+        let before = before.map(|right| walk.tokens(right));
+        let checks = must_not(tree.line(at), &tokens, before.as_deref());
+        walk.add(at, checks.into_iter().map(truth::told).collect());
     }
     let tokens = tree.tokens_within(condition, 100);
     if tree.field(at, "alternative").is_none() && !super::python::is_platform(&tokens) {
@@ -106,8 +125,16 @@ fn must_not(line: u32, condition: Tokens<'_, '_>, before: Option<&[Token<'_>]>) 
     let parts = split(bare(condition), &["||"]);
     let mut checks = Vec::new();
     for part in parts {
-        let several = split(bare(part), &["&&"]).len() > 1;
-        let mut check = if several { Check::new(line, Form::Other, part) } else { truth::alone(line, part) };
+        let all = split(bare(part), &["&&"]);
+        if all.len() > 1 {
+            checks.push(unless(line, part, &all));
+            continue;
+        }
+        let mut check = truth::alone(line, part);
+        if super::constant::constant(part) == Some(false) {
+            checks.push(truth::told(check));
+            continue;
+        }
         check.negative = !check.negative;
         match check.form {
             Form::Exact => {
@@ -129,6 +156,26 @@ fn must_not(line: u32, condition: Tokens<'_, '_>, before: Option<&[Token<'_>]>) 
         checks.push(check);
     }
     checks
+}
+
+/// The test fails where all of it is so: each part by itself was enough before.
+fn unless(line: u32, part: Tokens<'_, '_>, all: &[Tokens<'_, '_>]) -> Check {
+    let mut check = Check::new(line, Form::Other, part);
+    let known: Vec<Option<bool>> = all.iter().map(|one| super::constant::constant(one)).collect();
+    if known.contains(&Some(false)) {
+        check.form = Form::Nothing;
+    }
+    // A column of a table says of which cases it holds.
+    let cased = |one: &Tokens<'_, '_>| {
+        one.iter()
+            .any(|token| matches!(token.text, "tt" | "tc" | "test" | "tst" | "c" | "want" | "testCase" | "wantErr"))
+            && split(one, &["==", "!="]).len() == 1
+    };
+    if !all.iter().any(cased) {
+        check.either = all.iter().map(|one| digest(bare(one))).collect();
+    }
+    check.negative = true;
+    check
 }
 
 fn is_bool(part: Tokens<'_, '_>) -> bool {

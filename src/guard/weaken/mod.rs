@@ -16,6 +16,7 @@ mod change;
 mod checks;
 mod compare;
 mod constant;
+mod errors;
 mod go;
 mod matchers;
 mod model;

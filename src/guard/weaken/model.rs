@@ -69,6 +69,16 @@ pub(super) struct Check {
     pub(super) broad: bool,
     /// For a failure that is expected: its message is looked at too.
     pub(super) message: bool,
+    /// The tolerance is the library's usual one; how much that is here, where it can be told.
+    pub(super) usual: Option<f64>,
+    /// It is only said that it is not so, and nothing fails.
+    pub(super) told: bool,
+    /// The expectation is an error.
+    pub(super) fails: bool,
+    /// A digest of what has the length, the number or the type that is looked at.
+    pub(super) part_of: u64,
+    /// For a failure that is expected: the types that will do, each a digest.
+    pub(super) types: Vec<u64>,
     /// What also suffices, each a digest.
     pub(super) either: Vec<u64>,
     /// It stands under a condition.
@@ -102,6 +112,11 @@ impl Check {
             tolerance: None,
             broad: false,
             message: false,
+            usual: None,
+            told: false,
+            fails: false,
+            part_of: 0,
+            types: Vec::new(),
             either: Vec::new(),
             guarded: false,
             weight: 1,
@@ -222,6 +237,8 @@ pub(super) struct Unit {
 pub(super) struct Given {
     pub(super) calls: Vec<u64>,
     pub(super) paths: Vec<u64>,
+    /// The words of it.
+    pub(super) names: Vec<u64>,
 }
 
 impl Unit {

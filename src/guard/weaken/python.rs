@@ -29,6 +29,11 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "assert_statement" => {
             if let Some(what) = tree.parts(at).next() {
                 let tokens = walk.tokens(what);
+                if tree.kind(what) == "tuple" {
+                    // It is true because there is something in it.
+                    let first = tree.parts(what).next().map(|first| walk.tokens(first)).unwrap_or_default();
+                    return walk.add_only_told(at, &first, &tokens);
+                }
                 walk.add_truth(at, &tokens);
             }
         }
@@ -217,6 +222,10 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     let Some(body) = tree.field(at, "consequence") else { return };
     let Some(condition) = tree.field(at, "condition") else { return };
     let depends = walk.chooses(at);
+    if tree.field(at, "alternative").is_none() && tree.parts(body).all(|line| is_told(tree, line)) {
+        let tokens = walk.tokens(condition);
+        walk.add_only_told(at, &tokens, &tokens);
+    }
     if depends && tree.field(at, "alternative").is_none() && !is_platform(&tree.tokens_within(condition, 100)) {
         walk.guard(body);
     }
@@ -256,6 +265,14 @@ fn swallows(walk: &mut Walk<'_>, clause: usize) -> bool {
     let all = head.is_empty()
         || head.iter().any(|token| matches!(token.text, "Exception" | "BaseException" | "AssertionError"));
     all && body.is_some_and(|body| tree.parts(body).all(|line| is_idle(tree, line) || is_kept_for_nobody(walk, line)))
+}
+
+/// Something is printed or logged, and nothing else done.
+fn is_told(tree: &Tree<'_>, line: usize) -> bool {
+    let tokens = tree.tokens_within(line, 4);
+    let first = tokens.first().map_or("", |token| token.text);
+    matches!(tree.kind(line), "expression_statement" | "pass_statement")
+        && matches!(first, "print" | "pprint" | "log" | "logger" | "logging" | "LOG" | "warnings" | "pass")
 }
 
 /// `failed = error`, and nobody asks for it.

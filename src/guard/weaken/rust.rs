@@ -451,6 +451,16 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(body) = tree.field(at, "consequence").filter(|_| walk.inside()) else { return };
     let Some(condition) = tree.field(at, "condition") else { return };
+    let told = |line: usize| {
+        let words = tree.words(line);
+        ["println!", "eprintln!", "print!", "eprint!", "dbg!", "log::", "tracing::", "warn!", "info!", "debug!"]
+            .iter()
+            .any(|name| words.starts_with(name))
+    };
+    if tree.field(at, "alternative").is_none() && tree.parts(body).all(told) {
+        let tokens = walk.tokens(condition);
+        walk.add_only_told(at, &tokens, &tokens);
+    }
     // `if catch_unwind(…).is_err() {}`.
     if tree.parts(body).next().is_none()
         && tree.field(at, "alternative").is_none()

@@ -355,6 +355,13 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     let Some(body) = tree.field(at, "consequence").filter(|_| walk.inside()) else { return };
     let tokens: Vec<Token<'_>> =
         tree.field(at, "condition").map(|condition| tree.tokens_within(condition, 100)).unwrap_or_default();
+    let lines =
+        |body: usize| if tree.kind(body) == "statement_block" { tree.parts(body).collect() } else { vec![body] };
+    if tree.field(at, "alternative").is_none()
+        && lines(body).into_iter().all(|line| tree.words(line).starts_with("console."))
+    {
+        walk.add_only_told(at, &tokens, &tokens);
+    }
     if walk.chooses(at)
         && tree.field(at, "alternative").is_none()
         && !super::python::is_platform(&tokens)

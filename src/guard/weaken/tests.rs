@@ -3,6 +3,7 @@ use super::*;
 mod caught;
 mod files;
 mod go;
+mod loosened;
 mod properties;
 mod python;
 mod reach;

@@ -27,8 +27,10 @@ pub(super) fn failure(walk: &mut Walk<'_>, at: usize, name: &str) {
     truth::sides(&mut check, subject, kind);
     check.bag = bag(&tokens);
     check.shown = super::model::shown(&tokens);
-    check.broad = matches!(kind, [one] if matches!(one.text, "Exception" | "BaseException" | "Warning"));
-    check.message = keyword(&arguments, "match").is_some()
+    let types = super::errors::types(kind);
+    check.broad = super::errors::is_any(&types);
+    check.types = types.iter().map(|name| hash(name)).collect();
+    check.message = keyword(&arguments, "match").is_some_and(|pattern| !truth::matches_all(pattern))
         || keyword(&arguments, "check").is_some()
         || name.ends_with("Regex")
         || name.ends_with("Regexp")

@@ -389,6 +389,13 @@ impl<'t> Walk<'t> {
         self.add(at, truth::truth(line, tokens));
     }
 
+    /// Something that is looked at, and only said.
+    pub(super) fn add_only_told(&mut self, at: usize, condition: &[Token<'t>], shown: &[Token<'t>]) {
+        if self.inside() {
+            self.add(at, vec![truth::only_told(self.tree.line(at), condition, shown)]);
+        }
+    }
+
     pub(super) fn add_form(
         &mut self,
         at: usize,
@@ -406,7 +413,7 @@ impl<'t> Walk<'t> {
     pub(super) fn give(&mut self, name: usize, value: usize) {
         let tokens = self.tokens(value);
         let name = hash(self.tree.words(name));
-        let given = Given { calls: truth::called(&tokens), paths: truth::paths(&tokens) };
+        let given = Given { calls: truth::called(&tokens), paths: truth::paths(&tokens), names: bag(&tokens) };
         if let Some(unit) = self.unit() {
             unit.given.insert(name, given);
         }
