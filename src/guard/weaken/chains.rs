@@ -114,12 +114,15 @@ pub(super) fn asserted(walk: &mut Walk<'_>, at: usize, name: &str) {
 pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(list) = tree.field(at, "arguments") else { return };
-    let Some(target) = tree.parts(list).next().and_then(|first| tree.string(first)) else { return };
+    let Some(first) = tree.parts(list).next() else { return };
+    // `vi.mock(import("./lamp"))`
+    let inner = tree.field(first, "arguments").and_then(|list| tree.parts(list).next());
+    let Some(target) = tree.string(first).or_else(|| inner.and_then(|inner| tree.string(inner))) else { return };
     let stem = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         name.split('.').next().unwrap_or("").to_owned()
     };
-    let partly = ["requireActual", "importActual", "importOriginal", "actual"]
+    let partly = ["requireActual", "importActual", "importOriginal", "actual", "spy: true"]
         .iter()
         .any(|word| tree.words(list).contains(word));
     let (target_stem, own) = (stem(target), stem(walk.path));
@@ -129,6 +132,9 @@ pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
         && !matches!(own.as_str(), "" | "index" | "test" | "spec")
     {
         walk.suite.mocks = Some(Mark { line: tree.line(at), what: target.to_owned() });
+    } else if !partly && ["./", "../", "@/", "~/", "#"].iter().any(|near| target.starts_with(near)) {
+        // A library is often replaced by one that does the same in memory.
+        walk.replaces_module(at, target);
     }
 }
 

@@ -27,20 +27,22 @@ const KINDS: [(&str, &[&str]); 9] = [
 /// What takes any failure.
 const ALL: [&str; 4] = ["Exception", "BaseException", "Warning", "Throwable"];
 
-/// The types in what is expected to fail: one, or a tuple of them; each by its last name.
-pub(super) fn types<'t>(tokens: Tokens<'_, 't>) -> Vec<&'t str> {
+/// The types in what is expected to fail: one, or a tuple of them. Those of a module are not what is called so elsewhere.
+pub(super) fn types(tokens: Tokens<'_, '_>) -> Vec<String> {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let goes_on = tokens.get(at + 1).is_some_and(|next| next.text == "." || next.text == "(");
+        let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at)).map_or("", |token| token.text);
         if token.sort == Sort::Word && !goes_on {
-            found.push(token.text);
+            let plain = before(1) != "." || before(2) == "builtins";
+            found.push(if plain { token.text.to_owned() } else { format!("{}.{}", before(2), token.text) });
         }
     }
     found
 }
 
-pub(super) fn is_any(types: &[&str]) -> bool {
-    types.iter().any(|name| ALL.contains(name))
+pub(super) fn is_any(types: &[String]) -> bool {
+    types.iter().any(|name| ALL.contains(&name.as_str()))
 }
 
 /// Whether more failures will do now: all that did, and others; or the kind of which the one was.

@@ -19,6 +19,7 @@ mod constant;
 mod errors;
 mod go;
 mod matchers;
+mod mocks;
 mod model;
 mod pair;
 mod python;

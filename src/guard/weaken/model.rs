@@ -56,8 +56,9 @@ pub(super) struct Check {
     /// Names of functions that are called on the side that is looked at, and on the side that is expected.
     pub(super) calls: Vec<u64>,
     pub(super) expects_calls: Vec<u64>,
-    /// What is called there with what stands before its dot: `a.f(`, or `.f(` for a bare name.
-    pub(super) paths: Vec<u64>,
+    /// What is called there, with what stands before its dot; and the first words of such paths.
+    pub(super) links: Vec<u64>,
+    pub(super) roots: Vec<u64>,
     /// Names that the expectation uses.
     pub(super) expects_names: Vec<u64>,
     /// Both sides are the same words.
@@ -105,7 +106,8 @@ impl Check {
             trivial: false,
             calls: Vec::new(),
             expects_calls: Vec::new(),
-            paths: Vec::new(),
+            links: Vec::new(),
+            roots: Vec::new(),
             expects_names: Vec::new(),
             same: false,
             wild: 0,
@@ -236,7 +238,8 @@ pub(super) struct Unit {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Given {
     pub(super) calls: Vec<u64>,
-    pub(super) paths: Vec<u64>,
+    pub(super) links: Vec<u64>,
+    pub(super) roots: Vec<u64>,
     /// The words of it.
     pub(super) names: Vec<u64>,
 }
@@ -274,6 +277,10 @@ pub(super) struct Suite {
     pub(super) skip: Option<Mark>,
     /// The file replaces the module that it tests.
     pub(super) mocks: Option<Mark>,
+    /// Modules that the file replaces.
+    pub(super) replaced: Vec<Mark>,
+    /// What the file takes from elsewhere: by the name that it has here, where from, and its name there.
+    pub(super) taken: HashMap<u64, (String, String)>,
 }
 
 impl Suite {

@@ -49,6 +49,8 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
     };
     let (before, after) = (beside(|file| file.old.as_ref()), beside(|file| file.new.as_ref()));
     let around = Around::of(&pairs, &helpers, &new_left, [&before, &after]);
+    let none = super::mocks::Taken::new();
+    let taken = |at: usize| files.get(at).and_then(|file| file.new.as_ref()).map_or(&none, |suite| &suite.taken);
     let mut put = |at: usize, weaker: Vec<Weaker>, changed: bool| {
         if let Some(file) = files.get(at) {
             let (all, count) = found.entry(file.index).or_default();
@@ -57,7 +59,7 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
         }
     };
     for ((_, old), (at, new)) in pairs.iter().chain(&helpers) {
-        put(*at, compare::units(old, new, &around), new.test && old.body != new.body);
+        put(*at, compare::units(old, new, &around, taken(*at)), new.test && old.body != new.body);
     }
     for (at, old) in &old_left {
         let lost = is_loss(old)
@@ -67,7 +69,7 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
         put(*at, if lost { vec![removed(old)] } else { Vec::new() }, true);
     }
     for (at, new) in &new_left {
-        put(*at, compare::fresh(new), true);
+        put(*at, compare::fresh(new, taken(*at)), true);
     }
     found
 }
@@ -115,6 +117,8 @@ fn whole_file(file: &File<'_>, found: &mut Vec<Weaker>) {
     if let Some(mark) = new.mocks.as_ref().filter(|_| old.is_none_or(|old| old.mocks.is_none())) {
         let says = format!("The module that this file tests, `{}`, is replaced by a mock.", mark.what);
         say(What::MocksSubject, mark.line, says, "Mock what the module uses, not the module.");
+    } else {
+        found.extend(super::mocks::of_modules(file.path, old, new));
     }
 }
 

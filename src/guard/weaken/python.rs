@@ -7,7 +7,7 @@
 use super::model::{Form, Mark, Table, bag};
 use super::tree::{Token, Tree, digest, hash};
 use super::truth::{self, Tokens, arguments, keyword};
-use super::unittest::{asserted, failure, patch_in_body, patched};
+use super::unittest::{answers, asserted, failure, patch_in_body, patched};
 use super::walk::{Walk, says_check};
 
 /// Names of all functions of the file that are no tests.
@@ -19,11 +19,16 @@ pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
 pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     match tree.kind(at) {
-        "import_from_statement" if !walk.inside() => imports(walk, at),
+        "import_from_statement" if !walk.inside() => {
+            taken(walk, at);
+            imports(walk, at);
+        }
+        "import_statement" if !walk.inside() => taken(walk, at),
         "class_definition" if !walk.inside() => {
             let name = tree.field(at, "name").map_or("", |name| tree.words(name));
             let skip = decorators(tree, at).iter().find_map(|one| skips(tree, *one)).or_else(|| untested(tree, at));
             walk.scope(at, name.to_owned(), skip);
+            walk.mocked(patched(tree, &decorators(tree, at)));
         }
         "function_definition" if !walk.inside() => function(walk, at),
         "assert_statement" => {
@@ -67,6 +72,21 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "continue_statement" | "break_statement" => walk.dead_after(at),
         "assignment" => assignment(walk, at),
         _ => {}
+    }
+}
+
+/// What the file takes from elsewhere, and under which name.
+fn taken(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let from = tree.field(at, "module_name").map_or("", |name| tree.words(name));
+    for name in tree.children(at).filter(|child| tree.node(*child).field == "name") {
+        let part = |field: &str| tree.field(name, field).map(|part| tree.words(part));
+        let (there, here) = match tree.kind(name) {
+            "aliased_import" => (part("name").unwrap_or(""), part("alias").unwrap_or("")),
+            _ => (tree.words(name), tree.words(name)),
+        };
+        let there = there.rsplit('.').next().unwrap_or(there);
+        walk.takes(here, from, there);
     }
 }
 
@@ -187,7 +207,7 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     unit.tables = tables;
     unit.body = digest(&tokens);
     unit.tokens = bag(&tokens);
-    unit.mocks = mocks;
+    unit.mocks.extend(mocks);
     unit.parameters = parameters;
     // Something that is measured, or that must not warn, is not asserted.
     if strict || unit.parameters.contains(&hash("benchmark")) || measures {
@@ -348,6 +368,10 @@ fn nested(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let (Some(name), Some(body)) = (tree.field(at, "name"), tree.field(at, "body")) else { return };
     let method = tree.up(at).is_some_and(|block| tree.kind_above(block) == "class_definition");
+    // A function of the test that takes the name of what was imported is tested in its place.
+    if !method && walk.inside() && walk.suite.taken.contains_key(&hash(tree.words(name))) {
+        walk.replaces(at, tree.words(name).to_owned());
+    }
     if decorators(tree, at).is_empty() && !method {
         walk.nested(at, body, tree.words(name), 0);
     }
@@ -357,6 +381,13 @@ fn nested(walk: &mut Walk<'_>, at: usize) {
 fn assignment(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let (Some(left), Some(right)) = (tree.field(at, "left"), tree.field(at, "right")) else { return };
+    // `lamp.dim = Mock(return_value=3)`, and `dim = Mock(…)` of what was imported.
+    let taken = tree.kind(left) == "identifier" && walk.suite.taken.contains_key(&hash(tree.words(left)));
+    if walk.inside() && (taken || tree.kind(left) == "attribute") && answers(&tree.tokens_within(right, 50)) {
+        let words = tree.words(left);
+        let last_two = words.rmatch_indices('.').nth(1).map_or(words, |(dot, _)| words.get(dot + 1..).unwrap_or(words));
+        walk.replaces(at, last_two.to_owned());
+    }
     if tree.kind(left) != "identifier" {
         return;
     }

@@ -36,16 +36,22 @@ fn is_function(tree: &Tree<'_>, at: usize) -> bool {
 pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     match tree.kind(at) {
-        "import_statement" => imports(walk, at),
+        "import_statement" => {
+            imports(walk, at);
+            taken(walk, at);
+        }
         "function_declaration" | "variable_declarator" | "method_definition" if !walk.inside() => {
             if let Some(name) = function_name(tree, at) {
                 walk.begin(at, name, false);
             }
+            required(walk, at);
         }
         "variable_declarator" => {
+            required(walk, at);
             nested(walk, at);
             given(walk, at);
         }
+        "assignment_expression" => replaced(walk, at),
         "call_expression" => call(walk, at),
         "member_expression" => should(walk, at),
         "if_statement" => condition(walk, at),
@@ -77,6 +83,66 @@ fn imports(walk: &mut Walk<'_>, at: usize) {
     let near = ["test", "util", "helper", "common", "support", "fixture"].iter().any(|word| from.contains(word));
     if from.starts_with('.') && near {
         walk.foreign.extend(bag(&tree.tokens_within(at, 200)));
+    }
+}
+
+/// What an import takes from where, and under which name: all of the module is `*`.
+fn taken(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(from) = tree.field(at, "source").and_then(|source| tree.string(source)) else { return };
+    let Some(clause) = tree.child_of_kind(at, "import_clause") else { return };
+    for part in tree.parts(clause) {
+        match tree.kind(part) {
+            "identifier" => walk.takes(tree.words(part), from, "default"),
+            "namespace_import" => {
+                tree.parts(part).for_each(|name| walk.takes(tree.words(name), from, "*"));
+            }
+            "named_imports" => {
+                for one in tree.parts(part) {
+                    let Some(name) = tree.field(one, "name") else { continue };
+                    let here = tree.field(one, "alias").unwrap_or(name);
+                    walk.takes(tree.words(here), from, tree.words(name));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `const { dim } = require('./lamp')`, `const lamp = await import('./lamp')`.
+fn required(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(name), Some(value)) = (tree.field(at, "name"), tree.field(at, "value")) else { return };
+    let tokens = tree.tokens_within(value, 6);
+    let from = match truth::bare(&tokens) {
+        [call, open, from, close, ..]
+            if matches!(call.text, "require" | "import") && open.text == "(" && close.text == ")" =>
+        {
+            from.text
+        }
+        _ => return,
+    };
+    if tree.kind(name) == "identifier" {
+        return walk.takes(tree.words(name), from, "*");
+    }
+    for one in tree.parts(name).take(100) {
+        let here = tree.field(one, "value").unwrap_or(one);
+        let there = tree.field(one, "key").unwrap_or(one);
+        walk.takes(tree.words(here), from, tree.words(there));
+    }
+}
+
+/// `lamp.dim = jest.fn(() => 3)`.
+fn replaced(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(left), Some(right)) = (tree.field(at, "left"), tree.field(at, "right")) else { return };
+    let mock = ["jest.fn", "vi.fn", "sinon.stub", "sinon.fake", "mock.fn"]
+        .iter()
+        .any(|name| tree.words(right).starts_with(name));
+    if mock && tree.kind(left) == "member_expression" {
+        let words = tree.words(left);
+        let last_two = words.rmatch_indices('.').nth(1).map_or(words, |(dot, _)| words.get(dot + 1..).unwrap_or(words));
+        walk.replaces(at, last_two.to_owned());
     }
 }
 
@@ -203,7 +269,8 @@ fn call(walk: &mut Walk<'_>, at: usize) {
     if path == ["expect"] || path == ["chai", "expect"] {
         return expected(walk, at, function);
     }
-    if last == "mock" && matches!(first, "jest" | "vi" | "vitest") {
+    let module = matches!(last, "mock" | "doMock" | "unstable_mockModule") && matches!(first, "jest" | "vi" | "vitest");
+    if module || last == "module" && first == "mock" {
         return mocked(walk, at);
     }
     if !walk.inside() {

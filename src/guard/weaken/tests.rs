@@ -4,6 +4,7 @@ mod caught;
 mod files;
 mod go;
 mod loosened;
+mod mocks;
 mod properties;
 mod python;
 mod reach;

@@ -4,7 +4,7 @@
 use super::constant::constant;
 use super::model::{Check, Form, Tolerance, bag};
 use super::tree::{Sort, digest, hash};
-pub(super) use super::words::{Tokens, arguments, bare, called, is_literal, is_trivial, keyword, number, paths, split};
+pub(super) use super::words::{Tokens, arguments, bare, called, is_literal, is_trivial, keyword, links, number, split};
 use super::words::{is_constant, opens, predicate, tops, wildcards};
 
 /// Puts the two sides into a check: what is looked at, and what is expected of it.
@@ -14,7 +14,7 @@ pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens
     check.subject = digest(subject);
     check.about = bag(subject);
     check.calls = called(subject);
-    check.paths = paths(subject);
+    (check.links, check.roots) = links(subject);
     check.expected = if expected.is_empty() { 0 } else { digest(expected) };
     check.literal = is_literal(expected);
     check.trivial = is_trivial(expected);

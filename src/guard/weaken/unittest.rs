@@ -152,6 +152,15 @@ fn patch_target(tokens: Tokens<'_, '_>, from: usize, function: &str) -> Option<S
     if keyword(&list, "wraps").is_some() {
         return None;
     }
+    // `__name__ + ".dim"`, `f"{__name__}.dim"`: a name of this file.
+    let here = match first {
+        [own, plus, name] if own.text == "__name__" && plus.text == "+" => name.text.strip_prefix('.'),
+        [name] => name.text.strip_prefix("{__name__}."),
+        _ => None,
+    };
+    if let Some(name) = here.filter(|_| function.ends_with("patch")) {
+        return Some(name.to_owned());
+    }
     if let Some(target) = text(first)
         .filter(|_| one && (function.ends_with("patch") || list.get(1).is_some_and(|second| answers(second))))
     {
@@ -167,7 +176,7 @@ fn patch_target(tokens: Tokens<'_, '_>, from: usize, function: &str) -> Option<S
 }
 
 /// A lambda or a mock: it gives what it was told to.
-fn answers(tokens: Tokens<'_, '_>) -> bool {
+pub(super) fn answers(tokens: Tokens<'_, '_>) -> bool {
     let first = tokens.first().map_or("", |token| token.text);
     first == "lambda" || tokens.iter().any(|token| matches!(token.text, "Mock" | "MagicMock" | "AsyncMock"))
 }

@@ -14,6 +14,10 @@ const MOST_READ: usize = 12_000_000;
 /// So many tokens of a test or a function are read.
 const MOST_OF_A_UNIT: usize = 20_000;
 
+/// So many names of what a file takes from elsewhere are kept, and so many mocks of a class or of a file.
+const MOST_TAKEN: usize = 2_000;
+const MOST_MOCKS: usize = 50;
+
 /// What repeats, in whatever language.
 const LOOPS: [&str; 9] = [
     "for_statement",
@@ -44,8 +48,8 @@ const BESIDE: [&str; 8] = [
 enum Frame {
     /// A test or a function, by its place in the suite and its node.
     Unit(usize, usize),
-    /// A class, a module or a group of tests, with the mark that skips it.
-    Scope(String, Option<Mark>),
+    /// A class, a module or a group of tests, with the mark that skips it, and what it replaces by mocks.
+    Scope(String, Option<Mark>, Vec<Mark>),
     /// A condition.
     Guard,
     /// What fails here is caught and forgotten.
@@ -210,17 +214,25 @@ impl<'t> Walk<'t> {
     }
 
     pub(super) fn scope(&mut self, at: usize, name: String, skip: Option<Mark>) {
-        self.open(self.tree.node(at).last, Frame::Scope(name, skip));
+        self.open(self.tree.node(at).last, Frame::Scope(name, skip, Vec::new()));
+    }
+
+    /// The scope that was opened last replaces these.
+    pub(super) fn mocked(&mut self, marks: Vec<Mark>) {
+        if let Some((_, Frame::Scope(_, _, mocks))) = self.frames.last_mut() {
+            mocks.extend(marks.into_iter().take(MOST_MOCKS));
+        }
     }
 
     /// Begins a test or a function; its name is qualified by what is open around it.
     pub(super) fn begin(&mut self, at: usize, name: &str, test: bool) {
         let mut parts: Vec<&str> = Vec::new();
-        let mut skip = None;
+        let (mut skip, mut mocks) = (None, Vec::new());
         for (_, frame) in &self.frames {
             match frame {
-                Frame::Scope(name, mark) => {
+                Frame::Scope(name, mark, marks) => {
                     parts.push(name);
+                    mocks.extend(marks.iter().cloned());
                     skip = skip.or_else(|| mark.clone());
                 }
                 Frame::Unit(unit, _) => {
@@ -241,6 +253,7 @@ impl<'t> Walk<'t> {
             test,
             line: self.tree.line(at),
             skip,
+            mocks,
             body: digest(&tokens),
             tokens: bag(&tokens),
             strings: strings(&tokens),
@@ -413,7 +426,8 @@ impl<'t> Walk<'t> {
     pub(super) fn give(&mut self, name: usize, value: usize) {
         let tokens = self.tokens(value);
         let name = hash(self.tree.words(name));
-        let given = Given { calls: truth::called(&tokens), paths: truth::paths(&tokens), names: bag(&tokens) };
+        let (links, roots) = truth::links(&tokens);
+        let given = Given { calls: truth::called(&tokens), links, roots, names: bag(&tokens) };
         if let Some(unit) = self.unit() {
             unit.given.insert(name, given);
         }
@@ -434,6 +448,30 @@ impl<'t> Walk<'t> {
             && let Some(unit) = self.unit()
         {
             unit.maybe += 1;
+        }
+    }
+
+    /// The file takes something from elsewhere, by this name.
+    pub(super) fn takes(&mut self, here: &str, from: &str, there: &str) {
+        if self.suite.taken.len() < MOST_TAKEN {
+            self.suite.taken.insert(hash(here), (from.to_owned(), there.to_owned()));
+        }
+    }
+
+    /// The file replaces a module.
+    pub(super) fn replaces_module(&mut self, at: usize, what: &str) {
+        if self.suite.replaced.len() < MOST_MOCKS {
+            self.suite.replaced.push(Mark { line: self.tree.line(at), what: what.to_owned() });
+        }
+    }
+
+    /// Something is replaced by a mock in the test that is open.
+    pub(super) fn replaces(&mut self, at: usize, what: String) {
+        let line = self.tree.line(at);
+        if self.deads == 0
+            && let Some(unit) = self.unit()
+        {
+            unit.mocks.push(Mark { line, what });
         }
     }
 

@@ -50,6 +50,7 @@ fn less_of_the_same_in_python_is_found() {
             ("with pytest.raises(LookupError):\n    dim(-1)", raises),
             ("with pytest.raises((KeyError, TypeError)):\n    dim(-1)", raises),
             (raises, matched),
+            (matched, "with pytest.raises(pytest.fail.Exception, match='low'):\n    dim(-1)"),
             (matched, "with pytest.raises(KeyError, match='lower'):\n    dim(-1)"),
             (list, "assert dim(2) == [1, 2, 3, 4]"),
             ("assert len(dim(2)) == 3", list),
