@@ -348,7 +348,12 @@ fn removed(old: &Unit, new: &Unit, old_left: &[&Check], room: usize, around: &Ar
         let is_less = |token: &&u64| words.get(token).copied().unwrap_or(0) < had.get(token).copied().unwrap_or(0);
         let less = check.bag.iter().filter(is_less).count();
         let rearranged = less * 2 < check.bag.len();
-        if !rearranged && !is_renamed(check) && !around.has_most_of(&check.bag, 80) && !is_implied(check, new) {
+        if !rearranged
+            && !is_said_twice(check, old, new)
+            && !is_renamed(check)
+            && !around.has_most_of(&check.bag, 80)
+            && !is_implied(check, new)
+        {
             gone.push(check);
         }
     }
@@ -359,6 +364,16 @@ fn removed(old: &Unit, new: &Unit, old_left: &[&Check], room: usize, around: &Ar
         say(new, What::AssertionRemoved, check.line, true, says, PUT_BACK)
     })
     .collect()
+}
+
+/// Whether the same check stands there still, and looks at nothing that could have changed between the two: no variable of the
+/// test, no object.
+fn is_said_twice(check: &Check, old: &Unit, new: &Unit) -> bool {
+    let own = ["self", "cls", "this", "t"].map(super::tree::hash);
+    let changes = |name: &u64| old.given.contains_key(name) || old.parameters.contains(name) || own.contains(name);
+    !check.calls.is_empty()
+        && !check.about.iter().any(changes)
+        && new.checks.iter().any(|other| other.text == check.text && !other.guarded)
 }
 
 /// Whether less than half of the old test is left, and the new one checks something: it is another test by then, and what

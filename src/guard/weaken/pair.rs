@@ -49,6 +49,7 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
     };
     let (before, after) = (beside(|file| file.old.as_ref()), beside(|file| file.new.as_ref()));
     let around = Around::of(&pairs, &helpers, &new_left, [&before, &after]);
+    let copies = Copies::of(&pairs, &new_left);
     let none = super::mocks::Taken::new();
     let taken = |at: usize| files.get(at).and_then(|file| file.new.as_ref()).map_or(&none, |suite| &suite.taken);
     let mut put = |at: usize, weaker: Vec<Weaker>, changed: bool| {
@@ -65,13 +66,45 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
         let lost = is_loss(old)
             && !is_split(*at, old, &new_left)
             && !around.has_most_of(&old.tokens, MERGED)
-            && !around.repeats(old);
+            && !around.repeats(old)
+            && !copies.has(files, *at, old);
         put(*at, if lost { vec![removed(old)] } else { Vec::new() }, true);
     }
     for (at, new) in &new_left {
         put(*at, compare::fresh(new, taken(*at)), true);
     }
     found
+}
+
+/// Tests as they are now, by their last names: several copies of one may have become one.
+struct Copies<'a>(HashMap<&'a str, Vec<&'a Unit>>);
+
+/// How much of a copy must be found in the test that is left, in hundredths.
+const COPY: usize = 85;
+
+impl<'a> Copies<'a> {
+    fn of(pairs: &[(Placed<'a>, Placed<'a>)], fresh: &[Placed<'a>]) -> Self {
+        /// Among more than these nobody looks.
+        const MOST: usize = 20;
+        let mut named: HashMap<&'a str, Vec<&'a Unit>> = HashMap::new();
+        for (_, new) in pairs.iter().map(|(_, new)| new).chain(fresh) {
+            let all = named.entry(last_name(&new.name)).or_default();
+            if all.len() < MOST && new.skip.is_none() {
+                all.push(new);
+            }
+        }
+        Self(named)
+    }
+
+    /// Whether a test of this name has the very same words still; or most of them, where the file of the other is gone.
+    fn has(&self, files: &[File<'_>], at: usize, old: &Unit) -> bool {
+        let gone = files.get(at).is_some_and(|file| file.new.is_none());
+        let same = |new: &&Unit| {
+            let alike = || shared(&old.tokens, &counted(&new.tokens)) * 100 >= old.tokens.len() * COPY;
+            new.body == old.body || gone && alike()
+        };
+        self.0.get(last_name(&old.name)).is_some_and(|all| all.iter().any(same))
+    }
 }
 
 /// A test that was skipped, or held nothing, is no loss.

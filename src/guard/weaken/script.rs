@@ -388,6 +388,8 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     if !test {
         return walk.scope(at, name, skip);
     }
+    // A test in a test, made by what is tested, is what the outer one looks at.
+    let made = walk.inside() && matches!(path, [_]);
     walk.begin(at, &name, true);
     let cases = each(tree, at);
     // A function that stands elsewhere is the test.
@@ -395,7 +397,7 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     if let Some(unit) = walk.unit() {
         unit.skip = skip.or_else(|| unit.skip.take());
         unit.tables.extend(cases);
-        unit.maybe += usize::from(away && unit.skip.is_none());
+        unit.maybe += usize::from((away || made) && unit.skip.is_none());
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 
+mod alarms;
 mod caught;
 mod files;
 mod go;
