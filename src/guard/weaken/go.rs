@@ -347,7 +347,7 @@ fn nested(walk: &mut Walk<'_>, name: usize, right: usize) {
     let name = tree.words(name);
     // Where it is put into `_` so that the compiler is content.
     let Some(block) = tree.up(right).and_then(|statement| tree.up(statement)) else { return };
-    let idle = tree.parts(block).filter(|line| tree.kind(*line) == "assignment_statement").take(200);
+    let idle = tree.parts(block).take(500).filter(|line| tree.kind(*line) == "assignment_statement");
     let idle = idle.filter(|line| tree.words(*line).strip_prefix("_ = ") == Some(name)).count();
     if walk.mentions(name).is_some_and(|times| times <= 1 + idle) {
         walk.never(function);

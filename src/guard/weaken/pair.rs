@@ -49,7 +49,7 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
     };
     let (before, after) = (beside(|file| file.old.as_ref()), beside(|file| file.new.as_ref()));
     let around = Around::of(&pairs, &helpers, &new_left, [&before, &after]);
-    let copies = Copies::of(&pairs, &new_left);
+    let copies = Copies::of(&old_left, &pairs, &new_left);
     let none = super::mocks::Taken::new();
     let taken = |at: usize| files.get(at).and_then(|file| file.new.as_ref()).map_or(&none, |suite| &suite.taken);
     let mut put = |at: usize, weaker: Vec<Weaker>, changed: bool| {
@@ -77,20 +77,22 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
 }
 
 /// Tests as they are now, by their last names: several copies of one may have become one.
-struct Copies<'a>(HashMap<&'a str, Vec<&'a Unit>>);
+struct Copies<'a>(HashMap<&'a str, Vec<(&'a Unit, HashMap<u64, usize>)>>);
 
 /// How much of a copy must be found in the test that is left, in hundredths.
 const COPY: usize = 85;
 
 impl<'a> Copies<'a> {
-    fn of(pairs: &[(Placed<'a>, Placed<'a>)], fresh: &[Placed<'a>]) -> Self {
+    /// Those whose names these have, which have no pair.
+    fn of(left: &[Placed<'a>], pairs: &[(Placed<'a>, Placed<'a>)], fresh: &[Placed<'a>]) -> Self {
         /// Among more than these nobody looks.
         const MOST: usize = 20;
-        let mut named: HashMap<&'a str, Vec<&'a Unit>> = HashMap::new();
+        let mut named: HashMap<&'a str, Vec<(&'a Unit, HashMap<u64, usize>)>> =
+            left.iter().map(|(_, old)| (last_name(&old.name), Vec::new())).collect();
         for (_, new) in pairs.iter().map(|(_, new)| new).chain(fresh) {
-            let all = named.entry(last_name(&new.name)).or_default();
+            let Some(all) = named.get_mut(last_name(&new.name)) else { continue };
             if all.len() < MOST && new.skip.is_none() {
-                all.push(new);
+                all.push((new, counted(&new.tokens)));
             }
         }
         Self(named)
@@ -99,8 +101,8 @@ impl<'a> Copies<'a> {
     /// Whether a test of this name has the very same words still; or most of them, where the file of the other is gone.
     fn has(&self, files: &[File<'_>], at: usize, old: &Unit) -> bool {
         let gone = files.get(at).is_some_and(|file| file.new.is_none());
-        let same = |new: &&Unit| {
-            let alike = || shared(&old.tokens, &counted(&new.tokens)) * 100 >= old.tokens.len() * COPY;
+        let same = |(new, bag): &(&Unit, HashMap<u64, usize>)| {
+            let alike = || shared(&old.tokens, bag) * 100 >= old.tokens.len() * COPY;
             new.body == old.body || gone && alike()
         };
         self.0.get(last_name(&old.name)).is_some_and(|all| all.iter().any(same))

@@ -74,6 +74,8 @@ pub(super) struct Walk<'t> {
     left: usize,
     /// From where to where the code is dead, once the walk is there.
     later: Vec<(usize, usize)>,
+    /// Up to where any dead code reaches that was begun.
+    dead_to: usize,
     /// What is never run, once the walk is there.
     never: HashSet<usize>,
     /// What stands under a condition, once the walk is there.
@@ -113,6 +115,7 @@ impl<'t> Walk<'t> {
             deads: 0,
             left: MOST_READ,
             later: Vec::new(),
+            dead_to: 0,
             never: HashSet::new(),
             guarded: HashSet::new(),
             skippers: HashSet::new(),
@@ -161,7 +164,7 @@ impl<'t> Walk<'t> {
             && from <= at
         {
             self.later.pop();
-            if at < until {
+            if at < until && !self.is_dead_to(until) {
                 // Where what is open here ends first, it goes on behind that.
                 let ends = self.frames.last().map_or(until, |(outer, _)| *outer);
                 if ends < until {
@@ -178,7 +181,10 @@ impl<'t> Walk<'t> {
         match frame {
             Frame::Guard => self.guards += 1,
             Frame::Caught => self.caughts += 1,
-            Frame::Dead => self.deads += 1,
+            Frame::Dead => {
+                self.deads += 1;
+                self.dead_to = self.dead_to.max(until);
+            }
             _ => {}
         }
         self.frames.push((until, frame));
@@ -277,17 +283,28 @@ impl<'t> Walk<'t> {
         self.open(self.tree.node(at).last, Frame::Dead);
     }
 
+    /// Whether it is dead up to there already.
+    fn is_dead_to(&self, until: usize) -> bool {
+        self.deads > 0 && until <= self.dead_to
+    }
+
+    fn dead_from(&mut self, from: usize, until: usize) {
+        if !self.is_dead_to(until) {
+            self.later.push((from, until));
+        }
+    }
+
     /// What follows up to the end of the block that this statement stands in is never run.
     pub(super) fn dead_after(&mut self, at: usize) {
         if let Some(block) = self.tree.up(at).filter(|_| self.inside()) {
-            self.later.push((self.tree.node(at).last, self.tree.node(block).last));
+            self.dead_from(self.tree.node(at).last, self.tree.node(block).last);
         }
     }
 
     /// What follows a statement that gives back is never run: up to the end of the function, where it does so each time.
     pub(super) fn returns(&mut self, statement: usize) {
         match certain(self.tree, statement, End::Return).filter(|_| self.inside()) {
-            Some(function) => self.later.push((self.tree.node(statement).last, self.tree.node(function).last)),
+            Some(function) => self.dead_from(self.tree.node(statement).last, self.tree.node(function).last),
             None => self.dead_after(statement),
         }
     }
@@ -309,7 +326,7 @@ impl<'t> Walk<'t> {
             unit.skip = Some(Mark { line, what: what.to_owned() });
         }
         match here.filter(|_| self.inside()) {
-            Some(function) => self.later.push((self.tree.node(statement).last, self.tree.node(function).last)),
+            Some(function) => self.dead_from(self.tree.node(statement).last, self.tree.node(function).last),
             None => self.dead_after(statement),
         }
     }
