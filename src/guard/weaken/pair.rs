@@ -77,7 +77,10 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
 }
 
 /// Tests as they are now, by their last names: several copies of one may have become one.
-struct Copies<'a>(HashMap<&'a str, Vec<(&'a Unit, HashMap<u64, usize>)>>);
+struct Copies<'a>(HashMap<&'a str, Vec<Copied<'a>>>);
+
+/// A test and its words.
+type Copied<'a> = (&'a Unit, HashMap<u64, usize>);
 
 /// How much of a copy must be found in the test that is left, in hundredths.
 const COPY: usize = 85;
@@ -87,7 +90,7 @@ impl<'a> Copies<'a> {
     fn of(left: &[Placed<'a>], pairs: &[(Placed<'a>, Placed<'a>)], fresh: &[Placed<'a>]) -> Self {
         /// Among more than these nobody looks.
         const MOST: usize = 20;
-        let mut named: HashMap<&'a str, Vec<(&'a Unit, HashMap<u64, usize>)>> =
+        let mut named: HashMap<&'a str, Vec<Copied<'a>>> =
             left.iter().map(|(_, old)| (last_name(&old.name), Vec::new())).collect();
         for (_, new) in pairs.iter().map(|(_, new)| new).chain(fresh) {
             let Some(all) = named.get_mut(last_name(&new.name)) else { continue };
@@ -101,7 +104,7 @@ impl<'a> Copies<'a> {
     /// Whether a test of this name has the very same words still; or most of them, where the file of the other is gone.
     fn has(&self, files: &[File<'_>], at: usize, old: &Unit) -> bool {
         let gone = files.get(at).is_some_and(|file| file.new.is_none());
-        let same = |(new, bag): &(&Unit, HashMap<u64, usize>)| {
+        let same = |(new, bag): &Copied<'_>| {
             let alike = || shared(&old.tokens, bag) * 100 >= old.tokens.len() * COPY;
             new.body == old.body || gone && alike()
         };
