@@ -38,6 +38,11 @@ fn chain<'t>(tree: &Tree<'t>, from: usize) -> (usize, Vec<&'t str>, Option<usize
         let field = tree.node(top).field;
         match tree.kind(up) {
             "member_expression" if field == "object" => {
+                // What is done with the promise is no word of the chain.
+                let name = tree.field(up, "property").map_or("", |name| tree.words(name));
+                if last.is_some() && matches!(name, "then" | "catch" | "finally") {
+                    break;
+                }
                 words.push(tree.field(up, "property").map_or("", |name| tree.words(name)));
             }
             "call_expression" if field == "function" => last = tree.field(up, "arguments"),
@@ -58,7 +63,12 @@ fn chained(walk: &mut Walk<'_>, top: usize, words: &[&str], subject: Tokens<'_, 
     if words.is_empty() {
         return walk.add(top, vec![Check::new(line, Form::Nothing, &all)]);
     }
-    let check = matchers::chain(line, &all, words, subject, &arguments);
+    let mut check = matchers::chain(line, &all, words, subject, &arguments);
+    // A promise that nobody waits for fails when the test is over.
+    let promise = words.iter().any(|word| matches!(*word, "resolves" | "rejects"));
+    if promise && tree.kind_above(top) == "expression_statement" {
+        check = truth::told(check);
+    }
     walk.add(top, vec![check]);
 }
 
@@ -86,6 +96,7 @@ pub(super) fn asserted(walk: &mut Walk<'_>, at: usize, name: &str) {
             truth::sides(&mut check, one, two);
             let said =
                 !two.is_empty() && !matches!(two, [one] if one.sort == super::tree::Sort::Text && arguments.len() == 2);
+            let said = said && !matchers::is_any_error(two) && !truth::matches_all(two);
             (check.broad, check.message) = (!said, said);
             walk.add(at, vec![check]);
         }
@@ -103,12 +114,15 @@ pub(super) fn asserted(walk: &mut Walk<'_>, at: usize, name: &str) {
 pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(list) = tree.field(at, "arguments") else { return };
-    let Some(target) = tree.parts(list).next().and_then(|first| tree.string(first)) else { return };
+    let Some(first) = tree.parts(list).next() else { return };
+    // `vi.mock(import("./lamp"))`
+    let inner = tree.field(first, "arguments").and_then(|list| tree.parts(list).next());
+    let Some(target) = tree.string(first).or_else(|| inner.and_then(|inner| tree.string(inner))) else { return };
     let stem = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         name.split('.').next().unwrap_or("").to_owned()
     };
-    let partly = ["requireActual", "importActual", "importOriginal", "actual"]
+    let partly = ["requireActual", "importActual", "importOriginal", "actual", "spy: true"]
         .iter()
         .any(|word| tree.words(list).contains(word));
     let (target_stem, own) = (stem(target), stem(walk.path));
@@ -118,6 +132,9 @@ pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
         && !matches!(own.as_str(), "" | "index" | "test" | "spec")
     {
         walk.suite.mocks = Some(Mark { line: tree.line(at), what: target.to_owned() });
+    } else if !partly && ["./", "../", "@/", "~/", "#"].iter().any(|near| target.starts_with(near)) {
+        // A library is often replaced by one that does the same in memory.
+        walk.replaces_module(at, target);
     }
 }
 

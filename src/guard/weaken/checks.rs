@@ -14,6 +14,11 @@ pub(super) fn checks(old: &Unit, new: &Unit, around: &Around, late: bool) -> Vec
     let mut found = Vec::new();
     let mut room = 0_usize;
     let (mut old_left, mut new_left) = unchanged(old, new, &mut found);
+    // What is one of several now.
+    either(&mut old_left, &mut new_left, |a, b| {
+        room += gained_room(a, b);
+        found.extend(judged(old, new, a, b, false));
+    });
     // The same thing looked at: first where it is done in the same way, then in whatever way.
     for same_form in [true, false] {
         pair_up(
@@ -22,6 +27,22 @@ pub(super) fn checks(old: &Unit, new: &Unit, around: &Around, late: bool) -> Vec
             |check| if check.subject == 0 { None } else { Some(key(check, same_form)) },
             |a, b| {
                 room += gained_room(a, b);
+                found.extend(judged(old, new, a, b, false));
+            },
+        );
+    }
+    // The length of what was looked at.
+    if old_left.iter().all(|check| check.part_of == 0) {
+        pair_up(
+            &mut old_left,
+            &mut new_left,
+            |check| match (check.form, check.part_of) {
+                (Form::Exact, 0) if check.literal && !check.trivial => Some(check.subject),
+                (_, of) if of != 0 => Some(of),
+                _ => None,
+            },
+            |a, b| {
+                room += room_of(b).saturating_sub(1);
                 found.extend(judged(old, new, a, b, false));
             },
         );
@@ -70,6 +91,27 @@ fn unchanged<'a>(old: &'a Unit, new: &'a Unit, found: &mut Vec<Weaker>) -> (Vec<
     new_left.sort_by_key(|check| check.line);
     old_left.sort_by_key(|check| check.line);
     (old_left, new_left)
+}
+
+/// Pairs a check with one that it suffices for, among others.
+fn either<'a>(old: &mut Vec<&'a Check>, new: &mut Vec<&'a Check>, mut with: impl FnMut(&'a Check, &'a Check)) {
+    let mut parts: HashMap<u64, usize> = HashMap::new();
+    for (index, check) in new.iter().enumerate() {
+        parts.extend(check.either.iter().map(|one| (*one, index)));
+    }
+    let mut taken: HashSet<usize> = HashSet::new();
+    old.retain(|check| {
+        let Some(index) = parts.get(&check.text).copied().filter(|index| taken.insert(*index)) else { return true };
+        if let Some(other) = new.get(index) {
+            with(check, other);
+        }
+        false
+    });
+    let mut index = 0;
+    new.retain(|_| {
+        index += 1;
+        !taken.contains(&(index - 1))
+    });
 }
 
 /// Pairs the checks of both sides that have the same key, in order.
@@ -152,11 +194,13 @@ fn judged(old: &Unit, new: &Unit, before: &Check, after: &Check, guessed: bool) 
         let says = format!("The tolerance was {} and is {}.", was.0, is.0);
         return at(What::ToleranceWidened, says, "Narrow it again, or say in the commit why the result is less exact.");
     }
-    if before.form == Form::Exact
+    if (before.form == Form::Exact || before.form == Form::Near && before.usual.is_some_and(|usual| usual < 0.01))
+        && before.tolerance.is_none()
         && after.form == Form::Near
         && let Some(is) = after.tolerance.filter(|is| is.0 > 0.010_001)
     {
-        let says = format!("The value had to be exact, and may be off by {} now.", is.0);
+        let exact = if before.form == Form::Exact { "exact" } else { "as exact as floats are" };
+        let says = format!("The value had to be {exact}, and may be off by {} now.", is.0);
         return at(What::ToleranceWidened, says, "Compare it exactly, or by a tolerance that is due to rounding.");
     }
     let why = loosened(before, after)?;
@@ -183,6 +227,17 @@ fn from_code(new: &Unit, before: &Check, after: &Check) -> bool {
     if after.about.len() == 1 {
         looked.extend(given(&after.about));
     }
+    // `expected = result` and the like.
+    let named = after.expects_names.iter().filter_map(|name| new.given.get(name));
+    if let [about] = after.about.as_slice()
+        && (named.flat_map(|given| &given.names).any(|name| name == about)
+            || new
+                .given
+                .get(about)
+                .is_some_and(|given| matches!(given.names.as_slice(), [one] if after.expects_names.contains(one))))
+    {
+        return true;
+    }
     let mut expects = after.expects_calls.clone();
     expects.extend(given(&after.expects_names));
     expects.iter().any(|name| looked.contains(name))
@@ -190,6 +245,9 @@ fn from_code(new: &Unit, before: &Check, after: &Check) -> bool {
 
 /// Why the new check on the same thing holds less; none where it does not.
 fn loosened(before: &Check, after: &Check) -> Option<&'static str> {
+    if after.told {
+        return Some("nothing fails where it is not so");
+    }
     if after.form == Form::Nothing {
         return Some("it holds whatever the code does");
     }
@@ -199,11 +257,20 @@ fn loosened(before: &Check, after: &Check) -> Option<&'static str> {
     if before.form == Form::Raises && after.form == Form::Raises {
         return if !before.broad && after.broad {
             Some("any failure will do")
+        } else if super::errors::wider(&before.types, &after.types) {
+            Some("another failure will do too")
         } else if before.message && !after.message && before.expected == after.expected {
             Some("the message is not looked at")
         } else {
             None
         };
+    }
+    if before.form == Form::Exact && before.part_of == 0 && after.part_of == before.subject && after.part_of != 0 {
+        return Some("only its length is looked at");
+    }
+    // Of an error that was named, only that there is one.
+    if before.fails && after.form == Form::Truth {
+        return after.negative.then_some("any failure will do");
     }
     if before.form == Form::Exact && after.form == Form::Exact && after.wild > before.wild && before.literal {
         return Some("a part of it may be anything");
@@ -281,7 +348,12 @@ fn removed(old: &Unit, new: &Unit, old_left: &[&Check], room: usize, around: &Ar
         let is_less = |token: &&u64| words.get(token).copied().unwrap_or(0) < had.get(token).copied().unwrap_or(0);
         let less = check.bag.iter().filter(is_less).count();
         let rearranged = less * 2 < check.bag.len();
-        if !rearranged && !is_renamed(check) && !around.has_most_of(&check.bag, 80) && !is_implied(check, new) {
+        if !rearranged
+            && !is_said_twice(check, old, new)
+            && !is_renamed(check)
+            && !around.has_most_of(&check.bag, 80)
+            && !is_implied(check, new)
+        {
             gone.push(check);
         }
     }
@@ -292,6 +364,16 @@ fn removed(old: &Unit, new: &Unit, old_left: &[&Check], room: usize, around: &Ar
         say(new, What::AssertionRemoved, check.line, true, says, PUT_BACK)
     })
     .collect()
+}
+
+/// Whether the same check stands there still, and looks at nothing that could have changed between the two: no variable of the
+/// test, no object.
+fn is_said_twice(check: &Check, old: &Unit, new: &Unit) -> bool {
+    let own = ["self", "cls", "this", "t"].map(super::tree::hash);
+    let changes = |name: &u64| old.given.contains_key(name) || old.parameters.contains(name) || own.contains(name);
+    !check.calls.is_empty()
+        && !check.about.iter().any(changes)
+        && new.checks.iter().any(|other| other.text == check.text && !other.guarded)
 }
 
 /// Whether less than half of the old test is left, and the new one checks something: it is another test by then, and what

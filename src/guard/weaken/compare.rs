@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::checks::checks;
-use super::model::{Check, Form, Mark, Table, Unit};
+use super::mocks::{Taken, mocked};
+use super::model::{Check, Mark, Table, Unit};
 use super::pair::{counted, shared};
 use super::{Weaker, What};
 
@@ -88,13 +89,13 @@ pub(super) fn say(unit: &Unit, what: What, line: u32, gone: bool, says: String, 
 }
 
 /// What is wrong with a test that is new.
-pub(super) fn fresh(new: &Unit) -> Vec<Weaker> {
+pub(super) fn fresh(new: &Unit, taken: &Taken) -> Vec<Weaker> {
     if let Some(mark) = &new.skip {
         return vec![skipped(new, mark)];
     }
     let mut found: Vec<Weaker> = late(new, &[]).into_iter().collect();
     found.extend(caught(new, 0));
-    found.extend(mocked(new, &[]));
+    found.extend(mocked(new, &[], taken));
     if new.asserts_nothing() && found.is_empty() {
         found.push(nothing(new));
     }
@@ -102,7 +103,7 @@ pub(super) fn fresh(new: &Unit) -> Vec<Weaker> {
 }
 
 /// What the new test holds no more. Functions that check are compared in the same way.
-pub(super) fn units(old: &Unit, new: &Unit, around: &Around) -> Vec<Weaker> {
+pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> Vec<Weaker> {
     if new.test {
         match (&old.skip, &new.skip) {
             (None, Some(mark)) => return vec![skipped(new, mark)],
@@ -111,11 +112,12 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around) -> Vec<Weaker> {
         }
     }
     if old.body == new.body {
-        return Vec::new();
+        // A class may have been given a mock for all of its tests.
+        return mocked(new, &old.mocks, taken).into_iter().collect();
     }
     let mut found: Vec<Weaker> = late(new, &old.dead).into_iter().collect();
     found.extend(caught(new, old.caught.len()));
-    found.extend(mocked(new, &old.mocks));
+    found.extend(mocked(new, &old.mocks, taken));
     found.extend(panics(old, new));
     let late = !found.is_empty();
     if !late && new.test && new.asserts_nothing() && old.holds().next().is_some() {
@@ -148,40 +150,6 @@ fn caught(new: &Unit, before: usize) -> Option<Weaker> {
     let mark = new.caught.first().filter(|_| new.caught.len() > before)?;
     let says = format!("A failure of `{}` is caught and forgotten.", mark.what);
     Some(say(new, What::CatchAll, mark.line, false, says, "Let the failure through, or catch only what may happen."))
-}
-
-/// A mock of what a check looks at: `a.f` is told what to answer, and the check looks at `a.f()`.
-fn mocked(new: &Unit, before: &[Mark]) -> Option<Weaker> {
-    // Where the mock is taken away again, nobody knows here which of them is checked.
-    let ends = ["stopall", "stop", "undo", "mockRestore", "restore", "resetAllMocks", "restoreAllMocks"];
-    if ends.iter().any(|word| new.tokens.contains(&super::tree::hash(word))) {
-        return None;
-    }
-    for mark in &new.mocks {
-        if before.iter().any(|old| old.what == mark.what) {
-            continue;
-        }
-        let name = mark.what.rsplit('.').next().unwrap_or("");
-        let wanted = [super::tree::hash(&mark.what), super::tree::hash(&format!(".{name}"))];
-        let direct = |check: &&Check| {
-            let given =
-                check.about.iter().take(1).filter_map(|name| new.given.get(name)).flat_map(|given| &given.paths);
-            matches!(check.form, Form::Exact | Form::Near | Form::Part | Form::Order | Form::Truth | Form::Type)
-                && check.paths.iter().chain(given).any(|path| wanted.contains(path))
-        };
-        if let Some(check) = new.checks.iter().find(direct) {
-            let says = format!("`{}` is replaced by a mock, and `{}` checks the mock.", mark.what, check.shown);
-            return Some(say(
-                new,
-                What::MocksSubject,
-                mark.line,
-                false,
-                says,
-                "Mock what it uses, not what is tested.",
-            ));
-        }
-    }
-    None
 }
 
 fn panics(old: &Unit, new: &Unit) -> Option<Weaker> {

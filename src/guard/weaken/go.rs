@@ -21,7 +21,15 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "function_declaration" | "method_declaration" if !walk.inside() => function(walk, at),
         "call_expression" if walk.inside() => call(walk, at),
         "if_statement" if walk.inside() => condition(walk, at),
-        "return_statement" if at_the_top(tree, at) => walk.dead_after(at),
+        "return_statement" => walk.returns(at),
+        "continue_statement" | "break_statement" | "goto_statement" => walk.dead_after(at),
+        "for_statement" if walk.inside() => {
+            let range = tree.child_of_kind(at, "range_clause").and_then(|range| tree.field(range, "right"));
+            // `for false { … }` has its condition without a clause.
+            let plain = tree.parts(at).next().filter(|first| tree.kind(*first) == "false");
+            walk.repeats(range, plain, tree.field(at, "body"));
+        }
+        "assignment_statement" if walk.inside() => unnamed(walk, at),
         "defer_statement" if walk.inside() => deferred(walk, at),
         "short_var_declaration" | "var_spec" if walk.inside() => given(walk, at),
         _ => {}
@@ -74,18 +82,37 @@ fn fails(tree: &Tree<'_>, line: usize) -> bool {
         || call.is_some_and(|call| tree.field(call, "function").is_some_and(|name| tree.words(name) == "panic"))
 }
 
+/// Whether a statement only says something.
+fn is_told(tree: &Tree<'_>, line: usize) -> bool {
+    let call =
+        if tree.kind(line) == "expression_statement" { tree.child_of_kind(line, "call_expression") } else { None };
+    let name = call.and_then(|call| tree.field(call, "function")).map_or("", |name| tree.words(name));
+    let Some((on, name)) = name.rsplit_once('.') else { return matches!(name, "println" | "print") };
+    is_handle(on) && matches!(name, "Log" | "Logf")
+        || matches!(on, "fmt" | "log" | "slog")
+            && ["Print", "Log", "Info", "Warn", "Debug"].iter().any(|word| name.starts_with(word))
+}
+
 fn condition(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let (Some(body), Some(condition)) = (tree.field(at, "consequence"), tree.field(at, "condition")) else { return };
-    if tree.words(condition) == "false" {
-        return walk.dead(body);
-    }
+    let depends = walk.chooses(at);
     if lines(tree, body).into_iter().any(|line| fails(tree, line)) {
         let tokens = walk.tokens(condition);
         let before = tree.field(at, "initializer").and_then(|first| tree.field(first, "right"));
         let before = before.map(|right| walk.tokens(right));
         let checks = must_not(tree.line(at), &tokens, before.as_deref());
         return walk.add(at, checks);
+    }
+    if !depends {
+        return;
+    }
+    if tree.field(at, "alternative").is_none() && lines(tree, body).into_iter().all(|line| is_told(tree, line)) {
+        let tokens = walk.tokens(condition);
+        let before = tree.field(at, "initializer").and_then(|first| tree.field(first, "right"));
+        let before = before.map(|right| walk.tokens(right));
+        let checks = must_not(tree.line(at), &tokens, before.as_deref());
+        walk.add(at, checks.into_iter().map(truth::told).collect());
     }
     let tokens = tree.tokens_within(condition, 100);
     if tree.field(at, "alternative").is_none() && !super::python::is_platform(&tokens) {
@@ -98,8 +125,16 @@ fn must_not(line: u32, condition: Tokens<'_, '_>, before: Option<&[Token<'_>]>) 
     let parts = split(bare(condition), &["||"]);
     let mut checks = Vec::new();
     for part in parts {
-        let several = split(bare(part), &["&&"]).len() > 1;
-        let mut check = if several { Check::new(line, Form::Other, part) } else { truth::alone(line, part) };
+        let all = split(bare(part), &["&&"]);
+        if all.len() > 1 {
+            checks.push(unless(line, part, &all));
+            continue;
+        }
+        let mut check = truth::alone(line, part);
+        if super::constant::constant(part) == Some(false) {
+            checks.push(truth::told(check));
+            continue;
+        }
         check.negative = !check.negative;
         match check.form {
             Form::Exact => {
@@ -121,6 +156,26 @@ fn must_not(line: u32, condition: Tokens<'_, '_>, before: Option<&[Token<'_>]>) 
         checks.push(check);
     }
     checks
+}
+
+/// The test fails where all of it is so: each part by itself was enough before.
+fn unless(line: u32, part: Tokens<'_, '_>, all: &[Tokens<'_, '_>]) -> Check {
+    let mut check = Check::new(line, Form::Other, part);
+    let known: Vec<Option<bool>> = all.iter().map(|one| super::constant::constant(one)).collect();
+    if known.contains(&Some(false)) {
+        check.form = Form::Nothing;
+    }
+    // A column of a table says of which cases it holds.
+    let cased = |one: &Tokens<'_, '_>| {
+        one.iter()
+            .any(|token| matches!(token.text, "tt" | "tc" | "test" | "tst" | "c" | "want" | "testCase" | "wantErr"))
+            && split(one, &["==", "!="]).len() == 1
+    };
+    if !all.iter().any(cased) {
+        check.either = all.iter().map(|one| digest(bare(one))).collect();
+    }
+    check.negative = true;
+    check
 }
 
 fn is_bool(part: Tokens<'_, '_>) -> bool {
@@ -161,15 +216,7 @@ fn call(walk: &mut Walk<'_>, at: usize) {
         match name {
             "Run" => return subtest(walk, at),
             "Skip" | "Skipf" | "SkipNow" => {
-                let statement = tree.up(at).unwrap_or(0);
-                let line = tree.line(at);
-                if at_the_top(tree, statement)
-                    && !walk.is_dead()
-                    && let Some(unit) = walk.unit()
-                {
-                    unit.skip = Some(Mark { line, what: format!("`{on}.{name}`") });
-                    walk.dead_after(statement);
-                }
+                walk.skips(tree.up(at).unwrap_or(0), &format!("`{on}.{name}`"));
                 return;
             }
             _ if FAILS.contains(&name) => {
@@ -181,6 +228,9 @@ fn call(walk: &mut Walk<'_>, at: usize) {
             }
             _ => {}
         }
+    }
+    if matches!((on, name), ("runtime", "Goexit") | ("os", "Exit")) {
+        walk.returns(tree.up(at).unwrap_or(0));
     }
     let tokens = walk.tokens(at);
     let inner = list.map(|list| walk.tokens(list)).unwrap_or_default();
@@ -280,23 +330,27 @@ fn subtest(walk: &mut Walk<'_>, at: usize) {
     }
 }
 
-/// Directly in the body of a test or of a subtest.
-fn at_the_top(tree: &Tree<'_>, statement: usize) -> bool {
-    let Some(mut block) = tree.up(statement) else { return false };
-    if tree.kind(block) == "statement_list" {
-        block = tree.up(block).unwrap_or(0);
+/// `_ = func() { … }`, and a function that is given a name and called by none: `_ = check` calls nothing.
+fn unnamed(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(left) = tree.field(at, "left").filter(|left| tree.words(*left) == "_") else { return };
+    let right = tree.field(at, "right").and_then(|right| tree.parts(right).next());
+    if let Some(function) = right.filter(|right| tree.kind(*right) == "func_literal" && *right > left) {
+        walk.never(function);
     }
-    if tree.kind(block) != "block" {
-        return false;
-    }
-    let Some(function) = tree.up(block) else { return false };
-    match tree.kind(function) {
-        "function_declaration" | "method_declaration" => true,
-        "func_literal" => {
-            let call = tree.up(function).and_then(|list| tree.up(list)).unwrap_or(0);
-            tree.field(call, "function").is_some_and(|name| tree.words(name).ends_with(".Run"))
-        }
-        _ => false,
+}
+
+/// A function in a test, under a name.
+fn nested(walk: &mut Walk<'_>, name: usize, right: usize) {
+    let tree = walk.tree;
+    let Some(function) = tree.parts(right).next().filter(|first| tree.kind(*first) == "func_literal") else { return };
+    let name = tree.words(name);
+    // Where it is put into `_` so that the compiler is content.
+    let Some(block) = tree.up(right).and_then(|statement| tree.up(statement)) else { return };
+    let idle = tree.parts(block).take(500).filter(|line| tree.kind(*line) == "assignment_statement");
+    let idle = idle.filter(|line| tree.words(*line).strip_prefix("_ = ") == Some(name)).count();
+    if walk.mentions(name).is_some_and(|times| times <= 1 + idle) {
+        walk.never(function);
     }
 }
 
@@ -305,9 +359,17 @@ fn deferred(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let tokens = tree.tokens_within(at, 300);
     let recovers = tokens.iter().any(|token| token.text == "recover");
-    let acts = tokens
-        .iter()
-        .any(|token| FAILS.contains(&token.text) || matches!(token.text, "assert" | "require" | "panic" | "if"));
+    let idle = |name: &str| {
+        matches!(name, "recover" | "Log" | "Logf" | "Print" | "Printf" | "Println" | "Sprint" | "Sprintf" | "Skip")
+            || matches!(name, "Skipf" | "SkipNow" | "Stack" | "string" | "func" | "Helper")
+    };
+    // Something is done about it: the test is failed, or the panic is handed on or kept.
+    let calls = tokens.windows(2).filter_map(|pair| match pair {
+        [name, open] if open.text == "(" && name.sort == super::tree::Sort::Word => Some(name.text),
+        _ => None,
+    });
+    let keeps = tokens.windows(2).any(|pair| matches!(pair, [name, sign] if sign.text == "=" && name.text != "_"));
+    let acts = keeps || calls.into_iter().any(|name| !idle(name)) || tokens.iter().any(|token| token.text == "<-");
     let line = tree.line(at);
     if recovers
         && !acts
@@ -323,6 +385,7 @@ fn given(walk: &mut Walk<'_>, at: usize) {
     let right = tree.field(at, "right").or_else(|| tree.field(at, "value"));
     let (Some(left), Some(right)) = (left, right) else { return };
     let name = tree.parts(left).next().unwrap_or(left);
+    nested(walk, name, right);
     walk.give(name, right);
     let literal = tree.children(right).find(|child| tree.kind(*child) == "composite_literal");
     let Some(literal) = literal.filter(|_| super::names_cases(tree.words(name))) else { return };

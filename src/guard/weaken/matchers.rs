@@ -55,6 +55,16 @@ pub(super) fn chain(
         check
     };
     let last = words.last().copied().unwrap_or("");
+    // `expect(a === b).toBe(true)` says what `assert(a === b)` says.
+    let is_true = matches!(last, "toBeTruthy" | "toBeTrue" | "true" | "ok")
+        || matches!(last, "toBe" | "toEqual" | "toStrictEqual" | "equal" | "equals" | "eql" | "eq")
+            && matches!(one, [one] if one.text == "true");
+    if is_true && !not && truth::is_asked(subject) {
+        let mut parts = truth::truth(line, subject);
+        if let (1, Some(check)) = (parts.len(), parts.pop()) {
+            return Check { text: Check::new(line, Form::Other, all).text, shown: super::model::shown(all), ..check };
+        }
+    }
     let mut check = match last {
         "toBe"
         | "toEqual"
@@ -87,6 +97,16 @@ pub(super) fn chain(
         "toBeTruthy" | "toBeDefined" | "ok" | "exist" | "toBeInTheDocument" | "toHaveBeenCalled" | "called"
         | "toBeCalled" => form(Form::Truth, &[]),
         "toBeFalsy" => Check { negative: true, ..form(Form::Truth, &[]) },
+        "toContain" | "contain" | "include" | "contains" | "includes"
+            if subject.first().is_some_and(super::words::opens) =>
+        {
+            // One of a list that is written out.
+            let (looked, expected) = truth::contained(one, subject);
+            let mut check = Check::new(line, Form::Part, all);
+            truth::sides(&mut check, looked, expected);
+            check
+        }
+        "toBeOneOf" | "oneOf" => form(Form::Part, one),
         "toContain" | "toMatch" | "toContainEqual" | "toMatchObject" | "toHaveProperty" | "contain" | "include"
         | "match" | "contains" | "includes" | "property" | "matches" | "string" | "keys" => {
             let whole = last == "toHaveProperty" || last == "property";
@@ -115,7 +135,8 @@ pub(super) fn chain(
         }
         "toThrow" | "toThrowError" | "throw" | "throws" | "throwError" | "rejected" | "rejectedWith" => {
             let mut check = form(Form::Raises, one);
-            (check.broad, check.message) = (one.is_empty() || is_any_error(one), !one.is_empty());
+            let any = one.is_empty() || is_any_error(one) || truth::matches_all(one);
+            (check.broad, check.message) = (any, !any);
             if not {
                 check.form = Form::Truth;
             }
@@ -144,7 +165,7 @@ pub(super) fn chain(
     check
 }
 
-fn is_any_error(tokens: Tokens<'_, '_>) -> bool {
+pub(super) fn is_any_error(tokens: Tokens<'_, '_>) -> bool {
     matches!(tokens, [one] if one.sort == Sort::Word && one.text == "Error")
 }
 
@@ -161,6 +182,18 @@ fn exact(
     let expected = if name == "toHaveBeenCalledWith" || name.starts_with("called") { whole.as_slice() } else { one };
     let mut check = Check::new(line, Form::Exact, all);
     truth::sides(&mut check, subject, expected);
+    if truth::is_literal(subject) && truth::bare(subject) == truth::bare(expected) {
+        check.form = Form::Nothing;
+    }
+    if let [word, inner @ ..] = truth::bare(subject)
+        && word.text == "typeof"
+    {
+        truth::sides(&mut check, inner, expected);
+        check.form = Form::Type;
+    }
+    if matches!(name, "toHaveLength" | "lengthOf" | "length") {
+        (check.part_of, check.subject) = (check.subject, check.subject ^ 2);
+    }
     let words: Vec<&str> = expected.iter().take(3).map(|token| token.text).collect();
     match words.as_slice() {
         ["expect", ".", "anything" | "any"] => check.form = Form::Truth,
@@ -204,7 +237,10 @@ pub(super) fn testify(line: u32, all: Tokens<'_, '_>, name: &str, arguments: &[T
             }
             check
         }
-        "Len" => Check { subject: form(Form::Exact, one, two).subject ^ 2, ..form(Form::Exact, one, two) },
+        "Len" => {
+            let of = form(Form::Exact, one, two).subject;
+            Check { subject: of ^ 2, part_of: of, ..form(Form::Exact, one, two) }
+        }
         "EqualError" | "ErrorIs" | "ErrorAs" | "ErrorContains" | "PanicsWithValue" | "PanicsWithError" => {
             form(if plain == "ErrorContains" { Form::Part } else { Form::Exact }, one, two)
         }
@@ -227,7 +263,8 @@ pub(super) fn testify(line: u32, all: Tokens<'_, '_>, name: &str, arguments: &[T
         "Nil" | "NoError" | "Empty" | "Zero" => Check { trivial: true, ..form(Form::Exact, one, &[]) },
         "NotNil" | "Error" | "NotEmpty" | "NotZero" | "NotPanics" | "Panics" => form(Form::Truth, one, &[]),
         "Contains" | "Regexp" | "Subset" => {
-            let (subject, expected) = if plain == "Regexp" { (two, one) } else { (one, two) };
+            let listed = plain == "Contains" && one.first().is_some_and(super::words::opens) && !truth::is_literal(two);
+            let (subject, expected) = if plain == "Regexp" || listed { (two, one) } else { (one, two) };
             form(Form::Part, subject, expected)
         }
         "NotContains" | "NotRegexp" | "NotSubset" => Check { negative: true, ..form(Form::Part, one, two) },

@@ -56,8 +56,9 @@ pub(super) struct Check {
     /// Names of functions that are called on the side that is looked at, and on the side that is expected.
     pub(super) calls: Vec<u64>,
     pub(super) expects_calls: Vec<u64>,
-    /// What is called there with what stands before its dot: `a.f(`, or `.f(` for a bare name.
-    pub(super) paths: Vec<u64>,
+    /// What is called there, with what stands before its dot; and the first words of such paths.
+    pub(super) links: Vec<u64>,
+    pub(super) roots: Vec<u64>,
     /// Names that the expectation uses.
     pub(super) expects_names: Vec<u64>,
     /// Both sides are the same words.
@@ -69,6 +70,16 @@ pub(super) struct Check {
     pub(super) broad: bool,
     /// For a failure that is expected: its message is looked at too.
     pub(super) message: bool,
+    /// The tolerance is the library's usual one; how much that is here, where it can be told.
+    pub(super) usual: Option<f64>,
+    /// It is only said that it is not so, and nothing fails.
+    pub(super) told: bool,
+    /// The expectation is an error.
+    pub(super) fails: bool,
+    /// A digest of what has the length, the number or the type that is looked at.
+    pub(super) part_of: u64,
+    /// For a failure that is expected: the types that will do, each a digest.
+    pub(super) types: Vec<u64>,
     /// What also suffices, each a digest.
     pub(super) either: Vec<u64>,
     /// It stands under a condition.
@@ -95,13 +106,19 @@ impl Check {
             trivial: false,
             calls: Vec::new(),
             expects_calls: Vec::new(),
-            paths: Vec::new(),
+            links: Vec::new(),
+            roots: Vec::new(),
             expects_names: Vec::new(),
             same: false,
             wild: 0,
             tolerance: None,
             broad: false,
             message: false,
+            usual: None,
+            told: false,
+            fails: false,
+            part_of: 0,
+            types: Vec::new(),
             either: Vec::new(),
             guarded: false,
             weight: 1,
@@ -221,7 +238,10 @@ pub(super) struct Unit {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Given {
     pub(super) calls: Vec<u64>,
-    pub(super) paths: Vec<u64>,
+    pub(super) links: Vec<u64>,
+    pub(super) roots: Vec<u64>,
+    /// The words of it.
+    pub(super) names: Vec<u64>,
 }
 
 impl Unit {
@@ -257,6 +277,10 @@ pub(super) struct Suite {
     pub(super) skip: Option<Mark>,
     /// The file replaces the module that it tests.
     pub(super) mocks: Option<Mark>,
+    /// Modules that the file replaces.
+    pub(super) replaced: Vec<Mark>,
+    /// What the file takes from elsewhere: by the name that it has here, where from, and its name there.
+    pub(super) taken: HashMap<u64, (String, String)>,
 }
 
 impl Suite {
@@ -267,7 +291,8 @@ impl Suite {
         let mut maybes: HashSet<u64> = HashSet::new();
         for _ in 0..ROUNDS {
             let mut changed = false;
-            for unit in self.units.iter().filter(|unit| !unit.test && !unit.apart) {
+            // A test that is called by another one checks for that one too.
+            for unit in self.units.iter().filter(|unit| !unit.apart) {
                 let name = hash(last_name(&unit.name));
                 let own = unit.holds().count() + unit.soft.len().min(1);
                 let called = unit.calls.iter().filter(|call| call.name != name);

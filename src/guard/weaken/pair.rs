@@ -49,6 +49,9 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
     };
     let (before, after) = (beside(|file| file.old.as_ref()), beside(|file| file.new.as_ref()));
     let around = Around::of(&pairs, &helpers, &new_left, [&before, &after]);
+    let copies = Copies::of(&old_left, &pairs, &new_left);
+    let none = super::mocks::Taken::new();
+    let taken = |at: usize| files.get(at).and_then(|file| file.new.as_ref()).map_or(&none, |suite| &suite.taken);
     let mut put = |at: usize, weaker: Vec<Weaker>, changed: bool| {
         if let Some(file) = files.get(at) {
             let (all, count) = found.entry(file.index).or_default();
@@ -57,19 +60,56 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
         }
     };
     for ((_, old), (at, new)) in pairs.iter().chain(&helpers) {
-        put(*at, compare::units(old, new, &around), new.test && old.body != new.body);
+        put(*at, compare::units(old, new, &around, taken(*at)), new.test && old.body != new.body);
     }
     for (at, old) in &old_left {
         let lost = is_loss(old)
             && !is_split(*at, old, &new_left)
             && !around.has_most_of(&old.tokens, MERGED)
-            && !around.repeats(old);
+            && !around.repeats(old)
+            && !copies.has(files, *at, old);
         put(*at, if lost { vec![removed(old)] } else { Vec::new() }, true);
     }
     for (at, new) in &new_left {
-        put(*at, compare::fresh(new), true);
+        put(*at, compare::fresh(new, taken(*at)), true);
     }
     found
+}
+
+/// Tests as they are now, by their last names: several copies of one may have become one.
+struct Copies<'a>(HashMap<&'a str, Vec<Copied<'a>>>);
+
+/// A test and its words.
+type Copied<'a> = (&'a Unit, HashMap<u64, usize>);
+
+/// How much of a copy must be found in the test that is left, in hundredths.
+const COPY: usize = 85;
+
+impl<'a> Copies<'a> {
+    /// Those whose names these have, which have no pair.
+    fn of(left: &[Placed<'a>], pairs: &[(Placed<'a>, Placed<'a>)], fresh: &[Placed<'a>]) -> Self {
+        /// Among more than these nobody looks.
+        const MOST: usize = 20;
+        let mut named: HashMap<&'a str, Vec<Copied<'a>>> =
+            left.iter().map(|(_, old)| (last_name(&old.name), Vec::new())).collect();
+        for (_, new) in pairs.iter().map(|(_, new)| new).chain(fresh) {
+            let Some(all) = named.get_mut(last_name(&new.name)) else { continue };
+            if all.len() < MOST && new.skip.is_none() {
+                all.push((new, counted(&new.tokens)));
+            }
+        }
+        Self(named)
+    }
+
+    /// Whether a test of this name has the very same words still; or most of them, where the file of the other is gone.
+    fn has(&self, files: &[File<'_>], at: usize, old: &Unit) -> bool {
+        let gone = files.get(at).is_some_and(|file| file.new.is_none());
+        let same = |(new, bag): &Copied<'_>| {
+            let alike = || shared(&old.tokens, bag) * 100 >= old.tokens.len() * COPY;
+            new.body == old.body || gone && alike()
+        };
+        self.0.get(last_name(&old.name)).is_some_and(|all| all.iter().any(same))
+    }
 }
 
 /// A test that was skipped, or held nothing, is no loss.
@@ -115,6 +155,8 @@ fn whole_file(file: &File<'_>, found: &mut Vec<Weaker>) {
     if let Some(mark) = new.mocks.as_ref().filter(|_| old.is_none_or(|old| old.mocks.is_none())) {
         let says = format!("The module that this file tests, `{}`, is replaced by a mock.", mark.what);
         say(What::MocksSubject, mark.line, says, "Mock what the module uses, not the module.");
+    } else {
+        found.extend(super::mocks::of_modules(file.path, old, new));
     }
 }
 

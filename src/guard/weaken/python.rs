@@ -7,7 +7,7 @@
 use super::model::{Form, Mark, Table, bag};
 use super::tree::{Token, Tree, digest, hash};
 use super::truth::{self, Tokens, arguments, keyword};
-use super::unittest::{asserted, failure, patch_in_body, patched};
+use super::unittest::{answers, asserted, failure, patch_in_body, patched};
 use super::walk::{Walk, says_check};
 
 /// Names of all functions of the file that are no tests.
@@ -19,22 +19,42 @@ pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
 pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     match tree.kind(at) {
-        "import_from_statement" if !walk.inside() => imports(walk, at),
+        "import_from_statement" if !walk.inside() => {
+            taken(walk, at);
+            imports(walk, at);
+        }
+        "import_statement" if !walk.inside() => taken(walk, at),
         "class_definition" if !walk.inside() => {
             let name = tree.field(at, "name").map_or("", |name| tree.words(name));
             let skip = decorators(tree, at).iter().find_map(|one| skips(tree, *one)).or_else(|| untested(tree, at));
             walk.scope(at, name.to_owned(), skip);
+            walk.mocked(patched(tree, &decorators(tree, at)));
         }
         "function_definition" if !walk.inside() => function(walk, at),
         "assert_statement" => {
             if let Some(what) = tree.parts(at).next() {
                 let tokens = walk.tokens(what);
+                if tree.kind(what) == "tuple" {
+                    // It is true because there is something in it.
+                    let first = tree.parts(what).next().map(|first| walk.tokens(first)).unwrap_or_default();
+                    return walk.add_only_told(at, &first, &tokens);
+                }
                 walk.add_truth(at, &tokens);
             }
         }
         "if_statement" => condition(walk, at),
+        "while_statement" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
+        "for_statement" => walk.repeats(tree.field(at, "right"), None, tree.field(at, "body")),
+        "function_definition" => nested(walk, at),
         "try_statement" => {
-            let swallows = tree.children(at).any(|child| tree.kind(child) == "except_clause" && swallows(tree, child));
+            let swallows = tree.children(at).any(|child| match tree.kind(child) {
+                "except_clause" | "except_group_clause" => swallows(walk, child),
+                // What is given back there takes the place of the failure.
+                "finally_clause" => tree
+                    .child_of_kind(child, "block")
+                    .is_some_and(|block| tree.parts(block).any(|line| tree.kind(line) == "return_statement")),
+                _ => false,
+            });
             if let Some(body) = tree.field(at, "body").filter(|_| swallows) {
                 walk.caught(body);
             }
@@ -46,13 +66,29 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             if at_the_top(tree, at) && tree.parts(at).next().is_some() {
                 walk.soft(0);
             }
-            if at_the_top(tree, at) {
-                walk.dead_after(at);
-            }
+            walk.returns(at);
         }
         "raise_statement" => raise(walk, at),
+        // A function and what to call it with: whoever collects the tests calls it.
+        "yield" if tree.parts(at).any(|part| matches!(tree.kind(part), "expression_list" | "tuple")) => walk.maybe(),
+        "continue_statement" | "break_statement" => walk.dead_after(at),
         "assignment" => assignment(walk, at),
         _ => {}
+    }
+}
+
+/// What the file takes from elsewhere, and under which name.
+fn taken(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let from = tree.field(at, "module_name").map_or("", |name| tree.words(name));
+    for name in tree.children(at).filter(|child| tree.node(*child).field == "name") {
+        let part = |field: &str| tree.field(name, field).map(|part| tree.words(part));
+        let (there, here) = match tree.kind(name) {
+            "aliased_import" => (part("name").unwrap_or(""), part("alias").unwrap_or("")),
+            _ => (tree.words(name), tree.words(name)),
+        };
+        let there = there.rsplit('.').next().unwrap_or(there);
+        walk.takes(here, from, there);
     }
 }
 
@@ -60,6 +96,9 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
 fn imports(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let from = tree.field(at, "module_name").map_or("", |name| tree.words(name));
+    if from == "pytest" {
+        walk.skippers.extend(bag(&tree.tokens_within(at, 100)));
+    }
     let near = from.starts_with('.')
         || from.split(['.', '_']).any(|part| {
             matches!(
@@ -170,7 +209,7 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     unit.tables = tables;
     unit.body = digest(&tokens);
     unit.tokens = bag(&tokens);
-    unit.mocks = mocks;
+    unit.mocks.extend(mocks);
     unit.parameters = parameters;
     // Something that is measured, or that must not warn, is not asserted.
     if strict || unit.parameters.contains(&hash("benchmark")) || measures {
@@ -204,9 +243,12 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(body) = tree.field(at, "consequence") else { return };
     let Some(condition) = tree.field(at, "condition") else { return };
-    if matches!(tree.words(condition), "False" | "0" | "None") {
-        walk.dead(body);
-    } else if tree.field(at, "alternative").is_none() && !is_platform(&tree.tokens_within(condition, 100)) {
+    let depends = walk.chooses(at);
+    if tree.field(at, "alternative").is_none() && tree.parts(body).all(|line| is_told(tree, line)) {
+        let tokens = walk.tokens(condition);
+        walk.add_only_told(at, &tokens, &tokens);
+    }
+    if depends && tree.field(at, "alternative").is_none() && !is_platform(&tree.tokens_within(condition, 100)) {
         walk.guard(body);
     }
 }
@@ -237,24 +279,56 @@ pub(super) fn is_platform(tokens: Tokens<'_, '_>) -> bool {
 }
 
 /// A handler that takes every failure and does nothing about it.
-fn swallows(tree: &Tree<'_>, clause: usize) -> bool {
+fn swallows(walk: &mut Walk<'_>, clause: usize) -> bool {
+    let tree = walk.tree;
     let body = tree.child_of_kind(clause, "block");
     let head: Vec<Token<'_>> =
         tree.parts(clause).filter(|part| Some(*part) != body).flat_map(|part| tree.tokens_within(part, 50)).collect();
     let all = head.is_empty()
         || head.iter().any(|token| matches!(token.text, "Exception" | "BaseException" | "AssertionError"));
-    all && body.is_some_and(|body| tree.parts(body).all(|line| is_idle(tree, line)))
+    all && body.is_some_and(|body| tree.parts(body).all(|line| is_idle(tree, line) || is_kept_for_nobody(walk, line)))
+}
+
+/// Something is printed or logged, and nothing else done.
+fn is_told(tree: &Tree<'_>, line: usize) -> bool {
+    let tokens = tree.tokens_within(line, 4);
+    let first = tokens.first().map_or("", |token| token.text);
+    matches!(tree.kind(line), "expression_statement" | "pass_statement")
+        && matches!(first, "print" | "pprint" | "log" | "logger" | "logging" | "LOG" | "warnings" | "pass")
+}
+
+/// `failed = error`, and nobody asks for it.
+fn is_kept_for_nobody(walk: &mut Walk<'_>, line: usize) -> bool {
+    let tree = walk.tree;
+    let name = tree.child_of_kind(line, "assignment").and_then(|set| tree.field(set, "left"));
+    let name = name.filter(|name| tree.kind(*name) == "identifier").map(|name| tree.words(name));
+    name.is_some_and(|name| walk.mentions(name).is_some_and(|times| times <= 1))
 }
 
 fn is_idle(tree: &Tree<'_>, line: usize) -> bool {
     match tree.kind(line) {
         "pass_statement" | "continue_statement" | "break_statement" => true,
-        "return_statement" => tree.parts(line).next().is_none(),
+        // Nothing, or something that says nothing of the failure.
+        "return_statement" => tree.parts(line).all(|value| truth::is_literal(&tree.tokens_within(value, 50))),
         "expression_statement" => {
             let tokens = tree.tokens_within(line, 50);
-            let first = tokens.first().map_or("", |token| token.text);
-            matches!(tokens.as_slice(), [one] if one.text == "..." || one.sort == super::tree::Sort::Text)
-                || matches!(first, "print" | "log" | "logger" | "logging" | "warnings")
+            let tokens = match tokens.as_slice() {
+                [object, dot, rest @ ..] if matches!(object.text, "self" | "cls") && dot.text == "." => rest,
+                all => all,
+            };
+            let [first, rest @ ..] = tokens else { return true };
+            let skips = ["skip", "xfail", "skipTest"];
+            let method = |from: &str, names: &[&str]| {
+                first.text == from && rest.get(1).is_some_and(|name| names.contains(&name.text))
+            };
+            rest.is_empty() && (first.text == "..." || first.sort == super::tree::Sort::Text)
+                || matches!(
+                    first.text,
+                    "print" | "pprint" | "log" | "logger" | "logging" | "_logger" | "LOG" | "warnings"
+                )
+                || matches!(first.text, "LOGGER" | "traceback" | "skipTest")
+                || method("pytest", &skips)
+                || method("sys", &["stderr", "stdout"])
         }
         _ => false,
     }
@@ -281,21 +355,27 @@ fn at_the_top(tree: &Tree<'_>, at: usize) -> bool {
 fn raise(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let tokens = tree.tokens_within(at, 20);
-    if tokens.iter().any(|token| token.text == "SkipTest") && at_the_top(tree, at) {
-        skipped_here(walk, at, "`raise SkipTest`");
-    } else if tokens.iter().any(|token| token.text == "AssertionError") {
+    if tokens.iter().any(|token| token.text == "SkipTest") {
+        return walk.skips(at, "`raise SkipTest`");
+    }
+    walk.dead_after(at);
+    if tokens.iter().any(|token| token.text == "AssertionError") {
         let tokens = walk.tokens(at);
         walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
     }
 }
 
-fn skipped_here(walk: &mut Walk<'_>, at: usize, what: &str) {
-    let line = walk.tree.line(at);
-    if walk.is_dead() {
-        return;
+/// A function in a test that no word of it names is never called. One that is decorated, or a method, is somebody else's to call.
+fn nested(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(name), Some(body)) = (tree.field(at, "name"), tree.field(at, "body")) else { return };
+    let method = tree.up(at).is_some_and(|block| tree.kind_above(block) == "class_definition");
+    // A function of the test that takes the name of what was imported is tested in its place.
+    if !method && walk.inside() && walk.suite.taken.contains_key(&hash(tree.words(name))) {
+        walk.replaces(at, tree.words(name).to_owned());
     }
-    if let Some(unit) = walk.unit() {
-        unit.skip = Some(Mark { line, what: what.to_owned() });
+    if decorators(tree, at).is_empty() && !method {
+        walk.nested(at, body, tree.words(name), 0);
     }
 }
 
@@ -303,6 +383,13 @@ fn skipped_here(walk: &mut Walk<'_>, at: usize, what: &str) {
 fn assignment(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let (Some(left), Some(right)) = (tree.field(at, "left"), tree.field(at, "right")) else { return };
+    // `lamp.dim = Mock(return_value=3)`, and `dim = Mock(…)` of what was imported.
+    let taken = tree.kind(left) == "identifier" && walk.suite.taken.contains_key(&hash(tree.words(left)));
+    if walk.inside() && (taken || tree.kind(left) == "attribute") && answers(&tree.tokens_within(right, 50)) {
+        let words = tree.words(left);
+        let last_two = words.rmatch_indices('.').nth(1).map_or(words, |(dot, _)| words.get(dot + 1..).unwrap_or(words));
+        walk.replaces(at, last_two.to_owned());
+    }
     if tree.kind(left) != "identifier" {
         return;
     }
@@ -314,6 +401,14 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
         if let Some(what) = mark {
             walk.suite.skip = Some(Mark { line: tree.line(at), what });
         }
+    }
+}
+
+/// A call that skips, where it is a statement.
+fn skipped(walk: &mut Walk<'_>, at: usize, what: &str) {
+    let statement = walk.tree.up(at).unwrap_or(0);
+    if walk.tree.kind(statement) == "expression_statement" {
+        walk.skips(statement, what);
     }
 }
 
@@ -347,12 +442,20 @@ fn call(walk: &mut Walk<'_>, at: usize) {
         | "deprecated_call"
         | "assert_raises"
         | "assertRaisesMessage" => failure(walk, at, name),
-        "skip" | "skipTest" | "xfail" if matches!(on, "pytest" | "self" | "unittest") => {
-            let statement = tree.up(at).unwrap_or(0);
-            if tree.kind(statement) == "expression_statement" && at_the_top(tree, statement) {
-                skipped_here(walk, at, &format!("`{on}.{name}`"));
-                walk.dead_after(statement);
-            }
+        "skip" | "skipTest" | "xfail" | "exit" if matches!(on, "pytest" | "self" | "unittest") => {
+            skipped(walk, at, &format!("`{on}.{name}`"));
+        }
+        "skip" | "xfail" if on.is_empty() && walk.skippers.contains(&hash(name)) => {
+            skipped(walk, at, &format!("`{name}`"))
+        }
+        // Hypothesis takes no example then.
+        "assume"
+            if matches!(
+                tree.field(at, "arguments").map(|list| tree.words(list)),
+                Some("(False)" | "(0)" | "(None)")
+            ) =>
+        {
+            skipped(walk, at, "`assume(False)`");
         }
         "fail" | "RaisesGroup" | "RaisesExc" if matches!(on, "pytest" | "self" | "") => {
             let tokens = walk.tokens(at);

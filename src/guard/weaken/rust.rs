@@ -18,7 +18,13 @@ pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
 pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     match tree.kind(at) {
-        "attribute_item" => walk.attributes.push(at),
+        "attribute_item" => {
+            walk.attributes.push(at);
+            // Before a statement.
+            if walk.inside() && never(tree, at).is_some() {
+                walk.never(tree.node(at).last);
+            }
+        }
         "mod_item" if !walk.inside() => {
             let attributes = std::mem::take(&mut walk.attributes);
             let skip = attributes.iter().find_map(|one| never(tree, *one));
@@ -34,6 +40,10 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             let attributes = std::mem::take(&mut walk.attributes);
             if !walk.inside() {
                 function(walk, at, &attributes);
+            } else if let (Some(name), Some(body), true) =
+                (tree.field(at, "name"), tree.field(at, "body"), attributes.is_empty())
+            {
+                walk.nested(at, body, tree.words(name), 0);
             }
         }
         "macro_definition" if !walk.inside() => definition(walk, at),
@@ -45,10 +55,9 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "expression_statement" => dropped(walk, at),
         "if_expression" => condition(walk, at),
         "for_expression" => looped(walk, at),
-        "return_expression" if at_the_top(tree, at) => {
-            let statement = tree.up(at).unwrap_or(at);
-            walk.dead_after(statement);
-        }
+        "while_expression" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
+        "return_expression" => walk.returns(statement(tree, at)),
+        "continue_expression" | "break_expression" => walk.dead_after(statement(tree, at)),
         "struct_item" | "enum_item" | "impl_item" | "trait_item" | "const_item" | "static_item" | "type_item" => {
             walk.attributes.clear();
         }
@@ -69,6 +78,16 @@ fn never(tree: &Tree<'_>, attribute: usize) -> Option<Mark> {
     let text: String = words_of(tree, attribute).iter().map(|token| token.text).collect();
     let hit =
         matches!(text.as_str(), "cfg(any())" | "cfg(FALSE)" | "cfg(false)" | "cfg(not(all()))" | "cfg(not(test))");
+    hit.then(|| Mark { line: tree.line(attribute), what: format!("`#[{text}]`") })
+}
+
+/// `#[cfg_attr(all(), ignore)]` is `#[ignore]`.
+fn always_ignored(tree: &Tree<'_>, attribute: usize) -> Option<Mark> {
+    let text: String = words_of(tree, attribute).iter().map(|token| token.text).collect();
+    let rest = ["all()", "not(any())", "test", "true"]
+        .iter()
+        .find_map(|always| text.strip_prefix("cfg_attr(").and_then(|rest| rest.strip_prefix(always)));
+    let hit = rest.is_some_and(|rest| rest.starts_with(",ignore"));
     hit.then(|| Mark { line: tree.line(attribute), what: format!("`#[{text}]`") })
 }
 
@@ -97,6 +116,7 @@ fn function(walk: &mut Walk<'_>, at: usize, attributes: &[usize]) {
                 table.items.push(digest(&tokens));
                 table.bags.push(bag(&tokens));
             }
+            "cfg_attr" => skip = skip.or_else(|| always_ignored(tree, *one)),
             _ => skip = skip.or_else(|| never(tree, *one)),
         }
         all.extend(tokens);
@@ -309,6 +329,7 @@ fn call(walk: &mut Walk<'_>, at: usize) {
             }
             walk.maybe();
         }
+        ("exit", None) if tree.words(function).contains("process::") => walk.returns(statement(tree, at)),
         (name, on) => {
             let own = walk.own.contains(&hash(name));
             if own {
@@ -337,12 +358,16 @@ fn binding(walk: &mut Walk<'_>, at: usize) {
     }
     match tree.kind(pattern) {
         "identifier" => {
+            unnamed(walk, tree.words(pattern), value);
             walk.give(pattern, value);
             table(walk, tree.words(pattern), value);
         }
         "_" => {
+            if matches!(tree.kind(value), "closure_expression" | "async_block") {
+                walk.never(value);
+            }
             let tokens = walk.tokens(value);
-            if tokens.iter().any(|token| token.text == "catch_unwind") {
+            if catches(&tokens) {
                 walk.caught(value);
             }
             let line = tree.line(at);
@@ -353,6 +378,23 @@ fn binding(walk: &mut Walk<'_>, at: usize) {
         }
         _ => {}
     }
+}
+
+/// A closure or a future that no word of the test names: it is never run.
+fn unnamed(walk: &mut Walk<'_>, name: &str, value: usize) {
+    let nobody = |walk: &mut Walk<'_>| walk.mentions(name).is_some_and(|times| times <= 1);
+    if walk.tree.kind(value) == "call_expression" && catches(&walk.tree.tokens_within(value, 400)) && nobody(walk) {
+        walk.caught(value);
+    }
+    if matches!(walk.tree.kind(value), "closure_expression" | "async_block") && nobody(walk) {
+        walk.never(value);
+    }
+}
+
+/// Whether a call gives a panic back as a value: the end of a thread does too.
+fn catches(tokens: Tokens<'_, '_>) -> bool {
+    let has = |name: &str| tokens.iter().any(|token| token.text == name && token.sort == Sort::Word);
+    has("catch_unwind") || has("spawn") && has("thread") && has("join")
 }
 
 /// A list of cases.
@@ -370,6 +412,7 @@ fn table(walk: &mut Walk<'_>, name: &str, value: usize) {
 
 fn looped(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
+    walk.repeats(tree.field(at, "value"), None, tree.field(at, "body"));
     if let Some(value) = tree.field(at, "value").filter(|_| walk.inside()) {
         table(walk, "cases", value);
     }
@@ -379,12 +422,22 @@ fn looped(walk: &mut Walk<'_>, at: usize) {
 fn dropped(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(call) = tree.child_of_kind(at, "call_expression").filter(|_| walk.inside()) else { return };
+    let name = tree.field(call, "function").map_or("", |name| tree.words(name));
+    // `drop(catch_unwind(…))`, and the call alone.
+    if matches!(name, "drop" | "mem::drop" | "std::mem::drop") && catches(&tree.tokens_within(call, 400))
+        || name.ends_with("catch_unwind")
+    {
+        walk.caught(call);
+    }
     let Some(function) = tree.field(call, "function").filter(|function| tree.kind(*function) == "field_expression")
     else {
         return;
     };
     if tree.field(function, "field").map(|name| tree.words(name)) != Some("ok") {
         return;
+    }
+    if catches(&tree.tokens_within(call, 400)) {
+        walk.caught(call);
     }
     let Some(on) = tree.field(function, "value") else { return };
     let subject = digest(bare(&walk.tokens(on)));
@@ -398,18 +451,32 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(body) = tree.field(at, "consequence").filter(|_| walk.inside()) else { return };
     let Some(condition) = tree.field(at, "condition") else { return };
-    if tree.words(condition) == "false" {
-        walk.dead(body);
-    } else if tree.field(at, "alternative").is_none()
+    let told = |line: usize| {
+        let words = tree.words(line);
+        ["println!", "eprintln!", "print!", "eprint!", "dbg!", "log::", "tracing::", "warn!", "info!", "debug!"]
+            .iter()
+            .any(|name| words.starts_with(name))
+    };
+    if tree.field(at, "alternative").is_none() && tree.parts(body).all(told) {
+        let tokens = walk.tokens(condition);
+        walk.add_only_told(at, &tokens, &tokens);
+    }
+    // `if catch_unwind(…).is_err() {}`.
+    if tree.parts(body).next().is_none()
+        && tree.field(at, "alternative").is_none()
+        && catches(&tree.tokens_within(condition, 400))
+    {
+        walk.caught(condition);
+    }
+    if walk.chooses(at)
+        && tree.field(at, "alternative").is_none()
         && !super::python::is_platform(&tree.tokens_within(condition, 100))
     {
         walk.guard(body);
     }
 }
 
-/// Directly in the body of the function.
-fn at_the_top(tree: &Tree<'_>, at: usize) -> bool {
-    let Some(statement) = tree.up(at).filter(|up| tree.kind(*up) == "expression_statement") else { return false };
-    let Some(block) = tree.up(statement) else { return false };
-    tree.kind(block) == "block" && tree.kind_above(block) == "function_item"
+/// What an expression stands in as a statement.
+fn statement(tree: &Tree<'_>, at: usize) -> usize {
+    tree.up(at).filter(|up| tree.kind(*up) == "expression_statement").unwrap_or(at)
 }

@@ -36,23 +36,41 @@ fn is_function(tree: &Tree<'_>, at: usize) -> bool {
 pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     match tree.kind(at) {
-        "import_statement" => imports(walk, at),
+        "import_statement" => {
+            imports(walk, at);
+            taken(walk, at);
+        }
         "function_declaration" | "variable_declarator" | "method_definition" if !walk.inside() => {
             if let Some(name) = function_name(tree, at) {
                 walk.begin(at, name, false);
             }
+            required(walk, at);
         }
-        "variable_declarator" => given(walk, at),
+        "variable_declarator" => {
+            required(walk, at);
+            nested(walk, at);
+            given(walk, at);
+        }
+        "assignment_expression" => replaced(walk, at),
         "call_expression" => call(walk, at),
         "member_expression" => should(walk, at),
         "if_statement" => condition(walk, at),
         "try_statement" => {
-            let swallows = tree.field(at, "handler").is_some_and(|handler| swallows(tree, handler));
+            let swallows = tree.field(at, "handler").is_some_and(|handler| swallows(tree, handler))
+                || tree.field(at, "finalizer").is_some_and(|last| gives_back(tree, last));
             if let Some(body) = tree.field(at, "body").filter(|_| swallows) {
                 walk.caught(body);
             }
         }
-        "throw_statement" => walk.soft(0),
+        "function_declaration" | "generator_function_declaration" => nested(walk, at),
+        "while_statement" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
+        "for_in_statement" => walk.repeats(tree.field(at, "right"), None, tree.field(at, "body")),
+        "binary_expression" => short(walk, at),
+        "throw_statement" => {
+            walk.soft(0);
+            walk.dead_after(at);
+        }
+        "continue_statement" | "break_statement" => walk.dead_after(at),
         "return_statement" => returned(walk, at),
         _ => {}
     }
@@ -65,6 +83,66 @@ fn imports(walk: &mut Walk<'_>, at: usize) {
     let near = ["test", "util", "helper", "common", "support", "fixture"].iter().any(|word| from.contains(word));
     if from.starts_with('.') && near {
         walk.foreign.extend(bag(&tree.tokens_within(at, 200)));
+    }
+}
+
+/// What an import takes from where, and under which name: all of the module is `*`.
+fn taken(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(from) = tree.field(at, "source").and_then(|source| tree.string(source)) else { return };
+    let Some(clause) = tree.child_of_kind(at, "import_clause") else { return };
+    for part in tree.parts(clause) {
+        match tree.kind(part) {
+            "identifier" => walk.takes(tree.words(part), from, "default"),
+            "namespace_import" => {
+                tree.parts(part).for_each(|name| walk.takes(tree.words(name), from, "*"));
+            }
+            "named_imports" => {
+                for one in tree.parts(part) {
+                    let Some(name) = tree.field(one, "name") else { continue };
+                    let here = tree.field(one, "alias").unwrap_or(name);
+                    walk.takes(tree.words(here), from, tree.words(name));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `const { dim } = require('./lamp')`, `const lamp = await import('./lamp')`.
+fn required(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(name), Some(value)) = (tree.field(at, "name"), tree.field(at, "value")) else { return };
+    let tokens = tree.tokens_within(value, 6);
+    let from = match truth::bare(&tokens) {
+        [call, open, from, close, ..]
+            if matches!(call.text, "require" | "import") && open.text == "(" && close.text == ")" =>
+        {
+            from.text
+        }
+        _ => return,
+    };
+    if tree.kind(name) == "identifier" {
+        return walk.takes(tree.words(name), from, "*");
+    }
+    for one in tree.parts(name).take(100) {
+        let here = tree.field(one, "value").unwrap_or(one);
+        let there = tree.field(one, "key").unwrap_or(one);
+        walk.takes(tree.words(here), from, tree.words(there));
+    }
+}
+
+/// `lamp.dim = jest.fn(() => 3)`.
+fn replaced(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(left), Some(right)) = (tree.field(at, "left"), tree.field(at, "right")) else { return };
+    let mock = ["jest.fn", "vi.fn", "sinon.stub", "sinon.fake", "mock.fn"]
+        .iter()
+        .any(|name| tree.words(right).starts_with(name));
+    if mock && tree.kind(left) == "member_expression" {
+        let words = tree.words(left);
+        let last_two = words.rmatch_indices('.').nth(1).map_or(words, |(dot, _)| words.get(dot + 1..).unwrap_or(words));
+        walk.replaces(at, last_two.to_owned());
     }
 }
 
@@ -191,11 +269,17 @@ fn call(walk: &mut Walk<'_>, at: usize) {
     if path == ["expect"] || path == ["chai", "expect"] {
         return expected(walk, at, function);
     }
-    if last == "mock" && matches!(first, "jest" | "vi" | "vitest") {
+    let module = matches!(last, "mock" | "doMock" | "unstable_mockModule") && matches!(first, "jest" | "vi" | "vitest");
+    if module || last == "module" && first == "mock" {
         return mocked(walk, at);
     }
     if !walk.inside() {
         return;
+    }
+    if let ("catch" | "then", Some(on)) = (last, tree.field(function, "object"))
+        && catches_idly(tree, at, usize::from(last == "then"))
+    {
+        walk.caught(on);
     }
     // Links of a chain that was read from its beginning, or will be.
     let direct = matches!(tree.kind(function), "identifier" | "member_expression" | "subscript_expression");
@@ -206,19 +290,19 @@ fn call(walk: &mut Walk<'_>, at: usize) {
     let asserting =
         matches!(receiver, "assert" | "t" | "st" | "tt" | "sst" | "s2t" | "tap" | "Assert") || path == ["assert"];
     match last {
-        "skip" | "todo" if matches!(first, "this" | "t") && is_statement_at_top(tree, at) && first == "this" => {
-            let line = tree.line(at);
-            if let Some(unit) = walk.unit() {
-                unit.skip = Some(Mark { line, what: format!("`{first}.{last}()`") });
-            }
-        }
-        "catch" if path.len() > 1 && catches_idly(tree, at) => {
-            if let Some(on) = tree.field(function, "object") {
-                walk.caught(on);
+        _ if skips(tree, at, &path) => {
+            let statement =
+                tree.up(at).filter(|up| matches!(tree.kind(*up), "expression_statement" | "return_statement"));
+            if let Some(statement) = statement {
+                walk.skips(statement, &format!("`{}()`", path.join(".")));
             }
         }
         "spyOn" | "stub" => spied(walk, at),
         "forEach" | "map" if path.len() > 1 => {
+            let nothing = tree.field(function, "object").map(|on| tree.tokens_within(on, 10));
+            if nothing.is_some_and(|on| super::constant::is_nothing(&on)) {
+                walk.dead(at);
+            }
             if let Some(unit) = walk.unit() {
                 unit.loops += 1;
             }
@@ -296,6 +380,7 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     });
     let empty = test && tree.parts(list).count() == 1;
     let off = off.or_else(|| option.collect::<Vec<_>>().first().copied()).or(empty.then_some("pending"));
+    let off = off.or_else(|| unless(tree, at));
     let skip = off.map(|word| Mark { line, what: format!("`{word}`") });
     if path.contains(&"only") || matches!(first, "fit" | "fdescribe") {
         walk.suite.only = Some(Mark { line, what: name.clone() });
@@ -303,6 +388,8 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     if !test {
         return walk.scope(at, name, skip);
     }
+    // A test in a test, made by what is tested, is what the outer one looks at.
+    let made = walk.inside() && matches!(path, [_]);
     walk.begin(at, &name, true);
     let cases = each(tree, at);
     // A function that stands elsewhere is the test.
@@ -310,8 +397,18 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     if let Some(unit) = walk.unit() {
         unit.skip = skip.or_else(|| unit.skip.take());
         unit.tables.extend(cases);
-        unit.maybe += usize::from(away && unit.skip.is_none());
+        unit.maybe += usize::from((away || made) && unit.skip.is_none());
     }
+}
+
+/// `it.skipIf(true)(…)`, `it.runIf(false)(…)`.
+fn unless<'t>(tree: &Tree<'t>, at: usize) -> Option<&'t str> {
+    let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
+    let name = tree.field(inner, "function").and_then(|function| tree.field(function, "property"))?;
+    let first = tree.field(inner, "arguments").and_then(|list| tree.parts(list).next())?;
+    let holds = super::constant::constant(&tree.tokens_within(first, 50))?;
+    let name = tree.words(name);
+    (name == "skipIf" && holds || name == "runIf" && !holds).then_some(name)
 }
 
 /// The cases of `test.each([…])`.
@@ -327,9 +424,15 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     let Some(body) = tree.field(at, "consequence").filter(|_| walk.inside()) else { return };
     let tokens: Vec<Token<'_>> =
         tree.field(at, "condition").map(|condition| tree.tokens_within(condition, 100)).unwrap_or_default();
-    if matches!(truth::bare(&tokens), [one] if matches!(one.text, "false" | "0" | "null")) {
-        walk.dead(body);
-    } else if tree.field(at, "alternative").is_none()
+    let lines =
+        |body: usize| if tree.kind(body) == "statement_block" { tree.parts(body).collect() } else { vec![body] };
+    if tree.field(at, "alternative").is_none()
+        && lines(body).into_iter().all(|line| tree.words(line).starts_with("console."))
+    {
+        walk.add_only_told(at, &tokens, &tokens);
+    }
+    if walk.chooses(at)
+        && tree.field(at, "alternative").is_none()
         && !super::python::is_platform(&tokens)
         && !always_leaves(tree, body)
     {
@@ -350,31 +453,75 @@ fn swallows(tree: &Tree<'_>, handler: usize) -> bool {
 fn is_idle(tree: &Tree<'_>, line: usize) -> bool {
     match tree.kind(line) {
         "empty_statement" | "continue_statement" | "break_statement" => true,
-        "return_statement" => tree.parts(line).next().is_none(),
-        "expression_statement" => tree.words(line).starts_with("console."),
+        // Nothing, or something that says nothing of the failure.
+        "return_statement" => tree.parts(line).all(|value| truth::is_literal(&tree.tokens_within(value, 50))),
+        "expression_statement" => {
+            let words = tree.words(line);
+            ["console.", "logger.", "log.", "log(", "this.skip(", "ctx.skip(", "pending("]
+                .iter()
+                .any(|idle| words.starts_with(idle))
+        }
         _ => false,
     }
 }
 
-/// `.catch(() => {})`.
-fn catches_idly(tree: &Tree<'_>, at: usize) -> bool {
-    let handler = tree.field(at, "arguments").and_then(|list| tree.parts(list).next());
-    let body = handler.filter(|handler| is_function(tree, *handler)).and_then(|handler| tree.field(handler, "body"));
-    body.is_some_and(|body| tree.kind(body) == "statement_block" && tree.parts(body).all(|line| is_idle(tree, line)))
+/// What is given back in a `finally` takes the place of the failure.
+fn gives_back(tree: &Tree<'_>, last: usize) -> bool {
+    let body = tree.field(last, "body").or_else(|| tree.child_of_kind(last, "statement_block"));
+    body.is_some_and(|body| tree.parts(body).any(|line| tree.kind(line) == "return_statement"))
 }
 
-fn is_statement_at_top(tree: &Tree<'_>, at: usize) -> bool {
-    tree.up(at).is_some_and(|statement| tree.kind(statement) == "expression_statement" && in_the_body(tree, statement))
+/// `.catch(() => {})`, and `.then(check, () => {})`.
+fn catches_idly(tree: &Tree<'_>, at: usize, place: usize) -> bool {
+    let Some(handler) = tree.field(at, "arguments").and_then(|list| tree.parts(list).nth(place)) else { return false };
+    if tree.kind(handler) == "identifier" {
+        return matches!(tree.words(handler), "noop" | "Boolean");
+    }
+    let Some(body) = tree.field(handler, "body").filter(|_| is_function(tree, handler)) else { return false };
+    if tree.kind(body) == "statement_block" {
+        return tree.parts(body).all(|line| is_idle(tree, line));
+    }
+    let tokens = tree.tokens_within(body, 50);
+    let words = tree.words(body);
+    truth::is_literal(truth::bare(&tokens)) || words.starts_with("console.") || words == "void 0"
 }
 
-/// Directly in the function that a test is given.
-fn in_the_body(tree: &Tree<'_>, statement: usize) -> bool {
-    let Some(block) = tree.up(statement).filter(|block| tree.kind(*block) == "statement_block") else { return false };
-    let Some(function) = tree.up(block).filter(|function| is_function(tree, *function)) else { return false };
-    let Some(list) = tree.up(function).filter(|list| tree.kind(*list) == "arguments") else { return false };
-    tree.up(list)
-        .and_then(|call| tree.field(call, "function").map(|function| (call, function)))
-        .is_some_and(|(call, function)| makes(tree, &path_of(tree, function), call) == Some(true))
+/// A call by which a test skips itself when it is run: mocha's, vitest's, jasmine's and Playwright's.
+fn skips(tree: &Tree<'_>, at: usize, path: &[&str]) -> bool {
+    let plain = |list: &usize| match tree.parts(*list).next() {
+        Some(first) => matches!(tree.words(first), "true" | "1" | "!0"),
+        None => true,
+    };
+    match path {
+        ["this" | "ctx" | "context" | "testContext", "skip"] | ["pending"] => true,
+        ["test" | "it", "skip" | "fixme"] => tree.field(at, "arguments").as_ref().is_some_and(plain),
+        _ => false,
+    }
+}
+
+/// A function in a test that no word of it names is never called.
+fn nested(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(name) = function_name(tree, at).filter(|_| walk.inside()) else { return };
+    let function = tree.field(at, "value").unwrap_or(at);
+    if let Some(body) = tree.field(function, "body") {
+        walk.nested(at, body, name, 0);
+    }
+}
+
+/// `false && check()`, `true || check()`.
+fn short(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let Some(left) = tree.field(at, "left").filter(|_| walk.inside()) else { return };
+    let Some(right) = tree.field(at, "right") else { return };
+    let stops = match tree.field(at, "operator").map(|sign| tree.words(sign)) {
+        Some("&&") => false,
+        Some("||") => true,
+        _ => return,
+    };
+    if super::constant::constant(&tree.tokens_within(left, 50)) == Some(stops) {
+        walk.never(right);
+    }
 }
 
 fn returned(walk: &mut Walk<'_>, at: usize) {
@@ -383,7 +530,5 @@ fn returned(walk: &mut Walk<'_>, at: usize) {
         // A promise that fails makes the test fail.
         walk.soft(0);
     }
-    if in_the_body(tree, at) {
-        walk.dead_after(at);
-    }
+    walk.returns(at);
 }

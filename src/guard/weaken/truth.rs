@@ -1,9 +1,10 @@
 //! What an expression holds that must be true, or two sides that must be equal: told from its tokens, alike in all
 //! languages.
 
+use super::constant::constant;
 use super::model::{Check, Form, Tolerance, bag};
 use super::tree::{Sort, digest, hash};
-pub(super) use super::words::{Tokens, arguments, bare, called, is_literal, is_trivial, keyword, number, paths, split};
+pub(super) use super::words::{Tokens, arguments, bare, called, is_literal, is_trivial, keyword, links, number, split};
 use super::words::{is_constant, opens, predicate, tops, wildcards};
 
 /// Puts the two sides into a check: what is looked at, and what is expected of it.
@@ -13,7 +14,7 @@ pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens
     check.subject = digest(subject);
     check.about = bag(subject);
     check.calls = called(subject);
-    check.paths = paths(subject);
+    (check.links, check.roots) = links(subject);
     check.expected = if expected.is_empty() { 0 } else { digest(expected) };
     check.literal = is_literal(expected);
     check.trivial = is_trivial(expected);
@@ -21,7 +22,24 @@ pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens
     check.expects_names =
         expected.iter().filter(|token| token.sort == Sort::Word).map(|token| hash(token.text)).collect();
     check.wild = wildcards(expected);
+    check.fails = matches!(expected, [first, open, ..] if first.text == "Err" && open.text == "(");
+    check.part_of = measured(subject).map_or(0, |of| digest(bare(of)));
     check.same = !expected.is_empty() && check.subject == check.expected && !check.literal;
+}
+
+/// What has the length that is looked at: `len(x)`, `x.length`, `x.len()`.
+fn measured<'a, 't>(subject: Tokens<'a, 't>) -> Option<Tokens<'a, 't>> {
+    match subject {
+        [name, open, inner @ .., close] if name.text == "len" && open.text == "(" && close.text == ")" => Some(inner),
+        [on @ .., dot, name, open, close]
+            if dot.text == "." && matches!(name.text, "len" | "count") && open.text == "(" && close.text == ")" =>
+        {
+            Some(on)
+        }
+        [on @ .., dot, name] if dot.text == "." && matches!(name.text, "length" | "size") => Some(on),
+        _ => None,
+    }
+    .filter(|of| !of.is_empty())
 }
 
 /// Two sides that must be equal. Where one is written out, the other is looked at; else the first one is.
@@ -43,21 +61,82 @@ pub(super) fn equal<'t>(line: u32, all: Tokens<'_, 't>, left: Tokens<'_, 't>, ri
     } else if bare(expected).first().is_some_and(|token| matches!(token.text, "!" | "not")) {
         check.trivial = true;
     }
-    if let Some(tolerance) = approximate(bare(expected)).or_else(|| approximate(bare(subject))) {
+    // `typeof x === 'number'` asks for the type.
+    if let [word, inner @ ..] = bare(subject)
+        && word.text == "typeof"
+        && !inner.is_empty()
+    {
+        sides(&mut check, inner, expected);
+        check.form = Form::Type;
+    }
+    if let Some((tolerance, usual)) = approximate(bare(expected)).or_else(|| approximate(bare(subject))) {
         check.form = Form::Near;
-        check.tolerance = tolerance;
+        (check.tolerance, check.usual) = (tolerance, usual);
+    } else if let Some((inner, digits)) = rounded(bare(subject)) {
+        sides(&mut check, inner, expected);
+        check.form = Form::Near;
+        check.tolerance = Some(Tolerance(0.5 * 0.1_f64.powf(digits)));
     } else if check.wild > 0 && bare(expected).len() <= 3 && !expected.is_empty() {
         check.form = Form::Truth;
     }
     check
 }
 
-/// The tolerance of `approx(x, abs=…)`, where it is one; none inside where it is the usual one.
-fn approximate(tokens: Tokens<'_, '_>) -> Option<Option<Tolerance>> {
+/// The tolerance of `approx(x, abs=…)`, where it is one; where none is said, how much the usual one is.
+fn approximate(tokens: Tokens<'_, '_>) -> Option<(Option<Tolerance>, Option<f64>)> {
+    const USUAL: f64 = 1e-6;
     let at = tokens.iter().position(|token| token.text == "approx" && token.sort == Sort::Word)?;
     let arguments = arguments(tokens, at);
     let said = ["rel", "abs"].iter().filter_map(|name| keyword(&arguments, name).and_then(number));
-    Some(said.reduce(f64::max).map(Tolerance))
+    let placed = arguments.iter().skip(1).take(2).filter_map(|one| number(one));
+    let said = said.chain(placed).reduce(f64::max);
+    let value = arguments.first().and_then(|first| number(first));
+    Some((said.map(Tolerance), value.filter(|_| said.is_none()).map(|value| value.abs().max(1.0) * USUAL)))
+}
+
+/// What is rounded before it is compared, and to how many digits.
+fn rounded<'a, 't>(subject: Tokens<'a, 't>) -> Option<(Tokens<'a, 't>, f64)> {
+    let [name, open, .., close] = subject else { return None };
+    if name.text != "round" || open.text != "(" || close.text != ")" {
+        return None;
+    }
+    match arguments(subject, 0).as_slice() {
+        [value] => Some((value, 0.0)),
+        [value, digits] => Some((value, number(digits)?)),
+        _ => None,
+    }
+}
+
+/// A condition of which something is only said: it holds nothing, whatever the code does. It is beside the check that it was.
+pub(super) fn only_told<'t>(line: u32, condition: Tokens<'_, 't>, shown: Tokens<'_, 't>) -> Check {
+    let mut check = alone(line, condition);
+    check.shown = super::model::shown(shown);
+    told(check)
+}
+
+/// Whether it is a question of its own, with a sign in it that compares, joins or negates.
+pub(super) fn is_asked(tokens: Tokens<'_, '_>) -> bool {
+    let tokens = bare(tokens);
+    !tops(tokens, &["==", "===", "!=", "!==", "<", "<=", ">", ">=", "||", "&&", "instanceof"]).is_empty()
+        || matches!(tokens, [one, two, ..] if one.text == "!" && two.text == "!")
+        || matches!(tokens, [one, open, ..] if one.text == "Boolean" && open.text == "(")
+        || is_constant(tokens)
+}
+
+/// A pattern that fits whatever comes.
+pub(super) fn matches_all(pattern: Tokens<'_, '_>) -> bool {
+    let [one] = pattern else { return false };
+    one.sort == Sort::Text
+        && matches!(
+            one.text.trim_matches('/').trim_start_matches('^').trim_end_matches('$'),
+            "" | ".*" | "." | ".+" | "[\\s\\S]*"
+        )
+}
+
+/// A check that fails nothing any more: it is none, and stands for none but the one that it was.
+pub(super) fn told(check: Check) -> Check {
+    let text = !check.text;
+    Check { form: Form::Nothing, told: true, negative: false, text, about: Vec::new(), either: Vec::new(), ..check }
 }
 
 /// What must be true, each part of it.
@@ -73,11 +152,22 @@ pub(super) fn truth<'t>(line: u32, tokens: Tokens<'_, 't>) -> Vec<Check> {
 
 fn single<'t>(line: u32, part: Tokens<'_, 't>, _all: Tokens<'_, 't>) -> Check {
     let part = bare(part);
+    // `a if on else b`: one or the other suffices.
+    if let ([on], [other]) = (tops(part, &["if"]).as_slice(), tops(part, &["else"]).as_slice())
+        && on < other
+    {
+        let parts = [part.get(..*on), part.get(other + 1..)].map(Option::unwrap_or_default);
+        let mut check = Check::new(line, Form::Other, part);
+        check.either = parts.iter().map(|one| digest(bare(one))).collect();
+        let first = alone(line, parts[0]);
+        (check.subject, check.about) = (first.subject, first.about);
+        return check;
+    }
     let either = split(part, &["or", "||"]);
     if either.len() > 1 {
         let mut check = Check::new(line, Form::Other, part);
         check.either = either.iter().map(|one| digest(bare(one))).collect();
-        if either.iter().any(|one| is_constant(one)) {
+        if either.iter().any(|one| constant(one) == Some(true)) {
             check.form = Form::Nothing;
         }
         if let Some(first) = either.first() {
@@ -225,6 +315,13 @@ fn bool_of<'t>(line: u32, part: Tokens<'_, 't>, whole: Tokens<'_, 't>) -> Check 
     if is_literal(part) {
         return with(line, Form::Other, whole, part, &[]);
     }
+    // `mock.called` is true of any call.
+    if let [on @ .., dot, called] = part
+        && dot.text == "."
+        && called.text == "called"
+    {
+        return with(line, Form::Truth, whole, on, &[]);
+    }
     if let Some((name, on, arguments)) = predicate(part) {
         let one = arguments.first().copied().unwrap_or_default();
         let two = arguments.get(1).copied().unwrap_or_default();
@@ -252,7 +349,8 @@ fn bool_of<'t>(line: u32, part: Tokens<'_, 't>, whole: Tokens<'_, 't>) -> Check 
             }
             // A pattern of Rust names the value wholly or in part; which one is not told here.
             "matches" if on.is_empty() && !two.is_empty() => {
-                let all_of_it = two.iter().any(|token| matches!(token.text, "_" | ".."));
+                let all_of_it =
+                    two.iter().any(|token| matches!(token.text, "_" | "..")) || !tops(two, &["|"]).is_empty();
                 return with(line, if all_of_it { Form::Part } else { Form::Other }, whole, one, two);
             }
             "match" | "search" | "fullmatch" | "MatchString" if !two.is_empty() => {
@@ -261,6 +359,12 @@ fn bool_of<'t>(line: u32, part: Tokens<'_, 't>, whole: Tokens<'_, 't>) -> Check 
             "Contains" | "HasPrefix" | "HasSuffix" if !two.is_empty() => {
                 return with(line, Form::Part, whole, one, two);
             }
+            // One of a list that is written out.
+            "contains" | "includes" if on.first().is_some_and(opens) && !one.is_empty() => {
+                let (subject, expected) = contained(one, on);
+                return with(line, Form::Part, whole, subject, expected);
+            }
+            "Boolean" | "bool" if on.is_empty() && arguments.len() == 1 => return bool_of(line, one, whole),
             // A regular expression's own method looks at its argument.
             "test" | "is_match" if !on.is_empty() => return with(line, Form::Part, whole, one, on),
             name if PARTS.contains(&name) && !on.is_empty() => return with(line, Form::Part, whole, on, one),

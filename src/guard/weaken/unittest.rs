@@ -27,8 +27,10 @@ pub(super) fn failure(walk: &mut Walk<'_>, at: usize, name: &str) {
     truth::sides(&mut check, subject, kind);
     check.bag = bag(&tokens);
     check.shown = super::model::shown(&tokens);
-    check.broad = matches!(kind, [one] if matches!(one.text, "Exception" | "BaseException" | "Warning"));
-    check.message = keyword(&arguments, "match").is_some()
+    let types = super::errors::types(kind);
+    check.broad = super::errors::is_any(&types);
+    check.types = types.iter().map(|name| hash(name)).collect();
+    check.message = keyword(&arguments, "match").is_some_and(|pattern| !truth::matches_all(pattern))
         || keyword(&arguments, "check").is_some()
         || name.ends_with("Regex")
         || name.ends_with("Regexp")
@@ -150,6 +152,15 @@ fn patch_target(tokens: Tokens<'_, '_>, from: usize, function: &str) -> Option<S
     if keyword(&list, "wraps").is_some() {
         return None;
     }
+    // `__name__ + ".dim"`, `f"{__name__}.dim"`: a name of this file.
+    let here = match first {
+        [own, plus, name] if own.text == "__name__" && plus.text == "+" => name.text.strip_prefix('.'),
+        [name] => name.text.strip_prefix("{__name__}."),
+        _ => None,
+    };
+    if let Some(name) = here.filter(|_| function.ends_with("patch")) {
+        return Some(name.to_owned());
+    }
     if let Some(target) = text(first)
         .filter(|_| one && (function.ends_with("patch") || list.get(1).is_some_and(|second| answers(second))))
     {
@@ -165,7 +176,7 @@ fn patch_target(tokens: Tokens<'_, '_>, from: usize, function: &str) -> Option<S
 }
 
 /// A lambda or a mock: it gives what it was told to.
-fn answers(tokens: Tokens<'_, '_>) -> bool {
+pub(super) fn answers(tokens: Tokens<'_, '_>) -> bool {
     let first = tokens.first().map_or("", |token| token.text);
     first == "lambda" || tokens.iter().any(|token| matches!(token.text, "Mock" | "MagicMock" | "AsyncMock"))
 }

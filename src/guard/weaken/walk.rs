@@ -1,13 +1,22 @@
 //! The walk through a file: one pass in the order of reading, with a stack of what is open.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use super::constant;
 use super::model::{Call, Check, Form, Given, Mark, Suite, Unit, bag, shown, strings};
+use super::reach::{End, certain};
 use super::tree::{Token, Tree, digest, hash};
 use super::truth;
 
 /// So many tokens of a file are read in all, those of what nests again and again.
 const MOST_READ: usize = 12_000_000;
+
+/// So many tokens of a test or a function are read.
+const MOST_OF_A_UNIT: usize = 20_000;
+
+/// So many names of what a file takes from elsewhere are kept, and so many mocks of a class or of a file.
+const MOST_TAKEN: usize = 2_000;
+const MOST_MOCKS: usize = 50;
 
 /// What repeats, in whatever language.
 const LOOPS: [&str; 9] = [
@@ -37,15 +46,18 @@ const BESIDE: [&str; 8] = [
 /// Something that is open at a place of the walk.
 #[derive(Debug, Clone)]
 enum Frame {
-    Unit(usize),
-    /// A class, a module or a group of tests, with the mark that skips it.
-    Scope(String, Option<Mark>),
+    /// A test or a function, by its place in the suite and its node.
+    Unit(usize, usize),
+    /// A class, a module or a group of tests, with the mark that skips it, and what it replaces by mocks.
+    Scope(String, Option<Mark>, Vec<Mark>),
     /// A condition.
     Guard,
     /// What fails here is caught and forgotten.
     Caught,
     /// What stands here is never run.
     Dead,
+    /// A function that stands in dead code may be called from elsewhere; how much was dead around it.
+    Live(usize),
 }
 
 pub(super) struct Walk<'t> {
@@ -62,6 +74,16 @@ pub(super) struct Walk<'t> {
     left: usize,
     /// From where to where the code is dead, once the walk is there.
     later: Vec<(usize, usize)>,
+    /// Up to where any dead code reaches that was begun.
+    dead_to: usize,
+    /// What is never run, once the walk is there.
+    never: HashSet<usize>,
+    /// What stands under a condition, once the walk is there.
+    guarded: HashSet<usize>,
+    /// Names that were taken from a library by which a test skips itself.
+    pub(super) skippers: HashSet<u64>,
+    /// How often a test has each of its words.
+    mentioned: Option<(usize, HashMap<u64, usize>)>,
     /// Attributes that stand before the next item.
     pub(super) attributes: Vec<usize>,
     /// Anything may come from a place where helpers of tests live.
@@ -93,6 +115,11 @@ impl<'t> Walk<'t> {
             deads: 0,
             left: MOST_READ,
             later: Vec::new(),
+            dead_to: 0,
+            never: HashSet::new(),
+            guarded: HashSet::new(),
+            skippers: HashSet::new(),
+            mentioned: None,
             attributes: Vec::new(),
             foreign_all: false,
             tests_until: 0,
@@ -101,6 +128,12 @@ impl<'t> Walk<'t> {
         };
         for at in 0..tree.len() {
             walk.close(at);
+            if walk.never.remove(&at) {
+                walk.dead(at);
+            }
+            if walk.guarded.remove(&at) {
+                walk.open(walk.tree.node(at).last, Frame::Guard);
+            }
             if LOOPS.contains(&tree.kind(at))
                 && let Some(unit) = walk.unit()
             {
@@ -123,6 +156,7 @@ impl<'t> Walk<'t> {
                 Some((_, Frame::Guard)) => self.guards -= 1,
                 Some((_, Frame::Caught)) => self.caughts -= 1,
                 Some((_, Frame::Dead)) => self.deads -= 1,
+                Some((_, Frame::Live(deads))) => self.deads = deads,
                 _ => {}
             }
         }
@@ -130,7 +164,12 @@ impl<'t> Walk<'t> {
             && from <= at
         {
             self.later.pop();
-            if at < until {
+            if at < until && !self.is_dead_to(until) {
+                // Where what is open here ends first, it goes on behind that.
+                let ends = self.frames.last().map_or(until, |(outer, _)| *outer);
+                if ends < until {
+                    self.later.push((ends, until));
+                }
                 self.open(until, Frame::Dead);
             }
         }
@@ -142,7 +181,10 @@ impl<'t> Walk<'t> {
         match frame {
             Frame::Guard => self.guards += 1,
             Frame::Caught => self.caughts += 1,
-            Frame::Dead => self.deads += 1,
+            Frame::Dead => {
+                self.deads += 1;
+                self.dead_to = self.dead_to.max(until);
+            }
             _ => {}
         }
         self.frames.push((until, frame));
@@ -164,7 +206,7 @@ impl<'t> Walk<'t> {
     }
 
     fn unit_at(&self) -> Option<usize> {
-        self.frames.iter().rev().find_map(|(_, frame)| if let Frame::Unit(at) = frame { Some(*at) } else { None })
+        self.frames.iter().rev().find_map(|(_, frame)| if let Frame::Unit(at, _) = frame { Some(*at) } else { None })
     }
 
     /// Whether a test or function is open here.
@@ -178,20 +220,28 @@ impl<'t> Walk<'t> {
     }
 
     pub(super) fn scope(&mut self, at: usize, name: String, skip: Option<Mark>) {
-        self.open(self.tree.node(at).last, Frame::Scope(name, skip));
+        self.open(self.tree.node(at).last, Frame::Scope(name, skip, Vec::new()));
+    }
+
+    /// The scope that was opened last replaces these.
+    pub(super) fn mocked(&mut self, marks: Vec<Mark>) {
+        if let Some((_, Frame::Scope(_, _, mocks))) = self.frames.last_mut() {
+            mocks.extend(marks.into_iter().take(MOST_MOCKS));
+        }
     }
 
     /// Begins a test or a function; its name is qualified by what is open around it.
     pub(super) fn begin(&mut self, at: usize, name: &str, test: bool) {
         let mut parts: Vec<&str> = Vec::new();
-        let mut skip = None;
+        let (mut skip, mut mocks) = (None, Vec::new());
         for (_, frame) in &self.frames {
             match frame {
-                Frame::Scope(name, mark) => {
+                Frame::Scope(name, mark, marks) => {
                     parts.push(name);
+                    mocks.extend(marks.iter().cloned());
                     skip = skip.or_else(|| mark.clone());
                 }
-                Frame::Unit(unit) => {
+                Frame::Unit(unit, _) => {
                     parts = self.suite.units.get(*unit).map(|unit| vec![unit.name.as_str()]).unwrap_or_default();
                 }
                 _ => {}
@@ -202,13 +252,14 @@ impl<'t> Walk<'t> {
         if test && let Some(outer) = self.unit() {
             outer.holds_tests = true;
         }
-        let tokens = if self.left == 0 { Vec::new() } else { self.tree.tokens_within(at, 20_000) };
+        let tokens = if self.left == 0 { Vec::new() } else { self.tree.tokens_within(at, MOST_OF_A_UNIT) };
         self.left = self.left.saturating_sub(tokens.len());
         let unit = Unit {
             name,
             test,
             line: self.tree.line(at),
             skip,
+            mocks,
             body: digest(&tokens),
             tokens: bag(&tokens),
             strings: strings(&tokens),
@@ -216,11 +267,12 @@ impl<'t> Walk<'t> {
         };
         let index = self.suite.units.len();
         self.suite.units.push(unit);
-        self.open(self.tree.node(at).last, Frame::Unit(index));
+        self.open(self.tree.node(at).last, Frame::Unit(index, at));
     }
 
+    /// What stands under a condition, further on.
     pub(super) fn guard(&mut self, at: usize) {
-        self.open(self.tree.node(at).last, Frame::Guard);
+        self.guarded.insert(at);
     }
 
     pub(super) fn caught(&mut self, at: usize) {
@@ -231,11 +283,111 @@ impl<'t> Walk<'t> {
         self.open(self.tree.node(at).last, Frame::Dead);
     }
 
+    /// Whether it is dead up to there already.
+    fn is_dead_to(&self, until: usize) -> bool {
+        self.deads > 0 && until <= self.dead_to
+    }
+
+    fn dead_from(&mut self, from: usize, until: usize) {
+        if !self.is_dead_to(until) {
+            self.later.push((from, until));
+        }
+    }
+
     /// What follows up to the end of the block that this statement stands in is never run.
     pub(super) fn dead_after(&mut self, at: usize) {
-        if let Some(block) = self.tree.up(at) {
-            self.later.push((self.tree.node(at).last, self.tree.node(block).last));
+        if let Some(block) = self.tree.up(at).filter(|_| self.inside()) {
+            self.dead_from(self.tree.node(at).last, self.tree.node(block).last);
         }
+    }
+
+    /// What follows a statement that gives back is never run: up to the end of the function, where it does so each time.
+    pub(super) fn returns(&mut self, statement: usize) {
+        match certain(self.tree, statement, End::Return).filter(|_| self.inside()) {
+            Some(function) => self.dead_from(self.tree.node(statement).last, self.tree.node(function).last),
+            None => self.dead_after(statement),
+        }
+    }
+
+    /// A statement that skips: the test, where it is run each time that the test is; else what follows it in its block.
+    pub(super) fn skips(&mut self, statement: usize, what: &str) {
+        let own = |function: usize, unit: usize| {
+            // In a list of arguments, of the call that makes the test.
+            let list = self.tree.up(function).filter(|list| self.tree.kind(*list).starts_with("argument"));
+            function == unit || list.and_then(|list| self.tree.up(list)) == Some(unit)
+        };
+        let here = certain(self.tree, statement, End::Skip);
+        let test = self.unit_node().is_some_and(|unit| here.is_some_and(|function| own(function, unit)));
+        let line = self.tree.line(statement);
+        if test
+            && !self.is_dead()
+            && let Some(unit) = self.unit()
+        {
+            unit.skip = Some(Mark { line, what: what.to_owned() });
+        }
+        match here.filter(|_| self.inside()) {
+            Some(function) => self.dead_from(self.tree.node(statement).last, self.tree.node(function).last),
+            None => self.dead_after(statement),
+        }
+    }
+
+    /// What is never run of a condition that is as it is. It tells whether the condition depends on something.
+    pub(super) fn chooses(&mut self, at: usize) -> bool {
+        let Some(condition) = self.tree.field(at, "condition").filter(|_| self.inside()) else { return true };
+        let never = match constant::constant(&self.tree.tokens_within(condition, 100)) {
+            Some(true) => "alternative",
+            Some(false) => "consequence",
+            None => return true,
+        };
+        self.never.extend(self.tree.children(at).filter(|child| self.tree.node(*child).field == never));
+        false
+    }
+
+    /// What is never run, further on.
+    pub(super) fn never(&mut self, at: usize) {
+        self.never.insert(at);
+    }
+
+    /// A loop over nothing that is written out, or under a condition that never holds.
+    pub(super) fn repeats(&mut self, over: Option<usize>, condition: Option<usize>, body: Option<usize>) {
+        let nothing = over.is_some_and(|over| constant::is_nothing(&self.tree.tokens_within(over, 30)))
+            || condition.is_some_and(|what| constant::constant(&self.tree.tokens_within(what, 100)) == Some(false));
+        self.never.extend(body.filter(|_| nothing && self.inside()));
+    }
+
+    /// A function in a test: nothing of it is run where nobody names it. `unnamed` are mentions that call nothing.
+    pub(super) fn nested(&mut self, at: usize, body: usize, name: &str, unnamed: usize) {
+        if !self.inside() {
+            return;
+        }
+        if self.mentions(name).is_some_and(|times| times <= 1 + unnamed) {
+            self.dead(body);
+        } else if self.deads > 0 {
+            self.open(self.tree.node(at).last, Frame::Live(self.deads));
+            self.deads = 0;
+        }
+    }
+
+    /// How often the test or function that is open has this word; none where it is too long to be known.
+    pub(super) fn mentions(&mut self, name: &str) -> Option<usize> {
+        let index = self.unit_at()?;
+        if self.mentioned.as_ref().is_none_or(|(of, _)| *of != index) {
+            let unit = self.suite.units.get(index)?;
+            let mut words = HashMap::new();
+            for token in &unit.tokens {
+                *words.entry(*token).or_insert(0) += 1;
+            }
+            self.left = self.left.saturating_sub(unit.tokens.len());
+            self.mentioned = Some((index, words));
+        }
+        let (_, words) = self.mentioned.as_ref()?;
+        let long = self.suite.units.get(index)?.tokens.len() * 4 > MOST_OF_A_UNIT;
+        (!long).then(|| words.get(&hash(name)).copied().unwrap_or(0))
+    }
+
+    /// The node of the innermost test or function that is open.
+    fn unit_node(&self) -> Option<usize> {
+        self.frames.iter().rev().find_map(|(_, frame)| if let Frame::Unit(_, at) = frame { Some(*at) } else { None })
     }
 
     pub(super) fn is_dead(&self) -> bool {
@@ -267,6 +419,13 @@ impl<'t> Walk<'t> {
         self.add(at, truth::truth(line, tokens));
     }
 
+    /// Something that is looked at, and only said.
+    pub(super) fn add_only_told(&mut self, at: usize, condition: &[Token<'t>], shown: &[Token<'t>]) {
+        if self.inside() {
+            self.add(at, vec![truth::only_told(self.tree.line(at), condition, shown)]);
+        }
+    }
+
     pub(super) fn add_form(
         &mut self,
         at: usize,
@@ -284,7 +443,8 @@ impl<'t> Walk<'t> {
     pub(super) fn give(&mut self, name: usize, value: usize) {
         let tokens = self.tokens(value);
         let name = hash(self.tree.words(name));
-        let given = Given { calls: truth::called(&tokens), paths: truth::paths(&tokens) };
+        let (links, roots) = truth::links(&tokens);
+        let given = Given { calls: truth::called(&tokens), links, roots, names: bag(&tokens) };
         if let Some(unit) = self.unit() {
             unit.given.insert(name, given);
         }
@@ -305,6 +465,30 @@ impl<'t> Walk<'t> {
             && let Some(unit) = self.unit()
         {
             unit.maybe += 1;
+        }
+    }
+
+    /// The file takes something from elsewhere, by this name.
+    pub(super) fn takes(&mut self, here: &str, from: &str, there: &str) {
+        if self.suite.taken.len() < MOST_TAKEN {
+            self.suite.taken.insert(hash(here), (from.to_owned(), there.to_owned()));
+        }
+    }
+
+    /// The file replaces a module.
+    pub(super) fn replaces_module(&mut self, at: usize, what: &str) {
+        if self.suite.replaced.len() < MOST_MOCKS {
+            self.suite.replaced.push(Mark { line: self.tree.line(at), what: what.to_owned() });
+        }
+    }
+
+    /// Something is replaced by a mock in the test that is open.
+    pub(super) fn replaces(&mut self, at: usize, what: String) {
+        let line = self.tree.line(at);
+        if self.deads == 0
+            && let Some(unit) = self.unit()
+        {
+            unit.mocks.push(Mark { line, what });
         }
     }
 

@@ -198,20 +198,48 @@ pub(super) fn called(tokens: Tokens<'_, '_>) -> Vec<u64> {
     found
 }
 
-/// What is called, with what stands before its dot.
-pub(super) fn paths(tokens: Tokens<'_, '_>) -> Vec<u64> {
-    let mut found = Vec::new();
+/// A name that is called, with what stands before its dot: nothing, a word, or what a call gave (`Lamp().dim()`).
+pub(super) fn link(before: u64, name: &str) -> u64 {
+    before.rotate_left(1) ^ hash(name)
+}
+
+/// What a call of this name gave.
+pub(super) fn given_by(name: &str) -> u64 {
+    hash(&format!(".{name}"))
+}
+
+/// What is called, each as a [`link`], and the first words of what stands before the dots.
+pub(super) fn links(tokens: Tokens<'_, '_>) -> (Vec<u64>, Vec<u64>) {
+    let (mut found, mut roots) = (Vec::new(), Vec::new());
+    // For each bracket that is closed, the word before it was opened.
+    let (mut open, mut calls): (Vec<&str>, Vec<(usize, &str)>) = (Vec::new(), Vec::new());
     for (at, token) in tokens.iter().enumerate() {
-        let opens = tokens.get(at + 1).is_some_and(|next| next.text == "(" && next.sort == Sort::Mark);
-        if token.sort != Sort::Word || !opens {
+        let back = |by: usize| at.checked_sub(by).and_then(|at| tokens.get(at));
+        if opens(token) {
+            open.push(back(1).filter(|word| word.sort == Sort::Word).map_or("", |word| word.text));
+        } else if closes(token) {
+            calls.push((at, open.pop().unwrap_or("")));
+        }
+        let opened = tokens.get(at + 1).is_some_and(|next| next.text == "(" && next.sort == Sort::Mark);
+        if token.sort != Sort::Word || !opened {
             continue;
         }
-        let dot = at.checked_sub(1).and_then(|dot| tokens.get(dot)).is_some_and(|dot| matches!(dot.text, "." | "::"));
-        let before = at.checked_sub(2).and_then(|before| tokens.get(before)).filter(|_| dot);
-        let before = if dot { before.map_or("?", |before| before.text) } else { "" };
-        found.push(hash(&format!("{before}.{}", token.text)));
+        let dotted = back(1).is_some_and(|dot| matches!(dot.text, "." | "::" | "?."));
+        let before = match back(2).filter(|_| dotted) {
+            None => hash(""),
+            Some(word) if word.sort == Sort::Word => {
+                if !back(3).is_some_and(|dot| matches!(dot.text, "." | "::" | "?.")) {
+                    roots.push(hash(word.text));
+                }
+                hash(word.text)
+            }
+            Some(_) => {
+                calls.last().filter(|(end, _)| at.checked_sub(2) == Some(*end)).map_or(0, |(_, name)| given_by(name))
+            }
+        };
+        found.push(link(before, token.text));
     }
-    found
+    (found, roots)
 }
 
 /// Words that match whatever comes.

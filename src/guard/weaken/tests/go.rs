@@ -1,10 +1,10 @@
 use super::super::What::*;
 use super::*;
 
-const PATH: &str = "lamp/lamp_test.go";
+pub(super) const PATH: &str = "lamp/lamp_test.go";
 
 /// A body becomes a test; what has its own `func Test` stays as it is.
-fn file(text: &str) -> String {
+pub(super) fn file(text: &str) -> String {
     let body = if text.contains("func Test") {
         text.to_owned()
     } else {

@@ -96,6 +96,7 @@ fn read_through(path: &str, size: usize, what: &str) {
         "one line" => full("a.b(c)"),
         "words" => full("assert "),
         "quotes" => full("'\"`"),
+        "returns" => format!("it('a', () => {{{}", full("{return;}")),
         _ => full("a or b || "),
     };
     drop(weaker(path, Some(sample(path).as_bytes()), Some(text.as_bytes())));
@@ -112,6 +113,7 @@ fn what_was_made_to_be_slow_is_read_to_its_end() {
         "one line",
         "words",
         "quotes",
+        "returns",
         "or",
     ];
     for path in PATHS {

@@ -1,10 +1,10 @@
 use super::super::What::*;
 use super::*;
 
-const PATH: &str = "tests/test_lamp.py";
+pub(super) const PATH: &str = "tests/test_lamp.py";
 
 /// A body becomes a test; what begins with a letter at the margin and has its own `def` or `class` stays as it is.
-fn file(text: &str) -> String {
+pub(super) fn file(text: &str) -> String {
     if text.contains("def ") {
         return text.to_owned();
     }

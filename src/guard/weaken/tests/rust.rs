@@ -1,10 +1,10 @@
 use super::super::What::*;
 use super::*;
 
-const PATH: &str = "tests/lamp.rs";
+pub(super) const PATH: &str = "tests/lamp.rs";
 
 /// A body becomes a test; what has its own `fn` stays as it is.
-fn file(text: &str) -> String {
+pub(super) fn file(text: &str) -> String {
     if text.contains("fn ") { text.to_owned() } else { format!("#[test]\nfn dims() {{\n{text}\n}}\n") }
 }
 

@@ -1,10 +1,10 @@
 use super::super::What::*;
 use super::*;
 
-const PATH: &str = "src/lamp.test.ts";
+pub(super) const PATH: &str = "src/lamp.test.ts";
 
 /// A body becomes a test; what has its own `it(` or `test(` stays as it is.
-fn file(text: &str) -> String {
+pub(super) fn file(text: &str) -> String {
     let whole = ["it(", "test(", "it.", "test.", "describe"].iter().any(|word| text.contains(word));
     if whole { text.to_owned() } else { format!("it('dims', async () => {{\n{text}\n}});\n") }
 }
