@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::checks::checks;
 use super::mocks::{Taken, mocked};
-use super::model::{Check, Mark, Table, Unit};
+use super::model::{Mark, Table, Unit};
 use super::pair::{counted, shared};
 use super::{Weaker, What};
 
