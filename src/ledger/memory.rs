@@ -551,10 +551,11 @@ impl Memory {
         self.conclude();
     }
 
-    /// An audit is taken to heart when one of its facts is in the context, or stands as an unknown among the issues.
+    /// An audit is taken to heart when one of its facts is in the context or cited there, or stands as an unknown among the issues.
     fn conclude(&mut self) {
         let latest = &self.latest;
-        let cited: BTreeSet<FactId> = latest.open.iter().flat_map(|issue| snapshot::cited(&issue.text)).collect();
+        let texts = latest.open.iter().map(|issue| &issue.text).chain(latest.context.iter().map(|fact| &fact.text));
+        let cited: BTreeSet<FactId> = texts.flat_map(|text| snapshot::cited(text)).collect();
         let drawn = |audit: &mut Audit| audit.facts.iter().any(|id| latest.is_consolidated(*id) || cited.contains(id));
         if let Some(audit) = self.audit.take_if(drawn).filter(|audit| audit.asked.is_some()) {
             self.concluded.clone_from(&audit.facts);

@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::finding::quoted;
 use crate::flow::Phase;
-use crate::gate::paper::{Paper, names};
+use crate::gate::paper::{Paper, ids, names};
 use crate::gate::world::World;
 use crate::gate::{expand, papers};
 use crate::ledger::State;
@@ -23,11 +23,11 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
     let files = &subject.context;
     match phase {
         Phase::Expand => {
-            let there: Vec<String> = files.criteria.iter().map(|text| in_words(text)).collect();
-            let bare = |text: &str| text.split_once(':').map(|(_, rest)| in_words(rest)).unwrap_or_default();
-            let without: Vec<String> = files.criteria.iter().map(|text| bare(text)).collect();
+            // An identifier that meant something else before can't be had again (`EXP-11`), so what is asked for is what it says.
+            let bare = |text: &str| in_words(ids::after_leading(text));
+            let there: Vec<String> = files.criteria.iter().map(|text| bare(text)).collect();
             let lacks = |text: &str| {
-                let given = in_words(&as_read(text));
+                let given = bare(&as_read(text));
                 // What was cut is held against as far as it is known.
                 let is_it = |one: &String| {
                     if text.ends_with('…') && text.chars().count() > CUT {
@@ -36,7 +36,7 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
                         *one == given
                     }
                 };
-                !there.iter().chain(&without).any(is_it)
+                !there.iter().any(is_it)
             };
             let lost = decided(Remedy::AmendSpec).filter(|(text, _)| lacks(text));
             let find = |(text, by): (&str, &str)| {
@@ -44,7 +44,10 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
                     format!("{} amended the criteria, and this one is not among them: {}", quoted(by), quoted(text));
                 let long = text.chars().count() > LONG;
                 let whole = if long { " The comment that gave it has it in full." } else { "" };
-                let next = format!("Write it under Acceptance Criteria as it was given, and push.{whole}");
+                let next = format!(
+                    "Write it under Acceptance Criteria as it was given, and push. Where its identifier meant something else before \
+                     (EXP-11), give it one that was never used.{whole}"
+                );
                 Finding::error("EXP-14", says, next).at(papers::SCOPE, None)
             };
             lost.map(find).collect()

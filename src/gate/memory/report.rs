@@ -23,7 +23,9 @@ pub struct Report {
     pub lines: Vec<String>,
 }
 
-/// The part that says how to find out.
+/// The parts that say what is unmet and why, and the one that says how to find out.
+const MISMATCHES: usize = 1;
+const DIAGNOSIS: usize = 2;
 const LOOKING: usize = 5;
 /// So many characters are left for what stands in front of an entry.
 const LABEL: usize = 40;
@@ -150,16 +152,24 @@ pub(super) fn told(parts: &Parts) -> Result<Report, Vec<Finding>> {
     if found.is_empty() { Ok(Report { pass, lines }) } else { Err(found) }
 }
 
-/// What is wrong with a report that is owed and has no cause: `SNP-14`.
+/// What is wrong with a report that is owed and names no mismatch, or no cause: `SNP-14`.
 pub fn undiagnosed(report: &Report) -> Option<Finding> {
-    let says = |line: &String| line.starts_with("Audit, diagnosis:") && concludes(line);
-    (!report.lines.iter().any(says)).then(|| {
-        Finding::error(
-            "SNP-14",
-            "The gate failed three times or more, and the diagnosis says nothing of why.",
+    let says = |part: usize| {
+        let label = entry(PARTS[part].0, "");
+        report.lines.iter().any(|line| line.starts_with(&label) && concludes(line))
+    };
+    let (lacks, next) = match (says(MISMATCHES), says(DIAGNOSIS)) {
+        (false, _) => (
+            "the report names no mismatch",
+            "Say which criterion or gate is unmet, and by what; also where the gate seems to be wrong.",
+        ),
+        (true, false) => (
+            "the diagnosis says nothing of why",
             "Say what the cause may be, how sure that is and what supports it; also where the gate seems to be wrong.",
-        )
-    })
+        ),
+        (true, true) => return None,
+    };
+    Some(Finding::error("SNP-14", format!("The gate failed three times or more, and {lacks}."), next))
 }
 
 /// Which part of a report an entry of a snapshot is, and what it says: `Audit, diagnosis: …`, as [`report`] writes it.
@@ -242,6 +252,8 @@ evidence: F-0003)\n### Evidence gaps\n- no log of the failing request\n### Risk 
         for says in ["stale cache (confidence: high)", "None of the callers lock it (confidence: low)"] {
             assert_eq!(diagnosed(says), None, "{says}");
         }
+        let unmet = report(&GOOD.replace("AC-2: no test names it", "none")).map(|report| undiagnosed(&report));
+        assert!(unmet.unwrap().unwrap().says.ends_with("the report names no mismatch."));
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn own_words(text: &str) -> String {
 }
 
 /// Words that propose, wherever they stand.
-const PROPOSALS: [&str; 62] = [
+const PROPOSALS: [&str; 59] = [
     "should create",
     "should write",
     "should implement",
@@ -44,10 +44,8 @@ const PROPOSALS: [&str; 62] = [
     "should change",
     "we should",
     "you should",
-    "we could",
     "we must",
     "we need to",
-    " one could",
     "needs to be changed",
     "needs to be rewritten",
     "needs refactoring",
@@ -69,6 +67,9 @@ const PROPOSALS: [&str; 62] = [
     "a fix is to",
     "it would be better",
     "would be better to",
+    "would be better with",
+    "has to go into",
+    "should go into",
     "it is better to",
     "better to use",
     "might want to",
@@ -81,20 +82,37 @@ const PROPOSALS: [&str; 62] = [
     "we suggest",
     "we recommend",
     "we need a",
-    "must now",
     "one has to",
     "one must",
     "one should",
     "ought to fix",
     "ought to change",
     "ought to add",
-    "it is necessary to",
     "is necessary to add",
-    "best to ",
-    "next step is",
     "will want to",
     "the correct code",
     "the right code",
+];
+/// What proposes where an order follows: `the next step is rewriting it`, and not `the next step is the header`.
+const TOWARD: [&str; 6] =
+    ["must now ", " best to ", "next step is ", "next step is to ", "it is necessary to ", "it would be necessary to "];
+/// What could be done is proposed, and what could be seen is told.
+const POSSIBLE: [&str; 2] = ["we could ", " one could "];
+const SEEN: [&str; 14] = [
+    "confirm",
+    "explain",
+    "find",
+    "get",
+    "measure",
+    "never",
+    "neither",
+    "not",
+    "observe",
+    "only",
+    "rarely",
+    "read",
+    "reproduce",
+    "see",
 ];
 /// A duty proposes where nothing is told beside it: `the status should be 200 and is 500` is what is unmet.
 const OUGHT: [&str; 4] = ["should have been", "should be", "should not", "shouldn't"];
@@ -137,6 +155,22 @@ pub(super) fn proposes(text: &str) -> Option<&'static str> {
     if let Some(words) = PROPOSALS.into_iter().find(|words| lower.contains(words)) {
         return Some(words.trim());
     }
+    let text = lower.as_str();
+    let after = |words: &'static str| {
+        text.match_indices(words).map(move |(at, _)| (words, first_word(&text[at + words.len()..])))
+    };
+    let orders = |next: &str| {
+        ORDERS.contains(&next)
+            || MORE_ORDERS.contains(&next)
+            || MAKES.contains(&next)
+            || next == "make"
+            || is_doing(next)
+    };
+    let toward = TOWARD.into_iter().flat_map(after).find(|(_, next)| orders(next));
+    let possible = || POSSIBLE.into_iter().flat_map(after).find(|(_, next)| !SEEN.contains(next));
+    if let Some((words, _)) = toward.or_else(possible) {
+        return Some(words.trim());
+    }
     // A full stop within a number or a name ends no sentence.
     let sentences = lower.split(". ").flat_map(|part| part.split(';'));
     sentences.flat_map(|sentence| OUGHT.into_iter().map(move |words| (sentence, words))).find_map(
@@ -147,6 +181,10 @@ pub(super) fn proposes(text: &str) -> Option<&'static str> {
             (!told).then_some(words)
         },
     )
+}
+
+fn first_word(text: &str) -> &str {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '-')).find(|word| !word.is_empty()).unwrap_or_default()
 }
 
 /// What a verifier prescribes: a change of code, in the imperative.

@@ -202,17 +202,22 @@ impl Reader<'_> {
             }
         };
         let (mut at, mut fence) = (0_u32, None);
-        for raw in text.split('\n') {
+        let lines: Vec<&str> = text.split('\n').map(|raw| raw.trim_end_matches('\r')).collect();
+        for (n, raw) in lines.iter().enumerate() {
             at += 1;
-            let raw = raw.trim_end_matches('\r');
             let bare = raw.trim();
+            let before = n.checked_sub(1).and_then(|n| lines.get(n)).is_none_or(|before| ends_text(before));
+            let underlined = lines.get(n + 1).and_then(|next| underline(next)).filter(|_| before && is_text(raw));
             let mark = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark));
             match (fence, mark) {
                 (None, Some(mark)) => fence = Some(mark),
                 (Some(open), Some(mark)) if open == mark => fence = None,
                 (Some(_), _) if self.foreign => {}
                 (Some(_), _) => self.more(at, bare),
-                (None, None) => self.one(at, raw),
+                (None, None) => match underlined.filter(|_| self.section.is_some()) {
+                    Some(mark) => self.one(at, &format!("{mark} {bare}")),
+                    None => self.one(at, raw),
+                },
             }
         }
         self.end_item();
@@ -244,6 +249,9 @@ impl Reader<'_> {
         }
         let (marked, content) = entry(raw);
         let plain = undecorated(content);
+        // What is quoted, is code by where it stands, or goes on with an entry is no heading, but for one of a snapshot's own.
+        let within = self.section.is_some()
+            && (bare.starts_with('>') || is_code(raw) || raw.starts_with([' ', '\t']) && self.item.is_some());
         if let Some(section) = Section::called(plain.trim_end_matches(':'), is_heading(content)) {
             self.end_item();
             if let Some(before) = self.sections.insert(section, at) {
@@ -255,10 +263,19 @@ impl Reader<'_> {
             return;
         }
         if self.section.is_none() {
+            if marked && ["F-", "I-"].iter().any(|prefix| numbered(content, prefix).0.is_some()) {
+                let says = "This entry stands above the sections, where it is none.".to_owned();
+                self.find(
+                    FORM,
+                    at,
+                    says,
+                    "Put facts into Evidence or Consolidated Context, and issues into Open Issues.",
+                );
+            }
             self.field(at, &plain, content);
             return;
         }
-        if let Some(depth) = depth(content).filter(|_| !marked) {
+        if let Some(depth) = depth(content).filter(|_| !marked && !within) {
             // A heading of the author's own belongs to the section above it where it is deeper. Otherwise it ends that: what stands
             // below it was never meant as evidence, or as what plans rest on.
             self.end_item();
@@ -568,9 +585,8 @@ fn count(text: &str) -> Option<u32> {
     text.parse().ok().filter(|_| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether a line is marked as a heading, or bold from its beginning to its end.
-/// Of a section that stands below no heading.
-const NO_HEADING: usize = 6;
+/// As deep as the heading of a section is that stands below bold or bare words.
+const NO_HEADING: usize = 2;
 
 /// How deep a heading is.
 fn depth(content: &str) -> Option<usize> {
@@ -579,6 +595,35 @@ fn depth(content: &str) -> Option<usize> {
     (marks > 0 && ends).then_some(marks)
 }
 
+/// The marks of the heading that a line makes of the one above it.
+fn underline(raw: &str) -> Option<&'static str> {
+    let bare = raw.trim();
+    let all = |mark: char| bare.len() > 1 && bare.chars().all(|c| c == mark);
+    match () {
+        () if is_code(raw) => None,
+        () if all('=') => Some("#"),
+        () if all('-') => Some("##"),
+        () => None,
+    }
+}
+
+/// Whether a line is code by how far it is indented.
+fn is_code(raw: &str) -> bool {
+    raw.starts_with('\t') || raw.starts_with("    ")
+}
+
+/// Whether what stands below a line begins anew.
+fn ends_text(raw: &str) -> bool {
+    raw.trim().is_empty() || raw.starts_with('#') || underline(raw).is_some()
+}
+
+/// A line of words: no heading, no entry, no quotation, no code.
+fn is_text(raw: &str) -> bool {
+    let bare = raw.trim();
+    !bare.is_empty() && !bare.starts_with(['#', '>', '|']) && !entry(raw).0 && !is_code(raw) && underline(raw).is_none()
+}
+
+/// Whether a line is marked as a heading, or bold from its beginning to its end.
 fn is_heading(content: &str) -> bool {
     let bare = content.trim_end().trim_end_matches(':');
     content.starts_with('#')
@@ -621,7 +666,30 @@ fn is_nothing(text: &str) -> bool {
 fn without_comments(text: &str) -> Result<String, u32> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find("<!--") {
+    let mut fence: Option<&str> = None;
+    while !rest.is_empty() {
+        let end = rest.find('\n').map_or(rest.len(), |end| end + 1);
+        let line = &rest[..end];
+        if out.is_empty() || out.ends_with('\n') {
+            let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
+            let fenced = fence.is_some() || mark.is_some();
+            match (fence, mark) {
+                (None, Some(mark)) => fence = Some(mark),
+                (Some(open), Some(mark)) if open == mark => fence = None,
+                _ => {}
+            }
+            // Code is seen as it stands.
+            if fenced {
+                out.push_str(line);
+                rest = &rest[end..];
+                continue;
+            }
+        }
+        let Some(start) = hidden_from(line) else {
+            out.push_str(line);
+            rest = &rest[end..];
+            continue;
+        };
         out.push_str(&rest[..start]);
         let hidden = &rest[start..];
         let Some(end) = hidden.find("-->").map(|end| end + 3) else {
@@ -630,8 +698,34 @@ fn without_comments(text: &str) -> Result<String, u32> {
         out.extend(hidden[..end].chars().filter(|c| *c == '\n'));
         rest = &hidden[end..];
     }
-    out.push_str(rest);
     Ok(out)
+}
+
+/// Where a comment begins in a line, outside of code.
+fn hidden_from(line: &str) -> Option<usize> {
+    let mut at = 0;
+    while at < line.len() {
+        let rest = &line[at..];
+        let comment = rest.find("<!--")?;
+        let Some(tick) = rest.find('`').filter(|tick| *tick < comment) else { return Some(at + comment) };
+        let marks = rest[tick..].bytes().take_while(|byte| *byte == b'`').count();
+        let inside = at + tick + marks;
+        at = closing(&line[inside..], marks).map_or(inside, |end| inside + end);
+    }
+    None
+}
+
+/// Where code ends that began with so many marks.
+fn closing(text: &str, marks: usize) -> Option<usize> {
+    let mut at = 0;
+    while let Some(tick) = text[at..].find('`') {
+        let run = text[at + tick..].bytes().take_while(|byte| *byte == b'`').count();
+        at += tick + run;
+        if run == marks {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// Whether a line begins an entry of a list, and what it says.

@@ -211,6 +211,43 @@ fn what_is_in_a_code_block_or_hidden_is_no_header() {
 }
 
 #[test]
+fn only_what_is_seen_as_a_heading_is_one() {
+    let text = write(&example());
+    let in_evidence =
+        |lines: &str| text.replacen("## Consolidated Context", &format!("{lines}\n\n## Consolidated Context"), 1);
+    for kept in [
+        "- It says:\n> ## Install\n> by hand",
+        "- It says:\n\n    # make all\n    make",
+        "- The fourth line is\n  # of the title",
+        "- It begins with `<!--` and never ends",
+        "```html\n<!-- it says ```so\n```\n- And more",
+        "### Of the parser\n\n- It has two states",
+    ] {
+        let read = read("x.md", &in_evidence(kept));
+        assert_eq!(read.findings, [], "{kept}");
+        assert!(read.evidence.len() > example().evidence.len(), "{kept}");
+    }
+    for other in
+        ["Plan\n====\n\nRewrite it.", "Plan\n----\n\nRewrite it.", "## Plan\n\nRewrite it.", "# Plan\n\nRewrite it."]
+    {
+        let read = read("x.md", &in_evidence(other));
+        assert_eq!(read.findings.len(), 1, "{other}: {:?}", read.findings);
+        assert!(read.findings[0].says.contains("`Plan` is no section"), "{other}: {:?}", read.findings);
+        assert_eq!(read.evidence.len(), example().evidence.len(), "{other}");
+    }
+    // Below words in bold a heading can be deeper, too.
+    let bold =
+        text.replace("## Evidence", "**Evidence**").replacen("**Evidence**", "**Evidence**\n\n### Of the parser", 1);
+    assert_eq!(read("x.md", &bold).findings, []);
+    let above = text.replacen("## Evidence", "## Notes\n\n- F-0099: It is there (shown by: a.rs).\n\n## Evidence", 1);
+    assert!(
+        read("x.md", &above).findings[0].says.contains("above the sections"),
+        "{:?}",
+        read("x.md", &above).findings
+    );
+}
+
+#[test]
 fn entries_without_a_number_get_the_next() {
     let text = write(&example()).replace("- F-0003: ", "- ").replace("- I-0004: ", "* ");
     let read = read("x.md", &text);

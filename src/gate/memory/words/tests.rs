@@ -18,6 +18,13 @@ fn a_proposal_is_told_from_a_finding() {
         "The comment says \"we should use a map\".",
         "Callers expect that it should fail loudly: see `docs/api.md`.",
         "Unknown: which timezone database is installed.",
+        "The second call must now pass a zone: it fails since 3.12 (shown by: tests/a.py).",
+        "The scheduler does its best to finish first.",
+        "The next step is the header, which has four bytes.",
+        "It is necessary to run both workers to see it.",
+        "We could not reproduce it with one worker.",
+        "We could only see it with two workers.",
+        "One could never see it alone.",
     ] {
         assert_eq!(proposes(text), None, "{text}");
     }
@@ -59,6 +66,11 @@ fn prescriptions_are_told_from_what_is_unmet() {
         "It is necessary to add a lock.",
         "What is missing is a lock: put one around the map.",
         "Best to drop the cache.",
+        "It is best to move it.",
+        "One could wrap it.",
+        "It would be better with a lock.",
+        "The check should go into the parser.",
+        "The check has to go into the parser.",
         "The next step is rewriting zone.",
         "The team will want to add a lock.",
         "The correct code is `x = 1`.",
