@@ -14,9 +14,10 @@ use crate::finding::{Finding, Severity};
 use crate::flow::{Phase, Stage};
 use crate::gate::aside::{self, Aside};
 use crate::gate::papers::{self, Papers};
-use crate::gate::{build, first, reconcile, verify};
+use crate::gate::{GateName, build, first, reconcile, verify};
 use crate::ledger::State;
-use crate::policy::{self, Policy};
+use crate::ledger::state::Judged;
+use crate::policy::{self, Commands, Policy};
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -42,6 +43,9 @@ pub(super) struct Explained {
     looked: bool,
     /// What stands against merging, what to do first at its beginning.
     findings: Vec<Finding>,
+    /// What is to be done after the merge, in words.
+    #[serde(skip)]
+    after: Option<String>,
 }
 
 pub(super) async fn run(args: &status::Args) -> anyhow::Result<Exit> {
@@ -57,12 +61,36 @@ pub(super) async fn run(args: &status::Args) -> anyhow::Result<Exit> {
 /// Why a change is not merging, and where it stands.
 pub(super) async fn of(change: u64, place: &Place) -> anyhow::Result<(Explained, Report)> {
     let (state, report) = status::read(change, place).await?;
-    Ok((explained(&state, &report, seen(place, &state)), report))
+    Ok((explained(&state, &report, seen(place, &state), &commands(place)), report))
 }
 
 /// What stands against a change by its records and, where it is here, by its content: first things first.
 pub(super) fn against(place: &Place, state: &State) -> Vec<Finding> {
-    first::first_things_first(seen(place, state).into_iter().flatten().chain(first::against(state)))
+    in_order(state, seen(place, state), &commands(place))
+}
+
+/// How commands are written here, by the default branch's policy; as usual where that is not here.
+pub(super) fn commands(place: &Place) -> Commands {
+    let policy = place.here().and_then(|repo| policy(&LocalRepo::around(repo).ok()?));
+    policy.map(|policy| policy.commands).unwrap_or_default()
+}
+
+fn in_order(state: &State, seen: Option<Vec<Finding>>, commands: &Commands) -> Vec<Finding> {
+    let claim = first::claimable(state).filter(|phase| would_pass(state, *phase, seen.as_deref()));
+    let all = first::first_things_first(seen.into_iter().flatten().chain(first::against(state)));
+    match claim {
+        Some(phase) => first::to_claim(all, phase, commands),
+        None => all,
+    }
+}
+
+/// Whether the gate of a document would pass, by its content and by what is on record of it. Of another gate GitHub knows more.
+fn would_pass(state: &State, phase: Phase, seen: Option<&[Finding]>) -> bool {
+    let present = state.subject.as_ref().map(|about| &about.content);
+    let fails = |judged: &Judged| Some(&judged.about.content) == present && judged.findings.iter().any(Finding::blocks);
+    papers::document(phase).is_some()
+        && seen.is_some_and(|found| !found.iter().any(Finding::blocks))
+        && !state.gates.get(&GateName::Phase(phase)).is_some_and(fails)
 }
 
 /// What the content shows, where a gate waits and it is here.
@@ -82,7 +110,8 @@ fn unproposed(repo: &Path, state: &State) -> Option<Vec<Finding>> {
         Some(_) => check::default_tip(&repo).ok()?,
         None => state.subject.as_ref()?.head.clone(),
     };
-    let aside = Aside::read(&repo, &at).ok()?;
+    let begun = state.subject.as_ref().map(|about| &about.base);
+    let aside = Aside::read(&repo, &at, begun).ok()?;
     let mut found = aside::proposed(&aside, &BTreeSet::new()).err().unwrap_or_default();
     found.extend(aside::again(&aside, state.declined.as_ref()));
     Some(found)
@@ -115,7 +144,7 @@ fn look(repo: &Path, state: &State, phase: Phase) -> Option<Vec<Finding>> {
 }
 
 /// Of the merge gate, and of the gate of the phase that it is in.
-fn explained(state: &State, report: &Report, seen: Option<Vec<Finding>>) -> Explained {
+fn explained(state: &State, report: &Report, seen: Option<Vec<Finding>>, commands: &Commands) -> Explained {
     let Report { change, mode, proven, stage, open, merged, head, waits_for, .. } = report;
     Explained {
         schema: "phasegate/explain@1",
@@ -130,20 +159,44 @@ fn explained(state: &State, report: &Report, seen: Option<Vec<Finding>>) -> Expl
         begun: !first::not_begun(state),
         waiting: first::unrecorded(state),
         looked: seen.is_some(),
-        findings: first::first_things_first(seen.into_iter().flatten().chain(first::against(state))),
+        findings: in_order(state, seen, commands),
+        after: after_merge(state, commands),
     }
+}
+
+/// What a change that was merged is at.
+fn after_merge(state: &State, commands: &Commands) -> Option<String> {
+    let stage = state.pipeline.as_ref().filter(|_| !state.open && state.merged.is_some())?.stage;
+    Some(match stage {
+        _ if first::is_delivered(state) => "It is merged, and not delivered yet.".to_owned(),
+        Stage::Iterating => {
+            let say = commands.written("iterate");
+            format!("Another round is to be proposed: write `{}`, and say `{say}`.", aside::ITERATION)
+        }
+        Stage::IterationProposed => {
+            let (yes, no) = (commands.written("approve"), commands.written("reject"));
+            format!("Another round is proposed: `{yes}` takes it, `{no} REASON` does not.")
+        }
+        Stage::IterationConfirmed => format!(
+            "Another round is confirmed: open a pull request with `Phasegate-Change: {}` as the last line of its text.",
+            state.change
+        ),
+        _ => return None,
+    })
 }
 
 fn told(explained: &Explained, report: &Report) -> String {
     let mut text = status::heading(report);
     if !explained.open && explained.findings.is_empty() {
+        text.extend(explained.after.iter().map(|says| format!("{}\n", out::plain(says))));
         return text;
     }
     if let Some(why) = &explained.waits_for {
         let _ = writeln!(text, "waits for a person: {}", out::plain(why));
     }
     if !explained.open {
-        text.push_str("It is merged, and not delivered yet. First things first:\n");
+        let after = explained.after.as_deref().unwrap_or("It is merged.");
+        let _ = writeln!(text, "{} First things first:", out::plain(after));
     } else if !explained.findings.iter().any(Finding::blocks) {
         text.push_str("Nothing stands against merging, by its records.\n");
     } else {
@@ -159,7 +212,7 @@ fn told(explained: &Explained, report: &Report) -> String {
         let says = out::plain(&format!("{place}{}", finding.says));
         let _ = writeln!(text, "{:>3}. {rule} {says}\n     → {}", at + 1, out::plain(&finding.next));
     }
-    if let Some(phase) = explained.waiting {
+    if let Some(phase) = explained.waiting.filter(|_| !first::is_to_claim(&explained.findings)) {
         let name = phase.as_str().to_uppercase();
         let _ = match explained.looked {
             true => writeln!(

@@ -7,7 +7,6 @@ use super::{Exit, explain, out, replay};
 use crate::ids::CommitId;
 use crate::ledger::origin::{folder, head_key};
 use crate::ledger::store::Store as _;
-use crate::policy::Commands;
 use crate::repo::LocalRepo;
 use crate::surface::capsule::Capsule;
 
@@ -45,14 +44,8 @@ pub(super) async fn of(change: u64, place: &Place) -> anyhow::Result<(Capsule, R
     let (state, report) = status::read(change, place).await?;
     // As `git show` takes it.
     let at = |path: &str| format!("{}:{path}", report.ledger);
-    let capsule = Capsule::of(&state, &explain::against(place, &state), &commands(place), at);
+    let capsule = Capsule::of(&state, &explain::against(place, &state), &explain::commands(place), at);
     Ok((capsule, report))
-}
-
-/// How commands are written here, by the default branch's policy; as usual where that is not here.
-fn commands(place: &Place) -> Commands {
-    let policy = place.here().and_then(|repo| explain::policy(&LocalRepo::around(repo).ok()?));
-    policy.map(|policy| policy.commands).unwrap_or_default()
 }
 
 /// So many changes with one head are looked at for one that is open.

@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::{Finding, GateName, merge};
+use crate::flow::pipeline::{phase_of, waits_for_human};
 use crate::flow::{Phase, Stage};
 use crate::ledger::State;
 use crate::ledger::state::Judged;
@@ -74,6 +75,31 @@ pub fn of_change(state: &State, findings: impl IntoIterator<Item = Finding>, com
         all.insert(at, Finding::waiting("MRG-01", "The pipeline has not begun.", next));
     }
     all
+}
+
+/// The phase whose gate may be claimed now: nobody has stopped the change, and it waits for no person and for no audit.
+pub fn claimable(state: &State) -> Option<Phase> {
+    let idle = state.stopped.is_some() || state.given_up.is_some() || state.audit_owed().is_some();
+    let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage).filter(|_| state.open && !idle)?;
+    phase_of(stage).filter(|_| !waits_for_human(stage))
+}
+
+/// The findings where the gate of the phase would pass: nothing goes on before somebody claims it.
+pub fn to_claim(mut findings: Vec<Finding>, phase: Phase, commands: &Commands) -> Vec<Finding> {
+    findings.retain(|one| !merge::only_of_the_phases(one));
+    let says = format!("The {phase} gate {TO_CLAIM}");
+    let next = format!("Say `{}` to claim it.", commands.written(phase.as_str()));
+    let at = findings.partition_point(|one| rank(one).0 < Turn::Wrong);
+    findings.insert(at, Finding::waiting("MRG-01", says, next));
+    findings
+}
+
+/// How the finding ends that says so.
+const TO_CLAIM: &str = "would pass, and nobody has claimed it.";
+
+/// Whether the gate of the phase would pass, by what is told.
+pub fn is_to_claim(findings: &[Finding]) -> bool {
+    findings.iter().any(|one| one.rule == "MRG-01" && one.waiting && one.says.ends_with(TO_CLAIM))
 }
 
 /// What to do first comes first. What several gates say in the same words is said once.

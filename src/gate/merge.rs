@@ -369,11 +369,15 @@ fn phases(state: &State, policy: &Policy) -> Option<Finding> {
         Deploy::BeforeMerge => Phase::Deploy,
     };
     let open = Phase::ALL.into_iter().find(|phase| *phase <= last && !pipeline.holds(*phase))?;
-    let present = pipeline.phase().unwrap_or(open);
+    // Before it has begun, and beside the phases, no gate of a phase is looked at.
+    let says = match pipeline.phase() {
+        Some(present) => format!("The check `phasegate/{present}`"),
+        None => "*Next* in the comment".to_owned(),
+    };
     Some(Finding::waiting(
         "MRG-01",
         format!("{NOT_THROUGH}: the {open} gate has not passed for this content."),
-        format!("The check `phasegate/{present}` says what to do. This follows by itself."),
+        format!("{says} says what to do. This follows by itself."),
     ))
 }
 

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::comment::{commands, cut, next_step};
+use super::comment::{self, commands, cut, next_step};
 use super::project::{Reply, standing};
 use super::text::{Links, copied, phases, plain, plain_to, steps, strange_files};
 use super::{Seen, escalation, incident, memory};
 use crate::engine::command::COMMANDS;
 use crate::flow::{FlowName, Refusal};
 use crate::gate::Verdict;
-use crate::gate::first;
 use crate::ledger::State;
 use crate::ledger::record::Outcome;
 use crate::ledger::state::Answered;
@@ -119,17 +118,22 @@ fn status(state: &State, seen: &Seen<'_>) -> String {
 }
 
 fn explain(state: &State, seen: &Seen<'_>, links: &Links) -> String {
+    let lacks = comment::unproposed(state, seen);
+    let lacks = match lacks.is_empty() {
+        true => String::new(),
+        false => format!("What the proposal lacks:\n\n{}\n", steps(&lacks, links)),
+    };
     if !state.open {
-        return status(state, seen);
+        return format!("{lacks}{}", status(state, seen));
     }
     if seen.merge.verdict == Verdict::Pass {
-        return "Nothing stands against merging: what the policy asks for is there, for exactly this content."
-            .to_owned();
+        return format!(
+            "{lacks}Nothing stands against merging: what the policy asks for is there, for exactly this content."
+        );
     }
-    let mut out = String::from("What stands between this change and its merge, what to do first at the top:\n\n");
-    let phase = seen.phase.iter().flat_map(|(_, judged)| judged.findings.clone());
-    let findings = first::of_change(state, phase.chain(seen.merge.findings.clone()), &commands(seen));
-    out.push_str(&steps(&findings, links));
+    let mut out = lacks;
+    out.push_str("What stands between this change and its merge, what to do first at the top:\n\n");
+    out.push_str(&steps(&comment::against(state, seen), links));
     let files = strange_files(state, seen.world, &commands(seen).written("refreeze"), links);
     if !files.is_empty() {
         let _ = write!(out, "\n{files}");

@@ -15,6 +15,7 @@ use crate::finding::Finding;
 use crate::flow::pipeline::{limit, phase_of, waits_for_human, words};
 use crate::flow::{Phase, Stage};
 use crate::gate::aside::{AUDIT, ITERATION};
+use crate::gate::first;
 use crate::gate::papers::{PREFERENCES, SCOPE, document};
 use crate::gate::people::May;
 use crate::ledger::memory::Memory;
@@ -68,8 +69,9 @@ impl Capsule {
     pub fn of(state: &State, findings: &[Finding], commands: &Commands, place: impl Fn(&str) -> String) -> Self {
         // What several gates say in the same words is one thing.
         let mut said = BTreeSet::new();
-        // What the next gate would say of what nobody was to write yet is nothing to mend.
-        let paused = state.pipeline.as_ref().is_some_and(|pipeline| pipeline.stage == Stage::SteppedModePaused);
+        // What the next gate would say of what nobody was to write yet is nothing to mend. Why it was stopped then is told.
+        let paused = state.stopped.is_none()
+            && state.pipeline.as_ref().is_some_and(|pipeline| pipeline.stage == Stage::SteppedModePaused);
         let findings = if paused { &[] } else { findings };
         let against: Vec<&Finding> =
             findings.iter().filter(|one| one.blocks() && said.insert((&one.path, one.line, &one.says))).collect();
@@ -88,6 +90,11 @@ impl Capsule {
             more: against.len().saturating_sub(MOST_FAILING),
             snapshot: snapshot(state).map(|path| place(&path)),
         };
+        if let Some(phase) = first::claimable(state).filter(|_| first::is_to_claim(findings)) {
+            let command = commands.written(phase.as_str());
+            capsule.allowed.retain(|one| *one != command && *one != short(60, &work(phase)));
+            capsule.allowed.insert(0, format!("{command}: claim it"));
+        }
         // Nothing fails, so there is nothing to mend.
         if capsule.failing.is_empty() {
             capsule.allowed.retain(|one| one != MEND);

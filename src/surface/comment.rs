@@ -209,12 +209,24 @@ pub(super) fn repair(state: &State, seen: &Seen<'_>, phase: Phase) -> Option<Str
 }
 
 /// What the proposal of another round lacks, while it is written.
-fn unproposed(state: &State, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn unproposed(state: &State, seen: &Seen<'_>) -> Vec<Finding> {
     let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage);
     let (Some(Stage::Iterating), Some(aside)) = (stage, &seen.world.aside) else { return Vec::new() };
     let mut found = aside::proposed(aside, &aside::red(seen.world)).err().unwrap_or_default();
     found.extend(aside::again(aside, state.declined.as_ref()));
     found
+}
+
+/// What stands against a change, first things first; that the gate of its phase is to be claimed, where it would pass.
+pub(super) fn against(state: &State, seen: &Seen<'_>) -> Vec<Finding> {
+    let phase = seen.phase.iter().flat_map(|(_, judged)| judged.findings.clone());
+    let all = first::of_change(state, phase.chain(seen.merge.findings.clone()), &commands(seen));
+    match (first::claimable(state), &seen.phase) {
+        (Some(phase), Some((at, judged))) if phase == *at && judged.outcome == GateOutcome::Pass => {
+            first::to_claim(all, phase, &commands(seen))
+        }
+        _ => all,
+    }
 }
 
 /// The proposal of another round: what it lacks while it is written, and what is to be decided about once it is there.
@@ -271,13 +283,10 @@ fn capsule(out: &mut String, state: &State, seen: &Seen<'_>) {
     if !state.open && (state.merged.is_none() || state.pipeline.is_none()) {
         return;
     }
-    let phase = seen.phase.iter().flat_map(|(_, judged)| judged.findings.clone());
     let beside = unproposed(state, seen);
     let findings = match beside.is_empty() {
         false => beside,
-        true if state.open || first::is_delivered(state) => {
-            first::of_change(state, phase.chain(seen.merge.findings.clone()), &commands(seen))
-        }
+        true if state.open || first::is_delivered(state) => against(state, seen),
         true => Vec::new(),
     };
     let place = |path: &str| {

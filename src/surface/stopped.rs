@@ -45,7 +45,7 @@ fn of(condition: Condition) -> Words {
             go_on: "say what to try that was not tried",
             rescope: "leave it out of the scope",
             remedy: Remedy::ApproveOverride,
-            why: "with an approach that is not on the list of those that failed.",
+            why: "with an approach that was not tried yet.",
         },
         Condition::Scope => Words {
             wrong: "it is much larger than its scope says",

@@ -41,7 +41,7 @@ fn a_fresh_change_of_the_pipeline() {
 
     **Merge gate**
 
-    - ⏳ `MRG-01` The pipeline is not through: the expand gate has not passed for this content.<br>→ The check `phasegate/expand` says what to do. This follows by itself.
+    - ⏳ `MRG-01` The pipeline is not through: the expand gate has not passed for this content.<br>→ *Next* in the comment says what to do. This follows by itself.
     - ⏳ `MRG-01` `ci / test` has not run on cbb8c768af4a.<br>→ It is looked at again when it has. If it never runs, check the workflow's triggers.
     - ⏳ `MRG-02` Nobody entitled has approved this content yet.<br>→ Someone who may approve and neither wrote nor pushed it reviews cbb8c768af4a, or says `/approve`.
 
@@ -558,7 +558,7 @@ fn the_issue_of_a_stepped_wait() {
 
     **Who may answer:** A maintainer (not its author, and nobody who pushed to it), here or on #7. `/continue` is for anyone with write access.
 
-    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 12 · [ESC-722555b7](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-722555b7.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
+    What is said here counts for the head that is shown. Head `cbb8c768af4a` · [#7](https://github.com/octo/demo/pull/7) · since 1970-01-12 13:47 UTC · record 13 · [ESC-e07ec317](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/escalations/ESC-e07ec317.json) · [evidence](https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html)
     "#);
 }
 
@@ -985,6 +985,14 @@ fn a_paused_change_says_how_to_go_on() {
     game.says("ada", Role::Write, "/continue");
     assert_eq!(gate_check(&game).title, "DESIGN would pass; say /design to claim it");
     assert_eq!(next(&game), "The design gate would pass. Say `/design` to claim it.");
+    let told = comment(&game);
+    assert!(told.contains("\nallowed: /design: claim it; /reconcile;"), "{told}");
+    let first =
+        "failing:\n- MRG-01 The design gate would pass, and nobody has claimed it. -> Say '/design' to claim it.\n";
+    assert!(told.contains(first), "{told}");
+    game.says("tom", Role::Triage, "/explain");
+    let explained = game.surface().replies.pop().unwrap().body;
+    assert!(explained.contains("1. ⏳ `MRG-01` The design gate would pass"), "{explained}");
     game.says("ada", Role::Write, "/drop");
     assert_eq!(gate_check(&game).title, "DESIGN was dropped: say /recover to take it up");
 }

@@ -1,6 +1,6 @@
 //! The buttons on the merge check.
 
-use phasegate::rehearsal::{CHECK, LEDGER, REPO, Rehearsal, Setup, WORKFLOW, papers};
+use phasegate::rehearsal::{CHECK, LEDGER, PIPELINE_POLICY, REPO, Rehearsal, Setup, WORKFLOW, papers};
 use serde_json::json;
 
 use super::page::on_ledger;
@@ -146,6 +146,40 @@ async fn explain_tells_what_the_present_phase_waits_for_without_github() {
     // The same from the ledger on GitHub, where no content is at hand.
     let (_, explained) = self::explained(&on, number, &[]);
     assert!(explained.contains("RECONCILE waits. What for stands in the check `phasegate/reconcile`"), "{explained}");
+    on.end().await;
+}
+
+/// A gate that would pass and only waits to be claimed says so, with the content at hand.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_only_waits_to_be_claimed_is_told_first() {
+    let on = Rehearsal::start(Setup::with_policy(&format!("{PIPELINE_POLICY}mode: stepped\n"))).await.unwrap();
+    let number = proposes(&on, "work").await;
+    on.says("ada", number, "/expand").await.unwrap();
+    on.pushes("rover", "work", "the scope", &papers::of("scaffolding/scope.md")).await.unwrap();
+    let clone = tempfile::tempdir().unwrap();
+    let told = |command: &str| {
+        let here = clone.path().join("here");
+        drop(std::fs::remove_dir_all(&here));
+        let git = |args: &[&str]| {
+            let done = std::process::Command::new("git").args(args).current_dir(clone.path()).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        };
+        git(&["clone", "-q", &format!("{}/{REPO}.git", on.url()), "here"]);
+        git(&["-C", "here", "fetch", "-q", "origin", &format!("{LEDGER}:{LEDGER}"), "work:work"]);
+        let mut phasegate = assert_cmd::cargo::cargo_bin_cmd!("phasegate");
+        let output = phasegate.env_clear().current_dir(&here).args([command, &number.to_string()]).output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let claim = "MRG-01 The expand gate would pass, and nobody has claimed it.";
+    let (next, explained) = (told("next"), told("explain"));
+    assert!(next.contains("allowed: /expand: claim it;") && next.contains(&format!("failing:\n- {claim}")), "{next}");
+    assert!(explained.contains(&format!("1. {claim}")) && !explained.contains("EXPAND waits"), "{explained}");
+    // What is not as it should be comes first, and is not said to pass.
+    let bare = papers::SCOPE.replace("AC-1", "One");
+    on.pushes("rover", "work", "no criteria", &[("scaffolding/scope.md", &bare)]).await.unwrap();
+    let (next, explained) = (told("next"), told("explain"));
+    assert!(!next.contains("claim it") && next.contains("allowed: write scaffolding/scope.md"), "{next}");
+    assert!(explained.contains("1. EXP-03") && !explained.contains("would pass"), "{explained}");
     on.end().await;
 }
 
