@@ -1,6 +1,6 @@
 //! `/resolve ACTION` and its payload: a fenced block of YAML behind the command's line, read as strictly as a policy.
 //!
-//! Whoever gets it wrong is told what is wrong and shown a whole command that would be taken; nothing else happens.
+//! Whoever gets it wrong is told what is wrong and shown a whole command, to be filled in with their own words; nothing else happens.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use crate::flow::Refusal;
 use crate::gate::people::May;
 use crate::ledger::By;
 use crate::ledger::escalation::{Ending, Escalation};
+use crate::ledger::memory::is_nothing;
 use crate::ledger::resolution::{Module, NewTask, Remedy, Resolution, in_order, offered};
 use crate::policy::{Commands, Decoder, Fields, Problem, Spot, strictly};
 
@@ -68,9 +69,14 @@ fn written(command: &str, head: Option<&str>, remedy: &str, payload: &str) -> St
     format!("{command} {head}{remedy}\n{fence}yaml\n{payload}{fence}")
 }
 
-/// A command that would be taken, for this kind.
+/// A whole command of this kind. It is taken once the words that only whoever answers knows stand in it.
 pub(crate) fn example(commands: &Commands, head: Option<&str>, remedy: Remedy) -> String {
     written(&commands.written("resolve"), head, remedy.as_str(), sample(remedy))
+}
+
+/// How what shows an example ends.
+fn filled(remedy: Remedy) -> &'static str {
+    if sample(remedy).is_empty() { ":" } else { ", with your own words in it:" }
 }
 
 /// The present head, as it is written behind a command.
@@ -88,13 +94,15 @@ pub(super) fn for_this_head(refusal: Refusal, draft: &Draft<'_>, given: &Given, 
     let Some(payload) = given.payload.as_ref().filter(|_| words.next().is_none()) else { return refusal };
     let head = head(draft);
     let own = payload.text.len() <= LONGEST_REPEATED;
-    let example = match named(word) {
-        _ if own => written(&commands.written("resolve"), head.as_deref(), word, &payload.text),
-        Some(remedy) => example(commands, head.as_deref(), remedy),
+    let (example, how) = match named(word) {
+        _ if own => (written(&commands.written("resolve"), head.as_deref(), word, &payload.text), ":"),
+        Some(remedy) => (example(commands, head.as_deref(), remedy), filled(remedy)),
         None => return refusal,
     };
-    let next = "Look at the new content, and if it still stands, say it again with the head behind the command's name:";
-    Refusal { next: next.to_owned(), ..refusal }.with_example(example)
+    let next = format!(
+        "Look at the new content, and if it still stands, say it again with the head behind the command's name{how}"
+    );
+    Refusal { next, ..refusal }.with_example(example)
 }
 
 /// Adds to a refusal for who said it a command that somebody else may give. What a person gave who may not decide is not put
@@ -115,7 +123,7 @@ pub(super) fn for_another(
         Remedy::Continue => format!(" `{}` is for everybody with write access.", commands.written("continue")),
         _ => String::new(),
     };
-    let next = format!("{}{theirs} It is written like this:", refusal.next);
+    let next = format!("{}{theirs} It is written like this{}", refusal.next, filled(remedy));
     Refusal { next, ..refusal }.with_example(example(commands, head(draft).as_deref(), remedy))
 }
 
@@ -161,14 +169,15 @@ pub(super) fn given(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Re
         |says: String, next: String, remedy: Remedy| Refusal::new("CMD-05", says, next).with_example(show(remedy));
     if word.is_empty() {
         let says = format!("it takes one of the options of this stop: {}.", listed(&can));
-        return Err(takes(says, "Write it like this:".to_owned(), recommended));
+        return Err(takes(says, format!("Write it like this{}", filled(recommended)), recommended));
     }
     let Some(remedy) = named(word).map(|named| same_letter(named, word, &can)) else {
         let near = near(word, &can);
         let meant = near.map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
         let short: String = word.chars().take(60).collect();
         let says = format!("there is no option {}.{meant} This stop offers {}.", quoted(&short), listed(&can));
-        return Err(takes(says, "Write it like this:".to_owned(), near.unwrap_or(recommended)));
+        let shown = near.unwrap_or(recommended);
+        return Err(takes(says, format!("Write it like this{}", filled(shown)), shown));
     };
     if !can.contains(&remedy) {
         let says = format!(
@@ -176,17 +185,18 @@ pub(super) fn given(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Re
             why_not(draft, open, remedy),
             listed(&can)
         );
-        return Err(
-            Refusal::new("CMD-03", says, "Answer by one of these, for example:").with_example(show(recommended))
-        );
+        let next = format!("Answer by one of these, for example{}", filled(recommended));
+        return Err(Refusal::new("CMD-03", says, next).with_example(show(recommended)));
     }
     if remedy == Remedy::ProvideFix && !May::Move.allows(order.standing) {
         let says = "`PROVIDE_FIX` writes to the branch, so it is for those with write access.";
-        let next =
-            "Ask one of them, or push it as a pull request of your own; or answer by another option, for example:";
+        let next = format!(
+            "Ask one of them, or push it as a pull request of your own; or answer by another option, for example{}",
+            filled(recommended)
+        );
         return Err(Refusal::new("CMD-02", says, next).with_example(show(recommended)));
     }
-    let wrong = |says: String| takes(says, format!("`{remedy}` is written like this:"), remedy);
+    let wrong = |says: String| takes(says, format!("`{remedy}` is written like this{}", filled(remedy)), remedy);
     if let Some(other) = second(text).filter(|other| *other != remedy) {
         return Err(wrong(format!("it names two options, `{remedy}` and `{other}`, and one is taken.")));
     }
@@ -227,8 +237,6 @@ pub(crate) const PLACEHOLDERS: &[&str] = &[
     "Why it is not needed any more.",
     "AC-1: What must be true now.",
     "Why the criteria changed.",
-    "The first part",
-    "The second part",
     "What must be true of it.",
     "What it does.",
     "What the fix does, and why.",
@@ -246,12 +254,9 @@ fn unfilled(resolution: &Resolution) -> Option<&str> {
         }
         Resolution::SplitTask { new_tasks } => {
             let each = new_tasks.iter();
-            each.flat_map(|task| {
-                [task.name.as_str(), &task.description]
-                    .into_iter()
-                    .chain(task.acceptance_criteria.iter().map(String::as_str))
-            })
-            .collect()
+            each.flat_map(|task| [&task.description].into_iter().chain(&task.acceptance_criteria))
+                .map(String::as_str)
+                .collect()
         }
         Resolution::RevisePlan { revised_micro_plan } => {
             revised_micro_plan.iter().map(|module| module.description.as_str()).collect()
@@ -260,7 +265,12 @@ fn unfilled(resolution: &Resolution) -> Option<&str> {
             [fix_description].into_iter().chain(fix_artifacts.values()).map(String::as_str).collect()
         }
     };
-    texts.into_iter().map(str::trim).find(|text| PLACEHOLDERS.contains(text))
+    texts.into_iter().map(str::trim).find(|text| PLACEHOLDERS.iter().any(|words| bare(words) == bare(text)))
+}
+
+/// A text by its letters and digits.
+fn bare(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
 /// The files that a command gives for the branch, where it can be read.
@@ -331,7 +341,8 @@ fn answerable(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Result<(
     };
     // What was said a line above in the same comment has no time yet.
     let when = end.at.filter(|at| *at > jiff::Timestamp::UNIX_EPOCH);
-    let when = when.map(|at| format!(" on {}", at.strftime("%Y-%m-%d at %H:%M UTC"))).unwrap_or_default();
+    let since = if how.ends_with("any more") { ", since" } else { " on" };
+    let when = when.map(|at| format!("{since} {}", at.strftime("%Y-%m-%d at %H:%M UTC"))).unwrap_or_default();
     let why = end.reason.as_deref().map(|reason| {
         let short: String = reason.chars().take(100).collect();
         format!(": {}", quoted(&short))
@@ -340,7 +351,7 @@ fn answerable(draft: &Draft<'_>, order: &Order, commands: &Commands) -> Result<(
     let example = |on: String, open: &Escalation| {
         let can = offered(state, open, draft.world.bot_may_commit());
         let first = can.first().copied().unwrap_or(Remedy::AbandonTask);
-        let next = format!("Another stop is open. Answer it {on}, for example:");
+        let next = format!("Another stop is open. Answer it {on}, for example{}", filled(first));
         Refusal::new("CMD-03", says.clone(), next).with_example(self::example(commands, head(draft).as_deref(), first))
     };
     Err(match &state.escalation {
@@ -465,19 +476,22 @@ fn text(d: &mut Decoder, f: &Fields<'_>, key: &str) -> Option<String> {
     words(d, f.get(key)?, LONGEST_TEXT)
 }
 
-/// Dots and dashes in place of a text.
+/// Dots and dashes in place of a text, `TBD`, or headings with nothing below.
 fn says_nothing(text: &str) -> bool {
+    let nothing = |c: char| c.is_whitespace() || matches!(c, '.' | '…' | '-' | '–' | '—' | '?' | '!' | '_' | '*' | '~');
+    let titled = |line: &str| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
     is_unsaid(text)
-        || text
-            .chars()
-            .all(|c| c.is_whitespace() || matches!(c, '.' | '…' | '-' | '–' | '—' | '?' | '!' | '_' | '*' | '~'))
+        || text.chars().all(nothing)
+        || text.contains(char::is_alphanumeric) && is_nothing(text)
+        || text.lines().all(|line| line.trim().is_empty() || titled(line.trim()))
 }
 
 /// A text that says something.
 fn words(d: &mut Decoder, spot: &Spot<'_>, most: usize) -> Option<String> {
     let text = d.text(spot)?.trim();
     if says_nothing(text) {
-        d.problem(spot.at(), &spot.path, "it is empty", "Write what it is to say");
+        let says = if text.is_empty() { "it is empty" } else { "it says nothing" };
+        d.problem(spot.at(), &spot.path, says, "Write what it is to say");
         return None;
     }
     if text.chars().count() > most {

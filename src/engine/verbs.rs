@@ -657,11 +657,12 @@ fn propose(draft: &mut Draft<'_>, by: &By) -> Result<(), Refusal> {
     draft.by(by.clone(), Body::Proposed(Box::new(round)))
 }
 
-/// A refusal by what was found, the first of it with its next step.
+/// A refusal by what was found, each with its next step, that of the first at the end.
 fn unproposed(found: &[Finding]) -> Refusal {
     let Some(first) = found.first() else { return Refusal::new("ITR-01", "the proposal can't be read.", UNREADABLE) };
     let place = first.place().map(|place| format!("{place}: ")).unwrap_or_default();
-    let more: Vec<String> = found.iter().skip(1).take(3).map(|one| format!("{} {}", one.rule, one.says)).collect();
+    let more: Vec<String> =
+        found.iter().skip(1).take(3).map(|one| format!("{} {} {}", one.rule, one.says, one.next)).collect();
     let rest = found.len().saturating_sub(1 + more.len());
     let and = if rest > 0 { format!(" And {rest} more.") } else { String::new() };
     let says = [format!("{place}{}", first.says)].into_iter().chain(more).collect::<Vec<_>>().join(" ");

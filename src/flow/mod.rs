@@ -149,7 +149,7 @@ pub struct Refusal {
     pub rule: String,
     pub says: String,
     pub next: String,
-    /// A whole command that would be taken, of several lines, ready to copy.
+    /// A whole command, of several lines, ready to copy: taken as it stands where it says all, and else with their words in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<String>,
 }
@@ -159,7 +159,7 @@ impl Refusal {
         Self { rule: rule.to_owned(), says: says.into(), next: next.into(), example: None }
     }
 
-    /// The same with a command that would be taken.
+    /// The same with a command as it is to be written.
     #[must_use]
     pub fn with_example(self, example: String) -> Self {
         Self { example: Some(example), ..self }

@@ -35,13 +35,16 @@ pub struct Aside {
     pub audit: Option<Sheet>,
     pub preferences: Option<BlobId>,
     pub iteration: Option<Sheet>,
+    /// The proposal that was there before the change.
+    pub earlier: Option<BlobId>,
     pub scope: Option<Sheet>,
     pub design: Option<BlobId>,
     pub delivery: Option<Sheet>,
 }
 
 impl Aside {
-    pub fn read(reader: &dyn Reader, at: &CommitId) -> Result<Self> {
+    /// Reads it at a commit, for a change that was begun at this one.
+    pub fn read(reader: &dyn Reader, at: &CommitId, begun: Option<&CommitId>) -> Result<Self> {
         let under = RepoPath::from(INPUT);
         let mut inputs = BTreeMap::new();
         for entry in reader.tree(at, Filter::Under(&under))? {
@@ -59,6 +62,10 @@ impl Aside {
             audit: read_sheet(reader, at, AUDIT)?,
             preferences: read_sheet(reader, at, PREFERENCES)?.and_then(|sheet| sheet.blob),
             iteration: read_sheet(reader, at, ITERATION)?,
+            earlier: match begun {
+                Some(begun) => read_sheet(reader, begun, ITERATION)?.and_then(|sheet| sheet.blob),
+                None => None,
+            },
             scope: read_sheet(reader, at, SCOPE)?,
             design: read_sheet(reader, at, DESIGN)?.and_then(|sheet| sheet.blob),
             delivery: read_sheet(reader, at, super::deploy::DELIVERY)?,

@@ -437,7 +437,17 @@ impl Pass<'_> {
             Err(crate::repo::Error::Missing(_)) => return Ok(None),
             fetched => drop(fetched?),
         }
-        Ok(Some(self.mirror.read(move |reader| Aside::read(reader, &at)).await?))
+        let begun = match state.and_then(|state| state.subject.as_ref()).map(|about| about.base.clone()) {
+            Some(base) => match self.mirror.fetch(&[Want::Commit(base.clone())]).await {
+                Err(crate::repo::Error::Missing(_)) => None,
+                fetched => {
+                    drop(fetched?);
+                    Some(base)
+                }
+            },
+            None => None,
+        };
+        Ok(Some(self.mirror.read(move |reader| Aside::read(reader, &at, begun.as_ref())).await?))
     }
 
     /// Adds the other pull requests with this head, where they could matter: a red is red without them.

@@ -151,7 +151,10 @@ async fn a_stop_is_answered_on_the_pull_request_too_and_whoever_is_named_is_ment
     let said = on.bot_comments(issues[0].number).unwrap().pop().unwrap();
     assert!(said.starts_with("`CMD-03`") && said.contains("`mia` let it go on"), "{said}");
     assert!(
-        said.contains(&format!("Another stop is open. Answer it in #{}, for example:", issues[1].number)),
+        said.contains(&format!(
+            "Another stop is open. Answer it in #{}, for example, with your own words in it:",
+            issues[1].number
+        )),
         "{said}"
     );
     assert!(on.escalations().unwrap()[1].open);

@@ -89,7 +89,16 @@ fn every_wrong_shape_is_refused_with_an_example_that_works() {
         ("APPROVE_OVERRIDE", "/resolve A\n```json\nrationale: fine\n```".to_owned(), "its block is marked as `json`"),
         ("APPROVE_OVERRIDE", "/resolve A\n```yaml\n\n```".to_owned(), "its block is empty"),
         ("APPROVE_OVERRIDE", "/resolve A ...".to_owned(), "its reason says nothing"),
-        ("APPROVE_OVERRIDE", with("A", "rationale: \"...\""), "it is empty"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: \"...\""), "it says nothing"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: TBD"), "it says nothing"),
+        ("APPROVE_OVERRIDE", "/resolve A None.".to_owned(), "its reason says nothing"),
+        ("APPROVE_OVERRIDE", with("A", "rationale: |\n  ## Evidence\n\n  # Plan"), "it says nothing"),
+        ("APPROVE_OVERRIDE", "/resolve A why it may go on!".to_owned(), "are the words of the example"),
+        (
+            "AMEND_SPEC",
+            with("B", "amended_acceptance_criteria: [n/a]\namendment_rationale: w"),
+            "`amended_acceptance_criteria[0]`: it says nothing",
+        ),
         ("APPROVE_OVERRIDE", "/resolve A\n```yaml\nrationale: cut".to_owned(), "its block is not closed"),
         ("APPROVE_OVERRIDE", "/resolve A\n````yaml\nrationale: cut\n```".to_owned(), "its block is not closed"),
         (
@@ -289,6 +298,9 @@ fn an_example_that_nobody_filled_in_is_refused_and_changes_nothing() {
     }
     let mut game = blocked();
     game.answers("mia", Role::Maintain, "/resolve A A bug of the runner.").done();
+    let mut game = blocked();
+    let own = "new_tasks: [{ name: The first part, description: reads, acceptance_criteria: [\"it reads\"], depends_on: [] }]";
+    game.answers("mia", Role::Maintain, &with("F", own)).done();
     for unsaid in ["/unblock REASON", "/unblock <!-- fine -->"] {
         let mut game = blocked();
         game.answers("mia", Role::Maintain, unsaid).refused_with("CMD-05");
@@ -561,7 +573,7 @@ fn what_is_over_leads_to_the_stop_that_is_open() {
         }
     }
     let refusal = game.happens(&late).refused_with("CMD-03").clone();
-    assert_eq!(refusal.next, "Another stop is open. Answer it in #13, for example:");
+    assert_eq!(refusal.next, "Another stop is open. Answer it in #13, for example, with your own words in it:");
     assert_eq!(taken(&game).len(), 1);
     game.answers("mia", Role::Maintain, &filled(&refusal.example.expect("an example"))).done();
     assert_eq!(taken(&game).len(), 2);
@@ -580,7 +592,7 @@ fn the_wrong_person_is_answered_with_an_example_for_the_right_one() {
         let mut game = stopped();
         let before = kinds(&game);
         let refusal = game.answers(login, role, said).refused_with(rule).clone();
-        assert!(refusal.next.ends_with(" It is written like this:"), "{refusal:?}");
+        assert!(refusal.next.ends_with(" It is written like this, with your own words in it:"), "{refusal:?}");
         assert_eq!((kinds(&game), taken(&game).len()), (before, 0), "nothing happens");
         let example = refusal.example.expect("an example");
         assert!(!example.contains("evil"), "{example}");
@@ -811,6 +823,9 @@ fn amended_criteria_and_plans_are_written_before_the_gate_passes() {
         assert_eq!(phase(&game), ["EXP-14"], "{other}");
     }
     game.subject().context.criteria = vec!["AC-1: it *stays* at level 3".to_owned()];
+    assert_eq!(phase(&game), [""; 0]);
+    // Its identifier may have meant something else before (`EXP-11`).
+    game.subject().context.criteria = vec!["AC-9: it stays at level 3".to_owned()];
     assert_eq!(phase(&game), [""; 0]);
     let mut game = blocked();
     let yaml = "revised_micro_plan: [{ module_id: relay, description: d, depends_on: [] }]";

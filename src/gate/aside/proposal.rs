@@ -35,7 +35,10 @@ pub const RULES: &[Rule] = &[
     Rule { id: "ITR-05", about: "The impact on the architecture is none, minor or major." },
     Rule { id: "ITR-06", about: "New input and what was deferred are used or set aside by name." },
     Rule { id: "ITR-07", about: "What is red before the round begins is listed." },
-    Rule { id: "ITR-08", about: "What was rejected is not proposed again as it was." },
+    Rule {
+        id: "ITR-08",
+        about: "What was rejected, or proposed for an earlier round, is not proposed again as it was.",
+    },
 ];
 
 /// The checks that are red on what was delivered, by their newest runs.
@@ -66,9 +69,13 @@ pub fn proposed(aside: &Aside, red: &BTreeSet<String>) -> Result<Proposed, Vec<F
     }
 }
 
-/// `ITR-08`: somebody has read exactly this, and does not want it.
+/// `ITR-08`: somebody has read exactly this, and does not want it; or it is what an earlier round was to bring.
 pub fn again(aside: &Aside, declined: Option<&Declined>) -> Option<Finding> {
     let document = aside.iteration.as_ref()?.blob.as_ref()?;
+    if aside.earlier.as_ref() == Some(document) {
+        let says = "It stood there before this change was begun, so it is the proposal of an earlier round.";
+        return Some(error("ITR-08", None, says, "Write what this round is to bring, and say it again."));
+    }
     let Declined { by, reason, .. } = declined.filter(|declined| declined.document == *document)?;
     let says = format!("{} has rejected exactly this proposal: {}.", by.name(), quoted(reason));
     Some(error("ITR-08", None, says, "Change what the reason names, and say it again."))
@@ -304,7 +311,7 @@ fn impact(paper: &Paper, found: &mut Vec<Finding>) -> Option<Impact> {
 
 /// `ITR-07`
 fn unlisted(paper: &Paper, red: &BTreeSet<String>) -> Vec<Finding> {
-    let Some(part) = said(paper, "Existing Failures") else { return Vec::new() };
+    let Some(part) = said(paper, "Pre-existing Failures") else { return Vec::new() };
     let told = part.text().to_lowercase();
     let lost = red.iter().filter(|name| !names_whole(&told, &name.to_lowercase()));
     let next = "List it, so that nobody takes it for the round's own failure.";

@@ -93,6 +93,18 @@ fn round(proposal: &str) -> Aside {
     Aside { inputs, iteration: Some(sheet(proposal)), scope: Some(scope), ..Aside::default() }
 }
 
+/// `ITR-08`
+#[test]
+fn what_was_there_before_the_change_is_no_proposal_of_its_next_round() {
+    let mut aside = round("# Iteration\n");
+    assert_eq!(again(&aside, None), None);
+    aside.earlier = aside.iteration.as_ref().and_then(|sheet| sheet.blob.clone());
+    assert!(aside.earlier.is_some());
+    assert_eq!(again(&aside, None).map(|found| found.rule), Some("ITR-08".to_owned()));
+    aside.earlier = Some(blob("another"));
+    assert_eq!(again(&aside, None), None);
+}
+
 #[track_caller]
 fn found(aside: &Aside) -> Vec<String> {
     let found = proposed(aside, &BTreeSet::new()).err().unwrap_or_default();

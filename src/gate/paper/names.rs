@@ -106,7 +106,10 @@ pub const ITERATION: &[Name] = &[
     or_none("Architecture Impact", &["Impact", "Impact on the Architecture"]),
     named("Risk", &["Risks", "Risk Assessment"]),
     named("Recommended Approach", &["Approach", "Recommendation"]),
-    or_none("Existing Failures", &["Preexisting Failures", "Known Failures", "Failing Tests", "Existing Issues"]),
+    or_none(
+        "Pre-existing Failures",
+        &["Existing Failures", "Preexisting Failures", "Known Failures", "Failing Tests", "Existing Issues"],
+    ),
 ];
 
 /// What the preferences are read for.
