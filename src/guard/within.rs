@@ -215,7 +215,8 @@ pub(super) fn hold(manifest: &Manifest, scene: &Scene) -> Vec<Trip> {
                 (None, base) => drop(expected.insert(name.clone(), inline::freeze(base.items()))),
             }
         }
-        let new = source.base == Side::Absent;
+        // A file of the change that has frozen items was there when they were.
+        let new = source.base == Side::Absent && !inside.contains_key(path);
         match &source.head {
             Side::Absent => {}
             Side::Read(items) => drop(now.insert(name.clone(), Now { items: Ok(Some(items.clone())), new })),
