@@ -181,10 +181,14 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
                 }
                 (None, Some(_)) => Frozen::default(),
                 (None, None) => {
-                    bail!("a manifest is required, or a change with --ledger: there is no {} here", wave::FILE)
+                    out::complain(&format!(
+                        "note: no manifest is named, nor a change with --ledger, and there is no {} here: nothing is held.\n",
+                        wave::FILE
+                    ));
+                    Frozen::default()
                 }
             };
-            report(commit, looked, wave.unwrap_or_default(), *json)
+            report(commit, looked, wave, *json)
         }
         Command::Weaker { base, head, json } => {
             let (head, tip, base) = sides(&repo, head, base.as_deref())?;
@@ -336,16 +340,17 @@ fn held(frozen: Found, scene: &Scene, accepted: &Accepted) -> Frozen {
     }
 }
 
-fn report(head: CommitId, frozen: Frozen, wave: Vec<Finding>, json: bool) -> anyhow::Result<Exit> {
+fn report(head: CommitId, frozen: Frozen, wave: Option<Vec<Finding>>, json: bool) -> anyhow::Result<Exit> {
     let Frozen { manifest, files, mut findings, asked } = frozen;
     let unchanged = unchanged(&findings, files);
-    findings.extend(wave);
+    let beside = if wave.is_some() { "the wave" } else { "nothing held" };
+    findings.extend(wave.into_iter().flatten());
     let verdict = verdict(&findings);
     if json {
         let findings = findings.into_iter().map(Told::from).collect();
         out::json(&Report { schema: "phasegate/guard@1", verdict, head, manifest, files, findings })?;
     } else {
-        let what = if asked { format!("{unchanged} of {files} frozen files") } else { "the wave".to_owned() };
+        let what = if asked { format!("{unchanged} of {files} frozen files") } else { beside.to_owned() };
         let end = check::coloured(verdict);
         let mut text = String::new();
         let _ = writeln!(text, "{} {end} {what} at {}", "GUARD".bold(), head.short());

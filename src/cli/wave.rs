@@ -211,7 +211,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         Command::Done { task, place } => {
             let desk = Desk::new(&place.file, &place.into)?;
-            let ended = desk.step(Some(task), |looked| done(&desk, looked, task))?;
+            let ended = desk.step_over(Some(task), |looked| done(&desk, looked, task))?;
             Ok(if ended == Exit::Fine && desk.is_stopped(task)? { Exit::Human } else { ended })
         }
         Command::Stop { task, outcome, place } => {
@@ -306,8 +306,8 @@ fn take(desk: &Desk<'_>, looked: &Looked, task: &str, hand: &HandArgs) -> anyhow
     Ok(life::take(&looked.ledger, task, &hand, base, tip.as_ref(), desk.now))
 }
 
-/// The row as if it were done already, so that what it hands in is read.
-fn done(desk: &Desk<'_>, looked: &Looked, task: &str) -> anyhow::Result<Step> {
+/// The row as if it were done already, so that what it hands in is read; with what that stops for, where it does.
+fn done(desk: &Desk<'_>, looked: &Looked, task: &str) -> anyhow::Result<(Step, Vec<Finding>)> {
     let Some(nth) = looked.ledger.rows.iter().position(|row| row.task.as_str() == task) else {
         bail!("the wave has no task `{task}`")
     };
@@ -320,7 +320,9 @@ fn done(desk: &Desk<'_>, looked: &Looked, task: &str) -> anyhow::Result<Step> {
     let facts = Facts::gather(&desk.repo, &as_if, desk.target.clone());
     let judged = wave::judge(&desk.shown, as_if, facts, desk.now);
     let handed = judged.judged.get(nth).cloned().unwrap_or_default();
-    Ok(life::hand_in(&looked.ledger, task, (&tip, judged.facts.rows.get(nth)), &handed, desk.now))
+    let stops = handed.proposal.as_ref().is_some_and(|proposal| proposal.weighed().stops());
+    let step = life::hand_in(&looked.ledger, task, (&tip, judged.facts.rows.get(nth)), &handed, desk.now);
+    Ok((step, if stops { handed.findings } else { Vec::new() }))
 }
 
 /// The digest; with `close` the ledger goes, and the digest into the file that this names.

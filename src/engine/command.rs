@@ -11,6 +11,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use crate::flow::{FlowName, Phase};
 use crate::gate::asked::SAID;
 use crate::gate::people::May;
+use crate::ledger::memory::is_nothing;
 use crate::policy::{Policy, Source};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -272,7 +273,7 @@ impl Given {
 }
 
 /// Whether nothing is said that anybody sees: nothing at all, what stands in an HTML comment, or the word of an example.
-pub(super) fn is_unsaid(text: &str) -> bool {
+fn is_unsaid(text: &str) -> bool {
     let mut seen = String::new();
     let mut rest = text;
     while let Some((before, hidden)) = rest.split_once("<!--") {
@@ -281,6 +282,16 @@ pub(super) fn is_unsaid(text: &str) -> bool {
     }
     seen.push_str(rest);
     matches!(seen.trim(), "" | "REASON" | "WHY")
+}
+
+/// Dots and dashes in place of a text, `TBD`, or headings with nothing below.
+pub(super) fn says_nothing(text: &str) -> bool {
+    let nothing = |c: char| c.is_whitespace() || matches!(c, '.' | '…' | '-' | '–' | '—' | '?' | '!' | '_' | '*' | '~');
+    let titled = |line: &str| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
+    is_unsaid(text)
+        || text.chars().all(nothing)
+        || text.contains(char::is_alphanumeric) && is_nothing(text)
+        || text.lines().all(|line| line.trim().is_empty() || titled(line.trim()))
 }
 
 /// The rule that is named first, as it is spelt, and what is said of it.

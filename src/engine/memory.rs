@@ -12,7 +12,7 @@ use crate::finding::{Finding, quoted};
 use crate::flow::Refusal;
 use crate::gate::memory::{self, ENDS_A_ROW};
 use crate::gate::people::May;
-use crate::ledger::memory::{Audit, Memory, concludes};
+use crate::ledger::memory::{Audit, Memory, concludes, is_nothing};
 use crate::ledger::record::Outcome;
 use crate::ledger::snapshot::{self, Action, Cap, FactId, SliceId};
 use crate::ledger::{Body, By};
@@ -139,7 +139,19 @@ fn slice_number(word: &str) -> Option<SliceId> {
 }
 
 fn read_cap(text: &str, example: String) -> Result<Cap, Refusal> {
-    Cap::declared(text).map_err(|why| Refusal::new("SNP-07", format!("that is no scope cap: {why}."), example))
+    let cap = Cap::declared(text)
+        .map_err(|why| Refusal::new("SNP-07", format!("that is no scope cap: {why}."), example.clone()))?;
+    let of_the_usage = cap.within.iter().chain(&cap.without).any(|glob| glob == "GLOBS");
+    match cap.says.trim_end_matches('.') {
+        "WHY" | "WHAT" => Err(Refusal::new("SNP-07", "that is no scope cap: its sentence is missing.", example)),
+        _ if of_the_usage => {
+            Err(Refusal::new("SNP-07", "that is no scope cap: `GLOBS` is to be replaced by globs.", example))
+        }
+        says if is_nothing(says) => {
+            Err(Refusal::new("SNP-07", "that is no scope cap: its sentence says nothing.", example))
+        }
+        _ => Ok(cap),
+    }
 }
 
 /// `/slice "WHAT" --scope "CAP"` begins one; `/slice S-0001 "WHAT"` says what a known one is in other words.
@@ -167,7 +179,7 @@ pub(super) fn slice(draft: &mut Draft<'_>, order: &Order, by: &By, commands: &Co
         None if rest.is_empty() => None,
         None => return Err(usage(format!("what {} is for is not known.", quoted(rest)), example)),
     };
-    if snapshot::sentence(&what).is_none() {
+    if snapshot::sentence(&what).is_none() || what == "WHAT" {
         return Err(usage("what the slice is, in one sentence, is missing.", example));
     }
     rests(memory, &what, commands)?;

@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use super::command::{Fence, Given, Spec, Verb, is_unsaid};
+use super::command::{Fence, Given, Spec, Verb, says_nothing};
 use super::decide::{Draft, Order};
 use super::verbs::not_now;
 use crate::finding::quoted;
 use crate::flow::Refusal;
+use crate::gate::expand;
 use crate::gate::people::May;
 use crate::ledger::By;
 use crate::ledger::escalation::{Ending, Escalation};
-use crate::ledger::memory::is_nothing;
 use crate::ledger::resolution::{Module, NewTask, Remedy, Resolution, in_order, offered};
 use crate::policy::{Commands, Decoder, Fields, Problem, Spot, strictly};
 
@@ -476,16 +476,6 @@ fn text(d: &mut Decoder, f: &Fields<'_>, key: &str) -> Option<String> {
     words(d, f.get(key)?, LONGEST_TEXT)
 }
 
-/// Dots and dashes in place of a text, `TBD`, or headings with nothing below.
-fn says_nothing(text: &str) -> bool {
-    let nothing = |c: char| c.is_whitespace() || matches!(c, '.' | '…' | '-' | '–' | '—' | '?' | '!' | '_' | '*' | '~');
-    let titled = |line: &str| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
-    is_unsaid(text)
-        || text.chars().all(nothing)
-        || text.contains(char::is_alphanumeric) && is_nothing(text)
-        || text.lines().all(|line| line.trim().is_empty() || titled(line.trim()))
-}
-
 /// A text that says something.
 fn words(d: &mut Decoder, spot: &Spot<'_>, most: usize) -> Option<String> {
     let text = d.text(spot)?.trim();
@@ -533,6 +523,8 @@ fn texts(d: &mut Decoder, spot: &Spot<'_>, of: &str, many: std::ops::RangeInclus
         let Some(text) = words(d, item, 1_000) else { continue };
         if !text.contains(char::is_alphanumeric) {
             d.problem(item.at(), &item.path, "it has neither a letter nor a digit", "Say it in words");
+        } else if !expand::criterion_says(&text) {
+            d.problem(item.at(), &item.path, "it says nothing", "Write what is to be so");
         }
         if list.contains(&text) {
             d.problem(item.at(), &item.path, "this stands in the list twice", "Remove one of the two");

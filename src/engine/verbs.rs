@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer::Answerer;
-use super::command::{Args, Given, Spec, Verb, is_unsaid, linked_number, rule_and_reason};
+use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason, says_nothing};
 use super::decide::{Draft, Order, Shown, Target};
 use super::{ask, freeze, heal, late, lease::leave_off, memory, resolution, risk, stop};
 use crate::finding::{Finding, quoted};
@@ -17,7 +17,7 @@ use crate::gate::people::{May, who_decides};
 use crate::gate::verify;
 use crate::gate::weakened;
 use crate::gate::world::UNREADABLE;
-use crate::ids::Person;
+use crate::ids::{CommitId, Person};
 use crate::ledger::record::{Claim, Condition, Froze, Impact, Noted, Outcome, Round};
 use crate::ledger::{Body, By, State};
 use crate::policy::{Commands, Source};
@@ -143,7 +143,7 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
     let said = quoted(&got);
     let says = match spec.args {
         Args::None if !given.args.is_empty() => format!("it takes nothing after its name, but got {said}."),
-        Args::Required(what) if is_unsaid(&given.args) => format!("the {what} is missing."),
+        Args::Required(what) if says_nothing(&given.args) => format!("the {what} is missing."),
         Args::Form(_) if given.args.is_empty() => "it says nothing.".to_owned(),
         Args::OneOf(words) if !words.iter().any(|word| word.eq_ignore_ascii_case(&given.args)) => {
             let words = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
@@ -156,7 +156,7 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
         // What it takes depends on the stop.
         Args::Choice(_) => return Ok(()),
         Args::Rule(rules, what) => match rule_and_reason(&given.args, rules) {
-            Some((_, text)) if is_unsaid(text) => format!("the {what} is missing."),
+            Some((_, text)) if says_nothing(text) => format!("the {what} is missing."),
             Some(_) => return Ok(()),
             None if got.is_empty() => format!("it takes one of the rules {}.", rules.join(", ")),
             None => format!("it takes one of the rules {}, not {said}.", rules.join(", ")),
@@ -165,7 +165,11 @@ fn arguments(spec: &Spec, given: &Given, commands: &Commands) -> Result<(), Refu
         Args::Number if linked_number(&given.args).is_none() => format!("{said} is no issue's number."),
         _ => return Ok(()),
     };
-    Err(Refusal::new("CMD-05", says, format!("Write it as `{usage}`.")))
+    let own = match spec.args {
+        Args::Required(_) | Args::Rule(..) if !given.args.is_empty() => ", with your own words in it",
+        _ => "",
+    };
+    Err(Refusal::new("CMD-05", says, format!("Write it as `{usage}`{own}.")))
 }
 
 /// `CMD-05`: an issue that is there, and nobody else's. What was linked first stays where it is.
@@ -228,6 +232,9 @@ fn seen_head(
             ),
         ));
     }
+    // What the bot itself has put on top is none of the content.
+    let beneath = draft.world.subject.as_ref().map(|subject| subject.beneath.as_slice()).unwrap_or_default();
+    let is_head = |seen: &CommitId| *seen == head || beneath.contains(seen);
     // The same commit on another base, or under another policy, is other content: naming the head does not name it.
     let present = draft.state.subject.as_ref().map(|about| &about.content);
     let moved_under =
@@ -240,7 +247,7 @@ fn seen_head(
         ));
     }
     if let Some(named) = &given.head {
-        return if head.as_str().starts_with(named.as_str()) {
+        return if [&head].into_iter().chain(beneath).any(|head| head.as_str().starts_with(named.as_str())) {
             Ok(())
         } else {
             Err(Refusal::new(
@@ -261,7 +268,7 @@ fn seen_head(
     // While there has been only one head, there is nothing to confuse it with; but a decision rests on having seen it:
     // what was pushed between the comment and our first look leaves no trace here.
     if draft.state.heads.len() <= 1 {
-        let seen = shown.is_some_and(|shown| shown.head == head && shown.since <= order.comment.created_at);
+        let seen = shown.is_some_and(|shown| is_head(&shown.head) && shown.since <= order.comment.created_at);
         if seen || !spec.independent {
             return Ok(());
         }
@@ -277,7 +284,7 @@ fn seen_head(
         } else {
             shown.since <= order.comment.created_at
         };
-        shown.head == head && after
+        is_head(&shown.head) && after
     });
     if saw_it {
         return Ok(());

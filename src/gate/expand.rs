@@ -134,6 +134,13 @@ pub(super) fn criteria(paper: &Paper) -> Vec<(Option<String>, Piece)> {
     criteria
 }
 
+/// Whether a criterion says anything, as it would in a scope.
+pub fn criterion_says(text: &str) -> bool {
+    let scope = format!("## Acceptance Criteria\n\n- {text}\n");
+    let paper = Paper::read(&scope, names::SCOPE).ok();
+    paper.iter().flat_map(listed).any(|(_, item)| says_more(&item))
+}
+
 /// The criteria of a scope that have an identifier, each in a line.
 pub fn asked(scope: &str) -> Vec<String> {
     let paper = Paper::read(scope, names::SCOPE).ok();

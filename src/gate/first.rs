@@ -81,7 +81,9 @@ pub fn of_change(state: &State, findings: impl IntoIterator<Item = Finding>, com
 pub fn claimable(state: &State) -> Option<Phase> {
     let idle = state.stopped.is_some() || state.given_up.is_some() || state.audit_owed().is_some();
     let stage = state.pipeline.as_ref().map(|pipeline| pipeline.stage).filter(|_| state.open && !idle)?;
-    phase_of(stage).filter(|_| !waits_for_human(stage))
+    // What holds was claimed.
+    let holds = |phase: Phase| state.pipeline.as_ref().is_some_and(|pipeline| pipeline.holds(phase));
+    phase_of(stage).filter(|phase| !waits_for_human(stage) && !holds(*phase))
 }
 
 /// The findings where the gate of the phase would pass: nothing goes on before somebody claims it.

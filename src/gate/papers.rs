@@ -8,7 +8,7 @@ mod read;
 
 pub use read::read_sheet;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::paper::{LARGEST, Paper, names};
 use super::{Finding, Severity, analyze, design, expand};
@@ -321,13 +321,6 @@ pub(super) fn document_is_read(desk: &Desk<'_>) -> Vec<Found> {
         Found::at(path, line, says).next("Remove it (U+202A to U+202E, U+2066 to U+2069).")
     });
     turned.collect()
-}
-
-/// The records that a log tells of: `record 41`.
-pub fn records_in(log: &str) -> BTreeSet<u64> {
-    let told = log.match_indices("record ").map(|(at, word)| &log[at + word.len()..]);
-    let number = |rest: &str| rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok();
-    told.filter_map(number).collect()
 }
 
 /// Whether a finding of the first rule says that there is no such file: one that is there has its path.

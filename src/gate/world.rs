@@ -226,8 +226,8 @@ pub struct Subject {
     pub weakened: Weakened,
     /// What agents have pushed of snapshots.
     pub context: super::memory::Files,
-    /// The records that the log tells of, by their numbers.
-    pub logged: BTreeSet<u64>,
+    /// What the log tells of ([`crate::ledger::diary::told_in`]).
+    pub logged: BTreeSet<String>,
     /// The heads on which this one only has the bot's own files on top, the nearest first.
     pub beneath: Vec<CommitId>,
     /// `Phasegate-Claim:` on the head commit.

@@ -12,7 +12,7 @@ use super::snapshot::line;
 use super::state::State;
 use crate::finding::{Finding, GateName, Verdict, quoted};
 use crate::flow::{Action, Phase};
-use crate::ids::{CommitId, Digest};
+use crate::ids::{ChangeNumber, CommitId, Digest};
 
 /// So many lines are kept. The records keep all of them.
 const LINES: usize = 40;
@@ -67,18 +67,18 @@ impl Diary {
         self.lines.is_empty() && self.learned.is_empty()
     }
 
-    /// What belongs into the log of the change and is not told there, an entry a record.
-    pub fn untold(&self, told: &BTreeSet<u64>) -> Vec<String> {
-        let mut all: Vec<(u64, String)> = self.lines.iter().map(|one| (one.record, one.entry())).collect();
-        all.extend(self.learned.iter().map(|(phase, learned)| (learned.record, learned.entry(*phase))));
-        all.retain(|(record, _)| !told.contains(record));
+    /// What belongs into the log of the change and is not told there ([`told_in`]), an entry a record.
+    pub fn untold(&self, change: ChangeNumber, told: &BTreeSet<String>) -> Vec<String> {
+        let mut all: Vec<(u64, String)> = self.lines.iter().map(|one| (one.record, one.entry(change))).collect();
+        all.extend(self.learned.iter().map(|(phase, learned)| (learned.record, learned.entry(change, *phase))));
+        all.retain(|(_, entry)| !told.contains(&print(entry.lines().next().unwrap_or_default().trim_end())));
         all.sort();
         all.into_iter().map(|(_, text)| text).collect()
     }
 
     /// The log with that at its end; none where nothing is missing.
-    pub fn appended_to(&self, log: &str, told: &BTreeSet<u64>) -> Option<String> {
-        let missing = self.untold(told);
+    pub fn appended_to(&self, log: &str, change: ChangeNumber, told: &BTreeSet<String>) -> Option<String> {
+        let missing = self.untold(change, told);
         if missing.is_empty() {
             return None;
         }
@@ -108,6 +108,15 @@ impl Diary {
 /// What a log begins with that the bot begins.
 const HEADING: &str = "# Log";
 
+/// How an entry begins.
+const BEGINS: &str = "- record ";
+
+/// What a log tells of: the first lines of entries, as they stand there, by their prints. Of a line that only looks like one nobody
+/// knows what it is about, and another change has the same numbers.
+pub fn told_in(log: &str) -> BTreeSet<String> {
+    log.lines().map(str::trim_end).filter(|line| line.starts_with(BEGINS)).map(print).collect()
+}
+
 fn print(line: &str) -> String {
     Digest::of(line).as_str()[..16].to_owned()
 }
@@ -119,7 +128,7 @@ fn safe(text: &str) -> String {
 
 impl Line {
     /// Its line in the log.
-    fn entry(&self) -> String {
+    fn entry(&self, change: ChangeNumber) -> String {
         let verdict = if self.verdict == Verdict::Pass { "PASS" } else { "FAIL" };
         let (record, phase, head) = (self.record, self.phase.as_str().to_uppercase(), self.head.short());
         let against = match self.rules.is_empty() {
@@ -129,7 +138,7 @@ impl Line {
                 format!(" ({}): {}", rules.join(", "), safe(&self.says))
             }
         };
-        format!("- record {record}: {phase} {verdict} on {head}{against}\n")
+        format!("{BEGINS}{record} of {change}: {phase} {verdict} on {head}{against}\n")
     }
 }
 
@@ -139,6 +148,7 @@ impl PostMortem {
         let rules: Vec<String> = self.rules.iter().map(|rule| quoted(rule)).collect();
         let wrong = match rules.as_slice() {
             [] => format!("Each try failed by something else, the last one so: {}", self.says),
+            rules if self.heads.len() == 1 => format!("{} stood against it: {}", rules.join(", "), self.says),
             rules => format!("{} stood against every try: {}", rules.join(", "), self.says),
         };
         let heads: Vec<String> = self.heads.iter().map(|head| quoted(head.short())).collect();
@@ -150,10 +160,10 @@ impl PostMortem {
     }
 
     /// Its lines in the log.
-    fn entry(&self, phase: Phase) -> String {
+    fn entry(&self, change: ChangeNumber, phase: Phase) -> String {
         let [wrong, differently, avoid] = self.parts().map(|part| safe(&part));
         format!(
-            "- record {}: post-mortem of {}\n  - What went wrong: {wrong}\n  - What to try differently: {differently}\n  - What to avoid: {avoid}\n",
+            "{BEGINS}{} of {change}: post-mortem of {}\n  - What went wrong: {wrong}\n  - What to try differently: {differently}\n  - What to avoid: {avoid}\n",
             self.record,
             phase.as_str().to_uppercase()
         )
@@ -178,7 +188,7 @@ impl State {
                     rules: against().map(|finding| finding.rule.clone()).take(8).collect(),
                     says: against().next().map(|finding| short(&finding.says)).unwrap_or_default(),
                 };
-                self.diary.wrote(&line.entry());
+                self.diary.wrote(&line.entry(self.change));
                 self.diary.lines.push(line);
                 if self.diary.lines.len() > LINES {
                     self.diary.lines.remove(0);
@@ -188,7 +198,7 @@ impl State {
                 let phase = self.pipeline.as_ref().and_then(crate::flow::pipeline::State::phase);
                 let learned = phase.and_then(|phase| Some((phase, self.post_mortem(phase, record.seq)?)));
                 if let Some((phase, learned)) = learned {
-                    self.diary.wrote(&learned.entry(phase));
+                    self.diary.wrote(&learned.entry(self.change, phase));
                     self.diary.learned.insert(phase, learned);
                 }
             }
@@ -220,6 +230,8 @@ mod tests {
     use super::*;
     use crate::engine::kit::Game;
 
+    const CHANGE: ChangeNumber = ChangeNumber(7);
+
     fn diary() -> Diary {
         let mut game = Game::pipeline();
         game.says("ada", crate::ids::Role::Write, "/expand").look();
@@ -232,7 +244,7 @@ mod tests {
     fn what_is_appended_is_taken_out_again() {
         let diary = diary();
         for log in ["", "# Log\n", "# Log\n\n- Rust 1.95\n", "- Rust 1.95", "- Rust 1.95\n\n\n"] {
-            let appended = diary.appended_to(log, &BTreeSet::new()).unwrap();
+            let appended = diary.appended_to(log, CHANGE, &BTreeSet::new()).unwrap();
             assert!(appended.contains("- record "), "{appended}");
             assert_eq!(diary.without_own(&appended), diary.without_own(log), "{log:?}");
         }
@@ -243,9 +255,15 @@ mod tests {
         let diary = diary();
         let forged = "- record 2: EXPAND PASS on 0123456789ab\n";
         assert_eq!(diary.without_own(forged), forged, "it only looks like one of ours");
-        let log = diary.appended_to("- Rust 1.95\n", &BTreeSet::new()).unwrap() + "- and more\n";
+        let log = diary.appended_to("- Rust 1.95\n", CHANGE, &BTreeSet::new()).unwrap() + "- and more\n";
         assert!(diary.without_own(&log).ends_with("- and more\n"));
-        let told = diary.lines.iter().map(|line| line.record).collect();
-        assert_eq!(diary.appended_to("", &told), None, "nothing is told twice");
+        assert_eq!(diary.appended_to(&log, CHANGE, &told_in(&log)), None, "nothing is told twice");
+        assert_eq!(diary.appended_to(&log, CHANGE, &told_in(&log.replace('\n', "  \r\n"))), None);
+        // Another change has the same numbers, and words about one are no entry.
+        let other = diary.appended_to(&log, ChangeNumber(8), &told_in(&log)).unwrap();
+        assert!(other.starts_with(&log) && other.contains(" of #8: "), "{other}");
+        let records =
+            diary.lines.iter().map(|line| format!("- record {} of #7: told\nrecord {}\n", line.record, line.record));
+        assert!(diary.appended_to("", CHANGE, &told_in(&records.collect::<String>())).is_some());
     }
 }

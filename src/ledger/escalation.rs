@@ -419,7 +419,9 @@ impl State {
         let claimed = |one: &&Try| one.gate == build && !matches!(one.how, None | Some(Claim::Preview));
         let before: Vec<&Try> = self.tries.iter().filter(claimed).collect();
         let third = |place: &String| before.iter().filter(|one| one.places.contains(place)).count() >= APPROACHES;
-        let places = places(findings).into_iter().filter(third);
+        // To put back what was frozen is no approach: the tripwire counts by itself. Its codes are words.
+        let tripped = |place: &String| place.starts_with(|c: char| c.is_ascii_lowercase());
+        let places = places(findings).into_iter().filter(|place| !tripped(place) && third(place));
         places
             .map(|place| format!("{THIRD_APPROACH} This is the third approach to the same failure: {place}"))
             .collect()
@@ -437,12 +439,18 @@ impl State {
         if !counts {
             return;
         }
+        // That an audit is owed follows from what failed, and what is waited for has not: they are not what was tried.
+        let merge = *gate == GateName::Merge;
+        let tried = |one: &&Finding| one.blocks() && (!merge || !one.waiting && one.rule != "MRG-06");
+        let against: Vec<&Finding> = findings.iter().filter(tried).collect();
+        if merge && *verdict == Verdict::Fail && against.is_empty() {
+            return;
+        }
         // Every look judges the merge gate; one head is one try.
         self.tries.pop_if(|last| *gate == GateName::Merge && last.gate == *gate && last.head == about.head);
         if *verdict == Verdict::Pass {
             self.tries.retain(|one| one.gate != *gate);
         }
-        let against: Vec<&Finding> = findings.iter().filter(|finding| finding.blocks()).collect();
         let mut rules: Vec<String> = against.iter().map(|finding| finding.rule.clone()).collect();
         rules.dedup();
         rules.truncate(8);

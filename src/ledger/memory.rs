@@ -201,8 +201,12 @@ pub fn concludes(entry: &str) -> bool {
 
 /// Whether an entry of a report only says that there is nothing to say.
 pub fn is_nothing(said: &str) -> bool {
-    const NOTHING: [&str; 11] =
-        ["none", "n/a", "na", "no", "nil", "nothing", "not applicable", "unknown", "tbd", "todo", "none found"];
+    #[rustfmt::skip]
+    const NOTHING: [&str; 20] = [
+        "none", "n/a", "na", "no", "nil", "nothing", "not applicable", "unknown", "tbd", "todo", "none found", "none at all",
+        "none were found", "nothing found", "nothing was found", "there are none", "there is none", "there were none",
+        "no mismatch", "no mismatches",
+    ];
     // How sure somebody is of nothing is nothing.
     let said = said.split("(confidence").next().unwrap_or_default();
     let bare = said.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();

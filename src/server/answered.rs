@@ -87,7 +87,12 @@ pub(super) fn stop(one: &HandedIn, head: &CommitId) -> Option<Raises> {
     let (outcome, left, otherwise) = match &one.read {
         Ok(proposal) => {
             let left = proposal.residue.iter().map(|left| format!("{}: {}", left.kind.as_str(), left.says));
-            (proposal.weighed(), left.collect::<Vec<_>>(), said(proposal))
+            // Nobody accepts a risk of their own making.
+            let outcome = match proposal.weighed() {
+                Outcome::RiskAccepted => Outcome::Escalate,
+                other => other,
+            };
+            (outcome, left.collect::<Vec<_>>(), said(proposal))
         }
         Err(unread) => (unread.stops?, Vec::new(), "the rest of the verdict is not in its form".to_owned()),
     };
@@ -193,6 +198,7 @@ mod tests {
             ("docs/SUMMARY.md", "# Summary\n\n- [Lamps](lamps.md)\n".to_owned()),
             ("left/SUMMARY.md", verdict("PASS", "[{security: the token is in the log}]")),
             ("race/SUMMARY.md", verdict("PASS", "[{concurrency: two writers}]")),
+            ("risk/SUMMARY.md", verdict("RISK-ACCEPTED", "[{concurrency: two readers}]")),
             ("said/SUMMARY.md", verdict("ESCALATE", "[]")),
             ("fine/SUMMARY.md", verdict("PASS", "[]")),
             ("bent/SUMMARY.md", "```yaml\noutcome: PASS\n```\n".to_owned()),
@@ -203,7 +209,7 @@ mod tests {
         let reader = scratch.reader();
         let all = handed_in(&reader, &head, &reader.diff(&base, &head).unwrap()).unwrap();
         let read: Vec<(&str, bool)> = all.iter().map(|one| (one.path.as_str(), one.read.is_ok())).collect();
-        let there = ["bent", "fine", "left", "race", "said", "torn"].map(|name| format!("{name}/SUMMARY.md"));
+        let there = ["bent", "fine", "left", "race", "risk", "said", "torn"].map(|name| format!("{name}/SUMMARY.md"));
         assert_eq!(
             read,
             there
@@ -218,6 +224,7 @@ mod tests {
             [
                 "unsafe: HARD-STOP in left/SUMMARY.md: security: the token is in the log",
                 "ESCALATE in race/SUMMARY.md: concurrency: two writers",
+                "ESCALATE in risk/SUMMARY.md: concurrency: two readers",
                 "ESCALATE in said/SUMMARY.md: it is dark",
                 "unsafe: HARD-STOP in torn/SUMMARY.md: the rest of the verdict is not in its form"
             ]

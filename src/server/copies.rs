@@ -108,7 +108,7 @@ impl Pass<'_> {
         let head = subject.about.head.clone();
         let sheet = self.mirror.read(move |reader| papers::read_sheet(reader, &head, LOG)).await?;
         let Some(text) = sheet.as_ref().map_or(Some(""), |sheet| sheet.text()) else { return Ok(None) };
-        let text = state.diary.appended_to(text, &subject.logged);
+        let text = state.diary.appended_to(text, state.change, &subject.logged);
         Ok(text.map(|text| Addition { path: LOG.to_owned(), contents: text.into_bytes() }))
     }
 }

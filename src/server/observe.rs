@@ -24,7 +24,7 @@ use crate::github::{Repo, Result};
 use crate::guard::Guard;
 use crate::guard::weaken::{Weakened, weakened};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoRef, Role};
-use crate::ledger::diary::Diary;
+use crate::ledger::diary::{self, Diary};
 use crate::ledger::memory::Memory;
 use crate::ledger::record::{Condition, Raised};
 use crate::ledger::snapshot::{self, folder_of};
@@ -280,7 +280,7 @@ fn subject(
     let mut logged = BTreeSet::new();
     let (documents, bound, tier) = if pipeline || wants_papers(law) {
         let papers = Papers::read(reader, tip, merge_base, &fetched.head)?;
-        logged = papers.log.as_ref().and_then(Sheet::text).map(papers::records_in).unwrap_or_default();
+        logged = papers.log.as_ref().and_then(Sheet::text).map(diary::told_in).unwrap_or_default();
         let papers = papers.without_own(&bot.diary).following(reader, &fetched.head, round.cloned())?;
         // Under no valid policy nothing is judged, and what passed under one does not go stale by its mistake.
         let mut judged = match law {

@@ -56,9 +56,8 @@ pub(super) fn files(
             let [scope, design, readiness] = [SCOPE, DESIGN, READINESS].map(|paper| text(reader, head, paper));
             files.brief = Brief::of(&scope?, &design?, &readiness?);
         }
-        if changed.iter().any(|path| path == DESIGN) {
-            files.design = Some(text(reader, head, DESIGN)?);
-        }
+        // A plan that a person gave may be in the design that is there already.
+        files.design = Some(text(reader, head, DESIGN)?).filter(|design| !design.is_empty());
     }
     Ok(files)
 }

@@ -409,8 +409,15 @@ pub(super) fn cut(most: usize, mut text: String) -> String {
 
 fn what_next(state: &State, seen: &Seen<'_>) -> String {
     let next = decided_next(state, seen);
-    let both = state.open && waits_for_person(state) && state.audit_owed().is_some();
-    if both { format!("{next} An audit is owed as well: `{}`.", commands(seen).written("audit")) } else { next }
+    let both = state.open && waits_for_person(state);
+    let Some(audit) = state.audit_owed().filter(|_| both) else { return next };
+    let written = commands(seen).written("audit");
+    match audit.facts.iter().next() {
+        None => format!("{next} An audit is owed as well: `{written}`."),
+        Some(fact) => {
+            format!("{next} An audit is handed in as well: `{written} promote {fact}` lets plans rest on it.")
+        }
+    }
 }
 
 fn decided_next(state: &State, seen: &Seen<'_>) -> String {
@@ -630,11 +637,12 @@ fn stopped_for(words: &Words, reason: &str, seen: &Seen<'_>, lift: &str) -> Stri
 /// The report in the form that people know: what is wrong, the options, a recommendation.
 fn blocked(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands: &Commands) -> String {
     let phase = pipeline.phase().unwrap_or(Phase::Expand);
+    let fails = pipeline.fails(phase);
     let wrong = state.gates.get(&GateName::Phase(phase)).map(|judged| headline(&judged.findings)).unwrap_or_default();
     format!(
-        "BLOCKED: {phase} failed {} times. {} Options: (A) mend it; (B) change the scope; (C) {}. \
+        "BLOCKED: {phase} failed {}. {} Options: (A) mend it; (B) change the scope; (C) {}. \
          For A {} says `{} REASON`, for another one `{} LETTER` as the issue shows. Recommendation: read the findings; if they name one cause, A.",
-        pipeline.fails(phase),
+        if fails == 1 { "once".to_owned() } else { format!("{fails} times") },
         plain_to(300, &wrong),
         if state.merged.is_some() { "revert it" } else { "close the pull request" },
         who(seen).replacen('A', "a", 1),

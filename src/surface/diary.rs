@@ -31,7 +31,7 @@ pub(super) fn to_append(state: &State, seen: &Seen<'_>) -> Option<String> {
     // Where the bot can't write it itself, somebody has to.
     let wanted = write == LogWrite::Propose || write == LogWrite::Commit && !seen.world.bot_may_commit();
     let subject = seen.world.subject.as_ref().filter(|_| wanted && state.open && state.pipeline.is_some())?;
-    let all = state.diary.untold(&subject.logged);
+    let all = state.diary.untold(state.change, &subject.logged);
     let newest = all.len().saturating_sub(MOST);
     let text: String = all.into_iter().skip(newest).collect();
     (!text.is_empty()).then(|| {

@@ -431,8 +431,11 @@ pub(super) fn what_it_does(state: &State, open: &Escalation, remedy: Remedy) -> 
 fn usual(state: &State, open: &Escalation, remedy: Remedy) -> &'static str {
     let pipeline = state.flow == FlowName::Pipeline;
     match (remedy, open.cause) {
-        (Remedy::ApproveOverride, Cause::Gate | Cause::Reconcile) => {
+        (Remedy::ApproveOverride, Cause::Gate) => {
             "mend it and go on: its FAILs are counted from zero, and the gate is still to be passed"
+        }
+        (Remedy::ApproveOverride, Cause::Reconcile) => {
+            "bring documents and code in step and go on, by one of the ways that the findings name: the gate is still to be passed"
         }
         (Remedy::ApproveOverride, Cause::Brake) => "go on: the design is simpler now, or the complexity is accepted",
         (Remedy::ApproveOverride, _) => "go on: what the stop names is settled",
@@ -506,9 +509,13 @@ pub(super) fn recommended(state: &State, open: &Escalation, tried: &[&Try]) -> (
         {
             (Remedy::AmendSpec, "what fails in another place each time is mostly too large.")
         }
-        Cause::Gate | Cause::Reconcile => {
+        Cause::Gate => {
             (Remedy::ApproveOverride, "with another approach than those that failed: the findings name what to mend.")
         }
+        Cause::Reconcile => (
+            Remedy::ApproveOverride,
+            "where it is known which of the two is to follow the other; (B) where the scope is to.",
+        ),
         Cause::Stop => (Remedy::ApproveOverride, "once the reason is settled; (C) if it can't be."),
         Cause::Brake if state.merged.is_some() => (Remedy::ApproveOverride, "once somebody has looked at it."),
         Cause::Brake => (Remedy::AmendSpec, "what outgrew its design is cut before it is built."),

@@ -375,18 +375,22 @@ pub async fn meddled_unseen(
 }
 
 /// The head that the issue shows, and since when. Where it is not remembered: as long as the content is what it was when
-/// the stop came, the issue has shown it from its beginning.
+/// the stop came, the issue has shown it from its beginning; then it says so itself, from when we wrote it there.
 pub async fn shown(open: &Escalation, state: &State, repo: &Repo, memory: &dyn Memory) -> Result<Option<Shown>> {
     let Some(number) = open.issue else { return Ok(None) };
     if let Some(kept) = recall(state, open, memory).await {
         return Ok(kept.head.map(|head| Shown { head, content: kept.content, since: kept.since, files: None }));
     }
     let (Some(about), Some(now)) = (&open.about, &state.subject) else { return Ok(None) };
+    let Some(there) = found(repo.get_issue(number).await)? else { return Ok(None) };
     if about != now {
-        return Ok(None);
+        let named = there.body.rsplit("Head `").next().and_then(|rest| rest.split('`').next());
+        let edit = repo.last_edit(&there.node_id).await?.filter(|edit| edit.another.is_none());
+        let (Some(edit), true) = (edit, named == Some(now.head.short())) else { return Ok(None) };
+        return Ok(Some(Shown { head: now.head.clone(), content: None, since: edit.at, files: None }));
     }
-    let since = found(repo.get_issue(number).await)?.and_then(|there| there.created_at);
-    Ok(since.map(|since| Shown { head: about.head.clone(), content: Some(about.content.clone()), since, files: None }))
+    let (head, content) = (about.head.clone(), Some(about.content.clone()));
+    Ok(there.created_at.map(|since| Shown { head, content, since, files: None }))
 }
 
 /// What became of the issue of an incident.

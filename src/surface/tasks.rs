@@ -44,6 +44,7 @@ pub fn body(state: &State, split: &Split, task: &NewTask, made: &[(String, u64)]
     if !task.depends_on.is_empty() {
         let named = |need: &String| match made.iter().find(|(name, _)| name == need) {
             Some((_, number)) => format!("#{number}"),
+            None if need.strip_prefix('#').is_some_and(|number| number.parse::<u64>().is_ok()) => need.clone(),
             None => quoted(&plain_to(200, need)),
         };
         let needs: Vec<String> = task.depends_on.iter().map(named).collect();

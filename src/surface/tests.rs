@@ -114,10 +114,10 @@ fn waiting_for_a_review() {
     Append it with the next push:
 
     ```markdown
-    - record 7: EXPAND PASS on cbb8c768af4a
-    - record 10: DESIGN PASS on cbb8c768af4a
-    - record 13: ANALYZE PASS on cbb8c768af4a
-    - record 17: BUILD PASS on cbb8c768af4a
+    - record 7 of #7: EXPAND PASS on cbb8c768af4a
+    - record 10 of #7: DESIGN PASS on cbb8c768af4a
+    - record 13 of #7: ANALYZE PASS on cbb8c768af4a
+    - record 17 of #7: BUILD PASS on cbb8c768af4a
     ```
 
     </details>
@@ -408,7 +408,7 @@ fn the_issue_of_a_stop_in_the_merge_flow() {
     <details>
     <summary>What was tried (1)</summary>
 
-    1. `cbb8c768af4a`: FAIL: `MRG-01`, `MRG-02` `ci / test` ended as failure on cbb8c768af4a. (record 5)
+    1. `cbb8c768af4a`: FAIL: `MRG-01` `ci / test` ended as failure on cbb8c768af4a. (record 5)
 
     </details>
 
@@ -995,6 +995,15 @@ fn a_paused_change_says_how_to_go_on() {
     assert!(explained.contains("1. ⏳ `MRG-01` The design gate would pass"), "{explained}");
     game.says("ada", Role::Write, "/drop");
     assert_eq!(gate_check(&game).title, "DESIGN was dropped: say /recover to take it up");
+}
+
+#[test]
+fn what_is_verified_has_nothing_to_claim() {
+    let mut game = Game::pipeline();
+    game.through_verify().says("tom", Role::Triage, "/explain");
+    assert!(comment(&game).contains("It may be merged"), "{}", comment(&game));
+    assert!(comment(&game).contains("failing: nothing"), "{}", comment(&game));
+    assert!(!comment(&game).contains("claim it"), "{}", comment(&game));
 }
 
 #[test]

@@ -76,6 +76,40 @@ async fn what_was_said_while_its_run_was_cancelled_is_heard_by_the_next() {
     on.end().await;
 }
 
+/// A run remembers nothing: which head the issue of a stop shows, and since when, it reads there.
+#[tokio::test]
+async fn an_answer_on_the_issue_counts_for_the_head_that_it_shows() {
+    let on = plays(Bot::Action).await;
+    on.pushes("rover", "work", "work", &[("src/lamp.rs", "fn lamp() {}\n")]).await.unwrap();
+    let number = on.opens("rover", "A lamp", "work").await.unwrap();
+    on.says("ada", number, "/stop the lamp is too bright").await.unwrap();
+    on.pushes("rover", "work", "more", &[("src/lamp.rs", "fn lamp() { dim() }\n")]).await.unwrap();
+    let head = on.head(number).unwrap();
+    let issue = super::resolutions::asked(&on);
+    let body = issue.body.clone().unwrap_or_default();
+    assert!(body.contains(&format!("Head `{}`", &head[..12])), "{body}");
+    on.is_read();
+    on.says("mia", issue.number, "/resolve A it is known").await.unwrap();
+    assert!(!super::resolutions::asked(&on).open, "{:#?}", on.bot_comments(issue.number));
+
+    // What somebody else wrote there shows nothing.
+    on.says("ada", number, "/stop the lamp is too dark").await.unwrap();
+    on.pushes("rover", "work", "most", &[("src/lamp.rs", "fn lamp() { bright() }\n")]).await.unwrap();
+    let issue = super::resolutions::asked(&on);
+    let body = issue.body.clone().unwrap_or_default();
+    let path = format!("/repos/{REPO}/issues/{}", issue.number);
+    on.admin()
+        .quiet()
+        .call_as("root", "PATCH", &path, serde_json::json!({ "body": format!("It is fine.\n\n{body}") }))
+        .unwrap();
+    on.is_read();
+    on.says("mia", issue.number, "/resolve A it is known").await.unwrap();
+    let said = on.bot_comments(issue.number).unwrap().pop().unwrap();
+    assert!(said.starts_with("`CMD-04`"), "{said}");
+    assert!(super::resolutions::asked(&on).open);
+    on.end().await;
+}
+
 #[tokio::test]
 async fn an_approval_counts_for_what_was_shown_though_the_comment_was_changed_meanwhile() {
     let on = plays(Bot::Action).await;

@@ -8,7 +8,7 @@ use super::{assert_merge, kinds, merge_flow, proposes, proves};
 
 /// The newest escalation.
 #[track_caller]
-fn asked(on: &Rehearsal) -> Issue {
+pub(crate) fn asked(on: &Rehearsal) -> Issue {
     on.escalations().unwrap().pop().expect("a person is asked")
 }
 

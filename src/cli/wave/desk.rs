@@ -42,7 +42,8 @@ struct RowReport<'r> {
     state: State,
     lease: &'r Lease,
     fork_base: &'r Echo,
-    outcome: Option<Outcome>,
+    /// What it hands in comes to; the turn of a row that was stopped has what that stopped for.
+    handed_in: Option<Outcome>,
     #[serde(flatten)]
     turn: &'r Turn,
 }
@@ -96,14 +97,23 @@ impl<'d> Desk<'d> {
         task: Option<&str>,
         step: impl FnOnce(&Looked) -> anyhow::Result<Step>,
     ) -> anyhow::Result<Exit> {
+        self.step_over(task, |looked| Ok((step(looked)?, Vec::new())))
+    }
+
+    /// The same, with what is told of it although it is done.
+    pub(super) fn step_over(
+        &self,
+        task: Option<&str>,
+        step: impl FnOnce(&Looked) -> anyhow::Result<(Step, Vec<Finding>)>,
+    ) -> anyhow::Result<Exit> {
         let before = self.read()?;
         let looked = match self.look(&before) {
             Ok(looked) => looked,
             Err(findings) => return self.report(None, findings),
         };
-        let ledger = match step(&looked)? {
-            Ok(ledger) => ledger,
-            Err(findings) => return self.report(Some(&looked), findings),
+        let (ledger, over) = match step(&looked)? {
+            (Ok(ledger), over) => (ledger, over),
+            (Err(findings), _) => return self.report(Some(&looked), findings),
         };
         if self.read()? != before {
             bail!("{} was changed in the meantime; look at it and say it again", self.shown);
@@ -111,7 +121,7 @@ impl<'d> Desk<'d> {
         self.replace(&ledger)?;
         let facts = Facts::gather(&self.repo, &ledger, self.target.clone());
         let after = wave::judge(&self.shown, ledger, facts, self.now);
-        self.report(Some(&after), after.findings())?;
+        self.report(Some(&after), over.into_iter().chain(after.findings()).collect())?;
         let nth = after.ledger.rows.iter().position(|row| Some(row.task.as_str()) == task);
         let against = |found: &Found| found.finding.blocks() && (found.row.is_none() || found.row == nth);
         Ok(Exit::found(after.found.iter().any(against)))
@@ -166,7 +176,7 @@ impl<'d> Desk<'d> {
             state: row.lease.state(self.now),
             lease: &row.lease,
             fork_base: &row.fork_base,
-            outcome: judged.proposal.as_ref().map(wave::verdict::Proposal::weighed),
+            handed_in: judged.proposal.as_ref().map(wave::verdict::Proposal::weighed),
             turn,
         };
         rows.map(one).collect()

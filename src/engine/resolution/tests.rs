@@ -174,6 +174,16 @@ fn every_wrong_shape_is_refused_with_an_example_that_works() {
             with("B", "amended_acceptance_criteria: [a, '']\namendment_rationale: w"),
             "`amended_acceptance_criteria[1]`: it is empty",
         ),
+        (
+            "AMEND_SPEC",
+            with("B", "amended_acceptance_criteria: [\"AC-1: it dims\", \"AC-2: TBD\"]\namendment_rationale: w"),
+            "`amended_acceptance_criteria[1]`: it says nothing",
+        ),
+        (
+            "AMEND_SPEC",
+            with("B", "amended_acceptance_criteria: [AC-7]\namendment_rationale: w"),
+            "`amended_acceptance_criteria[0]`: it says nothing",
+        ),
         ("AMEND_SPEC", with("B", &many), "at most 50 are allowed"),
         ("SPLIT_TASK", with("F", "new_tasks: []"), "the list is empty"),
         ("SPLIT_TASK", with("F", "new_tasks: [one]"), "`new_tasks[0]`: expected a mapping"),

@@ -279,11 +279,12 @@ fn the_log_gets_a_line_for_each_run_and_a_post_mortem_for_each_block() {
         assert!(comment.contains(part), "{part}\n{comment}");
     }
     // What the log tells of is not told again.
-    let told: Vec<u64> = game.now().diary.lines.iter().map(|one| one.record).collect();
-    let learned = game.now().diary.learned[&crate::flow::Phase::Build].record;
-    game.subject().logged.extend(told);
+    let all = game.now().diary.untold(game.now().change, &std::collections::BTreeSet::new()).concat();
+    let (told, learned): (Vec<&str>, Vec<&str>) = all.lines().partition(|line| !line.contains("post-mortem"));
+    let told_in = |lines: &[&str]| crate::ledger::diary::told_in(&lines.join("\n"));
+    game.subject().logged.extend(told_in(&told));
     assert!(!game.surface().comment.contains("BUILD FAIL on"), "{}", game.surface().comment);
-    game.subject().logged.insert(learned);
+    game.subject().logged.extend(told_in(&learned));
     assert!(!game.surface().comment.contains("scaffolding/log.md</code>"));
     let mut game = Game::pipeline_with("log: { write: off }\n");
     blocked_once(&mut game);

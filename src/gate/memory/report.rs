@@ -43,7 +43,10 @@ pub const EXAMPLE: &str = "### Verdict\n<PASS or FAIL>\n### Mismatches\n- <which
 /// What a template left standing in an entry.
 fn placeholder(text: &str) -> Option<&str> {
     let ours = EXAMPLE.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(words, _)| words);
-    let left = ours.into_iter().find(|words| text.contains(&format!("<{words}>")));
+    let bare = |text: &str| text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let is_left =
+        |words: &&str| text.contains(&format!("<{words}>")) || words.contains(' ') && bare(text) == bare(words);
+    let left = ours.into_iter().find(is_left);
     left.or_else(|| text.strip_prefix('<')?.strip_suffix('>').filter(|words| !words.contains(['<', '>'])))
 }
 
@@ -125,7 +128,7 @@ pub(super) fn told(parts: &Parts) -> Result<Report, Vec<Finding>> {
     for (part, said) in parts.iter().enumerate() {
         for (at, text) in said {
             if let Some(left) = placeholder(text) {
-                let says = format!("{} is still there as the example has it.", quoted(&format!("<{left}>")));
+                let says = format!("{} is still there as the example has it.", quoted(left));
                 let next = "Say there what was found, or `none` where there is nothing.";
                 found.push(Finding { line: Some(*at), ..Finding::error("SNP-14", says, next) });
             }
@@ -252,6 +255,10 @@ evidence: F-0003)\n### Evidence gaps\n- no log of the failing request\n### Risk 
         for says in ["stale cache (confidence: high)", "None of the callers lock it (confidence: low)"] {
             assert_eq!(diagnosed(says), None, "{says}");
         }
+        let copied = "which criterion or gate is unmet, and by what";
+        assert_eq!(report(&GOOD.replace("AC-2: no test names it", copied)).unwrap_err()[0].rule, "SNP-14");
+        let hollow = report(&GOOD.replace("AC-2: no test names it", "There are none.")).unwrap();
+        assert!(undiagnosed(&hollow).is_some());
         let unmet = report(&GOOD.replace("AC-2: no test names it", "none")).map(|report| undiagnosed(&report));
         assert!(unmet.unwrap().unwrap().says.ends_with("the report names no mismatch."));
     }

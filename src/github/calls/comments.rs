@@ -94,6 +94,14 @@ impl Reaction {
     }
 }
 
+/// A change to a text of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub at: Timestamp,
+    /// Who it was, where that was not us.
+    pub another: Option<String>,
+}
+
 impl Repo {
     /// All comments on an issue or pull request, oldest first; `since` counts the last change.
     pub async fn list_comments(&self, number: u64, since: Option<Timestamp>) -> Result<Vec<IssueComment>> {
@@ -139,6 +147,11 @@ impl Repo {
 
     /// Who changed the text of a comment or an issue of ours last, if that was not us. None also where this GitHub can't tell.
     pub async fn edited_by_another(&self, node: &str) -> Result<Option<String>> {
+        Ok(self.last_edit(node).await?.and_then(|edit| edit.another))
+    }
+
+    /// The last change to the text of a comment or an issue of ours. None also where this GitHub can't tell.
+    pub async fn last_edit(&self, node: &str) -> Result<Option<Edit>> {
         #[derive(Deserialize)]
         struct Asked {
             nodes: Vec<Option<Told>>,
@@ -162,17 +175,19 @@ impl Repo {
             Err(Error::NoEndpoint { .. }) => return Ok(None),
             asked => asked?,
         };
-        let Some(told) = asked.nodes.into_iter().flatten().find(|told| told.last_edited_at.is_some()) else {
+        let mut told = asked.nodes.into_iter().flatten();
+        let Some((at, editor)) = told.find_map(|told| Some((told.last_edited_at?, told.editor))) else {
             return Ok(None);
         };
         // There a bot is called without its suffix, and a person may be called the same.
         let login = self.hub().login().await?;
         let is_ours = |editor: &Editor| editor.kind == "Bot" && login.strip_suffix("[bot]") == Some(&editor.login);
-        Ok(match told.editor {
+        let another = match editor {
             Some(editor) if is_ours(&editor) => None,
             Some(editor) => Some(editor.login),
             None => Some("Somebody".to_owned()),
-        })
+        };
+        Ok(Some(Edit { at, another }))
     }
 
     /// Our comment with this marker.

@@ -241,10 +241,13 @@ impl Reader<'_> {
                     match entry(item) {
                         Some((kind, says)) => all.push(Residue { kind, says, line: at }),
                         None => {
-                            let says = format!(
-                                "The residue {} is not in the form `KIND: WHAT`.",
-                                shown(text(item).unwrap_or(""))
-                            );
+                            let said = flat(item).unwrap_or_default();
+                            let says = match said.split_once(':').map(|(kind, what)| (kind.trim(), what.trim())) {
+                                Some((kind, what)) if !kind.is_empty() && !what.is_empty() => {
+                                    format!("{} is no kind of residue.", shown(kind))
+                                }
+                                _ => format!("The residue {} is not in the form `KIND: WHAT`.", shown(&said)),
+                            };
                             self.wrong(at, says, form("residue"));
                         }
                     }
