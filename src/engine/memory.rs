@@ -428,6 +428,30 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_the_usage_are_no_slice_and_no_reason() {
+        use crate::engine::kit::Game;
+        use crate::ids::Role;
+        for (said, rule) in [
+            ("/slice \"WHAT\" --scope \"The parser. in: src/**\"", "CMD-05"),
+            ("/slice \"Dates\" --scope \"WHY in: src/**\"", "SNP-07"),
+            ("/slice \"Dates\" --scope \"The parser. in: GLOBS out: GLOBS\"", "SNP-07"),
+            ("/slice \"Dates\" --scope \"TBD in: src/**\"", "SNP-07"),
+            ("/stop REASON", "CMD-05"),
+            ("/stop TBD", "CMD-05"),
+            ("/stop None.", "CMD-05"),
+        ] {
+            let mut game = Game::pipeline();
+            let refusal = game.says("ada", Role::Write, said).refused_with(rule).clone();
+            let own = rule == "SNP-07"
+                || said.starts_with("/slice")
+                || refusal.next.ends_with(", with your own words in it.");
+            assert!(own, "{said}: {refusal}");
+        }
+        let mut game = Game::pipeline();
+        game.says("ada", Role::Write, "/slice \"Dates\" --scope \"The parser. in: src/**\"").done();
+    }
+
+    #[test]
     fn what_stands_below_a_command_is_its_report() {
         let plain = Commands::default();
         assert_eq!(below("Hello\n/audit\n\nVerdict: PASS", "audit", &plain), "\nVerdict: PASS");

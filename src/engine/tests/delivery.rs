@@ -78,6 +78,16 @@ fn another_failure_or_a_mended_one_is_no_third_approach() {
     assert_eq!(game.now().tries.iter().filter(|one| !one.places.is_empty()).count(), 0);
     let again = Finding::error("BLD-08", "This only holds a place.", "Write it.").at("src/a.rs", Some(3));
     assert_eq!(game.now().third_approaches(&[again]), BTreeSet::new());
+    // What trips the freeze is counted there, and is no approach.
+    let mut game = Game::pipeline();
+    game.until_building();
+    approach(&mut game, "one", &[("src/a.rs", 3)]);
+    approach(&mut game, "two", &[("src/a.rs", 9)]);
+    let mut state = game.now().clone();
+    let cheat = Finding::error("build_tampered:tests/a.rs", "It was changed.", "Put it back.").at("tests/a.rs", None);
+    let place = "build_tampered:tests/a.rs tests/a.rs: It was changed.".to_owned();
+    state.tries.iter_mut().for_each(|one| drop(one.places.insert(place.clone())));
+    assert_eq!(state.third_approaches(&[cheat]), BTreeSet::new());
 }
 
 fn papers(game: &mut Game, found: Vec<Finding>) {
