@@ -1,7 +1,7 @@
 //! Markdown as GitHub would show it, from people whom nobody trusts.
 //!
-//! The only HTML that passes is `<br>`, `<details>` and `<summary>`, which the bot's own comments use, and the latter two
-//! are closed where the text ends; comments are left out, every other tag is shown as the text that it is. Links lead to
+//! The only HTML that passes is `<br>`, `<details>`, `<summary>`, `<code>` and `<b>`, which the bot's own comments use, and all but
+//! the first are closed where the text ends; comments are left out, every other tag is shown as the text that it is. Links lead to
 //! the web or within the page, and pictures become links: a page fetches nothing. A diagram is shown as its text, folded:
 //! drawing it takes a script.
 
@@ -234,8 +234,10 @@ impl Folds {
         match tag {
             "<details>" | "<details open>" => self.0.push("details"),
             "<summary>" => self.0.push("summary"),
+            "<code>" => self.0.push("code"),
+            "<b>" => self.0.push("b"),
             "<br>" | "<br/>" | "<br />" => {}
-            "</details>" | "</summary>" => {
+            "</details>" | "</summary>" | "</code>" | "</b>" => {
                 let name = tag.trim_matches(['<', '/', '>']);
                 if self.0.last() != Some(&name) {
                     return String::new();
@@ -312,11 +314,11 @@ mod tests {
 
     #[test]
     fn what_the_bot_writes_looks_as_on_github() {
-        let text = "<!-- marker -->\n### Phasegate: **ok**\n\n<details><summary>More</summary>\n\n- one `x`<br>→ two\n\n</details>\n";
+        let text = "<!-- marker -->\n### Phasegate: **ok**\n\n<details><summary>More of <code>x</code></summary>\n\n- one `x`<br>→ two\n\n</details>\n";
         let html = render(text);
         assert!(!html.contains("marker"), "{html}");
         assert!(html.contains("<h3>Phasegate: <strong>ok</strong></h3>"), "{html}");
-        assert!(html.contains("<details><summary>More</summary>"), "{html}");
+        assert!(html.contains("<details><summary>More of <code>x</code></summary>"), "{html}");
         assert!(html.contains("<li>one <code>x</code><br>→ two</li>"), "{html}");
         assert_eq!(html.matches("</details>").count(), 1, "{html}");
     }
