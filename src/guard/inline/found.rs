@@ -38,6 +38,8 @@ pub(super) struct Beyond {
     pub(super) spreads: Vec<String>,
     /// Names that it gives a meaning to in the files of the modules below.
     pub(super) lends: Vec<String>,
+    /// It may give none of its macros' names a meaning: modules and functions are called so too.
+    pub(super) unsure: bool,
 }
 
 /// The names that an item calls things by. `.name` is one behind a dot or a path, `name!` a macro.
@@ -59,13 +61,14 @@ impl<'t> Uses<'t> {
             if !word.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$') {
                 continue;
             }
+            let word = super::rust::bare(word);
             let before = at.checked_sub(1).and_then(|at| words.get(at)).copied().unwrap_or_default();
             let form = match words.get(at + 1) {
                 Some(&"!") => Form::Macro,
                 _ if matches!(before, "." | "::" | "?." | "?") => Form::Behind,
                 _ => Form::Plain,
             };
-            uses.insert((form, *word));
+            uses.insert((form, word));
         }
         Self(uses)
     }
@@ -81,7 +84,7 @@ impl<'t> Uses<'t> {
                 ["cfg" | "cfg_attr", ..] | [] => {}
                 [first, "::", ..] => drop(self.0.insert((Form::Plain, first))),
                 [name, given @ ..] => {
-                    self.0.insert((Form::Macro, name));
+                    self.0.insert((Form::Macro, super::rust::bare(name)));
                     let names = given.iter().filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
                     self.0.extend(names.map(|word| (Form::Plain, *word)));
                 }
@@ -139,6 +142,7 @@ impl Found<'_> {
                 sort: draft.sort,
                 scope: draft.scope,
                 defines: draft.defines,
+                unsure: draft.beyond.unsure,
                 mentions: mentions.into_iter().collect(),
                 opens: draft.beyond.opens,
                 always: draft.beyond.always,

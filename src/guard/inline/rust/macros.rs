@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{DEEPEST, Pending, Scope, Walk, under};
+use super::{DEEPEST, Pending, Scope, Walk, bare, under};
 use crate::guard::inline::Sort;
 use crate::guard::inline::attr::{Attr, speaks_of_tests, word};
 use crate::guard::inline::doc::{Docs, Side, side};
@@ -20,7 +20,7 @@ pub(super) fn makers(nodes: &Nodes<'_>) -> HashSet<String> {
     for at in 0..nodes.len() {
         if nodes.kind(at) == "macro_definition" {
             let words: Vec<&str> = nodes.tokens(at).into_iter().filter_map(word).collect();
-            if let Some(name) = nodes.named(at, "name").filter(|_| speaks_of_tests(&words)) {
+            if let Some(name) = nodes.named(at, "name").map(bare).filter(|_| speaks_of_tests(&words)) {
                 names.insert(name.to_owned());
             }
         }
