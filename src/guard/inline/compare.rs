@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use self::places::{Places, Stand};
 use self::voices::Voices;
+use super::found::EVERY_TEST;
 use super::{FrozenItem, Item, Sort};
 use crate::guard::parse::Language;
 use crate::ids::Digest;
@@ -46,6 +47,11 @@ pub enum Became {
         by: String,
         line: u32,
     },
+    /// Something new beside it decides whether it is run.
+    Decided {
+        by: String,
+        line: u32,
+    },
     /// It is new, and takes a name that tests of other files speak through.
     Speaks {
         of: String,
@@ -77,7 +83,8 @@ impl Became {
     /// Where to look, in the file that it was frozen in.
     pub fn line(&self) -> Option<u32> {
         match self {
-            Self::Changed { line } | Self::NewlySkipped { line } | Self::Shadowed { line, .. } => Some(*line),
+            Self::Changed { line } | Self::NewlySkipped { line } => Some(*line),
+            Self::Shadowed { line, .. } | Self::Decided { line, .. } => Some(*line),
             Self::Elsewhere { path: None, line, .. } | Self::Speaks { line, .. } => Some(*line),
             Self::Elsewhere { .. } | Self::Moved { .. } | Self::Gone | Self::Aside { .. } | Self::Unread { .. } => None,
         }
@@ -103,6 +110,7 @@ impl Became {
                 )
             }
             Self::Shadowed { by, .. } => format!("was frozen, and {by}, which is new, takes a name that it uses"),
+            Self::Decided { by, .. } => format!("was frozen, and {by}, which is new, decides whether it is run"),
             Self::Speaks { of, .. } => {
                 format!("is new, and takes the name {of} that tests of other files speak through")
             }
@@ -426,7 +434,10 @@ impl<'i> Shades<'i> {
             let by = around.find_map(|scope| scopes.get(scope))?;
             let before = !in_order || by.line < item.line || name.starts_with("doc ");
             let reaches = by.name != item.name && before;
-            reaches.then(|| Became::Shadowed { by: by.name.clone(), line: by.line })
+            reaches.then(|| {
+                let (by, line) = (by.name.clone(), by.line);
+                if name == EVERY_TEST { Became::Decided { by, line } } else { Became::Shadowed { by, line } }
+            })
         })
     }
 }

@@ -10,6 +10,9 @@ use super::rust::is_voice;
 use super::{Item, Sort};
 use crate::ids::Digest;
 
+/// What gives this name a meaning decides over each test of its scope.
+pub(super) const EVERY_TEST: &str = "every test";
+
 /// A name is not longer than this; what is longer ends in a digest of it.
 const LONGEST: usize = 240;
 
@@ -73,6 +76,16 @@ impl<'t> Uses<'t> {
         Self(uses)
     }
 
+    /// Adds what it is called by.
+    pub(super) fn calls(&mut self, name: &'t str) {
+        self.0.insert((Form::Plain, name));
+    }
+
+    /// Whether it calls something by this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains(&(Form::Plain, name))
+    }
+
     /// Adds what attributes are called by: one without a path is called as a macro is.
     pub(super) fn called<'a>(&mut self, attrs: impl Iterator<Item = &'a Attr<'t>>)
     where
@@ -130,6 +143,9 @@ impl Found<'_> {
                 let ends = owner.match_indices('.').map(|(at, _)| at).chain([owner.len()]);
                 let around = ends.filter_map(|end| owner.get(..end)).map(|owner| format!("doc {owner}"));
                 mentions.extend(around.filter(|owner| known.contains(owner.as_str())));
+            }
+            if draft.sort == Sort::Test && known.contains(EVERY_TEST) {
+                mentions.insert(EVERY_TEST.to_owned());
             }
             for own in &draft.defines {
                 mentions.remove(own);

@@ -21,6 +21,7 @@ fn said(became: &Became) -> String {
         Became::Elsewhere { path: Some(path), to, .. } => format!("elsewhere in {path} as {to}"),
         Became::Aside { path } => format!("aside in {path}"),
         Became::Shadowed { by, .. } => format!("shadowed by {by}"),
+        Became::Decided { by, .. } => format!("decided by {by}"),
         Became::Speaks { of, .. } => format!("speaks as {of}"),
         Became::Unread { .. } => "unread".to_owned(),
     }
