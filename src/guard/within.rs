@@ -25,6 +25,9 @@ pub const MOST_SOURCES: usize = 2_000;
 /// No more bytes than this are parsed of them, of both sides together.
 pub const MOST_BYTES: usize = 32 * 1024 * 1024;
 
+/// Lines that open a file are followed no farther than this.
+const MOST_AROUND: usize = 8;
+
 /// A file that may have tests inside, at the base and at the head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
@@ -111,12 +114,20 @@ impl Scene {
         }
         paths.extend(kept.into_iter().flatten().map(|(path, _)| (path, false)));
         let mut sources = BTreeMap::new();
+        let rust: Vec<String> = paths.keys().map(ToString::to_string).filter(|path| path.ends_with(".rs")).collect();
+        let lines =
+            |at| Lines { reader, at, added: &added, changed: &rust, read: BTreeMap::new(), budget: Budget::default() };
+        let (mut lines_of_head, mut lines_of_base) = (lines(head), base.map(lines));
         for (path, test) in paths {
-            let head = side(reader, head, path, test, budget)?;
-            let base = match base {
-                Some(_) if !self.touched.contains(path) => head.clone(),
-                Some(base) => side(reader, base, path, test, budget)?,
-                None => Side::Absent,
+            let is_test = test || lines_of_head.open_for_tests(path, MOST_AROUND)?;
+            let head = side(reader, head, path, is_test, budget)?;
+            let base = match (base, &mut lines_of_base) {
+                (Some(_), _) if !self.touched.contains(path) => head.clone(),
+                (Some(base), Some(lines)) => {
+                    let is_test = test || lines.open_for_tests(path, MOST_AROUND)?;
+                    side(reader, base, path, is_test, budget)?
+                }
+                _ => Side::Absent,
             };
             sources.insert(path.clone(), Source { base, head, test });
         }
@@ -151,6 +162,56 @@ impl Scene {
     }
 }
 
+/// The lines of a revision that make files of Rust part of its program, as far as they are asked for.
+struct Lines<'a> {
+    reader: &'a dyn Reader,
+    at: &'a CommitId,
+    added: &'a Added,
+    /// The files of the change: a `#[path]` in one may open any file.
+    changed: &'a [String],
+    read: BTreeMap<String, Vec<Item>>,
+    budget: Budget,
+}
+
+impl Lines<'_> {
+    /// Whether a file is there for tests alone: each line that opens it is under `cfg(test)`, or in such a file itself.
+    fn open_for_tests(&mut self, path: &RepoPath, steps: usize) -> Result<bool> {
+        let name = path.to_string();
+        let Some(stem) = name.strip_suffix(".rs").filter(|_| steps > 0) else { return Ok(false) };
+        let folder = stem.strip_suffix("/mod").unwrap_or(stem).rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mut around: Vec<String> = ["mod.rs", "lib.rs", "main.rs"].map(|file| format!("{folder}/{file}")).into();
+        around.push(format!("{folder}.rs"));
+        around.retain(|file| !folder.is_empty() && *file != name);
+        around.extend(self.changed.iter().filter(|file| **file != name).cloned());
+        around.sort();
+        around.dedup();
+        let mut found = false;
+        for file in around {
+            let opens = |item: &&Item| item.opens.contains(&name);
+            let lines: Vec<Sort> = self.items(&file)?.iter().filter(opens).map(|item| item.sort).collect();
+            let file = RepoPath::from(file.as_str());
+            for sort in lines {
+                let is_test = sort == Sort::Helper
+                    || set::kind(&file, self.added) == Some(Kind::Test)
+                    || self.open_for_tests(&file, steps - 1)?;
+                if !is_test {
+                    return Ok(false);
+                }
+                found = true;
+            }
+        }
+        Ok(found)
+    }
+
+    fn items(&mut self, file: &str) -> Result<&[Item]> {
+        if !self.read.contains_key(file) {
+            let side = side(self.reader, self.at, &RepoPath::from(file), false, &mut self.budget)?;
+            self.read.insert(file.to_owned(), side.items().to_vec());
+        }
+        Ok(self.read.get(file).map(Vec::as_slice).unwrap_or_default())
+    }
+}
+
 /// Whether tests inside of files of its language are looked for.
 fn has_items(path: &RepoPath) -> bool {
     Language::of(&path.to_string()).is_some_and(|language| language != Language::Go)
@@ -167,7 +228,7 @@ fn side(reader: &dyn Reader, at: &CommitId, path: &RepoPath, test: bool, budget:
         Err(error) => return Err(error),
     };
     let name = path.to_string();
-    if !inline::may_have_items(&name, &bytes) {
+    if !test && !inline::may_have_items(&name, &bytes) {
         return Ok(Side::Read(Vec::new()));
     }
     let marked = inline::has_marks(&name, &bytes);
