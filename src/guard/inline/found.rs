@@ -45,7 +45,8 @@ pub(super) struct Beyond {
     pub(super) unsure: bool,
 }
 
-/// The names that an item calls things by. `.name` is one behind a dot or a path, `name!` a macro.
+/// The names that an item calls things by. `.name` is one behind a dot or a path, `self.name` one of its own
+/// object, `name!` a macro.
 #[derive(Default)]
 pub(super) struct Uses<'t>(HashSet<(Form, &'t str)>);
 
@@ -53,6 +54,8 @@ pub(super) struct Uses<'t>(HashSet<(Form, &'t str)>);
 enum Form {
     Plain,
     Behind,
+    /// Behind the object that a method is of.
+    Own,
     Macro,
 }
 
@@ -72,6 +75,10 @@ impl<'t> Uses<'t> {
                 _ => Form::Plain,
             };
             uses.insert((form, word));
+            let on = at.checked_sub(2).and_then(|at| words.get(at)).copied().unwrap_or_default();
+            if before == "." && matches!(on, "self" | "cls") {
+                uses.insert((Form::Own, word));
+            }
         }
         Self(uses)
     }
@@ -109,6 +116,7 @@ impl<'t> Uses<'t> {
         let named = self.0.iter().map(|(form, word)| match form {
             Form::Plain => (*word).to_owned(),
             Form::Behind => format!(".{word}"),
+            Form::Own => format!("self.{word}"),
             Form::Macro => format!("{word}!"),
         });
         named.filter(|name| known.contains(name.as_str()) || is_voice(name)).collect()
