@@ -164,6 +164,7 @@ const RUST_HINTS: &[&str] = &[
     "//!     ",
     "bench",
     "include!",
+    "include_str!",
     "macro_rules",
     "macro_use",
     "assert",

@@ -273,7 +273,7 @@ impl<'t> Walk<'_, '_, 't> {
         }
         if kind == "macro_definition" {
             self.documented(at, &before);
-            self.docs_among_words(at);
+            self.docs_among_words(at, "macro_rules");
             return self.nodes.next(at);
         }
         self.enter(at, before, false)
