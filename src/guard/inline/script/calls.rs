@@ -6,7 +6,9 @@ use crate::guard::inline::print::Print;
 
 const SUITES: &[&str] = &["describe", "suite", "context", "xdescribe", "fdescribe", "xcontext"];
 const TESTS: &[&str] = &["it", "test", "specify", "bench", "xit", "xtest", "fit", "ftest", "Deno.test"];
-const HOOKS: &[&str] = &["beforeEach", "afterEach", "beforeAll", "afterAll", "before", "after"];
+const HOOKS: &[&str] = &["beforeEach", "afterEach", "beforeAll", "afterAll"];
+/// The same among tests. Elsewhere other things are called so.
+const HOOKS_AMONG_TESTS: &[&str] = &["before", "after"];
 
 /// Words of a chain that leave a test out, or choose it.
 const SKIPS: &[&str] = &["skip", "todo"];
@@ -107,7 +109,8 @@ impl<'t> Call<'t> {
 
     /// Whether it is a hook that leaves tests out, or ends the program that runs them.
     pub(super) fn ends_tests(&self, tokens: &[Token<'t>]) -> bool {
-        let is_hook = HOOKS.contains(&self.name) || self.chain.iter().any(|word| HOOKS.contains(word));
+        let known = |word: &&str| HOOKS.contains(word) || HOOKS_AMONG_TESTS.contains(word);
+        let is_hook = known(&self.name) || self.chain.iter().any(known);
         let says = |words: &[&str]| tokens.iter().filter_map(|token| word(*token)).any(|word| words.contains(&word));
         is_hook && says(&["skip", "exit", "abort"]) || matches!(self.name, "process" | "Deno") && says(&["exit"])
     }

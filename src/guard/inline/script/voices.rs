@@ -244,7 +244,7 @@ impl<'t> Walk<'_, 't> {
                 let on = if matches!(function, "expect.extend" | "chai.use") {
                     "expect"
                 } else {
-                    *self.words(given.next()?).iter().find(|word| !global(&word) && **word != ".")?
+                    *self.words(given.next()?).iter().find(|word| !global(word) && **word != ".")?
                 };
                 if !known.contains(on) {
                     return None;

@@ -303,6 +303,8 @@ fn what_is_beside_tests_does_not_leave_them_out() {
     let beside = |line: &str| became("a.ts", text, &text.replacen("  it('a'", &format!("  {line}\n  it('a'"), 1));
     assert_eq!(beside("import.meta.vitest.beforeEach(ctx => ctx.skip());"), ["a: decided by beforeEach"]);
     assert_eq!(beside("beforeEach(ctx => { if (x) ctx.skip(); });"), ["a: decided by beforeEach"]);
+    assert_eq!(beside("before(function () { this.skip(); });"), ["a: decided by before"]);
+    assert_eq!(names("a.ts", "after(() => { f(); });\n"), [""; 0]);
     assert_eq!(beside("process.exit(0);"), ["a: decided by process"]);
     assert_eq!(beside("expect.extend({ toBe() { return pass; } });"), ["a: shadowed by expect.extend({toBe"]);
     assert_eq!(beside("import.meta.vitest.it.only('b', () => {});"), ["a: skipped"]);
