@@ -16,23 +16,19 @@ const VOICES: &[&str] = &[
     "it",
     "test",
     "describe",
-    "suite",
-    "context",
-    "specify",
-    "bench",
     "expect",
     "assert",
     "vi",
     "jest",
     "chai",
-    "should",
     "beforeEach",
     "afterEach",
     "beforeAll",
     "afterAll",
-    "before",
-    "after",
 ];
+
+/// Those that code has for other things too: they count where tests are made with them.
+const COMMON: &[&str] = &["suite", "context", "specify", "bench", "before", "after"];
 
 /// Modules that such things come from. A name of one of them is a voice, whatever it is.
 const MODULES: &[&str] = &[
@@ -123,7 +119,8 @@ impl<'t> Walk<'_, 't> {
             }
         }
         let used = |name: &str| self.called.contains(name) || self.found.0.iter().any(|draft| draft.uses.has(name));
-        sources.retain(|name, source| (VOICES.contains(name) || source.known) && used(name));
+        let makes = |name: &str| COMMON.contains(&name) && self.called.contains(name);
+        sources.retain(|name, source| makes(name) || (VOICES.contains(name) || source.known) && used(name));
         for (name, source) in &sources {
             let line = nodes.line(0);
             let defines = if source.known { Vec::new() } else { vec![(*name).to_owned()] };

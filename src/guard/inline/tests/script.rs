@@ -290,6 +290,8 @@ fn what_tests_speak_through_comes_from_where_it_came() {
             ("an object of the code", "export", "table.equal = () => {}\nexport", &[]),
         ],
     );
+    let own = |to: &str| format!("const context = {to};\nit('a', () => {{ f(context); }});\n");
+    assert_eq!(became("a.ts", &own("1"), &own("2")), [""; 0], "a name that code has for something else");
     // What was there for everybody may be named.
     let global = NODE.replace("import test from 'node:test'\n", "");
     assert_eq!(became("src/m.mjs", &global, &format!("import {{ test }} from 'vitest'\n{global}")), [""; 0]);
