@@ -9,7 +9,7 @@
 //!   its text speaks of tests, and one that was readable when it was frozen trips;
 //! - **it is bounded** ([`MOST_SOURCES`], [`MOST_BYTES`]), in the order of the paths, and what goes beyond is said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::inline::{self, Became, FrozenItems, Item, Now, READING, Sort, Taken, compare_all};
 use super::parse::Language;
@@ -115,8 +115,7 @@ impl Scene {
         paths.extend(kept.into_iter().flatten().map(|(path, _)| (path, false)));
         let mut sources = BTreeMap::new();
         let rust: Vec<String> = paths.keys().map(ToString::to_string).filter(|path| path.ends_with(".rs")).collect();
-        let lines =
-            |at| Lines { reader, at, added: &added, changed: &rust, read: BTreeMap::new(), budget: Budget::default() };
+        let lines = |at| Lines::new(reader, at, &added, &rust);
         let (mut lines_of_head, mut lines_of_base) = (lines(head), base.map(lines));
         for (path, test) in paths {
             let is_test = test || lines_of_head.open_for_tests(path, MOST_AROUND)?;
@@ -169,46 +168,62 @@ struct Lines<'a> {
     added: &'a Added,
     /// The files of the change: a `#[path]` in one may open any file.
     changed: &'a [String],
-    read: BTreeMap<String, Vec<Item>>,
+    read: BTreeSet<String>,
+    /// The lines that may open a file, each with the file that it stands in.
+    opened: BTreeMap<String, Vec<(String, Sort)>>,
     budget: Budget,
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
+    fn new(reader: &'a dyn Reader, at: &'a CommitId, added: &'a Added, changed: &'a [String]) -> Self {
+        let (read, opened, budget) = (BTreeSet::new(), BTreeMap::new(), Budget::default());
+        Self { reader, at, added, changed, read, opened, budget }
+    }
+
     /// Whether a file is there for tests alone: each line that opens it is under `cfg(test)`, or in such a file itself.
     fn open_for_tests(&mut self, path: &RepoPath, steps: usize) -> Result<bool> {
         let name = path.to_string();
         let Some(stem) = name.strip_suffix(".rs").filter(|_| steps > 0) else { return Ok(false) };
         let folder = stem.strip_suffix("/mod").unwrap_or(stem).rsplit_once('/').map_or("", |(folder, _)| folder);
-        let mut around: Vec<String> = ["mod.rs", "lib.rs", "main.rs"].map(|file| format!("{folder}/{file}")).into();
-        around.push(format!("{folder}.rs"));
-        around.retain(|file| !folder.is_empty() && *file != name);
-        around.extend(self.changed.iter().filter(|file| **file != name).cloned());
-        around.sort();
-        around.dedup();
-        let mut found = false;
-        for file in around {
-            let opens = |item: &&Item| item.opens.contains(&name);
-            let lines: Vec<Sort> = self.items(&file)?.iter().filter(opens).map(|item| item.sort).collect();
-            let file = RepoPath::from(file.as_str());
-            for sort in lines {
-                let is_test = sort == Sort::Helper
-                    || set::kind(&file, self.added) == Some(Kind::Test)
-                    || self.open_for_tests(&file, steps - 1)?;
-                if !is_test {
-                    return Ok(false);
-                }
-                found = true;
+        if !folder.is_empty() {
+            for file in ["/mod.rs", "/lib.rs", "/main.rs", ".rs"] {
+                self.learn(&format!("{folder}{file}"))?;
             }
+        }
+        let changed = self.changed;
+        for file in changed {
+            self.learn(file)?;
+        }
+        let mut found = false;
+        for (file, sort) in self.opened.get(&name).cloned().unwrap_or_default() {
+            if file == name {
+                continue;
+            }
+            let file = RepoPath::from(file.as_str());
+            let is_test = sort == Sort::Helper
+                || set::kind(&file, self.added) == Some(Kind::Test)
+                || self.open_for_tests(&file, steps - 1)?;
+            if !is_test {
+                return Ok(false);
+            }
+            found = true;
         }
         Ok(found)
     }
 
-    fn items(&mut self, file: &str) -> Result<&[Item]> {
-        if !self.read.contains_key(file) {
-            let side = side(self.reader, self.at, &RepoPath::from(file), false, &mut self.budget)?;
-            self.read.insert(file.to_owned(), side.items().to_vec());
+    /// Notes what the lines of a file open, once.
+    fn learn(&mut self, file: &str) -> Result<()> {
+        if !self.read.insert(file.to_owned()) {
+            return Ok(());
         }
-        Ok(self.read.get(file).map(Vec::as_slice).unwrap_or_default())
+        let side = side(self.reader, self.at, &RepoPath::from(file), false, &mut self.budget)?;
+        for item in side.items() {
+            for place in &item.opens {
+                let lines = self.opened.entry(place.clone()).or_default();
+                lines.push((file.to_owned(), item.sort));
+            }
+        }
+        Ok(())
     }
 }
 
