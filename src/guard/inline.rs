@@ -87,6 +87,8 @@ pub struct Item {
     pub scope: String,
     /// Names that it gives a meaning to: `name`, `.method`, `macro!`.
     pub defines: Vec<String>,
+    /// An import of a name that modules and functions have too: it takes the macro only where one is known to be called so.
+    pub unsure: bool,
     /// Names that it uses and that another item of the file defines, and the macros that it speaks through.
     pub mentions: Vec<String>,
     /// Where the file may be that this line makes part of the program.
@@ -128,6 +130,8 @@ fn read(path: &str, bytes: &[u8], is_test: bool) -> Result<Option<Vec<Item>>, St
         return Err(format!("it has {} bytes; more than {MOST_BYTES} are not parsed", bytes.len()));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| format!("byte {} is no UTF-8", error.valid_up_to()))?;
+    let joined = if language == Language::Rust { rust::joined_marks(text) } else { text.into() };
+    let text = joined.as_ref();
     let found = match language {
         Language::Rust => rust::read(path, text, is_test)?,
         Language::Python => python::read(text)?,
@@ -160,6 +164,7 @@ const RUST_HINTS: &[&str] = &[
     "//!     ",
     "bench",
     "include!",
+    "include_str!",
     "macro_rules",
     "macro_use",
     "assert",

@@ -9,7 +9,7 @@
 //!   its text speaks of tests, and one that was readable when it was frozen trips;
 //! - **it is bounded** ([`MOST_SOURCES`], [`MOST_BYTES`]), in the order of the paths, and what goes beyond is said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::inline::{self, Became, FrozenItems, Item, Now, READING, Sort, Taken, compare_all};
 use super::parse::Language;
@@ -24,6 +24,9 @@ use crate::repo::{Error, Mode, Reader, RepoPath, Result};
 pub const MOST_SOURCES: usize = 2_000;
 /// No more bytes than this are parsed of them, of both sides together.
 pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// Lines that open a file are followed no farther than this.
+const MOST_AROUND: usize = 8;
 
 /// A file that may have tests inside, at the base and at the head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,12 +114,19 @@ impl Scene {
         }
         paths.extend(kept.into_iter().flatten().map(|(path, _)| (path, false)));
         let mut sources = BTreeMap::new();
+        let rust: Vec<String> = paths.keys().map(ToString::to_string).filter(|path| path.ends_with(".rs")).collect();
+        let lines = |at| Lines::new(reader, at, &added, &rust);
+        let (mut lines_of_head, mut lines_of_base) = (lines(head), base.map(lines));
         for (path, test) in paths {
-            let head = side(reader, head, path, test, budget)?;
-            let base = match base {
-                Some(_) if !self.touched.contains(path) => head.clone(),
-                Some(base) => side(reader, base, path, test, budget)?,
-                None => Side::Absent,
+            let is_test = test || lines_of_head.open_for_tests(path, MOST_AROUND)?;
+            let head = side(reader, head, path, is_test, budget)?;
+            let base = match (base, &mut lines_of_base) {
+                (Some(_), _) if !self.touched.contains(path) => head.clone(),
+                (Some(base), Some(lines)) => {
+                    let is_test = test || lines.open_for_tests(path, MOST_AROUND)?;
+                    side(reader, base, path, is_test, budget)?
+                }
+                _ => Side::Absent,
             };
             sources.insert(path.clone(), Source { base, head, test });
         }
@@ -151,6 +161,72 @@ impl Scene {
     }
 }
 
+/// The lines of a revision that make files of Rust part of its program, as far as they are asked for.
+struct Lines<'a> {
+    reader: &'a dyn Reader,
+    at: &'a CommitId,
+    added: &'a Added,
+    /// The files of the change: a `#[path]` in one may open any file.
+    changed: &'a [String],
+    read: BTreeSet<String>,
+    /// The lines that may open a file, each with the file that it stands in.
+    opened: BTreeMap<String, Vec<(String, Sort)>>,
+    budget: Budget,
+}
+
+impl<'a> Lines<'a> {
+    fn new(reader: &'a dyn Reader, at: &'a CommitId, added: &'a Added, changed: &'a [String]) -> Self {
+        let (read, opened, budget) = (BTreeSet::new(), BTreeMap::new(), Budget::default());
+        Self { reader, at, added, changed, read, opened, budget }
+    }
+
+    /// Whether a file is there for tests alone: each line that opens it is under `cfg(test)`, or in such a file itself.
+    fn open_for_tests(&mut self, path: &RepoPath, steps: usize) -> Result<bool> {
+        let name = path.to_string();
+        let Some(stem) = name.strip_suffix(".rs").filter(|_| steps > 0) else { return Ok(false) };
+        let folder = stem.strip_suffix("/mod").unwrap_or(stem).rsplit_once('/').map_or("", |(folder, _)| folder);
+        if !folder.is_empty() {
+            for file in ["/mod.rs", "/lib.rs", "/main.rs", ".rs"] {
+                self.learn(&format!("{folder}{file}"))?;
+            }
+        }
+        let changed = self.changed;
+        for file in changed {
+            self.learn(file)?;
+        }
+        let mut found = false;
+        for (file, sort) in self.opened.get(&name).cloned().unwrap_or_default() {
+            if file == name {
+                continue;
+            }
+            let file = RepoPath::from(file.as_str());
+            let is_test = sort == Sort::Helper
+                || set::kind(&file, self.added) == Some(Kind::Test)
+                || self.open_for_tests(&file, steps - 1)?;
+            if !is_test {
+                return Ok(false);
+            }
+            found = true;
+        }
+        Ok(found)
+    }
+
+    /// Notes what the lines of a file open, once.
+    fn learn(&mut self, file: &str) -> Result<()> {
+        if !self.read.insert(file.to_owned()) {
+            return Ok(());
+        }
+        let side = side(self.reader, self.at, &RepoPath::from(file), false, &mut self.budget)?;
+        for item in side.items() {
+            for place in &item.opens {
+                let lines = self.opened.entry(place.clone()).or_default();
+                lines.push((file.to_owned(), item.sort));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Whether tests inside of files of its language are looked for.
 fn has_items(path: &RepoPath) -> bool {
     Language::of(&path.to_string()).is_some_and(|language| language != Language::Go)
@@ -167,7 +243,7 @@ fn side(reader: &dyn Reader, at: &CommitId, path: &RepoPath, test: bool, budget:
         Err(error) => return Err(error),
     };
     let name = path.to_string();
-    if !inline::may_have_items(&name, &bytes) {
+    if !test && !inline::may_have_items(&name, &bytes) {
         return Ok(Side::Read(Vec::new()));
     }
     let marked = inline::has_marks(&name, &bytes);

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use self::places::{Places, Stand};
 use self::voices::Voices;
+use super::found::EVERY_TEST;
 use super::{FrozenItem, Item, Sort};
 use crate::guard::parse::Language;
 use crate::ids::Digest;
@@ -46,6 +47,11 @@ pub enum Became {
         by: String,
         line: u32,
     },
+    /// Something new beside it decides whether it is run.
+    Decided {
+        by: String,
+        line: u32,
+    },
     /// It is new, and takes a name that tests of other files speak through.
     Speaks {
         of: String,
@@ -77,7 +83,8 @@ impl Became {
     /// Where to look, in the file that it was frozen in.
     pub fn line(&self) -> Option<u32> {
         match self {
-            Self::Changed { line } | Self::NewlySkipped { line } | Self::Shadowed { line, .. } => Some(*line),
+            Self::Changed { line } | Self::NewlySkipped { line } => Some(*line),
+            Self::Shadowed { line, .. } | Self::Decided { line, .. } => Some(*line),
             Self::Elsewhere { path: None, line, .. } | Self::Speaks { line, .. } => Some(*line),
             Self::Elsewhere { .. } | Self::Moved { .. } | Self::Gone | Self::Aside { .. } | Self::Unread { .. } => None,
         }
@@ -103,6 +110,7 @@ impl Became {
                 )
             }
             Self::Shadowed { by, .. } => format!("was frozen, and {by}, which is new, takes a name that it uses"),
+            Self::Decided { by, .. } => format!("was frozen, and {by}, which is new, decides whether it is run"),
             Self::Speaks { of, .. } => {
                 format!("is new, and takes the name {of} that tests of other files speak through")
             }
@@ -145,7 +153,8 @@ pub fn compare_all(
             spare.add(path, frozen.get(path), items);
         }
     }
-    let (places, voices) = (Places::new(frozen, now, is_there), Voices::new(frozen, now));
+    let macros = macros(now);
+    let (places, voices) = (Places::new(frozen, now, is_there), Voices::new(frozen, now, &macros));
     let by_name: HashMap<&str, Names<'_>> = now.iter().map(|(path, file)| (path.as_str(), names(file))).collect();
     // First, which is which: only then is it known what is new.
     let mut all: BTreeMap<String, Vec<(String, Became)>> = BTreeMap::new();
@@ -185,7 +194,7 @@ pub fn compare_all(
             let known = answered.get(path);
             let is_new = |item: &&Item| known.is_none_or(|known| !known.contains(&item.name));
             let items = now.get(path).and_then(|file| file.items.as_ref().ok()).into_iter().flatten().flatten();
-            Shades::of(items.filter(is_new))
+            Shades::of(items.filter(is_new), &macros)
         });
         shades.over(item).or_else(|| voices.over(path, item))
     };
@@ -311,6 +320,18 @@ impl Spare {
     }
 }
 
+/// The macros that some file of the change gives a name to.
+fn macros(now: &BTreeMap<String, Now>) -> HashSet<&str> {
+    let items = now.values().flat_map(|file| file.items.iter().flatten().flatten());
+    let names = items.filter(|item| !item.unsure).flat_map(|item| &item.defines);
+    names.map(String::as_str).filter(|name| name.ends_with('!')).collect()
+}
+
+/// Whether an item gives a name a meaning that it is said to, as far as it is known.
+fn takes(item: &Item, name: &str, macros: &HashSet<&str>) -> bool {
+    !item.unsure || !name.ends_with('!') || macros.contains(name)
+}
+
 /// The items of a file by their names.
 type Names<'i> = HashMap<&'i str, &'i Item>;
 
@@ -388,10 +409,10 @@ fn module(path: &str, name: &str, was: &FrozenItem, item: Option<&Item>, places:
 struct Shades<'i>(HashMap<&'i str, BTreeMap<&'i str, &'i Item>>);
 
 impl<'i> Shades<'i> {
-    fn of(new: impl Iterator<Item = &'i Item>) -> Self {
+    fn of(new: impl Iterator<Item = &'i Item>, macros: &HashSet<&str>) -> Self {
         let mut shades: HashMap<&str, BTreeMap<&str, &Item>> = HashMap::new();
         for item in new {
-            for name in &item.defines {
+            for name in item.defines.iter().filter(|name| takes(item, name, macros)) {
                 shades.entry(name.as_str()).or_default().entry(item.scope.as_str()).or_insert(item);
             }
         }
@@ -413,7 +434,10 @@ impl<'i> Shades<'i> {
             let by = around.find_map(|scope| scopes.get(scope))?;
             let before = !in_order || by.line < item.line || name.starts_with("doc ");
             let reaches = by.name != item.name && before;
-            reaches.then(|| Became::Shadowed { by: by.name.clone(), line: by.line })
+            reaches.then(|| {
+                let (by, line) = (by.name.clone(), by.line);
+                if name == EVERY_TEST { Became::Decided { by, line } } else { Became::Shadowed { by, line } }
+            })
         })
     }
 }

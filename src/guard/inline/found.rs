@@ -10,6 +10,9 @@ use super::rust::is_voice;
 use super::{Item, Sort};
 use crate::ids::Digest;
 
+/// What gives this name a meaning decides over each test of its scope.
+pub(super) const EVERY_TEST: &str = "every test";
+
 /// A name is not longer than this; what is longer ends in a digest of it.
 const LONGEST: usize = 240;
 
@@ -38,9 +41,12 @@ pub(super) struct Beyond {
     pub(super) spreads: Vec<String>,
     /// Names that it gives a meaning to in the files of the modules below.
     pub(super) lends: Vec<String>,
+    /// It may give none of its macros' names a meaning: modules and functions are called so too.
+    pub(super) unsure: bool,
 }
 
-/// The names that an item calls things by. `.name` is one behind a dot or a path, `name!` a macro.
+/// The names that an item calls things by. `.name` is one behind a dot or a path, `self.name` one of its own
+/// object, `name!` a macro.
 #[derive(Default)]
 pub(super) struct Uses<'t>(HashSet<(Form, &'t str)>);
 
@@ -48,6 +54,8 @@ pub(super) struct Uses<'t>(HashSet<(Form, &'t str)>);
 enum Form {
     Plain,
     Behind,
+    /// Behind the object that a method is of.
+    Own,
     Macro,
 }
 
@@ -59,15 +67,30 @@ impl<'t> Uses<'t> {
             if !word.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$') {
                 continue;
             }
+            let word = super::rust::bare(word);
             let before = at.checked_sub(1).and_then(|at| words.get(at)).copied().unwrap_or_default();
             let form = match words.get(at + 1) {
                 Some(&"!") => Form::Macro,
                 _ if matches!(before, "." | "::" | "?." | "?") => Form::Behind,
                 _ => Form::Plain,
             };
-            uses.insert((form, *word));
+            uses.insert((form, word));
+            let on = at.checked_sub(2).and_then(|at| words.get(at)).copied().unwrap_or_default();
+            if before == "." && matches!(on, "self" | "cls") {
+                uses.insert((Form::Own, word));
+            }
         }
         Self(uses)
+    }
+
+    /// Adds what it is called by.
+    pub(super) fn calls(&mut self, name: &'t str) {
+        self.0.insert((Form::Plain, name));
+    }
+
+    /// Whether it calls something by this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains(&(Form::Plain, name))
     }
 
     /// Adds what attributes are called by: one without a path is called as a macro is.
@@ -81,7 +104,7 @@ impl<'t> Uses<'t> {
                 ["cfg" | "cfg_attr", ..] | [] => {}
                 [first, "::", ..] => drop(self.0.insert((Form::Plain, first))),
                 [name, given @ ..] => {
-                    self.0.insert((Form::Macro, name));
+                    self.0.insert((Form::Macro, super::rust::bare(name)));
                     let names = given.iter().filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
                     self.0.extend(names.map(|word| (Form::Plain, *word)));
                 }
@@ -93,6 +116,7 @@ impl<'t> Uses<'t> {
         let named = self.0.iter().map(|(form, word)| match form {
             Form::Plain => (*word).to_owned(),
             Form::Behind => format!(".{word}"),
+            Form::Own => format!("self.{word}"),
             Form::Macro => format!("{word}!"),
         });
         named.filter(|name| known.contains(name.as_str()) || is_voice(name)).collect()
@@ -128,6 +152,9 @@ impl Found<'_> {
                 let around = ends.filter_map(|end| owner.get(..end)).map(|owner| format!("doc {owner}"));
                 mentions.extend(around.filter(|owner| known.contains(owner.as_str())));
             }
+            if draft.sort == Sort::Test && known.contains(EVERY_TEST) {
+                mentions.insert(EVERY_TEST.to_owned());
+            }
             for own in &draft.defines {
                 mentions.remove(own);
             }
@@ -139,6 +166,7 @@ impl Found<'_> {
                 sort: draft.sort,
                 scope: draft.scope,
                 defines: draft.defines,
+                unsure: draft.beyond.unsure,
                 mentions: mentions.into_iter().collect(),
                 opens: draft.beyond.opens,
                 always: draft.beyond.always,

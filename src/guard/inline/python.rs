@@ -3,10 +3,11 @@
 //! In a class of tests each statement is an item of its own. What a test stands under (an `if`, a `try`, the class with its bases)
 //! belongs to it, and so do the few names that switch off all of a file.
 
+mod beside;
 mod bindings;
 mod examples;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Sort;
 use super::attr::word;
@@ -15,6 +16,7 @@ use super::nodes::{At, Nodes, Token};
 use super::print::Print;
 use crate::guard::parse::Language;
 use crate::ids::Digest;
+use beside::{Beside, Kind};
 
 /// Names that decide over all tests of a file.
 const SWITCHES: &[&str] =
@@ -42,6 +44,8 @@ struct Scope {
     top: bool,
     /// It is in a function, where nobody looks for tests or examples.
     inner: bool,
+    /// A class of `unittest`.
+    unittest: bool,
 }
 
 struct Walk<'n, 't> {
@@ -54,6 +58,13 @@ struct Walk<'n, 't> {
     meant: Vec<(At, String)>,
     /// Where functions and classes are defined, by their whole names.
     defined: HashMap<String, Vec<Defined>>,
+    /// What may belong to the tests of the module.
+    besides: Vec<Beside>,
+    /// Imports of the module, and what is put in their place.
+    imports: Vec<At>,
+    /// The words of what decorates tests, and those of the heads of their classes.
+    rows: HashSet<&'t str>,
+    heads: HashSet<&'t str>,
 }
 
 /// One definition of a name.
@@ -76,6 +87,10 @@ pub(super) fn read(text: &str) -> Result<Found<'_>, String> {
         bindings: Vec::new(),
         meant: Vec::new(),
         defined: HashMap::new(),
+        besides: Vec::new(),
+        imports: Vec::new(),
+        rows: HashSet::new(),
+        heads: HashSet::new(),
     };
     let under = walk.switches();
     walk.scopes.push(Scope {
@@ -85,11 +100,14 @@ pub(super) fn read(text: &str) -> Result<Found<'_>, String> {
         place: Place::Open,
         top: true,
         inner: false,
+        unittest: false,
     });
     walk.examples(0, "this module");
     walk.all();
+    walk.scopes.truncate(1);
     walk.replaced();
     walk.bound();
+    walk.beside();
     Ok(walk.found)
 }
 
@@ -107,8 +125,15 @@ fn texts(tokens: &[Token<'_>]) -> String {
 
 impl<'t> Walk<'_, 't> {
     fn top(&self) -> Scope {
-        let file =
-            || Scope { end: usize::MAX, path: String::new(), under: None, place: Place::Open, top: true, inner: false };
+        let file = || Scope {
+            end: usize::MAX,
+            path: String::new(),
+            under: None,
+            place: Place::Open,
+            top: true,
+            inner: false,
+            unittest: false,
+        };
         self.scopes.last().cloned().unwrap_or_else(file)
     }
 
@@ -133,7 +158,11 @@ impl<'t> Walk<'_, 't> {
                     let said = || texts(&tokens);
                     let stops =
                         |said: &str| STOPS.iter().any(|stop| said.trim_start_matches("raise").starts_with(stop));
-                    if SWITCHES.contains(&left) || left.starts_with("sys.modules[") || stops(&said()) {
+                    if SWITCHES.contains(&left)
+                        || left.starts_with("sys.modules[")
+                        || stops(&said())
+                        || bends(left, &said())
+                    {
                         under = Some(around(under.as_ref(), &tokens));
                     }
                     at = nodes.next(at);
@@ -174,8 +203,14 @@ impl<'t> Walk<'_, 't> {
             && (scope.place == Place::Tests || scope.place == Place::Open && scope.top && name.starts_with("test_"))
         {
             let sort = if name.starts_with("test") { Sort::Test } else { Sort::Helper };
-            self.item(whole, at, sort, path, vec![name.to_owned()]);
+            let in_class = scope.place == Place::Tests;
+            let defines = if in_class { self.meanings(whole, name, scope.unittest) } else { vec![name.to_owned()] };
+            self.named_by_decorators(whole);
+            self.item(whole, at, sort, path, defines);
             return nodes.next(whole);
+        }
+        if !is_class && scope.place == Place::Open && scope.top && self.is_hook(whole, name) {
+            self.besides.push(Beside { whole, at, name: name.to_owned(), kind: Kind::Hook });
         }
         if !scope.inner {
             let decorators = nodes.children(whole).filter(|child| nodes.kind(*child) == "decorator");
@@ -200,13 +235,15 @@ impl<'t> Walk<'_, 't> {
         if tests {
             let decorators = nodes.children(whole).filter(|child| nodes.kind(*child) == "decorator");
             let head = decorators.chain(nodes.field(at, "superclasses")).flat_map(|part| nodes.tokens(part));
-            let head: Vec<Token<'_>> = head.collect();
+            let head: Vec<Token<'t>> = head.collect();
+            self.heads.extend(head.iter().filter_map(|token| word(*token)));
             if !head.is_empty() {
                 under = Some(around(under.as_ref(), &head));
             }
         }
         let inner = scope.inner || !is_class;
-        self.scopes.push(Scope { end: nodes.next(whole), path, under, place, top: false, inner });
+        let unittest = nodes.named(at, "superclasses").is_some_and(|bases| bases.contains("TestCase"));
+        self.scopes.push(Scope { end: nodes.next(whole), path, under, place, top: false, inner, unittest });
         nodes.field(at, "body").map_or(nodes.next(whole), |body| body + 1)
     }
 
@@ -264,7 +301,7 @@ impl<'t> Walk<'_, 't> {
                 return nodes.next(at);
             }
             let name = first.and_then(|first| nodes.named(first, "left")).map(str::to_owned);
-            let defines = name.clone().into_iter().collect();
+            let defines = name.iter().flat_map(|name| self.meanings(at, name, scope.unittest)).collect();
             let called = name.unwrap_or_else(|| texts(&nodes.tokens(at)));
             self.item(at, at, Sort::Helper, joined(&scope.path, ".", &called), defines);
             return nodes.next(at);
@@ -276,6 +313,11 @@ impl<'t> Walk<'_, 't> {
                 return nodes.next(at);
             }
             self.binding(at, kind);
+            self.imports.push(at);
+            let left = nodes.children(at).next().and_then(|first| nodes.named(first, "left"));
+            if let Some(name) = left.filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_')) {
+                self.besides.push(Beside { whole: at, at, name: name.to_owned(), kind: Kind::Value });
+            }
         }
         if !scope.inner {
             self.meaning(at, kind);
@@ -292,21 +334,28 @@ impl<'t> Walk<'_, 't> {
             ["del", rest @ ..] => rest.to_vec(),
             [name, "=", ..] => vec![name],
             all if is_import => all.to_vec(),
-            // `setattr`, `globals()` and the attributes of a test.
-            all if all.contains(&"=") || all.contains(&"globals") => all.to_vec(),
+            all if all.iter().any(|word| bindings::INDIRECT.contains(word)) => all.to_vec(),
+            // The attributes of a test.
+            all if all.contains(&"=") => all.iter().take_while(|word| **word != "=").copied().collect(),
             _ => Vec::new(),
         };
         let names = names.into_iter().map(|name| name.trim_matches(['"', '\''])).filter(|name| !name.is_empty());
-        self.bindings
-            .extend(names.filter(|name| name.len() > 3 && is_test_name(name)).map(|name| (at, name.to_owned())));
+        self.bindings.extend(names.map(|name| (at, name.to_owned())));
     }
 
     /// The statements that give the name of a test another meaning.
     fn bound(&mut self) {
         let tests: HashSet<String> = self.found.0.iter().flat_map(|draft| draft.defines.iter().cloned()).collect();
         let classes: HashSet<String> = self.found.0.iter().map(|draft| draft.scope.clone()).collect();
-        for (at, name) in std::mem::take(&mut self.bindings) {
-            if tests.contains(&name) || classes.contains(&name) {
+        let alone = self.found.0.iter().filter(|draft| draft.sort == Sort::Test && draft.scope.is_empty());
+        let alone: HashSet<String> = alone.flat_map(|draft| draft.defines.iter().cloned()).collect();
+        // What a loop, a `with`, an `except` or a `case` gives a name to.
+        let met = self.meant.iter().filter(|(_, name)| alone.contains(name) || classes.contains(name)).cloned();
+        let met: BTreeSet<(At, String)> = met.chain(std::mem::take(&mut self.bindings)).collect();
+        for (at, name) in met {
+            if !name.is_empty() && classes.contains(&name) {
+                self.class_is_set(at, name);
+            } else if tests.contains(&name) {
                 self.item(at, at, Sort::Helper, format!("what {name} means"), vec![name]);
             }
         }
@@ -344,6 +393,10 @@ impl<'t> Walk<'_, 't> {
     }
 }
 
-fn is_test_name(name: &str) -> bool {
-    name.starts_with("test") || name.starts_with("Test") || name.ends_with("TestCase") || name.ends_with("Test")
+/// Whether a statement gives something of the modules that tests are made with another meaning, or leaves the whole file out.
+fn bends(left: &str, said: &str) -> bool {
+    let of = |text: &str| ["unittest.", "pytest.", "doctest."].iter().any(|module| text.starts_with(module));
+    let harmless = ["maxDiff", "longMessage"].iter().any(|name| left.ends_with(name));
+    let sets = said.strip_prefix("setattr(").is_some_and(|on| of(&on.replacen(',', ".", 1)));
+    of(left) && !harmless || sets || said.contains("importorskip(") || said.contains("allow_module_level")
 }

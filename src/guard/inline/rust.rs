@@ -7,6 +7,7 @@ mod docs;
 mod macros;
 mod names;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 pub(super) use names::places_of;
@@ -41,6 +42,42 @@ const VOICES: &[&str] = &[
 /// Whether this is the name of such a macro as an item mentions it, or of the attribute that makes a test.
 pub(super) fn is_voice(name: &str) -> bool {
     name.strip_suffix('!').is_some_and(|name| name == "test" || VOICES.contains(&name))
+}
+
+/// Those of them that modules and functions are called by too.
+const COMMON: &[&str] = &["format", "vec", "matches", "todo"];
+
+/// A name without the mark that lets a keyword be one: `r#f` is `f`.
+pub(super) fn bare(name: &str) -> &str {
+    name.strip_prefix("r#").unwrap_or(name)
+}
+
+/// The text with `macro_rules !` as one word, in which the grammar alone knows it. Everything else stays where it is.
+pub(super) fn joined_marks(text: &str) -> Cow<'_, str> {
+    const WORD: &str = "macro_rules";
+    let mut moved: Option<Vec<u8>> = None;
+    for (at, _) in text.match_indices(WORD) {
+        let from = at + WORD.len();
+        let mark = text.get(from..).and_then(gap).map(|gap| from + gap).filter(|mark| *mark > from);
+        if let Some(part) = mark.and_then(|mark| moved.get_or_insert_with(|| text.into()).get_mut(from..=mark)) {
+            part.rotate_right(1);
+        }
+    }
+    moved.and_then(|bytes| String::from_utf8(bytes).ok()).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// How many bytes of spaces and comments stand before the `!` that a text begins with.
+fn gap(text: &str) -> Option<usize> {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        if rest.starts_with('!') {
+            return Some(text.len() - rest.len());
+        }
+        let end =
+            if rest.starts_with("//") { rest.find('\n') } else { rest.strip_prefix("/*")?.find("*/").map(|at| at + 4) };
+        rest = rest.get(end?..)?;
+    }
 }
 
 /// What is declared, and may have attributes and documentation.
@@ -236,7 +273,7 @@ impl<'t> Walk<'_, '_, 't> {
         }
         if kind == "macro_definition" {
             self.documented(at, &before);
-            self.docs_among_words(at);
+            self.docs_among_words(at, "macro_rules");
             return self.nodes.next(at);
         }
         self.enter(at, before, false)
@@ -249,7 +286,7 @@ impl<'t> Walk<'_, '_, 't> {
 
     /// Whether this gives one of the macros another meaning that tests speak through.
     fn is_voice(&self, at: At, kind: &str) -> bool {
-        kind == "macro_definition" && self.nodes.named(at, "name").is_some_and(|name| VOICES.contains(&name))
+        kind == "macro_definition" && self.nodes.named(at, "name").is_some_and(|name| VOICES.contains(&bare(name)))
     }
 
     /// The voices that it takes in other files too: by a macro that is seen there, or one of another crate.
@@ -284,8 +321,7 @@ impl<'t> Walk<'_, '_, 't> {
         };
         let public = self.nodes.child(at, "visibility_modifier").is_some();
         for leaf in leaves {
-            let foreign = !matches!(leaf.words.first(), Some(&("std" | "core" | "alloc")));
-            let voice = scope.items && foreign && leaf.defines.iter().any(|name| is_voice(name));
+            let voice = scope.items && leaf.defines.iter().any(|name| is_voice(name));
             if !for_tests && !voice {
                 continue;
             }
@@ -293,6 +329,7 @@ impl<'t> Walk<'_, '_, 't> {
             let beyond = Beyond {
                 spreads: if public { voices() } else { Vec::new() },
                 lends: if !public && scope.path.is_empty() { voices() } else { Vec::new() },
+                unsure: leaf.is_unsure(),
                 ..Beyond::default()
             };
             let name = joined(&scope.path, "::", &leaf.name());
@@ -334,7 +371,7 @@ impl<'t> Walk<'_, '_, 't> {
     /// A line that makes a file part of the program.
     fn file_module(&mut self, at: At, before: &Pending<'t>, for_tests: bool) -> At {
         let scope = self.top();
-        let name = self.nodes.named(at, "name").unwrap_or_default();
+        let name = bare(self.nodes.named(at, "name").unwrap_or_default());
         let place = before.attrs.iter().find_map(Attr::place);
         let opens = names::places(self.file, &scope.folders, name, place);
         let holds = |attr: &Attr<'_>| attr.is_harmless() || attr.is_plain() || attr.place().is_some();

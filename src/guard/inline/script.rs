@@ -4,10 +4,13 @@
 //! In such a block and in a suite each statement is an item of its own.
 
 mod calls;
+mod voices;
+
+use std::collections::HashSet;
 
 use super::Sort;
 use super::attr::word;
-use super::found::{Beyond, Draft, Found, Uses, joined};
+use super::found::{Beyond, Draft, EVERY_TEST, Found, Uses, joined};
 use super::nodes::{At, Nodes, Token};
 use super::print::Print;
 use crate::guard::parse::Language;
@@ -41,6 +44,8 @@ struct Walk<'n, 't> {
     scopes: Vec<Scope>,
     /// Some tests of the file are run alone.
     alone: bool,
+    /// What tests, suites and hooks are called by.
+    called: HashSet<&'t str>,
 }
 
 pub(super) fn read(language: Language, text: &str) -> Result<Found<'_>, String> {
@@ -48,11 +53,13 @@ pub(super) fn read(language: Language, text: &str) -> Result<Found<'_>, String> 
     if let Some(line) = nodes.torn() {
         return Err(format!("a mistake in line {line} leaves open where its items begin and end"));
     }
-    let mut walk = Walk { nodes: &nodes, found: Found::default(), scopes: Vec::new(), alone: false };
+    let mut walk =
+        Walk { nodes: &nodes, found: Found::default(), scopes: Vec::new(), alone: false, called: HashSet::new() };
     let under = walk.whole_file();
     let path = String::new();
     walk.scopes.push(Scope { end: usize::MAX, path, under, test: false, skipped: false, chosen: false });
     walk.all();
+    walk.voices();
     Ok(walk.found)
 }
 
@@ -172,6 +179,7 @@ impl<'t> Walk<'_, 't> {
             }
             return nodes.next(at);
         };
+        self.called.insert(call.name);
         let Some(body) = call.body.filter(|_| call.is_suite()) else {
             if call.is_test() {
                 self.test(&call);
@@ -207,6 +215,8 @@ impl<'t> Walk<'_, 't> {
         call.print_head(&mut print);
         let tokens = nodes.field(call.at, "arguments").map(|arguments| nodes.tokens(arguments)).unwrap_or_default();
         print.tokens(&tokens);
+        let mut uses = Uses::of(&tokens);
+        uses.calls(call.name);
         let left_out = self.alone && !scope.chosen && !call.alone;
         self.found.0.push(Draft {
             name: joined(&scope.path, " > ", &call.title),
@@ -218,7 +228,7 @@ impl<'t> Walk<'_, 't> {
             sort: Sort::Test,
             defines: Vec::new(),
             beyond: Beyond::default(),
-            uses: Uses::of(&tokens),
+            uses,
         });
     }
 
@@ -279,8 +289,10 @@ impl<'t> Walk<'_, 't> {
         let mut print = Print::default();
         print.word(scope.under.as_ref().map_or("", Digest::as_str));
         print.tokens(&tokens);
-        let defines = self.defines(at);
-        let name = match (defines.as_slice(), Call::in_statement(nodes, at)) {
+        let mut defines = self.defines(at);
+        let call = Call::in_statement(nodes, at);
+        let ends = call.as_ref().is_some_and(|call| call.ends_tests(&tokens));
+        let name = match (defines.as_slice(), call) {
             ([], Some(call)) => call.name.to_owned(),
             ([], None) => {
                 let words: Vec<&str> = tokens.iter().filter_map(|token| word(*token)).take(12).collect();
@@ -288,6 +300,8 @@ impl<'t> Walk<'_, 't> {
             }
             (names, _) => names.join(", "),
         };
+        defines.extend(ends.then(|| EVERY_TEST.to_owned()));
+        defines.extend(self.assigned(at));
         self.found.0.push(Draft {
             name: joined(&scope.path, " > ", &name),
             scope: scope.path,
@@ -300,6 +314,14 @@ impl<'t> Walk<'_, 't> {
             beyond: Beyond::default(),
             uses: Uses::of(&tokens),
         });
+    }
+
+    /// The name that a statement gives another value.
+    fn assigned(&self, at: At) -> Option<String> {
+        let nodes = self.nodes;
+        let inner = nodes.children(at).next().filter(|inner| nodes.kind(*inner) == "assignment_expression")?;
+        let left = nodes.field(inner, "left").filter(|left| nodes.kind(*left) == "identifier")?;
+        Some(nodes.text(left).to_owned())
     }
 
     /// The names that a statement gives a meaning to.

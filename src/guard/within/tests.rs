@@ -256,3 +256,57 @@ fn what_is_one_too_many_is_said_and_held_as_a_whole() {
         assert!(trips[0].says().contains("more source files with tests inside than are parsed"), "{}", trips[0].says());
     }
 }
+
+#[test]
+fn a_file_that_is_opened_for_tests_alone_is_frozen_name_by_name() {
+    let body = "use super::lamp;\nconst N: u8 = 1;\nfn want() -> u8 { N }\n#[test]\nfn shines() { assert_eq!(lamp(), want()) }\n";
+    let lamp = "pub fn lamp() -> u8 { 1 }\n#[cfg(test)]\nmod unit;\n";
+    let scratch = Scratch::new();
+    let base = commit(&scratch, &[], &base_files());
+    let files = put(put(change_files(), "src/lamp.rs", lamp), "src/lamp/unit.rs", body);
+    let files = put(files, "src/lamp/unit/deep.rs", "pub fn deep() -> u8 { 3 }\n");
+    let files = edited(files, "src/lamp/unit.rs", "use super::lamp;", "mod deep;\nuse super::lamp;");
+    let head = commit(&scratch, &[&base], &files);
+    let frozen = scene(&scratch, &base, &head, None).manifest(&Policy::default());
+    let says = |files: &Files<'_>| {
+        let head = commit(&scratch, &[&base], files);
+        let trips = hold(&frozen, &scene(&scratch, &base, &head, Some(&frozen)), &Accepted::new());
+        trips.iter().map(Trip::says).collect::<Vec<_>>()
+    };
+    let unit = |from: &str, to: &str| says(&edited(files.clone(), "src/lamp/unit.rs", from, to));
+    for (from, to, name) in [
+        ("u8 { N }", "u8 { lamp() }", "`want`"),
+        ("N: u8 = 1", "N: u8 = 2", "`N`"),
+        ("use super::lamp", "use crate::fake::lamp", "`use super::lamp`"),
+    ] {
+        let told = unit(from, to);
+        assert!(told.iter().any(|said| said.contains(name)), "{to}: {told:?}");
+    }
+    let told = says(&edited(files.clone(), "src/lamp/unit/deep.rs", "{ 3 }", "{ 4 }"));
+    assert!(told.iter().any(|said| said.contains("`deep`")), "{told:?}");
+    // What is new beside them is free, and so is a file that is part of the program.
+    assert_eq!(unit("const N", "const M: u8 = 2;\nconst N"), [""; 0]);
+    assert_eq!(unit("fn want", "#[test]\nfn more() {}\nfn want"), [""; 0]);
+    let plain = edited(files.clone(), "src/lamp.rs", "{ 1 }", "{ 2 - 1 }");
+    assert_eq!(says(&plain), [""; 0]);
+}
+
+#[test]
+fn tests_move_to_a_file_of_any_name() {
+    let house = House::new();
+    let body = "use super::*;\n#[test]\nfn shines() { assert_eq!(lamp(), 1) }\n";
+    for (line, file) in [
+        ("mod unit;", "src/lamp/unit.rs"),
+        ("mod test;", "src/lamp/test.rs"),
+        ("mod spec;", "src/lamp/spec/mod.rs"),
+        ("#[path = \"u.rs\"]\nmod tests;", "src/u.rs"),
+    ] {
+        let lamp = format!("pub fn lamp() -> u8 {{ 1 }}\n#[cfg(test)]\n{line}\n");
+        let moved = put(put(change_files(), "src/lamp.rs", &lamp), file, body);
+        assert_eq!(house.trips(&moved), [], "{file}");
+        let fake = put(moved.clone(), file, &body.replace("super::*", "crate::old::*"));
+        assert!(!house.trips(&fake).is_empty(), "{file}");
+        let never = edited(moved, "src/lamp.rs", "#[cfg(test)]", "#[cfg(any())]");
+        assert!(!house.trips(&never).is_empty(), "{file}");
+    }
+}

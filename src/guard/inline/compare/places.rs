@@ -17,6 +17,9 @@ use crate::ids::Digest;
 /// Files and modules around one are followed no farther than this.
 const MOST_STEPS: usize = 64;
 
+/// The same for what is looked at for each line.
+const MOST_AROUND: usize = 6;
+
 /// A docstring with more examples than this is not looked through.
 const MOST_EXAMPLES: usize = 1_000;
 
@@ -122,7 +125,29 @@ pub(super) fn package(path: &str) -> &str {
 /// The end of a file's name that says how it is run.
 fn ending(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
-    name.split_once(".d.").map(|(_, end)| end).or_else(|| name.rsplit_once('.').map(|(_, end)| end)).unwrap_or_default()
+    let start = name.find(".d.").or_else(|| name.rfind('.')).map_or(name.len(), |at| at + 1);
+    name.get(start..).unwrap_or_default()
+}
+
+/// Folders of what is made or fetched: nobody looks for tests there.
+const ASIDE: &[&str] =
+    &["node_modules", "bower_components", "dist", "vendor", "venv", "site-packages", "__pycache__", "coverage"];
+
+/// Whether a file stands in such a folder, or a hidden one.
+fn is_aside(path: &str) -> bool {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders.split('/').any(|folder| ASIDE.contains(&folder) || folder.starts_with('.'))
+}
+
+/// Whether a file of Rust is the root of a program, or of what builds one: examples in its documentation are not run.
+fn is_program(path: &str) -> bool {
+    let named = |end: &str| path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+    let (folder, _) = path.rsplit_once('/').unwrap_or(("", path));
+    named("src/main.rs")
+        || named("build.rs")
+        || folder == "src/bin"
+        || folder.ends_with("/src/bin")
+        || path.contains("src/bin/") && named("main.rs")
 }
 
 /// Whether cargo builds a file as a program by itself, without a line that names it.
@@ -290,14 +315,18 @@ impl<'a> Places<'a> {
         }
         let renamed = self.is_new(to.path) && !(self.is_there)(path) && package(path) == package(to.path);
         if Language::of(path) != Some(Language::Rust) {
-            return renamed && from.scope == to.scope;
+            return renamed && from.scope == to.scope && (is_aside(path) || !is_aside(to.path));
         }
         let same = self.conditions(path);
         if !self.is_part(to.path, &same) {
             return false;
         }
         // What is written about code is run outside of it.
-        let doc = was.1 == Sort::Doc && package(path) == package(to.path);
+        let is_doc = was.1 == Sort::Doc;
+        if is_doc && self.is_of_program(to.path, MOST_AROUND) && !self.is_of_program(path, MOST_AROUND) {
+            return false;
+        }
+        let doc = is_doc && package(path) == package(to.path);
         doc || renamed && from.scope == to.scope || self.is_same_module(from, to, &same)
     }
 
@@ -314,6 +343,13 @@ impl<'a> Places<'a> {
             other.line < here.line && was.is_some_and(|was| was.digest == other.digest)
         });
         !before.any(|other| other.defines.iter().any(|name| here.mentions.contains(name)))
+    }
+
+    /// Whether a file is part of programs alone, as far as the lines of the change tell: rustdoc runs the examples of libraries.
+    fn is_of_program(&self, path: &str, steps: usize) -> bool {
+        let lines = self.opened.get(path).map(Vec::as_slice).unwrap_or_default();
+        let inside = |line: &Line| line.file != path && self.is_of_program(&line.file, steps - 1);
+        is_program(path) || steps > 0 && !lines.is_empty() && lines.iter().all(inside)
     }
 
     fn is_new(&self, path: &str) -> bool {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::places::package;
-use super::{Became, FrozenItems, Item, Now};
+use super::{Became, FrozenItems, Item, Now, takes};
 use crate::guard::inline::rust::is_voice;
 use crate::ids::Digest;
 
@@ -32,7 +32,11 @@ pub(super) struct Voices<'a> {
 }
 
 impl<'a> Voices<'a> {
-    pub(super) fn new(frozen: &BTreeMap<String, FrozenItems>, now: &'a BTreeMap<String, Now>) -> Self {
+    pub(super) fn new(
+        frozen: &BTreeMap<String, FrozenItems>,
+        now: &'a BTreeMap<String, Now>,
+        macros: &HashSet<&str>,
+    ) -> Self {
         let mut all = Vec::new();
         for (path, file) in now {
             let items = file.items.iter().flatten().flatten();
@@ -47,7 +51,7 @@ impl<'a> Voices<'a> {
         all.retain(|voice| !known.contains(&voice.item.digest));
         let mut voices = Self::default();
         for voice in &all {
-            for name in &voice.item.spreads {
+            for name in voice.item.spreads.iter().filter(|name| takes(voice.item, name, macros)) {
                 let heard = voices.spread.entry((package(voice.path), name)).or_default();
                 if heard.len() < 2 && heard.iter().all(|other| other.path != voice.path) {
                     heard.push(*voice);
@@ -56,7 +60,7 @@ impl<'a> Voices<'a> {
                     voices.loud.entry((package(voice.path), name)).or_insert(*voice);
                 }
             }
-            for name in &voice.item.lends {
+            for name in voice.item.lends.iter().filter(|name| takes(voice.item, name, macros)) {
                 voices.lent.entry((below(voice.path), name)).or_insert(*voice);
             }
         }

@@ -9,7 +9,7 @@ use crate::guard::inline::nodes::At;
 use crate::ids::Digest;
 
 /// Ways to set a name that is written as text.
-const INDIRECT: &[&str] =
+pub(super) const INDIRECT: &[&str] =
     &["globals", "locals", "vars", "setattr", "delattr", "modules", "__dict__", "__setattr__", "__delattr__"];
 
 /// How a module's own documentation is set.
@@ -81,11 +81,19 @@ fn imported(words: &[&str]) -> Option<String> {
 impl Walk<'_, '_> {
     /// A statement of the module or of a class.
     pub(super) fn meaning(&mut self, at: At, kind: &str) {
-        if !matches!(kind, "expression_statement" | "delete_statement" | "import_statement" | "import_from_statement") {
+        let kinds = [
+            "expression_statement",
+            "delete_statement",
+            "import_statement",
+            "import_from_statement",
+            "type_alias_statement",
+        ];
+        if !kinds.contains(&kind) {
             return;
         }
         let tokens = self.nodes.tokens(at);
         let words: Vec<&str> = tokens.iter().filter_map(|token| word(*token)).collect();
+        let words = if kind == "type_alias_statement" { words.get(1..).unwrap_or_default().to_vec() } else { words };
         self.means(at, set(&words));
     }
 
@@ -99,7 +107,15 @@ impl Walk<'_, '_> {
         };
         let parts = nodes.children(at).filter(is_head).flat_map(|part| part..nodes.next(part));
         let targets = parts.filter(|inner| nodes.kind(*inner) == "as_pattern_target");
-        let targets: Vec<At> = left.into_iter().chain(targets).collect();
+        // A name alone in a pattern takes what is there.
+        let patterns = nodes.children(at).filter(|child| kind == "case_clause" && nodes.kind(*child) == "case_pattern");
+        let inside = patterns.flat_map(|pattern| pattern..nodes.next(pattern));
+        let captures = inside.filter(|inner| {
+            nodes.kind(*inner) == "dotted_name"
+                && inner.checked_sub(1).is_none_or(|of| nodes.kind(of) != "class_pattern")
+        });
+        let captures = captures.filter(|inner| !nodes.text(*inner).contains('.'));
+        let targets: Vec<At> = left.into_iter().chain(targets).chain(captures).collect();
         for target in targets {
             let tokens = nodes.tokens(target);
             let words: Vec<&str> = tokens.iter().filter_map(|token| word(*token)).collect();

@@ -167,6 +167,20 @@ fn defines(words: &[Token<'_>]) -> Vec<String> {
     let owned = |names: &[&str]| names.iter().filter(is_name).map(|name| (*name).to_owned()).collect();
     match words.as_slice() {
         ["def" | "class", name, ..] => vec![(*name).to_owned()],
+        all if all.iter().any(|word| super::bindings::INDIRECT.contains(word)) => owned(all),
+        ["async", "def", name, ..] => vec![(*name).to_owned()],
+        ["for", rest @ ..] | ["async", "for", rest @ ..] => {
+            owned(rest.split(|word| *word == "in").next().unwrap_or_default())
+        }
+        ["with", ..] | ["try", ..] => {
+            let pairs = words.windows(2).filter(|pair| matches!(pair, ["as", _]));
+            owned(&pairs.filter_map(|pair| pair.last().copied()).collect::<Vec<_>>())
+        }
+        ["del" | "type", rest @ ..] => owned(rest.split(|word| *word == "=").next().unwrap_or_default()),
+        all if all.windows(3).any(|three| matches!(three, [_, ":", "="])) => {
+            let named = all.windows(3).filter(|three| matches!(three, [_, ":", "="]));
+            owned(&named.filter_map(|three| three.first().copied()).collect::<Vec<_>>())
+        }
         ["import", names @ ..] => owned(names),
         ["from", rest @ ..] => {
             let import = rest.iter().position(|word| *word == "import").unwrap_or(rest.len());

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{DEEPEST, Pending, Scope, Walk, under};
+use super::{DEEPEST, Pending, Scope, Walk, bare, under};
 use crate::guard::inline::Sort;
 use crate::guard::inline::attr::{Attr, speaks_of_tests, word};
 use crate::guard::inline::doc::{Docs, Side, side};
@@ -20,7 +20,7 @@ pub(super) fn makers(nodes: &Nodes<'_>) -> HashSet<String> {
     for at in 0..nodes.len() {
         if nodes.kind(at) == "macro_definition" {
             let words: Vec<&str> = nodes.tokens(at).into_iter().filter_map(word).collect();
-            if let Some(name) = nodes.named(at, "name").filter(|_| speaks_of_tests(&words)) {
+            if let Some(name) = nodes.named(at, "name").map(bare).filter(|_| speaks_of_tests(&words)) {
                 names.insert(name.to_owned());
             }
         }
@@ -69,7 +69,7 @@ impl<'t> Walk<'_, '_, 't> {
         if speaks && !self.rows(at, tree, before) {
             self.item(at, before, Sort::Test, Beyond::default());
         } else {
-            self.docs_among_words(tree);
+            self.docs_among_words(tree, name);
         }
         next
     }
@@ -174,12 +174,12 @@ impl<'t> Walk<'_, '_, 't> {
         true
     }
 
-    /// Documentation in a macro's words: it becomes that of what the macro makes.
-    pub(super) fn docs_among_words(&mut self, root: At) {
+    /// Documentation in a macro's words: it becomes that of what the macro makes, if it is called and makes something of them.
+    pub(super) fn docs_among_words(&mut self, root: At, by: &'t str) {
         let name = self.nodes.named(root, "name").map_or_else(|| "a macro".to_owned(), |name| format!("{name}!"));
         let name = joined(&self.top().path, "::", &name);
         let mut docs = Docs::default();
-        let under = self.top().under;
+        let under = under(self.top().under.as_ref(), [&Attr(vec![by, "!"])].into_iter());
         let end = self.nodes.next(root);
         let mut at = root + 1;
         while at < end {

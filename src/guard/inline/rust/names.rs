@@ -1,6 +1,6 @@
 //! What things in Rust code are called, which names they give a meaning to, and where the files of modules are.
 
-use super::Walk;
+use super::{COMMON, Walk, bare};
 use crate::guard::inline::attr::word;
 use crate::guard::inline::nodes::At;
 
@@ -16,6 +16,20 @@ pub(super) struct Leaf<'t> {
 }
 
 impl Leaf<'_> {
+    fn is_standard(&self) -> bool {
+        let first = self.words.iter().find(|word| **word != "::");
+        matches!(first, Some(&("std" | "core" | "alloc")))
+    }
+
+    fn is_renamed(&self) -> bool {
+        matches!(self.words.as_slice(), [.., from, "as", to] if from != to)
+    }
+
+    /// Whether nobody can tell from the name that it is a macro.
+    pub(super) fn is_unsure(&self) -> bool {
+        !self.is_renamed() && self.words.last().is_some_and(|name| COMMON.contains(name))
+    }
+
     pub(super) fn name(&self) -> String {
         match self.words.as_slice() {
             [path @ .., "as", name] => format!("use {} as {name}", path.concat()),
@@ -87,7 +101,7 @@ impl<'t> Walk<'_, '_, 't> {
     /// The names that it gives a meaning to.
     pub(super) fn defines(&self, at: At) -> Vec<String> {
         let nodes = self.nodes;
-        let own = || nodes.named(at, "name").map(str::to_owned);
+        let own = || nodes.named(at, "name").map(|name| bare(name).to_owned());
         match nodes.kind(at) {
             "function_item" | "function_signature_item" => {
                 let method = self.scopes.last().is_some_and(|scope| !scope.items);
@@ -99,11 +113,11 @@ impl<'t> Walk<'_, '_, 't> {
             // Methods that a type has only in tests.
             "impl_item" if nodes.field(at, "trait").is_none() => {
                 let body = nodes.field(at, "body").map(|body| nodes.children(body)).into_iter().flatten();
-                body.filter_map(|child| nodes.named(child, "name")).map(|name| format!(".{name}")).collect()
+                body.filter_map(|child| nodes.named(child, "name")).map(|name| format!(".{}", bare(name))).collect()
             }
             "extern_crate_declaration" => {
                 let words: Vec<&str> = nodes.tokens(at).into_iter().filter_map(word).collect();
-                words.iter().rev().find(|word| **word != ";").map(|word| (*word).to_owned()).into_iter().collect()
+                words.iter().rev().find(|word| **word != ";").map(|word| bare(word).to_owned()).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -130,7 +144,7 @@ impl<'t> Walk<'_, '_, 't> {
                         open.pop();
                     }
                 }
-                word => path.push(word),
+                word => path.push(bare(word)),
             }
             if leaves.len() > MOST_IMPORTED || path.len() > MOST_IMPORTED || open.len() > MOST_IMPORTED {
                 return None;
@@ -145,7 +159,10 @@ impl<'t> Walk<'_, '_, 't> {
                 leaf.words.drain(from..from + 2);
             }
             let last = leaf.words.last().filter(|last| !matches!(**last, "*" | "_" | "self")).copied();
-            leaf.defines = last.into_iter().flat_map(|name| [name.to_owned(), format!("{name}!")]).collect();
+            // One of the standard library under its own name is what it was without an import.
+            let known = leaf.is_standard() && !leaf.is_renamed();
+            let names = |name: &str| [Some(name.to_owned()), (!known).then(|| format!("{name}!"))];
+            leaf.defines = last.into_iter().flat_map(names).flatten().collect();
         }
         Some(leaves)
     }

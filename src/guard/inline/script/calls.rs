@@ -1,12 +1,14 @@
 //! Calls that make tests and suites, in the words of jest, vitest, mocha, node and Deno.
 
 use crate::guard::inline::attr::word;
-use crate::guard::inline::nodes::{At, Nodes};
+use crate::guard::inline::nodes::{At, Nodes, Token};
 use crate::guard::inline::print::Print;
 
 const SUITES: &[&str] = &["describe", "suite", "context", "xdescribe", "fdescribe", "xcontext"];
 const TESTS: &[&str] = &["it", "test", "specify", "bench", "xit", "xtest", "fit", "ftest", "Deno.test"];
 const HOOKS: &[&str] = &["beforeEach", "afterEach", "beforeAll", "afterAll"];
+/// The same among tests. Elsewhere other things are called so.
+const HOOKS_AMONG_TESTS: &[&str] = &["before", "after"];
 
 /// Words of a chain that leave a test out, or choose it.
 const SKIPS: &[&str] = &["skip", "todo"];
@@ -47,6 +49,7 @@ impl<'t> Call<'t> {
         let words: Vec<&'t str> = nodes.tokens(function).into_iter().filter_map(word).collect();
         let (name, chain) = match words.as_slice() {
             ["Deno", ".", "test", chain @ ..] => ("Deno.test", chain),
+            ["import", ".", "meta", ".", "vitest", "." | "?.", name, chain @ ..] => (*name, chain),
             [name, chain @ ..] => (*name, chain),
             [] => return None,
         };
@@ -102,6 +105,14 @@ impl<'t> Call<'t> {
 
     pub(super) fn is_hook(&self) -> bool {
         HOOKS.contains(&self.name) && self.function.is_some()
+    }
+
+    /// Whether it is a hook that leaves tests out, or ends the program that runs them.
+    pub(super) fn ends_tests(&self, tokens: &[Token<'t>]) -> bool {
+        let known = |word: &&str| HOOKS.contains(word) || HOOKS_AMONG_TESTS.contains(word);
+        let is_hook = known(&self.name) || self.chain.iter().any(known);
+        let says = |words: &[&str]| tokens.iter().filter_map(|token| word(*token)).any(|word| words.contains(&word));
+        is_hook && says(&["skip", "exit", "abort"]) || matches!(self.name, "process" | "Deno") && says(&["exit"])
     }
 
     /// Nothing but its name, and a function.

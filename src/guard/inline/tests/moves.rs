@@ -455,3 +455,44 @@ fn whoever_is_gone_takes_nothing_from_whoever_moved() {
     let after = [("src/a.rs", CODE), ("src/lamp.rs", line.as_str()), ("src/lamp/tests.rs", BODY)];
     assert_eq!(trips(&before, &after), ["tests::shines: gone", "tests::use super::*: gone"]);
 }
+
+#[test]
+fn an_example_of_a_library_stays_in_a_library() {
+    let doc = "/// ```\n/// assert!(x::f());\n/// ```\npub fn f() {}\n";
+    let before = [("src/lib.rs", doc)];
+    let to = |files: Files<'_>| trips(&before, files);
+    for (path, more) in [
+        ("src/main.rs", ""),
+        ("src/bin/x.rs", ""),
+        ("src/bin/x/main.rs", ""),
+        ("build.rs", ""),
+        ("src/inner.rs", "mod inner;\nfn main() {}\n"),
+    ] {
+        let mut files = vec![("src/lib.rs", "pub fn f() {}\n"), (path, doc)];
+        files.extend((!more.is_empty()).then_some(("src/main.rs", more)));
+        assert_eq!(to(&files).len(), 1, "{path}");
+    }
+    assert_eq!(to(&[("src/lib.rs", "mod inner;\n"), ("src/inner.rs", doc)]), [""; 0]);
+    let both = [("src/lib.rs", "mod inner;\n"), ("src/inner.rs", doc), ("src/main.rs", "mod inner;\nfn main() {}\n")];
+    assert_eq!(to(&both), [""; 0]);
+    // What nobody has run yet may go from one program to another.
+    assert_eq!(trips(&[("src/main.rs", doc)], &[("src/main.rs", ""), ("src/bin/x.rs", doc)]), [""; 0]);
+    // In a macro nobody knows whether it is run.
+    for (open, close) in [("macro_rules! z { () => {\n", "}\n}\n"), ("no! { @\n", "}\n")] {
+        let told = to(&[("src/lib.rs", &format!("pub fn f() {{}}\n{open}{doc}{close}"))]);
+        assert_eq!(told.len(), 1, "{open}: {told:?}");
+    }
+    assert!(may_have_items("src/lib.rs", b"#![doc = include_str!(\"../README.md\")]\npub fn f() {}\n"));
+}
+
+#[test]
+fn a_script_stays_where_tests_are_looked_for() {
+    let text = "it('a', () => { f(); });\n";
+    let to = |path: &str| trips(&[("src/m.ts", text)], &[(path, text)]).len();
+    for path in ["src/n.d.ts", "dist/m.ts", "node_modules/m.ts", "a/node_modules/b/m.ts", ".cache/m.ts"] {
+        assert_eq!(to(path), 1, "{path}");
+    }
+    for path in ["src/n.ts", "lib/dist.ts", "src/d/m.ts"] {
+        assert_eq!(to(path), 0, "{path}");
+    }
+}

@@ -101,6 +101,7 @@ fn python_has_names() {
             "test_parse",
             "run doctest.testmod",
             "run unittest.main",
+            "what unittest means",
         ]
     );
 }
@@ -405,4 +406,139 @@ fn what_only_looks_as_if_it_turned_an_example_off_is_free() {
     let raw = "def f():\n    r\"\"\"A.\n\n    >>> g('\\d\\n')\n    1\n    \"\"\"\n";
     assert_eq!(became("a.py", raw, &raw.replace("r\"\"\"", "\"\"\"")), ["doc of f: changed"]);
     assert_eq!(became("a.py", raw, &raw.replace("r\"\"\"", "\"\"\"").replace("\\n", "\\\\n")), [""; 0]);
+}
+
+const PYTEST: &str = "import pytest\n\nROWS = [(1, 1)]\n\n\ndef add(a):\n    return a\n\n\n@pytest.fixture\ndef want():\n    return 1\n\n\ndef test_add(want):\n    assert add(1) == want\n\n\nclass TestMore:\n    @pytest.mark.parametrize(\"a, b\", ROWS)\n    def test_rows(self, a, b):\n        assert add(a) == b\n";
+
+#[test]
+fn what_pytest_finds_is_not_left_out_from_beside_it() {
+    let end = |text: &str| became("a.py", PYTEST, &format!("{PYTEST}{text}"));
+    let both = |by: &str| vec![format!("TestMore.test_rows: decided by {by}"), format!("test_add: decided by {by}")];
+    for (text, by) in [
+        ("\ndef setup_module():\n    pytest.skip('no')\n", "setup_module"),
+        ("\ndef setup_function(f):\n    pytest.skip('no')\n", "setup_function"),
+        ("\ndef pytest_generate_tests(metafunc):\n    metafunc.parametrize('x', [])\n", "pytest_generate_tests"),
+        ("\n@pytest.fixture(autouse=True)\ndef _no():\n    pytest.skip('no')\n", "_no"),
+    ] {
+        assert_eq!(end(text), both(by), "{text}");
+    }
+    for (text, by) in [
+        ("    def setup_method(self):\n        pytest.skip('no')\n", "TestMore.setup_method"),
+        ("    @pytest.fixture(autouse=True)\n    def _no(self):\n        pytest.skip('no')\n", "TestMore._no"),
+        ("    __test__ = False\n", "TestMore.__test__"),
+        ("    pytestmark = pytest.mark.skip\n", "TestMore.pytestmark"),
+        ("    def __init__(self):\n        pass\n", "TestMore.__init__"),
+        ("TestMore.__test__ = False\n", "what TestMore means"),
+        ("TestMore = None\n", "what TestMore means"),
+        ("setattr(TestMore, '__test__', False)\n", "what TestMore means"),
+        ("for TestMore in [None]: pass\n", "what TestMore means"),
+    ] {
+        assert_eq!(end(text), [format!("TestMore.test_rows: decided by {by}")], "{text}");
+    }
+    for text in ["for test_add in [f]: pass\n", "test_add, x = f, 1\n", "with f() as test_add:\n    pass\n"] {
+        assert_eq!(end(text), ["test_add: shadowed by what test_add means"], "{text}");
+    }
+    let count = frozen("a.py", PYTEST).len();
+    for line in [
+        "from pytest import skip\nskip('x', allow_module_level=True)",
+        "x = pytest.importorskip('none')",
+        "pytest.raises = f",
+        "setattr(pytest, 'raises', f)",
+    ] {
+        let told = became("a.py", PYTEST, &PYTEST.replacen("ROWS =", &format!("{line}\nROWS ="), 1));
+        let changed = told.iter().filter(|said| said.ends_with(": changed")).count();
+        assert_eq!((told.len(), changed), (count, count), "{line}: {told:?}");
+    }
+    edits(
+        "a.py",
+        PYTEST,
+        &[
+            ("a fixture", "    return 1\n", "    return add(1)\n", &["want: changed"]),
+            ("rows", "[(1, 1)]", "[]", &["ROWS: changed"]),
+            ("another module", "import pytest", "import fake as pytest", &["what pytest means: changed"]),
+            ("one more", "import pytest", "import pytest\nfrom fake import pytest", &["what pytest means: changed"]),
+            ("the code", "    return a\n", "    return a + 0\n", &[]),
+            ("another import", "import pytest", "import os, pytest", &[]),
+            ("a constant of the code", "ROWS =", "LIMIT = 3\nROWS =", &[]),
+        ],
+    );
+    for text in [
+        "\ndef setup_module():\n    prepare()\n",
+        "\n@pytest.fixture\ndef other():\n    pytest.skip('no')\n",
+        "\n@pytest.fixture(autouse=True)\ndef clean():\n    yield\n",
+        "    def setup_method(self):\n        self.a = 1\n",
+        "    def run(self):\n        return 1\n",
+        "    limit = 3\n",
+        "\nclass TestOther:\n    __test__ = False\n    def setup_method(self):\n        pytest.skip('no')\n    def test_a(self):\n        pass\n",
+        "x = TestMore()\n",
+        "TestMore.limit = 3\n",
+    ] {
+        assert_eq!(end(text), [""; 0], "{text}");
+    }
+    // Fixtures of a file without tests are code.
+    assert_eq!(names("plugin.py", "import pytest\n\n\n@pytest.fixture\ndef want():\n    return 1\n"), [""; 0]);
+}
+
+#[test]
+fn what_unittest_finds_is_not_left_out_from_beside_it() {
+    let text = "import unittest\n\n\nclass AddTests(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(1).next(), 2)\n";
+    let end = |more: &str| became("a.py", text, &format!("{text}{more}"));
+    for (more, said) in [
+        ("    def setUp(self):\n        self.skipTest('x')\n", "decided by AddTests.setUp"),
+        ("    def run(self, result=None):\n        return result\n", "decided by AddTests.run"),
+        ("    def assertEqual(self, *a): pass\n", "shadowed by AddTests.assertEqual"),
+        ("    assertEqual = print\n", "shadowed by AddTests.assertEqual"),
+        ("AddTests.assertEqual = lambda *a: None\n", "shadowed by what AddTests means"),
+        ("AddTests.setUp = skip\n", "decided by what AddTests means"),
+    ] {
+        assert_eq!(end(more), [format!("AddTests.test_add: {said}")], "{more}");
+    }
+    for more in [
+        "    def setUp(self):\n        self.a = 1\n",
+        "    def next(self):\n        return 1\n",
+        "    def assertNear(self, *a): pass\n",
+        "AddTests.near = 1\n",
+        "unittest.TestCase.maxDiff = None\n",
+    ] {
+        assert_eq!(end(more), [""; 0], "{more}");
+    }
+    let all = ["AddTests.test_add: changed", "what unittest means: changed"];
+    assert_eq!(end("unittest.TestCase.assertEqual = print\n"), all);
+    let import = |line: &str| became("a.py", text, &text.replacen("import unittest", line, 1));
+    assert_eq!(import("import fake as unittest"), ["what unittest means: changed"]);
+    assert_eq!(import("import unittest\nfrom fake import unittest"), ["what unittest means: changed"]);
+    assert_eq!(import("import unittest\nimport unittest.mock"), [""; 0]);
+    assert_eq!(import("import os, unittest"), [""; 0]);
+}
+
+#[test]
+fn an_example_keeps_its_names_whatever_takes_them() {
+    let text = "def f(x):\n    \"\"\"A.\n\n    >>> f(1)\n    1\n    \"\"\"\n";
+    for (line, taken) in [
+        ("for f in [g]: pass", true),
+        ("globals()[\"f\"] = g", true),
+        ("with g() as f: pass", true),
+        ("(f := g)", true),
+        ("del f", true),
+        ("for h in [g]: pass", false),
+        ("globals()[\"h\"] = g", false),
+        ("g(h)", false),
+        ("h: int = 1", false),
+    ] {
+        let after = text.replacen("    >>> f(1)", &format!("    >>> {line}\n    >>> f(1)"), 1);
+        let told = became("a.py", text, &after);
+        assert_eq!(told.iter().any(|said| said.contains("shadowed")), taken, "{line}: {told:?}");
+    }
+    for (line, taken) in [
+        ("match g:\n    case f:\n        pass", true),
+        ("match g:\n    case (1, f):\n        pass", true),
+        ("type f = int", true),
+        ("match g:\n    case h:\n        pass", false),
+        ("match g:\n    case f(1):\n        pass", false),
+        ("match g:\n    case a.f:\n        pass", false),
+        ("type h = f", false),
+    ] {
+        let told = became("a.py", text, &format!("{text}\n\n{line}\n"));
+        assert_eq!(told == ["doc of f: shadowed by what f means"], taken, "{line}: {told:?}");
+    }
 }

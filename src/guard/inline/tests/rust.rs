@@ -569,3 +569,69 @@ fn what_is_written_about_an_import_is_an_example_too() {
     let text = "/// ```\n/// x::f();\n/// ```\npub use inner::f;\n#[macro_use]\nextern crate log;\n";
     assert_eq!(names("src/a.rs", text), ["doc of pub use inner::f", "extern crate log"]);
 }
+
+const TOP: &str = "use std::fmt;\npub fn f() -> u8 { 1 }\n#[test]\nfn a() { assert_eq!(f(), 1) }\n#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn b() { assert_eq!(format!(\"{}\", f()), \"1\") }\n}\n";
+
+#[test]
+fn a_name_is_the_same_however_it_is_written() {
+    for line in [
+        "macro_rules ! assert_eq { ($($t:tt)*) => {} }",
+        "macro_rules/* a */ ! assert_eq { ($($t:tt)*) => {} }",
+        "macro_rules // a\n! assert_eq { ($($t:tt)*) => {} }",
+        "macro_rules! r#assert_eq { ($($t:tt)*) => {} }",
+        "use std::stringify as assert_eq;",
+        "use std::{mem, stringify as r#assert_eq};",
+        "use ::core::stringify as assert_eq;",
+        "use crate::quiet::r#assert_eq;",
+    ] {
+        let told = became("src/a.rs", TOP, &TOP.replacen("use std::fmt;", line, 1));
+        let told: Vec<&str> = told.iter().filter_map(|said| said.split(" by ").next()).collect();
+        assert_eq!(told, ["a: shadowed", "tests::b: shadowed"], "{line}");
+    }
+    for line in [
+        "macro_rules ! assert_eq { ($($t:tt)*) => {} }",
+        "macro_rules! r#assert_eq { ($($t:tt)*) => {} }",
+        "fn r#f() -> u8 { 1 }",
+        "const r#f: fn() -> u8 = g;",
+        "use crate::z::f as r#f;",
+        "use crate::z::r#f;",
+        "use std::stringify as assert_eq;",
+    ] {
+        let told = became("src/a.rs", TOP, &TOP.replacen("use super::*;", &format!("use super::*;\n    {line}"), 1));
+        let told: Vec<&str> = told.iter().filter_map(|said| said.split(" by ").next()).collect();
+        assert_eq!(told, ["tests::b: shadowed"], "{line}");
+    }
+    for (from, to) in [
+        ("fn f()", "fn r#f()"),
+        ("use std::fmt;", "use std::{assert_eq, fmt};"),
+        ("use std::fmt;", "use std::fmt;\nmacro_rules ! other { () => {} }"),
+        ("use std::fmt;", "use std::fmt;\nconst A: &str = \"macro_rules ! assert_eq\";"),
+    ] {
+        assert_eq!(became("src/a.rs", TOP, &TOP.replacen(from, to, 1)), [""; 0], "{to}");
+    }
+    assert_eq!(became("src/a.rs", "mod a;\n", "pub mod r#a;\n"), [""; 0]);
+}
+
+#[test]
+fn a_module_may_be_called_as_a_macro_is() {
+    for line in [
+        "use chrono::format;",
+        "use crate::format;",
+        "pub use inner::format;",
+        "use crate::{todo, lists::vec};",
+        "use std::{fmt, panic};",
+        "use std::fmt::format;",
+    ] {
+        assert_eq!(became("src/a.rs", TOP, &TOP.replacen("use std::fmt;", line, 1)), [""; 0], "{line}");
+        let inner = TOP.replacen("use super::*;", &format!("use super::*;\n    {line}"), 1);
+        assert_eq!(became("src/a.rs", TOP, &inner), [""; 0], "{line}");
+    }
+    for line in [
+        "use crate::quiet as format;",
+        "mod m {\n    macro_rules! format { ($($t:tt)*) => {} }\n    pub(crate) use format;\n}\nuse m::format;",
+        "mod m {\n    macro_rules! quiet { ($($t:tt)*) => {} }\n    pub(crate) use quiet as format;\n}\nuse m::format;",
+    ] {
+        let told = became("src/a.rs", TOP, &TOP.replacen("use std::fmt;", line, 1));
+        assert!(told.iter().any(|said| said.starts_with("tests::b: shadowed")), "{line}: {told:?}");
+    }
+}

@@ -248,3 +248,78 @@ fn what_is_taken_out_of_vitest_is_held_name_by_name() {
         assert!(told.contains(&"expect: gone".to_owned()), "{told:?}");
     }
 }
+
+const NODE: &str = "import test from 'node:test'\nimport { parse } from './parse.mjs'\nimport assert from 'node:assert'\nexport const add = (a, b) => a + b\ntest('adds', () => { assert.equal(add(1, 2), 3) })\n";
+
+#[test]
+fn what_tests_speak_through_comes_from_where_it_came() {
+    assert_eq!(names("src/m.mjs", NODE), ["adds", "what assert means", "what test means"]);
+    edits(
+        "src/m.mjs",
+        NODE,
+        &[
+            ("another test", "'node:test'", "'./fake.mjs'", &["what test means: changed"]),
+            (
+                "another assert",
+                "import assert from 'node:assert'",
+                "import { equal as assert } from './fake.mjs'",
+                &["what assert means: changed"],
+            ),
+            (
+                "one of its own",
+                "import assert from 'node:assert'",
+                "const assert = { equal() {} }",
+                &["what assert means: changed"],
+            ),
+            ("a stricter one", "'node:assert'", "'node:assert/strict'", &["what assert means: changed"]),
+            ("a setter", "export", "assert.equal = () => {}\nexport", &["adds: shadowed by assert.equal"]),
+            ("by a key", "export", "assert['equal'] = f\nexport", &["adds: shadowed by assert['equal']"]),
+            (
+                "at once",
+                "export",
+                "Object.assign(assert, { equal() {} })\nexport",
+                &["adds: shadowed by Object.assign(assert"],
+            ),
+            ("all of it", "export", "Object.assign(assert, fake)\nexport", &["adds: shadowed by Object.assign(assert"]),
+            ("the code", "a + b", "b + a", &[]),
+            ("an import of the code", "./parse.mjs", "./read.mjs", &[]),
+            ("without its scheme", "'node:assert'", "\"assert\"", &[]),
+            ("another name beside it", "import test from", "import test, { mock } from", &[]),
+            ("a new import", "export", "import { expect } from 'chai'\nexport", &[]),
+            ("another method", "export", "assert.near = () => {}\nexport", &[]),
+            ("an object of the code", "export", "table.equal = () => {}\nexport", &[]),
+        ],
+    );
+    let own = |to: &str| format!("const context = {to};\nit('a', () => {{ f(context); }});\n");
+    assert_eq!(became("a.ts", &own("1"), &own("2")), [""; 0], "a name that code has for something else");
+    // What was there for everybody may be named.
+    let global = NODE.replace("import test from 'node:test'\n", "");
+    assert_eq!(became("src/m.mjs", &global, &format!("import {{ test }} from 'vitest'\n{global}")), [""; 0]);
+    let fake = became("src/m.mjs", &global, &format!("import {{ test }} from './fake'\n{global}"));
+    assert_eq!(fake, ["adds: shadowed by what test means"]);
+}
+
+#[test]
+fn what_is_beside_tests_does_not_leave_them_out() {
+    let text = "if (import.meta.vitest) {\n  const { it, expect } = import.meta.vitest;\n  it('a', () => { expect(f()).toBe(1); });\n}\n";
+    let beside = |line: &str| became("a.ts", text, &text.replacen("  it('a'", &format!("  {line}\n  it('a'"), 1));
+    assert_eq!(beside("import.meta.vitest.beforeEach(ctx => ctx.skip());"), ["a: decided by beforeEach"]);
+    assert_eq!(beside("beforeEach(ctx => { if (x) ctx.skip(); });"), ["a: decided by beforeEach"]);
+    assert_eq!(beside("before(function () { this.skip(); });"), ["a: decided by before"]);
+    assert_eq!(names("a.ts", "after(() => { f(); });\n"), [""; 0]);
+    assert_eq!(beside("process.exit(0);"), ["a: decided by process"]);
+    assert_eq!(beside("expect.extend({ toBe() { return pass; } });"), ["a: shadowed by expect.extend({toBe"]);
+    assert_eq!(beside("import.meta.vitest.it.only('b', () => {});"), ["a: skipped"]);
+    assert_eq!(beside("f = () => 1;"), ["a: shadowed by f = ( ) => 1"]);
+    for line in [
+        "beforeEach(() => reset());",
+        "expect.extend({ toBeNear() { return near; } });",
+        "import.meta.vitest.it('b', () => {});",
+        "describe('c', () => { beforeEach(ctx => ctx.skip()); it('d', () => {}); });",
+        "g = () => 1;",
+    ] {
+        assert_eq!(beside(line), [""; 0], "{line}");
+    }
+    let other = format!("{text}if (import.meta.vitest) {{\n  import.meta.vitest.it.only('z', () => {{}});\n}}\n");
+    assert_eq!(became("a.ts", text, &other), ["a: skipped"]);
+}
