@@ -122,9 +122,8 @@ pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         name.split('.').next().unwrap_or("").to_owned()
     };
-    let partly = ["requireActual", "importActual", "importOriginal", "actual", "spy: true"]
-        .iter()
-        .any(|word| tree.words(list).contains(word));
+    let names = replaced_names(tree, list);
+    let partly = names.is_some();
     let (target_stem, own) = (stem(target), stem(walk.path));
     if target.starts_with('.')
         && !partly
@@ -132,10 +131,52 @@ pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
         && !matches!(own.as_str(), "" | "index" | "test" | "spec")
     {
         walk.suite.mocks = Some(Mark { line: tree.line(at), what: target.to_owned() });
-    } else if !partly && ["./", "../", "@/", "~/", "#"].iter().any(|near| target.starts_with(near)) {
+    } else if ["./", "../", "@/", "~/", "#"].iter().any(|near| target.starts_with(near)) {
         // A library is often replaced by one that does the same in memory.
-        walk.replaces_module(at, target);
+        walk.replaces_module(at, target, names);
     }
+}
+
+/// The names that a mock puts in the place of those of the module, where the rest of it is left; none where it is replaced as a
+/// whole. What asks the module itself is not replaced.
+fn replaced_names(tree: &Tree<'_>, list: usize) -> Option<Vec<String>> {
+    const MOST: usize = 200;
+    let factory = tree.parts(list).nth(1);
+    // What the factory is handed asks for the module: `async (original) => ({ ...(await original()), … })`.
+    let handed = factory.and_then(|factory| {
+        let one = tree.field(factory, "parameter");
+        one.or_else(|| tree.field(factory, "parameters").and_then(|list| tree.parts(list).next()))
+    });
+    let handed = handed.map(|one| tree.tokens_within(one, 1)).and_then(|tokens| tokens.first().map(|one| one.text));
+    let is_asked = |at: usize| {
+        let tokens = tree.tokens_within(at, 2_000);
+        let asks = |word: &str| {
+            ["requireActual", "importActual", "importOriginal"].contains(&word)
+                || word.to_ascii_lowercase().contains("actual")
+                || Some(word) == handed
+        };
+        tokens.iter().any(|token| token.sort == super::tree::Sort::Word && asks(token.text))
+    };
+    let body = factory.and_then(|factory| tree.field(factory, "body"));
+    if tree.words(list).contains("spy: true") {
+        return Some(Vec::new());
+    }
+    let body = body.filter(|body| is_asked(*body))?;
+    // The object that spreads the module into itself.
+    let spread = (body..tree.node(body).last).find(|at| tree.kind(*at) == "spread_element");
+    let Some(object) = spread.and_then(|spread| tree.up(spread)).filter(|at| tree.kind(*at) == "object") else {
+        return Some(Vec::new());
+    };
+    let mut names = Vec::new();
+    for pair in tree.parts(object).take(MOST) {
+        let key = tree.field(pair, "key").or_else(|| tree.field(pair, "name"));
+        let short = (tree.kind(pair) == "shorthand_property_identifier").then_some(pair);
+        let key = key.or(short).map(|key| tree.string(key).unwrap_or_else(|| tree.words(key)));
+        if let Some(key) = key.filter(|_| tree.kind(pair) != "spread_element" && !is_asked(pair)) {
+            names.push(key.to_owned());
+        }
+    }
+    Some(names)
 }
 
 /// `jest.spyOn(lamp, "dim").mockReturnValue(3)`, `sinon.stub(lamp, "dim").returns(3)`.

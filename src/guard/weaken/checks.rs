@@ -47,13 +47,19 @@ pub(super) fn checks(old: &Unit, new: &Unit, around: &Around, late: bool) -> Vec
             },
         );
     }
-    // The same expectation of something else is the same check, written otherwise.
-    pair_up(
-        &mut old_left,
-        &mut new_left,
-        |check| (check.expected != 0 && !check.trivial).then_some((check.expected, check.form as u8)),
-        |_, _| {},
-    );
+    // The same expectation of something else is the same check, written otherwise; a length first as one.
+    for of_lengths in [true, false] {
+        let length = |check: &Check| of_lengths && check.part_of != 0;
+        pair_up(
+            &mut old_left,
+            &mut new_left,
+            |check| {
+                let told = check.expected != 0 && !check.trivial;
+                told.then_some((check.expected, check.form as u8, length(check)))
+            },
+            |_, _| {},
+        );
+    }
     alike(&mut old_left, &mut new_left, |a, b| found.extend(judged(old, new, a, b, true)));
     room += new_left.iter().map(|check| room_of(check)).sum::<usize>();
     if !late {
@@ -327,6 +333,8 @@ fn gained_room(before: &Check, after: &Check) -> usize {
 /// Checks that nothing took the place of.
 fn removed(old: &Unit, new: &Unit, old_left: &[&Check], room: usize, around: &Around) -> Vec<Weaker> {
     // Something out of sight, or a table, may have taken them over.
+    let left: Vec<&Check> = old_left.iter().copied().filter(|check| !is_of_a_whole(check, old, new)).collect();
+    let old_left = left.as_slice();
     let elsewhere = new.maybe > old.maybe
         || new.tables.len() > old.tables.len()
         || new.loops > old.loops
@@ -364,6 +372,22 @@ fn removed(old: &Unit, new: &Unit, old_left: &[&Check], room: usize, around: &Ar
         say(new, What::AssertionRemoved, check.line, true, says, PUT_BACK)
     })
     .collect()
+}
+
+/// Whether what it looks at is a part, or the length, of what must be as it is written out now; or the length of what is taken
+/// apart, which fails where there are more parts or fewer.
+fn is_of_a_whole(check: &Check, old: &Unit, new: &Unit) -> bool {
+    if check.about.is_empty() {
+        return false;
+    }
+    let is_of = |whole: &[u64]| {
+        let given = |name: &u64| old.given.get(name).is_some_and(|given| given.names == whole);
+        !whole.is_empty()
+            && (check.about.windows(whole.len()).any(|part| part == whole) || check.about.iter().any(given))
+    };
+    new.checks.iter().any(|other| {
+        other.form == Form::Exact && other.listed && other.wild == 0 && !other.guarded && is_of(&other.about)
+    }) || check.part_of != 0 && new.unpacked.iter().any(|whole| is_of(whole))
 }
 
 /// Whether the same check stands there still, and looks at nothing that could have changed between the two: no variable of the

@@ -74,13 +74,21 @@ fn looks_at(check: &Check, new: &Unit, wanted: &HashSet<u64>) -> bool {
 
 /// A module that a file replaces as a whole, and of which a test asks nothing but what it gives.
 pub(super) fn of_modules(path: &str, old: Option<&Suite>, new: &Suite) -> Option<Weaker> {
-    let before: HashSet<&str> = old.iter().flat_map(|old| &old.replaced).map(|mark| mark.what.as_str()).collect();
-    for mark in new.replaced.iter().filter(|mark| !before.contains(mark.what.as_str())) {
+    let before: HashSet<(&str, &Option<Vec<String>>)> =
+        old.iter().flat_map(|old| &old.replaced).map(|(mark, names)| (mark.what.as_str(), names)).collect();
+    for (mark, names) in new.replaced.iter().filter(|(mark, names)| !before.contains(&(mark.what.as_str(), names))) {
+        let is_replaced = |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|one| one == name));
         let (mut bare, mut whole): (HashSet<u64>, HashSet<u64>) = (HashSet::new(), HashSet::new());
         for (here, (_, there)) in new.taken.iter().filter(|(_, (from, _))| *from == mark.what) {
-            bare.insert(linked(*here));
             // All of the module under one name: whatever is called on it.
-            whole.extend(matches!(there.as_str(), "*" | "default").then_some(*here));
+            match (there.as_str(), names) {
+                ("*" | "default", None) => {
+                    bare.insert(linked(*here));
+                    whole.insert(*here);
+                }
+                ("*", Some(names)) => bare.extend(names.iter().map(|name| link(*here, name))),
+                (name, _) => bare.extend(is_replaced(name).then(|| linked(*here))),
+            }
         }
         let seen = |unit: &Unit, check: &Check| {
             let given = check.about.iter().take(1).filter_map(|name| unit.given.get(name));

@@ -63,6 +63,8 @@ pub(super) struct Check {
     pub(super) expects_names: Vec<u64>,
     /// Both sides are the same words.
     pub(super) same: bool,
+    /// The expectation is a whole that is written out, part by part: a list, a map.
+    pub(super) listed: bool,
     /// Wildcards in the expectation.
     pub(super) wild: usize,
     pub(super) tolerance: Option<Tolerance>,
@@ -110,6 +112,7 @@ impl Check {
             roots: Vec::new(),
             expects_names: Vec::new(),
             same: false,
+            listed: false,
             wild: 0,
             tolerance: None,
             broad: false,
@@ -226,6 +229,8 @@ pub(super) struct Unit {
     pub(super) tokens: Vec<u64>,
     /// Strings in it.
     pub(super) strings: Vec<u64>,
+    /// What is taken apart into so many names as it has parts, each by its words.
+    pub(super) unpacked: Vec<Vec<u64>>,
     /// Names of what it is given.
     pub(super) parameters: Vec<u64>,
     /// It has tests inside.
@@ -277,8 +282,10 @@ pub(super) struct Suite {
     pub(super) skip: Option<Mark>,
     /// The file replaces the module that it tests.
     pub(super) mocks: Option<Mark>,
-    /// Modules that the file replaces.
-    pub(super) replaced: Vec<Mark>,
+    /// Modules that the file replaces; where it does so in part, by these names.
+    pub(super) replaced: Vec<(Mark, Option<Vec<String>>)>,
+    /// The line at which the parser could make nothing of the text.
+    pub(super) broken: Option<u32>,
     /// What the file takes from elsewhere: by the name that it has here, where from, and its name there.
     pub(super) taken: HashMap<u64, (String, String)>,
 }

@@ -390,6 +390,11 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
         let last_two = words.rmatch_indices('.').nth(1).map_or(words, |(dot, _)| words.get(dot + 1..).unwrap_or(words));
         walk.replaces(at, last_two.to_owned());
     }
+    if matches!(tree.kind(left), "pattern_list" | "tuple_pattern" | "list_pattern")
+        && !tree.parts(left).any(|part| tree.kind(part) == "list_splat_pattern")
+    {
+        walk.unpacks(right);
+    }
     if tree.kind(left) != "identifier" {
         return;
     }

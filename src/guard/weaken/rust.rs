@@ -362,6 +362,9 @@ fn binding(walk: &mut Walk<'_>, at: usize) {
             walk.give(pattern, value);
             table(walk, tree.words(pattern), value);
         }
+        "slice_pattern" if tree.parts(pattern).all(|part| tree.kind(part) != "remaining_field_pattern") => {
+            walk.unpacks(value);
+        }
         "_" => {
             if matches!(tree.kind(value), "closure_expression" | "async_block") {
                 walk.never(value);

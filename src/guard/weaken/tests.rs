@@ -6,6 +6,7 @@ mod files;
 mod go;
 mod loosened;
 mod mocks;
+mod moved;
 mod properties;
 mod python;
 mod reach;

@@ -21,6 +21,7 @@ pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens
     check.expects_calls = called(expected);
     check.expects_names =
         expected.iter().filter(|token| token.sort == Sort::Word).map(|token| hash(token.text)).collect();
+    check.listed = expected.len() > 2 && expected.first().is_some_and(|first| opens(first) || first.text == "vec");
     check.wild = wildcards(expected);
     check.fails = matches!(expected, [first, open, ..] if first.text == "Err" && open.text == "(");
     check.part_of = measured(subject).map_or(0, |of| digest(bare(of)));

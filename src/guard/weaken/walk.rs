@@ -450,6 +450,16 @@ impl<'t> Walk<'t> {
         }
     }
 
+    /// A value is taken apart into all of its parts.
+    pub(super) fn unpacks(&mut self, value: usize) {
+        let tokens = self.tokens(value);
+        if self.deads == 0
+            && let Some(unit) = self.unit()
+        {
+            unit.unpacked.push(bag(truth::bare(&tokens)));
+        }
+    }
+
     /// A result that is unwrapped: it fails where there is none.
     pub(super) fn soft(&mut self, subject: u64) {
         if self.deads == 0
@@ -475,10 +485,10 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// The file replaces a module.
-    pub(super) fn replaces_module(&mut self, at: usize, what: &str) {
+    /// The file replaces a module, or these names of it.
+    pub(super) fn replaces_module(&mut self, at: usize, what: &str, names: Option<Vec<String>>) {
         if self.suite.replaced.len() < MOST_MOCKS {
-            self.suite.replaced.push(Mark { line: self.tree.line(at), what: what.to_owned() });
+            self.suite.replaced.push((Mark { line: self.tree.line(at), what: what.to_owned() }, names));
         }
     }
 
