@@ -188,10 +188,21 @@ fn alike<'a>(old: &mut Vec<&'a Check>, new: &mut Vec<&'a Check>, mut with: impl 
 /// What an old check and the new one on the same thing have to do with each other.
 fn judged(old: &Unit, new: &Unit, before: &Check, after: &Check, guessed: bool) -> Option<Weaker> {
     let at = |what: What, says: String, next: &str| Some(say(new, what, after.line, false, says, next));
+    if after.recorded && !before.recorded && before.form == Form::Exact && before.literal {
+        let says = format!(
+            "`{}` expects what is recorded of the code; it was written out before: `{}`.",
+            after.shown, before.shown
+        );
+        return at(What::ExpectationFromCode, says, "Write the expected value out.");
+    }
     if from_code(new, before, after) {
         let says =
             format!("`{}` expects what the code gives; it was written out before: `{}`.", after.shown, before.shown);
         return at(What::ExpectationFromCode, says, "Write the expected value out.");
+    }
+    if after.cut && !before.cut && before.fraction && !after.fraction {
+        let says = format!("`{}` is cut to a whole number; it was `{}`.", after.shown, before.shown);
+        return at(What::ToleranceWidened, says, "Compare the value itself, by a tolerance that is due to rounding.");
     }
     if let (Some(was), Some(is)) = (before.tolerance, after.tolerance)
         && is.0 > was.0 * 1.000_001
@@ -226,6 +237,9 @@ fn from_code(new: &Unit, before: &Check, after: &Check) -> bool {
     if after.same && !after.negative {
         return true;
     }
+    if new.exported && is_made(new, after) {
+        return true;
+    }
     let given = |names: &[u64]| {
         names.iter().filter_map(|name| new.given.get(name)).flat_map(|given| given.calls.clone()).collect::<Vec<_>>()
     };
@@ -249,6 +263,18 @@ fn from_code(new: &Unit, before: &Check, after: &Check) -> bool {
     expects.iter().any(|name| looked.contains(name))
 }
 
+/// Whether a function with a capital is called on both sides, as Go has them.
+fn is_made(new: &Unit, after: &Check) -> bool {
+    let given = |names: &[u64]| {
+        names.iter().filter_map(|name| new.given.get(name)).flat_map(|given| given.made.clone()).collect::<Vec<_>>()
+    };
+    let mut looked: HashSet<u64> = after.made.iter().copied().collect();
+    if after.about.len() == 1 {
+        looked.extend(given(&after.about));
+    }
+    after.expects_made.iter().copied().chain(given(&after.expects_names)).any(|name| looked.contains(&name))
+}
+
 /// Why the new check on the same thing holds less; none where it does not.
 fn loosened(before: &Check, after: &Check) -> Option<&'static str> {
     if after.told {
@@ -259,6 +285,9 @@ fn loosened(before: &Check, after: &Check) -> Option<&'static str> {
     }
     if !after.either.is_empty() && before.either.is_empty() && after.either.contains(&before.text) {
         return Some("something else suffices too");
+    }
+    if super::errors::fits_more(&before.pattern, &after.pattern) && !after.pattern.is_empty() {
+        return Some("more will do");
     }
     if before.form == Form::Raises && after.form == Form::Raises {
         return if !before.broad && after.broad {

@@ -33,6 +33,24 @@ pub(super) fn mocked(new: &Unit, before: &[Mark], taken: &Taken) -> Option<Weake
     None
 }
 
+/// A function of the test itself that took the place of what the test looked at.
+pub(super) fn stood_in(old: &Unit, new: &Unit, before: &Suite) -> Option<Weaker> {
+    let helpers: HashSet<&str> = before
+        .units
+        .iter()
+        .filter(|unit| !unit.test && !unit.apart)
+        .map(|unit| super::model::last_name(&unit.name))
+        .collect();
+    let own = |name: &str| helpers.contains(name) || old.locals.iter().any(|mark| mark.what == name);
+    new.locals.iter().filter(|mark| !own(&mark.what)).find_map(|mark| {
+        let wanted = HashSet::from([link(hash(""), &mark.what)]);
+        old.checks.iter().find(|check| looks_at(check, old, &wanted))?;
+        let check = new.checks.iter().find(|check| looks_at(check, new, &wanted))?;
+        let says = format!("`{}` is replaced by a mock, and `{}` checks the mock.", mark.what, check.shown);
+        Some(say(new, What::MocksSubject, mark.line, false, says, NEXT))
+    })
+}
+
 /// A mock that a method is, of a module that has another name here, or of an object of its class.
 fn paths_of(what: &str, taken: &Taken, new: &Unit) -> HashSet<u64> {
     let (module, name) = what.rsplit_once('.').unwrap_or(("", what));

@@ -74,8 +74,15 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
             *count += usize::from(changed);
         }
     };
-    for ((_, old), (at, new)) in pairs.iter().chain(&helpers) {
-        put(*at, compare::units(old, new, &around, taken(*at)), new.test && old.body != new.body);
+    for ((from, old), (at, new)) in pairs.iter().chain(&helpers) {
+        let mut weaker = compare::units(old, new, &around, taken(*at));
+        if weaker.is_empty() && new.test {
+            let before = files.get(*from).and_then(|file| file.old.as_ref());
+            weaker.extend(before.and_then(|before| super::mocks::stood_in(old, new, before)));
+            // A class of another file may be gathered there.
+            weaker.extend(compare::uncollected(old, new).filter(|_| from == at));
+        }
+        put(*at, weaker, new.test && old.body != new.body);
     }
     for (at, weaker) in unlooked(files, &pairs, texts) {
         put(at, vec![weaker], false);
@@ -203,6 +210,16 @@ fn whole_file(file: &File<'_>, found: &mut Vec<Weaker>) {
     if let Some(mark) = new.skip.as_ref().filter(|_| old.is_none_or(|old| old.skip.is_none())) {
         let says = format!("The whole file is skipped by {}.", mark.what);
         say(What::Skipped, mark.line, says, "Take the mark away, or skip only what can't be run, and say why.");
+    }
+    if let Some(mark) =
+        new.limited.as_ref().filter(|_| old.is_some_and(|old| old.limited.is_none() && old.skip.is_none()))
+    {
+        let says = format!("The whole file is not run as usual: {}.", mark.what);
+        say(What::Skipped, mark.line, says, "Run it always, or say in the commit why not.");
+    }
+    if let Some(mark) = new.shadowed.as_ref().filter(|_| old.is_none_or(|old| old.shadowed.is_none())) {
+        let says = format!("`{}!` is a macro of this file that asserts nothing.", mark.what);
+        say(What::AssertsNothing, mark.line, says, "Take the macro away.");
     }
     let several = new.units.iter().filter(|unit| unit.test).count() > 1;
     if let Some(mark) = new.only.as_ref().filter(|_| several && old.is_none_or(|old| old.only.is_none())) {

@@ -12,6 +12,7 @@ mod python;
 mod reach;
 mod rust;
 mod script;
+mod unsaid;
 
 /// The kinds that are found from an old text to a new one, each once.
 fn kinds(path: &str, old: &str, new: &str) -> Vec<What> {
